@@ -1,0 +1,9 @@
+"""UserPromptSubmit and Stop: answers /popkit:context, tells when the context fills up."""
+
+from utils.edges.hook_io import run
+from utils.handlers.context_monitor import check_thresholds, handle
+
+__all__ = ["check_thresholds", "handle"]
+
+if __name__ == "__main__":
+    run(handle, "context-monitor")

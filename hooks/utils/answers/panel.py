@@ -1,0 +1,139 @@
+"""`retention`: the status panel. A report in, lines out."""
+
+from __future__ import annotations
+
+from ..policy.tiers import TIERS
+from . import text
+from .details import detail_lines
+
+_COMMAND = "/popkit:context"
+_NEXT_AT = 35  # columns before the last column of the table
+_KINDS = (("error", "error"), ("decision", "decision"), ("tasks", "task list"), ("pinned", "pinned"))
+
+
+def panel(report: dict, details: bool = False, everything: bool = False, command: str = _COMMAND) -> list:
+    """The lines of the panel. `command` is how the reader calls us; "" leaves the commands at its end out."""
+    lines = [*text.title("Retention status"), *_head(report), ""]
+    if not report["enabled"]:
+        lines += [*text.wrap("Retention is switched off in the configuration: nothing is tracked but what this answer reads."), ""]
+    lines += _table(report)
+    lines += ["", *_reclaimable(report)]
+    if details:
+        lines += ["", *detail_lines(report, everything)]
+    lines += _notes(report)
+    if command:
+        lines += [""] + _commands(command, details)
+    return lines
+
+
+def _head(report: dict) -> list:
+    context = report["context"]
+    lines = []
+    if context:
+        full = f"{context['tokens']:,} of {context['window']:,} tokens ({context['ratio']:.0%})"
+        if context["window_source"] == "assumed":
+            full += ", window assumed"
+        lines.append("Context   " + full)
+        if context["cache"]:
+            left = context["cache_seconds_left"]
+            lines.append("Cache     " + (f"warm, {text.span(left)} left" if context["cache"] == "warm" else "cold"))
+    calls = f"{text.counted(report['calls'], 'tool call')} in {text.counted(report['turns'], 'turn')}"
+    lines.append("Calls     " + (calls if report["calls"] else "none yet"))
+    profile = text.clean(report["profile"])
+    if report["profile_source"] == "session":
+        profile += " (chosen for this session)"
+    lines.append("Profile   " + profile)
+    return [text.cut(line, text.WIDTH) for line in lines]
+
+
+def _table(report: dict) -> list:
+    lines = [f"{'Tier':<10}{'Live':>4}{'tokens':>8}{'Expired':>9}{'tokens':>8}".ljust(_NEXT_AT + 6) + "Next expiry"]
+    indent = " " * (_NEXT_AT + 6)
+    for tier in TIERS:
+        have = report["tiers"][tier]
+        row = f"{tier.capitalize():<10}{_cells(have['live'], 4, 8)}{_cells(have['expired'], 9, 8)}"
+        said = text.wrap(_next(tier, have), text.WIDTH - len(indent))
+        lines.append((row.ljust(len(indent)) + said[0]).rstrip())
+        lines += [indent + line for line in said[1:3]]
+    return lines
+
+
+def _cells(sums: dict, items: int, tokens: int) -> str:
+    count = sums["items"]
+    shown = f"{count:,}" if count < 1_000_000 else "many"
+    return f"{shown:>{items}}{text.tokens(sums['tokens']) if count else '':>{tokens}}"
+
+
+def _next(tier: str, have: dict) -> str:
+    """What ends the tier's live results next."""
+    if not have["live"]["items"]:
+        return "-"
+    coming, pinned = have["next"], have["next"]["kinds"].get("pinned", 0)
+    if tier == "preserved":
+        return _preserved(coming["kinds"])
+    if pinned == have["live"]["items"]:
+        return f"{pinned} pinned"
+    said = _soonest(coming["soonest"]) if coming["soonest"] else _events(coming)
+    return said + (f"; {pinned} pinned" if pinned else "")
+
+
+def _soonest(soonest: dict) -> str:
+    calls, seconds = soonest["calls_left"], soonest["seconds_left"]
+    said = []
+    if calls is not None:
+        said.append(f"in {text.counted(calls, 'call')}" if calls > 1 else "at the next call")
+    if seconds is not None:
+        said.append(text.span(seconds) if said else "in " + text.span(seconds))
+    return f"T{soonest['number']} {' or '.join(said)}"
+
+
+def _events(coming: dict) -> str:
+    on = coming["on"]
+    if coming["names"]:
+        others = sum(count for kind, count in coming["kinds"].items() if kind not in ("run", "pinned"))
+        names = text.listed([text.clean(name) for name in coming["names"]], 3)
+        return f"next run: {names}" + (f"; {others} until repeated" if others else "")
+    if "edit" in on or "commit" in on:
+        words = [word for event, word in (("edit", "edited"), ("commit", "committed")) if event in on]
+        return "when its file is " + " or ".join(words)
+    return "until repeated by the same call"
+
+
+def _preserved(kinds: dict) -> str:
+    said = [text.counted(kinds[kind], noun) if noun != "pinned" else f"{kinds[kind]} pinned" for kind, noun in _KINDS if kind in kinds]
+    others = sum(count for kind, count in kinds.items() if kind not in dict(_KINDS))
+    return ", ".join([*said, *([f"{others} by pattern"] if others else [])])
+
+
+def _reclaimable(report: dict) -> list:
+    have = report["reclaimable"]
+    if not have["items"]:
+        return ["Reclaimable: nothing has expired"]
+    said = f"Reclaimable: {text.long_tokens(have['tokens'])} from {text.counted(have['items'], 'expired item')}"
+    context = report["context"]
+    if context and context["tokens"] > have["tokens"]:
+        share = have["tokens"] / context["tokens"]
+        said += f" ({share:.0%} of the context)" if share >= 0.01 else ""
+    return text.wrap(said)
+
+
+def _notes(report: dict) -> list:
+    """What else there is to know, one paragraph each."""
+    said = []
+    if report["compactions"]:
+        said.append(f"{text.counted(report['compactions'], 'compaction')} took {text.counted(report['compacted'], 'live result')} out before.")
+    if report["abandoned"]:
+        said.append(f"{text.counted(report['abandoned'], 'result')} on rewound branches: not in the context.")
+    if report["agents"]:
+        calls = sum(agent["calls"] for agent in report["agents"])
+        said.append(f"{text.counted(len(report['agents']), 'subagent')} with {text.counted(calls, 'call')}: contexts of their own.")
+    measured = "" if report["calibration"] == 1.0 else f", scaled x{report['calibration']:.2f} to this session's usage"
+    said.append(f"~ marks estimates{measured}.")
+    return ["", *[line for note in said for line in text.wrap(note)]]
+
+
+def _commands(command: str, details: bool) -> list:
+    offered = [("Clear expired", "clear"), ("View details", "retention --details"), ("Adjust tiers", "retention --aggressive | --conservative")]
+    if details:
+        offered[1] = ("View timeline", "timeline")
+    return [f"[{at}] {name + ':':<15} {command} {words}" for at, (name, words) in enumerate(offered, 1)]

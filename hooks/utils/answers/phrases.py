@@ -1,0 +1,173 @@
+"""What a report's rows say in words: labels that fit, what ends a result, what ended it. Pure."""
+
+from __future__ import annotations
+
+from . import text
+
+_PATH_TOOLS = frozenset(("Read", "Edit", "Write", "MultiEdit", "NotebookEdit", "NotebookRead", "Glob", "LS"))
+# Triggers that come from another call's content, as against age or the user.
+CAUSED = frozenset(("superseded", "same_content", "edited", "committed"))
+
+# What ends a live result, as a continuation of "until".
+_UNTIL = {
+    "edit": "edited",
+    "commit": "committed",
+    "rerun": "the next run",
+    "repeat": "repeated",
+    "reread": "read again",
+    "success": "it succeeds",
+    "newer": "a newer list",
+    "session_end": "the session ends",
+    "manual": "you clear it",
+    "unpin": "unpinned",
+}
+
+_AT = {
+    "superseded": "superseded",
+    "same_content": "same content",
+    "edited": "edited",
+    "committed": "committed",
+    "changed_on_disk": "changed on disk",
+    "ttl_calls": "expired",
+    "ttl_seconds": "timed out",
+}
+# How the engine's reasons begin that name the call which ended a result.
+_CAUSES = ("a newer run of", "the action succeeded", "the same content")
+_LEAST_CAUSE = 6  # columns in which a cause still tells something
+
+_TRIGGERS = {
+    "superseded": "superseded",
+    "same_content": "same content came",
+    "edited": "file edited",
+    "committed": "file committed",
+    "changed_on_disk": "file changed on disk",
+    "ttl_calls": "its calls were up",
+    "ttl_seconds": "its time was up",
+    "session_end": "the session ended",
+    "manual": "cleared by you",
+}
+
+
+def number(row: dict) -> str:
+    """The name of a result: T and the number of its call."""
+    return "T" + str(row["number"])
+
+
+def label(row: dict, columns: int) -> str:
+    """A result's label in so many columns, with (fail) for an error."""
+    mark = " (fail)" if row["error"] else ""
+    return shortened(row["label"], columns - len(mark)) + mark
+
+
+def shortened(said: str, columns: int) -> str:
+    """A label in so many columns: of a path the end is kept, of a command line what it does."""
+    said = text.clean(said)
+    tool, _, rest = said.partition(" ")
+    if text.width(said) > columns and tool in _PATH_TOOLS and columns > len(tool) + 8:
+        return tool + " " + _path(rest, columns - len(tool) - 1)
+    while text.width(said) > columns:
+        later = _without_preparation(rest)
+        if not later:
+            break
+        rest = later
+        said = f"{tool} {text.ELLIPSIS} {rest}"
+    return text.cut(said, columns)
+
+
+def _path(path: str, columns: int) -> str:
+    """The last segments of a path that fit; of a name that is too long itself, the end."""
+    at = path.find("/", max(0, len(path) - columns) + 1)
+    while at >= 0:
+        if text.width(path) - text.width(path[:at]) + 1 <= columns:
+            return text.ELLIPSIS + path[at:]
+        at = path.find("/", at + 1)
+    return text.cut_start(path, columns)
+
+
+def _without_preparation(command: str) -> str:
+    """A command line without what it does first to get ready: `cd DIR &&`, `NAME=value`; "" when it does nothing of the kind."""
+    if command.startswith("cd "):
+        return command.partition(" && ")[2]
+    name, equals, value = command.partition("=")
+    if not equals or not name.replace("_", "a").isalnum():
+        return ""
+    if value[:1] in ("'", '"'):
+        value = value[1:].partition(value[0])[2]
+    return value.partition(" ")[2].lstrip("&; ")
+
+
+def title(row: dict) -> str:
+    """A result's number and label in one line."""
+    return number(row) + "  " + label(row, text.WIDTH - len(number(row)) - 2)
+
+
+def until(row: dict) -> str:
+    """What will end a live result, in a few words: `until T7 or 140 s`, `until edited or committed`."""
+    expires = row["expires"]
+    on = expires["on"]
+    if "unpin" in on:
+        return "pinned"
+    if row["tier"] == "preserved":
+        return "kept until " + _UNTIL[on[0]]
+    soon = []
+    if expires["at_call"] is not None:
+        soon.append("T" + str(expires["at_call"]))
+    if expires["seconds_left"] is not None:
+        soon.append(text.span(expires["seconds_left"]))
+    if not soon:
+        soon = [_UNTIL[event] for event in on if event not in ("session_end", "reread") or len(on) == 1]
+    return "until " + " or ".join(soon)
+
+
+def fate(row: dict, columns: int = text.WIDTH) -> str:
+    """What ended an expired result, in a few words: `superseded at T7: npm test`, `expired at T17`. The cause is named where it fits."""
+    ended = row["ended"]
+    trigger, at = ended["trigger"], "T" + str(ended["at_call"])
+    if trigger in ("session_end", "manual"):
+        return _TRIGGERS[trigger]
+    said = _AT.get(trigger, text.clean(trigger)) + " at " + at
+    if trigger == "superseded":
+        room = columns - len(said) - 2
+        by = shortened(caused_by(row), room) if room >= _LEAST_CAUSE else ""
+        return said + (": " + by if by else "")
+    return said
+
+
+def caused_by(row: dict) -> str:
+    """The label of the call that superseded a result, a command line without its tool; "" where the reasons do not tell."""
+    for reason in row["ended"]["reasons"]:
+        head, colon, tail = text.clean(reason).partition(": ")
+        if colon and head.startswith(_CAUSES):
+            return tail[5:] if tail.startswith("Bash ") else tail
+    return ""
+
+
+def why_ended(row: dict) -> str:
+    """The trigger of an expired result, in words."""
+    trigger = row["ended"]["trigger"]
+    return _TRIGGERS.get(trigger, text.clean(trigger))
+
+
+def endings(row: dict) -> list:
+    """Sentences on what will end a live result, each a line of its own."""
+    expires = row["expires"]
+    said = []
+    if expires["at_call"] is not None:
+        said.append(f"at call T{expires['at_call']}, {text.counted(expires['calls_left'], 'call')} from now")
+    if expires["seconds_left"] is not None:
+        said.append(f"in {text.span(expires['seconds_left'])}, if that comes first")
+    return said + [_SENTENCES[event] for event in expires["on"]]
+
+
+_SENTENCES = {
+    "edit": "when its file is edited or changes on disk",
+    "commit": "when its file is committed",
+    "rerun": "when the same thing runs again",
+    "repeat": "when the same call comes again",
+    "reread": "when all that it shows is read again",
+    "success": "when the action that failed succeeds",
+    "newer": "when a newer list comes",
+    "session_end": "when the session ends",
+    "manual": "when you clear it",
+    "unpin": "never, while it is pinned",
+}

@@ -1,0 +1,203 @@
+"""One context as one plain dict: what all answers are drawn from, and what `--json` prints. Pure.
+
+Every token figure is an estimate times the session's calibration. The keys are stable:
+
+`schema` 1 · `session`, `project`, `transcript` · `enabled` · `profile`, `profile_source` (session or configuration) · `calls`, `turns`,
+`at` (seconds) · `context`: {`tokens`, `window`, `window_source`, `ratio`, `model`, `cache` (warm, cold or null), `cache_seconds_left`} ·
+`calibration` · `tiers`: tier -> {`live`, `expired`: {`items`, `tokens`}, `next`} · `reclaimable`: {`items`, `tokens`} · `compactions`,
+`compacted` (results that compactions took), `abandoned` (results on a branch that was rewound) · `pins`, `configured_pins` ·
+`agents`: [{`agent`, `calls`, `live`, `expired`}] · `partial_reads`: [{`path`, `lines`, `reads`: [numbers]}] ·
+`results`: live and expired, by number: {`id`, `number`, `label`, `tool`, `kind`, `tier`, `basis`, `tokens`, `at`, `turn`, `age`,
+`quiet_age`, `error`, `verdict`, `shows`, `subjects`, `state` (live or expired), `pinned_by`, `expires` (of a live one), `ended` (of an
+expired one)}.
+
+`next` of a tier: {`soonest`: {`number`, `calls_left`, `seconds_left`} or null, `on`: [events], `names`: [what a rerun would end],
+`kinds`: kind -> live items}. `expires`: {`at_call`, `calls_left`, `seconds_left`, `on`}. `on` holds edit, commit, rerun, repeat, reread,
+success, newer, session_end, manual, unpin. `ended`: {`trigger`, `at_call`, `at`, `by`, `by_number`, `reasons`}.
+"""
+
+from __future__ import annotations
+
+from ..policy import parts
+from ..policy.tiers import TIERS
+
+SCHEMA = 1
+
+
+def build(state, rules, facts: dict, now: float = 0.0) -> dict:
+    """The report of a context. `facts` are what only the world tells (`facts.py`); `now` in seconds, 0 for the state's own time."""
+    now = max(now, state.at)
+    expired = [result for result in state.expired.values() if result.ended]
+    numbers = {result.id: result.index for result in (*expired, *state.live.values())}
+    rows = [_expired_row(result, state, rules, now, numbers) for result in expired]
+    rows += [_live_row(result, state, rules, now) for result in state.live.values()]
+    rows.sort(key=lambda row: row["number"])
+    tiers = {tier: _tier(tier, rows, state) for tier in TIERS}
+    return {
+        "schema": SCHEMA,
+        "session": state.session_id,
+        "project": facts.get("project", ""),
+        "transcript": facts.get("transcript", ""),
+        "enabled": rules.enabled,
+        "profile": rules.profile,
+        "profile_source": "session" if state.profile else "configuration",
+        "calls": state.index,
+        "turns": state.turn,
+        "at": now,
+        "context": facts.get("context"),
+        "calibration": state.calibration,
+        "tiers": tiers,
+        "reclaimable": _sums([row for row in rows if row["state"] == "expired"]),
+        "compactions": state.epoch,
+        "compacted": state.counts.compacted,
+        "abandoned": facts.get("abandoned", 0),
+        "pins": list(state.pins),
+        "configured_pins": list(rules.pins),
+        "agents": facts.get("agents", []),
+        "partial_reads": _partial_reads(state),
+        "results": rows,
+    }
+
+
+def _row(result, state, rules, now: float) -> dict:
+    return {
+        "id": result.id,
+        "number": result.index,
+        "label": result.label,
+        "tool": result.tool,
+        "kind": result.kind,
+        "tier": result.tier,
+        "basis": result.basis,
+        "tokens": round(result.tokens * state.calibration),
+        "at": result.at,
+        "turn": result.turn,
+        "age": state.index - result.index,
+        "quiet_age": state.quiet_age(result),
+        "error": bool(result.error),
+        "verdict": result.verdict or "",
+        "shows": _shows(result),
+        "subjects": [subject for subject in result.subjects if isinstance(subject, str)],
+        "pinned_by": _pinned_by(result, state, rules),
+    }
+
+
+def _live_row(result, state, rules, now: float) -> dict:
+    row = _row(result, state, rules, now)
+    row["state"] = "live"
+    row["expires"] = expiry(result, state, rules, now)
+    return row
+
+
+def _expired_row(result, state, rules, now: float, numbers: dict) -> dict:
+    trigger, index, at, by, reasons = result.ended
+    row = _row(result, state, rules, now)
+    row["state"] = "expired"
+    row["pinned_by"] = ""
+    row["ended"] = {"trigger": trigger, "at_call": index, "at": at, "by": by, "by_number": numbers.get(by), "reasons": list(reasons)}
+    return row
+
+
+def _shows(result) -> list:
+    """[{path, lines}] of the files that a result shows (of a live one: that nothing newer shows)."""
+    shown: dict = {}
+    for key, scope in result.parts:
+        if key.startswith("read:"):
+            shown.setdefault(key[5:], []).append(scope)
+    return [{"path": path, "lines": parts.describe_intervals(scopes)} for path, scopes in shown.items()]
+
+
+def _pinned_by(result, state, rules) -> str:
+    if not result.pinned:
+        return ""
+    return result.id if result.id in state.pins else rules.pinned_by(result.subjects, state.pins) or ""
+
+
+def expiry(result, state, rules, now: float) -> dict:
+    """What will end a live result: a call's number, a time, events."""
+    left = {"at_call": None, "calls_left": None, "seconds_left": None, "on": _events(result, rules)}
+    if result.pinned:
+        left["on"] = ["unpin"]
+        return left
+    rule = rules.tier_rule(result.tier)
+    if rule.ttl_calls is not None:
+        left["at_call"] = max(result.index + rule.ttl_calls, state.index + 1)
+        left["calls_left"] = left["at_call"] - state.index
+    if rule.ttl_s is not None:
+        left["seconds_left"] = max(0, round(rule.ttl_s - (now - result.at)))
+    return left
+
+
+def _events(result, rules) -> list:
+    if result.tier == "preserved":
+        if result.kind == "tasks":
+            return ["newer", "manual"]
+        return ["success", "manual"] if any(part[0].startswith("error:") for part in result.parts) else ["manual"]
+    own = rules.tier_rule(result.tier).events
+    on = []
+    if any(part[0].startswith("read:") for part in result.parts):
+        of_files = own | rules.tier_rule("medium").events
+        on = [event for event in ("edit", "commit") if event in of_files]
+    kind = result.kind.partition(":")[0]
+    on.append({"run": "rerun", "read": "reread", "tasks": "newer", "error": "success"}.get(kind, "repeat"))
+    return [*on, "session_end"] if "session_end" in own else on
+
+
+def _tier(tier: str, rows: list, state) -> dict:
+    mine = [row for row in rows if row["tier"] == tier]
+    live = [row for row in mine if row["state"] == "live"]
+    kinds: dict = {}
+    for row in live:
+        kind = "pinned" if row["pinned_by"] else row["kind"].partition(":")[0]
+        kinds[kind] = kinds.get(kind, 0) + 1
+    return {
+        "live": _sums(live),
+        "expired": _sums([row for row in mine if row["state"] == "expired"]),
+        "next": {
+            "soonest": _soonest(live),
+            "on": sorted({event for row in live for event in row["expires"]["on"]}),
+            "names": _rerun_names(live),
+            "kinds": kinds,
+        },
+    }
+
+
+def _soonest(live: list) -> dict | None:
+    timed = [row for row in live if row["expires"]["at_call"] is not None or row["expires"]["seconds_left"] is not None]
+    if not timed:
+        return None
+
+    def left(row: dict) -> tuple:
+        calls, seconds = row["expires"]["calls_left"], row["expires"]["seconds_left"]
+        return (float("inf") if calls is None else calls, float("inf") if seconds is None else seconds, row["number"])
+
+    first = min(timed, key=left)
+    return {"number": first["number"], "calls_left": first["expires"]["calls_left"], "seconds_left": first["expires"]["seconds_left"]}
+
+
+def _rerun_names(live: list) -> list:
+    """What would have to run again, newest first, each once."""
+    names: list = []
+    for row in reversed(live):
+        name = row["kind"].partition(":")[2]
+        if name and not row["pinned_by"] and name not in names:
+            names.append(name)
+    return names
+
+
+def _sums(rows: list) -> dict:
+    return {"items": len(rows), "tokens": sum(row["tokens"] for row in rows)}
+
+
+def _partial_reads(state) -> list:
+    """Files of which several live results show something, with the lines that they show together."""
+    files: dict = {}
+    for result in state.live.values():
+        for key, scope in result.parts:
+            if key.startswith("read:"):
+                files.setdefault(key[5:], []).append((result.index, scope))
+    found = []
+    for path, reads in files.items():
+        numbers = sorted({number for number, _ in reads})
+        if len(numbers) > 1:
+            found.append({"path": path, "lines": parts.describe_intervals([scope for _, scope in reads]), "reads": numbers})
+    return found

@@ -1,0 +1,159 @@
+"""Text as a terminal shows it: columns, cutting, wrapping; and numbers as a person says them. Pure.
+
+Labels and verdicts come from commands and their output, so they are hostile: everything shown goes through `clean`.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+
+WIDTH = 76  # the client indents by 2, and 78 columns fit every terminal
+ELLIPSIS = "…"
+# A letter carries so many combining marks; the rest is there to climb over the lines above.
+_MARKS = 2
+# Categories that must not reach a terminal: controls, formats (bidi overrides, joiners), surrogates, separators of lines.
+_UNSEEN = frozenset(("Cc", "Cf", "Cs", "Cn", "Zl", "Zp"))
+_EMOJI_STYLE = "\ufe0f"  # makes some terminals draw the letter before it two columns wide
+
+
+def clean(text: object) -> str:
+    """The text on one line, without anything that moves the cursor, hides or reorders letters."""
+    text = str(text)
+    if text.isascii() and text.isprintable():
+        return text
+    kept, marks = [], 0
+    for char in unicodedata.normalize("NFC", text):
+        category = unicodedata.category(char)
+        if category in ("Mn", "Me"):
+            marks += 1
+            if marks <= _MARKS and kept and char != _EMOJI_STYLE:
+                kept.append(char)
+            continue
+        marks = 0
+        if char in "\t\n\r" or category in ("Zl", "Zp"):
+            kept.append(" ")
+        elif category == "Co":
+            kept.append("?")
+        elif category not in _UNSEEN:
+            kept.append(" " if category == "Zs" else char)
+    return "".join(kept)
+
+
+def width(text: str) -> int:
+    """Columns that a clean text takes."""
+    return len(text) if text.isascii() else sum(map(_columns, text))
+
+
+def _columns(char: str) -> int:
+    if unicodedata.east_asian_width(char) in "WF":
+        return 2
+    return 0 if unicodedata.category(char) in ("Mn", "Me") else 1
+
+
+def cut(text: str, columns: int) -> str:
+    """The beginning of a text in so many columns, with an ellipsis where something is left out."""
+    if width(text) <= columns:
+        return text
+    return _beginning(text, columns - 1).rstrip() + ELLIPSIS if columns > 0 else ""
+
+
+def cut_start(text: str, columns: int) -> str:
+    """The end of a text in so many columns: of a path the end tells more."""
+    if width(text) <= columns:
+        return text
+    if columns <= 0:
+        return ""
+    kept = _beginning(text[::-1], columns - 1)[::-1]
+    while kept and _columns(kept[0]) == 0:
+        kept = kept[1:]
+    return ELLIPSIS + kept.lstrip()
+
+
+def _beginning(text: str, columns: int) -> str:
+    used = 0
+    for at, char in enumerate(text):
+        used += _columns(char)
+        if used > columns:
+            return text[:at]
+    return text
+
+
+def pad(text: str, columns: int) -> str:
+    """The text in exactly so many columns."""
+    text = cut(text, columns)
+    return text + " " * (columns - width(text))
+
+
+def wrap(text: str, columns: int = WIDTH, indent: str = "") -> list:
+    """Lines of at most so many columns; those after the first begin with the indent. A word that is too long is cut up."""
+    lines: list = []
+    line = ""
+    for word in clean(text).split():
+        room = columns - (len(indent) if lines else 0)
+        if line and width(line) + 1 + width(word) <= room:
+            line += " " + word
+            continue
+        if line:
+            lines.append(line)
+            room = columns - len(indent)
+        while width(word) > room:
+            head = _beginning(word, room) or word[0]
+            lines.append(head)
+            word = word[len(head) :]
+            room = columns - len(indent)
+        line = word
+    lines.append(line)
+    return [lines[0], *[indent + line for line in lines[1:]]]
+
+
+def title(text: str) -> list:
+    """The head of an answer: it begins with an empty line, because the client writes a text of its own on that line."""
+    text = cut(clean(text), WIDTH)
+    return ["", text, "─" * width(text)]
+
+
+def tokens(number: float) -> str:
+    """An estimate in a table: ~820, ~1.2k, ~15k, ~1.3M; 0 is 0."""
+    number = round(number)
+    if number < 1:
+        return "0"
+    if number < 1_000:
+        return f"~{number}"
+    for size, unit in ((1_000, "k"), (1_000_000, "M"), (1_000_000_000, "G")):
+        scaled = number / size
+        if scaled < 9.95:
+            return f"~{scaled:.1f}{unit}"
+        if scaled < 999.5:
+            return f"~{scaled:.0f}{unit}"
+    return "~" + str(number)
+
+
+def long_tokens(number: float) -> str:
+    """An estimate in a sentence, to three figures: ~15,200 tokens."""
+    number = round(number)
+    digits = len(str(abs(number)))
+    rounded = round(number, 3 - digits) if digits > 3 else number
+    return f"~{rounded:,} token{'' if rounded == 1 else 's'}"
+
+
+def counted(number: int, noun: str) -> str:
+    if number == 1:
+        return "1 " + noun
+    return f"{number:,} {noun}" + ("es" if noun.endswith(("ch", "sh", "s")) else "s")
+
+
+def span(seconds: float) -> str:
+    """A stretch of time: 45 s, 12 min, 3 h, 2 days."""
+    seconds = max(0, round(seconds))
+    if seconds < 600:
+        return f"{seconds} s"
+    if seconds < 7_200:
+        return f"{seconds // 60} min"
+    return f"{seconds // 3_600} h" if seconds < 172_800 else f"{seconds // 86_400} days"
+
+
+def listed(words: list, most: int = 8) -> str:
+    """`a, b, c and 4 more`."""
+    if len(words) <= most:
+        return ", ".join(words)
+    return f"{', '.join(words[:most])} and {len(words) - most} more"

@@ -1,0 +1,82 @@
+"""`timeline`: one line per call, with a bar from its call to its end on an axis of calls. A report in, lines out."""
+
+from __future__ import annotations
+
+from . import phrases, text
+
+LAST = 40
+_BAR = 14
+_LIVE, _EXPIRED = "█", "░"
+_LABEL = 26
+# A call that ends others says whom, so long as they are few.
+_ENDED_SHOWN = 3
+
+
+def timeline(report: dict, last: int | None = LAST) -> list:
+    """The lines of the timeline, of the newest `last` results that are in the context (None: of all)."""
+    rows = report["results"]
+    shown = rows if last is None else rows[max(0, len(rows) - last) :]
+    lines = text.title("Tool call timeline")
+    if not shown:
+        return [*lines, "No tool results in this context yet."]
+    first, now = shown[0]["number"], max(report["calls"], shown[-1]["number"])
+    numbers = len(str(now)) + 1
+    ended = _ended_by(rows)
+    lines.append(" " * (numbers + 2 + _LABEL + 1) + _axis(first, now))
+    for row in shown:
+        lines.append(_line(row, numbers, first, now, ended.get(row["number"], [])))
+    lines += ["", f"{_LIVE} live   {_EXPIRED} expired: still in the context, could be cleared   ← what it ended"]
+    left = len(rows) - len(shown)
+    if left:
+        lines += text.wrap(f"{text.counted(left, 'earlier result')} left out: add --all, or --last N.")
+    gone = report["calls"] - len(rows)
+    if gone > 0:
+        lines += text.wrap(f"{text.counted(gone, 'more call')} of this session {'is' if gone == 1 else 'are'} out of the context: compacted.")
+    return lines
+
+
+def _axis(first: int, now: int) -> str:
+    """`T2 ──────────► T41` over the bars."""
+    left, right = f"T{first} ", f" T{now}"
+    room = _BAR + 2 - len(left) - len(right)
+    return left + "─" * (room - 1) + "►" + right if room > 1 else f"T{first}─T{now}"
+
+
+def _line(row: dict, numbers: int, first: int, now: int, ended: list) -> str:
+    head = f"{phrases.number(row):<{numbers}}  {text.pad(phrases.label(row, _LABEL), _LABEL)} {_bar(row, first, now)} "
+    room = text.WIDTH - text.width(head)
+    did = _did(ended)
+    if did and row["tier"] == "ephemeral":  # what it did tells more than that it is gone after one call
+        return head + text.cut(did, room)
+    did += "; " if did else ""
+    note = phrases.fate(row, room - len(did)) if row["state"] == "expired" else phrases.until(row)
+    return head + text.cut(did + note, room)
+
+
+def _did(ended: list) -> str:
+    """`← T15, T16 +4`: the results that a call ended."""
+    if not ended:
+        return ""
+    more = f" +{len(ended) - _ENDED_SHOWN}" if len(ended) > _ENDED_SHOWN else ""
+    return "← " + ", ".join(f"T{number}" for number in ended[-_ENDED_SHOWN:]) + more
+
+
+def _bar(row: dict, first: int, now: int) -> str:
+    """The bar on the axis from call `first` to call `now`: blank before the call, full while live, shaded when expired."""
+    calls = now - first + 1
+    born = (row["number"] - first) * _BAR // calls
+    end = now + 1 if row["state"] == "live" else row["ended"]["at_call"]
+    dead = max(born + 1, (end - first) * _BAR // calls)
+    return "[" + " " * born + _LIVE * (dead - born) + _EXPIRED * (_BAR - dead) + "]"
+
+
+def _ended_by(rows: list) -> dict:
+    """number of a call -> numbers of the results that it ended by what it did; acknowledgements are not worth telling."""
+    ended: dict = {}
+    for row in rows:
+        if row["state"] == "live" or row["tier"] == "ephemeral":
+            continue
+        by = row["ended"]["by_number"]
+        if by is not None and row["ended"]["trigger"] in phrases.CAUSED:
+            ended.setdefault(by, []).append(row["number"])
+    return ended

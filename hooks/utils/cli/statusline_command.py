@@ -1,0 +1,115 @@
+"""`popkit statusline`: one line for the client's status line, from the JSON that the client writes to stdin.
+
+Never fails: whatever comes in, one short line goes out.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from ..answers import statusline
+from ..edges import clock, failures, home, live, peek, session, usage
+from ..edges.codec import loads
+from ..policy.ruleset import THRESHOLDS
+from . import statusline_install
+
+INPUT_BYTES = 1 << 20
+
+
+def add_parser(subparsers) -> None:
+    parser = subparsers.add_parser("statusline", help="print the status line; install it into the client's settings, or uninstall it")
+    parser.set_defaults(run=run)
+    acts = parser.add_subparsers(dest="act", metavar="ACT")
+    install = acts.add_parser("install", help="show the change to settings.json, ask, make it")
+    install.add_argument("--replace", action="store_true", help="put another status line aside; uninstall brings it back")
+    uninstall = acts.add_parser("uninstall", help="bring back what was there before, in the same way")
+    for act in (install, uninstall):
+        act.add_argument("--yes", action="store_true", help="do not ask")
+        act.add_argument("--scope", choices=("user", "project"), default="user", help="whose settings.json (default: user)")
+
+
+def run(args, environ=os.environ) -> int:
+    """Prints the line, or changes the settings on the user's word."""
+    if args.act == "install":
+        return statusline_install.install(args.scope, args.yes, args.replace, environ)
+    if args.act == "uninstall":
+        return statusline_install.uninstall(args.scope, args.yes, environ)
+    if sys.stdin is None or sys.stdin.isatty():
+        print("The client writes JSON to this command. `popkit statusline install` tells it to.")
+        return 0
+    data = sys.stdin.buffer.read(INPUT_BYTES).decode("utf-8", "replace")
+    sys.stdout.buffer.write(line_for(data, environ).encode("utf-8") + b"\n")
+    return 0
+
+
+def line_for(data: str, environ) -> str:
+    """The line for what the client wrote."""
+    try:
+        payload = loads(data)
+    except ValueError:
+        payload = None
+    if not isinstance(payload, dict):
+        return "popkit"
+    tokens, window, ratio = _context_of(payload)
+    facts = {"ratio": ratio}
+    thresholds = THRESHOLDS
+    try:
+        site = live.Site(environ, _text(payload, "session_id"), _project(payload))
+        rules = site.rules()
+        thresholds = rules.thresholds
+        if rules.enabled and not environ.get("POPKIT_OFF"):
+            facts.update(_stored(site, payload, window, clock.now(environ)))
+    except Exception as error:  # noqa: BLE001  the line must not go out because a file of ours cannot be read
+        failures.record(environ, "statusline", error)
+    return statusline.line(facts, thresholds, coloured=not environ.get("NO_COLOR"))
+
+
+def _context_of(payload: dict) -> tuple:
+    """(tokens, window, ratio) as the client gives them, None for what it does not."""
+    told = payload.get("context_window")
+    told = told if isinstance(told, dict) else {}
+    window = _number(told.get("context_window_size"))
+    tokens = usage.prompt_tokens(told.get("current_usage"))
+    percentage = told.get("used_percentage")
+    if tokens and window:
+        return tokens, window, tokens / window
+    if isinstance(percentage, (int, float)) and not isinstance(percentage, bool) and 0 <= percentage <= 100:
+        return tokens, window, percentage / 100
+    return tokens, window, None
+
+
+def _stored(site: live.Site, payload: dict, window: int, now: float) -> dict:
+    """What our state and the transcript tell; remembers the window, which only the status line is told for certain."""
+    facts: dict = {}
+    if site.session_id and os.path.isdir(site.paths().folder):  # else no hook has seen this session
+        if window and site.session.get("window_tokens") != window:
+            session.update(site.home, site.session_id, window_tokens=window)
+        facts["reclaimable"] = _reclaimable(site.paths())
+    newest = usage.newest_usage(_text(payload, "transcript_path"))
+    if newest is not None:
+        facts["cache_seconds_left"] = max(0, newest.cache_ttl_s - (now - newest.at)) if newest.is_warm(now) else 0
+    return facts
+
+
+def _reclaimable(paths) -> int | None:
+    try:
+        known = peek.state(paths)
+    except ValueError:
+        return None  # corrupt: the next hook sets it aside and begins anew
+    return peek.reclaimable_tokens(paths, known) if known is not None else None
+
+
+def _project(payload: dict) -> str:
+    workspace = payload.get("workspace")
+    told = _text(workspace, "project_dir") if isinstance(workspace, dict) else ""
+    return told or _text(payload, "cwd")
+
+
+def _text(values: dict, name: str) -> str:
+    value = values.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _number(value: object) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 10**9 else 0

@@ -1,0 +1,175 @@
+"""Puts the status line into the client's settings.json and takes it out again: only on the user's word, the change shown first.
+
+The file keeps its order, its spacing and its mode; another status line is put aside and comes back on `uninstall`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import shlex
+import stat
+import sys
+
+from ..edges import files, home
+from ..edges.codec import dumps, loads
+from . import settings_text
+
+KEY = "statusLine"
+SCRIPT = "statusline.sh"
+PREVIOUS = "statusline.previous.json"
+# The same for everyone, so that a project's settings can be shared: the script behind it is each user's own.
+COMMAND = 'sh "${POPKIT_HOME:-${CLAUDE_CONFIG_DIR:-$HOME/.claude}/popkit}/' + SCRIPT + '"'
+# Between events the time that the cache has left goes down.
+VALUE = {"type": "command", "command": COMMAND, "refreshInterval": 30}
+
+
+class Refused(Exception):
+    """The settings are left as they are; the message says why."""
+
+
+def install(scope: str, yes: bool, replace: bool, environ) -> int:
+    """Shows the change, asks, makes it. 0 when the status line is installed afterwards."""
+    return _report(lambda: _install(Settings(scope, environ), yes, replace))
+
+
+def uninstall(scope: str, yes: bool, environ) -> int:
+    """Brings back what was there before. 0 when our status line is not in the settings afterwards."""
+    return _report(lambda: _uninstall(Settings(scope, environ), yes))
+
+
+def _report(act) -> int:
+    try:
+        return act()
+    except (Refused, OSError, home.NoHome) as error:
+        print(f"popkit: {error}", file=sys.stderr)
+        return 1
+
+
+class Settings:
+    """One settings.json, read once, and our folder."""
+
+    def __init__(self, scope: str, environ):
+        self.home = home.popkit_home(environ)
+        project = environ.get("CLAUDE_PROJECT_DIR") or os.getcwd()
+        folder = home.claude_folder(environ) if scope == "user" else os.path.join(os.path.abspath(project), ".claude")
+        self.path = os.path.realpath(os.path.join(folder, "settings.json"))
+        self.text = _read(self.path)
+        try:
+            self.current = settings_text.value_text(self.text or "{}", KEY)
+        except (ValueError, RecursionError) as error:
+            raise Refused(f"{self.path} is left alone, because it is not valid: {error}") from None
+
+    def is_ours(self) -> bool:
+        """Whether the status line in the settings is this one, of any version."""
+        value = loads(self.current) if self.current else None
+        return isinstance(value, dict) and value.get("command") == COMMAND
+
+    def change(self, text: str, yes: bool) -> bool:
+        """Shows the change, asks and makes it; whether it was made."""
+        for line in difflib.unified_diff((self.text or "").splitlines(), text.splitlines(), self.path, self.path, "now", "then", lineterm=""):
+            print(line)
+        if not yes and not _agreed():
+            print("Nothing was changed. --yes answers beforehand.")
+            return False
+        if _read(self.path) != self.text:
+            raise Refused(f"{self.path} has changed meanwhile; nothing was written. Try again")
+        _write(self.path, text)
+        return True
+
+
+def _read(path: str) -> str | None:
+    """The text of a file, byte for byte; None when there is none or nothing in it."""
+    try:
+        with open(path, "rb") as file:
+            return file.read().decode("utf-8") or None
+    except FileNotFoundError:
+        return None
+    except UnicodeDecodeError:
+        raise Refused(f"{path} is left alone, because it is not UTF-8") from None
+
+
+def _write(path: str, text: str) -> None:
+    """Replaces the file atomically; it keeps its mode. A new one is private."""
+    files.make_private_folder(os.path.dirname(path))
+    mode = stat.S_IMODE(os.stat(path).st_mode) if os.path.exists(path) else 0o600
+    temporary = f"{path}.{os.getpid()}.tmp"
+    files.replace_text(temporary, text)
+    os.chmod(temporary, mode)
+    os.replace(temporary, path)
+
+
+def _agreed() -> bool:
+    print("Make this change? [y/N] ", end="", flush=True)
+    answer = sys.stdin.readline() if sys.stdin else ""
+    print("" if answer.endswith("\n") and sys.stdin.isatty() else "\n", end="")
+    return answer.strip().lower() in ("y", "yes")
+
+
+def _install(settings: Settings, yes: bool, replace: bool) -> int:
+    if settings.current and not settings.is_ours() and not replace:
+        raise Refused(
+            f"{settings.path} has another status line: {settings.current}\n"
+            "--replace puts it aside; `popkit statusline uninstall` brings it back"
+        )
+    _write_script(settings.home)
+    before = settings.text or "{}\n"
+    after = settings_text.with_value(before, KEY, settings_text.formatted(before, VALUE))
+    if after == settings.text:
+        print(f"The status line is installed already, in {settings.path}.")
+        return 0
+    if not settings.is_ours():
+        _put_aside(settings, settings.current)
+    if not settings.change(after, yes):
+        return 1
+    print(f"Installed in {settings.path}. It shows with the next answer in every running session.")
+    return 0
+
+
+def _uninstall(settings: Settings, yes: bool) -> int:
+    if not settings.is_ours():
+        print(f"The status line is not in {settings.path}; nothing was changed.")
+        return 0
+    aside = _aside(settings.home).get(settings.path)
+    if isinstance(aside, str):
+        after = settings_text.with_value(settings.text, KEY, aside)
+    else:
+        after = settings_text.without(settings.text, KEY)
+    if not settings.change(after, yes):
+        return 1
+    _put_aside(settings, None)
+    print(f"Uninstalled from {settings.path}." + (" The status line of before is back." if aside else ""))
+    return 0
+
+
+def _aside(popkit_home: str) -> dict:
+    """Path of a settings.json -> the text of the status line that stood there."""
+    try:
+        value = loads(files.read_text(os.path.join(popkit_home, PREVIOUS)) or "{}")
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _put_aside(settings: Settings, text: str | None) -> None:
+    known = _aside(settings.home)
+    changed = {path: kept for path, kept in known.items() if path != settings.path}
+    if text is not None:
+        changed[settings.path] = text
+    if changed != known:
+        files.make_private_folder(settings.home)
+        files.replace_text(os.path.join(settings.home, PREVIOUS), dumps(changed))
+
+
+def _write_script(popkit_home: str) -> None:
+    """The script that the settings name: it finds PopKit where it was, or where an update has put it."""
+    here = shlex.quote(os.path.join(home.plugin_root(), "bin", "popkit"))
+    script = (
+        "# Written by `popkit statusline install`; the status line in settings.json runs it.\n"
+        'for popkit in "${CLAUDE_CONFIG_DIR:-$HOME/.claude}"/plugins/cache/*/popkit/*/bin/popkit; do :; done\n'
+        f"[ -x {here} ] && popkit={here}\n"
+        '[ -x "$popkit" ] && exec "$popkit" statusline\n'
+        "exit 0\n"
+    )
+    files.make_private_folder(popkit_home)
+    files.replace_text(os.path.join(popkit_home, SCRIPT), script)

@@ -1,0 +1,80 @@
+"""JSON through the C scanner and encoder alone.
+
+`import json` costs a hook more than everything else it does, because it pulls in `re` and `enum`; the C parts behind it cost
+nothing. They are private to CPython, so they are used here only, with `json` itself as the fallback.
+"""
+
+from __future__ import annotations
+
+_SPACE = " \t\n\r"
+
+try:
+    from _json import encode_basestring_ascii, make_encoder, make_scanner, scanstring
+except ImportError:  # another Python than CPython
+    import json
+
+    def loads(text: str) -> object:
+        """The value of a JSON document; ValueError when it is none (NaN and Infinity are read as null)."""
+        try:
+            return json.loads(text, parse_constant=_no_number)
+        except RecursionError:
+            raise ValueError("nested too deeply") from None
+
+    def dumps(value: object) -> str:
+        """Compact ASCII JSON; ValueError for NaN, Infinity or what JSON has no form for."""
+        try:
+            return json.dumps(value, separators=(",", ":"), allow_nan=False)
+        except (TypeError, RecursionError) as error:
+            raise ValueError(str(error)) from None
+
+else:
+
+    class _Context:
+        """What the C scanner asks of a decoder."""
+
+        strict = False
+        object_hook = None
+        object_pairs_hook = None
+        parse_float = float
+        parse_int = int
+        memo: dict = {}
+
+        @staticmethod
+        def parse_string(text, end, strict=False):
+            return scanstring(text, end, strict)
+
+        @staticmethod
+        def parse_constant(name):
+            return _no_number(name)
+
+    _scan = make_scanner(_Context())
+
+    def _refuse(value):
+        raise ValueError("no JSON form for " + type(value).__name__)
+
+    _encode = make_encoder(None, _refuse, encode_basestring_ascii, None, ":", ",", False, False, False)
+
+    def loads(text: str) -> object:
+        """The value of a JSON document; ValueError when it is none (NaN and Infinity are read as null)."""
+        start = len(text) - len(text.lstrip(_SPACE))
+        try:
+            value, end = _scan(text, start)
+        except StopIteration:
+            raise ValueError("not a JSON document") from None
+        except RecursionError:
+            raise ValueError("nested too deeply") from None
+        if text[end:].strip(_SPACE):
+            raise ValueError("text after the JSON document")
+        return value
+
+    def dumps(value: object) -> str:
+        """Compact ASCII JSON; ValueError for NaN, Infinity or what JSON has no form for."""
+        try:
+            return "".join(_encode(value, 0))
+        except (TypeError, RecursionError) as error:
+            raise ValueError(str(error)) from None
+
+
+def _no_number(_name: str) -> None:
+    """JSON has no NaN or Infinity; a host that writes one means "no number"."""
+    return None

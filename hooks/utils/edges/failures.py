@@ -1,0 +1,47 @@
+"""The hook log: one line and a traceback for each failure, in a file that stays small."""
+
+from __future__ import annotations
+
+import os
+
+from . import files, home
+
+LOG_BYTES = 256 * 1024
+LOG_NAME = "hooks.log"
+_MARK = "!! "
+
+
+def log_path(popkit_home: str) -> str:
+    return os.path.join(popkit_home, LOG_NAME)
+
+
+def record(environ, hook: str, error: BaseException) -> None:
+    """Logs a failure of a hook. Where even that fails (a full disk, no folder) there is nobody left to tell."""
+    try:
+        popkit_home = home.popkit_home(environ)
+        files.make_private_folder(popkit_home)
+        path = log_path(popkit_home)
+        if os.path.exists(path) and os.path.getsize(path) > LOG_BYTES:
+            os.replace(path, path + ".old")
+        files.append_text(path, _entry(hook, error))
+    except (OSError, ValueError, home.NoHome):
+        return
+
+
+def _entry(hook: str, error: BaseException) -> str:
+    import time
+    import traceback
+
+    stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    # The frames tell where; the message of an error from a payload may hold the user's text, so only its type is kept.
+    message = str(error)[:200] if isinstance(error, (OSError, home.NoHome)) else ""
+    lines = [f"{_MARK}{stamp} {hook} {type(error).__name__} {message}".rstrip()]
+    for frame in traceback.extract_tb(error.__traceback__)[-8:]:
+        lines.append(f"   {os.path.basename(frame.filename)}:{frame.lineno} in {frame.name}")
+    return "\n".join(lines) + "\n"
+
+
+def failures(popkit_home: str) -> list:
+    """The first lines of the failures in the log, oldest first: "time hook error"."""
+    text = (files.read_text(log_path(popkit_home) + ".old") or "") + (files.read_text(log_path(popkit_home)) or "")
+    return [line[len(_MARK) :] for line in text.splitlines() if line.startswith(_MARK)]

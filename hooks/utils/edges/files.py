@@ -1,0 +1,113 @@
+"""Private files: 0600 in 0700 folders, replaced whole or appended in one write, behind a lock that never waits for ever."""
+
+from __future__ import annotations
+
+import os
+
+LOCK_WAIT_S = 5.0
+_POLL_S = 0.002
+
+
+def make_private_folder(path: str) -> None:
+    """Makes a folder and its missing parents, 0700 whatever the umask says."""
+    if os.path.isdir(path):
+        return
+    parent = os.path.dirname(path)
+    if parent and parent != path:
+        make_private_folder(parent)
+    try:
+        os.mkdir(path, 0o700)
+    except FileExistsError:
+        pass
+
+
+def read_text(path: str, limit: int = 1 << 30) -> str | None:
+    """The text of a file, None when there is none; OSError for anything else. Bytes that are no UTF-8 are replaced."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    with open(fd, "rb", buffering=0) as file:
+        return file.read(limit).decode("utf-8", "replace")
+
+
+def replace_text(path: str, text: str) -> None:
+    """Replaces a file's text atomically: a reader sees the old text or the new one, also after a kill."""
+    temporary = path + "." + str(os.getpid()) + ".tmp"
+    try:
+        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        try:
+            write_all(fd, text.encode("utf-8", "surrogatepass"))
+        finally:
+            os.close(fd)
+        os.replace(temporary, path)
+    except BaseException:
+        try:
+            os.unlink(temporary)
+        except OSError:
+            pass  # it was never made; the error that matters is on its way
+        raise
+
+
+def append_text(path: str, text: str) -> None:
+    """Appends whole lines. A line that a kill cut short before is closed first, so that it spoils no other."""
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        size = os.fstat(fd).st_size
+        if size and os.pread(fd, 1, size - 1) != b"\n":
+            text = "\n" + text
+        write_all(fd, text.encode("utf-8", "surrogatepass"))
+    finally:
+        os.close(fd)
+
+
+def write_all(fd: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
+
+
+class LockTimeout(OSError):
+    """Somebody held the lock of a context for too long."""
+
+
+class Lock:
+    """An exclusive lock on a file beside the state; where the system has no locks, none."""
+
+    __slots__ = ("fd", "path")
+
+    def __init__(self, path: str):
+        self.path = path
+        self.fd = -1
+
+    def __enter__(self) -> Lock:
+        self.fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        try:
+            from fcntl import LOCK_EX, LOCK_NB, flock
+        except ImportError:  # not a POSIX system
+            return self
+        try:
+            flock(self.fd, LOCK_EX | LOCK_NB)
+        except OSError:
+            self._wait(flock, LOCK_EX | LOCK_NB)
+        return self
+
+    def _wait(self, flock, how: int) -> None:
+        import time
+
+        until = time.monotonic() + LOCK_WAIT_S
+        while True:
+            time.sleep(_POLL_S)
+            try:
+                flock(self.fd, how)
+                return
+            except OSError:
+                if time.monotonic() > until:
+                    os.close(self.fd)
+                    self.fd = -1
+                    raise LockTimeout("held for more than 5 s: " + self.path) from None
+
+    def __exit__(self, *_exc) -> None:
+        if self.fd >= 0:
+            os.close(self.fd)
+            self.fd = -1

@@ -1,0 +1,140 @@
+"""A context as the hooks keep it: load, observe one event, save; and reconcile it with the transcript before a person is answered."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from ..policy import engine, events
+from ..policy.context import ContextState
+from ..policy.ruleset import Ruleset
+from . import clock, config_reader, disk, home, payload as payloads, session, store
+
+# A hook that finds no state rebuilds it from a transcript of at most this size; a larger one waits until a person asks.
+REBUILD_BYTES = 16 * 1024 * 1024
+# A result that a hook saw is in the transcript after this many seconds, or never (its line was lost, its session rewound).
+TRANSCRIPT_LAG_S = 5.0
+
+
+class Site:
+    """Where things are for one hook or command: our folder, the project, the configuration, the session."""
+
+    __slots__ = ("config", "environ", "home", "project", "session", "session_id")
+
+    def __init__(self, environ, session_id: str, project: str = ""):
+        self.environ = environ
+        self.home = home.popkit_home(environ)
+        self.project = environ.get("CLAUDE_PROJECT_DIR") or project
+        self.session_id = session_id
+        self.config = config_reader.load(home.plugin_root(), self.home, self.project)
+        self.session = session.read(self.home, session_id) if session_id else {}
+
+    def rules_for(self, profile: str | None) -> Ruleset:
+        """The rules under a profile, or under the configured one for None."""
+        return Ruleset.from_config(self.config, profile)
+
+    def rules(self) -> Ruleset:
+        profile = self.session.get("profile")
+        return self.rules_for(profile if isinstance(profile, str) else None)
+
+    def paths(self, agent_id: str = "") -> store.ContextFiles:
+        return store.ContextFiles(self.home, self.session_id, agent_id)
+
+
+def open_context(site: Site, paths: store.ContextFiles, rules: Ruleset, transcript_path: str = "") -> store.Stored:
+    """The stored context, else one rebuilt from the transcript, else a new one. The caller holds the lock."""
+    stored = store.load(paths) or rebuilt_if_small(site, paths, transcript_path, None)
+    if stored is None:
+        stored = store.Stored(ContextState(paths.session_id, paths.agent_id))
+        stored.state.profile = site.session.get("profile")
+    engine.reindex(stored.state, rules)
+    return stored
+
+
+def rebuilt_if_small(site: Site, paths: store.ContextFiles, transcript_path: str, old: store.Stored | None) -> store.Stored | None:
+    """The context rebuilt from its transcript and saved; None when there is no transcript, none that a hook has time for, or one that
+    the host has not finished writing. The caller holds the lock."""
+    try:
+        if not transcript_path or os.path.getsize(transcript_path) > REBUILD_BYTES:
+            return None
+        from .rebuild import rebuild
+
+        made = rebuild(transcript_path, journal_of(site, paths), site.rules_for, paths.session_id, paths.agent_id)
+    except (OSError, ValueError):
+        return None
+    if old is not None and lags_behind(made, old.state, clock.now(site.environ)):
+        return None
+    stored = store.Stored(made.state, old.watched if old else None)
+    store.save_rebuilt(paths, stored)
+    made.state.expired = {}  # they are in the log now
+    return stored
+
+
+def lags_behind(made, known: ContextState, now: float) -> bool:
+    """Whether hooks have just seen results that the transcript does not hold yet (the host writes up to 190 ms late)."""
+    return any(now - result.at < TRANSCRIPT_LAG_S and result.id not in made.result_ids for result in known.live.values())
+
+
+def journal_of(site: Site, paths: store.ContextFiles) -> list:
+    """The journal of a context; a subagent's begins with what the session's main thread says for all (its profile)."""
+    entries = store.read_lines(paths.journal)
+    if paths.agent_id:
+        shared = store.read_lines(site.paths().journal)
+        entries = [entry for entry in shared if isinstance(entry, dict) and entry.get("event") == "profile"] + entries
+    return entries
+
+
+def observe_call(paths: store.ContextFiles, stored: store.Stored, call: events.Call, rules: Ruleset, payload: dict) -> list:
+    """Feeds a completed call: first what it changed on disk, then itself; journals what the transcript will not tell."""
+    edited = call.tool_input.get("file_path") or call.tool_input.get("notebook_path") or ""
+    own = edited if call.tool in ("Edit", "Write", "MultiEdit", "NotebookEdit") and not call.outcome.error else ""
+    decisions = notice_changes(paths, stored, rules, call.at, call.id, own if isinstance(own, str) else "")
+    if payloads.commits(call):
+        call.committed = payloads.committed(call, payload, call.at)
+        store.journal(paths, {"event": "commit", "call": call.id, "at": call.at, "files": call.committed})
+    decisions.extend(engine.observe(stored.state, call, rules))
+    result = stored.state.live.get(call.id)
+    if result is not None and not call.outcome.error:
+        for part in result.parts:
+            path = part[0][5:]
+            if part[0].startswith("read:") and path not in stored.watched:
+                seen = disk.stamp(path)
+                if seen is not None:
+                    stored.watched[path] = seen
+    return decisions
+
+
+def notice_changes(paths, stored: store.Stored, rules: Ruleset, at: float, call_id: str = "", but: str = "") -> list:
+    """Expires what was read of files that have changed on disk by other means than the edit tools."""
+    changes = disk.changes(stored.watched, but)
+    stored.watched.pop(but, None)
+    if not changes:
+        return []
+    for path in changes:
+        del stored.watched[path]
+    entry = {"event": "changed", "at": at, "changes": changes}
+    if call_id:
+        entry["call"] = call_id
+    store.journal(paths, entry)
+    return engine.observe(stored.state, events.FilesChanged(changes, at), rules)
+
+
+def reconcile(site: Site, transcript_path: str, agent_id: str = "", now: float = 0.0):
+    """The context as transcript and journal give it, saved as its state; the answer has TTLs by the clock brought up to now. OSError
+    when the transcript cannot be read. Returns a Rebuilt."""
+    from .rebuild import rebuild
+
+    paths = site.paths(agent_id)
+    with paths.locked():
+        old = store.load(paths)
+        made = rebuild(transcript_path, journal_of(site, paths), site.rules_for, site.session_id, agent_id)
+        patience = 4
+        while old is not None and patience and lags_behind(made, old.state, clock.now(site.environ)):
+            time.sleep(TRANSCRIPT_LAG_S / 50)
+            made = rebuild(transcript_path, journal_of(site, paths), site.rules_for, site.session_id, agent_id)
+            patience -= 1
+        if old is None or patience:
+            store.save_rebuilt(paths, store.Stored(made.state, old.watched if old else None))
+    if now:  # for the answer only: what is saved stays what transcript and journal give
+        made.decisions.extend(engine.observe(made.state, events.Tick(now), site.rules()))
+    return made

@@ -1,0 +1,34 @@
+"""What all contexts of a session share: the profile that the user chose, the model, the window, which thresholds were told."""
+
+from __future__ import annotations
+
+import os
+
+from . import files, home
+from .codec import dumps, loads
+
+_NAME = "session.json"
+
+
+def path_of(popkit_home: str, session_id: str) -> str:
+    return os.path.join(home.session_folder(popkit_home, session_id), _NAME)
+
+
+def read(popkit_home: str, session_id: str) -> dict:
+    """The facts of a session; empty when nothing (readable) is known."""
+    try:
+        value = loads(files.read_text(path_of(popkit_home, session_id)) or "{}")
+    except (OSError, ValueError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def update(popkit_home: str, session_id: str, **facts) -> dict:
+    """Sets facts (None removes one) and returns all; writes only when something has changed."""
+    known = read(popkit_home, session_id)
+    changed = {**known, **facts}
+    changed = {name: value for name, value in changed.items() if value is not None}
+    if changed != known:
+        files.make_private_folder(home.session_folder(popkit_home, session_id))
+        files.replace_text(path_of(popkit_home, session_id), dumps(changed))
+    return changed

@@ -1,0 +1,192 @@
+"""The words and flags of /popkit:context, as one table: the parser, the help, the errors and the documentation come from it."""
+
+from __future__ import annotations
+
+
+class Flag:
+    """One flag. `value` names what follows it, "" for a flag that stands alone; `cli` marks those of the shell command only."""
+
+    __slots__ = ("cli", "help", "name", "value")
+
+    def __init__(self, name: str, help: str, value: str = "", cli: bool = False):
+        self.name = name
+        self.help = help
+        self.value = value
+        self.cli = cli
+
+    def usage(self) -> str:
+        return self.name + (" " + self.value if self.value else "")
+
+
+class Word:
+    """One subcommand. `takes` names its arguments, "" for none; `least` and `most` are how many it takes."""
+
+    __slots__ = ("flags", "help", "least", "most", "name", "takes")
+
+    def __init__(self, name: str, help: str, flags: tuple = (), takes: str = "", least: int = 0, most: int = 0):
+        self.name = name
+        self.help = help
+        self.flags = flags
+        self.takes = takes
+        self.least = least
+        self.most = most
+
+    def usage(self) -> str:
+        return self.name + (" " + self.takes if self.takes else "")
+
+
+class Parsed:
+    """A line as understood: `word` (a name of WORDS), `arguments`, `flags` (name without dashes -> True or its value)."""
+
+    __slots__ = ("arguments", "flags", "word")
+
+    def __init__(self, word: str, arguments: list, flags: dict):
+        self.word = word
+        self.arguments = arguments
+        self.flags = flags
+
+
+class UsageError(Exception):
+    """Something that the user wrote is not known; the message says what is."""
+
+
+_JSON = Flag("--json", "the same as JSON")
+_DETAILS = Flag("--details", "every result, file and subagent too")
+_ALL = Flag("--all", "leave nothing out of a long list")
+_SITE = (
+    Flag("--session", "this session (or the beginning of its id)", "ID", cli=True),
+    Flag("--transcript", "this transcript file", "FILE", cli=True),
+)
+_HELP = Flag("--help", "help for this word")
+
+WORDS = (
+    Word(
+        "retention",
+        "what the context holds, by tier: live, expired, reclaimable",
+        (
+            Flag("--aggressive", "halve the lifetimes for this session"),
+            Flag("--conservative", "double the lifetimes for this session"),
+            Flag("--profile", "aggressive, conservative, spec, or default to go back", "NAME"),
+            _DETAILS,
+            _ALL,
+            _JSON,
+        ),
+    ),
+    Word(
+        "timeline",
+        "the calls of the session as bars: how long each result lived",
+        (Flag("--last", "only the newest N calls (default 40)", "N"), _ALL, _JSON),
+    ),
+    Word("why", "why a result has its tier, and what ended or will end it", (_JSON,), "ID", 1, 1),
+    Word("pin", "hold a result, or all results of a path: they never expire", (_JSON,), "ID|PATH…", 1, 50),
+    Word("unpin", "let go of what was pinned", (_JSON,), "ID|PATH…", 1, 50),
+    Word("stats", "what retention did: this session, this project, all", (_DETAILS, _JSON)),
+    Word(
+        "clear",
+        "what a clear would take out (a dry run: nothing changes)",
+        (Flag("--tier", "only this tier, and its live results too", "T"), _ALL, _JSON),
+    ),
+    Word("help", "this text, or help for one word", (), "[WORD]", 0, 1),
+)
+DEFAULT = "retention"
+
+_BY_NAME = {word.name: word for word in WORDS}
+
+
+def word_named(name: str) -> Word:
+    """The subcommand of a name; UsageError listing the known ones."""
+    word = _BY_NAME.get(name)
+    if word is None:
+        raise UsageError(f"unknown word {_quoted(name)}{_nearest(name, _BY_NAME)}. Known: {', '.join(_BY_NAME)}")
+    return word
+
+
+def flags_of(word: Word, cli: bool) -> dict:
+    """name -> Flag of everything that may follow a word."""
+    flags = word.flags + (_SITE if cli and word.name != "help" else ())
+    return {flag.name: flag for flag in (*flags, _HELP)}
+
+
+def parse(words: list, cli: bool = False) -> Parsed:
+    """Reads a line's words; UsageError for what is not known. No word at all means `retention`."""
+    words = ["--help" if word == "-h" else word for word in words]
+    name, rest = _leading(words)
+    word = word_named(name)
+    known = flags_of(word, cli)
+    arguments: list = []
+    flags: dict = {}
+    at = 0
+    while at < len(rest):
+        item = rest[at]
+        at += 1
+        if item == "--":
+            arguments.extend(rest[at:])
+            break
+        if not item.startswith("-") or item == "-":
+            arguments.append(item)
+            continue
+        given, equals, value = item.partition("=")
+        flag = known.get(given)
+        if flag is None:
+            raise _unknown_flag(given, word, known, cli)
+        if flag.value and not equals:
+            if at == len(rest):
+                raise UsageError(f"{flag.name} needs a value: {flag.usage()}")
+            value = rest[at]
+            at += 1
+        elif equals and not flag.value:
+            raise UsageError(f"{flag.name} takes no value")
+        flags[given[2:]] = value if flag.value else True
+    if "help" in flags:
+        return Parsed("help", [word.name], {})
+    _check_arguments(word, arguments)
+    return Parsed(word.name, arguments, flags)
+
+
+def _leading(words: list) -> tuple:
+    """(subcommand, everything else): its name is the first word, flags of the site may stand before it."""
+    before: list = []
+    at = 0
+    while at < len(words) and words[at].startswith("-"):
+        before.append(words[at])
+        takes = any(words[at] == flag.name for word in WORDS for flag in (*word.flags, *_SITE) if flag.value)
+        at += 1
+        if takes and at < len(words):
+            before.append(words[at])
+            at += 1
+    if at == len(words):
+        return ("help", []) if words == ["--help"] else (DEFAULT, before)
+    return words[at], before + words[at + 1 :]
+
+
+def _check_arguments(word: Word, arguments: list) -> None:
+    if len(arguments) < word.least:
+        raise UsageError(f"{word.name} needs {word.takes}, for example: {word.name} T12")
+    if len(arguments) > word.most:
+        extra = " ".join(map(_quoted, arguments[word.most :]))
+        said = f"takes only {word.takes}" if word.most else "takes no arguments"
+        raise UsageError(f"{word.name} {said}; {extra} is too much")
+
+
+def _unknown_flag(given: str, word: Word, known: dict, cli: bool) -> UsageError:
+    if not cli and any(given == flag.name for flag in _SITE):
+        return UsageError(f"{given} is for the shell (popkit context …); here the session is this one")
+    at_home = [other.name for other in WORDS if other is not word and any(flag.name == given for flag in other.flags)]
+    if at_home:
+        return UsageError(f"{given} belongs to {' and '.join(at_home)}, not to {word.name}. {_known(word, known)}")
+    return UsageError(f"unknown flag {_quoted(given)}{_nearest(given, known)}. {_known(word, known)}")
+
+
+def _known(word: Word, known: dict) -> str:
+    return f"{word.name} knows {', '.join(flag.usage() for flag in known.values())}"
+
+
+def _nearest(given: str, names) -> str:
+    import difflib  # only for an error
+
+    found = difflib.get_close_matches(given[:60], list(names), 1)
+    return f" (did you mean {found[0]}?)" if found else ""
+
+
+def _quoted(text: str) -> str:
+    return '"' + (text if len(text) <= 40 else text[:39] + "…") + '"'

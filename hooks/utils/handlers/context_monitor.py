@@ -1,0 +1,134 @@
+"""UserPromptSubmit and Stop: answers /popkit:context, and tells the user, once a threshold, that the context fills up."""
+
+from __future__ import annotations
+
+from ..edges import clock, live, session, store, usage
+from ..edges.payload import text
+from ..policy import engine, events
+
+COMMAND = "/popkit:context"
+# In this order; from WARNING on the result says what could be reclaimed.
+LEVELS = ("notice", "warning", "critical", "emergency")
+_RETENTION_FROM = LEVELS.index("warning")
+
+
+def handle(payload: dict, environ) -> dict | None:
+    """The answer to our command, or a message when a threshold is passed, or nothing."""
+    session_id = text(payload, "session_id")
+    if not session_id:
+        return None
+    site = live.Site(environ, session_id, text(payload, "cwd"))
+    rules = site.rules()
+    if not rules.enabled:
+        return None
+    now = clock.now(environ)
+    transcript_path = text(payload, "transcript_path")
+    if payload.get("hook_event_name") == "UserPromptSubmit":
+        words = command_words(text(payload, "prompt"))
+        if words is not None:
+            return _answer(words, site, transcript_path, now)
+        _on_prompt(site, rules, transcript_path, now, typed=not text(payload, "prompt").startswith("<task-notification>"))
+    checked = check_thresholds(site, transcript_path, now)
+    message = _news(site, checked)
+    return {"systemMessage": message} if message else None
+
+
+def command_words(prompt: str) -> str | None:
+    """The words after /popkit:context; None when the prompt is something else."""
+    head, _, words = prompt.strip().partition(" ")
+    return words.strip() if head == COMMAND else None
+
+
+def _answer(words: str, site: live.Site, transcript_path: str, now: float) -> dict:
+    from ..answers.command import answer
+
+    shown = answer(words, site, transcript_path, now)
+    return {
+        "decision": "block",
+        "reason": shown,
+        "hookSpecificOutput": {"hookEventName": "UserPromptSubmit", "suppressOriginalPrompt": True},
+    }
+
+
+def _on_prompt(site: live.Site, rules, transcript_path: str, now: float, typed: bool) -> None:
+    """A new turn begins (unless the host speaks for a background task), and files may have changed since the last one."""
+    paths = site.paths()
+    with paths.locked():
+        stored = _after_compaction(site, paths, transcript_path) or live.open_context(site, paths, rules, transcript_path)
+        engine.reindex(stored.state, rules)
+        live.notice_changes(paths, stored, rules, now)
+        if typed:
+            engine.observe(stored.state, events.Prompted(now), rules)
+        store.save(paths, stored)
+
+
+def _after_compaction(site: live.Site, paths: store.ContextFiles, transcript_path: str) -> store.Stored | None:
+    """At the first prompt after a compaction the transcript tells which results the host carried over; no event did."""
+    if not site.session.get("compacted"):
+        return None
+    site.session = session.update(site.home, site.session_id, compacted=None)
+    return live.rebuilt_if_small(site, paths, transcript_path, store.load(paths))
+
+
+def check_thresholds(site: live.Site, transcript_path: str, now: float, model: str | None = None) -> dict:
+    """How full the context is and which threshold that passes: `tokens`, `window`, `window_source`, `usage_ratio`, `level` (None below
+    the first); from warning on also `retention`, with what is expired as the transcript tells it."""
+    newest = usage.newest_usage(transcript_path)
+    tokens = newest.tokens if newest else 0
+    largest = max(tokens, site.session.get("largest_tokens") or 0)
+    rules = site.rules()
+    named = model or site.session.get("model") or (newest.model if newest else "")
+    window, source = usage.window_of(named, rules.window_tokens, site.session.get("window_tokens"), largest)
+    ratio = tokens / window
+    passed = [level for level in LEVELS if ratio >= rules.thresholds[level]]
+    result = {"tokens": tokens, "window": window, "window_source": source, "usage_ratio": ratio, "level": passed[-1] if passed else None}
+    if largest != site.session.get("largest_tokens"):
+        site.session = session.update(site.home, site.session_id, largest_tokens=largest)
+    if passed and site.session.get("told") != passed[-1]:
+        _add_retention(result, site, transcript_path, now)
+    return result
+
+
+def _add_retention(result: dict, site: live.Site, transcript_path: str, now: float) -> None:
+    expired, factor = _expired(site, transcript_path, now)
+    reclaimable = round(sum(found.tokens for found in expired.values()) * factor)
+    result["expired_count"], result["reclaimable_tokens"] = len(expired), reclaimable
+    if LEVELS.index(result["level"]) >= _RETENTION_FROM:
+        result["retention"] = {
+            "expired_count": len(expired),
+            "reclaimable_tokens": reclaimable,
+            "suggestion": f"Clear {len(expired)} expired items to reclaim ~{reclaimable:,} tokens",
+        }
+
+
+def _expired(site: live.Site, transcript_path: str, now: float) -> tuple:
+    """(what is expired, calibration), reconciled with the transcript where a hook has time for that."""
+    import os
+
+    try:
+        if os.path.getsize(transcript_path) <= live.REBUILD_BYTES:
+            made = live.reconcile(site, transcript_path, now=now)
+            return made.state.expired, made.state.calibration
+    except (OSError, ValueError):
+        pass  # no transcript (yet): what the hooks have seen is all there is
+    paths = site.paths()
+    stored = store.load(paths)
+    return (store.read_expired(paths, stored.state), stored.state.calibration) if stored else ({}, 1.0)
+
+
+def _news(site: live.Site, checked: dict) -> str | None:
+    """The message for a level that is higher than the last one told; remembers what was told, and forgets it as the context shrinks."""
+    told = site.session.get("told")
+    level = checked["level"]
+    if level == told:
+        return None
+    site.session = session.update(site.home, site.session_id, told=level)
+    if level is None or (told in LEVELS and LEVELS.index(level) < LEVELS.index(told)):
+        return None
+    assumed = ", window assumed" if checked["window_source"] == "assumed" else ""
+    full = f"PopKit: the context is {checked['usage_ratio']:.0%} full ({checked['tokens']:,} of {checked['window']:,} tokens{assumed})."
+    count, tokens = checked["expired_count"], checked["reclaimable_tokens"]
+    if not count:
+        return full + " Nothing in it has expired."
+    suggestion = checked.get("retention", {}).get("suggestion") or f"{count} expired items hold ~{tokens:,} tokens"
+    return f"{full} {suggestion} ({COMMAND} shows them)."

@@ -1,0 +1,26 @@
+"""A tool call completed: its result gets a lifetime, and others may end. Silent: not one byte for the model."""
+
+from __future__ import annotations
+
+from ..edges import clock, live, store
+from ..edges.payload import call_of, text
+
+
+def handle(payload: dict, environ) -> None:
+    """Feeds the call to its context: the main thread, or the subagent that the payload names."""
+    session_id = text(payload, "session_id")
+    call = call_of(payload, clock.now(environ))
+    if not session_id or call is None:
+        return
+    site = live.Site(environ, session_id, text(payload, "cwd"))
+    rules = site.rules()
+    if not rules.enabled:
+        return
+    agent_id = text(payload, "agent_id")
+    paths = site.paths(agent_id)
+    with paths.locked():
+        stored = live.open_context(site, paths, rules, "" if agent_id else text(payload, "transcript_path"))
+        if call.id in stored.state.live:
+            return  # the hook is registered twice
+        live.observe_call(paths, stored, call, rules, payload)
+        store.save(paths, stored)

@@ -1,0 +1,225 @@
+"""What a tool call's result is: its kind, its lifetime class, what it shows, what it does to others.
+
+Pure. The tier comes from the first that speaks: a preserved pattern, the result's error state, an override of the configuration,
+the built-in reading of the tool (`bash.py` for command lines).
+"""
+
+from __future__ import annotations
+
+from . import parts, tiers
+from .estimate import content_of_path
+from .masking import mask
+
+LABEL_CHARS = 100
+# A command line of more than this is classified by its beginning: nobody types that, and a hook must not spend its time on it.
+COMMAND_CHARS = 20_000
+
+_EDIT_TOOLS = ("Edit", "Write", "MultiEdit", "NotebookEdit")
+# PowerShell lines parse well enough as shell lines; what they run is mostly the same programs.
+_SHELLS = ("Bash", "PowerShell")
+_TASK_LISTS = ("TodoWrite", "TaskList", "TodoRead")
+_DECISIONS = ("AskUserQuestion", "ExitPlanMode")
+_DIALOGUE = ("Agent", "Task", "WebFetch", "WebSearch", "Skill", "AskUserQuestion", "ExitPlanMode", "TaskOutput")
+
+
+class Classification:
+    """What a result is. `action` names the deed, so that a later success can answer an earlier error."""
+
+    __slots__ = ("action", "basis", "commits", "content", "edits", "error", "family", "kind", "label", "parts", "subjects", "tier")
+
+    def __init__(self, kind, tier, label, shown=(), subjects=(), content="dialogue", edits="", commits=False, family="", action=""):
+        self.kind = kind
+        self.tier = tier
+        self.basis = ""
+        self.label = label
+        self.parts = list(shown)
+        self.subjects = list(subjects)
+        self.content = content
+        self.edits = edits  # the path that a success has changed
+        self.commits = commits
+        self.family = family
+        self.action = action
+        self.error = False
+
+
+def _text(tool_input: dict, *names: str) -> str:
+    for name in names:
+        value = tool_input.get(name)
+        if isinstance(value, str) and value:
+            return value
+    return ""
+
+
+def _number(value: object, default: int) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**9 else default
+
+
+def shown_path(path: str, cwd: str) -> str:
+    """A path as a person would name it: relative to the working folder where it lies in it."""
+    if cwd and path.startswith(cwd.rstrip("/") + "/"):
+        return path[len(cwd.rstrip("/")) + 1 :]
+    return path
+
+
+def _shorten(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= LABEL_CHARS else text[: LABEL_CHARS - 1] + "…"
+
+
+def _read(call, cwd) -> Classification:
+    path = parts.normal_path(_text(call.tool_input, "file_path", "notebook_path", "path"), cwd)
+    if call.outcome.unchanged:
+        label = "Read " + shown_path(path, cwd) + " (unchanged)"
+        return Classification("ack", "ephemeral", label, [("do:unchanged " + path, [])], [path], action="Read:" + path)
+    lines = call.outcome.interval
+    if lines is None:
+        first = max(1, _number(call.tool_input.get("offset"), 1))
+        limit = _number(call.tool_input.get("limit"), 0)
+        lines = [first, first + limit - 1] if limit else [first, 0]
+    label = "Read " + shown_path(path, cwd) + ("" if lines == [1, 0] else ":" + parts.describe_interval(lines))
+    content = content_of_path(path)
+    return Classification("read", "medium", label, [("read:" + path, lines)], [path], content, action="Read:" + path)
+
+
+def _edit(call, cwd) -> Classification:
+    path = parts.normal_path(_text(call.tool_input, "file_path", "notebook_path"), cwd)
+    label = call.tool + " " + shown_path(path, cwd)
+    return Classification("ack", "ephemeral", label, [("edit:" + path, [])], [path], edits=path, action="edit:" + path)
+
+
+def _grep(call, cwd) -> Classification:
+    pattern = mask(_text(call.tool_input, "pattern"))
+    root = _text(call.tool_input, "path")
+    roots = [parts.normal_path(root, cwd)] if root else [cwd]
+    narrowed = "".join(" " + name + "=" + value for name in ("glob", "type") if (value := _text(call.tool_input, name)))
+    key, scope = parts.content_search(pattern + narrowed, roots, insensitive=call.tool_input.get("-i") is True)
+    label = 'Grep "' + pattern + '"' + (" in " + shown_path(roots[0], cwd) if root else "") + narrowed
+    return Classification("search", "short", label, [(key, scope)], [pattern], "matches", action=key)
+
+
+def _glob(call, cwd) -> Classification:
+    pattern = mask(_text(call.tool_input, "pattern", "path"))
+    root = _text(call.tool_input, "path")
+    roots = [parts.normal_path(root, cwd)] if root else [cwd]
+    key, scope = parts.file_search(pattern, roots)
+    return Classification("search", "short", call.tool + " " + pattern, [(key, scope)], [pattern], "log", action=key)
+
+
+def _bash(call, cwd) -> Classification:
+    from . import bash  # a third of all that a hook imports, and only command lines need it
+
+    command = mask(_text(call.tool_input, "command")[:COMMAND_CHARS])
+    found = bash.actions(command, cwd)
+    tier = bash.longest_tier(found)
+    leading = next((action for action in found if action.tier == tier), None)
+    kind = leading.kind if leading else "other"
+    # Acknowledgements show nothing that a re-run would have to cover, unless there is nothing else.
+    shown = [action.part for action in found if action.kind != "ack"] or [action.part for action in found]
+    label = _text(call.tool_input, "command")[:400].strip().partition("\n")[0]
+    return Classification(
+        kind, tier, call.tool + " " + mask(label), shown, _subjects(command, found), _content_of(leading, command),
+        commits=any(action.commits for action in found), family=leading.family if leading else "",
+        action="|".join(action.part[0] for action in found),
+    )  # fmt: skip
+
+
+def _subjects(command: str, found: list) -> list:
+    """What patterns match of a command line: the line, its commands, the files that it reads."""
+    subjects = [" ".join(command[:400].split())]
+    for action in found[:8]:
+        path = action.part[0].partition(":")[2] if action.kind == "read" else ""
+        subjects.extend(name for name in (path, action.name) if name and name not in subjects)
+    return subjects
+
+
+def _content_of(leading, command: str) -> str:
+    """The kind of content that a command prints."""
+    if leading is None:
+        return "log"
+    key = leading.part[0]
+    if leading.kind == "read":
+        return content_of_path(key)
+    if key.startswith("search:content:"):
+        return "matches"
+    return "diff" if "git diff" in command or "git show" in command else "log"
+
+
+def _other(call, cwd) -> Classification:
+    tool = call.tool
+    tier = tiers.TOOL_TIERS.get(tool, "session")
+    content = "dialogue" if tool in _DIALOGUE else "markup"
+    kind = "other"
+    if tool in _TASK_LISTS:
+        kind, key = "tasks", "call:tasks"
+    else:
+        key = "call:" + tool + ":" + _identity(call.tool_input)
+        if tool in _DECISIONS:
+            kind = "decision"
+        elif tier == "ephemeral":
+            kind = "ack"
+    said = _text(call.tool_input, "description", "query", "url", "skill", "subject", "name", "task_id", "taskId", "path")
+    label = tool.replace("mcp__", "").replace("__", ".") + (" " + mask(said) if said else "")
+    return Classification(kind, tier, label, [(key, [])], [mask(said)] if said else [], content, action=key)
+
+
+def _identity(value: object) -> str:
+    """A short name for an input: equal inputs have equal names, and no text of it is kept."""
+    try:
+        from _blake2 import blake2b
+    except ImportError:
+        from hashlib import blake2b
+    return blake2b(_canonical(value, 0).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+def _canonical(value: object, depth: int) -> str:
+    if depth > 20:
+        return "…"
+    if isinstance(value, dict):
+        return "{" + ",".join(repr(str(key)) + ":" + _canonical(value[key], depth + 1) for key in sorted(value, key=str)) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(_canonical(item, depth + 1) for item in value) + "]"
+    return repr(value)
+
+
+_READERS = {"Read": _read, "NotebookRead": _read, "Grep": _grep, "Glob": _glob, "LS": _glob, **dict.fromkeys(_SHELLS, _bash)}
+_READERS.update((tool, _edit) for tool in _EDIT_TOOLS)
+
+
+def classify(call, cwd: str, rules) -> Classification:
+    """The classification of a call made in a folder, under a Ruleset; input of any shape is read as far as it makes sense."""
+    found = _READERS.get(call.tool, _other)(call, cwd)
+    found.label = _shorten(found.label)
+    found.basis = found.family or found.kind if call.tool in _SHELLS else "tool " + call.tool
+    outcome = call.outcome
+    found.error = outcome.error and not _found_nothing(found, outcome)
+    override = rules.override(call.tool, found.subjects)
+    if override is not None and not outcome.unchanged:
+        found.tier, found.basis = override
+    if found.error:
+        _keep_error(found, call.tool, rules)
+    elif found.kind == "decision":
+        if rules.preserve_decisions:
+            found.tier, found.basis = "preserved", "a decision of the user"
+        else:
+            found.tier = "session"
+    pattern = rules.preserving_glob(found.subjects) if found.kind != "ack" else None
+    if pattern is not None:
+        found.tier, found.basis = "preserved", "preserved pattern " + pattern
+    return found
+
+
+def _found_nothing(found: Classification, outcome) -> bool:
+    """A search that exits 1 with no output found nothing; that is an answer, no error."""
+    return found.kind == "search" and outcome.exit_code == 1 and outcome.chars == 0
+
+
+def _keep_error(found: Classification, tool: str, rules) -> None:
+    """An error is preserved until its action succeeds; a failing run of a session-tier command waits for its next run."""
+    found.edits = ""
+    found.commits = False
+    if tool in _SHELLS and found.tier == "session":
+        return
+    found.kind = "error"
+    found.parts = [("error:" + found.action, [])]
+    if rules.preserve_errors:
+        found.tier, found.basis = "preserved", "an error"

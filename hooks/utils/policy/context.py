@@ -1,0 +1,194 @@
+"""The state of one context: its live results, what expired, and counts. Pure; to and from plain JSON values."""
+
+from __future__ import annotations
+
+SCHEMA = 1
+# How many expired contents are remembered to notice that one was fetched again unchanged. Bounded, so that a hook's cost does not
+# grow with what has expired; an older false expiration goes uncounted by the hooks and by the rebuild alike.
+RECENT = 128
+
+_FIELDS = (
+    "id", "index", "at", "turn", "tool", "kind", "tier", "basis", "label", "parts", "subjects", "tokens", "hash", "error", "verdict",
+    "touched", "quoted", "ended",
+)  # fmt: skip
+
+
+class Result:
+    """One tool result: what it is, its lifetime class, and how it ended if it did."""
+
+    __slots__ = (*_FIELDS, "pinned")
+
+    def __init__(self, id, index, at, turn, tool, kind, tier, basis, label, parts, subjects, tokens, hash, error, verdict,
+                 touched=0, quoted=0, ended=None):  # fmt: skip
+        self.id = id
+        self.index = index  # the call's number in its context, from 1
+        self.at = at
+        self.turn = turn
+        self.tool = tool
+        self.kind = kind
+        self.tier = tier
+        self.basis = basis  # why this tier
+        self.label = label  # what a person sees of it; secrets masked
+        self.parts = parts  # what it shows and is not yet covered or dead: [[key, scope], ...]
+        self.subjects = subjects  # what path patterns match: paths, or the command
+        self.tokens = tokens  # estimate
+        self.hash = hash
+        self.error = error
+        self.verdict = verdict
+        self.touched = touched  # index of the last touch, 0 for none
+        self.quoted = quoted  # index at which the assistant last quoted it; only the transcript tells
+        self.ended = ended  # [trigger, index, at, by, reasons] once expired
+        self.pinned = False
+
+    def to_row(self) -> list:
+        return [getattr(self, field) for field in _FIELDS]
+
+    def last_touch(self) -> int:
+        """The index from which its quiet age counts."""
+        return max(self.index, self.touched, self.quoted)
+
+
+def result_of(row: object) -> Result:
+    """A Result from its row; ValueError when it is not one."""
+    if not isinstance(row, list) or len(row) != len(_FIELDS):
+        raise ValueError("not a result row")
+    result = Result(*row)
+    if not (isinstance(result.id, str) and isinstance(result.index, int) and isinstance(result.parts, list)
+            and isinstance(result.at, (int, float)) and isinstance(result.tokens, int) and isinstance(result.tier, str)
+            and isinstance(result.kind, str) and isinstance(result.subjects, list) and isinstance(result.touched, int)
+            and isinstance(result.quoted, int)):  # fmt: skip
+        raise ValueError("wrong types in a result row")
+    return result
+
+
+class Counts:
+    """What happened in a context since its beginning, compactions included."""
+
+    __slots__ = ("compacted", "expired", "expired_tokens", "false_expirations", "results", "results_tokens", "superseded", "triggers")
+
+    def __init__(self):
+        self.results: dict = {}  # tier -> results given that tier
+        self.results_tokens: dict = {}
+        self.expired: dict = {}  # tier -> results that expired
+        self.expired_tokens: dict = {}
+        self.triggers: dict = {}  # trigger -> results that it ended
+        self.false_expirations: dict = {}  # tier -> expired and fetched again unchanged
+        self.superseded = 0
+        self.compacted = 0
+
+    def to_json(self) -> dict:
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+def counts_of(value: object) -> Counts:
+    counts = Counts()
+    if isinstance(value, dict):
+        for name in Counts.__slots__:
+            have = getattr(counts, name)
+            if isinstance(value.get(name), type(have)) and not isinstance(value.get(name), bool):
+                setattr(counts, name, value[name])
+    return counts
+
+
+def add(table: dict, key: str, amount: int) -> None:
+    table[key] = table.get(key, 0) + amount
+
+
+class ContextState:
+    """Everything the engine knows of one context. `by_key`, `by_hash`, `due` and `timed` are indexes, never saved."""
+
+    __slots__ = (
+        "agent_id", "at", "by_hash", "by_key", "calibration", "counts", "cwd", "due", "epoch", "expired", "index", "live", "pins", "profile",
+        "prompt_id", "prompted", "recent", "session_id", "timed", "turn",
+    )  # fmt: skip
+
+    def __init__(self, session_id: str = "", agent_id: str = ""):
+        self.session_id = session_id
+        self.agent_id = agent_id  # "" for the main thread
+        self.index = 0  # calls completed
+        self.at = 0.0  # of the last event
+        self.cwd = ""  # after the last call
+        self.turn = 0  # user turns with calls in them
+        self.prompt_id = None  # of the last call, where the host gives one
+        self.prompted = False  # the user spoke since the last call
+        self.epoch = 0  # compactions so far
+        self.profile = None  # chosen for the session; None: what the configuration says
+        self.pins: list = []  # targets: ids and path patterns
+        self.calibration = 1.0  # measured tokens / estimated tokens
+        self.live: dict = {}  # id -> Result, in order of completion
+        self.expired: dict = {}  # id -> Result with `ended`; after a load only what expired since
+        self.recent: dict = {}  # "kind|hash" -> tier of what expired while its content was still true
+        self.counts = Counts()
+        self.by_key: dict = {}
+        self.by_hash: dict = {}
+        self.due: dict = {}
+        self.timed: dict = {}
+
+    def quiet_age(self, result: Result) -> int:
+        """Calls since a result was last touched."""
+        return self.index - result.last_touch()
+
+    def to_json(self) -> dict:
+        """The plain values of a state, without what expired (that is a log of its own)."""
+        return {
+            "schema": SCHEMA,
+            "session_id": self.session_id,
+            "agent_id": self.agent_id,
+            "index": self.index,
+            "at": self.at,
+            "cwd": self.cwd,
+            "turn": self.turn,
+            "prompt_id": self.prompt_id,
+            "prompted": self.prompted,
+            "epoch": self.epoch,
+            "profile": self.profile,
+            "pins": self.pins,
+            "calibration": self.calibration,
+            "recent": self.recent,
+            "counts": self.counts.to_json(),
+            "live": [result.to_row() for result in self.live.values()],
+        }
+
+
+def state_of(value: object) -> ContextState:
+    """A ContextState from its plain values; ValueError when they are not a state of this schema."""
+    if not isinstance(value, dict) or value.get("schema") != SCHEMA:
+        raise ValueError("not a state of schema " + str(SCHEMA))
+    state = ContextState(value.get("session_id", ""), value.get("agent_id", ""))
+    for name in ("index", "turn", "epoch"):
+        if not isinstance(value.get(name), int):
+            raise ValueError(name + " is no integer")
+        setattr(state, name, value[name])
+    if not isinstance(value.get("live"), list) or not isinstance(value.get("pins"), list):
+        raise ValueError("live and pins must be lists")
+    for name in ("at", "calibration"):
+        if isinstance(value.get(name), (int, float)):
+            setattr(state, name, value[name])
+    for name in ("prompt_id", "profile", "cwd"):
+        if isinstance(value.get(name), str):
+            setattr(state, name, value[name])
+    state.prompted = value.get("prompted") is True
+    state.pins = [pin for pin in value["pins"] if isinstance(pin, str)]
+    if isinstance(value.get("recent"), dict):
+        state.recent = value["recent"]
+    state.counts = counts_of(value.get("counts"))
+    for row in value["live"]:
+        result = result_of(row)
+        state.live[result.id] = result
+    return state
+
+
+def shared_facts(state: ContextState) -> dict:
+    """What hooks and a rebuild must agree on: everything but times, quotations, the calibration (which only a transcript has) and
+    the host's turn ids (which not every client gives to hooks)."""
+    plain = state.to_json()
+    for name in ("at", "calibration", "prompt_id", "prompted"):
+        del plain[name]
+    rows = []
+    for result in list(state.live.values()):
+        fields = dict(zip(_FIELDS, result.to_row()))
+        for name in ("at", "quoted"):
+            del fields[name]
+        rows.append(fields)
+    plain["live"] = rows
+    return plain

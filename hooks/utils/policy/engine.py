@@ -1,0 +1,390 @@
+"""observe(state, event, rules) -> decisions. The only place where a lifetime begins or ends.
+
+Pure and deterministic: the same events under the same rules give the same decisions, whichever driver feeds them. The state is
+changed in place; every decision carries its reasons. Nothing that is pinned ever expires; what is preserved only when the user
+says so, when the action that failed succeeds later, or (task lists) when a newer one comes.
+"""
+
+from __future__ import annotations
+
+from . import events, parts
+from .classify import classify
+from .context import RECENT, ContextState, Result, add
+from .estimate import tokens_of
+from .verdict import verdict_of
+
+# Triggers after which the same content, fetched again, shows that the expiration was a mistake.
+_CONTENT_STILL_TRUE = frozenset(("ttl_calls", "ttl_seconds", "committed", "changed_on_disk", "session_end", "manual"))
+
+
+class Decision:
+    """What was decided about one result, and why. `action`: expire, supersede, revive or compact."""
+
+    __slots__ = ("action", "by", "id", "index", "reasons", "tier", "tokens", "trigger")
+
+    def __init__(self, action, result, trigger, index, reasons, by=""):
+        self.action = action
+        self.id = result.id
+        self.tier = result.tier
+        self.tokens = result.tokens
+        self.trigger = trigger
+        self.index = index
+        self.reasons = reasons
+        self.by = by  # the call that caused it, "" for none
+
+    def to_json(self) -> dict:
+        return {name: getattr(self, name) for name in sorted(self.__slots__)}
+
+
+def observe(state: ContextState, event, rules) -> list:
+    """The decisions that an event brings about, in order."""
+    decisions: list = []
+    _HANDLERS[type(event)](state, event, rules, decisions)
+    return decisions
+
+
+def reindex(state: ContextState, rules) -> None:
+    """Builds the indexes over the live results: after a load, and whenever the rules or the pins have changed."""
+    state.by_key = {}
+    state.by_hash = {}
+    state.due = {}
+    state.timed = {}
+    for result in state.live.values():
+        result.pinned = is_pinned(state, result, rules)
+        _enter(state, result, rules)
+
+
+def is_pinned(state: ContextState, result: Result, rules) -> bool:
+    """Whether a pin of the user or of the configuration holds this result."""
+    if result.id in state.pins:
+        return True
+    return bool((state.pins or rules.pins) and rules.pinned_by(result.subjects, state.pins))
+
+
+def _enter(state: ContextState, result: Result, rules) -> None:
+    for part in result.parts:
+        state.by_key.setdefault(part[0], {})[result.id] = result
+    if result.hash and not result.error:
+        state.by_hash[result.kind + "|" + result.hash] = result.id
+    rule = rules.tier_rule(result.tier)
+    if rule.ttl_calls is not None:
+        state.due.setdefault(max(result.index + rule.ttl_calls, state.index + 1), {})[result.id] = result
+    if rule.ttl_s is not None:
+        state.timed[result.id] = result
+
+
+def _leave(state: ContextState, result: Result) -> None:
+    del state.live[result.id]
+    for part in result.parts:
+        _unlink(state, part[0], result.id)
+    state.timed.pop(result.id, None)
+
+
+def _unlink(state: ContextState, key: str, id: str) -> None:
+    holders = state.by_key.get(key)
+    if holders is not None:
+        holders.pop(id, None)
+        if not holders:
+            del state.by_key[key]
+
+
+def _end(state: ContextState, result: Result, trigger: str, reasons: list, decisions: list, by: str = "") -> None:
+    """Marks a live result as expired; it stays in the context until somebody clears it."""
+    _leave(state, result)
+    action = "supersede" if trigger in ("superseded", "same_content") else "expire"
+    result.ended = [trigger, state.index, state.at, by, reasons]
+    state.expired[result.id] = result
+    counts = state.counts
+    add(counts.expired, result.tier, 1)
+    add(counts.expired_tokens, result.tier, result.tokens)
+    add(counts.triggers, trigger, 1)
+    if action == "supersede":
+        counts.superseded += 1
+    if trigger in _CONTENT_STILL_TRUE and result.hash and result.kind != "ack":
+        state.recent[result.kind + "|" + result.hash] = result.tier
+        if len(state.recent) > RECENT:
+            del state.recent[next(iter(state.recent))]
+    decisions.append(Decision(action, result, trigger, state.index, reasons, by))
+
+
+def _may_expire(result: Result) -> bool:
+    return not result.pinned and result.tier != "preserved"
+
+
+# --- a tool call ---------------------------------------------------------------------------------------------------------------
+
+
+def _on_call(state: ContextState, call, rules, decisions: list) -> None:
+    state.index += 1
+    state.at = call.at
+    _turn_of(state, call)
+    found = classify(call, state.cwd or call.cwd, rules)  # the host reports the folder that a call left behind
+    state.cwd = call.cwd or state.cwd
+    if found.edits:
+        _expire_file(state, rules, found.edits, "edited", found.label, call.id, decisions)
+        _touch_turn(state)
+    if found.commits:
+        _expire_committed(state, rules, call.committed, found.label, call.id, decisions)
+    if call.outcome.unchanged:
+        _touch_key(state, "read:" + found.subjects[0])
+    result = _result_of(state, call, found, rules)
+    _supersede(state, result, found, decisions)
+    _count_false_expiration(state, result)
+    _expire_due(state, rules, decisions, call.id)
+    add(state.counts.results, result.tier, 1)
+    add(state.counts.results_tokens, result.tier, result.tokens)
+    state.live.pop(result.id, None)  # a host that repeats an id replaces its result
+    state.live[result.id] = result
+    _enter(state, result, rules)
+
+
+def _turn_of(state: ContextState, call) -> None:
+    if call.prompt_id is not None:
+        changed = call.prompt_id != state.prompt_id
+        state.prompt_id = call.prompt_id
+    else:
+        changed = state.prompted
+    state.prompted = False
+    if changed or state.turn == 0:
+        state.turn += 1
+
+
+def _result_of(state: ContextState, call, found, rules) -> Result:
+    outcome = call.outcome
+    tokens = tokens_of(outcome.chars, outcome.wide, found.content) + outcome.image_tokens
+    result = Result(
+        call.id, state.index, call.at, state.turn, call.tool, found.kind + (":" + found.family if found.family else ""), found.tier,
+        found.basis, found.label, [list(part) for part in found.parts], found.subjects, tokens, outcome.content_hash, found.error,
+        verdict_of(outcome.tail, outcome.exit_code) if found.error or found.kind == "run" else "",
+    )  # fmt: skip
+    result.pinned = is_pinned(state, result, rules)
+    return result
+
+
+def _supersede(state: ContextState, new: Result, found, decisions: list) -> None:
+    """A newer result of the same thing ends the earlier ones that it covers."""
+    if not new.error:
+        for old in list(state.by_key.get("error:" + found.action, {}).values()):
+            if not old.pinned:
+                _end(state, old, "superseded", ["the action succeeded later: " + new.label], decisions, new.id)
+    answers = not new.error or new.kind.startswith("run") or new.tier == "session"
+    if answers:
+        for part in new.parts:
+            for old in list(state.by_key.get(part[0], {}).values()):
+                _cover(state, old, part, new, decisions)
+    if new.hash and not new.error:
+        earlier = state.live.get(state.by_hash.get(new.kind + "|" + new.hash, ""))
+        if earlier is not None and _may_expire(earlier):
+            _end(state, earlier, "same_content", ["the same content came again: " + new.label], decisions, new.id)
+
+
+def _cover(state: ContextState, old: Result, part: list, new: Result, decisions: list) -> None:
+    if old.pinned or (old.tier == "preserved" and old.kind != "tasks"):
+        return
+    dead = [have for have in old.parts if parts.covers(part, have)]
+    if not dead:
+        old.touched = state.index  # looked at again, in part
+        return
+    _drop_parts(state, old, dead)
+    if old.parts:
+        return
+    reasons = ["a newer run of the same thing: " + new.label]
+    if old.verdict:
+        reasons.append("it had said: " + old.verdict)
+    _end(state, old, "superseded", reasons, decisions, new.id)
+
+
+def _drop_parts(state: ContextState, result: Result, dead: list) -> None:
+    result.parts = [part for part in result.parts if part not in dead]
+    for part in dead:
+        if not any(have[0] == part[0] for have in result.parts):
+            _unlink(state, part[0], result.id)
+
+
+def _count_false_expiration(state: ContextState, result: Result) -> None:
+    if result.hash and result.kind != "ack":
+        tier = state.recent.pop(result.kind + "|" + result.hash, None)
+        if tier is not None:
+            add(state.counts.false_expirations, tier, 1)
+
+
+# --- files ---------------------------------------------------------------------------------------------------------------------
+
+
+def _expire_file(state: ContextState, rules, path: str, trigger: str, why: str, by: str, decisions: list) -> None:
+    """Ends what was read of a file; a result that shows other files too lives on until the last of them is gone."""
+    key = "read:" + path
+    for result in list(state.by_key.get(key, {}).values()):
+        events_of = rules.tier_rule(result.tier).events | rules.tier_rule("medium").events
+        if not _may_expire(result) or ("commit" if trigger == "committed" else "edit") not in events_of:
+            continue
+        _drop_parts(state, result, [part for part in result.parts if part[0] == key])
+        if not any(part[0].startswith("read:") for part in result.parts):
+            _end(state, result, trigger, [_FILE_REASONS[trigger] + why], decisions, by)
+
+
+_FILE_REASONS = {"edited": "its file was edited: ", "committed": "its file was committed: ", "changed_on_disk": "its file changed on disk: "}
+
+
+def _touch_turn(state: ContextState) -> None:
+    """An edit renews the files that were read in the same user turn."""
+    for result in state.live.values():
+        if result.turn == state.turn and result.kind == "read":
+            result.touched = state.index
+
+
+def _touch_key(state: ContextState, key: str) -> None:
+    for result in state.by_key.get(key, {}).values():
+        result.touched = state.index
+
+
+def _expire_committed(state: ContextState, rules, files: list | None, why: str, by: str, decisions: list) -> None:
+    """Ends the reads of the files in a commit; every medium result where git cannot say what it holds."""
+    if files is not None:
+        for path in files:
+            _expire_file(state, rules, path, "committed", why, by, decisions)
+        return
+    for result in list(state.live.values()):
+        if _may_expire(result) and result.tier == "medium" and "commit" in rules.tier_rule("medium").events:
+            _end(state, result, "committed", ["a commit whose files git could not tell: " + why], decisions, by)
+
+
+def _on_edited(state: ContextState, event, rules, decisions: list) -> None:
+    _expire_file(state, rules, event.path, "edited", event.path, "", decisions)
+
+
+def _on_committed(state: ContextState, event, rules, decisions: list) -> None:
+    _expire_committed(state, rules, event.files, "commit", "", decisions)
+
+
+def _on_advanced(state: ContextState, event, rules, decisions: list) -> None:
+    while state.index < event.index:
+        state.index += 1
+        _expire_due(state, rules, decisions)
+
+
+def _on_files_changed(state: ContextState, event, rules, decisions: list) -> None:
+    state.at = event.at
+    for path, how in event.changes.items():
+        _expire_file(state, rules, path, "changed_on_disk", how, "", decisions)
+
+
+# --- time, session, user -------------------------------------------------------------------------------------------------------
+
+
+def _expire_due(state: ContextState, rules, decisions: list, by: str = "") -> None:
+    for result in list(state.due.pop(state.index, {}).values()):
+        if state.live.get(result.id) is result and _may_expire(result):
+            ttl = rules.tier_rule(result.tier).ttl_calls
+            _end(state, result, "ttl_calls", [f"{state.index - result.index} calls have passed; {result.tier} lives {ttl}"], decisions, by)
+    if state.timed:
+        _expire_timed(state, rules, decisions, by)
+
+
+def _expire_timed(state: ContextState, rules, decisions: list, by: str) -> None:
+    for result in list(state.timed.values()):
+        ttl = rules.tier_rule(result.tier).ttl_s
+        if state.at - result.at >= ttl and _may_expire(result):
+            reason = f"{int(state.at - result.at)} s have passed; {result.tier} lives {ttl:g} s"
+            _end(state, result, "ttl_seconds", [reason], decisions, by)
+
+
+def _on_tick(state: ContextState, event, rules, decisions: list) -> None:
+    state.at = max(state.at, event.at)
+    _expire_timed(state, rules, decisions, "")
+
+
+def _on_prompted(state: ContextState, event, rules, decisions: list) -> None:
+    state.prompted = True
+
+
+def _on_quoted(state: ContextState, event, rules, decisions: list) -> None:
+    for id in event.ids:
+        result = state.live.get(id) or state.expired.get(id)
+        if result is not None:
+            result.quoted = state.index
+
+
+def _on_compacted(state: ContextState, event, rules, decisions: list) -> None:
+    """A compaction ends everything before it but what the host carried over: it is out of the context, nothing is left to reclaim."""
+    state.at = event.at
+    state.epoch += 1
+    gone = [result for result in state.live.values() if result.id not in event.kept]
+    for result in gone:
+        _leave(state, result)
+        decisions.append(Decision("compact", result, "compacted", state.index, ["the conversation was compacted"]))
+    state.counts.compacted += len(gone)
+    state.expired = {id: result for id, result in state.expired.items() if id in event.kept}
+    state.recent = {}
+
+
+def _on_session_ended(state: ContextState, event, rules, decisions: list) -> None:
+    state.at = event.at
+    for result in list(state.live.values()):
+        if _may_expire(result) and "session_end" in rules.tier_rule(result.tier).events:
+            _end(state, result, "session_end", ["the session ended"], decisions)
+
+
+def _on_pinned(state: ContextState, event, rules, decisions: list) -> None:
+    if event.target not in state.pins:
+        state.pins.append(event.target)
+    for result in list(state.expired.values()):
+        if is_pinned(state, result, rules):
+            del state.expired[result.id]
+            result.ended = None
+            state.live[result.id] = result
+            decisions.append(Decision("revive", result, "pinned", state.index, ["pinned: " + event.target]))
+    reindex(state, rules)
+
+
+def _on_unpinned(state: ContextState, event, rules, decisions: list) -> None:
+    state.pins = [target for target in state.pins if target != event.target]
+    reindex(state, rules)
+
+
+def _on_manual_clear(state: ContextState, event, rules, decisions: list) -> None:
+    state.at = event.at
+    for id in event.ids:
+        result = state.live.get(id)
+        if result is not None and not result.pinned:
+            _end(state, result, "manual", ["cleared by the user"], decisions)
+
+
+def _on_superseded(state: ContextState, event, rules, decisions: list) -> None:
+    state.at = event.at
+    for result in list(state.live.values()):
+        if _may_expire(result) and any(part[0] == event.pattern for part in result.parts):
+            _end(state, result, "superseded", ["superseded: " + event.pattern], decisions)
+
+
+def _on_profile_chosen(state: ContextState, event, rules, decisions: list) -> None:
+    """Shorter lifetimes take hold at once; longer ones revive nothing."""
+    state.at = event.at
+    state.profile = event.profile
+    for result in list(state.live.values()):
+        ttl = rules.tier_rule(result.tier).ttl_calls
+        if ttl is not None and state.index >= result.index + ttl and _may_expire(result):
+            age = state.index - result.index
+            reason = f"{age} calls have passed; {result.tier} lives {ttl} under {event.profile}"
+            _end(state, result, "ttl_calls", [reason], decisions)
+    reindex(state, rules)
+    _expire_timed(state, rules, decisions, "")
+
+
+_HANDLERS = {
+    events.Call: _on_call,
+    events.Prompted: _on_prompted,
+    events.FilesChanged: _on_files_changed,
+    events.Quoted: _on_quoted,
+    events.Compacted: _on_compacted,
+    events.SessionEnded: _on_session_ended,
+    events.Pinned: _on_pinned,
+    events.Unpinned: _on_unpinned,
+    events.ManualClear: _on_manual_clear,
+    events.Superseded: _on_superseded,
+    events.ProfileChosen: _on_profile_chosen,
+    events.Tick: _on_tick,
+    events.Edited: _on_edited,
+    events.Committed: _on_committed,
+    events.Advanced: _on_advanced,
+}

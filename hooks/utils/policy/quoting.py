@@ -1,0 +1,291 @@
+"""What hides operators from a plain split of a command line: quotes, substitutions, comments, here-documents. Pure, linear.
+
+`without_quoting` moves each of them out of the line and leaves its number there between two NULs.
+"""
+
+from __future__ import annotations
+
+# "((" must precede "(": both begin at the same place.
+_MARKS = ('"', "'", "\\", "`", "$(", "${", "$'", "<<", "<(", ">(", "((", "(", ")", "}", "#", "\n")
+_BEFORE_COMMENT = frozenset(" \t\r\n;|&()")
+_AFTER_DELIMITER = frozenset(" \t\r\n;|&<>()")
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "e": "\x1b"}
+# Nobody nests deeper, and a limit keeps the cost of hostile lines linear.
+_DEEPEST = 50
+
+
+def without_quoting(line: str, held: list[str]) -> str | None:
+    """The line with quoted and substituted texts moved to `held`; None when a quote or bracket is never closed."""
+    if "\\" in line or "`" in line or "#" in line or "$(" in line or "${" in line or "$'" in line:
+        return _Scanner(line, held).scan()
+    if "<<" in line or "((" in line or "<(" in line or ">(" in line:
+        return _Scanner(line, held).scan()
+    double = '"' in line
+    if "'" in line:
+        if double:
+            return _Scanner(line, held).scan()
+        pieces = line.split("'")
+    elif double:
+        pieces = line.split('"')
+    else:
+        return line
+    if not len(pieces) & 1:
+        return None
+    for at in range(1, len(pieces), 2):
+        held.append(pieces[at])
+        pieces[at] = f"\x00{at >> 1}\x00"
+    return "".join(pieces)
+
+
+class _Scanner:
+    """Walks from mark to mark. `stack` holds the open brackets: `"`, `(`, `{`, `` ` ``; nothing is copied while one is open."""
+
+    __slots__ = ("arithmetic", "copied", "documents", "held", "line", "out", "stack", "start")
+
+    def __init__(self, line, held):
+        self.line = line
+        self.held = held
+        self.out = []
+        self.copied = 0
+        self.start = 0
+        self.stack = []
+        self.documents = []
+        self.arithmetic = 2
+
+    def scan(self) -> str | None:
+        line = self.line
+        find = line.find
+        ahead = {}
+        for mark in _MARKS:
+            at = find(mark)
+            if at >= 0:
+                ahead[mark] = at
+        while ahead:
+            at = len(line)
+            mark = ""
+            for candidate, place in ahead.items():
+                if place < at:
+                    at = place
+                    mark = candidate
+            # Each mark's next place is remembered, so that a text without it is searched only once: linear.
+            at = self.step(mark, at)
+            if at < 0:
+                return None
+            for candidate in [one for one, place in ahead.items() if place < at]:
+                place = find(candidate, at)
+                if place < 0:
+                    del ahead[candidate]
+                else:
+                    ahead[candidate] = place
+        if self.stack:
+            return None
+        self.out.append(line[self.copied :])
+        return "".join(self.out)
+
+    def step(self, mark: str, at: int) -> int:
+        """Where to go on after the mark at `at`; -1 when what it opens is never closed."""
+        stack = self.stack
+        mode = stack[-1] if stack else ""
+        if mark == "\\":
+            return self.escaped(at)
+        if mark == "`" or mark == '"':
+            if mode == mark:
+                return self.close(at + 1)
+            end = self.plain_end(at) if mark == '"' and not stack else 0
+            return self.hold(at, end, _unescaped(self.line[at + 1 : end - 1])) if end else self.open(mark, at, 1)
+        if mark == "$(":
+            if self.line.startswith("((", at + 1):
+                end = self.arithmetic_end(at + 3)
+                if end:
+                    return end if stack else self.hold(at, end, self.line[at:end])
+            return self.open("(", at, 2)
+        if mark == "${":
+            return self.open("{", at, 2)
+        if mark == "}":
+            return self.close(at + 1) if mode == "{" else at + 1
+        if mode == '"' or (mark in "'#" and '"' in stack and mode == "{"):
+            return at + 1
+        return self.command_mark(mark, at, mode)
+
+    def command_mark(self, mark: str, at: int, mode: str) -> int:
+        """The same for marks that mean something only outside double quotes."""
+        line = self.line
+        if mark == "'":
+            end = line.find("'", at + 1) + 1
+            if not end:
+                return -1
+            return end if mode else self.hold(at, end, line[at + 1 : end - 1])
+        if mark == "$'":
+            return self.ansi(at)
+        if mark == "\n":
+            return self.skip_documents(at) if self.documents else at + 1
+        if mode == "{":
+            return at + 1
+        if mark == "#":
+            return self.comment(at)
+        if mark == "<<":
+            return self.document(at)
+        if mark == "<(" or mark == ">(":
+            return self.open("(", at, 2)
+        if mark == ")":
+            return self.close(at + 1) if mode == "(" else at + 1
+        if mode == "(":
+            return self.open("(", at, 1)
+        if mark == "((" and not mode:
+            end = self.arithmetic_end(at + 2)
+            if end:
+                return self.hold(at, end, line[at:end])
+        return at + 1
+
+    def arithmetic_end(self, at: int) -> int:
+        """The place behind the next `))`, 0 for none; the last answer is kept, which keeps rows of `((` linear."""
+        if 0 < self.arithmetic < at + 2:
+            found = self.line.find("))", at)
+            self.arithmetic = found + 2 if found >= 0 else 0
+        return self.arithmetic
+
+    def plain_end(self, at: int) -> int:
+        """The place behind a double-quoted text in which nothing is substituted; 0 for any other."""
+        line = self.line
+        begin = at + 1
+        while True:
+            end = line.find('"', begin)
+            if end < 0 or line.find("$(", begin, end) >= 0 or line.find("${", begin, end) >= 0 or line.find("`", begin, end) >= 0:
+                return 0
+            # Behind an odd number of backslashes the quote is part of the text.
+            last = end
+            while line[last - 1] == "\\":
+                last -= 1
+            if not (end - last) & 1:
+                return end + 1
+            begin = end + 1
+
+    def open(self, bracket: str, at: int, width: int) -> int:
+        if not self.stack:
+            self.start = at
+        elif len(self.stack) > _DEEPEST:
+            return -1
+        self.stack.append(bracket)
+        return at + width
+
+    def close(self, end: int) -> int:
+        bracket = self.stack.pop()
+        if self.stack:
+            return end
+        text = self.line[self.start : end]
+        if bracket == '"':
+            text = _unescaped(text[1:-1])
+        return self.hold(self.start, end, text)
+
+    def hold(self, start: int, end: int, text: str) -> int:
+        self.out.append(f"{self.line[self.copied : start]}\x00{len(self.held)}\x00")
+        self.held.append(text)
+        self.copied = end
+        return end
+
+    def escaped(self, at: int) -> int:
+        if self.stack:
+            return at + 2
+        following = self.line[at + 1 : at + 2]
+        if following != "\n":
+            return self.hold(at, at + 2, following)
+        self.out.append(self.line[self.copied : at])
+        self.copied = at + 2
+        return at + 2
+
+    def ansi(self, at: int) -> int:
+        """A `$'..'` string: the only single quotes in which a backslash counts."""
+        pieces = []
+        begin = at + 2
+        while True:
+            end = self.line.find("'", begin)
+            if end < 0:
+                return -1
+            piece = self.line[begin:end]
+            pieces.append(piece)
+            begin = end + 1
+            if not (len(piece) - len(piece.rstrip("\\"))) & 1:
+                break
+        if self.stack:
+            return begin
+        first, *others = "'".join(pieces).replace("\\'", "'").split("\\")
+        return self.hold(at, begin, first + "".join([_ESCAPES.get(o[:1], o[:1]) + o[1:] for o in others]))
+
+    def comment(self, at: int) -> int:
+        if at and self.line[at - 1] not in _BEFORE_COMMENT:
+            return at + 1
+        end = self.line.find("\n", at)
+        if end < 0:
+            end = len(self.line)
+        if not self.stack:
+            self.out.append(self.line[self.copied : at])
+            self.copied = end
+        return end
+
+    def document(self, at: int) -> int:
+        """Notes a here-document; its body is skipped at the next newline."""
+        line = self.line
+        if line.startswith("<<<", at):
+            return at + 3
+        begin = at + 2
+        tabs = line.startswith("-", begin)
+        if tabs:
+            begin += 1
+        while line.startswith((" ", "\t"), begin):
+            begin += 1
+        quote = line[begin : begin + 1]
+        if quote and quote in "'\"":
+            end = line.find(quote, begin + 1) + 1
+            if not end:
+                return -1
+        else:
+            end = begin
+            while end < len(line) and line[end] not in _AFTER_DELIMITER:
+                end += 1
+        slot = -1
+        if not self.stack:
+            self.out.append(f"{line[self.copied : at]} <<\x00{len(self.held)}\x00")
+            slot = len(self.held)
+            self.held.append("")
+            self.copied = end
+        self.documents.append((line[begin:end].strip("'\"").replace("\\", ""), tabs, slot))
+        return end
+
+    def skip_documents(self, at: int) -> int:
+        """The end of the last line of the bodies that begin after the newline at `at`; a body without its end takes the rest."""
+        line = self.line
+        here = at
+        for delimiter, tabs, slot in self.documents:
+            seek = here
+            while True:
+                end = line.find("\n" + ("" if tabs else delimiter), seek)
+                if end < 0:
+                    begin = stop = len(line)
+                    break
+                begin = end + 1
+                stop = line.find("\n", begin)
+                if stop < 0:
+                    stop = len(line)
+                if line[begin:stop].strip("\t\r" if tabs else "\r") == delimiter:
+                    break
+                seek = stop
+            if slot >= 0:
+                self.held[slot] = line[here + 1 : begin]
+            here = stop
+        self.documents = []
+        if not self.stack:
+            self.out.append(line[self.copied : at])
+            self.copied = here
+        return here
+
+
+def _unescaped(text: str) -> str:
+    """What a double-quoted text stands for: the backslash goes only before `"`, `\\`, `$`, a backtick and a newline."""
+    if "\\" not in text:
+        return text
+    return "\\".join(
+        [
+            piece.replace('\\"', '"').replace("\\$", "$").replace("\\`", "`").replace("\\\n", "")
+            for piece in text.split("\\\\")
+        ]
+    )

@@ -1,0 +1,156 @@
+"""The configuration compiled for the engine: lifetimes scaled by the profile, tool overrides, preserved patterns.
+
+Pure: no clock, no disk. Built once per hook from the effective `retention` object and never changed afterwards. What
+the configuration leaves out, or holds in a form that is not understood, comes from the built-in tables.
+"""
+
+from __future__ import annotations
+
+from . import globs
+from .tiers import EVENT_ALIASES, EVENTS, TIER_CONFIG, TIERS
+
+THRESHOLDS = {"notice": 0.60, "warning": 0.80, "critical": 0.90, "emergency": 0.95}
+PRESERVED_PATTERNS = ("error", "fail", "decision", "STATUS.json")
+
+# profile -> (numerator, denominator) of every lifetime.
+PROFILES = {"spec": (1, 1), "default": (1, 1), "aggressive": (1, 2), "conservative": (2, 1)}
+
+# These words of `preserved_patterns` are about what a result is; every other pattern is a glob on its path or command.
+ERROR_WORDS = ("error", "fail")
+DECISION_WORD = "decision"
+
+
+class TierRule:
+    """How results of one tier end: `ttl_calls` tool calls, `ttl_s` seconds (None: never by age), and `events`."""
+
+    __slots__ = ("events", "ttl_calls", "ttl_s")
+
+    def __init__(self, ttl_calls: int | None, ttl_s: int | None, events: frozenset) -> None:
+        self.ttl_calls = ttl_calls
+        self.ttl_s = ttl_s
+        self.events = events
+
+
+class Ruleset:
+    """The rules of one context. `pins` are the path patterns of the configuration; a context has its own besides."""
+
+    __slots__ = (
+        "_glob_tools",
+        "_overrides",
+        "_preserved_globs",
+        "_tiers",
+        "enabled",
+        "pins",
+        "preserve_decisions",
+        "preserve_errors",
+        "profile",
+        "thresholds",
+        "window_tokens",
+    )
+
+    @classmethod
+    def from_config(cls, config: dict, profile: str | None = None) -> Ruleset:
+        """Compile an effective `retention` object; `profile` is the session's choice and beats the configured one."""
+        rules = cls()
+        rules.enabled = config.get("enabled") is not False
+        rules.profile = _known_profile(profile) or _known_profile(config.get("profile")) or "spec"
+        rules.window_tokens = config.get("window_tokens")
+        rules.thresholds = {**THRESHOLDS, **_object(config.get("thresholds"))}
+        rules.pins = _strings(config.get("pins"), ())
+        patterns = _strings(config.get("preserved_patterns"), PRESERVED_PATTERNS)
+        rules.preserve_errors = any(word in patterns for word in ERROR_WORDS)
+        rules.preserve_decisions = DECISION_WORD in patterns
+        rules._preserved_globs = tuple(p for p in patterns if p not in ERROR_WORDS and p != DECISION_WORD)
+        rules._tiers = _tier_rules(_object(config.get("tiers")), PROFILES[rules.profile])
+        rules._overrides = _object(config.get("tool_overrides"))
+        rules._glob_tools = tuple(name for name in rules._overrides if globs.is_wild(name))
+        return rules
+
+    def tier_rule(self, tier: str) -> TierRule:
+        """The rule of a tier; a name that is no tier gets the rule of `preserved`, so that nothing unknown expires."""
+        return self._tiers.get(tier) or self._tiers["preserved"]
+
+    def override(self, tool: str, subjects: list[str]) -> tuple[str, str] | None:
+        """The configured (tier, reason) of a call, None if the configuration does not speak of it.
+
+        `subjects` are paths or, for Bash, command lines (words joined by one blank each): the whole one and the simple
+        commands in it. The tool's exact name beats a name with wildcards; the first pattern that matches any subject
+        beats the tool's plain tier.
+        """
+        entry, name = self._override_of(tool)
+        if isinstance(entry, str):
+            return (entry, f"configured for {name}") if entry in TIERS else None
+        if not isinstance(entry, dict):
+            return None
+        matches = _command_matches if tool == "Bash" else globs.matches
+        for pattern, tier in _object(entry.get("patterns")).items():
+            if tier in TIERS and any(matches(pattern, subject) for subject in subjects):
+                return tier, f"configured for {name} {pattern}"
+        tier = entry.get("tier") or entry.get("default")
+        return (tier, f"configured for {name}") if tier in TIERS else None
+
+    def _override_of(self, tool: str) -> tuple[object, str]:
+        if tool in self._overrides:
+            return self._overrides[tool], tool
+        for name in self._glob_tools:
+            if globs.matches_command(name, tool):
+                return self._overrides[name], name
+        return None, tool
+
+    def preserving_glob(self, subjects: list[str]) -> str | None:
+        """The first preserved pattern that matches a path or command line among `subjects`."""
+        return _first_match(self._preserved_globs, subjects)
+
+    def pinned_by(self, subjects: list[str], patterns: list[str] | tuple = ()) -> str | None:
+        """The first of the context's pin `patterns`, then of the configured pins, that matches any of `subjects`."""
+        return _first_match(patterns, subjects) or _first_match(self.pins, subjects)
+
+
+def _first_match(patterns, subjects: list[str]) -> str | None:
+    for pattern in patterns:
+        for subject in subjects:
+            if globs.matches(pattern, subject):
+                return pattern
+    return None
+
+
+def _command_matches(pattern: str, command: str) -> bool:
+    """The command starts with the words of the pattern, or the pattern is a glob that matches all of it."""
+    if command.startswith(pattern) and (len(command) == len(pattern) or command[len(pattern)] == " "):
+        return True
+    return globs.is_wild(pattern) and globs.matches_command(pattern, command)
+
+
+def _tier_rules(configured: dict, scale: tuple[int, int]) -> dict[str, TierRule]:
+    rules = {}
+    for tier in TIERS:
+        entry = {**TIER_CONFIG[tier], **_object(configured.get(tier))}
+        events = frozenset([EVENT_ALIASES.get(event, event) for event in _strings(entry.get("expiry_events"), ())])
+        rules[tier] = TierRule(
+            _scaled(entry.get("ttl_tools"), scale), _scaled(entry.get("ttl_seconds"), scale), events & _EVENTS
+        )
+    # Preserved means that only a person ends it, whatever a configuration says.
+    rules["preserved"] = TierRule(None, None, frozenset(["manual"]))
+    return rules
+
+
+_EVENTS = frozenset(EVENTS)
+
+
+def _scaled(lifetime: object, scale: tuple[int, int]) -> int | None:
+    """At least 1, so that no profile ends a result before it was seen; anything but a positive number is no lifetime."""
+    if type(lifetime) is not int or lifetime < 1:
+        return None
+    return max(1, lifetime * scale[0] // scale[1])
+
+
+def _known_profile(name: object) -> str | None:
+    return name if isinstance(name, str) and name in PROFILES else None
+
+
+def _strings(value: object, otherwise: tuple) -> tuple:
+    return tuple([item for item in value if isinstance(item, str)]) if isinstance(value, (list, tuple)) else otherwise
+
+
+def _object(value: object) -> dict:
+    return value if isinstance(value, dict) else {}

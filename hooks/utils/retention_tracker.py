@@ -1,0 +1,213 @@
+"""RetentionTracker: the specification's names over the engine and its store.
+
+`python hooks/utils/retention_tracker.py --test` walks through the specification's eight-step timeline and checks it.
+"""
+
+from __future__ import annotations
+
+if __name__ == "__main__" and not __package__:
+    import os
+    import sys
+
+    os.chdir(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+    os.execv(sys.executable, [sys.executable, "-m", "hooks.utils.retention_tracker", *sys.argv[1:]])  # noqa: S606
+
+import os
+import time
+from datetime import datetime, timezone
+
+from .context_carrier import HookContext, ToolResultMeta
+from .edges import live, responses, store
+from .edges.responses import hash_content
+from .policy import bash, engine, events, parts, tiers
+from .policy.classify import classify
+from .policy.context import ContextState, Result
+from .policy.estimate import estimate_tokens
+from .policy.ruleset import Ruleset
+
+__all__ = ["HookContext", "RetentionTracker", "ToolResultMeta", "detect_events", "estimate_tokens", "hash_content", "process_retention"]
+
+
+class RetentionTracker:
+    """The tool results of one context and their retention status. Not thread-safe; `locked` guards load to save across processes."""
+
+    TIER_CONFIG = tiers.TIER_CONFIG
+    TOOL_TIERS = tiers.TOOL_TIERS
+
+    def __init__(self, session_id: str = "", agent_id: str = "", rules: Ruleset | None = None):
+        """An empty tracker that is not stored anywhere until `save`; under the shipped rules unless others are given."""
+        self.session_id = session_id
+        self.agent_id = agent_id
+        self.rules = rules or Ruleset.from_config({})
+        self._stored = store.Stored(ContextState(session_id, agent_id))
+        self._earlier: dict = {}  # expired before this tracker was loaded
+        self._environ = os.environ
+
+    @classmethod
+    def load(cls, session_id: str, agent_id: str = "", environ=None) -> RetentionTracker:
+        """The tracker of a session (or of one of its subagents), a new one where nothing is stored."""
+        environ = os.environ if environ is None else environ
+        site = live.Site(environ, session_id, os.getcwd())
+        tracker = cls(session_id, agent_id, site.rules())
+        tracker._environ = environ
+        paths = site.paths(agent_id)
+        with paths.locked():
+            tracker._stored = live.open_context(site, paths, tracker.rules)
+            tracker._earlier = store.read_expired(paths, tracker.state)
+        return tracker
+
+    def save(self) -> None:
+        """Writes state and expired log."""
+        paths = live.Site(self._environ, self.session_id, os.getcwd()).paths(self.agent_id)
+        with paths.locked():
+            store.save(paths, self._stored)
+        self._earlier.update(self.state.expired)
+        self.state.expired = {}
+
+    @property
+    def state(self) -> ContextState:
+        return self._stored.state
+
+    @property
+    def current_index(self) -> int:
+        """Calls completed in this context."""
+        return self.state.index
+
+    def get_tier(self, tool_name: str, tool_input: dict) -> str:
+        """The tier of a successful call of this tool with this input."""
+        call = events.Call("", tool_name, tool_input if isinstance(tool_input, dict) else {}, events.Outcome())
+        return classify(call, self.state.cwd, self.rules).tier
+
+    def get_expiry_trigger(self, tier: str, ctx: HookContext) -> str | None:
+        """What will end a result of this tier: "tool_count:N", "edit:PATH", "supersede:NAME", or None for nothing."""
+        rule = self.rules.tier_rule(tier)
+        if rule.ttl_calls is not None:
+            return f"tool_count:{rule.ttl_calls}"
+        if rule.ttl_s is not None:
+            return f"seconds:{rule.ttl_s:g}"
+        found = classify(_call_of(ctx, "", self.state.cwd, 0), self.state.cwd or ctx.cwd, self.rules)
+        if found.kind == "read" and "edit" in rule.events:
+            return "edit:" + found.subjects[-1]
+        return "supersede:" + found.label.partition(" ")[2] if "supersede" in rule.events else None
+
+    def observe(self, event) -> list:
+        """Feeds one event of the engine; its decisions."""
+        return engine.observe(self.state, event, self.rules)
+
+    def check_expirations(self, current_index: int, events: list) -> list:
+        """Marks what expires when the calls up to an index have completed and these events have happened ("edit:PATH", "commit",
+        "session_end", "supersede:PATTERN"); the ids of everything that this has marked, oldest first."""
+        decisions = []
+        for name in events:
+            decisions.extend(self.observe(_event_of(name)))
+        decisions.extend(self.observe(_Advanced(current_index)))
+        return [decision.id for decision in decisions]
+
+    def mark_superseded(self, pattern: str) -> list:
+        """Marks every live result of a thing as superseded: "grep:PATTERN", "bash:COMMAND" or a part's key; the ids marked."""
+        marked = []
+        for key in keys_of(pattern, self.state.cwd):
+            marked.extend(decision.id for decision in self.observe(events.Superseded(key)))
+        return marked
+
+    def get_live(self) -> list:
+        """The live results, oldest first."""
+        return list(self.state.live.values())
+
+    def get_all_expired(self) -> list:
+        """Ids of everything expired that is still in the context, oldest first."""
+        return list(self._all_expired())
+
+    def get_tokens(self, id: str) -> int:
+        """The estimated tokens of a result, live or expired; 0 for an id that is not known."""
+        result = self.state.live.get(id) or self._all_expired().get(id)
+        return result.tokens if isinstance(result, Result) else 0
+
+    def get_reclaimable_tokens(self) -> int:
+        """The estimated tokens of everything expired that is still in the context."""
+        return sum(result.tokens for result in self._all_expired().values())
+
+    def _all_expired(self) -> dict:
+        found = {id: result for id, result in self._earlier.items() if id not in self.state.live}
+        found.update(self.state.expired)
+        return found
+
+
+_Advanced = events.Advanced
+
+
+def _event_of(name: str):
+    kind, _, subject = name.partition(":")
+    if kind in ("edit", "edit_file"):
+        return events.Edited(subject)
+    if kind == "commit":
+        return events.Committed(subject.split("\0") if subject else None)
+    if kind == "session_end":
+        return events.SessionEnded()
+    if kind == "supersede":
+        return events.Superseded(subject)
+    raise ValueError(f"unknown event {name!r}: known are edit:PATH, commit, session_end, supersede:PATTERN")
+
+
+def keys_of(pattern: str, cwd: str) -> list:
+    """The keys of parts that a pattern of the specification names: "grep:login", "bash:npm test"; any other is a key itself."""
+    kind, _, rest = pattern.partition(":")
+    if kind == "grep":
+        return [parts.content_search(rest, [cwd])[0]]
+    if kind == "bash":
+        return [action.part[0] for action in bash.actions(rest, cwd)]
+    return [pattern]
+
+
+def _call_of(ctx: HookContext, tool_result: str, cwd: str, index: int) -> events.Call:
+    if ctx.error:
+        outcome = responses.outcome_of_error(tool_result)
+    else:
+        outcome = responses.outcome_of_text(ctx.tool_name, ctx.tool_input, tool_result)
+    at = ctx.timestamp or time.time()
+    return events.Call(ctx.tool_use_id or f"call-{index}", ctx.tool_name, ctx.tool_input, outcome, at, ctx.cwd or cwd, ctx.prompt_id)
+
+
+def detect_events(ctx: HookContext) -> list:
+    """What a completed call means for other results: "edit:PATH", "commit", "supersede:KEY"; nothing for a failed edit or commit."""
+    call = _call_of(ctx, "", ctx.cwd, 0)
+    call.outcome.error = ctx.error
+    found = classify(call, ctx.cwd, Ruleset.from_config({}))
+    told = []
+    if found.edits and not ctx.error:
+        told.append("edit:" + found.edits)
+    if found.commits and not ctx.error:
+        told.append("commit")
+    if found.kind in ("run", "search"):
+        told.extend("supersede:" + part[0] for part in found.parts)
+    return told
+
+
+def process_retention(ctx: HookContext, tool_result: str, environ=None) -> dict:
+    """Processes a completed tool call: `meta` of its result, `expired_ids` that it ended, `tokens_reclaimable` of these."""
+    tracker = RetentionTracker.load(ctx.session_id, ctx.agent_id, environ)
+    call = _call_of(ctx, tool_result, tracker.state.cwd, tracker.current_index + 1)
+    decisions = tracker.observe(call)
+    expired = [decision for decision in decisions if decision.action in ("expire", "supersede")]
+    result = tracker.state.live[call.id]
+    meta = ToolResultMeta(
+        tool_name=ctx.tool_name,
+        tool_call_index=tracker.current_index,
+        timestamp=datetime.fromtimestamp(call.at, timezone.utc).isoformat(),
+        retention_tier=result.tier,
+        expiry_trigger=tracker.get_expiry_trigger(result.tier, ctx),
+        content_hash=hash_content(tool_result) if tool_result else "",
+        token_estimate=result.tokens,
+    )
+    tracker.save()
+    return {
+        "meta": meta,
+        "expired_ids": [decision.id for decision in expired],
+        "tokens_reclaimable": sum(decision.tokens for decision in expired),
+    }
+
+
+if __name__ == "__main__":
+    from .retention_timeline import main
+
+    raise SystemExit(main())

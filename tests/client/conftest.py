@@ -1,0 +1,55 @@
+"""Fixtures for tests against the real client: both ends of the supported range, one home and one API per test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from . import installs
+from .client import ClientHome
+from .probe import Probe
+from .scripted_api import ScriptedApi
+
+
+@pytest.fixture(scope="session")
+def clients() -> dict[str, installs.Installed]:
+    """The oldest supported and the newest client, installed once; only a machine without npm skips."""
+    if installs.npm() is None:
+        pytest.skip("npm is not on PATH, so the real client cannot be installed")
+    versions = {"oldest": installs.OLDEST_SUPPORTED, "newest": installs.newest_version()}
+    return {end: installs.install(version) for end, version in versions.items()}
+
+
+@pytest.fixture(params=["oldest", "newest"])
+def client_version(request: pytest.FixtureRequest) -> str:
+    """Which end of the supported range the test runs against."""
+    return request.param
+
+
+@pytest.fixture
+def installed(clients: dict[str, installs.Installed], client_version: str) -> installs.Installed:
+    """The client of this parameter."""
+    return clients[client_version]
+
+
+@pytest.fixture
+def api() -> Iterator[ScriptedApi]:
+    """An empty scripted API; the test adds scripts."""
+    with ScriptedApi() as server:
+        yield server
+
+
+@pytest.fixture
+def probe(tmp_path: Path) -> Probe:
+    """The shipped hook probe with a record folder of its own."""
+    return Probe(tmp_path / "probe_records")
+
+
+@pytest.fixture
+def home(tmp_path: Path, installed: installs.Installed, api: ScriptedApi, probe: Probe) -> ClientHome:
+    """A fresh home and project; `{work}` in scripts is the project folder."""
+    made = ClientHome(tmp_path, installed, api.url, probe.env)
+    api.places["work"] = str(made.work)
+    return made

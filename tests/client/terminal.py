@@ -1,0 +1,185 @@
+"""The real client in a pseudo terminal: type, wait for what the screen shows, read the screen.
+
+Must never sleep a fixed time where it can wait for something on the screen.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pexpect
+import pyte
+
+from .client import ClientHome, ClientTimeoutError
+
+ENTER, ESCAPE, UP, DOWN, CTRL_C, CTRL_U = "\r", "\x1b", "\x1b[A", "\x1b[B", "\x03", "\x15"
+# Sequences that pyte would print or misread: private CSI (kitty keys, modifyOtherKeys, XTVERSION), DCS, APC.
+UNKNOWN_TO_PYTE = re.compile(r"\x1b\[[<>=][0-9;]*[ -/]*[@-~]|\x1b[P_^][^\x1b]*\x1b\\")
+UNFINISHED = re.compile(r"\x1b(?:\[[<>=0-9;?]*|[P_^\]][^\x1b\x07]*)?\Z")
+READY = re.compile(r"bypass permissions on|\? for shortcuts")
+
+
+class ClientTerminal:
+    """One client on a screen of its own; use it as a context manager."""
+
+    def __init__(
+        self,
+        home: ClientHome,
+        *,
+        plugin_dir: Path | None = None,
+        resume: str | None = None,
+        mcp_server: Path | None = None,
+        extra: Sequence[str] = (),
+        rows: int = 50,
+        columns: int = 120,
+    ) -> None:
+        command = home.command(plugin_dir, resume, mcp_server, extra)
+        env = {**home.env(), "TERM": "xterm-256color", "COLORTERM": "", "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}
+        self._screen = pyte.Screen(columns, rows)
+        self._stream = pyte.Stream(self._screen)
+        self._pending = ""
+        self._child = pexpect.spawn(
+            command[0],
+            command[1:],
+            cwd=str(home.work),
+            env=env,
+            dimensions=(rows, columns),
+            encoding="utf-8",
+            codec_errors="replace",
+        )
+        self._child.delaybeforesend = None
+
+    def __enter__(self) -> ClientTerminal:
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        self.close()
+
+    def screen(self) -> list[str]:
+        """The lines on the screen now, right-stripped, without the empty ones at the end."""
+        self._read()
+        lines = [line.rstrip() for line in self._screen.display]
+        while lines and not lines[-1]:
+            lines.pop()
+        return lines
+
+    def text(self) -> str:
+        """The screen as one string."""
+        return "\n".join(self.screen())
+
+    def wait(self, what: str | re.Pattern[str] | Callable[[str], bool], timeout: float = 20) -> list[str]:
+        """Wait until the screen shows a text, matches a pattern, or satisfies a test; gives the screen then."""
+        deadline = time.monotonic() + timeout
+        while True:
+            lines = self.screen()
+            shown = "\n".join(lines)
+            if isinstance(what, str):
+                satisfied = what in shown
+            elif isinstance(what, re.Pattern):
+                satisfied = bool(what.search(shown))
+            else:
+                satisfied = what(shown)
+            if satisfied:
+                return lines
+            if time.monotonic() > deadline or not self._child.isalive():
+                message = f"waited {timeout} s for {what!r}; the screen shows:\n{shown}"
+                raise ClientTimeoutError(message)
+
+    def wait_ready(self, timeout: float = 30) -> list[str]:
+        """Wait for the prompt of a freshly started client."""
+        return self.wait(READY, timeout)
+
+    def wait_idle(self, quiet: float = 0.6, timeout: float = 20) -> list[str]:
+        """Wait until the screen has not changed for `quiet` seconds."""
+        deadline = time.monotonic() + timeout
+        last, since = self.text(), time.monotonic()
+        while time.monotonic() - since < quiet:
+            now = self.text()
+            if now != last:
+                last, since = now, time.monotonic()
+            if time.monotonic() > deadline:
+                message = f"the screen never stood still for {quiet} s; it shows:\n{now}"
+                raise ClientTimeoutError(message)
+        return last.splitlines()
+
+    def press(self, *keys: str) -> None:
+        """Send keys as they are."""
+        for key in keys:
+            self._child.send(key)
+
+    def type(self, text: str) -> None:
+        """Type text into the prompt and wait until it stands there."""
+        self._child.send(text)
+        tail = text[-20:]
+        self.wait(lambda shown: tail.replace(" ", "") in re.sub(r"[\s│|]", "", shown), 10)
+
+    def send(self, text: str) -> None:
+        """Type a prompt and submit it."""
+        self.type(text)
+        self.press(ENTER)
+
+    def rewind(self, prompts_back: int = 1) -> None:
+        """Restore the conversation to before the n-th last prompt, and empty the prompt that it puts back."""
+        self.wait_idle()
+        self.press(ESCAPE)
+        # Two Escapes in one read would be one key; too far apart they are two single ones.
+        self.wait_still(0.2)
+        self.press(ESCAPE)
+        self.wait(re.compile(r"❯ \(current\)"))
+        for _ in range(prompts_back):
+            before = self._chosen()
+            self._press_until(UP, lambda _shown, before=before: self._chosen() != before)
+        self._press_until(ENTER, lambda shown: "Restore conversation" in shown)
+        while "Restore conversation" not in self._chosen():
+            before = self._chosen()
+            self._press_until(DOWN, lambda _shown, before=before: self._chosen() != before)
+        self._press_until(ENTER, lambda shown: "Restore conversation" not in shown)
+        self.wait_idle()
+        self.press(CTRL_U)
+        self.wait_idle(0.3)
+
+    def _press_until(self, key: str, satisfied: Callable[[str], bool]) -> None:
+        """Press a key in a menu, and once more if the menu was drawn before it took keys."""
+        self.wait_idle(0.3)
+        self.press(key)
+        try:
+            self.wait(satisfied, 4)
+        except ClientTimeoutError:
+            self.press(key)
+            self.wait(satisfied)
+
+    def _chosen(self) -> str:
+        """The menu line that the cursor is on, with its place, which tells equal lines apart."""
+        lines = [(row, line.strip()) for row, line in enumerate(self._screen.display) if line.lstrip().startswith("❯")]
+        return f"{lines[-1][0]} {lines[-1][1]}" if lines else ""
+
+    def close(self) -> None:
+        """End the client: politely by Ctrl-C, so that it fires SessionEnd, else by force."""
+        deadline = time.monotonic() + 8
+        while self._child.isalive() and time.monotonic() < deadline:
+            # The first one may stop a turn or empty the prompt; two in a row leave.
+            self.press(CTRL_C)
+            self.wait_still(0.3)
+        self._child.close(force=True)
+
+    def wait_still(self, seconds: float) -> None:
+        """Keep reading for a while: for keys that the client takes in by time, such as a double Escape."""
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            self._read()
+
+    def _read(self, timeout: float = 0.05) -> None:
+        try:
+            self._pending += self._child.read_nonblocking(65536, timeout)
+        except pexpect.TIMEOUT:
+            return
+        except pexpect.EOF:
+            time.sleep(timeout)
+            return
+        unfinished = UNFINISHED.search(self._pending)
+        cut = unfinished.start() if unfinished else len(self._pending)
+        ready, self._pending = self._pending[:cut], self._pending[cut:]
+        self._stream.feed(UNKNOWN_TO_PYTE.sub("", ready))

@@ -1,0 +1,176 @@
+"""The plugin inside the real client, oldest supported and newest: every result is tracked, and no byte of ours reaches the API."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hooks.utils.edges import live, store
+from hooks.utils.edges.rebuild import rebuild
+from hooks.utils.policy.context import shared_facts
+
+from . import installs
+from .client import ClientHome, Run
+from .scripted_api import ScriptedApi, call, say
+
+ROOT = Path(__file__).resolve().parents[2]
+MCP_SERVER = Path(__file__).parent / "mcp_server.py"
+APP, README = "{work}/src/app.js", "{work}/README.md"
+EDIT = {"file_path": APP, "old_string": "a - b", "new_string": "a + b"}
+JOB = {"description": "small job", "prompt": "Read it [[SCRIPT:job]]", "subagent_type": "general-purpose", "run_in_background": False}
+DAY = {
+    "day": [
+        call(("Read", {"file_path": APP}), ("Read", {"file_path": "{work}/test.js", "offset": 1, "limit": 2})),
+        call(("Bash", {"command": "grep -rn add src"})),
+        call(("Bash", {"command": "npm test"})),
+        call(("Edit", EDIT)),
+        call(("Bash", {"command": "npm test"})),
+        call(("Bash", {"command": "cd src && cat app.js"})),
+        call(("Bash", {"command": "cd .. && sed -i s/FAIL/FAILED/ test.js"})),
+        call(("Bash", {"command": "git add -A && git commit -qm fix"})),
+        call(("mcp__demo__lookup", {"key": "colour"})),
+        call(("mcp__demo__fail", {"key": "shape"})),
+        call(("Agent", JOB)),
+        say("the day is done"),
+    ],
+    "job": [call(("Read", {"file_path": README})), call(("Bash", {"command": "grep -c x README.md"})), say("the readme is short")],
+    "rejected": [call(("Edit", {**EDIT, "old_string": "nowhere to be found"})), say("that was rejected")],
+    "more": [call(("Bash", {"command": "rg -n add src || true"})), call(("Bash", {"command": "npm test"})), say("more is done")],
+    "parallel": [call(*(("Read", {"file_path": path}) for path in (APP, README, "{work}/package.json"))), say("three at once")],
+}
+
+
+class Tracked:
+    """A client home with the plugin in it, and what the plugin keeps there."""
+
+    def __init__(self, home: ClientHome, api: ScriptedApi):
+        self.home = home
+        self.api = api
+        api.scripts.update(DAY)
+        for who in ("AUTHOR", "COMMITTER"):
+            home.extra_env |= {f"GIT_{who}_NAME": "dev", f"GIT_{who}_EMAIL": "dev@example.invalid"}
+        self.popkit_home = Path(home.env()["CLAUDE_CONFIG_DIR"]) / "popkit"
+
+    def run(self, prompt, **more) -> Run:
+        return self.home.run_headless(prompt, plugin_dir=ROOT, mcp_server=MCP_SERVER, **more)
+
+    def site(self, session_id: str) -> live.Site:
+        return live.Site({"POPKIT_HOME": str(self.popkit_home)}, session_id, str(self.home.work))
+
+    def stored(self, session_id: str, agent_id: str = "") -> dict:
+        """What the hooks have kept of a context, without what only the transcript knows."""
+        return shared_facts(store.load(self.site(session_id).paths(agent_id)).state)
+
+    def rebuilt(self, session_id: str, agent_id: str = "") -> dict:
+        """What transcript and journal give for a context."""
+        site = self.site(session_id)
+        path = self.home.transcript_path(session_id)
+        if agent_id:
+            path = path.with_suffix("") / "subagents" / f"agent-{agent_id}.jsonl"
+        return shared_facts(rebuild(str(path), live.journal_of(site, site.paths(agent_id)), site.rules_for, session_id, agent_id).state)
+
+    def errors(self) -> str:
+        log = self.popkit_home / "hooks.log"
+        return log.read_text() if log.exists() else ""
+
+    def live_labels(self, session_id: str) -> list[str]:
+        return [row["label"] for row in self.stored(session_id)["live"]]
+
+
+@pytest.fixture
+def tracked(home: ClientHome, api: ScriptedApi) -> Tracked:
+    return Tracked(home, api)
+
+
+def test_hooks_alone_give_the_state_that_transcript_and_journal_give(tracked: Tracked):
+    run = tracked.run("go [[SCRIPT:day]]")
+    assert tracked.errors() == ""
+    assert tracked.stored(run.session_id) == tracked.rebuilt(run.session_id)
+    agents = list((tracked.popkit_home / "sessions" / run.session_id).glob("agent-*.state.json"))
+    assert len(agents) == 1
+    agent_id = agents[0].name[len("agent-") : -len(".state.json")]
+    assert tracked.stored(run.session_id, agent_id) == tracked.rebuilt(run.session_id, agent_id)
+    assert [row["tool"] for row in tracked.stored(run.session_id, agent_id)["live"]] == ["Read", "Bash"]
+
+
+def test_a_day_of_work_expires_what_the_rules_say(tracked: Tracked):
+    run = tracked.run("go [[SCRIPT:day]]")
+    site = tracked.site(run.session_id)
+    paths = site.paths()
+    expired = store.read_expired(paths, store.load(paths).state)
+    ended = {result.label: result.ended[0] for result in expired.values()}
+    assert ended["Read src/app.js"] == "edited"
+    assert ended["Read test.js:1-2"] == "changed_on_disk"
+    assert ended["Edit src/app.js"] == "ttl_calls"
+    assert ended["Bash cd src && cat app.js"] == "committed"
+    runs = [result for result in expired.values() if result.label == "Bash npm test"]
+    assert [result.ended[0] for result in runs] == ["superseded", "session_end"]
+    assert runs[0].error and runs[0].verdict.startswith("exit 1: ")
+    assert tracked.live_labels(run.session_id) == ["Bash git add -A && git commit -qm fix", "demo.fail shape"]
+
+
+def test_no_request_carries_a_byte_of_ours(tracked: Tracked):
+    tracked.run("go [[SCRIPT:day]]")
+    sent = json.dumps([request.body for request in tracked.api.requests])
+    assert tracked.api.requests
+    assert "PopKit" not in sent
+    assert "popkit_home" not in sent
+
+
+def test_parallel_calls_are_all_tracked(tracked: Tracked):
+    run = tracked.run("go [[SCRIPT:parallel]]")
+    labels = tracked.live_labels(run.session_id)
+    assert sorted(labels) == ["Read README.md", "Read package.json", "Read src/app.js"]
+
+
+def test_a_rejected_call_fires_no_hook_and_is_found_in_the_transcript_when_somebody_asks(tracked: Tracked):
+    run = tracked.run("go [[SCRIPT:rejected]]")
+    assert tracked.stored(run.session_id)["index"] == 0
+    made = live.reconcile(tracked.site(run.session_id), str(tracked.home.transcript_path(run.session_id)))
+    assert [(result.tier, result.error) for result in made.state.live.values()] == [("preserved", True)]
+    assert tracked.stored(run.session_id) == tracked.rebuilt(run.session_id)
+
+
+def test_the_panel_is_answered_without_a_request(tracked: Tracked):
+    first = tracked.run("go [[SCRIPT:more]]")
+    tracked.api.clear()
+    asked = tracked.run("/popkit:context retention", resume=first.session_id, plain=True)
+    assert tracked.api.requests == []
+    if tracked.home.installed.version != installs.OLDEST_SUPPORTED:  # print mode of the oldest client shows no reason of a blocked prompt
+        assert "Retention status" in asked.stdout
+    shown = subprocess.run(
+        [ROOT / "bin/popkit", "context", "retention", "--session", first.session_id],
+        env=tracked.home.env() | {"PATH": str(Path(sys.executable).parent) + ":/usr/bin:/bin"}, cwd=tracked.home.work,
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert shown.returncode == 0, shown.stderr
+    assert "Retention status" in shown.stdout
+
+
+def test_a_resumed_session_goes_on_with_its_state(tracked: Tracked):
+    first = tracked.run("go [[SCRIPT:parallel]]")
+    tracked.run("go [[SCRIPT:more]]", resume=first.session_id)
+    facts = tracked.stored(first.session_id)
+    assert facts["index"] == 5
+    assert facts == tracked.rebuilt(first.session_id)
+
+
+def test_a_compaction_ends_what_was_before_it(tracked: Tracked):
+    first = tracked.run("go [[SCRIPT:day]]")
+    tracked.run("/compact", resume=first.session_id)
+    facts = tracked.stored(first.session_id)
+    assert facts["epoch"] == 1
+    assert facts["live"] == []
+    tracked.run("go [[SCRIPT:more]]", resume=first.session_id)
+    assert tracked.stored(first.session_id) == tracked.rebuilt(first.session_id)
+    assert tracked.stored(first.session_id)["epoch"] == 1
+
+
+def test_off_means_off(tracked: Tracked):
+    tracked.home.extra_env["POPKIT_OFF"] = "1"
+    tracked.run("go [[SCRIPT:more]]")
+    assert not tracked.popkit_home.exists()

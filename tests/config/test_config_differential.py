@@ -1,0 +1,244 @@
+"""The table of the hooks' reader and the pydantic model say the same of every document."""
+
+import copy
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from popkit_retention.config_schema import validated
+from pydantic import ValidationError
+
+from hooks.utils.cli.config_command import BUILT_IN, leaves, sources
+from hooks.utils.edges.config_check import check_document, check_text
+from hooks.utils.edges.config_fields import FIELDS, USER_ONLY, usable
+from hooks.utils.edges.config_reader import LAYERS, Layer, merge, read_layer
+from hooks.utils.policy.ruleset import Ruleset
+from hooks.utils.policy.tiers import TIERS
+
+JUNK = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-2, 2)
+    | st.sampled_from([10**6, 10**6 + 1, 10**8, 31_536_001, 10**400, "short", "edit", "5", "\ud800", "x" * 257])
+    | st.floats()
+    | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=2),
+    max_leaves=5,
+)
+
+
+def seldom(rare, usual):
+    # Not one_of, which takes each of its alternatives as often as the others; 17, because bounds are favoured.
+    return st.sampled_from(range(40)).flatmap(lambda n: rare if n == 17 else usual)
+
+
+def mostly(good):
+    """Documents are interesting when nearly all of them is right."""
+    return seldom(JUNK, good)
+
+
+def members(fields):
+    """An object with some of the fields, and seldom one more."""
+    known = st.fixed_dictionaries({}, optional=fields)
+    more = st.builds(lambda value, key, entry: {**value, key: entry}, known, st.text(max_size=3), JUNK)
+    return seldom(more, known)
+
+
+TIER_NAMES = mostly(st.sampled_from(TIERS))
+PATTERNS = st.text("ab*/.", min_size=1, max_size=4)
+PROSE = mostly(st.text(max_size=5) | st.just("x" * 2000))
+EVENTS = ["edit", "edit_file", "commit", "supersede", "session_end", "manual"]
+
+
+def tier(events):
+    return members(
+        {
+            "ttl_tools": mostly(st.none() | st.integers(1, 1_000_000)),
+            "ttl_seconds": mostly(st.none() | st.integers(1, 31_536_000)),
+            "expiry_events": mostly(st.lists(mostly(st.sampled_from(events)), max_size=3)),
+            "description": PROSE,
+        }
+    )
+
+
+OVERRIDE = (
+    st.none()
+    | TIER_NAMES
+    | members(
+        {
+            "tier": TIER_NAMES,
+            "default": TIER_NAMES,
+            "patterns": mostly(st.dictionaries(PATTERNS | st.just("p" * 257), st.none() | TIER_NAMES, max_size=3)),
+        }
+    )
+)
+SHARES = mostly(st.floats(0.01, 1) | st.sampled_from([1, 0.01]))
+RETENTION = members(
+    {
+        "enabled": mostly(st.booleans()),
+        "profile": mostly(st.sampled_from(["spec", "default", "aggressive", "conservative"])),
+        "tiers": mostly(members({**{name: tier(EVENTS) for name in TIERS[:4]}, "preserved": tier(["manual"])})),
+        "tool_overrides": mostly(st.dictionaries(st.sampled_from(["Read", "Bash", "mcp__*"]), OVERRIDE, max_size=3)),
+        "preserved_patterns": mostly(st.lists(mostly(PATTERNS), max_size=3)),
+        "thresholds": mostly(members({name: SHARES for name in ("notice", "warning", "critical", "emergency")})),
+        "window_tokens": mostly(st.none() | st.integers(1000, 100_000_000)),
+        "pins": mostly(st.lists(mostly(PATTERNS), max_size=3)),
+        "$schema": PROSE,
+        "$comment": PROSE,
+    }
+)
+DOCUMENTS = mostly(RETENTION | members({"retention": RETENTION, "$schema": PROSE}))
+PARTS = {
+    **{f"tiers.{name}": tier(EVENTS).map(lambda value, name=name: {"tiers": {name: value}}) for name in ("short", "preserved")},
+    "tool_overrides": OVERRIDE.map(lambda value: {"tool_overrides": {"Read": value}}),
+    "thresholds": members({name: SHARES for name in ("notice", "warning", "critical", "emergency")}).map(
+        lambda value: {"thresholds": value}
+    ),
+}
+
+
+def model_of(document, layer):
+    """The values of the model as the reader spells them, None if it refuses the document."""
+    try:
+        found = validated(document, layer).model_dump(exclude_unset=True, by_alias=True)
+    except ValidationError:
+        return None
+    return {key: value for key, value in found.items() if not key.startswith("$")}
+
+
+def same(document, layer):
+    problems = check_document(document, "file", layer)
+    expected = model_of(document, layer)
+    assert (not problems) == (expected is not None), (problems, expected)
+    if expected is not None:
+        values = usable(document, layer, None)
+        assert values == expected
+        # == does not tell 1 from 1.0 or True.
+        assert json.dumps(values, sort_keys=True) == json.dumps(expected, sort_keys=True)
+        assert orders(values) == orders(expected)
+
+
+def orders(values):
+    """The order of patterns decides which one wins."""
+    overrides = values.get("tool_overrides", {})
+    return [(tool, list(entry.get("patterns", {})) if isinstance(entry, dict) else entry) for tool, entry in overrides.items()]
+
+
+@settings(max_examples=1500, deadline=None)
+@given(DOCUMENTS, st.sampled_from(LAYERS))
+def test_a_document_is_free_of_problems_exactly_if_the_model_accepts_it_and_then_both_read_the_same(document, layer):
+    same(document, layer)
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_part_is_free_of_problems_exactly_if_the_model_accepts_it(part):
+    @settings(max_examples=500, deadline=None)
+    @given(PARTS[part])
+    def holds(document):
+        same(document, "user")
+
+    holds()
+
+
+EDGES = [
+    *[{"tiers": {"short": {"ttl_tools": n}}} for n in (0, 1, 1_000_000, 1_000_001, True, 1.0, "1", None, float("nan"))],
+    *[{"tiers": {"short": {"ttl_seconds": n}}} for n in (0, 1, 31_536_000, 31_536_001)],
+    *[{"tiers": {"preserved": {"ttl_tools": n}}} for n in (None, 1)],
+    *[{"window_tokens": n} for n in (999, 1000, 100_000_000, 100_000_001, None, False)],
+    *[{"thresholds": {"notice": n}} for n in (0, 0.009, 0.01, 1, 1.0, 1.01, True, float("inf"), 10**400)],
+    {"thresholds": {"notice": 0.5, "warning": 0.5}},
+    {"thresholds": {"notice": 0.5, "emergency": 0.4}},
+    *[{"pins": ["p" * n]} for n in (0, 1, 256, 257)],
+    *[{"pins": ["p"] * n} for n in (200, 201)],
+    *[{"tool_overrides": {str(n): "short" for n in range(count)}} for count in (200, 201)],
+    *[{"tool_overrides": {"Read": {"patterns": {str(n): "short" for n in range(count)}}}} for count in (200, 201)],
+    {"tool_overrides": {"": "short"}},
+    {"tool_overrides": {"Read": {"tier": "short", "default": "short"}}},
+    {"tiers": {"short": {"expiry_events": ["edit"] * 201}}},
+    *[{"$comment": "c" * n} for n in (2000, 2001)],
+    *[{"retention": value} for value in (None, [], {}, {"retention": {}})],
+    *[None, [], "", 0, {}],
+    {"retention": {}, "tiers": {}},
+    *[{key: {}} for key in USER_ONLY],
+]
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+@pytest.mark.parametrize("document", EDGES, ids=range(len(EDGES)))
+def test_both_draw_every_limit_at_the_same_place(document, layer):
+    same(document, layer)
+
+
+@settings(max_examples=500, deadline=None)
+@given(DOCUMENTS | JUNK, st.sampled_from(LAYERS))
+def test_what_the_reader_keeps_of_a_wrong_document_is_a_document_without_problems(document, layer):
+    before = copy.deepcopy(document)
+    ignored = []
+    kept = usable(document, layer, lambda *problem: ignored.append(problem))
+    assert repr(document) == repr(before)
+    assert check_document({"retention": kept}, "file", "user") == []
+    assert usable({"retention": kept}, "user", None) == kept
+    assert len(check_document(document, "file", layer)) == len(ignored)
+
+
+@settings(max_examples=300, deadline=None)
+@given(DOCUMENTS)
+def test_a_file_says_the_same_as_its_document(tmp_path_factory, document):
+    path = tmp_path_factory.getbasetemp() / "same.json"
+    text = json.dumps(document)
+    path.write_text(text)
+    layer = read_layer("user", str(path))
+    # Numbers that JSON does not have come to nothing in both, but an empty object can stand where one was.
+    if "NaN" not in text and "Infinity" not in text:
+        assert layer.values == usable(document, "user", lambda *problem: None)
+    assert bool(layer.error or layer.ignored) == bool(check_text(text, str(path), "user"))
+
+
+STACKS = st.lists(RETENTION, min_size=1, max_size=4)
+
+
+def layers_of(documents):
+    return [
+        Layer(name, name, usable(document, name, lambda *problem: None)) for name, document in zip(LAYERS, documents)
+    ]
+
+
+@settings(max_examples=500, deadline=None)
+@given(STACKS)
+def test_layers_that_are_valid_merge_to_something_valid(documents):
+    assert check_document({"retention": merge(layers_of(documents))}, "file", "user") == []
+
+
+@settings(max_examples=500, deadline=None)
+@given(STACKS)
+def test_each_value_shown_is_the_effective_one_and_comes_from_a_layer_that_says_it(documents):
+    layers = layers_of(documents)
+    built_in = Layer("built-in", "", BUILT_IN)
+    shown = sources(layers)
+    assert [value for _, value, _ in shown] == [value for _, value in leaves(merge([built_in, *layers]))]
+    for _, value, layer in shown:
+        said = {**merge([layer]), "thresholds": layer.values.get("thresholds", {})}
+        assert value == {} or value in [held for _, held in leaves(said)]
+
+
+@settings(max_examples=200, deadline=None)
+@given(STACKS)
+def test_what_is_shown_as_built_in_is_what_the_rules_hold_without_it(documents):
+    layers = layers_of(documents)
+    shown = Ruleset.from_config(merge([Layer("built-in", "", BUILT_IN), *layers]))
+    used = Ruleset.from_config(merge(layers))
+    assert described(shown) == described(used)
+
+
+def described(rules):
+    tiers = [(rule.ttl_calls, rule.ttl_s, rule.events) for rule in map(rules.tier_rule, TIERS)]
+    rest = (rules.enabled, rules.profile, rules.window_tokens, rules.thresholds, rules.pins, rules.preserve_errors)
+    overrides = [rules.override(tool, ["/x/a", "b"]) for tool in ("Read", "Bash", "mcp__a")]
+    return tiers, rest, overrides, rules.preserving_glob(["/x/a", "b"]), rules.preserve_decisions
+
+
+def test_the_model_has_the_keys_of_the_table():
+    from popkit_retention.config_schema import Retention
+
+    assert {key for key in Retention.model_fields if not key.endswith("_")} == set(FIELDS)

@@ -1,0 +1,213 @@
+"""The configuration compiled for the engine."""
+
+import copy
+import json
+import pathlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hooks.utils.policy.ruleset import PROFILES, THRESHOLDS, Ruleset
+from hooks.utils.policy.tiers import TIERS, TOOL_TIERS
+
+ROOT = pathlib.Path(__file__).parents[2]
+SHIPPED = json.loads((ROOT / "retention-config.json").read_text())["retention"]
+
+
+def lifetimes(rules):
+    return {tier: (rules.tier_rule(tier).ttl_calls, rules.tier_rule(tier).ttl_s) for tier in TIERS}
+
+
+def events(rules):
+    return {tier: set(rules.tier_rule(tier).events) for tier in TIERS}
+
+
+def test_without_configuration_the_rules_are_those_of_the_specification():
+    rules = Ruleset.from_config({})
+    assert rules.enabled is True
+    assert rules.profile == "spec"
+    assert rules.thresholds == {"notice": 0.60, "warning": 0.80, "critical": 0.90, "emergency": 0.95}
+    assert rules.window_tokens is None
+    assert rules.pins == ()
+    assert rules.preserve_errors and rules.preserve_decisions
+    assert rules.preserving_glob(["/x/STATUS.json"]) == "STATUS.json"
+    assert events(rules)["session"] == {"supersede"}
+    assert lifetimes(rules) == lifetimes(Ruleset.from_config(SHIPPED))
+
+
+def test_the_shipped_events_are_those_of_the_specification_with_edit_under_one_name():
+    assert events(Ruleset.from_config(SHIPPED)) == {
+        "ephemeral": set(),
+        "short": set(),
+        "medium": {"edit", "commit"},
+        "session": {"supersede", "session_end"},
+        "preserved": {"manual"},
+    }
+
+
+@pytest.mark.parametrize(
+    ("profile", "ephemeral", "short"),
+    [
+        ("spec", (1, None), (5, 300)),
+        ("default", (1, None), (5, 300)),
+        ("aggressive", (1, None), (2, 150)),
+        ("conservative", (2, None), (10, 600)),
+    ],
+)
+def test_a_profile_scales_every_lifetime(profile, ephemeral, short):
+    for rules in (Ruleset.from_config(SHIPPED, profile), Ruleset.from_config({**SHIPPED, "profile": profile})):
+        assert rules.profile == profile
+        assert lifetimes(rules)["ephemeral"] == ephemeral
+        assert lifetimes(rules)["short"] == short
+        assert lifetimes(rules)["medium"] == (None, None)
+
+
+def test_the_profile_of_the_session_beats_the_configured_one():
+    assert Ruleset.from_config({"profile": "aggressive"}, "conservative").profile == "conservative"
+    assert Ruleset.from_config({"profile": "aggressive"}, "spec").tier_rule("short").ttl_calls == 5
+
+
+def test_a_profile_that_does_not_exist_changes_nothing():
+    assert Ruleset.from_config({"profile": "aggressive"}, "agressive").profile == "aggressive"
+    assert Ruleset.from_config({"profile": ["x"]}, "nonsense").profile == "spec"
+
+
+@given(st.integers(1, 10**9), st.sampled_from(sorted(PROFILES)))
+def test_a_lifetime_is_never_scaled_to_nothing(lifetime, profile):
+    config = {"tiers": {"short": {"ttl_tools": lifetime, "ttl_seconds": lifetime}}}
+    rule = Ruleset.from_config(config, profile).tier_rule("short")
+    expected = {"aggressive": max(1, lifetime // 2), "conservative": 2 * lifetime}.get(profile, lifetime)
+    assert (rule.ttl_calls, rule.ttl_s) == (expected, expected)
+
+
+def test_a_configured_field_replaces_the_built_in_one_and_null_takes_it_away():
+    rules = Ruleset.from_config({"tiers": {"short": {"ttl_tools": 9}, "ephemeral": {"ttl_tools": None}}})
+    assert lifetimes(rules)["short"] == (9, 300)
+    assert lifetimes(rules)["ephemeral"] == (None, None)
+
+
+def test_preserved_never_expires_by_itself_whatever_is_configured():
+    config = {"tiers": {"preserved": {"ttl_tools": 1, "ttl_seconds": 1, "expiry_events": ["edit", "commit"]}}}
+    rule = Ruleset.from_config(config, "aggressive").tier_rule("preserved")
+    assert (rule.ttl_calls, rule.ttl_s, rule.events) == (None, None, frozenset(["manual"]))
+
+
+def test_a_tier_that_does_not_exist_has_the_rule_of_preserved():
+    rules = Ruleset.from_config(SHIPPED)
+    assert rules.tier_rule("shrot") is rules.tier_rule("preserved")
+
+
+READS = [
+    ("/x/README.md", ("short", "configured for Read *.md")),
+    ("/x/a.json", ("medium", "configured for Read *.json")),
+    ("/x/auth.test.ts", ("session", "configured for Read *.test.*")),
+    # The first pattern of the file that matches.
+    ("/x/auth.test.md", ("short", "configured for Read *.md")),
+    ("/x/main.py", ("medium", "configured for Read")),
+]
+
+
+@pytest.mark.parametrize(("path", "expected"), READS)
+def test_the_first_pattern_that_matches_beats_the_plain_tier_of_the_tool(path, expected):
+    assert Ruleset.from_config(SHIPPED).override("Read", [path]) == expected
+
+
+def test_a_tool_that_the_configuration_does_not_name_has_no_override():
+    rules = Ruleset.from_config(SHIPPED)
+    assert rules.override("Grep", ["/x/README.md"]) is None
+    assert rules.override("Bash", ["git commit"]) is None
+
+
+@pytest.mark.parametrize(
+    ("command", "tier"),
+    [
+        ("git commit -m x", "ephemeral"),
+        ("git commit", "ephemeral"),
+        ("git commits", "session"),
+        ("git  commit", "session"),
+        ("rm -rf build", "ephemeral"),
+        ("rmdir build", "session"),
+        ("npm run build", "session"),
+        ("echo git commit", "session"),
+    ],
+)
+def test_a_bash_pattern_stands_for_the_first_words_of_the_command(command, tier):
+    rules = Ruleset.from_config({"tool_overrides": {"Bash": TOOL_TIERS["Bash"]}})
+    assert rules.override("Bash", [command])[0] == tier
+
+
+def test_a_bash_pattern_may_be_a_glob_on_the_whole_command():
+    rules = Ruleset.from_config({"tool_overrides": {"Bash": {"patterns": {"*--dry-run*": "short"}}}})
+    assert rules.override("Bash", ["make deploy/all --dry-run now"]) == ("short", "configured for Bash *--dry-run*")
+    assert rules.override("Bash", ["make deploy/all"]) is None
+
+
+def test_any_subject_may_match_but_the_order_of_the_patterns_decides():
+    rules = Ruleset.from_config({"tool_overrides": {"Bash": {"patterns": {"mkdir": "short", "cd": "medium"}}}})
+    assert rules.override("Bash", ["cd x", "mkdir y"])[0] == "short"
+
+
+def test_an_override_may_be_a_plain_tier():
+    assert Ruleset.from_config({"tool_overrides": {"Grep": "session"}}).override("Grep", []) == (
+        "session",
+        "configured for Grep",
+    )
+
+
+def test_a_tool_name_may_hold_wildcards_and_the_exact_name_beats_them():
+    rules = Ruleset.from_config({"tool_overrides": {"mcp__*": "short", "mcp__db__*": "medium", "mcp__db__get": "session"}})
+    assert rules.override("mcp__web__get", [])[0] == "short"
+    assert rules.override("mcp__db__put", [])[0] == "short"
+    assert rules.override("mcp__db__get", [])[0] == "session"
+
+
+@pytest.mark.parametrize(
+    ("patterns", "errors", "decisions"),
+    [(["error"], True, False), (["fail"], True, False), (["decision"], False, True), ([], False, False)],
+)
+def test_the_words_among_the_preserved_patterns_switch_kinds_of_results(patterns, errors, decisions):
+    rules = Ruleset.from_config({"preserved_patterns": patterns})
+    assert (rules.preserve_errors, rules.preserve_decisions) == (errors, decisions)
+
+
+def test_the_words_among_the_preserved_patterns_are_no_globs():
+    rules = Ruleset.from_config(SHIPPED)
+    assert rules.preserving_glob(["/x/error", "/x/fail", "/x/decision"]) is None
+
+
+def test_preserved_patterns_match_paths_and_commands():
+    rules = Ruleset.from_config({"preserved_patterns": ["docs/adr/", "terraform plan*"]})
+    assert rules.preserving_glob(["/x/a.py", "/x/docs/adr/1.md"]) == "docs/adr/"
+    assert rules.preserving_glob(["terraform plan -out x/y"]) == "terraform plan*"
+    assert rules.preserving_glob(["/x/a.py"]) is None
+
+
+def test_a_pin_is_one_of_the_session_or_of_the_configuration():
+    rules = Ruleset.from_config({"pins": ["docs/spec.md"]})
+    assert rules.pinned_by(["/x/docs/spec.md"], []) == "docs/spec.md"
+    assert rules.pinned_by(["/x/a.py"], ["*.py"]) == "*.py"
+    assert rules.pinned_by(["/x/a.js"], ["*.py"]) is None
+
+
+def test_some_thresholds_leave_the_others_as_they_are():
+    assert Ruleset.from_config({"thresholds": {"notice": 0.5}}).thresholds == {**THRESHOLDS, "notice": 0.5}
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=8,
+)
+_KEYS = st.sampled_from(["enabled", "profile", "tiers", "tool_overrides", "preserved_patterns", "pins", "thresholds"])
+
+
+@given(st.dictionaries(_KEYS, _JSON | st.dictionaries(st.sampled_from([*TIERS, "Read"]), _JSON)))
+def test_no_configuration_makes_it_raise_or_is_changed_by_it(config):
+    before = copy.deepcopy(config)
+    rules = Ruleset.from_config(config)
+    override = rules.override("Read", ["/x/a.md"])
+    assert override is None or override[0] in TIERS
+    rules.preserving_glob(["/x/a.md"])
+    rules.pinned_by(["/x/a.md"], [])
+    assert repr(config) == repr(before)

@@ -1,0 +1,70 @@
+"""What all tests share: goldens that can be renewed, opt-in groups of tests, real sessions where they are at hand."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import tarfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+SESSIONS = ROOT.parent / "shared" / "transcripts" / "dev-sessions.tar.xz"
+OPT_IN = {"slow": "the counts that take long", "bench": "measurements of time"}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update-goldens", action="store_true", help="write what comes out into the golden files")
+    for marker, what in OPT_IN.items():
+        parser.addoption("--" + marker, action="store_true", help=f"also run {what}")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for marker, what in OPT_IN.items():
+        if config.getoption("--" + marker):
+            continue
+        for item in items:
+            if item.get_closest_marker(marker):
+                item.add_marker(pytest.mark.skip(reason=f"{what}: --{marker} runs them"))
+
+
+@pytest.fixture(scope="session")
+def repo_root() -> Path:
+    """The plugin's folder."""
+    return ROOT
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest):
+    """`golden(path, text)` compares a text with a golden file; --update-goldens writes it instead."""
+
+    def compare(path: Path, text: str) -> None:
+        if request.config.getoption("--update-goldens"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        assert path.exists(), f"no golden file {path}: --update-goldens writes it"
+        assert text == path.read_text(encoding="utf-8")
+
+    return compare
+
+
+@pytest.fixture(scope="session")
+def transcripts() -> Path:
+    """The folder of real sessions that lie beside the repository, unpacked once; skips where there are none."""
+    if not SESSIONS.exists():
+        pytest.skip(f"no real sessions at {SESSIONS}")
+    stamp = SESSIONS.stat()
+    folder = ROOT / ".cache" / "transcripts" / f"{stamp.st_size}-{int(stamp.st_mtime)}"
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with (folder.parent / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # several workers want it at once
+        if not folder.exists():
+            partial = folder.with_name(f"partial-{os.getpid()}")
+            with tarfile.open(SESSIONS, "r:xz") as archive:
+                checked = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
+                archive.extractall(partial, **checked)  # noqa: S202  our own archive
+            shutil.rmtree(folder, ignore_errors=True)
+            partial.rename(folder)
+    return folder
