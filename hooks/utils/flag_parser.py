@@ -50,8 +50,8 @@ class UsageError(Exception):
     """Something that the user wrote is not known; the message says what is."""
 
 
-_JSON = Flag("--json", "the same as JSON")
-_DETAILS = Flag("--details", "every result, file and subagent too")
+_JSON = Flag("--json", "the answer as JSON")
+_DETAILS = Flag("--details", "also every result, file and subagent")
 _ALL = Flag("--all", "leave nothing out of a long list")
 _SITE = (
     Flag("--session", "this session (or the beginning of its id)", "ID", cli=True),
@@ -62,7 +62,7 @@ _HELP = Flag("--help", "help for this word")
 WORDS = (
     Word(
         "retention",
-        "what the context holds, by tier: live, expired, reclaimable",
+        "what the context holds, by tier",
         (
             Flag("--aggressive", "halve the lifetimes for this session"),
             Flag("--conservative", "double the lifetimes for this session"),
@@ -74,17 +74,17 @@ WORDS = (
     ),
     Word(
         "timeline",
-        "the calls of the session as bars: how long each result lived",
+        "the calls as bars: how long each result lived",
         (Flag("--last", "only the newest N calls (default 40)", "N"), _ALL, _JSON),
     ),
-    Word("why", "why a result has its tier, and what ended or will end it", (_JSON,), "ID", 1, 1),
-    Word("pin", "hold a result, or all results of a path: they never expire", (_JSON,), "ID|PATH…", 1, 50),
+    Word("why", "why a result has its tier, and what ends it", (_JSON,), "ID", 1, 1),
+    Word("pin", "hold a result, or all of a path: none expires", (_JSON,), "ID|PATH…", 1, 50),
     Word("unpin", "let go of what was pinned", (_JSON,), "ID|PATH…", 1, 50),
-    Word("stats", "what retention did: this session, this project, all", (_DETAILS, _JSON)),
+    Word("stats", "efficiency: this session, this project, all", (_DETAILS, _JSON)),
     Word(
         "clear",
-        "what a clear would take out (a dry run: nothing changes)",
-        (Flag("--tier", "only this tier, and its live results too", "T"), _ALL, _JSON),
+        "what a clear would take out (changes nothing)",
+        (Flag("--tier", "force this tier: its live results too", "T"), _ALL, _JSON),
     ),
     Word("help", "this text, or help for one word", (), "[WORD]", 0, 1),
 )

@@ -52,7 +52,7 @@ class RetentionTracker:
         tracker._environ = environ
         paths = site.paths(agent_id)
         with paths.locked():
-            tracker._stored = live.open_context(site, paths, tracker.rules)
+            tracker._stored, tracker.rules = live.open_context(site, paths)
             tracker._earlier = store.read_expired(paths, tracker.state)
         return tracker
 

@@ -35,9 +35,7 @@ class Tier(_Strict):
     ttl_tools: Optional[Calls] = Field(
         None, description="Tool calls of the same context after which a result expires; null: their number ends nothing."
     )
-    ttl_seconds: Optional[Seconds] = Field(
-        None, description="Seconds after which a result expires; null: time ends nothing."
-    )
+    ttl_seconds: Optional[Seconds] = Field(None, description="Seconds after which a result expires; null: time ends nothing.")
     expiry_events: list[Event] = Field(
         default=[],
         max_length=200,
@@ -117,8 +115,7 @@ class Retention(_Notes):
     tool_overrides: dict[Pattern, Union[TierName, ToolOverride, None]] = Field(
         default={},
         max_length=200,
-        description="Tiers by tool name, which may hold wildcards (mcp__github__*): a tier, an object, or null for no "
-        "override.",
+        description="Tiers by tool name, which may hold wildcards (mcp__github__*): a tier, an object, or null for no override.",
     )
     preserved_patterns: list[Pattern] = Field(
         default=["error", "fail", "decision", "STATUS.json"],
@@ -146,7 +143,7 @@ def validated(document: object, layer: str = "user") -> Retention:
     """
     if layer == "power-mode" and isinstance(document, dict):
         document = {key: document[key] for key in ("retention",) if key in document}
-    wrapped = not isinstance(document, dict) or "retention" in document or layer == "power-mode"
+    wrapped = not isinstance(document, dict) or "retention" in document
     return RetentionDocument.model_validate(document).retention if wrapped else Retention.model_validate(document)
 
 

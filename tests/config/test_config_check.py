@@ -128,7 +128,7 @@ def test_an_unknown_key_gets_advice(document, hint):
 @pytest.mark.parametrize(
     ("text", "hint"),
     [
-        ('{\n  "pins": [],\n}', "at line 3, column 1."),
+        ('{\n  "pins": [1 2]\n}', "at line 2, column 14."),
         ('// a comment\n{\n  "pins": [\n}', "at line 4, column 1."),
         ("", "at line 1, column 1."),
     ],

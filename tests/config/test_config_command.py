@@ -71,9 +71,7 @@ def test_check_as_json_has_the_same_problems(shell):
     report = json.loads(text)
     assert report["ok"] is False
     assert str(shell.user) in report["files"]
-    assert report["problems"] == [
-        {"file": str(shell.user), "key": "pins", "value": "1", "allowed": "a list of path patterns", "hint": ""}
-    ]
+    assert report["problems"] == [{"file": str(shell.user), "key": "pins", "value": "1", "allowed": "a list of path patterns", "hint": ""}]
 
 
 def test_check_of_named_files_looks_at_nothing_else(shell, tmp_path):
@@ -158,3 +156,12 @@ def test_without_any_home_the_user_has_no_layer(capsys, tmp_path):
     args = parser.parse_args(["config", "path", "--project", str(tmp_path)])
     assert config_command.run(args, environ={"HOME": "~"}) == 0
     assert "\nuser" not in capsys.readouterr().out
+
+
+def test_what_a_terminal_would_obey_is_spelt_out(shell):
+    shell.in_project.write_text(json.dumps({"pins": ["a\x1b[2Jb\u202e", "\x9b1m"], "profile": "\x07", "no\x1bpe": 1, "日本": 2}))
+    for words in (["check"], ["show"]):
+        text = shell.run(*words)[1]
+        assert text.replace("\n", "").isprintable()
+    assert "\\u001b[2Jb\\u202e" in shell.run("show")[1]
+    assert "日本" in shell.run("check")[1]

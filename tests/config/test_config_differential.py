@@ -6,7 +6,6 @@ import json
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from popkit_retention.config_schema import validated
 from pydantic import ValidationError
 
 from hooks.utils.cli.config_command import BUILT_IN, leaves, sources
@@ -15,6 +14,7 @@ from hooks.utils.edges.config_fields import FIELDS, USER_ONLY, usable
 from hooks.utils.edges.config_reader import LAYERS, Layer, merge, read_layer
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.policy.tiers import TIERS
+from popkit_retention.config_schema import Retention, validated
 
 JUNK = st.recursive(
     st.none()
@@ -81,7 +81,7 @@ RETENTION = members(
         "tiers": mostly(members({**{name: tier(EVENTS) for name in TIERS[:4]}, "preserved": tier(["manual"])})),
         "tool_overrides": mostly(st.dictionaries(st.sampled_from(["Read", "Bash", "mcp__*"]), OVERRIDE, max_size=3)),
         "preserved_patterns": mostly(st.lists(mostly(PATTERNS), max_size=3)),
-        "thresholds": mostly(members({name: SHARES for name in ("notice", "warning", "critical", "emergency")})),
+        "thresholds": mostly(members(dict.fromkeys(("notice", "warning", "critical", "emergency"), SHARES))),
         "window_tokens": mostly(st.none() | st.integers(1000, 100_000_000)),
         "pins": mostly(st.lists(mostly(PATTERNS), max_size=3)),
         "$schema": PROSE,
@@ -92,9 +92,7 @@ DOCUMENTS = mostly(RETENTION | members({"retention": RETENTION, "$schema": PROSE
 PARTS = {
     **{f"tiers.{name}": tier(EVENTS).map(lambda value, name=name: {"tiers": {name: value}}) for name in ("short", "preserved")},
     "tool_overrides": OVERRIDE.map(lambda value: {"tool_overrides": {"Read": value}}),
-    "thresholds": members({name: SHARES for name in ("notice", "warning", "critical", "emergency")}).map(
-        lambda value: {"thresholds": value}
-    ),
+    "thresholds": members(dict.fromkeys(("notice", "warning", "critical", "emergency"), SHARES)).map(lambda value: {"thresholds": value}),
 }
 
 
@@ -199,9 +197,7 @@ STACKS = st.lists(RETENTION, min_size=1, max_size=4)
 
 
 def layers_of(documents):
-    return [
-        Layer(name, name, usable(document, name, lambda *problem: None)) for name, document in zip(LAYERS, documents)
-    ]
+    return [Layer(name, name, usable(document, name, lambda *problem: None)) for name, document in zip(LAYERS, documents)]
 
 
 @settings(max_examples=500, deadline=None)
@@ -239,6 +235,4 @@ def described(rules):
 
 
 def test_the_model_has_the_keys_of_the_table():
-    from popkit_retention.config_schema import Retention
-
     assert {key for key in Retention.model_fields if not key.endswith("_")} == set(FIELDS)

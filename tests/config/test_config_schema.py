@@ -5,11 +5,11 @@ import pathlib
 import re
 
 import pytest
-from popkit_retention import config_schema
 
 from hooks.utils.edges.config_fields import FIELDS, USER_ONLY
 from hooks.utils.policy.ruleset import PROFILES
 from hooks.utils.policy.tiers import EVENT_ALIASES, EVENTS, TIERS
+from popkit_retention import config_schema
 
 ROOT = pathlib.Path(__file__).parents[2]
 COMMITTED = ROOT / "docs" / "retention-config.schema.json"
@@ -80,7 +80,7 @@ def test_the_documentation_explains_every_key_and_every_word(word):
 
 
 def test_every_example_of_the_documentation_is_valid():
-    examples = re.findall(r"```json\n(.*?)```", DOCUMENTATION, re.S)
+    examples = re.findall(r"```json\n(.*?)```", DOCUMENTATION, re.DOTALL)
     assert examples
     for example in examples:
         config_schema.validated(json.loads(example))
@@ -88,7 +88,7 @@ def test_every_example_of_the_documentation_is_valid():
 
 def test_the_defaults_of_the_documentation_are_the_shipped_ones():
     shipped = json.loads((ROOT / "retention-config.json").read_text())["retention"]
-    rows = dict(re.findall(r"^\| `([a-z_.]+)` \| `([^`]*)` \|", DOCUMENTATION, re.M))
+    rows = dict(re.findall(r"^\| `([a-z_.]+)` \| `([^`]*)` \|", DOCUMENTATION, re.MULTILINE))
     assert {"enabled", "profile", "preserved_patterns", "thresholds.notice", "window_tokens", "pins"} <= set(rows)
     for key, text in rows.items():
         value = shipped

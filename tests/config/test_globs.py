@@ -49,6 +49,8 @@ PATHS = [
     ("[ab.txt", "/x/[ab.txt", True),
     ("[*].txt", "/x/*.txt", True),
     ("[*].txt", "/x/a.txt", False),
+    ("a*a", "/x/a", False),
+    ("a*b*b", "/x/ab", False),
     ("src/*.py", "C:\\work\\src\\a.py", True),
     ("*.py", "C:\\my work\\a.py", True),
     ("*.md", "/my notes/a.md", True),
@@ -121,7 +123,7 @@ def _segment_by_regex(pattern: str, segment: str) -> bool:
         else:
             expression += {"*": ".*", "?": "."}.get(pattern[at], re.escape(pattern[at]))
             at += 1
-    return bool(re.fullmatch(expression, segment, re.S))
+    return bool(re.fullmatch(expression, segment, re.DOTALL))
 
 
 def _covers_naively(wanted: list, given_: list) -> bool:
@@ -135,7 +137,7 @@ def _covers_naively(wanted: list, given_: list) -> bool:
 def _matches_naively(pattern: str, path: str) -> bool:
     """What `matches` says of paths: the definition written out, with no thought of time."""
     if "/" not in pattern:
-        return _segment_by_regex(pattern, path.split("/")[-1])
+        return _segment_by_regex(pattern, path.rsplit("/", maxsplit=1)[-1])
     wanted = (pattern + "**/*" if pattern.endswith("/") else pattern).split("/")
     tails = range(1) if pattern.startswith("/") else range(len(path.split("/")))
     return any(_covers_naively(wanted, path.split("/")[n:]) for n in tails)

@@ -30,7 +30,8 @@ def test_without_configuration_the_rules_are_those_of_the_specification():
     assert rules.thresholds == {"notice": 0.60, "warning": 0.80, "critical": 0.90, "emergency": 0.95}
     assert rules.window_tokens is None
     assert rules.pins == ()
-    assert rules.preserve_errors and rules.preserve_decisions
+    assert rules.preserve_errors
+    assert rules.preserve_decisions
     assert rules.preserving_glob(["/x/STATUS.json"]) == "STATUS.json"
     assert events(rules)["session"] == {"supersede"}
     assert lifetimes(rules) == lifetimes(Ruleset.from_config(SHIPPED))

@@ -52,6 +52,18 @@ def clear_lines(found: dict, everything: bool = False) -> list:
     return [*lines, *([] if found["items"] else [""]), HONEST]
 
 
+def largest_lines(found: dict, most: int = 8) -> list:
+    """The largest results of a preview, whatever their tier."""
+    lines = text.title("What could be reclaimed")
+    rows = sorted([row for have in found["tiers"].values() for row in have["results"]], key=lambda row: -row["tokens"])
+    if not rows:
+        return [*lines, "Nothing: no result has expired."]
+    lines += [result_line(row, text.WIDTH) for row in rows[:most]]
+    if len(rows) > most:
+        lines.append(f"  … {text.counted(len(rows) - most, 'smaller one')}, {text.long_tokens(_tokens(rows[most:]))}")
+    return [*lines, *text.wrap(f"Together {text.long_tokens(found['tokens'])} from {text.counted(found['items'], 'expired result')}.")]
+
+
 def _nothing(found: dict) -> str:
     if found["tier"] and found["pinned_items"]:
         return f"Nothing: what {found['tier']} holds is pinned."

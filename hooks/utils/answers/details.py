@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..policy.tiers import TIERS
-from . import phrases, text
+from . import ids, phrases, text
 
 _MOST = 12  # results of one tier, unless everything is asked for
 _LABEL = 34
@@ -63,11 +63,13 @@ def _partial_lines(report: dict, everything: bool) -> list:
 
 def _pin_lines(report: dict) -> list:
     numbers = {row["id"]: phrases.number(row) for row in report["results"]}
-    pins = [(numbers.get(pin, pin), "") for pin in report["pins"]] + [(pin, " (configuration)") for pin in report["configured_pins"]]
     lines = []
-    for target, source in pins:
-        held = sum(row["pinned_by"] in (target, *[id for id, name in numbers.items() if name == target]) for row in report["results"])
-        lines.append("  " + text.cut_start(text.clean(target), 48) + f" holds {text.counted(held, 'result')}" + source)
+    for target, source in [(pin, "") for pin in report["pins"]] + [(pin, " (configuration)") for pin in report["configured_pins"]]:
+        if target in numbers:
+            lines.append("  " + numbers[target])
+            continue
+        tail = f" holds {text.counted(len(ids.matching(report, target)), 'result')}{source}"
+        lines.append("  " + text.cut_start(text.clean(target), text.WIDTH - 2 - text.width(tail)) + tail)
     return ["Pins:", *lines] if lines else []
 
 

@@ -35,7 +35,7 @@ def context_of(transcript_path: str, rules, session: dict, now: float) -> dict |
         "ratio": round(newest.tokens / window, 4),
         "model": newest.model,
         "cache": "warm" if warm else "cold",
-        "cache_seconds_left": max(0, round(newest.cache_ttl_s - (now - newest.at))) if warm else 0,
+        "cache_seconds_left": min(newest.cache_ttl_s, max(0, round(newest.cache_ttl_s - (now - newest.at)))) if warm else 0,
     }
 
 

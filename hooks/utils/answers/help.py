@@ -16,13 +16,14 @@ def overview(command: str = _COMMAND, cli: bool = False) -> list:
     for word in WORDS:
         lines += _entry(word.usage(), word.help + (" (the default)" if word.name == DEFAULT else ""))
         for flag in word.flags:
+            if flag.name != "--json":
+                lines += _entry("  " + flag.usage(), flag.help)
+    lines += ["", "Every word but help:"]
+    for flag in flags_of(WORDS[0], cli).values():
+        if flag.cli or flag.name == "--json":
             lines += _entry("  " + flag.usage(), flag.help)
     if cli:
-        lines += ["", "Every word but help:"]
-        for flag in flags_of(WORDS[0], True).values():
-            if flag.cli:
-                lines += _entry("  " + flag.usage(), flag.help)
-        lines += text.wrap("Without either: the newest session of this folder's project.", indent="  ")
+        lines += text.wrap("Without --session and --transcript: the newest session of this folder's project.")
     return [*lines, "", *text.wrap(IDS)]
 
 

@@ -22,7 +22,7 @@ def panel(report: dict, details: bool = False, everything: bool = False, command
         lines += ["", *detail_lines(report, everything)]
     lines += _notes(report)
     if command:
-        lines += [""] + _commands(command, details)
+        lines += ["", *_commands(command, details)]
     return lines
 
 
@@ -88,15 +88,17 @@ def _soonest(soonest: dict) -> str:
 
 
 def _events(coming: dict) -> str:
-    on = coming["on"]
+    kinds, on = coming["kinds"], coming["on"]
+    said = []
     if coming["names"]:
-        others = sum(count for kind, count in coming["kinds"].items() if kind not in ("run", "pinned"))
-        names = text.listed([text.clean(name) for name in coming["names"]], 3)
-        return f"next run: {names}" + (f"; {others} until repeated" if others else "")
-    if "edit" in on or "commit" in on:
+        said.append("next run: " + text.listed([text.clean(name) for name in coming["names"]], 3))
+    if kinds.get("read"):
         words = [word for event, word in (("edit", "edited"), ("commit", "committed")) if event in on]
-        return "when its file is " + " or ".join(words)
-    return "until repeated by the same call"
+        said.append(text.counted(kinds["read"], "file") + " until " + (" or ".join(words) if words else "read again"))
+    others = sum(count for kind, count in kinds.items() if kind not in ("read", "pinned") and not (kind == "run" and coming["names"]))
+    if others:
+        said.append(f"{others} until repeated")
+    return "; ".join(said)
 
 
 def _preserved(kinds: dict) -> str:
@@ -121,7 +123,9 @@ def _notes(report: dict) -> list:
     """What else there is to know, one paragraph each."""
     said = []
     if report["compactions"]:
-        said.append(f"{text.counted(report['compactions'], 'compaction')} took {text.counted(report['compacted'], 'live result')} out before.")
+        said.append(
+            f"{text.counted(report['compactions'], 'compaction')} took {text.counted(report['compacted'], 'live result')} out before."
+        )
     if report["abandoned"]:
         said.append(f"{text.counted(report['abandoned'], 'result')} on rewound branches: not in the context.")
     if report["agents"]:
@@ -133,7 +137,11 @@ def _notes(report: dict) -> list:
 
 
 def _commands(command: str, details: bool) -> list:
-    offered = [("Clear expired", "clear"), ("View details", "retention --details"), ("Adjust tiers", "retention --aggressive | --conservative")]
+    offered = [
+        ("Clear expired", "clear"),
+        ("View details", "retention --details"),
+        ("Adjust tiers", "retention --aggressive | --conservative"),
+    ]
     if details:
         offered[1] = ("View timeline", "timeline")
     return [f"[{at}] {name + ':':<15} {command} {words}" for at, (name, words) in enumerate(offered, 1)]

@@ -23,7 +23,6 @@ _UNTIL = {
 }
 
 _AT = {
-    "superseded": "superseded",
     "same_content": "same content",
     "edited": "edited",
     "committed": "committed",
@@ -33,6 +32,10 @@ _AT = {
 }
 # How the engine's reasons begin that name the call which ended a result.
 _CAUSES = ("a newer run of", "the action succeeded", "the same content")
+_ENDED_BY_ITS_LIKE = {"error": "succeeded", "read": "read again", "tasks": "newer list"}
+_WASTE = 5  # columns that a path may lose so as to begin with a whole segment
+_AFTER_COMMAND = (" 2>", " >", " |", " &", ";")  # what follows says nothing of which run it is
+_RUN_NAME = 22  # columns
 _LEAST_CAUSE = 6  # columns in which a cause still tells something
 
 _TRIGGERS = {
@@ -61,7 +64,7 @@ def label(row: dict, columns: int) -> str:
 
 def shortened(said: str, columns: int) -> str:
     """A label in so many columns: of a path the end is kept, of a command line what it does."""
-    said = text.clean(said)
+    said = text.clean(said).strip()
     tool, _, rest = said.partition(" ")
     if text.width(said) > columns and tool in _PATH_TOOLS and columns > len(tool) + 8:
         return tool + " " + _path(rest, columns - len(tool) - 1)
@@ -75,13 +78,21 @@ def shortened(said: str, columns: int) -> str:
 
 
 def _path(path: str, columns: int) -> str:
-    """The last segments of a path that fit; of a name that is too long itself, the end."""
-    at = path.find("/", max(0, len(path) - columns) + 1)
-    while at >= 0:
-        if text.width(path) - text.width(path[:at]) + 1 <= columns:
-            return text.ELLIPSIS + path[at:]
-        at = path.find("/", at + 1)
-    return text.cut_start(path, columns)
+    """The end of a path, from the start of a segment where that wastes little room."""
+    kept = text.cut_start(path, columns)
+    at = kept.find("/")
+    return text.ELLIPSIS + kept[at:] if 0 < at <= _WASTE else kept
+
+
+def run_name(said: str, family: str) -> str:
+    """A run as a person calls it, `npm run build`; where its command line is long, what kind of run it is."""
+    command = text.clean(said).partition(" ")[2]
+    while later := _without_preparation(command):
+        command = later
+    for sign in _AFTER_COMMAND:
+        command = command.partition(sign)[0]
+    command = command.strip()
+    return command if 0 < text.width(command) <= _RUN_NAME else family
 
 
 def _without_preparation(command: str) -> str:
@@ -96,9 +107,15 @@ def _without_preparation(command: str) -> str:
     return value.partition(" ")[2].lstrip("&; ")
 
 
+def quoted(target: str) -> str:
+    """A pin's target as a person would type it."""
+    target = text.clean(target)
+    return '"' + target + '"' if " " in target or "*" in target else target
+
+
 def title(row: dict) -> str:
     """A result's number and label in one line."""
-    return number(row) + "  " + label(row, text.WIDTH - len(number(row)) - 2)
+    return (number(row) + "  " + label(row, text.WIDTH - len(number(row)) - 2)).rstrip()
 
 
 def until(row: dict) -> str:
@@ -125,12 +142,16 @@ def fate(row: dict, columns: int = text.WIDTH) -> str:
     trigger, at = ended["trigger"], "T" + str(ended["at_call"])
     if trigger in ("session_end", "manual"):
         return _TRIGGERS[trigger]
-    said = _AT.get(trigger, text.clean(trigger)) + " at " + at
-    if trigger == "superseded":
-        room = columns - len(said) - 2
-        by = shortened(caused_by(row), room) if room >= _LEAST_CAUSE else ""
-        return said + (": " + by if by else "")
-    return said
+    if trigger != "superseded":
+        return _AT.get(trigger, text.clean(trigger)) + " at " + at
+    by = caused_by(row)
+    if row["kind"] in _ENDED_BY_ITS_LIKE:
+        return _ENDED_BY_ITS_LIKE[row["kind"]] + " at " + at
+    room = columns - len("superseded at : " + at)
+    same = text.clean(row["label"]).endswith(by) and text.width(by) > room
+    if not by or room < _LEAST_CAUSE or same:
+        return "superseded at " + at
+    return f"superseded at {at}: {shortened(by, room)}"
 
 
 def caused_by(row: dict) -> str:
@@ -138,7 +159,7 @@ def caused_by(row: dict) -> str:
     for reason in row["ended"]["reasons"]:
         head, colon, tail = text.clean(reason).partition(": ")
         if colon and head.startswith(_CAUSES):
-            return tail[5:] if tail.startswith("Bash ") else tail
+            return tail.removeprefix("Bash ")
     return ""
 
 

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from ..policy import parts
 from ..policy.tiers import TIERS
+from .phrases import run_name
 
 SCHEMA = 1
 
@@ -138,6 +139,8 @@ def _events(result, rules) -> list:
         of_files = own | rules.tier_rule("medium").events
         on = [event for event in ("edit", "commit") if event in of_files]
     kind = result.kind.partition(":")[0]
+    if not result.parts:  # nothing can cover it: it was expired once, and a pin made it live again
+        return ["session_end", "manual"] if "session_end" in own else ["manual"]
     on.append({"run": "rerun", "read": "reread", "tasks": "newer", "error": "success"}.get(kind, "repeat"))
     return [*on, "session_end"] if "session_end" in own else on
 
@@ -178,9 +181,11 @@ def _rerun_names(live: list) -> list:
     """What would have to run again, newest first, each once."""
     names: list = []
     for row in reversed(live):
-        name = row["kind"].partition(":")[2]
-        if name and not row["pinned_by"] and name not in names:
-            names.append(name)
+        family = row["kind"].partition(":")[2]
+        if family and not row["pinned_by"]:
+            name = run_name(row["label"], family)
+            if name not in names:
+                names.append(name)
     return names
 
 

@@ -85,25 +85,22 @@ def pad(text: str, columns: int) -> str:
 
 
 def wrap(text: str, columns: int = WIDTH, indent: str = "") -> list:
-    """Lines of at most so many columns; those after the first begin with the indent. A word that is too long is cut up."""
+    """Lines of at most so many columns; those after the first begin with the indent, the first with the blanks that the text begins with.
+    A word that is too long is cut up."""
+    text = clean(text)
     lines: list = []
-    line = ""
-    for word in clean(text).split():
-        room = columns - (len(indent) if lines else 0)
-        if line and width(line) + 1 + width(word) <= room:
-            line += " " + word
-            continue
-        if line:
+    line, fresh = text[: len(text) - len(text.lstrip())], True
+    for word in text.split():
+        if not fresh and width(line) + 1 + width(word) > columns:
             lines.append(line)
-            room = columns - len(indent)
-        while width(word) > room:
-            head = _beginning(word, room) or word[0]
-            lines.append(head)
-            word = word[len(head) :]
-            room = columns - len(indent)
-        line = word
-    lines.append(line)
-    return [lines[0], *[indent + line for line in lines[1:]]]
+            line, fresh = indent, True
+        while fresh and width(line) + width(word) > columns:
+            head = _beginning(word, columns - width(line)) or word[0]
+            lines.append(line + head)
+            line, word = indent, word[len(head) :]
+        line += word if fresh else " " + word
+        fresh = False
+    return [*lines, line]
 
 
 def title(text: str) -> list:

@@ -31,7 +31,9 @@ def timeline(report: dict, last: int | None = LAST) -> list:
         lines += text.wrap(f"{text.counted(left, 'earlier result')} left out: add --all, or --last N.")
     gone = report["calls"] - len(rows)
     if gone > 0:
-        lines += text.wrap(f"{text.counted(gone, 'more call')} of this session {'is' if gone == 1 else 'are'} out of the context: compacted.")
+        lines += text.wrap(
+            f"{text.counted(gone, 'more call')} of this session {'is' if gone == 1 else 'are'} out of the context: compacted."
+        )
     return lines
 
 
@@ -44,21 +46,31 @@ def _axis(first: int, now: int) -> str:
 
 def _line(row: dict, numbers: int, first: int, now: int, ended: list) -> str:
     head = f"{phrases.number(row):<{numbers}}  {text.pad(phrases.label(row, _LABEL), _LABEL)} {_bar(row, first, now)} "
-    room = text.WIDTH - text.width(head)
-    did = _did(ended)
-    if did and row["tier"] == "ephemeral":  # what it did tells more than that it is gone after one call
-        return head + text.cut(did, room)
-    did += "; " if did else ""
-    note = phrases.fate(row, room - len(did)) if row["state"] == "expired" else phrases.until(row)
-    return head + text.cut(did + note, room)
+    return head + _note(row, ended, text.WIDTH - text.width(head))
 
 
-def _did(ended: list) -> str:
+def _note(row: dict, ended: list, room: int) -> str:
+    """What became of a result, and before it what its call ended: of that the newest, as many as fit."""
+    shown = min(len(ended), _ENDED_SHOWN)
+    if ended and row["tier"] == "ephemeral":  # what it did tells more than that it is gone after one call
+        return text.cut(_did(ended, shown), room)
+    while shown:
+        did = _did(ended, shown) + "; "
+        note = did + _fate(row, room - len(did))
+        if text.width(note) <= room:
+            return note
+        shown -= 1
+    return text.cut(_did(ended, min(len(ended), _ENDED_SHOWN)) if ended else _fate(row, room), room)
+
+
+def _fate(row: dict, room: int) -> str:
+    return phrases.fate(row, room) if row["state"] == "expired" else phrases.until(row)
+
+
+def _did(ended: list, shown: int) -> str:
     """`← T15, T16 +4`: the results that a call ended."""
-    if not ended:
-        return ""
-    more = f" +{len(ended) - _ENDED_SHOWN}" if len(ended) > _ENDED_SHOWN else ""
-    return "← " + ", ".join(f"T{number}" for number in ended[-_ENDED_SHOWN:]) + more
+    more = f" +{len(ended) - shown}" if len(ended) > shown else ""
+    return "← " + ", ".join(f"T{number}" for number in ended[-shown:]) + more
 
 
 def _bar(row: dict, first: int, now: int) -> str:

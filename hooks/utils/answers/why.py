@@ -56,7 +56,7 @@ def _when(report: dict, row: dict) -> str:
     age, quiet = row["age"], row["quiet_age"]
     said = f"{text.counted(age, 'call')} ago" if age else "the newest call"
     passed = report["at"] - row["at"]
-    if row["at"] and passed >= 0:
+    if row["at"] and passed >= 1:
         said += f" ({text.span(passed)})"
     said += f", in turn {row['turn']}"
     if quiet < age:
@@ -72,12 +72,8 @@ def _state(report: dict, row: dict, command: str) -> list:
         return lines + _pair("Pinned", f"no; to hold it: {command} pin {phrases.number(row)}")
     if row["pinned_by"] == row["id"]:
         return lines + _pair("Pinned", f"yes; to let go: {command} unpin {phrases.number(row)}")
-    source = "the configuration" if row["pinned_by"] not in report["pins"] else f"to let go: {command} unpin {_word(row['pinned_by'])}"
+    source = "the configuration" if row["pinned_by"] not in report["pins"] else f"to let go: {command} unpin {phrases.quoted(row['pinned_by'])}"
     return lines + _pair("Pinned", f"yes, by {row['pinned_by']}; {source}")
-
-
-def _word(target: str) -> str:
-    return '"' + target + '"' if " " in target else target
 
 
 def _end(row: dict, command: str) -> list:

@@ -8,14 +8,15 @@ from __future__ import annotations
 import json
 import os
 import sys
-import textwrap
 
+from ..answers import text
 from ..edges import config_check, home
 from ..edges.config_reader import Layer, merge, read_layers
 from ..policy.ruleset import PRESERVED_PATTERNS, THRESHOLDS
 from ..policy.tiers import TIER_CONFIG
+from . import screen
 
-WIDTH, KEY_WIDTH, VALUE_WIDTH = 76, 41, 21
+KEY_WIDTH, VALUE_WIDTH = 41, 21
 
 # What holds where no file says anything.
 BUILT_IN = {
@@ -51,9 +52,9 @@ def run(args, environ=os.environ, root: str | None = None) -> int:
     if args.act == "schema":
         return _schema(root)
     folders = (root, _state_home(environ), os.path.abspath(_project(args, environ)))
-    if args.act == "check":
-        return _check(args, folders)
-    return _show(args, folders) if args.act == "show" else _path(folders)
+    problems, lines = {"check": _check, "show": _show, "path": _path}[args.act](args, folders)
+    screen.show(lines, sys.stdout, environ)
+    return int(problems)
 
 
 def _project(args, environ) -> str:
@@ -78,7 +79,7 @@ def _schema(root: str) -> int:
     return 0
 
 
-def _check(args, folders: tuple) -> int:
+def _check(args, folders: tuple) -> tuple[bool, list]:
     if args.files:
         files = args.files
         problems = [problem for path in files for problem in config_check.check_file(path)]
@@ -86,50 +87,43 @@ def _check(args, folders: tuple) -> int:
         files, problems = config_check.check_layers(*folders)
     if args.json:
         report = {"ok": not problems, "files": files, "problems": [problem._asdict() for problem in problems]}
-        print(json.dumps(report, indent=2))
-    else:
-        _print_problems(files, problems)
-    return 1 if problems else 0
+        return bool(problems), [json.dumps(report, indent=2)]
+    return bool(problems), _problem_lines(problems) if problems else _files_without(files)
 
 
-def _print_problems(files: list[str], problems: list) -> None:
+def _problem_lines(problems: list) -> list:
+    lines: list = []
     file = None
     for problem in problems:
         if problem.file != file:
             file = problem.file
-            print(file)
+            lines.append(text.clean(file))
         found = problem.key + (": " if problem.key and problem.value else "") + problem.value
         if found:
-            print(f"  {found}")
+            lines.append("  " + text.clean(found))
         for said in (f"allowed: {problem.allowed}", problem.hint):
             if said:
-                print(textwrap.fill(said, WIDTH, initial_indent="    ", subsequent_indent="      "))
-    if problems:
-        print(f"{_counted(len(problems), 'problem')}. What cannot be used is left out; the layer below it counts.")
-    else:
-        print(f"No problems in {_counted(len(files), 'file')}:")
-        print("\n".join(f"  {path}" for path in files))
+                lines += text.wrap("    " + said, indent="      ")
+    return [*lines, f"{text.counted(len(problems), 'problem')}. What cannot be used is left out; the layer below it counts."]
 
 
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" + ("" if number == 1 else "s")
+def _files_without(files: list) -> list:
+    return [f"No problems in {text.counted(len(files), 'file')}:", *("  " + text.clean(path) for path in files)]
 
 
-def _path(folders: tuple) -> int:
-    for layer in read_layers(*folders):
-        print(f"{layer.name:<11} {layer.path}{_state(layer)}")
-    return 0
+def _path(args, folders: tuple) -> tuple[bool, list]:
+    return False, [text.clean(f"{layer.name:<11} {layer.path}{_state(layer)}") for layer in read_layers(*folders)]
 
 
 def _state(layer: Layer) -> str:
     if layer.error:
         return f" (ignored: {layer.error})"
     if layer.ignored:
-        return f" ({_counted(len(layer.ignored), 'value')} ignored)"
+        return f" ({text.counted(len(layer.ignored), 'value')} ignored)"
     return "" if os.path.lexists(layer.path) else " (not there)"
 
 
-def _show(args, folders: tuple) -> int:
+def _show(args, folders: tuple) -> tuple[bool, list]:
     layers = read_layers(*folders)
     refused: list = []
     merge(layers, refused)
@@ -138,28 +132,26 @@ def _show(args, folders: tuple) -> int:
     if args.json:
         values = [{"key": key, "value": value, "source": layer.name, "file": layer.path} for key, value, layer in rows]
         files = [{"layer": layer.name, "file": layer.path, "error": layer.error} for layer in layers]
-        print(json.dumps({"values": values, "files": files}, indent=2))
-        return 1 if problems else 0
-    for key, value, layer in rows:
-        # Descriptions decide nothing, and are wide.
-        if not key.endswith(".description"):
-            print("\n".join(_row(key, value, layer.name)))
-    print("\nThe files, lowest first:")
-    _path(folders)
-    print("\nA session's own profile and pins lie above them: /popkit:context retention")
+        return problems, [json.dumps({"values": values, "files": files}, indent=2)]
+    # Descriptions decide nothing, and are wide.
+    lines = [line for key, value, layer in rows if not key.endswith(".description") for line in _row(key, value, layer.name)]
+    lines += ["", "The files, lowest first:", *_path(args, folders)[1], ""]
+    lines += ["A session's own profile and pins lie above them: /popkit:context retention"]
     if problems:
-        print("Some values are left out: popkit config check says which and why.")
-    return 1 if problems else 0
+        lines += ["Some values are left out: popkit config check says which and why."]
+    return problems, lines
 
 
-def _row(key: str, value: object, source: str) -> list[str]:
+def _row(key: str, value: object, source: str) -> list:
     """One row, or one line for each item of a list; a list that is empty has one row."""
-    if isinstance(value, list) and value:
-        cells = [json.dumps(item, ensure_ascii=False) for item in value]
-    else:
-        cells = [json.dumps(value, ensure_ascii=False)]
-    lines = [f"{key:<{KEY_WIDTH}} {cells[0]:<{VALUE_WIDTH}} {source}"]
+    items = value if isinstance(value, list) and value else [value]
+    cells = [text.clean(config_check.shown(item)) for item in items]
+    lines = [f"{_padded(text.clean(key), KEY_WIDTH)} {_padded(cells[0], VALUE_WIDTH)} {source}"]
     return lines + [f"{'':<{KEY_WIDTH}} {cell}" for cell in cells[1:]]
+
+
+def _padded(cell: str, columns: int) -> str:
+    return cell + " " * (columns - text.width(cell))
 
 
 def sources(layers: list[Layer]) -> list[tuple[str, object, Layer]]:
@@ -172,8 +164,7 @@ def sources(layers: list[Layer]) -> list[tuple[str, object, Layer]]:
         held = dict(leaves(merge(layers[:count])))
         # A layer that repeats the value below it is the one to edit, so it is the source too.
         origin = {
-            path: layer if path not in origin or (path in alone and alone[path] == value) else origin[path]
-            for path, value in held.items()
+            path: layer if path not in origin or (path in alone and alone[path] == value) else origin[path] for path, value in held.items()
         }
     return [(config_check.dotted(path), value, origin[path]) for path, value in held.items()]
 

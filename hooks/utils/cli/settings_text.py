@@ -96,7 +96,8 @@ def separator(text: str) -> str:
     if not known:
         return newline(text) + "  "
     before = text[: known[-1].at]
-    return before[len(before.rstrip(_SPACE)) :]
+    between = before[len(before.rstrip(_SPACE)) :]
+    return newline(text) + between.rpartition("\n")[2] if "\n" in between else between
 
 
 def formatted(text: str, value: object) -> str:

@@ -9,8 +9,9 @@ import os
 import sys
 
 from ..answers import statusline
-from ..edges import clock, failures, home, live, peek, session, usage
+from ..edges import failures, home, live, peek, usage
 from ..edges.codec import loads
+from ..edges.system import now as time_of_day
 from ..policy.ruleset import THRESHOLDS
 from . import statusline_install
 
@@ -51,32 +52,32 @@ def line_for(data: str, environ) -> str:
         payload = None
     if not isinstance(payload, dict):
         return "popkit"
-    tokens, window, ratio = _context_of(payload)
+    window, ratio = _context_of(payload)
     facts = {"ratio": ratio}
     thresholds = THRESHOLDS
     try:
-        site = live.Site(environ, _text(payload, "session_id"), _project(payload))
-        rules = site.rules()
-        thresholds = rules.thresholds
-        if rules.enabled and not environ.get("POPKIT_OFF"):
-            facts.update(_stored(site, payload, window, clock.now(environ)))
+        if os.path.isdir(home.popkit_home(environ)):  # else no hook has ever run
+            site = live.Site(environ, _text(payload, "session_id"), _project(payload))
+            thresholds = site.rules().thresholds
+            if site.enabled and not environ.get("POPKIT_OFF"):
+                facts.update(_stored(site, payload, window, time_of_day(environ)))
     except Exception as error:  # noqa: BLE001  the line must not go out because a file of ours cannot be read
         failures.record(environ, "statusline", error)
     return statusline.line(facts, thresholds, coloured=not environ.get("NO_COLOR"))
 
 
 def _context_of(payload: dict) -> tuple:
-    """(tokens, window, ratio) as the client gives them, None for what it does not."""
+    """(window, ratio) as the client gives them, None for what it does not."""
     told = payload.get("context_window")
     told = told if isinstance(told, dict) else {}
     window = _number(told.get("context_window_size"))
     tokens = usage.prompt_tokens(told.get("current_usage"))
     percentage = told.get("used_percentage")
     if tokens and window:
-        return tokens, window, tokens / window
+        return window, tokens / window
     if isinstance(percentage, (int, float)) and not isinstance(percentage, bool) and 0 <= percentage <= 100:
-        return tokens, window, percentage / 100
-    return tokens, window, None
+        return window, percentage / 100
+    return window, None
 
 
 def _stored(site: live.Site, payload: dict, window: int, now: float) -> dict:
@@ -84,7 +85,7 @@ def _stored(site: live.Site, payload: dict, window: int, now: float) -> dict:
     facts: dict = {}
     if site.session_id and os.path.isdir(site.paths().folder):  # else no hook has seen this session
         if window and site.session.get("window_tokens") != window:
-            session.update(site.home, site.session_id, window_tokens=window)
+            site.remember(window_tokens=window)
         facts["reclaimable"] = _reclaimable(site.paths())
     newest = usage.newest_usage(_text(payload, "transcript_path"))
     if newest is not None:

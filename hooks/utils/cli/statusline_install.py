@@ -11,9 +11,10 @@ import shlex
 import stat
 import sys
 
+from ..answers.text import clean
 from ..edges import files, home
 from ..edges.codec import dumps, loads
-from . import settings_text
+from . import screen, settings_text
 
 KEY = "statusLine"
 SCRIPT = "statusline.sh"
@@ -42,7 +43,7 @@ def _report(act) -> int:
     try:
         return act()
     except (Refused, OSError, home.NoHome) as error:
-        print(f"popkit: {error}", file=sys.stderr)
+        print(f"popkit: {clean(error)}", file=sys.stderr)
         return 1
 
 
@@ -50,6 +51,7 @@ class Settings:
     """One settings.json, read once, and our folder."""
 
     def __init__(self, scope: str, environ):
+        self.environ = environ
         self.home = home.popkit_home(environ)
         project = environ.get("CLAUDE_PROJECT_DIR") or os.getcwd()
         folder = home.claude_folder(environ) if scope == "user" else os.path.join(os.path.abspath(project), ".claude")
@@ -60,22 +62,26 @@ class Settings:
         except (ValueError, RecursionError) as error:
             raise Refused(f"{self.path} is left alone, because it is not valid: {error}") from None
 
-    def is_ours(self) -> bool:
-        """Whether the status line in the settings is this one, of any version."""
+    def ours(self) -> dict | None:
+        """The status line in the settings, when it is this one, of any version."""
         value = loads(self.current) if self.current else None
-        return isinstance(value, dict) and value.get("command") == COMMAND
+        return value if isinstance(value, dict) and value.get("command") == COMMAND else None
 
-    def change(self, text: str, yes: bool) -> bool:
-        """Shows the change, asks and makes it; whether it was made."""
-        for line in difflib.unified_diff((self.text or "").splitlines(), text.splitlines(), self.path, self.path, "now", "then", lineterm=""):
-            print(line)
-        if not yes and not _agreed():
-            print("Nothing was changed. --yes answers beforehand.")
-            return False
+    def agreed(self, text: str, yes: bool) -> bool:
+        """Shows the change and asks for it."""
+        now = (self.text or "").splitlines()
+        diff = difflib.unified_diff(now, text.splitlines(), self.path, self.path, "now", "then", lineterm="")
+        screen.show([clean(line.replace("\t", "    ")) for line in diff], sys.stdout, self.environ)
+        if yes or _said_yes():
+            return True
+        print("Nothing was changed. --yes answers beforehand.")
+        return False
+
+    def write(self, text: str) -> None:
+        """Makes the change that was shown, if the file is still what it was."""
         if _read(self.path) != self.text:
             raise Refused(f"{self.path} has changed meanwhile; nothing was written. Try again")
-        _write(self.path, text)
-        return True
+        _replace(self.path, text)
 
 
 def _read(path: str) -> str | None:
@@ -89,7 +95,7 @@ def _read(path: str) -> str | None:
         raise Refused(f"{path} is left alone, because it is not UTF-8") from None
 
 
-def _write(path: str, text: str) -> None:
+def _replace(path: str, text: str) -> None:
     """Replaces the file atomically; it keeps its mode. A new one is private."""
     files.make_private_folder(os.path.dirname(path))
     mode = stat.S_IMODE(os.stat(path).st_mode) if os.path.exists(path) else 0o600
@@ -99,7 +105,7 @@ def _write(path: str, text: str) -> None:
     os.replace(temporary, path)
 
 
-def _agreed() -> bool:
+def _said_yes() -> bool:
     print("Make this change? [y/N] ", end="", flush=True)
     answer = sys.stdin.readline() if sys.stdin else ""
     print("" if answer.endswith("\n") and sys.stdin.isatty() else "\n", end="")
@@ -107,36 +113,38 @@ def _agreed() -> bool:
 
 
 def _install(settings: Settings, yes: bool, replace: bool) -> int:
-    if settings.current and not settings.is_ours() and not replace:
+    ours = settings.ours()
+    if settings.current and ours is None and not replace:
         raise Refused(
-            f"{settings.path} has another status line: {settings.current}\n"
-            "--replace puts it aside; `popkit statusline uninstall` brings it back"
+            f"{settings.path} has another status line: {settings.current}. --replace puts it aside; `popkit statusline uninstall`"
+            " brings it back"
         )
-    _write_script(settings.home)
     before = settings.text or "{}\n"
-    after = settings_text.with_value(before, KEY, settings_text.formatted(before, VALUE))
-    if after == settings.text:
+    after = settings_text.with_value(before, KEY, settings_text.formatted(before, {**(ours or {}), **VALUE}))
+    if ours == {**(ours or {}), **VALUE}:
+        _write_script(settings.home)
         print(f"The status line is installed already, in {settings.path}.")
         return 0
-    if not settings.is_ours():
-        _put_aside(settings, settings.current)
-    if not settings.change(after, yes):
+    if not settings.agreed(after, yes):
         return 1
+    _write_script(settings.home)
+    if ours is None:
+        _put_aside(settings, settings.current)
+    settings.write(after)
     print(f"Installed in {settings.path}. It shows with the next answer in every running session.")
     return 0
 
 
 def _uninstall(settings: Settings, yes: bool) -> int:
-    if not settings.is_ours():
+    if settings.ours() is None:
         print(f"The status line is not in {settings.path}; nothing was changed.")
         return 0
     aside = _aside(settings.home).get(settings.path)
-    if isinstance(aside, str):
-        after = settings_text.with_value(settings.text, KEY, aside)
-    else:
-        after = settings_text.without(settings.text, KEY)
-    if not settings.change(after, yes):
+    text = settings.text
+    after = settings_text.with_value(text, KEY, aside) if isinstance(aside, str) else settings_text.without(text, KEY)
+    if not settings.agreed(after, yes):
         return 1
+    settings.write(after)
     _put_aside(settings, None)
     print(f"Uninstalled from {settings.path}." + (" The status line of before is back." if aside else ""))
     return 0

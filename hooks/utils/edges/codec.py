@@ -77,4 +77,4 @@ else:
 
 def _no_number(_name: str) -> None:
     """JSON has no NaN or Infinity; a host that writes one means "no number"."""
-    return None
+    return

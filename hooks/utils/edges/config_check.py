@@ -34,7 +34,7 @@ def check_layers(root: str | None, home: str | None, project: str | None) -> tup
     refused: list = []
     merge(layers, refused)
     for layer, key, value, allowed in refused:
-        problems.append(Problem(layer.path, key, _shown(value), allowed, ""))
+        problems.append(Problem(layer.path, key, shown(value), allowed, ""))
     return files, problems
 
 
@@ -74,7 +74,7 @@ def check_document(document: object, path: str, layer: str) -> list[Problem]:
     def note(at, value, allowed, known):
         hint = _nearest(value, known) if allowed else _about_unknown(at, known)
         allowed = allowed or "one of the keys " + ", ".join(known)
-        problems.append(Problem(path, dotted(at), _shown(value), allowed, hint))
+        problems.append(Problem(path, dotted(at), shown(value), allowed, hint))
 
     usable(document, layer, note)
     return problems
@@ -89,7 +89,7 @@ def dotted(path: tuple) -> str:
         elif key.replace("_", "a").replace("-", "a").isalnum():
             text += f".{key}" if text else key
         else:
-            text += f"[{_shown(key)}]"
+            text += f"[{shown(key)}]"
     return text
 
 
@@ -104,7 +104,6 @@ def _parsed(text: str, repeated: list) -> object:
     try:
         return json.loads(text, object_pairs_hook=pairs)
     except json.JSONDecodeError:
-        repeated.clear()
         return json.loads(without_comments(text), object_pairs_hook=pairs)
 
 
@@ -117,7 +116,7 @@ def _repeated(document: object, repeated: list, path: str, layer: str) -> list[P
             for twin, keys in repeated:
                 if twin is value:
                     found.extend(
-                        Problem(path, dotted((*at, key)), _shown(value[key]), "each key once", "The last one counts.")
+                        Problem(path, dotted((*at, key)), shown(value[key]), "each key once", "The last one counts.")
                         for key in keys
                         if layer != "power-mode" or (*at, key)[0] == "retention"
                     )
@@ -146,6 +145,9 @@ def _nearest(given: object, known) -> str:
     return f'Did you mean "{close[0]}"?' if close else ""
 
 
-def _shown(value: object) -> str:
-    shown = json.dumps(value, ensure_ascii=False).encode("utf-8", "backslashreplace").decode()
-    return shown if len(shown) <= LONGEST_VALUE else shown[: LONGEST_VALUE - 1] + "…"
+def shown(value: object) -> str:
+    """A value as JSON, shortened; what a terminal would not show as it is, is spelt out."""
+    text = json.dumps(value, ensure_ascii=False)
+    if not text.isprintable():
+        text = json.dumps(value)
+    return text if len(text) <= LONGEST_VALUE else text[: LONGEST_VALUE - 1] + "…"

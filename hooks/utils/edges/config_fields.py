@@ -256,7 +256,7 @@ def usable(document: object, layer: str, note) -> dict:
     """
     if layer == "power-mode" and isinstance(document, dict):
         document = {key: document[key] for key in ("retention",) if key in document}
-    wrapped = not isinstance(document, dict) or "retention" in document or layer == "power-mode"
+    wrapped = not isinstance(document, dict) or "retention" in document
     if layer == "project":
         document = _without_user_only(document, note)
     found = (_DOCUMENT if wrapped else _RETENTION)(document, (), note)

@@ -6,13 +6,13 @@ is left out whole, and its layer says why. Nothing here raises. `popkit config c
 
 from __future__ import annotations
 
-import os
-
 from ..policy.ruleset import THRESHOLDS
 from .codec import loads
 from .config_fields import DROP, RISING, rises, usable
+from .system import join, os
 
 LONGEST_FILE = 256 * 1024
+_BYTE_ORDER_MARK = "\ufeff"
 
 # Lowest first; each lies above the ones before it.
 LAYERS = ("shipped", "power-mode", "user", "project")
@@ -39,12 +39,12 @@ def layer_paths(root: str | None, home: str | None, project: str | None) -> list
     """(layer name, path) of each file, lowest first; a folder that is not known has none."""
     found = []
     if root:
-        found.append(("shipped", os.path.join(root, "retention-config.json")))
-        found.append(("power-mode", os.path.join(root, "power-mode", "config.json")))
+        found.append(("shipped", join(root, "retention-config.json")))
+        found.append(("power-mode", join(root, "power-mode", "config.json")))
     if home:
-        found.append(("user", os.path.join(home, "retention-config.json")))
+        found.append(("user", join(home, "retention-config.json")))
     if project:
-        found.append(("project", os.path.join(project, ".claude", "retention-config.json")))
+        found.append(("project", join(project, ".claude", "retention-config.json")))
     return found
 
 
@@ -87,7 +87,7 @@ def read_text(path: str) -> tuple[str | None, str | None]:
         while len(data) <= LONGEST_FILE:
             more = os.read(handle, LONGEST_FILE + 1 - len(data))
             if not more:
-                return data.decode("utf-8-sig"), None
+                return data.decode().lstrip(_BYTE_ORDER_MARK), None
             data += more
         return None, f"larger than {LONGEST_FILE // 1024} KB"
     except UnicodeDecodeError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+from .system import os
 
 
 def stamp(path: str) -> list | None:

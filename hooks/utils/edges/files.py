@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-import os
+import time
+
+from .system import os, parent_of
 
 LOCK_WAIT_S = 5.0
 _POLL_S = 0.002
@@ -10,9 +12,12 @@ _POLL_S = 0.002
 
 def make_private_folder(path: str) -> None:
     """Makes a folder and its missing parents, 0700 whatever the umask says."""
-    if os.path.isdir(path):
+    try:
+        os.stat(path)
         return
-    parent = os.path.dirname(path)
+    except FileNotFoundError:
+        pass
+    parent = parent_of(path)
     if parent and parent != path:
         make_private_folder(parent)
     try:
@@ -72,7 +77,7 @@ class LockTimeout(OSError):
 
 
 class Lock:
-    """An exclusive lock on a file beside the state; where the system has no locks, none."""
+    """An exclusive lock between processes on a file beside the state; where the system has no such locks, none."""
 
     __slots__ = ("fd", "path")
 
@@ -82,24 +87,19 @@ class Lock:
 
     def __enter__(self) -> Lock:
         self.fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-        try:
-            from fcntl import LOCK_EX, LOCK_NB, flock
-        except ImportError:  # not a POSIX system
-            return self
-        try:
-            flock(self.fd, LOCK_EX | LOCK_NB)
-        except OSError:
-            self._wait(flock, LOCK_EX | LOCK_NB)
+        if hasattr(os, "lockf"):  # `fcntl.flock` would do as well, but is a module more to load
+            try:
+                os.lockf(self.fd, os.F_TLOCK, 0)
+            except OSError:
+                self._wait()
         return self
 
-    def _wait(self, flock, how: int) -> None:
-        import time
-
+    def _wait(self) -> None:
         until = time.monotonic() + LOCK_WAIT_S
         while True:
             time.sleep(_POLL_S)
             try:
-                flock(self.fd, how)
+                os.lockf(self.fd, os.F_TLOCK, 0)
                 return
             except OSError:
                 if time.monotonic() > until:

@@ -5,10 +5,10 @@ This is the one place with a broad except: a guest never fails the session; the 
 
 from __future__ import annotations
 
-import os
 import sys
 
 from . import codec
+from .system import environment, os
 
 # Larger payloads are not read: the transcript tells of the call when somebody asks. The host has been seen to send 5 MB.
 PAYLOAD_BYTES = 64 * 1024 * 1024
@@ -17,7 +17,7 @@ _CHUNK = 1 << 20
 
 def run(handler, hook: str) -> None:
     """Reads the payload from stdin, writes the handler's answer (a JSON object, a text, or None for silence), ends the process."""
-    environ = os.environ
+    environ = environment()
     if not environ.get("POPKIT_OFF"):
         try:
             payload = _payload()

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import time
 
-from ..policy import engine, events
+from ..policy import engine
+from ..policy.calls import Call, FilesChanged
 from ..policy.context import ContextState
 from ..policy.ruleset import Ruleset
-from . import clock, config_reader, disk, home, payload as payloads, session, store
+from . import config_cache, disk, home, store
+from . import payload as payloads
+from .system import now as time_of_day
+from .system import os
 
 # A hook that finds no state rebuilds it from a transcript of at most this size; a larger one waits until a person asks.
 REBUILD_BYTES = 16 * 1024 * 1024
@@ -19,50 +22,71 @@ TRANSCRIPT_LAG_S = 5.0
 class Site:
     """Where things are for one hook or command: our folder, the project, the configuration, the session."""
 
-    __slots__ = ("config", "environ", "home", "project", "session", "session_id")
+    __slots__ = ("_session", "config", "environ", "home", "project", "session_id")
 
     def __init__(self, environ, session_id: str, project: str = ""):
         self.environ = environ
         self.home = home.popkit_home(environ)
         self.project = environ.get("CLAUDE_PROJECT_DIR") or project
         self.session_id = session_id
-        self.config = config_reader.load(home.plugin_root(), self.home, self.project)
-        self.session = session.read(self.home, session_id) if session_id else {}
+        self.config = config_cache.effective(home.plugin_root(), self.home, self.project)
+        self._session = None
 
-    def rules_for(self, profile: str | None) -> Ruleset:
+    @property
+    def enabled(self) -> bool:
+        return self.config.get("enabled") is not False
+
+    @property
+    def session(self) -> dict:
+        """The facts that all contexts of the session share."""
+        if self._session is None:
+            from . import session  # a tool call does not ask for them
+
+            self._session = session.read(self.home, self.session_id) if self.session_id else {}
+        return self._session
+
+    def remember(self, **facts) -> None:
+        """Sets facts of the session (None removes one)."""
+        from . import session
+
+        self._session = session.update(self.home, self.session_id, **facts)
+
+    def rules_for(self, profile: object) -> Ruleset:
         """The rules under a profile, or under the configured one for None."""
-        return Ruleset.from_config(self.config, profile)
+        return Ruleset.from_config(self.config, profile if isinstance(profile, str) else None)
 
     def rules(self) -> Ruleset:
-        profile = self.session.get("profile")
-        return self.rules_for(profile if isinstance(profile, str) else None)
+        """The rules under the profile that was chosen for the session, if one was."""
+        return self.rules_for(self.session.get("profile"))
 
     def paths(self, agent_id: str = "") -> store.ContextFiles:
         return store.ContextFiles(self.home, self.session_id, agent_id)
 
 
-def open_context(site: Site, paths: store.ContextFiles, rules: Ruleset, transcript_path: str = "") -> store.Stored:
-    """The stored context, else one rebuilt from the transcript, else a new one. The caller holds the lock."""
+def open_context(site: Site, paths: store.ContextFiles, transcript_path: str = "") -> tuple:
+    """(the stored context, else one rebuilt from the transcript, else a new one; the rules under its profile). The caller holds the
+    lock."""
     stored = store.load(paths) or rebuilt_if_small(site, paths, transcript_path, None)
     if stored is None:
         stored = store.Stored(ContextState(paths.session_id, paths.agent_id))
         stored.state.profile = site.session.get("profile")
+    rules = site.rules_for(stored.state.profile)
     engine.reindex(stored.state, rules)
-    return stored
+    return stored, rules
 
 
 def rebuilt_if_small(site: Site, paths: store.ContextFiles, transcript_path: str, old: store.Stored | None) -> store.Stored | None:
     """The context rebuilt from its transcript and saved; None when there is no transcript, none that a hook has time for, or one that
     the host has not finished writing. The caller holds the lock."""
     try:
-        if not transcript_path or os.path.getsize(transcript_path) > REBUILD_BYTES:
+        if not transcript_path or os.stat(transcript_path).st_size > REBUILD_BYTES:
             return None
         from .rebuild import rebuild
 
         made = rebuild(transcript_path, journal_of(site, paths), site.rules_for, paths.session_id, paths.agent_id)
     except (OSError, ValueError):
         return None
-    if old is not None and lags_behind(made, old.state, clock.now(site.environ)):
+    if old is not None and lags_behind(made, old.state, time_of_day(site.environ)):
         return None
     stored = store.Stored(made.state, old.watched if old else None)
     store.save_rebuilt(paths, stored)
@@ -84,7 +108,7 @@ def journal_of(site: Site, paths: store.ContextFiles) -> list:
     return entries
 
 
-def observe_call(paths: store.ContextFiles, stored: store.Stored, call: events.Call, rules: Ruleset, payload: dict) -> list:
+def observe_call(paths: store.ContextFiles, stored: store.Stored, call: Call, rules: Ruleset, payload: dict) -> list:
     """Feeds a completed call: first what it changed on disk, then itself; journals what the transcript will not tell."""
     edited = call.tool_input.get("file_path") or call.tool_input.get("notebook_path") or ""
     own = edited if call.tool in ("Edit", "Write", "MultiEdit", "NotebookEdit") and not call.outcome.error else ""
@@ -116,7 +140,7 @@ def notice_changes(paths, stored: store.Stored, rules: Ruleset, at: float, call_
     if call_id:
         entry["call"] = call_id
     store.journal(paths, entry)
-    return engine.observe(stored.state, events.FilesChanged(changes, at), rules)
+    return engine.observe(stored.state, FilesChanged(changes, at), rules)
 
 
 def reconcile(site: Site, transcript_path: str, agent_id: str = "", now: float = 0.0):
@@ -129,12 +153,14 @@ def reconcile(site: Site, transcript_path: str, agent_id: str = "", now: float =
         old = store.load(paths)
         made = rebuild(transcript_path, journal_of(site, paths), site.rules_for, site.session_id, agent_id)
         patience = 4
-        while old is not None and patience and lags_behind(made, old.state, clock.now(site.environ)):
+        while old is not None and patience and lags_behind(made, old.state, time_of_day(site.environ)):
             time.sleep(TRANSCRIPT_LAG_S / 50)
             made = rebuild(transcript_path, journal_of(site, paths), site.rules_for, site.session_id, agent_id)
             patience -= 1
         if old is None or patience:
             store.save_rebuilt(paths, store.Stored(made.state, old.watched if old else None))
     if now:  # for the answer only: what is saved stays what transcript and journal give
-        made.decisions.extend(engine.observe(made.state, events.Tick(now), site.rules()))
+        from ..policy.events import Tick
+
+        made.decisions.extend(engine.observe(made.state, Tick(now), site.rules_for(made.state.profile)))
     return made

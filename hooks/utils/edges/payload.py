@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..policy.events import Call
+from ..policy.calls import Call
 from . import responses
 
 

@@ -6,17 +6,10 @@ text alone, and live state must equal replay.
 
 from __future__ import annotations
 
+from ..policy.calls import Outcome
 from ..policy.estimate import image_tokens, wide_chars
-from ..policy.events import Outcome
 from .codec import dumps
-
-try:
-    from _sha256 import sha256  # 3.9 to 3.11: without OpenSSL behind it
-except ImportError:
-    try:
-        from _sha2 import sha256
-    except ImportError:
-        from hashlib import sha256
+from .system import sha256
 
 HASH_CHARS = 32
 # How much of an output's end is looked at for its verdict.

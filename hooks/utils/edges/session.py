@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
-
 from . import files, home
 from .codec import dumps, loads
+from .system import join
 
 _NAME = "session.json"
 
 
 def path_of(popkit_home: str, session_id: str) -> str:
-    return os.path.join(home.session_folder(popkit_home, session_id), _NAME)
+    return join(home.session_folder(popkit_home, session_id), _NAME)
 
 
 def read(popkit_home: str, session_id: str) -> dict:

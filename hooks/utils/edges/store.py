@@ -6,11 +6,10 @@ of an earlier compaction, or of results that are live again, no longer count. Th
 
 from __future__ import annotations
 
-import os
-
 from ..policy.context import ContextState, result_of, state_of
 from . import files, home
 from .codec import dumps, loads
+from .system import join, os
 
 
 class ContextFiles:
@@ -22,7 +21,7 @@ class ContextFiles:
         self.session_id = session_id
         self.agent_id = agent_id
         self.folder = home.session_folder(popkit_home, session_id)
-        stem = os.path.join(self.folder, "agent-" + home.safe_name(agent_id) if agent_id else "main")
+        stem = join(self.folder, "agent-" + home.safe_name(agent_id) if agent_id else "main")
         self.state = stem + ".state.json"
         self.expired = stem + ".expired.jsonl"
         self.journal = stem + ".journal.jsonl"
@@ -73,7 +72,7 @@ def save_rebuilt(paths: ContextFiles, stored: Stored) -> None:
     """Writes a state that holds everything that is expired (a rebuild's), replacing the log."""
     state = stored.state
     rows = [dumps([state.epoch, *result.to_row()]) + "\n" for result in state.expired.values()]
-    if rows or os.path.exists(paths.expired):
+    if rows or files.read_text(paths.expired, 1) is not None:
         files.replace_text(paths.expired, "".join(rows))
     value = state.to_json()
     value["watched"] = {path: seen for path, seen in stored.watched.items() if "read:" + path in state.by_key}

@@ -108,7 +108,7 @@ def window_of(model: str, configured: object, status_line: object, largest: int)
 def _at_least(window: int, source: str, largest: int) -> tuple:
     if largest <= window:
         return window, source
-    return (LONG_WINDOW if largest <= LONG_WINDOW else largest), "assumed"
+    return (max(LONG_WINDOW, largest)), "assumed"
 
 
 def calibration(requests: list) -> float | None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from ..edges import clock, live, session, store, usage
+from ..edges import live, store, usage
 from ..edges.payload import text
+from ..edges.system import now as time_of_day
 from ..policy import engine, events
 
 COMMAND = "/popkit:context"
@@ -18,16 +19,15 @@ def handle(payload: dict, environ) -> dict | None:
     if not session_id:
         return None
     site = live.Site(environ, session_id, text(payload, "cwd"))
-    rules = site.rules()
-    if not rules.enabled:
+    if not site.enabled:
         return None
-    now = clock.now(environ)
+    now = time_of_day(environ)
     transcript_path = text(payload, "transcript_path")
     if payload.get("hook_event_name") == "UserPromptSubmit":
         words = command_words(text(payload, "prompt"))
         if words is not None:
             return _answer(words, site, transcript_path, now)
-        _on_prompt(site, rules, transcript_path, now, typed=not text(payload, "prompt").startswith("<task-notification>"))
+        _on_prompt(site, transcript_path, now, typed=not text(payload, "prompt").startswith("<task-notification>"))
     checked = check_thresholds(site, transcript_path, now)
     message = _news(site, checked)
     return {"systemMessage": message} if message else None
@@ -50,24 +50,23 @@ def _answer(words: str, site: live.Site, transcript_path: str, now: float) -> di
     }
 
 
-def _on_prompt(site: live.Site, rules, transcript_path: str, now: float, typed: bool) -> None:
+def _on_prompt(site: live.Site, transcript_path: str, now: float, typed: bool) -> None:
     """A new turn begins (unless the host speaks for a background task), and files may have changed since the last one."""
     paths = site.paths()
     with paths.locked():
-        stored = _after_compaction(site, paths, transcript_path) or live.open_context(site, paths, rules, transcript_path)
-        engine.reindex(stored.state, rules)
+        _follow_compaction(site, paths, transcript_path)
+        stored, rules = live.open_context(site, paths, transcript_path)
         live.notice_changes(paths, stored, rules, now)
         if typed:
             engine.observe(stored.state, events.Prompted(now), rules)
         store.save(paths, stored)
 
 
-def _after_compaction(site: live.Site, paths: store.ContextFiles, transcript_path: str) -> store.Stored | None:
+def _follow_compaction(site: live.Site, paths: store.ContextFiles, transcript_path: str) -> None:
     """At the first prompt after a compaction the transcript tells which results the host carried over; no event did."""
-    if not site.session.get("compacted"):
-        return None
-    site.session = session.update(site.home, site.session_id, compacted=None)
-    return live.rebuilt_if_small(site, paths, transcript_path, store.load(paths))
+    if site.session.get("compacted"):
+        site.remember(compacted=None)
+        live.rebuilt_if_small(site, paths, transcript_path, store.load(paths))
 
 
 def check_thresholds(site: live.Site, transcript_path: str, now: float, model: str | None = None) -> dict:
@@ -83,7 +82,7 @@ def check_thresholds(site: live.Site, transcript_path: str, now: float, model: s
     passed = [level for level in LEVELS if ratio >= rules.thresholds[level]]
     result = {"tokens": tokens, "window": window, "window_source": source, "usage_ratio": ratio, "level": passed[-1] if passed else None}
     if largest != site.session.get("largest_tokens"):
-        site.session = session.update(site.home, site.session_id, largest_tokens=largest)
+        site.remember(largest_tokens=largest)
     if passed and site.session.get("told") != passed[-1]:
         _add_retention(result, site, transcript_path, now)
     return result
@@ -122,7 +121,7 @@ def _news(site: live.Site, checked: dict) -> str | None:
     level = checked["level"]
     if level == told:
         return None
-    site.session = session.update(site.home, site.session_id, told=level)
+    site.remember(told=level)
     if level is None or (told in LEVELS and LEVELS.index(level) < LEVELS.index(told)):
         return None
     assumed = ", window assumed" if checked["window_source"] == "assumed" else ""

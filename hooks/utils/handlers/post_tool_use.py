@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from ..edges import clock, live, store
+from ..edges import live, store
 from ..edges.payload import call_of, text
+from ..edges.system import now as time_of_day
 
 
 def handle(payload: dict, environ) -> None:
     """Feeds the call to its context: the main thread, or the subagent that the payload names."""
     session_id = text(payload, "session_id")
-    call = call_of(payload, clock.now(environ))
+    call = call_of(payload, time_of_day(environ))
     if not session_id or call is None:
         return
     site = live.Site(environ, session_id, text(payload, "cwd"))
-    rules = site.rules()
-    if not rules.enabled:
+    if not site.enabled:
         return
     agent_id = text(payload, "agent_id")
     paths = site.paths(agent_id)
     with paths.locked():
-        stored = live.open_context(site, paths, rules, "" if agent_id else text(payload, "transcript_path"))
+        stored, rules = live.open_context(site, paths, "" if agent_id else text(payload, "transcript_path"))
         if call.id in stored.state.live:
             return  # the hook is registered twice
         live.observe_call(paths, stored, call, rules, payload)

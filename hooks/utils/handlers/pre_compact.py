@@ -13,7 +13,7 @@ def handle(payload: dict, environ) -> None:
     if not session_id:
         return
     site = live.Site(environ, session_id, text(payload, "cwd"))
-    if not site.rules().enabled:
+    if not site.enabled:
         return
     paths = site.paths()
     with paths.locked():

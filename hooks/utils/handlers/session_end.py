@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from ..edges import clock, live, store
+from ..edges import live, store
 from ..edges.payload import text
+from ..edges.system import now as time_of_day
 from ..policy import engine, events
 
 
@@ -13,16 +14,14 @@ def handle(payload: dict, environ) -> None:
     if not session_id:
         return
     site = live.Site(environ, session_id, text(payload, "cwd"))
-    rules = site.rules()
-    if not rules.enabled:
+    if not site.enabled:
         return
-    now = clock.now(environ)
+    now = time_of_day(environ)
     paths = site.paths()
     with paths.locked():
-        stored = store.load(paths)
-        if stored is None:
+        if store.load(paths) is None:
             return  # nothing was tracked
-        engine.reindex(stored.state, rules)
+        stored, rules = live.open_context(site, paths)
         store.journal(paths, {"event": "end", "at": now, "why": text(payload, "reason")})
         engine.observe(stored.state, events.SessionEnded(now, text(payload, "reason")), rules)
         store.save(paths, stored)

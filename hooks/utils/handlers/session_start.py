@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from ..edges import clock, live, session, store
+from ..edges import live, store
 from ..edges.payload import text
+from ..edges.system import now as time_of_day
 from ..policy import engine, events
 
 
@@ -13,8 +14,7 @@ def handle(payload: dict, environ) -> None:
     if not session_id:
         return
     site = live.Site(environ, session_id, text(payload, "cwd"))
-    rules = site.rules()
-    if not rules.enabled:
+    if not site.enabled:
         return
     facts = {"project": site.project, "transcript": text(payload, "transcript_path")}
     if text(payload, "model"):
@@ -22,16 +22,14 @@ def handle(payload: dict, environ) -> None:
     compacted = text(payload, "source") == "compact"
     if compacted:
         facts["compacted"] = True
-    session.update(site.home, session_id, **facts)
+    site.remember(**facts)
     paths = site.paths()
     with paths.locked():
         before = store.load(paths)
-        stored = live.rebuilt_if_small(site, paths, facts["transcript"], before) or before
-        if stored is None:
-            stored = live.open_context(site, paths, rules)
-        engine.reindex(stored.state, rules)
+        live.rebuilt_if_small(site, paths, facts["transcript"], before)
+        stored, rules = live.open_context(site, paths)
         if stored.state.index == 0:
             stored.state.cwd = text(payload, "cwd")
         if compacted and before is not None and stored.state.epoch == before.state.epoch:
-            engine.observe(stored.state, events.Compacted(clock.now(environ)), rules)
+            engine.observe(stored.state, events.Compacted(time_of_day(environ)), rules)
         store.save(paths, stored)

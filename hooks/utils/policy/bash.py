@@ -8,53 +8,32 @@ several things, the result lives as long as its longest-lived part; what only pr
 from __future__ import annotations
 
 from . import lookups, reads
-from .parts import EXCERPT, UNKNOWN, WHOLE, describe_interval, normal_path, read_part
+from .action import Action, bounded, plain
+from .parts import EXCERPT, UNKNOWN, WHOLE, describe_interval, has_variable, normal_path, read_part
 from .programs import GIT_KINDS, GIT_VALUES, KINDS, SHELLS
 from .runs import run_of
 from .shell import parse
 from .wrappers import Inner, unwrap
 
-_TIERS = {"search": "short", "read": "medium", "run": "session", "ack": "ephemeral", "other": "session"}
 _ORDER = {"ephemeral": 0, "short": 1, "medium": 2, "session": 3}
 # Scripts inside scripts (`bash -c "bash -c .."`) are looked into so deep.
 _DEEPEST = 5
-_NAME_CHARS = 80
-_KEY_CHARS = 200
-_DIGEST_MODULUS = (1 << 61) - 1
 # Behind a search or a read these show the same, ordered or cut; behind a search anything else makes another search of it.
 _SAME_SEARCH = frozenset(("head", "sort", "cat", "less", "more", "tail", "uniq", "ghead"))
 _NOWHERE = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "NUL", "nul")
-
-
-class Action:
-    """One thing that a line does. `family` is set for runs only; `part` is `(key, scope)` as in the table of docs/design.md."""
-
-    __slots__ = ("commits", "family", "kind", "name", "part", "tier")
-
-    def __init__(self, kind, name, part, family="", commits=False):
-        self.kind = kind
-        self.tier = _TIERS[kind]
-        self.name = name if len(name) <= _NAME_CHARS else name[: _NAME_CHARS - 1] + "…"
-        self.part = part
-        self.family = family
-        self.commits = commits
-
-    def __repr__(self) -> str:
-        return f"Action({self.kind!r}, {self.name!r}, {self.part!r}, {self.family!r}, {self.commits!r})"
 
 
 def longest_tier(found: list[Action]) -> str:
     """The tier of the longest-lived of the actions; `session` for none."""
     longest = -1
     for action in found:
-        if _ORDER[action.tier] > longest:
-            longest = _ORDER[action.tier]
+        longest = max(longest, _ORDER[action.tier])
     return "session" if longest < 0 else ("ephemeral", "short", "medium", "session")[longest]
 
 
 def actions(line: str, cwd: str) -> list[Action]:
     """What a line does, in order, when started in a folder; never empty. A line that cannot be parsed is one `other` action."""
-    return _actions(line, cwd, 0)[0]
+    return _actions(line, normal_path(cwd, ""), 0)[0]
 
 
 def _actions(line: str, cwd: str, depth: int) -> tuple[list[Action], str]:
@@ -73,7 +52,7 @@ def _actions(line: str, cwd: str, depth: int) -> tuple[list[Action], str]:
         found += _pipeline(commands[begin:end], place)
         begin = end
     if not found:
-        found.append(_plain("other", line.split(), place.folders.get((), cwd)))
+        found.append(plain("other", line.split(), place.folders.get((), cwd)))
     return found, place.folders[()]
 
 
@@ -115,7 +94,7 @@ def _pipeline(stages: list, place: _Place) -> list[Action]:
     """What a pipeline does: its first stage decides, unless that only feeds the next, or `xargs` runs something."""
     command = stages[0]
     if not command.words:
-        return [_plain("ack", ["> " + target], place.cwd) for target in _written(command)]
+        return [plain("ack", ["> " + target], place.cwd) for target in _written(command)]
     inner = unwrap(command.words, place.cwd)
     kind = KINDS.get(inner.program)
     if kind == "move":
@@ -147,21 +126,11 @@ def _only_feeds(kind: str | None, inner: Inner, command) -> bool:
 
 def _written(command) -> list[str]:
     """The files that take what a command would print."""
-    return [
-        target
-        for operator, target in command.redirects
-        if ">" in operator and operator[0] != "2" and target not in _NOWHERE and not (operator[-1] == "&" and (target.isdigit() or target == "-"))
-    ]
+    return [target for operator, target in command.redirects if ">" in operator and operator[0] != "2" and _is_file(operator, target)]
 
 
-def _plain(kind: str, words: list[str], cwd: str, extra: str = "", commits: bool = False) -> Action:
-    """An action that is named by its words alone. One that depends on a variable is like no other."""
-    text = " ".join(words) + extra
-    name = text if len(text) <= _NAME_CHARS and "\n" not in text else " ".join(text[: 4 * _NAME_CHARS].split())
-    unknown = "$" in text or "`" in text or cwd.startswith(UNKNOWN)
-    if len(text) > _KEY_CHARS:
-        text = f"{text[:_KEY_CHARS]}…{int.from_bytes(text.encode('utf-8', 'surrogatepass'), 'big') % _DIGEST_MODULUS:x}"
-    return Action(kind, name, (f"do:{text}@{UNKNOWN if unknown else cwd}", []), "", commits)
+def _is_file(operator: str, target: str) -> bool:
+    return target not in _NOWHERE and not (operator[-1] == "&" and (target.isdigit() or target == "-"))
 
 
 def _other(stages: list, cwd: str) -> Action:
@@ -172,33 +141,36 @@ def _other(stages: list, cwd: str) -> Action:
             if operator != "2>&" and target not in _NOWHERE:
                 extra += f" {operator}{target}"
     words = first.assignments + first.words if first.assignments else first.words
-    return _plain("other", words, cwd, extra)
+    return plain("other", words, cwd, extra)
 
 
 def _acknowledged(inner: Inner, stages: list, deciding: int, place: _Place) -> list[Action]:
-    return [_plain("ack", inner.words, inner.cwd)]
+    return [plain("ack", inner.words, inner.cwd)]
 
 
 def _aside(inner: Inner, stages: list, deciding: int, place: _Place) -> list[Action]:
-    return [_plain("ack", [inner.program, "> " + target], inner.cwd) for target in _written(stages[-1])[:1]]
+    return [plain("ack", [inner.program, "> " + target], inner.cwd) for target in _written(stages[-1])[:1]]
 
 
 def _content(inner: Inner, stages: list, deciding: int, place: _Place) -> list[Action]:
-    part, pattern = lookups.content_parts(inner.program, inner.words, inner.cwd, deciding > 0)
+    part, pattern = lookups.content_parts(inner.program, inner.words, inner.cwd, _is_fed(stages, deciding))
     return _searched(f"{inner.program} {pattern}", part, stages, deciding, inner)
+
+
+def _is_fed(stages: list, deciding: int) -> bool:
+    """Whether what is looked at comes from a pipe or another program, so that it cannot be named."""
+    return deciding > 0 or stages[deciding].words[0] in ("xargs", "find")
 
 
 def _searched(name: str, part: tuple, stages: list, deciding: int, inner: Inner) -> list[Action]:
     target = _written(stages[-1])
     if target:
-        return [_plain("ack", [inner.program, "> " + target[0]], inner.cwd)]
+        return [plain("ack", [inner.program, "> " + target[0]], inner.cwd)]
     key, roots = part
     for stage in stages[deciding + 1 :]:
         if stage.words and stage.words[0] not in _SAME_SEARCH:
             key += " | " + " ".join(stage.words)
-    if len(key) > 2 * _KEY_CHARS:
-        return [Action("search", name, (_plain("search", [key], "").part[0][3:-1], roots))]
-    return [Action("search", name, (key, roots))]
+    return [Action("search", name, (bounded(key), ["?variable"] if has_variable(key) else roots))]
 
 
 def _files(inner: Inner, stages: list, deciding: int, place: _Place) -> list[Action]:
@@ -207,13 +179,13 @@ def _files(inner: Inner, stages: list, deciding: int, place: _Place) -> list[Act
         part, title = lookups.listing_parts(inner.program, words, inner.cwd)
         return _searched(f"{inner.program} {title}".rstrip(), part, stages, deciding, inner)
     if "-delete" in words:
-        return [_plain("ack", words, inner.cwd)]
+        return [plain("ack", words, inner.cwd)]
     for at, word in enumerate(words):
         if word in ("-exec", "-execdir", "-ok") and at + 1 < len(words):
-            executed = unwrap(words[at + 1 :], inner.cwd)
+            executed = unwrap([word for word in words[at + 1 :] if word not in ("{}", ";", "+")] or ["true"], inner.cwd)
             kind = KINDS.get(executed.program)
             if kind in ("content", "read", "ack"):
-                return _READERS[kind](executed, [*stages[:deciding], stages[deciding], *stages[deciding + 1 :]], deciding, place)
+                return _READERS[kind](executed, stages, deciding, place)
             break
     part, title = lookups.find_parts(words, inner.cwd)
     return _searched(f"{inner.program} {title}", part, stages, deciding, inner)
@@ -228,13 +200,13 @@ def _read(inner: Inner, stages: list, deciding: int, place: _Place) -> list[Acti
         files = [target for operator, target in stages[deciding].redirects if operator == "<"]
     target = _written(stages[-1])
     if target:
-        return [_plain("ack", [inner.program, "> " + target[0]], inner.cwd)]
-    if deciding and stages[deciding].words[0] == "xargs":
-        return [Action("read", f"{inner.program} (files of {stages[0].words[0]})" if stages[0].words else inner.program, ("read:?/pipe", EXCERPT))]
+        return [plain("ack", [inner.program, "> " + target[0]], inner.cwd)]
+    if not files and stages[deciding].words[0] in ("xargs", "find"):
+        return [Action("read", f"{inner.program} (found files)", ("read:?/found", list(EXCERPT)))]
     if not files:
         return [_other(stages, inner.cwd)]
     if len(files) > lookups.MOST_PLACES:
-        return [Action("read", f"{inner.program} ({len(files)} files)", ("read:?/many", EXCERPT))]
+        return [Action("read", f"{inner.program} ({len(files)} files)", ("read:?/many", list(EXCERPT)))]
     if deciding + 1 < len(stages):
         intervals = [_seen_through(stages[deciding + 1 :], intervals[0]) if len(files) == len(intervals) == 1 else EXCERPT]
     return [_read_action(inner, file, interval) for file in files for interval in intervals]
@@ -274,7 +246,7 @@ def _git(inner: Inner, stages: list, deciding: int, place: _Place) -> list[Actio
     kind = GIT_KINDS.get(command)
     if kind == "ack":
         text = ["git commit"] if command == "commit" else ["git", *words[at:]]
-        return [_plain("ack", text, cwd, "", command == "commit")]
+        return [plain("ack", text, cwd, "", command == "commit")]
     if kind == "content":
         part, pattern = lookups.content_parts("git grep", words[at:], cwd, False)
         return _searched(f"git grep {pattern}", part, stages, deciding, inner)
@@ -290,7 +262,7 @@ def _run_or_other(inner: Inner, stages: list, deciding: int, place: _Place) -> l
         if inner.program == "eval":
             place.go(cwd)
         return found
-    run = run_of(inner.program, inner.words, inner.cwd, inner.packages)
+    run = run_of(inner.program, inner.words, inner.cwd, (*inner.outer, *stages[deciding].assignments))
     if run:
         return [Action("run", run.name, run.part, run.family)]
     return [_other(stages, inner.cwd)]

@@ -115,9 +115,9 @@ def _bash(call, cwd) -> Classification:
     kind = leading.kind if leading else "other"
     # Acknowledgements show nothing that a re-run would have to cover, unless there is nothing else.
     shown = [action.part for action in found if action.kind != "ack"] or [action.part for action in found]
-    label = _text(call.tool_input, "command")[:400].strip().partition("\n")[0]
+    label = command[:400].strip().partition("\n")[0]
     return Classification(
-        kind, tier, call.tool + " " + mask(label), shown, _subjects(command, found), _content_of(leading, command),
+        kind, tier, call.tool + " " + label, shown, _subjects(command, found), _content_of(leading, command),
         commits=any(action.commits for action in found), family=leading.family if leading else "",
         action="|".join(action.part[0] for action in found),
     )  # fmt: skip

@@ -41,7 +41,10 @@ class Result:
         self.pinned = False
 
     def to_row(self) -> list:
-        return [getattr(self, field) for field in _FIELDS]
+        return [
+            self.id, self.index, self.at, self.turn, self.tool, self.kind, self.tier, self.basis, self.label, self.parts, self.subjects,
+            self.tokens, self.hash, self.error, self.verdict, self.touched, self.quoted, self.ended,
+        ]  # fmt: skip
 
     def last_touch(self) -> int:
         """The index from which its quiet age counts."""

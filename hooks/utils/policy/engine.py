@@ -7,11 +7,10 @@ says so, when the action that failed succeeds later, or (task lists) when a newe
 
 from __future__ import annotations
 
-from . import events, parts
+from . import parts
 from .classify import classify
 from .context import RECENT, ContextState, Result, add
 from .estimate import tokens_of
-from .verdict import verdict_of
 
 # Triggers after which the same content, fetched again, shows that the expiration was a mistake.
 _CONTENT_STILL_TRUE = frozenset(("ttl_calls", "ttl_seconds", "committed", "changed_on_disk", "session_end", "manual"))
@@ -39,7 +38,7 @@ class Decision:
 def observe(state: ContextState, event, rules) -> list:
     """The decisions that an event brings about, in order."""
     decisions: list = []
-    _HANDLERS[type(event)](state, event, rules, decisions)
+    _HANDLERS[event.name](state, event, rules, decisions)
     return decisions
 
 
@@ -155,10 +154,16 @@ def _result_of(state: ContextState, call, found, rules) -> Result:
     result = Result(
         call.id, state.index, call.at, state.turn, call.tool, found.kind + (":" + found.family if found.family else ""), found.tier,
         found.basis, found.label, [list(part) for part in found.parts], found.subjects, tokens, outcome.content_hash, found.error,
-        verdict_of(outcome.tail, outcome.exit_code) if found.error or found.kind == "run" else "",
+        _verdict(outcome) if found.error or found.kind == "run" else "",
     )  # fmt: skip
     result.pinned = is_pinned(state, result, rules)
     return result
+
+
+def _verdict(outcome) -> str:
+    from .verdict import verdict_of  # most calls are neither runs nor errors
+
+    return verdict_of(outcome.tail, outcome.exit_code)
 
 
 def _supersede(state: ContextState, new: Result, found, decisions: list) -> None:
@@ -223,7 +228,11 @@ def _expire_file(state: ContextState, rules, path: str, trigger: str, why: str, 
             _end(state, result, trigger, [_FILE_REASONS[trigger] + why], decisions, by)
 
 
-_FILE_REASONS = {"edited": "its file was edited: ", "committed": "its file was committed: ", "changed_on_disk": "its file changed on disk: "}
+_FILE_REASONS = {
+    "edited": "its file was edited: ",
+    "committed": "its file was committed: ",
+    "changed_on_disk": "its file changed on disk: ",
+}
 
 
 def _touch_turn(state: ContextState) -> None:
@@ -372,19 +381,19 @@ def _on_profile_chosen(state: ContextState, event, rules, decisions: list) -> No
 
 
 _HANDLERS = {
-    events.Call: _on_call,
-    events.Prompted: _on_prompted,
-    events.FilesChanged: _on_files_changed,
-    events.Quoted: _on_quoted,
-    events.Compacted: _on_compacted,
-    events.SessionEnded: _on_session_ended,
-    events.Pinned: _on_pinned,
-    events.Unpinned: _on_unpinned,
-    events.ManualClear: _on_manual_clear,
-    events.Superseded: _on_superseded,
-    events.ProfileChosen: _on_profile_chosen,
-    events.Tick: _on_tick,
-    events.Edited: _on_edited,
-    events.Committed: _on_committed,
-    events.Advanced: _on_advanced,
+    "call": _on_call,
+    "prompted": _on_prompted,
+    "files_changed": _on_files_changed,
+    "quoted": _on_quoted,
+    "compacted": _on_compacted,
+    "session_ended": _on_session_ended,
+    "pinned": _on_pinned,
+    "unpinned": _on_unpinned,
+    "manual_clear": _on_manual_clear,
+    "superseded": _on_superseded,
+    "profile_chosen": _on_profile_chosen,
+    "tick": _on_tick,
+    "edited": _on_edited,
+    "committed": _on_committed,
+    "advanced": _on_advanced,
 }

@@ -1,68 +1,22 @@
-"""What can happen to a context. Drivers make these; the engine reads them. Times are seconds since the epoch."""
+"""What can happen to a context. Drivers make these; the engine reads them by `name`. Times are seconds since the epoch."""
 
 from __future__ import annotations
 
+from .calls import Call, FilesChanged, Outcome
 
-class Outcome:
-    """What the engine needs to know of a tool's result; of its text only the end, while it is looked at."""
-
-    __slots__ = ("chars", "content_hash", "error", "exit_code", "image_tokens", "interval", "tail", "unchanged", "wide")
-
-    def __init__(
-        self,
-        chars: int = 0,
-        wide: int = 0,
-        content_hash: str = "",
-        error: bool = False,
-        exit_code: int | None = None,
-        interval: list | None = None,
-        unchanged: bool = False,
-        image_tokens: int = 0,
-        tail: str = "",
-    ):
-        self.chars = chars
-        self.wide = wide  # of them CJK
-        self.content_hash = content_hash  # "" when there is no content
-        self.error = error
-        self.exit_code = exit_code
-        self.interval = interval  # lines that a Read returned: [first, last], whole file [1, 0]
-        self.unchanged = unchanged  # the host answered "file unchanged" instead of a content
-        self.image_tokens = image_tokens
-        self.tail = tail  # the end of the text, for a verdict; never kept
-
-
-class Call:
-    """A tool call that completed, in the order of completion."""
-
-    __slots__ = ("at", "committed", "cwd", "id", "outcome", "prompt_id", "tool", "tool_input")
-
-    def __init__(self, id, tool, tool_input, outcome, at=0.0, cwd="", prompt_id=None, committed=None):
-        self.id = id
-        self.tool = tool
-        self.tool_input = tool_input
-        self.outcome = outcome
-        self.at = at
-        self.cwd = cwd
-        self.prompt_id = prompt_id  # the host's id of the user's turn, None where it gives none
-        self.committed = committed  # files in the commit that this call made: absolute paths, None where git cannot say
+__all__ = [
+    "Advanced", "Call", "Committed", "Compacted", "Edited", "FilesChanged", "ManualClear", "Outcome", "Pinned", "ProfileChosen", "Prompted",
+    "Quoted", "SessionEnded", "Superseded", "Tick", "Unpinned",
+]  # fmt: skip
 
 
 class Prompted:
     """The user said something: a new turn, where the host gives calls no prompt id."""
 
     __slots__ = ("at",)
+    name = "prompted"
 
     def __init__(self, at=0.0):
-        self.at = at
-
-
-class FilesChanged:
-    """Files changed on disk by other means than the edit tools: path -> "modified" or "deleted"."""
-
-    __slots__ = ("at", "changes")
-
-    def __init__(self, changes, at=0.0):
-        self.changes = changes
         self.at = at
 
 
@@ -70,6 +24,7 @@ class Quoted:
     """The assistant wrote something that only these results held."""
 
     __slots__ = ("ids",)
+    name = "quoted"
 
     def __init__(self, ids):
         self.ids = ids
@@ -79,6 +34,7 @@ class Compacted:
     """The host folded the conversation into a summary; `kept` are ids of results that it carried over."""
 
     __slots__ = ("at", "kept")
+    name = "compacted"
 
     def __init__(self, at=0.0, kept=()):
         self.at = at
@@ -89,6 +45,7 @@ class SessionEnded:
     """The host ended the session (it may be resumed)."""
 
     __slots__ = ("at", "why")
+    name = "session_ended"
 
     def __init__(self, at=0.0, why=""):
         self.at = at
@@ -99,6 +56,7 @@ class Pinned:
     """The user holds a result (by id) or every result of a path pattern."""
 
     __slots__ = ("at", "target")
+    name = "pinned"
 
     def __init__(self, target, at=0.0):
         self.target = target
@@ -109,6 +67,7 @@ class Unpinned:
     """The user lets go of a target that was pinned."""
 
     __slots__ = ("at", "target")
+    name = "unpinned"
 
     def __init__(self, target, at=0.0):
         self.target = target
@@ -119,6 +78,7 @@ class ManualClear:
     """The user marks results as no longer needed, whatever their tier."""
 
     __slots__ = ("at", "ids")
+    name = "manual_clear"
 
     def __init__(self, ids, at=0.0):
         self.ids = ids
@@ -129,6 +89,7 @@ class Superseded:
     """A driver says that a newer run of this key exists (`RetentionTracker.mark_superseded`)."""
 
     __slots__ = ("at", "pattern")
+    name = "superseded"
 
     def __init__(self, pattern, at=0.0):
         self.pattern = pattern
@@ -139,6 +100,7 @@ class Edited:
     """A driver says that this file was edited, apart from any call that it feeds."""
 
     __slots__ = ("at", "path")
+    name = "edited"
 
     def __init__(self, path, at=0.0):
         self.path = path
@@ -149,6 +111,7 @@ class Committed:
     """A driver says that something was committed: absolute paths, None where nobody can say which."""
 
     __slots__ = ("at", "files")
+    name = "committed"
 
     def __init__(self, files=None, at=0.0):
         self.files = files
@@ -159,6 +122,7 @@ class Advanced:
     """Calls up to this index completed, of which nothing else is known."""
 
     __slots__ = ("at", "index")
+    name = "advanced"
 
     def __init__(self, index, at=0.0):
         self.index = index
@@ -169,6 +133,7 @@ class ProfileChosen:
     """The user chose a profile for the session; the driver compiles the rules anew."""
 
     __slots__ = ("at", "profile")
+    name = "profile_chosen"
 
     def __init__(self, profile, at=0.0):
         self.profile = profile
@@ -179,6 +144,7 @@ class Tick:
     """Time has passed and somebody wants to know."""
 
     __slots__ = ("at",)
+    name = "tick"
 
     def __init__(self, at=0.0):
         self.at = at

@@ -47,6 +47,13 @@ def is_wild(pattern: str) -> bool:
     return "*" in pattern or "?" in pattern or "[" in pattern
 
 
+def needle_of(pattern: str) -> str:
+    """A text that everything the pattern matches holds; "" where none can be told at a glance."""
+    if "[" in pattern or "\\" in pattern or "/" in pattern:
+        return ""
+    return max(pattern.replace("?", "*").split("*"), key=len)
+
+
 def _path_matches(pattern: str, text: str) -> bool:
     """Segments against segments, where a `**` takes any number of them."""
     wanted = pattern.split("/")
@@ -96,13 +103,13 @@ def _literals_in_order(pieces: list[str], text: str) -> bool:
     first, last = pieces[0], pieces[-1]
     if not text.startswith(first):
         return False
-    at, end = len(first), len(text) - len(last)
+    at = len(first)
     for piece in pieces[1:-1]:
-        found = text.find(piece, at, end)
+        found = text.find(piece, at)
         if found < 0:
             return False
         at = found + len(piece)
-    return at <= end and text.endswith(last)
+    return at <= len(text) - len(last) and text.endswith(last)
 
 
 def _tokens(pattern: str) -> list:

@@ -5,7 +5,7 @@ Options are those of the GNU, BSD and ripgrep manuals; an unknown option is take
 
 from __future__ import annotations
 
-from .parts import EXCERPT, WHOLE, content_search, file_search, has_glob, here_only, normal_path
+from .parts import content_search, file_search, here_only, normal_path
 
 # More places than this are not told apart: what was asked is then unknown, and is covered by nothing.
 MOST_PLACES = 64
@@ -16,16 +16,18 @@ _RIPGREP = ("efmABCgtTjrdM", "ivwxF")
 _AG = ("ABCGmp", "ivwQ")
 _SHORT = {"rg": _RIPGREP, "ag": _AG, "ack": _AG}
 _LONG_VALUES = frozenset(
-    "--regexp --file --max-count --after-context --before-context --context --glob --iglob --type --type-not --include --exclude --exclude-dir"
-    " --threads --replace --max-depth --maxdepth --max-columns --sort --sortr --color --colors --encoding --ignore-file --pre --engine"
-    " --max-filesize --binary-files --devices --directories --label --path-separator --depth".split()
+    "--regexp --file --max-count --after-context --before-context --context --glob --iglob --type --type-not --include --exclude"
+    " --exclude-dir --threads --replace --max-depth --maxdepth --max-columns --sort --sortr --color --colors --encoding --ignore-file"
+    " --pre --engine --max-filesize --binary-files --devices --directories --label --path-separator --depth".split()
 )
 _LONG_MARKS = {
     "--ignore-case": "i", "--invert-match": "v", "--word-regexp": "w", "--line-regexp": "x", "--fixed-strings": "F", "--literal": "Q",
     "--files-without-match": "L", "--multiline": "U",
 }  # fmt: skip
 _LIMITS = {"-g": "glob", "--glob": "glob", "--iglob": "glob", "--include": "glob", "-t": "type", "--type": "type"}
-_FD_VALUES = frozenset("-e --extension -t --type -E --exclude -d --max-depth --min-depth -S --size -c --color -j --threads -x -X --exec".split())
+_FD_VALUES = frozenset(
+    "-e --extension -t --type -E --exclude -d --max-depth --min-depth -S --size -c --color -j --threads -x -X --exec".split()
+)
 _TREE_VALUES = frozenset("-L -I -P -o --level --ignore-glob --sort -T".split())
 
 
@@ -68,7 +70,7 @@ def content_parts(program: str, words: list[str], cwd: str, piped: bool) -> tupl
     found, others = options(words, values, _LONG_VALUES)
     patterns: list[str] = []
     marks = ""
-    limits = ""
+    limits: list[str] = []
     extended = program not in ("grep", "git grep", "zgrep", "ggrep")
     for name, value in found:
         letter = _LONG_MARKS.get(name) or name[1:]
@@ -77,12 +79,13 @@ def content_parts(program: str, words: list[str], cwd: str, piped: bool) -> tupl
         elif name in _LIMITS:
             # An exclusion narrows little, and a search with it is meant as the same.
             if value[:1] != "!":
-                limits += f" {_LIMITS[name]}={value}"
+                limits.append(f" {_LIMITS[name]}={value}")
         elif name in ("-E", "-P", "--extended-regexp", "--perl-regexp", "-F", "--fixed-strings"):
             extended = True
             marks += "F" if letter == "F" else ""
         elif name == "--files" and program == "rg":
-            return file_search(limits.partition("glob=")[2] or "*", _roots(others, cwd, piped)), "--files" + limits
+            pattern = "".join(limits[:1]).partition("=")[2] or "*"
+            return file_search(pattern, _roots(others, cwd, piped)), "--files " + pattern
         elif letter in letters or name in _LONG_MARKS:
             marks += letter
     if not patterns and others:
@@ -94,12 +97,14 @@ def content_parts(program: str, words: list[str], cwd: str, piped: bool) -> tupl
     if "F" in marks and pattern.replace(" ", "").replace("_", "").isalnum():
         marks = marks.replace("F", "")
     flags = "".join(sorted({*marks} - {"i"})) if marks else ""
-    return content_search(pattern + limits, _roots(others, cwd, piped), "i" in marks, flags), pattern
+    return content_search("".join([pattern, *sorted(limits)]), _roots(others, cwd, piped), "i" in marks, flags), pattern
 
 
 def _roots(words: list[str], cwd: str, piped: bool) -> list[str]:
+    if piped and (not words or "{}" in words):
+        return ["?pipe"]
     if not words:
-        return ["?pipe"] if piped else [cwd]
+        return [cwd]
     if len(words) > MOST_PLACES:
         return ["?many"]
     return [normal_path(word, cwd) for word in words]
@@ -149,5 +154,7 @@ def _fd_parts(words: list[str], cwd: str) -> tuple[tuple, str]:
     roots = _roots(others, cwd, False)
     if len(extensions) == 1 and pattern in ("", "."):
         return file_search("*." + extensions[0], roots), "*." + extensions[0]
-    tests = sorted([f"{name}{value}" for name, value in found if name in ("-e", "-t", "-d", "-g", "-i", "-F", "--glob", "--extension", "--type")])
+    tests = sorted(
+        [f"{name}{value}" for name, value in found if name in ("-e", "-t", "-d", "-g", "-i", "-F", "--glob", "--extension", "--type")]
+    )
     return ("search:files:fd:" + " ".join([pattern, *tests]), roots), pattern

@@ -6,13 +6,14 @@ Keys and scopes are those of the table in docs/design.md. Whatever depends on a 
 
 from __future__ import annotations
 
-import posixpath
-
 WHOLE = [1, 0]  # of a file; an end of 0 is the end of the file
 EXCERPT = [0, 0]  # of unknown extent
 UNKNOWN = "?"
 
 _GLOB_CHARS = frozenset("*?[{")
+# Brackets are left out: where they occur in the name of a file to read, they are a route such as `[id].tsx`.
+_READ_GLOB_CHARS = frozenset("*?{")
+_VARIABLE_STARTS = frozenset("_{(@*?!#-$")
 # Marks of a target that narrows a run in another dimension than its path: tests selected by name, packages.
 SELECTION = "k="
 PACKAGE = "p="
@@ -33,10 +34,10 @@ def normal_path(path: str, cwd: str) -> str:
         for here in ("$PWD/", "${PWD}/"):
             if path.startswith(here):
                 return normal_path(path[len(here) :], cwd)
-        if "$" in path or "`" in path or path[1:2] == "(":
+        if path[1:2] == "(" or has_variable(path):
             return "?/" + path
     if path[1:2] == ":" or cwd[1:2] == ":" or path.startswith("\\\\"):
-        path = _without_drive_forms(path, cwd)
+        path, cwd = _without_drive_forms(path, cwd), _without_drive_forms(cwd, "")
     if not path:
         return cwd
     if path[0] != "/" and path[0] != "~" and path[1:2] != ":":
@@ -46,7 +47,9 @@ def normal_path(path: str, cwd: str) -> str:
     if "/." in path or "//" in path or path[-1] == "/" or path[0] == ".":
         if path[0] == "~" and "/.." in path:
             return "?/" + path
-        path = posixpath.normpath(path)
+        from posixpath import normpath  # brings `os` with it, which few paths are worth
+
+        path = normpath(path)
         if path.startswith("//"):
             path = path[1:]
     return path
@@ -62,6 +65,15 @@ def _without_drive_forms(path: str, cwd: str) -> str:
     return path
 
 
+def has_variable(text: str) -> bool:
+    """Whether the shell would put something else there: `$x`, `${x}`, `$(x)`, a backtick. A `$` at the end of a pattern is none."""
+    if "`" in text:
+        return True
+    if "$" not in text:
+        return False
+    return any(piece[:1].isalnum() or piece[:1] in _VARIABLE_STARTS for piece in text.split("$")[1:] if piece)
+
+
 def has_glob(path: str) -> bool:
     return not _GLOB_CHARS.isdisjoint(path)
 
@@ -69,7 +81,7 @@ def has_glob(path: str) -> bool:
 def read_part(path: str, interval: list[int], cwd: str) -> tuple[str, list[int]]:
     """A read of lines of a file; which lines a glob shows is unknown."""
     where = normal_path(path, cwd)
-    return "read:" + where, list(EXCERPT) if has_glob(where) else interval
+    return "read:" + where, list(interval) if _READ_GLOB_CHARS.isdisjoint(where) else list(EXCERPT)
 
 
 def content_search(pattern: str, roots: list[str], insensitive: bool = False, flags: str = "") -> tuple[str, list[str]]:
@@ -115,7 +127,7 @@ def here_only(root: str) -> str:
 def covers(new, old) -> bool:
     """Whether the result of part `new` makes that of part `old` obsolete."""
     key, scope = new
-    if key != old[0] or key.startswith("read:?") or key.endswith("@?"):
+    if key != old[0] or key.endswith("@?") or key.startswith("read:?"):
         return False
     if key.startswith("read:"):
         return _lines_cover(scope, old[1])

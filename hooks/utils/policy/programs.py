@@ -56,9 +56,13 @@ PREFIXES = {
     "nyc": ("-r --reporter -x --exclude -n --include", 0),
     **dict.fromkeys("nohup setsid command builtin unbuffer winpty chronic cross-env rtk".split(), ("", 0)),
 }
+_DOCKER_VALUES = (
+    "-e --env -u --user -w --workdir -f --file -p --project-name --profile --index --env-file --context -v --volume --name --network"
+    " --entrypoint --platform --mount"
+)
 # The same for programs that do so only in a subcommand, which is the first word that is no option.
 PREFIX_SUBCOMMANDS = {
-    "uv": ("run", "--with --with-requirements --with-editable --extra --group --only-group -p --python --project --package --env-file --directory", 0),
+    "uv": ("run", "--with --with-requirements --extra --group --only-group -p --python --project --package --env-file --directory", 0),
     "poetry": ("run", "-C --directory -P --project", 0),
     "pipenv": ("run", "", 0),
     "pdm": ("run", "-p --project", 0),
@@ -83,8 +87,7 @@ PREFIX_SUBCOMMANDS = {
     "mise": ("exec x", "-C --cd", 0),
     "pyenv": ("exec", "", 0),
     "rbenv": ("exec", "", 0),
-    "docker": ("exec run", "-e --env -u --user -w --workdir -f --file -p --project-name --profile --index --env-file --context -v --volume --name"
-                           " --network --entrypoint --platform --mount", 1),
+    "docker": ("exec run", _DOCKER_VALUES, 1),
 }  # fmt: skip
 PREFIXES = {program: (frozenset(values.split()), own) for program, (values, own) in PREFIXES.items()}
 PREFIX_SUBCOMMANDS = {
@@ -96,9 +99,13 @@ PYTHON_VALUES = frozenset(("-W", "-X", "-Q", "--check-hash-based-pycs"))
 
 # What a word in the name of a script, task or target says about its kind.
 WORD_FAMILIES = {
-    **dict.fromkeys("test tests unit e2e integration spec specs coverage cov bench jest vitest pytest cypress playwright smoke t".split(), "test"),
+    **dict.fromkeys(
+        "test tests unit e2e integration spec specs coverage cov bench jest vitest pytest cypress playwright smoke t".split(), "test"
+    ),
     **dict.fromkeys("build compile bundle assemble assembledebug assemblerelease package dist pack tauri-build all".split(), "build"),
-    **dict.fromkeys("lint eslint format fmt prettier style check ci verify validate clippy stylelint biome ruff analyze vet".split(), "lint"),
+    **dict.fromkeys(
+        "lint eslint format fmt prettier style check ci verify validate clippy stylelint biome ruff analyze vet".split(), "lint"
+    ),
     **dict.fromkeys("typecheck types type tsc mypy pyright typing".split(), "types"),
 }
 # Scripts and tasks whose name begins so do something else, whatever follows: `start:test`, `deploy:build`.
@@ -116,16 +123,19 @@ TOOLS = {
     ),
     **dict.fromkeys("tsc vue-tsc mypy pyright basedpyright ty pytype svelte-check pyre dialyzer".split(), "types"),
     **dict.fromkeys(
-        "eslint stylelint flake8 pylint golangci-lint staticcheck shellcheck hadolint markdownlint markdownlint-cli markdownlint-cli2 rubocop"
-        " standard xo oxlint jshint actionlint yamllint vale bandit swiftlint ktlint clang-tidy cppcheck commitlint knip phpstan psalm"
-        " ansible-lint ruff-lsp pycodestyle pydocstyle vulture lint-imports detekt tflint prettier black isort gofmt rustfmt yapf".split(),
+        "eslint stylelint flake8 pylint golangci-lint staticcheck shellcheck hadolint markdownlint markdownlint-cli markdownlint-cli2"
+        " rubocop standard xo oxlint jshint actionlint yamllint vale bandit swiftlint ktlint clang-tidy cppcheck commitlint knip"
+        " phpstan psalm ansible-lint ruff-lsp pycodestyle pydocstyle vulture lint-imports detekt tflint prettier black isort gofmt"
+        " rustfmt yapf".split(),
         "lint",
     ),
-    **dict.fromkeys("webpack esbuild rollup parcel tsup tsdown unbuild electron-builder sphinx-build build cmake wasm-bindgen".split(), "build"),
+    **dict.fromkeys(
+        "webpack esbuild rollup parcel tsup tsdown unbuild electron-builder sphinx-build build cmake wasm-bindgen".split(), "build"
+    ),
 }
 # They are runs only with one of these; else they change files.
 ONLY_WITH = {
-    "prettier": ("--check", "-c", "-l", "--list-different"), "black": ("--check", "--diff"), "isort": ("--check", "--check-only", "-c", "--diff"),
+    "prettier": ("--check", "-c", "-l", "--list-different"), "black": ("--check", "--diff"), "isort": ("--check", "--check-only", "-c"),
     "gofmt": ("-l", "-d"), "rustfmt": ("--check",), "cmake": ("--build",), "yapf": ("--diff", "-d"),
 }  # fmt: skip
 
@@ -173,8 +183,8 @@ SUBCOMMANDS = {
     "lein": {"test": "test"},
     "mkdocs": {"build": "build"},
     **dict.fromkeys(
-        "vite vite-node remix react-scripts craco docusaurus gatsby tauri zig cabal stack anchor wasm-pack trunk uv poetry flit maturin hugo"
-        " react-router svelte-kit crystal composer swc expo-cli".split(),
+        "vite vite-node remix react-scripts craco docusaurus gatsby tauri zig cabal stack anchor wasm-pack trunk uv poetry flit maturin"
+        " hugo react-router svelte-kit crystal composer swc expo-cli".split(),
         _TEST_BUILD,
     ),
 }  # fmt: skip
@@ -185,75 +195,18 @@ TASKS = frozenset("gradle mvn turbo nx lerna sbt rake grunt gulp invoke inv mage
 SCRIPT_RUNNERS = frozenset(("npm", "yarn", "pnpm", "bun"))
 # Subcommands of package managers that are never the name of a script.
 MANAGER_COMMANDS = frozenset(
-    "install i ci add remove rm uninstall un update up upgrade link unlink outdated audit why list ls info view publish pack init create config"
-    " cache login logout whoami dedupe prune rebuild store import patch set version plugin constraints licenses fetch env setup start stop"
-    " restart explain search root bin help doctor completion approve-builds pm node dlx exec x deploy".split()
+    "install i ci add remove rm uninstall un update up upgrade link unlink outdated audit why list ls info view publish pack init create"
+    " config cache login logout whoami dedupe prune rebuild store import patch set version plugin constraints licenses fetch env setup"
+    " start stop restart explain search root bin help doctor completion approve-builds pm node dlx exec x deploy".split()
 )
 
-# What an option of a run means: `v` has a value that does not matter, `k` selects by name, `K` selects in its own way, `b` is a selection
-# without a value, `p` names a package, `d` the folder. Options not named here have no value and do not matter.
-_RUN_FLAGS = {
-    "pytest": {"k": "-k", "K": "-m --deselect --ignore", "b": "--lf --last-failed --co --collect-only --sw --stepwise --doctest-modules",
-               "v": "-n -p -c -o -W -r --cov --tb --maxfail --rootdir --confcutdir --junitxml --timeout --durations --log-level --log-cli-level --cov-report"
-                    " --cov-config --numprocesses --dist --basetemp --color --capture --import-mode --override-ini --cov-fail-under"},
-    "jest": {"k": "-t --testNamePattern", "K": "--testPathPattern --testPathPatterns --shard --changedSince --testPathIgnorePatterns",
-             "p": "--selectProjects", "b": "-o --onlyChanged -f --onlyFailures",
-             "v": "-c --config -w --maxWorkers --reporters --testTimeout --coverageReporters --coverageDirectory --env --rootDir --outputFile"},
-    "vitest": {"k": "-t --testNamePattern", "p": "--project", "K": "--shard --changed --exclude", "d": "--dir --root -r",
-               "v": "-c --config --reporter --outputFile --pool --environment --maxWorkers --minWorkers --testTimeout --hookTimeout --bail --retry"},
-    "mocha": {"k": "-g --grep -f --fgrep", "v": "-r --require -R --reporter -t --timeout --config --ui -u --extension --retries -j --jobs --spec"},
-    "playwright": {"k": "-g --grep", "p": "--project", "K": "--grep-invert --shard", "b": "--last-failed",
-                   "v": "-c --config --reporter -j --workers --retries --timeout --trace --output --max-failures --repeat-each"},
-    "cypress": {"K": "-s --spec", "p": "--component --e2e", "v": "-b --browser -c --config -C --config-file --reporter -e --env -r", "d": "-P --project"},
-    "tsc": {"K": "-p --project", "b": "-b --build", "v": "--target --module --outDir --rootDir --lib --jsx --moduleResolution --types --baseUrl"},
-    "mypy": {"K": "-p --package -m --module", "v": "--config-file --python-version --cache-dir --exclude --follow-imports --python-executable"},
-    "pyright": {"K": "-p --project", "v": "--pythonversion --pythonpath --level"},
-    "eslint": {"K": "--rule", "v": "-c --config -f --format --ext --max-warnings --cache-location -o --output-file --ignore-path --ignore-pattern"
-                                   " --resolve-plugins-relative-to --parser --plugin --rulesdir --report-unused-disable-directives-severity"},
-    "ruff": {"K": "--select --ignore --extend-select --preview", "v": "--config --output-format --target-version --line-length --exclude -o"},
-    "cargo": {"p": "-p --package --exclude", "K": "--features -F --target --bin --test --example --bench --manifest-path --skip",
-              "b": "--lib --bins --tests --doc --release -r --all-features --no-default-features --examples --benches --ignored",
-              "v": "-j --jobs --color --message-format --target-dir --profile --test-threads --config -Z -E", "d": "-C"},
-    "go": {"k": "-run --run", "K": "-bench -tags -skip -fuzz -mod", "v": "-count -timeout -o -ldflags -gcflags -coverprofile -p -parallel -cpu -covermode"
-           " -coverpkg -benchtime -vet -asmflags -exec -cpuprofile -memprofile -fuzztime -shuffle", "d": "-C"},
-    "gotestsum": {"v": "--format -f --junitfile --jsonfile --rerun-fails --packages"},
-    "make": {"K": "-f --file --makefile", "v": "-j --jobs -l -o -W", "d": "-C --directory"},
-    "just": {"K": "-f --justfile", "d": "-d --working-directory"},
-    "ninja": {"v": "-j -k -l", "d": "-C"},
-    "gradle": {"k": "--tests", "K": "-P -x --exclude-task", "v": "-I --max-workers --console --init-script", "d": "-p --project-dir"},
-    "mvn": {"p": "-pl --projects", "K": "-P", "v": "-T --threads -s --settings", "d": "-f --file"},
-    "turbo": {"p": "--filter -F", "v": "--concurrency --output-logs --log-order --cache-dir", "d": "--cwd"},
-    "nx": {"p": "-p --projects --project", "K": "-c --configuration --base --head --exclude", "v": "--parallel --output-style --runner"},
-    "lerna": {"p": "--scope", "K": "--ignore --since", "v": "--concurrency"},
-    "cmake": {"K": "-t --target", "v": "-j --parallel --config", "d": "--build"},
-    "ctest": {"k": "-R --tests-regex", "K": "-L -E", "v": "-j --parallel -C --timeout", "d": "--test-dir"},
-    "dotnet": {"k": "--filter", "K": "-f --framework", "v": "-c --configuration -v --verbosity -l --logger -o --output -r --results-directory --collect -s"},
-    "swift": {"k": "--filter", "K": "--skip --target --product", "v": "-c --configuration -j --jobs -Xswiftc --scratch-path", "d": "--package-path"},
-    "xcodebuild": {"p": "-scheme", "K": "-only-testing -skip-testing -target", "v": "-workspace -project -destination -sdk -configuration -derivedDataPath"
-                   " -resultBundlePath -arch -testPlan -jobs -parallel-testing-enabled"},
-    "rspec": {"k": "-e --example", "K": "-t --tag", "b": "--only-failures", "v": "-f --format -r --require -o --out -I --seed --order"},
-    "phpunit": {"k": "--filter", "K": "--group --exclude-group --testsuite", "v": "-c --configuration -d --coverage-html --bootstrap --log-junit"},
-    "mix": {"K": "--only --exclude", "v": "--max-failures --seed --timeout --formatter"},
-    "unittest": {"k": "-k", "K": "-p --pattern -s --start-directory -t"},
-    "tox": {"k": "-e", "v": "-c --workdir -p"},
-    "nox": {"k": "-s --session -e", "K": "-k -t -p", "v": "-f --noxfile"},
-    "docker": {"K": "-f --file --target --build-arg", "v": "-t --tag --progress --platform --cache-from --cache-to -o --output --network --secret --label"},
-    "deno": {"k": "--filter", "v": "-c --config --reporter --junit-path --coverage"},
-    "django": {"k": "-k", "K": "--tag --exclude-tag --settings", "v": "--parallel -v --verbosity"},
-    "golangci-lint": {"K": "-E -D --enable --disable --build-tags", "v": "-c --config --timeout --out-format -j --concurrency"},
-    "bazel": {"k": "--test_filter", "v": "--config --test_output -c -j --jobs"},
-    "pre-commit": {"v": "-c --config --color"},
-}  # fmt: skip
-for _same, _as in (("bun", "jest"), ("basedpyright", "pyright"), ("vue-tsc", "tsc"), ("task", "just"), ("artisan", "phpunit"), ("pest", "phpunit"),
-                   ("black", "ruff"), ("prettier", "eslint"), ("node", "mocha"), ("ava", "jest"), ("biome", "ruff"), ("flutter", "mix")):  # fmt: skip
-    _RUN_FLAGS[_same] = _RUN_FLAGS[_as]
-# What stands behind a script's name goes to a tool that is not known: the options of the usual ones.
-_RUN_FLAGS["script"] = {
-    "k": "-t --testNamePattern -g --grep -k", "p": "-w --workspace --filter --project --scope -F", "d": "--prefix --cwd --dir -C",
-    "K": "--testPathPattern --testPathPatterns --shard --spec -m --ignore",
-    "v": "-c --config --reporter --reporters --maxWorkers --testTimeout --timeout --coverageReporters --format --max-warnings --retries --workers"
-         " --output --outputFile --tb --maxfail --browser --loglevel --log-level --concurrency",
-}  # fmt: skip
-FLAGS = {tool: {flag: letter for letter, text in flags.items() for flag in text.split()} for tool, flags in _RUN_FLAGS.items()}
+# Variables in front of a run that make it another.
+VARIANT_VARIABLES = ("GOOS=", "GOARCH=", "NODE_ENV=", "RUSTFLAGS=", "TOXENV=", "CGO_ENABLED=")
+# First words behind a tool that make it do something else than its check.
+ADMINISTRATION = frozenset(
+    "sync init install config list ls-config migrate codegen open ui login linters cache --init --showConfig --listTests".split()
+)
+# Of these the targets are Go's package patterns.
+GO_PATTERNS = frozenset(("go", "gotestsum", "golangci-lint", "staticcheck"))
 # The words behind these are no paths but names of tests.
 NAMED_TARGETS = frozenset(("cargo", "swift", "django", "rails", "xcodebuild", "zig", "gradle", "mvn"))

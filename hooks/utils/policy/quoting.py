@@ -194,22 +194,8 @@ class _Scanner:
         return at + 2
 
     def ansi(self, at: int) -> int:
-        """A `$'..'` string: the only single quotes in which a backslash counts."""
-        pieces = []
-        begin = at + 2
-        while True:
-            end = self.line.find("'", begin)
-            if end < 0:
-                return -1
-            piece = self.line[begin:end]
-            pieces.append(piece)
-            begin = end + 1
-            if not (len(piece) - len(piece.rstrip("\\"))) & 1:
-                break
-        if self.stack:
-            return begin
-        first, *others = "'".join(pieces).replace("\\'", "'").split("\\")
-        return self.hold(at, begin, first + "".join([_ESCAPES.get(o[:1], o[:1]) + o[1:] for o in others]))
+        end, text = _ansi_text(self.line, at + 2)
+        return end if end < 0 or self.stack else self.hold(at, end, text)
 
     def comment(self, at: int) -> int:
         if at and self.line[at - 1] not in _BEFORE_COMMENT:
@@ -224,59 +210,82 @@ class _Scanner:
 
     def document(self, at: int) -> int:
         """Notes a here-document; its body is skipped at the next newline."""
-        line = self.line
-        if line.startswith("<<<", at):
+        if self.line.startswith("<<<", at):
             return at + 3
-        begin = at + 2
-        tabs = line.startswith("-", begin)
-        if tabs:
-            begin += 1
-        while line.startswith((" ", "\t"), begin):
-            begin += 1
-        quote = line[begin : begin + 1]
-        if quote and quote in "'\"":
-            end = line.find(quote, begin + 1) + 1
-            if not end:
-                return -1
-        else:
-            end = begin
-            while end < len(line) and line[end] not in _AFTER_DELIMITER:
-                end += 1
+        end, delimiter, tabs = _delimiter(self.line, at + 2)
+        if end < 0:
+            return -1
         slot = -1
         if not self.stack:
-            self.out.append(f"{line[self.copied : at]} <<\x00{len(self.held)}\x00")
+            self.out.append(f"{self.line[self.copied : at]} <<\x00{len(self.held)}\x00")
             slot = len(self.held)
             self.held.append("")
             self.copied = end
-        self.documents.append((line[begin:end].strip("'\"").replace("\\", ""), tabs, slot))
+        self.documents.append((delimiter, tabs, slot))
         return end
 
     def skip_documents(self, at: int) -> int:
-        """The end of the last line of the bodies that begin after the newline at `at`; a body without its end takes the rest."""
-        line = self.line
+        """The end of the last line of the bodies that begin after the newline at `at`."""
         here = at
         for delimiter, tabs, slot in self.documents:
-            seek = here
-            while True:
-                end = line.find("\n" + ("" if tabs else delimiter), seek)
-                if end < 0:
-                    begin = stop = len(line)
-                    break
-                begin = end + 1
-                stop = line.find("\n", begin)
-                if stop < 0:
-                    stop = len(line)
-                if line[begin:stop].strip("\t\r" if tabs else "\r") == delimiter:
-                    break
-                seek = stop
+            begin, end = _terminator(self.line, here, delimiter, tabs)
             if slot >= 0:
-                self.held[slot] = line[here + 1 : begin]
-            here = stop
+                self.held[slot] = self.line[here + 1 : begin]
+            here = end
         self.documents = []
         if not self.stack:
-            self.out.append(line[self.copied : at])
+            self.out.append(self.line[self.copied : at])
             self.copied = here
         return here
+
+
+def _ansi_text(line: str, begin: int) -> tuple[int, str]:
+    """The end and the text of a `$'..'` string, the only single quotes in which a backslash counts; an end of -1 for none."""
+    pieces = []
+    while True:
+        end = line.find("'", begin)
+        if end < 0:
+            return -1, ""
+        piece = line[begin:end]
+        pieces.append(piece)
+        begin = end + 1
+        if not (len(piece) - len(piece.rstrip("\\"))) & 1:
+            break
+    first, *others = "'".join(pieces).replace("\\'", "'").split("\\")
+    return begin, first + "".join([_ESCAPES.get(other[:1], other[:1]) + other[1:] for other in others])
+
+
+def _delimiter(line: str, begin: int) -> tuple[int, str, bool]:
+    """What ends a here-document, and whether tabs before it do not count."""
+    tabs = line.startswith("-", begin)
+    if tabs:
+        begin += 1
+    while line.startswith((" ", "\t"), begin):
+        begin += 1
+    quote = line[begin : begin + 1]
+    if quote and quote in "'\"":
+        end = line.find(quote, begin + 1)
+        return (end + 1 if end >= 0 else -1), line[begin + 1 : end], tabs
+    end = begin
+    while end < len(line) and line[end] not in _AFTER_DELIMITER:
+        end += 1
+    return end, line[begin:end].replace("\\", ""), tabs
+
+
+def _terminator(line: str, here: int, delimiter: str, tabs: bool) -> tuple[int, int]:
+    """Begin and end of the line that ends a here-document; the end of everything when there is none."""
+    lead = "\n" if tabs else "\n" + delimiter
+    while True:
+        here = line.find(lead, here)
+        if here < 0:
+            return len(line), len(line)
+        begin = here + 1
+        end = line.find("\n", begin)
+        if end < 0:
+            end = len(line)
+        if line[begin:end].strip("\t\r" if tabs else "\r") == delimiter:
+            return begin, end
+        here = end
 
 
 def _unescaped(text: str) -> str:
@@ -284,8 +293,5 @@ def _unescaped(text: str) -> str:
     if "\\" not in text:
         return text
     return "\\".join(
-        [
-            piece.replace('\\"', '"').replace("\\$", "$").replace("\\`", "`").replace("\\\n", "")
-            for piece in text.split("\\\\")
-        ]
+        [piece.replace('\\"', '"').replace("\\$", "$").replace("\\`", "`").replace("\\\n", "") for piece in text.split("\\\\")]
     )

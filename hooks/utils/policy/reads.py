@@ -5,8 +5,9 @@ from __future__ import annotations
 from .lookups import options
 from .parts import EXCERPT, WHOLE
 
-_BAT_VALUES = frozenset("--line-range --language --theme --style --paging --color --decorations --wrap --tabs --file-name --highlight-line".split())
-_NO_VALUES: frozenset = frozenset()
+_BAT_VALUES = frozenset(
+    "--line-range --language --theme --style --paging --color --decorations --wrap --tabs --file-name --highlight-line".split()
+)
 
 
 def shown(program: str, words: list[str]) -> tuple[list[list[int]], list[str]] | None:
@@ -118,7 +119,7 @@ def _awk(words):
     if not others or any(name == "-f" for name, value in found):
         return None
     text = others.pop(0).replace(" ", "")
-    text = text.removesuffix("{print}").removesuffix("{print$0}") if hasattr(text, "removesuffix") else text
+    text = text.removesuffix("{print}").removesuffix("{print$0}")
     if text[:2] != "NR":
         return None
     first, both, last = text.partition("&&")

@@ -60,7 +60,7 @@ class Ruleset:
         patterns = _strings(config.get("preserved_patterns"), PRESERVED_PATTERNS)
         rules.preserve_errors = any(word in patterns for word in ERROR_WORDS)
         rules.preserve_decisions = DECISION_WORD in patterns
-        rules._preserved_globs = tuple(p for p in patterns if p not in ERROR_WORDS and p != DECISION_WORD)
+        rules._preserved_globs = _with_needles(p for p in patterns if p not in ERROR_WORDS and p != DECISION_WORD)
         rules._tiers = _tier_rules(_object(config.get("tiers")), PROFILES[rules.profile])
         rules._overrides = _object(config.get("tool_overrides"))
         rules._glob_tools = tuple(name for name in rules._overrides if globs.is_wild(name))
@@ -103,13 +103,18 @@ class Ruleset:
 
     def pinned_by(self, subjects: list[str], patterns: list[str] | tuple = ()) -> str | None:
         """The first of the context's pin `patterns`, then of the configured pins, that matches any of `subjects`."""
-        return _first_match(patterns, subjects) or _first_match(self.pins, subjects)
+        return _first_match(_with_needles(patterns), subjects) or _first_match(_with_needles(self.pins), subjects)
 
 
-def _first_match(patterns, subjects: list[str]) -> str | None:
-    for pattern in patterns:
+def _with_needles(patterns) -> tuple:
+    """(pattern, text that whatever it matches must hold): most subjects are told apart by that alone."""
+    return tuple((pattern, globs.needle_of(pattern)) for pattern in patterns)
+
+
+def _first_match(patterns: tuple, subjects: list[str]) -> str | None:
+    for pattern, needle in patterns:
         for subject in subjects:
-            if globs.matches(pattern, subject):
+            if needle in subject and globs.matches(pattern, subject):
                 return pattern
     return None
 
@@ -126,9 +131,7 @@ def _tier_rules(configured: dict, scale: tuple[int, int]) -> dict[str, TierRule]
     for tier in TIERS:
         entry = {**TIER_CONFIG[tier], **_object(configured.get(tier))}
         events = frozenset([EVENT_ALIASES.get(event, event) for event in _strings(entry.get("expiry_events"), ())])
-        rules[tier] = TierRule(
-            _scaled(entry.get("ttl_tools"), scale), _scaled(entry.get("ttl_seconds"), scale), events & _EVENTS
-        )
+        rules[tier] = TierRule(_scaled(entry.get("ttl_tools"), scale), _scaled(entry.get("ttl_seconds"), scale), events & _EVENTS)
     # Preserved means that only a person ends it, whatever a configuration says.
     rules["preserved"] = TierRule(None, None, frozenset(["manual"]))
     return rules

@@ -6,14 +6,12 @@ name, `p=` for packages. How it reports does not matter: verbosity, colour, cove
 
 from __future__ import annotations
 
-from .parts import PACKAGE, SELECTION, UNKNOWN, normal_path
-from .programs import (
-    FLAGS, MANAGER_COMMANDS, NAMED_TARGETS, NO_RUN, ONLY_WITH, SCRIPT_RUNNERS, SUBCOMMANDS, TASKS, TASKS_ANY, TOOLS, WORD_FAMILIES,
-)  # fmt: skip
+from . import programs
+from .parts import PACKAGE, SELECTION, UNKNOWN, has_variable, normal_path
+from .run_options import letters_of
 
 # A run limited to more than this is known by none of it: it covers nothing and nothing but a full run covers it.
 MOST_TARGETS = 64
-_NO_FLAGS: dict[str, str] = {}
 _ASKS = frozenset(("--version", "--help", "-V", "-h"))
 _TASK_VERBS = frozenset(("nx", "turbo", "lerna", "moon"))
 _VERBS = frozenset(("run", "run-many", "affected", "run-script", "foreach", "exec"))
@@ -33,51 +31,58 @@ class Run:
 
 def family_of(name: str) -> str:
     """The family that the name of a script, task or target tells; empty for none, `no` for those that never end or change the world."""
-    family = WORD_FAMILIES.get(name)
+    family = programs.WORD_FAMILIES.get(name)
     if family:
         return family
     words = name.lower().replace("-", ":").replace("_", ":").replace("/", ":").replace(".", ":").split(":")
-    if words[0] in NO_RUN:
+    if words[0] in programs.NO_RUN:
         return "no"
     for at, word in enumerate(words):
-        if word in WORD_FAMILIES and (word != "type" or words[at + 1 : at + 2] == ["check"]):
-            return WORD_FAMILIES[word]
+        if word in programs.WORD_FAMILIES and (word != "type" or words[at + 1 : at + 2] == ["check"]):
+            return programs.WORD_FAMILIES[word]
     return ""
 
 
-def run_of(program: str, words: list[str], cwd: str, packages: tuple = ()) -> Run | None:
-    """The run that the words start (`words[0]` stands for `program`), None when they start none."""
-    if program in SCRIPT_RUNNERS:
-        return _script(program, words, cwd, packages)
-    if program in TOOLS:
-        if not _ASKS.isdisjoint(words[1:]) or (program in ONLY_WITH and not any(word in words for word in ONLY_WITH[program])):
+def run_of(program: str, words: list[str], cwd: str, outer: tuple = ()) -> Run | None:
+    """The run that the words start (`words[0]` stands for `program`), None when they start none.
+
+    `outer` is what limits it from outside: `p=` packages of a package manager's `exec`, assignments in front of it.
+    """
+    if outer:
+        outer = tuple([item for item in outer if item.startswith((PACKAGE, *programs.VARIANT_VARIABLES))])
+    if program in programs.SCRIPT_RUNNERS:
+        return _script(program, words, cwd, outer)
+    if program in programs.TOOLS:
+        if not _ASKS.isdisjoint(words[1:]) or (words[1:2] and words[1] in programs.ADMINISTRATION):
+            return None
+        if program in programs.ONLY_WITH and not any(word in words for word in programs.ONLY_WITH[program]):
             return None
         first = 2 if program in ("vitest", "eslint", "golangci-lint", "unittest") and words[1:2] in (["run"], ["discover"]) else 1
-        return _tool(TOOLS[program], program, program, words, first, cwd, packages)
-    if program in TASKS:
-        return _tasks(program, words, cwd, packages)
-    if program in SUBCOMMANDS:
-        return _subcommand(program, words, cwd, packages)
+        return _tool(programs.TOOLS[program], program, program, words, first, cwd, outer)
+    if program in programs.TASKS:
+        return _tasks(program, words, cwd, outer)
+    if program in programs.SUBCOMMANDS:
+        return _subcommand(program, words, cwd, outer)
     return None
 
 
-def _tool(family: str, tool: str, identity: str, words: list[str], at: int, cwd: str, packages) -> Run | None:
-    limits = Limits(tool, cwd, packages)
+def _tool(family: str, tool: str, identity: str, words: list[str], at: int, cwd: str, outer) -> Run | None:
+    limits = Limits(tool, cwd, outer)
     limits.read(words, at)
-    label = identity.replace(":", " ")
-    return Run(family, limits.title(label), identity, limits.scope(), limits.cwd)
+    return limits.run(family, identity.replace(":", " "), identity)
 
 
 class Limits:
     """What the words behind a run limit it to."""
 
-    __slots__ = ("cwd", "flags", "items", "tool")
+    __slots__ = ("cwd", "items", "letters", "tool", "variants")
 
-    def __init__(self, tool, cwd, packages=()):
+    def __init__(self, tool, cwd, outer=()):
         self.tool = tool
         self.cwd = cwd
-        self.flags = FLAGS.get(tool, _NO_FLAGS)
-        self.items = [PACKAGE + package for package in packages]
+        self.letters = None
+        self.items = [item for item in outer if item.startswith(PACKAGE)]
+        self.variants = [item for item in outer if not item.startswith(PACKAGE)]
 
     def read(self, words: list[str], at: int) -> None:
         count = len(words)
@@ -93,15 +98,17 @@ class Limits:
 
     def option(self, word: str, following: str) -> int:
         """Reads an option and says how many words its value took."""
+        if self.letters is None:
+            self.letters = letters_of(self.tool)
         name, equals, value = word.partition("=")
-        letter = self.flags.get(name)
+        letter = self.letters.get(name)
         taken = 0
         if letter is None:
-            letter = self.flags.get(word[:2])
-            if letter not in ("k", "p", "d", "K") or word[1:2] == "-" or len(word) == 2 or self.tool in ("go", "xcodebuild", "script"):
+            letter = self.letters.get(word[:2])
+            if letter not in ("k", "p", "d", "K", "V") or word[1:2] == "-" or len(word) == 2 or self.tool in ("go", "xcodebuild", "script"):
                 return 0
             name, value = word[:2], word[2:].lstrip("=")
-        elif letter != "b" and not equals and (name != "-j" or following.isdigit()):
+        elif letter not in ("b", "B") and not equals and (name != "-j" or following.isdigit()):
             value = following
             taken = 1
         if letter == "k":
@@ -110,22 +117,25 @@ class Limits:
             self.items.append(f"{SELECTION}{name.lstrip('-')}:{value}")
         elif letter == "b":
             self.items.append(SELECTION + name.lstrip("-"))
+        elif letter == "V" or letter == "B":
+            self.variants.append(f"{name}={value}" if value else name)
         elif letter == "p":
-            self.items.append(PACKAGE + value)
+            if value != "*":
+                self.items.append(PACKAGE + value)
         elif letter == "d":
             self.cwd = normal_path(value, self.cwd)
         return taken
 
     def target(self, word: str) -> None:
-        if self.tool == "go" or self.tool == "gotestsum":
+        if self.tool in programs.GO_PATTERNS:
             word = _go_target(word)
-        elif self.tool in NAMED_TARGETS:
+        elif self.tool in programs.NAMED_TARGETS:
             word = SELECTION + word
         elif self.tool == "unittest" and "/" not in word:
             word = word[:-3] if word.endswith(".py") else word.replace(".", "/")
         else:
             word = self.path(word)
-        if word and word != ".":
+        if word != ".":
             self.items.append(word)
 
     def path(self, word: str) -> str:
@@ -136,12 +146,21 @@ class Limits:
             word = word[len(self.cwd) + 1 :]
         return word.rstrip("/")
 
-    def scope(self) -> list[str]:
-        items = [UNKNOWN + item if "$" in item or "`" in item else item for item in {*self.items}]
-        return [UNKNOWN + "many"] if len(items) > MOST_TARGETS else sorted(items)
-
-    def title(self, label: str) -> str:
-        return " ".join([label, *[item[2:] if item[1:2] == "=" else item for item in self.items[:3]]])
+    def run(self, family: str, label: str, identity: str) -> Run:
+        """The run that has been read."""
+        if "" in self.items:  # `./...`
+            self.items = [item for item in self.items if item[1:2] == "="]
+        elif self.tool == "go" and all(item[1:2] == "=" for item in self.items):
+            self.items.append("./.")
+        scope = [UNKNOWN + item if has_variable(item) else item for item in {*self.items}]
+        for variant in sorted(self.variants):
+            identity += " " + variant
+            label += " " + variant
+            if has_variable(variant):
+                scope.append(UNKNOWN + variant)
+        for item in self.items[:3]:
+            label += " " + (item[2:] if item[1:2] == "=" else item.removesuffix("/."))
+        return Run(family, label, identity, [UNKNOWN + "many"] if len(scope) > MOST_TARGETS else sorted(scope), self.cwd)
 
 
 def _go_target(word: str) -> str:
@@ -155,9 +174,9 @@ def _go_target(word: str) -> str:
     return "./." if word in (".", "") else word.rstrip("/") + "/."
 
 
-def _script(program: str, words: list[str], cwd: str, packages) -> Run | None:
+def _script(program: str, words: list[str], cwd: str, outer) -> Run | None:
     """A script of package.json; npm, yarn, pnpm and bun run the same script the same way."""
-    limits = Limits("script", cwd, packages)
+    limits = Limits("script", cwd, outer)
     at = next_name(words, 1, limits)
     name = words[at] if at < len(words) else ""
     if not _ASKS.isdisjoint(words[1 : at + 2]):
@@ -171,24 +190,20 @@ def _script(program: str, words: list[str], cwd: str, packages) -> Run | None:
         at = next_name(words, at + 1, limits)
         name = words[at] if at < len(words) else ""
     if program == "bun" and not spoken and name in ("test", "build"):
-        return _tool(name, "bun", "bun:" + name, words, at + 1, limits.cwd, _packages(limits))
+        return _tool(name, "bun", "bun:" + name, words, at + 1, limits.cwd, limits.items + limits.variants)
     if name in ("t", "tst") and not spoken:
         name = "test"
     if not spoken and name != "test":
-        if program == "npm" or name in MANAGER_COMMANDS:
+        if program == "npm" or name in programs.MANAGER_COMMANDS:
             return None
-        if name in TOOLS or (name in SUBCOMMANDS and name != program):
-            return run_of(name, words[at:], limits.cwd, tuple(_packages(limits)))
+        if (name in programs.TOOLS and name != "build") or (name in programs.SUBCOMMANDS and name != program):
+            return run_of(name, words[at:], limits.cwd, (*limits.items, *limits.variants))
     family = family_of(name)
     if not family or family == "no" or (program == "bun" and "." in name):
         return None
     limits.read(words, at + 1)
     label = f"{program} {name}" if not spoken or name == "test" else f"{program} run {name}"
-    return Run(family, limits.title(label), "npm:" + name, limits.scope(), limits.cwd)
-
-
-def _packages(limits: Limits) -> list[str]:
-    return [item[len(PACKAGE) :] for item in limits.items if item.startswith(PACKAGE)]
+    return limits.run(family, label, "npm:" + name)
 
 
 def next_name(words: list[str], at: int, limits: Limits) -> int:
@@ -199,11 +214,11 @@ def next_name(words: list[str], at: int, limits: Limits) -> int:
     return at
 
 
-def _tasks(program: str, words: list[str], cwd: str, packages) -> Run | None:
+def _tasks(program: str, words: list[str], cwd: str, outer) -> Run | None:
     """Tasks are what is run, so they are in the key; their order does not matter."""
     if not _ASKS.isdisjoint(words[1:]):
         return None
-    limits = Limits(program, cwd, packages)
+    limits = Limits(program, cwd, outer)
     tasks: list[str] = []
     many = program == "nx" and words[1:2] in (["run-many"], ["affected"])
     family = ""
@@ -222,18 +237,18 @@ def _tasks(program: str, words: list[str], cwd: str, packages) -> Run | None:
         elif program == "nx" and tasks and not many:
             limits.items.append(PACKAGE + word)
         elif not (word in _VERBS and program in _TASK_VERBS) and not (word == "clean" and program in ("gradle", "mvn", "sbt")):
-            package, colon, task = _split_task(program, word)
+            package, _, task = _split_task(program, word)
             if package:
                 limits.items.append(PACKAGE + package)
             if len(tasks) < MOST_TARGETS and task not in tasks:
                 tasks.append(task)
             family = family or family_of(task)
-    if program in TASKS_ANY:
+    if program in programs.TASKS_ANY:
         family = "build" if not tasks and program in ("make", "ninja") else "" if family == "no" else family
     elif not family or family == "no":
         return None
     identity = program + "".join([":" + task for task in sorted(tasks)])
-    return Run(family, limits.title(" ".join([program, *tasks[:3]])), identity, limits.scope(), limits.cwd)
+    return limits.run(family, " ".join([program, *tasks[:3]]), identity)
 
 
 def _split_task(program: str, task: str) -> tuple[str, str, str]:
@@ -244,15 +259,15 @@ def _split_task(program: str, task: str) -> tuple[str, str, str]:
     return "", "", task
 
 
-def _subcommand(program: str, words: list[str], cwd: str, packages) -> Run | None:
-    limits = Limits(program, cwd, packages)
+def _subcommand(program: str, words: list[str], cwd: str, outer) -> Run | None:
+    limits = Limits(program, cwd, outer)
     at = next_name(words, 1, limits)
-    known = SUBCOMMANDS[program]
+    known = programs.SUBCOMMANDS[program]
     if program == "cargo" and words[at : at + 1] and words[at][0] == "+":
         at = next_name(words, at + 1, limits)
     if program == "node" or program == "xcodebuild":
         at = next((place for place, word in enumerate(words) if word in known), len(words))
-        limits = Limits(program, cwd, packages)
+        limits = Limits(program, cwd, outer)
         words = words[at : at + 1] + words[1:at] + words[at + 1 :]
         at = 0
     name = words[at] if at < len(words) else ""
@@ -270,4 +285,4 @@ def _subcommand(program: str, words: list[str], cwd: str, packages) -> Run | Non
             words = words[: words.index("--")]  # what follows goes to the compiler
     limits.read(words, at + 1)
     identity = f"{program}:{name.lstrip('-')}"
-    return Run(family, limits.title(identity.replace(":", " ")), identity, limits.scope(), limits.cwd)
+    return limits.run(family, identity.replace(":", " "), identity)

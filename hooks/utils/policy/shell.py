@@ -21,7 +21,7 @@ _DEEPEST = 50
 class Command:
     """One simple command: `stage` counts from 0 along its pipeline, `group` names the subshells it runs in, outermost first."""
 
-    __slots__ = ("words", "assignments", "redirects", "stage", "background", "group")
+    __slots__ = ("assignments", "background", "group", "redirects", "stage", "words")
 
     def __init__(self, words, assignments, redirects, stage, group):
         self.words = words
@@ -122,7 +122,7 @@ def _redirect(token: str, redirects: list[tuple[str, str]], held: list[str]) -> 
 
 
 def _is_assignment(token: str) -> bool:
-    name, equals, value = token.partition("=")
+    name, equals, _ = token.partition("=")
     return equals == "=" and name.partition("[")[0].rstrip("+").isidentifier()
 
 

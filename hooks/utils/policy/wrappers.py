@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from .parts import normal_path
 from .programs import (
-    ALIASES, INTERPRETERS, PREFIX_SUBCOMMANDS, PREFIXES, PYTHON_VALUES, SCRIPT_RUNNERS, SHELLS, SUBCOMMANDS, TASKS, TOOLS,
+    ALIASES,
+    INTERPRETERS,
+    PREFIX_SUBCOMMANDS,
+    PREFIXES,
+    PYTHON_VALUES,
+    SCRIPT_RUNNERS,
+    SHELLS,
+    SUBCOMMANDS,
+    TASKS,
+    TOOLS,
 )  # fmt: skip
 from .runs import Limits, next_name
 
@@ -17,13 +25,13 @@ _EXTENSIONS = (".exe", ".cmd", ".bat", ".js", ".mjs", ".cjs")
 class Inner:
     """What runs in the end: a program with its words, or the text of a `script` for a shell."""
 
-    __slots__ = ("cwd", "packages", "program", "script", "words")
+    __slots__ = ("cwd", "outer", "program", "script", "words")
 
-    def __init__(self, program, words, cwd, packages=(), script=""):
+    def __init__(self, program, words, cwd, outer=(), script=""):
         self.program = program
         self.words = words
         self.cwd = cwd
-        self.packages = packages
+        self.outer = outer
         self.script = script
 
 
@@ -34,10 +42,8 @@ def program_of(word: str) -> str:
     if word in ALIASES:
         return ALIASES[word]
     name = word.replace("\\", "/").rpartition("/")[2] or word
-    if word[:1] == "@":
-        name = word[: word.find("@", 1)] if "@" in word[1:] else word
-    else:
-        name = name.partition("@")[0]
+    # The name of a scoped package keeps its scope: `@biomejs/biome@2`.
+    name = "@" + word[1:].partition("@")[0] if word[:1] == "@" else name.partition("@")[0]
     if name.endswith(_EXTENSIONS):
         name = name[: name.rindex(".")]
     if name.startswith(("python", "pypy")):
@@ -48,13 +54,13 @@ def program_of(word: str) -> str:
 
 def unwrap(words: list[str], cwd: str) -> Inner:
     """The innermost program; the words of an unknown one are left alone."""
-    packages: tuple = ()
+    outer: tuple = ()
     program = program_of(words[0])
     for _ in range(_DEEPEST):
         if program not in _OUTER:
             break
         if program in SHELLS:
-            return Inner(program, words, cwd, packages, _script_of(program, words))
+            return Inner(program, words, cwd, outer, _script_of(program, words))
         if program in INTERPRETERS:
             at, inner_program = _tool_behind(program, words)
         elif program in PREFIXES:
@@ -62,13 +68,13 @@ def unwrap(words: list[str], cwd: str) -> Inner:
             if program == "command" and words[1:2] and words[1][:1] == "-":
                 break
         else:
-            at, cwd, packages = _behind_subcommand(program, words, cwd, packages)
+            at, cwd, outer = _behind_subcommand(program, words, cwd, outer)
             inner_program = ""
         if not 0 < at < len(words):
             break
         words = words[at:]
         program = inner_program or program_of(words[0])
-    return Inner(program, words, cwd, packages)
+    return Inner(program, words, cwd, outer)
 
 
 def _behind(words: list[str], at: int, values: frozenset, own: int) -> int:
@@ -90,19 +96,19 @@ def _behind(words: list[str], at: int, values: frozenset, own: int) -> int:
     return at
 
 
-def _behind_subcommand(program: str, words: list[str], cwd: str, packages: tuple) -> tuple[int, str, tuple]:
+def _behind_subcommand(program: str, words: list[str], cwd: str, outer: tuple) -> tuple[int, str, tuple]:
     names, values, own = PREFIX_SUBCOMMANDS[program]
     if program in SCRIPT_RUNNERS:
         limits = Limits("script", cwd)
         at = next_name(words, 1, limits)
         if at >= len(words) or words[at] not in names:
-            return 0, cwd, packages
-        return _behind(words, at + 1, values, 0), limits.cwd, tuple([item[2:] for item in limits.items])
+            return 0, cwd, outer
+        return _behind(words, at + 1, values, 0), limits.cwd, tuple(limits.items)
     at = _behind(words, 1, values, 0)
     if program == "docker" and words[at : at + 1] == ["compose"]:
         at = _behind(words, at + 1, values, 0)
     if at >= len(words) or words[at] not in names:
-        return 0, cwd, packages
+        return 0, cwd, outer
     inner = _behind(words, at + 1, values, own)
     if program == "docker":
         container = words[inner - 1] if words[inner - 1] != "--" else words[inner - 2]
@@ -110,7 +116,7 @@ def _behind_subcommand(program: str, words: list[str], cwd: str, packages: tuple
         cwd = f"docker:{container}:{folder}"
     elif program == "uv" and "-m" in words[at:inner]:
         inner = at + words[at:inner].index("-m") + 1
-    return inner, cwd, packages
+    return inner, cwd, outer
 
 
 def _tool_behind(program: str, words: list[str]) -> tuple[int, str]:

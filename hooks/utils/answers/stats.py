@@ -1,0 +1,55 @@
+"""`stats`: what retention did in this session, this project and everywhere. Metrics in, data and lines out. Pure."""
+
+from __future__ import annotations
+
+from ..policy.tiers import TIERS
+from . import text
+
+_NAME, _COLUMN = 30, 15
+_SCOPES = (("session", "this session"), ("project", "this project"), ("all", "all"))
+
+
+def stats_lines(found: dict, details: bool = False) -> list:
+    """The lines of `stats`, from {`session`, `project`, `all`: metrics as dicts, `contexts`: name -> metrics}."""
+    lines = text.title("Retention efficiency")
+    lines.append(_row("", [title for _, title in _SCOPES]))
+    for name, key in (("Sessions", "sessions"), ("Contexts", "contexts"), ("Tool results", "results")):
+        lines.append(_row(name, [f"{found[scope][key]:,}" for scope, _ in _SCOPES]))
+    lines += _tier_rows(found, "tier_distribution", "results_tokens")
+    lines.append(_row("Expired", [f"{found[scope]['items_expired']:,}" for scope, _ in _SCOPES]))
+    lines += _tier_rows(found, "expired_by_tier", "expired_tokens_by_tier")
+    lines.append(_row("Superseded by newer ones", [f"{found[scope]['supersession_events']:,}" for scope, _ in _SCOPES]))
+    lines.append(_row("False expirations", [_false(found[scope]) for scope, _ in _SCOPES]))
+    lines.append(_row("Left at a compaction", [f"{found[scope]['compacted']:,}" for scope, _ in _SCOPES]))
+    lines.append(_row("Tokens reclaimed", [f"{found[scope]['tokens_reclaimed']:,}" for scope, _ in _SCOPES]))
+    lines += ["", *text.wrap("Tokens reclaimed: 0, because this version clears nothing.")]
+    lines += text.wrap("False expirations: expired, then fetched again unchanged. ~ marks estimates.")
+    return lines + (_contexts(found["contexts"]) if details else [])
+
+
+def _row(name: str, cells: list) -> str:
+    return (f"{name:<{_NAME}}" + "".join(f"{text.cut(cell, _COLUMN - 1):>{_COLUMN}}" for cell in cells)).rstrip()
+
+
+def _tier_rows(found: dict, items: str, tokens: str) -> list:
+    rows = []
+    for tier in TIERS:
+        counts = [(found[scope][items].get(tier, 0), found[scope][tokens].get(tier, 0)) for scope, _ in _SCOPES]
+        if any(count for count, _ in counts):
+            rows.append(_row("  " + tier, [f"{count:,} {text.tokens(size):>6}" for count, size in counts]))
+    return rows
+
+
+def _false(metrics: dict) -> str:
+    expired, false = metrics["items_expired"], metrics["false_expirations"]
+    return f"{false:,} ({false / expired:.1%})" if expired else f"{false:,}"
+
+
+def _contexts(contexts: dict) -> list:
+    if not contexts:
+        return []
+    lines = ["", "Contexts of this session:"]
+    for name, metrics in contexts.items():
+        said = f"{text.counted(metrics['results'], 'result')}, {metrics['items_expired']:,} expired, {metrics['false_expirations']:,} false"
+        lines.append(text.cut(f"  {text.pad(text.clean(name) or 'main thread', 28)} {said}", text.WIDTH))
+    return lines

@@ -1,0 +1,84 @@
+"""The command line: one table of commands, each a module that is imported only when it is called."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+
+from ..answers import text
+from ..edges import home
+from . import screen
+
+# name -> (module, what it does). A module has add_parser(subparsers) and run(args, environ) -> exit code.
+COMMANDS = {
+    "context": ("context_command", "what a session's context holds: status, timeline, reasons"),
+    "try": ("try_command", "see it on your newest session, or on a sample; writes nothing"),
+    "config": ("config_command", "check and show the configuration"),
+    "doctor": ("doctor_command", "is everything in place, and does it work"),
+    "statusline": ("statusline_command", "a line for the client's status line"),
+}
+
+
+def main(argv: list | None = None, environ=os.environ) -> int:
+    """Runs one command; returns the exit code: 0, or 1 for what the user got wrong."""
+    argv = sys.argv[1:] if argv is None else argv
+    try:
+        code = _run(argv, environ)
+        sys.stdout.flush()
+    except home.NoHome as error:
+        print(f"popkit: {error}", file=sys.stderr)
+        return 1
+    except BrokenPipeError:
+        # The reader of a pipe has gone (`| head`): nobody is left to write to, not even at the interpreter's end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return 130
+    return code
+
+
+def _run(argv: list, environ) -> int:
+    name, rest = (argv[0], argv[1:]) if argv else ("help", [])
+    if name in ("help", "-h", "--help"):
+        if not rest:
+            screen.show(overview(), sys.stdout, environ)
+            return 0
+        name, rest = rest[0], ["--help"]
+    if name in ("--version", "-V", "version"):
+        print("popkit " + version())
+        return 0
+    if name not in COMMANDS:
+        known = ", ".join((*COMMANDS, "help", "--version"))
+        lines = text.wrap(f'popkit: unknown command "{text.cut(text.clean(name), 40)}". Known: {known}')
+        screen.show(lines, sys.stderr, environ)
+        return 1
+    return _call(name, rest, environ)
+
+
+def _call(name: str, rest: list, environ) -> int:
+    import argparse
+
+    module = importlib.import_module("." + COMMANDS[name][0], __package__)
+    parser = argparse.ArgumentParser(prog="popkit")
+    module.add_parser(parser.add_subparsers(dest="command"))
+    return module.run(parser.parse_args([name, *rest]), environ)
+
+
+def overview() -> list:
+    """The help of all commands."""
+    lines = [*text.title("PopKit: lifetimes for tool results"), "popkit COMMAND", ""]
+    for name, (_, said) in COMMANDS.items():
+        lines += [f"  {name:<12}{said}"]
+    return [*lines, "", "popkit help COMMAND says more; popkit --version tells the version."]
+
+
+def version() -> str:
+    """The plugin's version, as its manifest says."""
+    import json
+
+    try:
+        with open(os.path.join(home.plugin_root(), ".claude-plugin", "plugin.json"), encoding="utf-8") as file:
+            return text.clean(json.load(file)["version"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return "unknown"

@@ -1,0 +1,51 @@
+"""Lines on a terminal: plain ASCII where its encoding has no blocks and rules, a little colour where it is a terminal."""
+
+from __future__ import annotations
+
+_ASCII = str.maketrans({"█": "#", "░": ".", "─": "-", "►": ">", "←": "<", "…": ">"})
+_DRAWN = "█░─►←…"
+_BOLD, _DIM, _GREEN, _END = "\x1b[1m", "\x1b[2m", "\x1b[32m", "\x1b[0m"
+
+
+def show(lines: list, stream, environ) -> None:
+    """Writes the lines, without the empty ones at their head (in the client those make room for its own text)."""
+    while lines and not lines[0]:
+        lines = lines[1:]
+    encoding = getattr(stream, "encoding", None) or "ascii"
+    if not _draws(encoding):
+        lines = [line.translate(_ASCII) for line in lines]
+    if _is_coloured(stream, environ):
+        lines = _coloured(lines)
+    text = "\n".join(lines) + "\n"
+    stream.write(text.encode(encoding, "replace").decode(encoding))
+
+
+def _draws(encoding: str) -> bool:
+    try:
+        _DRAWN.encode(encoding)
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+def _is_coloured(stream, environ) -> bool:
+    return not environ.get("NO_COLOR") and environ.get("TERM") != "dumb" and stream.isatty()
+
+
+def _coloured(lines: list) -> list:
+    """Titles bold, their rules dim, what could be reclaimed green."""
+    painted = []
+    for at, line in enumerate(lines):
+        below = lines[at + 1] if at + 1 < len(lines) else ""
+        if _is_rule(below) and line:
+            line = _BOLD + line + _END
+        elif _is_rule(line):
+            line = _DIM + line + _END
+        elif line.startswith("Reclaimable: ~"):
+            line = _GREEN + line + _END
+        painted.append(line)
+    return painted
+
+
+def _is_rule(line: str) -> bool:
+    return bool(line) and not line.strip("─-")

@@ -1,0 +1,136 @@
+"""What retention did, in figures: read from the counters of stored contexts, summed per session, per project and over all.
+
+Nothing here counts as reclaimed that is still in the context: `tokens_reclaimed` stays 0 until something is cleared. Token figures are
+estimates, scaled by what the context's own usage says of them.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict, dataclass, field, fields
+
+from .edges import files, home, session
+from .edges.codec import loads
+from .policy.context import Counts, counts_of
+
+_STATE = ".state.json"
+
+
+@dataclass
+class EfficiencyMetrics:
+    """Sums over one or more contexts. Dicts are by tier."""
+
+    items_expired: int = 0
+    tokens_reclaimed: int = 0
+    supersession_events: int = 0
+    tier_distribution: dict[str, int] = field(default_factory=dict)
+    """Results that were given a tier."""
+    results: int = 0
+    results_tokens: dict[str, int] = field(default_factory=dict)
+    expired_by_tier: dict[str, int] = field(default_factory=dict)
+    expired_tokens_by_tier: dict[str, int] = field(default_factory=dict)
+    false_expirations: int = 0
+    """Expired, and then fetched again unchanged."""
+    false_expirations_by_tier: dict[str, int] = field(default_factory=dict)
+    triggers: dict[str, int] = field(default_factory=dict)
+    compacted: int = 0
+    contexts: int = 0
+    sessions: int = 0
+
+    def to_json(self) -> dict:
+        return asdict(self)
+
+
+def metrics_of(counts: Counts | dict, calibration: float = 1.0) -> EfficiencyMetrics:
+    """The metrics of one context, from its counters."""
+    counts = counts if isinstance(counts, Counts) else counts_of(counts)
+    expired, false = _numbers(counts.expired), _numbers(counts.false_expirations)
+    given = _numbers(counts.results)
+    return EfficiencyMetrics(
+        items_expired=sum(expired.values()),
+        supersession_events=counts.superseded,
+        tier_distribution=given,
+        results=sum(given.values()),
+        results_tokens=_numbers(counts.results_tokens, calibration),
+        expired_by_tier=expired,
+        expired_tokens_by_tier=_numbers(counts.expired_tokens, calibration),
+        false_expirations=sum(false.values()),
+        false_expirations_by_tier=false,
+        triggers=_numbers(counts.triggers),
+        compacted=counts.compacted,
+        contexts=1,
+    )
+
+
+def _numbers(table: dict, factor: float = 1.0) -> dict:
+    return {key: round(value * factor) for key, value in table.items() if isinstance(value, (int, float)) and not isinstance(value, bool)}
+
+
+def sum_metrics(several) -> EfficiencyMetrics:
+    """All of them together."""
+    total = EfficiencyMetrics()
+    for metrics in several:
+        for part in fields(EfficiencyMetrics):
+            value, more = getattr(total, part.name), getattr(metrics, part.name)
+            if isinstance(value, dict):
+                for key, amount in more.items():
+                    value[key] = value.get(key, 0) + amount
+            else:
+                setattr(total, part.name, value + more)
+    return total
+
+
+def context_metrics(popkit_home: str, session_id: str) -> dict[str, EfficiencyMetrics]:
+    """agent id ("" for the main thread) -> the metrics of each context of a session."""
+    return _contexts_in(home.session_folder(popkit_home, session_id))
+
+
+def session_metrics(popkit_home: str, session_id: str) -> EfficiencyMetrics:
+    """The metrics of a session, its subagents included."""
+    return _of_session(context_metrics(popkit_home, session_id))
+
+
+def project_metrics(popkit_home: str, project: str) -> EfficiencyMetrics:
+    """The metrics of every session whose project this is."""
+    return _over(popkit_home, lambda name: session.read(popkit_home, name).get("project") == project)
+
+
+def all_metrics(popkit_home: str) -> EfficiencyMetrics:
+    """The metrics of every session that is still on disk."""
+    return _over(popkit_home, lambda name: True)
+
+
+def _over(popkit_home: str, wanted) -> EfficiencyMetrics:
+    folder = os.path.join(popkit_home, "sessions")
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError:
+        return EfficiencyMetrics()
+    return sum_metrics(_of_session(_contexts_in(os.path.join(folder, name))) for name in names if wanted(name))
+
+
+def _of_session(contexts: dict) -> EfficiencyMetrics:
+    total = sum_metrics(contexts.values())
+    total.sessions = 1 if contexts else 0
+    return total
+
+
+def _contexts_in(folder: str) -> dict:
+    """The contexts of a session's folder; a state that cannot be read counts for nothing."""
+    found: dict = {}
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError:
+        return found
+    for name in names:
+        if name.endswith(_STATE):
+            try:
+                state = loads(files.read_text(os.path.join(folder, name)) or "")
+            except (OSError, ValueError):
+                continue
+            if isinstance(state, dict):
+                agent = state.get("agent_id")
+                factor = state.get("calibration")
+                factor = factor if isinstance(factor, (int, float)) and 0 < factor < 10 else 1.0
+                found[agent if isinstance(agent, str) else name] = metrics_of(state.get("counts") or {}, factor)
+    return found

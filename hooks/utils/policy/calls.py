@@ -1,0 +1,59 @@
+"""A completed tool call and its outcome: the event that every hook feeds to the engine."""
+
+from __future__ import annotations
+
+
+class Outcome:
+    """What the engine needs to know of a tool's result; of its text only the end, while it is looked at."""
+
+    __slots__ = ("chars", "content_hash", "error", "exit_code", "image_tokens", "interval", "tail", "unchanged", "wide")
+
+    def __init__(
+        self,
+        chars: int = 0,
+        wide: int = 0,
+        content_hash: str = "",
+        error: bool = False,
+        exit_code: int | None = None,
+        interval: list | None = None,
+        unchanged: bool = False,
+        image_tokens: int = 0,
+        tail: str = "",
+    ):
+        self.chars = chars
+        self.wide = wide  # of them CJK
+        self.content_hash = content_hash  # "" when there is no content
+        self.error = error
+        self.exit_code = exit_code
+        self.interval = interval  # lines that a Read returned: [first, last], whole file [1, 0]
+        self.unchanged = unchanged  # the host answered "file unchanged" instead of a content
+        self.image_tokens = image_tokens
+        self.tail = tail  # the end of the text, for a verdict; never kept
+
+
+class Call:
+    """A tool call that completed, in the order of completion."""
+
+    __slots__ = ("at", "committed", "cwd", "id", "outcome", "prompt_id", "tool", "tool_input")
+    name = "call"
+
+    def __init__(self, id, tool, tool_input, outcome, at=0.0, cwd="", prompt_id=None, committed=None):
+        self.id = id
+        self.tool = tool
+        self.tool_input = tool_input
+        self.outcome = outcome
+        self.at = at
+        self.cwd = cwd
+        self.prompt_id = prompt_id  # the host's id of the user's turn, None where it gives none
+        self.committed = committed  # files in the commit that this call made: absolute paths, None where git cannot say
+
+
+class FilesChanged:
+    """Files changed on disk by other means than the edit tools: path -> "modified" or "deleted"."""
+
+    __slots__ = ("at", "changes")
+    name = "files_changed"
+
+    def __init__(self, changes, at=0.0):
+        self.changes = changes
+        self.at = at

@@ -1,0 +1,151 @@
+"""The law of every answer: no line wider than 76 columns, nothing that a terminal would obey, whatever the labels hold."""
+
+from __future__ import annotations
+
+import unicodedata
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hooks.utils import flag_parser
+from hooks.utils.answers import clear_preview, ids, report, text, why
+from hooks.utils.answers.command import _mistake
+from hooks.utils.answers.help import of_word, overview
+from hooks.utils.answers.panel import panel
+from hooks.utils.answers.stats import stats_lines
+from hooks.utils.answers.timeline import timeline
+from hooks.utils.efficiency_tracker import EfficiencyMetrics, metrics_of
+from hooks.utils.policy.tiers import TIERS
+from tests.policy.scenario import Scenario
+
+HOSTILE = st.one_of(
+    st.text(max_size=150),
+    st.text(alphabet="漢字ｗｉｄｅ한글👩‍👩‍👧\u0301\u0489\u200d\ufe0f\u202e\x1b[31m\x07\r\n\t\x9b\u2028", max_size=120),
+    st.sampled_from(["\x1b]0;title\x07", "\x1b[2J", "a" * 400, "漢" * 200, "…" * 200, "/" * 90, "Z͑ͫ̓ͪ̂ͫ̽͏̴̙̤̞͉͚̯̞̠͍A̴̵̜̰͔ͫ͗͢", ""]),
+)
+CALLS = st.tuples(st.sampled_from(["Read", "Grep", "Edit", "Bash", "fails", "run", "mcp", "ask", "todo", "turn", "pin", "wait"]), HOSTILE)
+
+
+def _columns(line: str) -> int:
+    """Columns as a terminal counts them, by another reading than the one under test."""
+    return sum(0 if unicodedata.combining(char) else 1 + (unicodedata.east_asian_width(char) in ("W", "F")) for char in line)
+
+
+def _lawful(lines: list) -> None:
+    for line in lines:
+        assert _columns(line) <= 76, line
+        assert text.width(line) <= 76, line
+        assert line == line.rstrip(), line
+        assert not any(unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp") for char in line), line
+
+
+def _played(calls: list) -> Scenario:
+    session = Scenario()
+    for what, said in calls:
+        if what == "Read":
+            session.read("/p/" + said)
+        elif what == "Grep":
+            session.grep(said, "/p/" + said[:10])
+        elif what == "Edit":
+            session.edit("/p/" + said)
+        elif what == "Bash":
+            session.bash(said or "ls")
+        elif what == "fails":
+            session.bash_fails(said or "x", said)
+        elif what == "run":
+            session.bash("npm test " + said, "1 failed " + said)
+        elif what == "mcp":
+            session.call("mcp__" + said, {"description": said})
+        elif what == "ask":
+            session.call("AskUserQuestion", {"query": said})
+        elif what == "todo":
+            session.call("TodoWrite", {})
+        elif what == "turn":
+            session.new_turn()
+        elif what == "pin":
+            session.pin(said)
+        else:
+            session.wait(200)
+    return session
+
+
+@given(st.lists(CALLS, max_size=14), HOSTILE, st.integers(0, 10**12), st.sampled_from([0.6, 1.0, 1.7]))
+@settings(deadline=None, max_examples=150)
+def test_no_answer_is_wide_or_moves_the_cursor(calls, said, tokens, calibration):
+    session = _played(calls)
+    session.state.calibration = calibration
+    session.state.session_id = said
+    context = {"tokens": tokens, "window": 200_000, "window_source": "assumed", "ratio": tokens / 200_000, "model": said, "cache": "warm",
+               "cache_seconds_left": 12}  # fmt: skip
+    sums = {"items": tokens, "tokens": tokens}
+    agents = [{"agent": said, "calls": tokens, "live": sums, "expired": sums}]
+    told = {"project": said, "transcript": said, "context": context, "abandoned": tokens, "agents": agents}
+    found = report.build(session.state, session.rules, told, session.at + 5)
+    for everything in (False, True):
+        _lawful(panel(found, True, everything))
+        _lawful(clear_preview.clear_lines(clear_preview.preview(found), everything))
+        _lawful(timeline(found, None if everything else 3))
+    for tier in TIERS:
+        _lawful(clear_preview.clear_lines(clear_preview.preview(found, tier), True))
+    _lawful(clear_preview.largest_lines(clear_preview.preview(found)))
+    for row in found["results"]:
+        _lawful(why.why(found, row))
+    for word in (said, "T1", "T99", "zzzz"):
+        try:
+            ids.find(found, word)
+        except ids.NotFound as error:
+            _lawful(_mistake(str(error), "/popkit:context").lines)
+
+
+@given(st.lists(HOSTILE, max_size=4), st.booleans())
+def test_no_error_is_wide(words, cli):
+    try:
+        flag_parser.parse(words, cli)
+    except flag_parser.UsageError as error:
+        _lawful(_mistake(str(error), "/popkit:context").lines)
+
+
+def test_no_help_is_wide():
+    for cli in (False, True):
+        _lawful(overview("popkit context", cli))
+        for word in flag_parser.WORDS:
+            _lawful(of_word(word.name, "popkit context", cli))
+
+
+@given(st.dictionaries(st.sampled_from(TIERS), st.integers(0, 10**13)), HOSTILE)
+def test_no_figures_are_wide(numbers, agent):
+    metrics = metrics_of({"results": numbers, "expired": numbers, "results_tokens": numbers, "superseded": sum(numbers.values())})
+    found = dict.fromkeys(("session", "project", "all"), metrics.to_json())
+    _lawful(stats_lines({**found, "contexts": {agent: metrics.to_json(), "": EfficiencyMetrics().to_json()}}, True))
+
+
+@given(HOSTILE, st.integers(0, 90))
+def test_cutting_and_wrapping_keep_to_their_columns(said, columns):
+    cleaned = text.clean(said)
+    assert text.clean(cleaned) == cleaned
+    assert text.width(text.cut(cleaned, columns)) <= columns
+    assert text.width(text.cut_start(cleaned, columns)) <= columns
+    assert text.width(text.pad(cleaned, columns)) == columns
+    if columns >= 8:
+        assert all(text.width(line) <= columns for line in text.wrap(said, columns, "    "))
+
+
+@given(HOSTILE)
+def test_wrapping_loses_no_word(said):
+    words = text.clean(said).split()
+    assert "".join(text.wrap(said, 20)).replace(" ", "") == "".join(words)
+
+
+def test_what_fits_is_left_as_it_is():
+    assert text.cut("short", 5) == "short"
+    assert text.cut("shorter", 5) == "shor…"
+    assert text.cut_start("/a/b/c.ts", 5) == "…c.ts"
+    assert text.cut("漢字漢字", 5) == "漢字…"
+    assert text.wrap("  one two three", 9, "  ") == ["  one two", "  three"]
+    assert [text.tokens(n) for n in (0, 0.4, 1, 999, 1_000, 9_949, 9_950, 15_400, 999_499, 999_500, 2_500_000)] == [
+        "0", "0", "~1", "~999", "~1.0k", "~9.9k", "~10k", "~15k", "~999k", "~1.0M", "~2.5M",
+    ]  # fmt: skip
+    assert [text.long_tokens(n) for n in (0, 1, 42, 15_234, 1_234_567)] == [
+        "~0 tokens", "~1 token", "~42 tokens", "~15,200 tokens", "~1,230,000 tokens",
+    ]  # fmt: skip
+    assert [text.span(s) for s in (-3, 0, 140, 599.6, 3_600, 7_200, 172_800)] == ["0 s", "0 s", "140 s", "10 min", "60 min", "2 h", "2 days"]

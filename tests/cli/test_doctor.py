@@ -1,0 +1,308 @@
+"""`popkit doctor`: each thing that can be wrong is found and says what to do; what is right is said to be right."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from hooks.utils.cli import doctor_machine
+from tests.cli.played import ROOT, SESSION, Played
+
+INSTALLED = {"version": 2, "plugins": {"popkit@popkit": [{"scope": "user", "version": "0.1.0"}]}}
+
+
+@pytest.fixture
+def played(tmp_path: Path) -> Played:
+    """A machine where all is well: a client, the plugin installed and enabled, a session that the hooks have seen."""
+    played = Played(tmp_path)
+    played.has_client("2.1.330")
+    installed(played, {"popkit@popkit": True})
+    return played
+
+
+def installed(played: Played, enabled: dict, known: dict = INSTALLED) -> None:
+    plugins = played.claude / "plugins"
+    plugins.mkdir(exist_ok=True)
+    (plugins / "installed_plugins.json").write_text(json.dumps(known))
+    played.settings.write_text(json.dumps({"enabledPlugins": enabled}))
+
+
+def found(played: Played, name: str, **env: str) -> dict:
+    """One check, as --json tells it."""
+    answer = played.popkit("doctor", "--json", **env)
+    assert answer.stderr == ""
+    checks = {check["check"]: check for check in json.loads(answer.stdout)["checks"]}
+    return checks[name]
+
+
+def test_where_all_is_well_it_says_so(played: Played) -> None:
+    played.start()
+    played.read("a.py", "x = 1\n")
+    answer = played.popkit("doctor")
+    assert (answer.returncode, answer.stderr) == (0, "")
+    assert answer.stdout.endswith("\nAll is well.\n")
+    names = ["interpreter", "client", "hooks", "state folder", "hook errors", "configuration", "state"]
+    assert [line[9:].split(":")[0] for line in answer.stdout.splitlines() if line.startswith("ok ")] == names
+    assert max(len(line) for line in answer.stdout.splitlines()) <= 76
+
+
+def test_a_problem_makes_it_exit_1_and_says_what_to_do(played: Played) -> None:
+    installed(played, {}, {"version": 2, "plugins": {}})
+    answer = played.popkit("doctor")
+    assert answer.returncode == 1
+    assert answer.stdout.endswith("\n1 problem, 0 warnings.\n")
+    assert "→ claude plugin marketplace add" in answer.stdout
+    report = json.loads(played.popkit("doctor", "--json").stdout)
+    assert report["ok"] is False
+    assert [check["level"] for check in report["checks"]].count("problem") == 1
+
+
+def test_on_a_fresh_machine_it_changes_nothing(tmp_path: Path) -> None:
+    played = Played(tmp_path)
+    before = sorted(tmp_path.rglob("*"))
+    assert played.popkit("doctor").returncode == 1
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_the_interpreter_is_the_one_that_the_launcher_has_found(played: Played) -> None:
+    check = found(played, "interpreter")
+    assert (check["level"], check["remembered"]) == ("ok", False)
+    played.start()
+    check = found(played, "interpreter")
+    assert (check["level"], check["remembered"], check["interpreter"]) == ("ok", True, str(played.bin / "python3"))
+    assert 0 < check["start_ms"] < 1000
+
+
+def test_a_shim_is_named_with_what_it_costs(played: Played) -> None:
+    real = os.path.realpath(sys.executable)
+    (played.bin / "python3").unlink()
+    (played.bin / "python3").write_text(f'#!/bin/sh\nsleep 0.1\nexec {real} "$@"\n')
+    (played.bin / "python3").chmod(0o755)
+    played.start()
+    check = found(played, "interpreter")
+    assert (check["interpreter"], check["path_python"]) == (real, str(played.bin / "python3"))
+    assert check["path_start_ms"] > 100 > check["start_ms"]
+    assert "the launcher goes past it" in check["text"]
+
+
+def test_an_interpreter_that_does_not_start_is_a_problem(played: Played) -> None:
+    played.start()
+    broken = played.bin / "broken"
+    broken.write_text("#!/bin/sh\nexit 3\n")
+    broken.chmod(0o755)
+    (played.home / "interpreter").write_text(f"{broken}\n")
+    check = doctor_machine.interpreter(str(played.home), played.env).to_json()
+    assert (check["level"], check["text"]) == ("problem", f"{broken} is no Python that starts, so hooks do nothing")
+    assert check["advice"] == f"Delete {played.home}/interpreter: the next hook looks again."
+
+
+def test_no_python_at_all_is_a_problem(tmp_path: Path) -> None:
+    check = doctor_machine.interpreter(str(tmp_path), {"PATH": str(tmp_path)})
+    assert (check.level, check.advice) == ("problem", "Install Python 3.9 or later.")
+
+
+CLIENTS = [("2.1.100", "ok"), ("2.1.99", "problem"), ("1.9.200", "problem"), ("2.2.0", "ok"), ("3.0.1", "ok"), ("unknown", "warning")]
+
+
+@pytest.mark.parametrize(("version", "level"), CLIENTS)
+def test_the_client_must_be_new_enough(played: Played, version: str, level: str) -> None:
+    played.has_client(version)
+    assert found(played, "client")["level"] == level
+
+
+def test_no_client_on_path_is_a_warning(played: Played) -> None:
+    (played.bin / "claude").unlink()
+    assert found(played, "client")["level"] == "warning"
+
+
+HOOKS = [
+    ({"popkit@popkit": True}, INSTALLED, "ok", "popkit@popkit is installed and enabled"),
+    ({"popkit@other": True}, {"plugins": {"popkit@other": []}}, "ok", "popkit@other is installed and enabled"),
+    ({"popkit@popkit": False}, INSTALLED, "problem", "not enabled"),
+    ({}, INSTALLED, "problem", "not enabled"),
+    ({"popkit@popkit": True}, {"plugins": []}, "problem", "not installed"),
+    ({"popkitten@popkit": True}, {"plugins": {"popkitten@popkit": []}}, "problem", "not installed"),
+    (
+        {"popkit@a": True, "popkit@b": True},
+        {"plugins": {"popkit@a": [], "popkit@b": []}},
+        "warning",
+        "registered twice (popkit@a, popkit@b)",
+    ),
+]
+
+
+@pytest.mark.parametrize(("enabled", "known", "level", "text"), HOOKS)
+def test_hooks_are_registered_where_the_settings_say_so(played: Played, enabled: dict, known: dict, level: str, text: str) -> None:
+    installed(played, enabled, known)
+    check = found(played, "hooks")
+    assert check["level"] == level
+    assert text in check["text"]
+
+
+def test_a_projects_settings_win_over_the_users(played: Played) -> None:
+    folder = played.project / ".claude"
+    folder.mkdir()
+    (folder / "settings.json").write_text('{"enabledPlugins": {"popkit@popkit": false}}')
+    assert found(played, "hooks")["level"] == "problem"
+    (folder / "settings.local.json").write_text('{"enabledPlugins": {"popkit@popkit": true}}')
+    assert found(played, "hooks")["level"] == "ok"
+
+
+def test_switched_off_hooks_are_told(played: Played) -> None:
+    assert found(played, "hooks", POPKIT_OFF="1")["level"] == "warning"
+    played.home.mkdir()
+    (played.home / "retention-config.json").write_text('{"retention": {"enabled": false}}')
+    assert "enabled: false" in found(played, "hooks")["text"]
+    (played.home / "retention-config.json").unlink()
+    played.settings.write_text('{"disableAllHooks": true}')
+    assert "disableAllHooks" in found(played, "hooks")["text"]
+
+
+def test_a_plugin_that_is_not_installed_but_runs_was_loaded_by_hand(played: Played) -> None:
+    installed(played, {}, {"plugins": {}})
+    played.now = time.time()
+    played.start()
+    played.now += 7 * 60
+    check = found(played, "hooks")
+    assert (check["level"], check["text"][:45]) == ("ok", "not installed, but loaded with --plugin-dir: ")
+    played.now += 30 * 24 * 3_600
+    assert found(played, "hooks")["level"] == "problem"
+
+
+def test_files_that_others_can_read_are_named(played: Played) -> None:
+    played.start()
+    assert found(played, "state folder")["level"] == "ok"
+    state = played.home / "sessions" / SESSION / "main.state.json"
+    state.chmod(0o644)
+    check = found(played, "state folder")
+    assert (check["level"], check["open_to_others"]) == ("warning", [f"sessions/{SESSION}/main.state.json"])
+    assert check["advice"] == f"chmod -R go= {played.home}"
+
+
+def test_states_that_were_set_aside_are_counted(played: Played) -> None:
+    played.start()
+    state = played.home / "sessions" / SESSION / "main.state.json"
+    state.write_text("{broken")
+    played.bash("npm test", "PASS\n")
+    check = found(played, "state folder")
+    assert (check["level"], check["corrupt"]) == ("warning", [f"sessions/{SESSION}/main.state.json.corrupt"])
+
+
+def test_a_state_folder_that_is_no_folder_is_a_problem(played: Played) -> None:
+    played.home.write_text("")
+    assert played.popkit("doctor").returncode == 1
+    assert found(played, "state folder")["text"] == f"{played.home} is no folder"
+
+
+def test_a_full_or_closed_state_folder_is_a_problem(played: Played) -> None:
+    if os.geteuid() == 0:
+        pytest.skip("root may write everywhere")
+    played.start()
+    played.home.chmod(0o500)
+    check = found(played, "state folder")
+    played.home.chmod(0o700)
+    assert (check["level"], check["text"]) == ("problem", f"{played.home} cannot be written")
+
+
+def failing_hook(played: Played) -> None:
+    state = played.home / "sessions" / SESSION / "main.state.json"
+    state.unlink(missing_ok=True)
+    state.mkdir()
+    played.bash("npm test", "PASS\n")
+    state.rmdir()
+
+
+def test_failures_of_hooks_are_told_once(played: Played) -> None:
+    played.start()
+    failing_hook(played)
+    failing_hook(played)
+    check = found(played, "hook errors")
+    assert (check["level"], check["new_failures"], check["log"]) == ("warning", 2, str(played.home / "hooks.log"))
+    assert "post-tool-use IsADirectoryError" in check["text"]
+    again = found(played, "hook errors")
+    assert (again["level"], again["new_failures"], again["failures"]) == ("ok", 0, 2)
+    failing_hook(played)
+    assert found(played, "hook errors")["new_failures"] == 1
+
+
+def test_a_configuration_with_problems_is_told(played: Played) -> None:
+    played.home.mkdir()
+    (played.home / "retention-config.json").write_text('{"pins": 1}')
+    check = found(played, "configuration")
+    assert (check["level"], check["problems"]) == ("warning", 1)
+
+
+def test_a_state_that_equals_its_transcript_is_told_to_be_equal(played: Played) -> None:
+    played.start()
+    played.read("a.py", "x = 1\n")
+    played.bash("rg -n x", "a.py:1:x = 1\n")
+    played.read("b.py", "y = 1\n")
+    check = found(played, "state")
+    assert (check["level"], check["text"]) == ("ok", "5e551017 equals its transcript and journal (3 calls)")
+
+
+def test_calls_that_fired_no_hook_are_counted_and_nothing_is_changed(played: Played) -> None:
+    played.start()
+    played.read("a.py", "x = 1\n")
+    played.read("b.py", "y = 1\n", hooked=False)
+    played.bash("npm test", "PASS\n", hooked=False)
+    folder = played.home / "sessions"
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    check = found(played, "state")
+    assert (check["level"], check["text"]) == ("ok", "5e551017 is 2 calls behind its transcript: reconciled when you next ask")
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+    assert played.popkit("context", "retention").returncode == 0
+    assert "equals" in found(played, "state")["text"]
+
+
+def test_a_state_that_differs_from_its_transcript_is_a_warning(played: Played) -> None:
+    played.start()
+    played.read("a.py", "x = 1\n")
+    path = played.home / "sessions" / SESSION / "main.state.json"
+    state = json.loads(path.read_text())
+    state["pins"] = ["*.py"]
+    path.write_text(json.dumps(state))
+    check = found(played, "state")
+    assert check["level"] == "warning"
+    assert "differs from its transcript in pins" in check["text"]
+    assert "reconciles" in check["advice"]
+
+
+def test_a_lost_line_of_the_expired_log_is_noticed(played: Played) -> None:
+    played.start()
+    played.bash("mkdir src", "")
+    played.read("a.py", "x = 1\n")
+    log = played.home / "sessions" / SESSION / "main.expired.jsonl"
+    assert "equals" in found(played, "state")["text"]
+    assert log.read_text().count("\n") == 1
+    log.write_text("")
+    assert "in expired" in found(played, "state")["text"]
+
+
+def test_a_corrupt_state_is_told(played: Played) -> None:
+    played.start()
+    (played.home / "sessions" / SESSION / "main.state.json").write_text("{broken")
+    check = found(played, "state")
+    assert (check["level"], check["text"][:20]) == ("warning", "5e551017 is corrupt ")
+
+
+def test_only_sessions_of_this_project_are_compared(played: Played, tmp_path: Path) -> None:
+    played.start()
+    other = tmp_path / "other"
+    other.mkdir()
+    below = played.project / "src"
+    below.mkdir()
+    assert "no session of" in json.loads(played.popkit("doctor", "--json", cwd=other).stdout)["checks"][-1]["text"]
+    assert "equals" in json.loads(played.popkit("doctor", "--json", cwd=below).stdout)["checks"][-1]["text"]
+
+
+def test_the_oldest_client_is_the_one_that_the_tests_run() -> None:
+    from tests.client.installs import OLDEST_SUPPORTED
+
+    assert ".".join(map(str, doctor_machine.OLDEST_CLIENT)) == OLDEST_SUPPORTED
+    assert OLDEST_SUPPORTED in (ROOT / "README.md").read_text()

@@ -1,0 +1,156 @@
+"""Hooks as the host runs them: real processes on real files, in an environment that holds nothing else."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from hooks.utils.edges import failures, store
+from hooks.utils.edges.codec import loads
+from hooks.utils.policy.context import ContextState
+
+ROOT = Path(__file__).resolve().parents[2]
+HOOKS = ROOT / "hooks"
+REGISTERED = json.loads((HOOKS / "hooks.json").read_text())["hooks"]
+# The script of each event that a payload may name.
+SCRIPTS = {
+    "PostToolUse": "post-tool-use",
+    "PostToolUseFailure": "post-tool-use",
+    "UserPromptSubmit": "context-monitor",
+    "Stop": "context-monitor",
+    "SessionStart": "session-start",
+    "PreCompact": "pre-compact",
+    "SessionEnd": "session-end",
+}
+TIMEOUT_S = 60
+
+
+class Ran:
+    """What a hook process left behind."""
+
+    def __init__(self, code: int, stdout: bytes, stderr: bytes):
+        self.code = code
+        self.stdout = stdout
+        self.stderr = stderr
+
+    def __repr__(self) -> str:
+        return f"exit {self.code}, stdout {self.stdout[:300]!r}, stderr {self.stderr[-600:]!r}"
+
+    @property
+    def failed_open(self) -> bool:
+        """Exit 0, nothing on stderr, and on stdout nothing or one whole JSON object."""
+        if self.code != 0 or self.stderr:
+            return False
+        return not self.stdout or isinstance(json.loads(self.stdout), dict)
+
+    @property
+    def silent(self) -> bool:
+        return self.failed_open and not self.stdout
+
+
+class Home:
+    """The folder of ours that hooks of a test write to, below a folder where nothing else may appear."""
+
+    def __init__(self, parent: Path):
+        self.parent = parent
+        self.path = parent / "popkit"
+
+    def env(self, **more: str) -> dict[str, str]:
+        return {"PATH": os.environ.get("PATH", os.defpath), "POPKIT_HOME": str(self.path), "HOME": str(self.parent / "no-home"), **more}
+
+    def paths(self, session_id: str, agent_id: str = "") -> store.ContextFiles:
+        return store.ContextFiles(str(self.path), session_id, agent_id)
+
+    def state(self, session_id: str, agent_id: str = "") -> ContextState:
+        """The stored state, read without the store's leave to set a corrupt one aside."""
+        text = Path(self.paths(session_id, agent_id).state).read_text(encoding="utf-8")
+        assert isinstance(loads(text), dict)
+        stored = store.load(self.paths(session_id, agent_id))
+        assert stored is not None, "the state is corrupt"
+        return stored.state
+
+    def failures(self) -> list[str]:
+        """The first lines of the failures that hooks have logged."""
+        return failures.failures(str(self.path))
+
+    def files(self) -> list[Path]:
+        return sorted(path for path in self.path.rglob("*") if not path.is_dir())
+
+    def leftovers(self) -> list[Path]:
+        """Temporary files of processes that were killed."""
+        return [path for path in self.files() if path.name.endswith(".tmp")]
+
+
+def listing(folder: Path) -> dict[str, tuple]:
+    """Everything below a folder, with what would tell that it was touched."""
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        stat = path.lstat()
+        found[str(path.relative_to(folder))] = (stat.st_mode, stat.st_size, stat.st_mtime_ns, stat.st_ino)
+    return found
+
+
+def data_of(payload: object) -> bytes:
+    return payload if isinstance(payload, bytes) else json.dumps(payload).encode()
+
+
+def argv(script: str, python: str = sys.executable) -> list[str]:
+    return [python, "-S", "-E", str(HOOKS / f"{script}.py")]
+
+
+def start(script: str, env: dict[str, str], **more) -> subprocess.Popen:
+    """Starts a hook, which then waits for its payload."""
+    return subprocess.Popen(argv(script), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env, **more)
+
+
+def feed(process: subprocess.Popen, payload: object) -> None:
+    """Gives a waiting hook its whole payload, which must fit into a pipe."""
+    assert process.stdin is not None
+    try:
+        process.stdin.write(data_of(payload))
+        process.stdin.close()
+    except BrokenPipeError:
+        pass  # it was killed
+    process.stdin = None
+
+
+def all_at_once(script: str, payloads: list[dict], env: dict[str, str]) -> list[Ran]:
+    """Runs a hook for each payload; all of them have started before the first is told what happened."""
+    waiting = [start(script, env) for _ in payloads]
+    for process, payload in zip(waiting, payloads):
+        feed(process, payload)
+    return [finish(process) for process in waiting]
+
+
+def finish(process: subprocess.Popen) -> Ran:
+    stdout, stderr = process.communicate(timeout=TIMEOUT_S)
+    return Ran(process.returncode, stdout, stderr)
+
+
+def run(script: str, payload: object, env: dict[str, str], **more) -> Ran:
+    """Runs an entry script as hooks.json does, without the launcher."""
+    done = subprocess.run(argv(script), input=data_of(payload), capture_output=True, env=env, timeout=TIMEOUT_S, check=False, **more)
+    return Ran(done.returncode, done.stdout, done.stderr)
+
+
+def run_event(payload: dict, env: dict[str, str], **more) -> Ran:
+    """Runs the script of the event that a payload names."""
+    return run(SCRIPTS[payload["hook_event_name"]], payload, env, **more)
+
+
+def command_of(event: str) -> str:
+    """The command line that hooks.json registers for an event."""
+    return REGISTERED[event][0]["hooks"][0]["command"]
+
+
+def run_registered(payload: dict, env: dict[str, str], shell: str = "sh", root: Path = ROOT, **more) -> Ran:
+    """Runs the registered command line of a payload's event through a shell, as the host does."""
+    command = command_of(payload["hook_event_name"])
+    done = subprocess.run(
+        [shell, "-c", command], input=data_of(payload), capture_output=True, env={**env, "CLAUDE_PLUGIN_ROOT": str(root)}, timeout=TIMEOUT_S,
+        check=False, **more,
+    )  # fmt: skip
+    return Ran(done.returncode, done.stdout, done.stderr)

@@ -1,0 +1,165 @@
+"""What a hook imports decides what it costs: on every Python that is found, only what the list allows; and nothing from outside."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+HOOKS = ROOT / "hooks"
+VERSIONS = ("3.9", "3.10", "3.11", "3.12", "3.13")
+# What PostToolUse may load beyond what a bare interpreter has: C modules, and what `os` is made of.
+HOT = {
+    "__future__", "_abc", "_blake2", "_collections_abc", "_json", "_sha1", "_sha2", "_sha256", "_stat", "abc", "errno", "fcntl",
+    "genericpath", "os", "posixpath", "stat", "time",
+}  # fmt: skip
+# What no hook may load, however seldom it runs: each costs more than a bare start.
+NEVER = {
+    "argparse", "asyncio", "concurrent.futures", "dataclasses", "http.client", "importlib.metadata", "inspect", "logging",
+    "multiprocessing", "pathlib", "pydantic", "socket", "sqlite3", "ssl", "tempfile", "unittest", "urllib.request",
+}  # fmt: skip
+PYTHON_TEXT = "def add(a, b):\n    return a + b\n"
+FILE = {"filePath": "/project/app.py", "content": PYTHON_TEXT, "numLines": 2, "startLine": 1, "totalLines": 2}
+EDIT = {"file_path": "/project/app.py", "old_string": "a + b", "new_string": "b + a"}
+CALLS = [
+    ("Read", {"file_path": "/project/app.py"}, {"type": "text", "file": FILE}),
+    ("Bash", {"command": "cd src && rg -n 'add' | head -20"}, {"stdout": "app.py:1:def add(a, b):", "stderr": "", "interrupted": False}),
+    ("Bash", {"command": "npm test"}, {"stdout": "PASS 3 tests\n", "stderr": "", "interrupted": False}),
+    ("Bash", {"command": "cat <<'E' > notes.txt\n$(date)\nE"}, {"stdout": "", "stderr": "", "interrupted": False}),
+    ("Edit", EDIT, {**EDIT, "originalFile": PYTHON_TEXT, "structuredPatch": [], "userModified": False, "replaceAll": False}),
+    ("mcp__demo__lookup", {"key": "colour"}, [{"type": "text", "text": "blue"}]),
+    ("Bash", {"command": "npm test"}, None),
+]
+
+
+def _interpreters() -> list[Path]:
+    """One real interpreter of each version: on PATH, of pyenv, of uv, and the one that runs the tests."""
+    places = [Path(sys.executable)]
+    places += [Path(found) for version in VERSIONS if (found := shutil.which(f"python{version}"))]
+    pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
+    places += sorted(pyenv.glob("versions/*/bin/python3"))
+    places += sorted((Path.home() / ".local/share/uv/python").glob("*/bin/python3"))
+    found: dict[str, Path] = {}
+    for place in places:
+        asked = "import sys; print('%d.%d' % sys.version_info[:2]); print(sys.executable)"
+        answer = subprocess.run([place, "-S", "-E", "-c", asked], capture_output=True, text=True, check=False)
+        if answer.returncode == 0:
+            version, executable = answer.stdout.split("\n")[:2]
+            if version in VERSIONS:
+                found.setdefault(version, Path(executable))
+    return [found[version] for version in VERSIONS if version in found]
+
+
+def _name(python: Path) -> str:
+    return f"{python.parts[-3]}-{python.name}" if len(python.parts) > 2 else python.name
+
+
+every_python = pytest.mark.parametrize("python", _interpreters(), ids=_name)
+
+
+def _payloads(folder: Path) -> list[dict]:
+    payloads = []
+    for number, (tool, tool_input, response) in enumerate(CALLS):
+        outcome = {"tool_response": response} if response is not None else {"error": "Exit code 1\n1 failed\n"}
+        event = "PostToolUse" if response is not None else "PostToolUseFailure"
+        common = {"session_id": "imports", "cwd": "/project", "transcript_path": str(folder / "none.jsonl"), "hook_event_name": event}
+        payloads.append({**common, "tool_name": tool, "tool_input": tool_input, "tool_use_id": f"toolu_{number}", **outcome})
+    return payloads
+
+
+def _loaded(python: Path, home: Path, script: Path | None = None, payload: object = None) -> set[str]:
+    """The modules that a script loads, as the interpreter itself tells."""
+    what = [str(script)] if script else ["-c", "pass"]
+    done = subprocess.run(
+        [python, "-S", "-E", "-X", "importtime", *what],
+        input=json.dumps(payload),
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+        env={"POPKIT_HOME": str(home), "PATH": os.defpath},
+    )
+    lines = [line.split("|")[-1].strip() for line in done.stderr.splitlines() if line.startswith("import time:")]
+    return {name for name in lines if name != "imported package"}
+
+
+def _beyond_bare(python: Path, home: Path, script: Path, payload: object) -> set[str]:
+    loaded = _loaded(python, home, script, payload) - _loaded(python, home)
+    return {name for name in loaded if not name.startswith(("utils", "encodings."))}
+
+
+@every_python
+def test_a_tool_call_loads_only_what_the_list_allows(python: Path, tmp_path: Path) -> None:
+    for payload in _payloads(tmp_path):
+        surplus = _beyond_bare(python, tmp_path, HOOKS / "post-tool-use.py", payload) - HOT
+        assert surplus == set(), (payload["tool_name"], payload["tool_input"])
+    state = json.loads((tmp_path / "sessions" / "imports" / "main.state.json").read_text())
+    assert state["index"] == len(CALLS), "the hook really did its work"
+    assert not (tmp_path / "hooks.log").exists()
+
+
+OTHERS = {
+    "context-monitor": {"hook_event_name": "UserPromptSubmit", "prompt": "go on"},
+    "session-start": {"hook_event_name": "SessionStart", "source": "startup", "model": "claude-opus-4-8"},
+    "pre-compact": {"hook_event_name": "PreCompact", "trigger": "manual", "custom_instructions": ""},
+    "session-end": {"hook_event_name": "SessionEnd", "reason": "other"},
+}
+
+
+@every_python
+@pytest.mark.parametrize("hook", OTHERS)
+def test_no_hook_loads_what_costs_more_than_a_start(python: Path, hook: str, tmp_path: Path) -> None:
+    start = {"session_id": "imports", "cwd": "/project", "transcript_path": str(tmp_path / "none.jsonl")}
+    loaded = _loaded(python, tmp_path, HOOKS / f"{hook}.py", {**start, **OTHERS[hook]})
+    assert loaded & NEVER == set()
+    assert not (tmp_path / "hooks.log").exists()
+
+
+@every_python
+def test_every_module_of_the_library_imports(python: Path) -> None:
+    names = [".".join(path.relative_to(ROOT).with_suffix("").parts) for path in sorted((HOOKS / "utils").rglob("*.py"))]
+    names = [name.removesuffix(".__init__") for name in names]
+    done = subprocess.run(
+        [
+            python,
+            "-S",
+            "-E",
+            "-W",
+            "error",
+            "-c",
+            "import importlib, sys; [importlib.import_module(name) for name in sys.argv[1:]]",
+            *names,
+        ],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_entry_script_is_started_by_hooks_json() -> None:
+    commands = (HOOKS / "hooks.json").read_text()
+    scripts = {path.stem for path in HOOKS.glob("*.py")} - {"__init__", "popkit"}
+    assert {script for script in scripts if f"POPKIT_HOOK={script};" in commands} == scripts == {"post-tool-use", *OTHERS}
+
+
+@pytest.mark.parametrize("path", sorted(HOOKS.rglob("*.py")), ids=lambda path: str(path.relative_to(HOOKS)))
+@pytest.mark.skipif(sys.version_info < (3, 10), reason="this Python does not know the names of its own modules")
+def test_hooks_import_nothing_but_themselves_and_the_standard_library(path: Path) -> None:
+    imported = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            imported.update(alias.name.split(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            imported.add(node.module.split(".")[0])
+    own = {"utils"} if path.parent == HOOKS else {"_sha2"}  # the latter is new in Python 3.12
+    assert imported <= sys.stdlib_module_names | own
