@@ -22,6 +22,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.is_relative_to(ROOT / "tests" / "client"):
+            item.add_marker("client")
     for marker, what in OPT_IN.items():
         if config.getoption("--" + marker):
             continue
@@ -34,6 +37,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def repo_root() -> Path:
     """The plugin's folder."""
     return ROOT
+
+
+@pytest.fixture
+def count(request: pytest.FixtureRequest):
+    """`count(few, many)`: how often a test repeats something; many with --slow."""
+    return lambda few, many: many if request.config.getoption("--slow") else few
 
 
 @pytest.fixture

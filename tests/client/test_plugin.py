@@ -170,6 +170,30 @@ def test_a_compaction_ends_what_was_before_it(tracked: Tracked):
     assert tracked.stored(first.session_id)["epoch"] == 1
 
 
+def test_a_compaction_in_mid_turn_keeps_what_the_client_carries_over(tracked: Tracked):
+    tracked.api.scripts |= {
+        "fill": [
+            call(("Bash", {"command": "echo filling"})),
+            call(("Bash", {"command": "echo full"}), cache_read_input_tokens=190_000),
+            say("not reached"),
+        ],
+        "after": [call(("Bash", {"command": "echo after"})), say("went on")],
+    }
+    tracked.api.summary = "It was a long turn. [[SCRIPT:after]]"
+    tracked.home.extra_env["CLAUDE_CODE_AUTO_COMPACT_WINDOW"] = "100000"
+    first = tracked.run("fill it [[SCRIPT:fill]]")
+    assert [request.kind for request in tracked.api.requests].count("summary") == 1
+    made = live.reconcile(tracked.site(first.session_id), str(tracked.home.transcript_path(first.session_id)))
+    in_context = tracked.api.turns()[-1].text
+    known = {result.label for result in [*made.state.live.values(), *made.state.expired.values()]}
+    assert ("Bash echo full" in known) == ("echo full" in in_context)
+    assert "Bash echo filling" not in known
+    assert "Bash echo after" in known
+    assert made.state.epoch == 1
+    tracked.run("go [[SCRIPT:more]]", resume=first.session_id)
+    assert tracked.stored(first.session_id) == tracked.rebuilt(first.session_id)
+
+
 def test_off_means_off(tracked: Tracked):
     tracked.home.extra_env["POPKIT_OFF"] = "1"
     tracked.run("go [[SCRIPT:more]]")

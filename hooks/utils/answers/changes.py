@@ -128,4 +128,3 @@ def unpinned_lines(after: dict, targets: list) -> list:
                 )
             ]
     return lines
-

@@ -83,6 +83,9 @@ def respond(parsed, site, transcript_path: str, now: float, command: str) -> Ans
         return _ANSWERS[parsed.word](Asked(parsed, site, transcript_path, now, command))
     except (flag_parser.UsageError, ids.NotFound, changes.Unknown) as error:
         return _mistake(str(error), command)
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        return _mistake(where + (error.strerror or str(error)), command)
 
 
 def _mistake(message: str, command: str) -> Answer:
@@ -107,7 +110,7 @@ def _unsaved(site, transcript_path: str, now: float) -> tuple:
 
     paths = site.paths()
     if transcript_path and os.path.isfile(transcript_path):
-        made = rebuild(transcript_path, live.journal_of(site, paths), site.rules_for, site.session_id)
+        made = rebuild(transcript_path, _journal_of(site, paths), site.rules_for, site.session_id)
         engine.observe(made.state, events.Tick(now), site.rules_for(made.state.profile))
         return made.state, made.transcript
     stored = store.load(paths)
@@ -118,6 +121,13 @@ def _unsaved(site, transcript_path: str, now: float) -> tuple:
     engine.reindex(stored.state, rules)
     engine.observe(stored.state, events.Tick(now), rules)
     return stored.state, None
+
+
+def _journal_of(site, paths) -> list:
+    try:
+        return live.journal_of(site, paths)
+    except OSError:
+        return []
 
 
 # --- one function a word -------------------------------------------------------------------------------------------------------

@@ -54,7 +54,7 @@ def _table(report: dict) -> list:
         row = f"{tier.capitalize():<10}{_cells(have['live'], 4, 8)}{_cells(have['expired'], 9, 8)}"
         said = text.wrap(_next(tier, have), text.WIDTH - len(indent))
         lines.append((row.ljust(len(indent)) + said[0]).rstrip())
-        lines += [indent + line for line in said[1:3]]
+        lines += [indent + line for line in said[1:]]
     return lines
 
 

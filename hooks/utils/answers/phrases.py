@@ -159,7 +159,7 @@ def caused_by(row: dict) -> str:
     for reason in row["ended"]["reasons"]:
         head, colon, tail = text.clean(reason).partition(": ")
         if colon and head.startswith(_CAUSES):
-            return tail.removeprefix("Bash ")
+            return tail.removeprefix("Bash ").strip()
     return ""
 
 

@@ -11,8 +11,9 @@ WIDTH = 76  # the client indents by 2, and 78 columns fit every terminal
 ELLIPSIS = "…"
 # A letter carries so many combining marks; the rest is there to climb over the lines above.
 _MARKS = 2
-# Categories that must not reach a terminal: controls, formats (bidi overrides, joiners), surrogates, separators of lines.
-_UNSEEN = frozenset(("Cc", "Cf", "Cs", "Cn", "Zl", "Zp"))
+# Categories that must not reach a terminal: controls, formats (bidi overrides, joiners), surrogates, what is no letter yet, frames
+# around letters, separators of lines.
+_UNSEEN = frozenset(("Cc", "Cf", "Cs", "Cn", "Me", "Zl", "Zp"))
 _EMOJI_STYLE = "\ufe0f"  # makes some terminals draw the letter before it two columns wide
 
 
@@ -24,7 +25,7 @@ def clean(text: object) -> str:
     kept, marks = [], 0
     for char in unicodedata.normalize("NFC", text):
         category = unicodedata.category(char)
-        if category in ("Mn", "Me"):
+        if category == "Mn":
             marks += 1
             if marks <= _MARKS and kept and char != _EMOJI_STYLE:
                 kept.append(char)
@@ -47,7 +48,7 @@ def width(text: str) -> int:
 def _columns(char: str) -> int:
     if unicodedata.east_asian_width(char) in "WF":
         return 2
-    return 0 if unicodedata.category(char) in ("Mn", "Me") else 1
+    return 0 if unicodedata.category(char) == "Mn" else 1
 
 
 def cut(text: str, columns: int) -> str:

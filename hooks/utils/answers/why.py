@@ -72,7 +72,7 @@ def _state(report: dict, row: dict, command: str) -> list:
         return lines + _pair("Pinned", f"no; to hold it: {command} pin {phrases.number(row)}")
     if row["pinned_by"] == row["id"]:
         return lines + _pair("Pinned", f"yes; to let go: {command} unpin {phrases.number(row)}")
-    source = "the configuration" if row["pinned_by"] not in report["pins"] else f"to let go: {command} unpin {phrases.quoted(row['pinned_by'])}"
+    source = f"to let go: {command} unpin {phrases.quoted(row['pinned_by'])}" if row["pinned_by"] in report["pins"] else "the configuration"
     return lines + _pair("Pinned", f"yes, by {row['pinned_by']}; {source}")
 
 

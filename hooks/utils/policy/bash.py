@@ -51,8 +51,8 @@ def _actions(line: str, cwd: str, depth: int) -> tuple[list[Action], str]:
             place.enter(commands[begin].group)
         found += _pipeline(commands[begin:end], place)
         begin = end
-    if not found:
-        found.append(plain("other", line.split(), place.folders.get((), cwd)))
+    if not found and not depth:
+        found.append(plain("other", line.split(), place.folders[()]))
     return found, place.folders[()]
 
 

@@ -13,6 +13,8 @@ from .run_options import letters_of
 # A run limited to more than this is known by none of it: it covers nothing and nothing but a full run covers it.
 MOST_TARGETS = 64
 _ASKS = frozenset(("--version", "--help", "-V", "-h"))
+# The whole folder, and the value of a switch: `--pretty false`.
+_NO_TARGETS = frozenset((".", "true", "false"))
 _TASK_VERBS = frozenset(("nx", "turbo", "lerna", "moon"))
 _VERBS = frozenset(("run", "run-many", "affected", "run-script", "foreach", "exec"))
 
@@ -135,7 +137,7 @@ class Limits:
             word = word[:-3] if word.endswith(".py") else word.replace(".", "/")
         else:
             word = self.path(word)
-        if word != ".":
+        if word not in _NO_TARGETS:
             self.items.append(word)
 
     def path(self, word: str) -> str:

@@ -67,17 +67,18 @@ def _listed(text: str, held: list[str]) -> list[Command] | None:
                 continue
             assignments = []
             redirects = []
-            if words[0] in _KEYWORDS:
-                return None
             if ">" in part or "<" in part or "&" in part:
                 words = _without_redirects(words, redirects, held)
                 if words is None:
                     return None
             while words and "=" in words[0] and _is_assignment(words[0]):
                 assignments.append(_value(words.pop(0), held))
+            if words and words[0] in _KEYWORDS:
+                return None
             if "\x00" in part:
                 words = [_value(word, held) if "\x00" in word else word for word in words]
-            commands.append(Command(words, assignments, redirects, stage, ()))
+            if words or assignments or redirects:
+                commands.append(Command(words, assignments, redirects, stage, ()))
             stage += 1
     return commands
 

@@ -1,0 +1,260 @@
+"""The report: one dict that every answer is drawn from, and the laws that hold in it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hooks.utils.answers import clear_preview, ids, phrases, report, timeline
+from hooks.utils.answers.details import detail_lines
+from hooks.utils.answers.panel import panel
+from hooks.utils.policy.tiers import TIERS
+from tests.policy.scenario import Scenario
+
+KEYS = {
+    "schema", "session", "project", "transcript", "enabled", "profile", "profile_source", "calls", "turns", "at", "context", "calibration",
+    "tiers", "reclaimable", "compactions", "compacted", "abandoned", "pins", "configured_pins", "agents", "partial_reads", "results",
+}  # fmt: skip
+ROW_KEYS = {
+    "id", "number", "label", "tool", "kind", "tier", "basis", "tokens", "at", "turn", "age", "quiet_age", "error", "verdict", "shows",
+    "subjects", "state", "pinned_by",
+}  # fmt: skip
+
+
+def _report(session: Scenario, now: float = 0.0, **told) -> dict:
+    return report.build(session.state, session.rules, told, now)
+
+
+def _row(found: dict, number: int) -> dict:
+    return ids.find(found, f"T{number}")
+
+
+def _busy() -> Scenario:
+    session = Scenario()
+    session.read("/p/a.ts")
+    session.grep("login")
+    session.edit("/p/a.ts")
+    session.bash_fails("npm test", "3 failed")
+    session.bash("npm test", "9 passed")
+    session.nothing(3)
+    session.read("/p/b.ts", 1, 100)
+    session.read("/p/b.ts", 50, 150)
+    session.call("AskUserQuestion", {"query": "which"})
+    session.bash_fails("mkdir /x", "denied")
+    return session
+
+
+def test_its_keys_are_the_documented_ones():
+    found = _report(_busy(), project="/p")
+    assert set(found) == KEYS
+    for row in found["results"]:
+        assert set(row) == ROW_KEYS | {"expires" if row["state"] == "live" else "ended"}
+    assert all(f"`{key}`" in report.__doc__ for key in KEYS | ROW_KEYS)
+    assert json.loads(json.dumps(found)) == found
+
+
+CALLS = st.lists(st.sampled_from(["read", "grep", "edit", "test", "fail", "ask", "other", "turn", "commit", "compact", "pin"]), max_size=40)
+
+
+@given(CALLS, st.sampled_from([None, "aggressive", "conservative"]), st.sampled_from([0.6, 1.0, 1.37]))
+@settings(deadline=None)
+def test_its_sums_are_those_of_its_results(calls, profile, calibration):
+    session = Scenario(profile=profile)
+    acts = {
+        "read": lambda: session.read(f"/p/{session.steps % 3}.ts"),
+        "grep": lambda: session.grep("x"),
+        "edit": lambda: session.edit(f"/p/{session.steps % 3}.ts"),
+        "test": lambda: session.bash("npm test"),
+        "fail": lambda: session.bash_fails("npm test"),
+        "ask": lambda: session.call("AskUserQuestion", {}),
+        "other": session.nothing,
+        "turn": session.new_turn,
+        "commit": lambda: session.bash("git commit -m x", committed=["/p/1.ts"]),
+        "compact": session.compact,
+        "pin": lambda: session.pin("*.ts"),
+    }
+    for call in calls:
+        acts[call]()
+    session.state.calibration = calibration
+    found = _report(session)
+    live = [row for row in found["results"] if row["state"] == "live"]
+    expired = [row for row in found["results"] if row["state"] == "expired"]
+    assert {row["id"] for row in live} == set(session.live)
+    assert {row["id"] for row in expired} == set(session.expired)
+    for state, rows in (("live", live), ("expired", expired)):
+        for tier in TIERS:
+            mine = [row["tokens"] for row in rows if row["tier"] == tier]
+            assert found["tiers"][tier][state] == {"items": len(mine), "tokens": sum(mine)}
+    assert found["reclaimable"] == {"items": len(expired), "tokens": sum(row["tokens"] for row in expired)}
+    assert [row["number"] for row in found["results"]] == sorted(row["number"] for row in found["results"])
+    whole = clear_preview.preview(found)
+    assert (whole["items"], whole["tokens"]) == (found["reclaimable"]["items"], found["reclaimable"]["tokens"])
+    drawn = [line for line in timeline.timeline(found, None) if line.startswith("T") and "[" in line]
+    assert len(drawn) == len(found["results"])
+
+
+def test_a_search_says_how_many_calls_and_seconds_it_has():
+    session = Scenario()
+    session.grep("login")
+    session.nothing(2)
+    found = _report(session, session.at + 100)
+    expires = _row(found, 1)["expires"]
+    assert (expires["at_call"], expires["calls_left"]) == (6, 3)
+    assert expires["seconds_left"] == 300 - 102
+    assert found["tiers"]["short"]["next"]["soonest"] == {"number": 1, "calls_left": 3, "seconds_left": 198}
+    assert "T1 in 3 calls or 198 s" in "\n".join(panel(found))
+
+
+def test_what_the_report_says_of_the_end_is_what_the_engine_does():
+    """A search ends at the call that the report names, under every profile."""
+    for profile in ("spec", "aggressive", "conservative"):
+        session = Scenario(profile=profile)
+        session.nothing(2)
+        session.grep("login")
+        at_call = _row(_report(session), 3)["expires"]["at_call"]
+        session.nothing(at_call - 4)
+        assert "T3" in session.live
+        session.nothing()
+        assert session.expired == {"T3": "ttl_calls"}
+
+
+@pytest.mark.parametrize(
+    ("number", "on"),
+    [(5, ["rerun", "session_end"]), (9, ["edit", "commit", "reread"]), (11, ["manual"]), (12, ["success", "manual"])],
+)
+def test_each_kind_names_the_events_that_end_it(number, on):
+    assert _row(_report(_busy()), number)["expires"]["on"] == on
+
+
+def test_partial_reads_of_a_file_are_shown_together():
+    found = _report(_busy())
+    assert found["partial_reads"] == [{"path": "/p/b.ts", "lines": "lines 1-150", "reads": [9, 10]}]
+    assert "  /p/b.ts lines 1-150 in 2 reads" in detail_lines(found)
+
+
+def test_an_expired_result_names_the_call_that_ended_it():
+    ended = _row(_report(_busy()), 4)["ended"]
+    assert (ended["trigger"], ended["at_call"], ended["by"], ended["by_number"]) == ("superseded", 5, "T5", 5)
+    assert ended["reasons"][0] == "a newer run of the same thing: Bash npm test"
+
+
+def test_a_pin_names_what_holds_the_result():
+    session = _busy()
+    session.pin("T9")
+    session.pin("*.ts")
+    found = _report(session)
+    assert _row(found, 9)["pinned_by"] == "T9"
+    assert _row(found, 10)["pinned_by"] == "*.ts"
+    assert _row(found, 9)["expires"]["on"] == ["unpin"]
+    assert phrases.until(_row(found, 9)) == "pinned"
+
+
+def test_a_result_that_a_pin_brought_back_is_ended_by_nothing_that_covers_it():
+    session = Scenario()
+    session.bash("npm test")
+    session.bash("npm test")
+    session.pin("T1")
+    session.unpin("T1")
+    assert _row(_report(session), 1)["expires"]["on"] == ["session_end", "manual"]
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_a_forced_tier_takes_its_live_results_but_none_that_is_pinned(tier):
+    session = _busy()
+    session.pin("T9")
+    found = _report(session)
+    forced = clear_preview.preview(found, tier)
+    taken = {row["id"] for have in forced["tiers"].values() for row in have["results"]}
+    assert taken == {row["id"] for row in found["results"] if row["tier"] == tier and row["id"] != "T9"}
+    assert set(forced["tiers"]) <= {tier}
+
+
+def test_without_a_tier_nothing_that_lives_would_go():
+    found = _report(_busy())
+    assert clear_preview.preview(found)["live_items"] == 0
+    assert "preserved" not in clear_preview.preview(found)["tiers"]
+
+
+@pytest.mark.parametrize("word", ["T9", "t9", "9", "toolu_nine", "_nine"])
+def test_a_result_goes_by_its_number_its_id_and_a_part_of_it(word):
+    session = _busy()
+    session.call("Read", {"file_path": "/p/c.ts"}, id="toolu_nine")
+    found = _report(session)
+    assert ids.find(found, word)["number"] == (13 if "nine" in word else 9)
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("T99", "there is no call T99: the newest is T12. Near: T8, T9, T10, T11, T12"),
+        ("0", "there is no call T0: the newest is T12. Near: T1, T2, T3, T4, T5"),
+        ("same", '"same" could be T13, T14: give more of the id, or the number'),
+        ("none-such", 'no result has an id with "none-such" in it. Give a number, as in T14: the newest are'),
+        ("sa", 'no result has an id with "sa" in it'),
+    ],
+)
+def test_a_name_of_none_or_several_is_answered_with_those_near(word, said):
+    session = _busy()
+    session.call("Read", {"file_path": "/p/c.ts"}, id="toolu_same1")
+    session.call("Read", {"file_path": "/p/d.ts"}, id="toolu_same2")
+    found = _report(session)
+    found["calls"] = 12 if word in ("T99", "0") else found["calls"]
+    found["results"] = [row for row in found["results"] if row["number"] <= 12 or word not in ("T99", "0")]
+    with pytest.raises(ids.NotFound) as error:
+        ids.find(found, word)
+    assert said in str(error.value)
+
+
+def test_a_compacted_result_is_said_to_be_out_of_the_context():
+    session = Scenario()
+    session.read("/p/a.ts")
+    session.compact()
+    session.read("/p/b.ts")
+    with pytest.raises(ids.NotFound, match="T1 is out of the context"):
+        ids.find(_report(session), "T1")
+
+
+@pytest.mark.parametrize(
+    ("label", "columns", "short"),
+    [
+        ("Read src/a.ts", 26, "Read src/a.ts"),
+        ("Read packages/plugin-backfill/README.md", 26, "Read …n-backfill/README.md"),
+        ("Edit src/components/checkout/Step.tsx", 26, "Edit …/checkout/Step.tsx"),
+        ("Bash cd /home/dev/shop && npm test", 26, "Bash … npm test"),
+        ("Bash NODE_ENV=test CI=1 npm run build:all", 26, "Bash … npm run build:all"),
+        ("Bash cd /a && X='a b' make", 16, "Bash … make"),
+        ("Bash python3 scripts/train.py --epochs 3", 26, "Bash python3 scripts/trai…"),
+        ('Grep "a very long pattern indeed"', 20, 'Grep "a very long p…'),
+    ],
+)
+def test_a_label_is_shortened_to_what_tells_most(label, columns, short):
+    assert phrases.shortened(label, columns) == short
+
+
+@pytest.mark.parametrize(
+    ("label", "name"),
+    [
+        ("Bash npm test", "npm test"),
+        ("Bash cd /x && CI=1 npm run build 2>&1 | tail -5", "npm run build"),
+        ("Bash cargo test; echo done", "cargo test"),
+        ("Bash pnpm --filter @scope/package exec jest --config x", "test"),
+        ("Bash", "test"),
+    ],
+)
+def test_a_run_has_the_name_that_a_person_would_type(label, name):
+    assert phrases.run_name(label, "test") == name
+
+
+def test_the_panel_says_once_what_its_tilde_means():
+    session = _busy()
+    session.state.calibration = 1.25
+    lines = panel(_report(session))
+    assert [line for line in lines if "estimates" in line] == ["~ marks estimates, scaled x1.25 to this session's usage."]
+
+
+def test_a_retention_that_is_off_is_said_so():
+    session = Scenario({"enabled": False})
+    assert "Retention is switched off" in "\n".join(panel(_report(session)))

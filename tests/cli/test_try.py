@@ -1,0 +1,112 @@
+"""`popkit try`: what PopKit would say, without being installed and without writing anything."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from hooks.utils.cli import try_command
+from hooks.utils.cli.main import main
+from tests.answers.written import Written, spec_session
+
+ROOT = Path(__file__).resolve().parents[2]
+SAMPLE = ROOT / "hooks" / "utils" / "data" / "sample-session.jsonl"
+GOLDENS = Path(__file__).parent / "goldens"
+
+
+def _tree(folder: Path) -> dict:
+    return {str(path): path.stat().st_mtime_ns for path in sorted(folder.rglob("*"))}
+
+
+def _try(folder: Path, capsys: pytest.CaptureFixture, *words: str) -> tuple[int, str, str]:
+    before = _tree(folder)
+    code = main(["try", *words], {"CLAUDE_CONFIG_DIR": str(folder / "claude")})
+    assert _tree(folder) == before, "it wrote something"
+    return code, *capsys.readouterr()
+
+
+def _session(folder: Path, id: str, project: str, changed: float) -> Written:
+    written = spec_session(folder / "claude" / "projects" / project, session=id)
+    os.utime(written.path, (changed, changed))
+    return written
+
+
+def test_it_shows_the_newest_session_of_any_project(tmp_path, capsys) -> None:
+    _session(tmp_path, "older", "-home-dev-shop", 1_000.0)
+    _session(tmp_path, "newer", "-home-dev-other", 2_000.0)
+    code, shown, _ = _try(tmp_path, capsys)
+    assert code == 0
+    assert "Session   newer" in shown
+    for part in ("Retention status", "Tool call timeline", "What could be reclaimed", "claude plugin marketplace add", "install popkit@"):
+        assert part in shown
+    assert all(len(line) <= 76 for line in shown.splitlines())
+
+
+def test_a_session_without_tool_calls_is_passed_over(tmp_path, capsys) -> None:
+    _session(tmp_path, "worked", "-home-dev-shop", 1_000.0)
+    talk = Written(tmp_path / "claude" / "projects" / "-home-dev-shop", session="talk")
+    talk.say("hello")
+    os.utime(talk.path, (2_000.0, 2_000.0))
+    assert "Session   worked" in _try(tmp_path, capsys)[1]
+
+
+def test_its_answer_is_the_sessions_as_it_stood_at_its_last_call(tmp_path, capsys, golden) -> None:
+    written = spec_session(tmp_path, session="shop")
+    shown = _try(tmp_path, capsys, str(written.path))[1]
+    install = shown.index("Install it")
+    golden(GOLDENS / "try.txt", shown[:install])
+    assert "Cache" not in shown
+
+
+def test_json_is_the_report(tmp_path, capsys) -> None:
+    written = spec_session(tmp_path, session="shop")
+    found = json.loads(_try(tmp_path, capsys, str(written.path), "--json")[1])
+    assert (found["session"], found["calls"], found["reclaimable"]["items"]) == ("shop", 14, 7)
+
+
+def test_the_configuration_of_the_sessions_project_holds(tmp_path, capsys) -> None:
+    written = Written(tmp_path, session="shop", project=str(tmp_path / "shop"))
+    (tmp_path / "shop" / ".claude").mkdir(parents=True)
+    (tmp_path / "shop" / ".claude" / "retention-config.json").write_text('{"retention": {"profile": "aggressive"}}')
+    written.say("go")
+    written.grep("login")
+    assert "Profile   aggressive" in _try(tmp_path, capsys, str(written.path))[1]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [(None, "cannot be read: No such file or directory"), (b"", "is empty"), (b"\x00\xff\n" * 9, "is no transcript of Claude Code")],
+)
+def test_what_is_no_transcript_is_said_to_be_none(tmp_path, capsys, content: bytes | None, said: str) -> None:
+    path = tmp_path / "x.jsonl"
+    if content is not None:
+        path.write_bytes(content)
+    code, shown, error = _try(tmp_path, capsys, str(path))
+    assert (code, shown) == (1, "")
+    assert said in error
+
+
+@pytest.mark.skipif(not SAMPLE.exists(), reason="no sample session yet")
+def test_where_there_is_no_session_a_recorded_one_is_shown(tmp_path, capsys) -> None:
+    code, shown, _ = _try(tmp_path, capsys)
+    assert code == 0
+    assert shown.startswith("PopKit on a recorded sample session\n")
+    assert "Session   " not in shown.partition("Retention status")[0]
+
+
+@pytest.mark.skipif(not SAMPLE.exists(), reason="no sample session yet")
+def test_it_needs_no_home(capsys) -> None:
+    assert main(["try"], {"HOME": "~"}) == 0
+    assert "recorded sample session" in capsys.readouterr().out
+
+
+def test_the_install_lines_can_be_pasted_however_long_the_path_is(tmp_path) -> None:
+    root = tmp_path / ("a folder with a long name " * 4)
+    (root / ".claude-plugin").mkdir(parents=True)
+    shutil.copy(ROOT / ".claude-plugin" / "marketplace.json", root / ".claude-plugin")
+    lines = try_command._install(str(root))
+    assert lines[-3:-1] == ["  claude plugin marketplace add \\", f"    '{root}'"]

@@ -1,0 +1,138 @@
+"""The plugin in the client's terminal: the panel, the thresholds, rewind, /clear and /compact as a person meets them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from hooks.utils.edges import live
+
+from .client import ClientHome
+from .scripted_api import ScriptedApi, call, say
+from .terminal import ClientTerminal
+from .test_plugin import ROOT, Tracked
+
+APP = {"file_path": "{work}/src/app.js"}
+SCRIPTS = {
+    "look": [call(("Read", APP), ("Bash", {"command": "npm test"})), say("looked at it")],
+    "search": [call(("Bash", {"command": "grep -rn add src"})), call(("Bash", {"command": "ls src"})), say("searched it")],
+    "full": [call(("Bash", {"command": "npm test"}), cache_read_input_tokens=150_000), say("it is full", cache_read_input_tokens=162_000)],
+}
+
+
+@pytest.fixture
+def tracked(home: ClientHome, api: ScriptedApi) -> Tracked:
+    made = Tracked(home, api)
+    api.scripts.update(SCRIPTS)
+    return made
+
+
+def session_of(tracked: Tracked) -> str:
+    """The only session that was stored."""
+    found = [path.name for path in (tracked.popkit_home / "sessions").iterdir() if (path / "main.state.json").exists()]
+    assert len(found) == 1
+    return found[0]
+
+
+def labels(tracked: Tracked, session_id: str) -> list[str]:
+    """What a person is told is live, after the tracker has followed the transcript."""
+    made = live.reconcile(tracked.site(session_id), str(tracked.home.transcript_path(session_id)))
+    return [result.label for result in made.state.live.values()]
+
+
+def test_the_panel_appears_in_the_terminal_without_a_request_and_fits(tracked: Tracked):
+    with ClientTerminal(tracked.home, plugin_dir=ROOT) as terminal:
+        terminal.wait_ready()
+        terminal.send("go [[SCRIPT:look]]")
+        terminal.wait("looked at it")
+        terminal.wait_idle()
+        before = len(tracked.api.turns())
+        terminal.send("/popkit:context retention")
+        screen = terminal.wait("Retention status")
+        screen = terminal.wait("Adjust tiers")
+        assert len(tracked.api.turns()) == before
+    shown = [line.rstrip() for line in screen]
+    start = next(number for number, line in enumerate(shown) if "Retention status" in line)
+    assert "operation blocked by hook" in "".join(shown[max(0, start - 3) : start])
+    panel = shown[start : 1 + next(number for number, line in enumerate(shown) if "Adjust tiers" in line)]
+    assert panel[0] == "  Retention status"
+    assert max(map(len, panel)) <= 78
+    assert any(line.startswith("  Session") and "npm test" in line for line in panel)
+
+
+def test_a_threshold_is_told_once_with_what_could_be_reclaimed(tracked: Tracked):
+    with ClientTerminal(tracked.home, plugin_dir=ROOT) as terminal:
+        terminal.wait_ready()
+        terminal.send("go [[SCRIPT:search]]")
+        terminal.wait("searched it")
+        terminal.wait_idle()
+        terminal.send("go [[SCRIPT:full]]")
+        terminal.wait("it is full")
+        screen = "\n".join(terminal.wait("PopKit: the context is"))
+        assert "Clear" in screen or "expired" in screen
+        terminal.wait_idle()
+        terminal.send("again [[SCRIPT:full]]")
+        terminal.wait(lambda text: text.count("it is full") == 2)
+        terminal.wait_idle()
+        assert terminal.text().count("PopKit: the context is") == 1
+    sent = json.dumps([request.body["messages"] for request in tracked.api.turns()])
+    assert "PopKit: the context is" not in sent
+
+
+def test_a_rewound_branch_is_neither_live_nor_expired(tracked: Tracked):
+    with ClientTerminal(tracked.home, plugin_dir=ROOT) as terminal:
+        terminal.wait_ready()
+        terminal.send("go [[SCRIPT:look]]")
+        terminal.wait("looked at it")
+        terminal.wait_idle()
+        terminal.send("then [[SCRIPT:search]]")
+        terminal.wait("searched it")
+        terminal.wait_idle()
+        session_id = session_of(tracked)
+        assert "Bash ls src" in labels(tracked, session_id)
+        terminal.rewind()
+        terminal.press("ctrl-u")
+        terminal.send("instead [[SCRIPT:look]]")
+        terminal.wait(lambda text: text.count("looked at it") == 2)
+        terminal.wait_idle()
+    made = live.reconcile(tracked.site(session_id), str(tracked.home.transcript_path(session_id)))
+    known = [result.label for result in [*made.state.live.values(), *made.state.expired.values()]]
+    assert not any("grep" in label or "ls src" in label for label in known)
+    assert made.state.index == 4
+
+
+def test_clear_begins_a_new_session_and_ends_the_old_one(tracked: Tracked):
+    with ClientTerminal(tracked.home, plugin_dir=ROOT) as terminal:
+        terminal.wait_ready()
+        terminal.send("go [[SCRIPT:look]]")
+        terminal.wait("looked at it")
+        terminal.wait_idle()
+        first = session_of(tracked)
+        terminal.send("/clear")
+        terminal.wait_idle()
+        terminal.send("go [[SCRIPT:search]]")
+        terminal.wait("searched it")
+        terminal.wait_idle()
+        assert tracked.live_labels(first) == ["Read src/app.js"]
+    sessions = sorted(path.name for path in (tracked.popkit_home / "sessions").iterdir() if (path / "main.state.json").exists())
+    assert len(sessions) == 2
+    second = next(name for name in sessions if name != first)
+    assert tracked.stored(second)["index"] == 2
+
+
+def test_pinning_in_the_terminal_holds_a_result(tracked: Tracked):
+    with ClientTerminal(tracked.home, plugin_dir=ROOT) as terminal:
+        terminal.wait_ready()
+        terminal.send("go [[SCRIPT:search]]")
+        terminal.wait("searched it")
+        terminal.wait_idle()
+        terminal.send("/popkit:context pin T1")
+        terminal.wait("inned")
+        session_id = session_of(tracked)
+        for _ in range(3):
+            terminal.send("go [[SCRIPT:look]]")
+            terminal.wait_idle(quiet=1.5)
+        terminal.send("/popkit:context why T1")
+        terminal.wait("grep -rn add src")
+    assert "Bash grep -rn add src" in labels(tracked, session_id)

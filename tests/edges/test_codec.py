@@ -1,0 +1,56 @@
+"""The C-only codec reads and writes what `json` does."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hooks.utils.edges import codec
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=5) | st.dictionaries(st.text(), inner, max_size=5),
+    max_leaves=30,
+)
+
+
+@given(values)
+def test_what_is_written_is_what_json_writes(value):
+    assert codec.dumps(value) == json.dumps(value, separators=(",", ":"))
+
+
+@given(values, st.sampled_from((None, 1)))
+def test_what_json_wrote_is_read_back(value, indent):
+    assert codec.loads(json.dumps(value, indent=indent)) == value
+
+
+@given(st.text(max_size=60))
+def test_any_text_is_read_as_json_reads_it_or_refused_with_value_error(text):
+    try:
+        expected = json.loads(text, strict=False, parse_constant=lambda _name: None)
+    except ValueError:
+        with pytest.raises(ValueError):  # noqa: PT011  the message is not ours
+            codec.loads(text)
+    else:
+        assert codec.loads(text) == expected
+
+
+@pytest.mark.parametrize("text", ["", "  ", "{", '{"a"', "[1,]", "nul", "1 2", '"open', "[" * 200_000, "\x00"])
+def test_malformed_documents_are_value_errors(text):
+    with pytest.raises(ValueError):  # noqa: PT011
+        codec.loads(text)
+
+
+def test_not_a_number_is_read_as_nothing_and_never_written():
+    assert codec.loads('[NaN, -Infinity, {"a": Infinity}]') == [None, None, {"a": None}]
+    for value in (math.nan, math.inf, {1, 2}, object()):
+        with pytest.raises(ValueError):  # noqa: PT011
+            codec.dumps([value])
+
+
+def test_lone_surrogates_survive():
+    assert codec.loads(codec.dumps("a\ud800b")) == "a\ud800b"

@@ -1,0 +1,60 @@
+"""Many payloads through a hook, each in a fork of one process that has loaded it: the guard is the hook's own, only the start is saved.
+
+    python -S -m tests.hooks.forked FOLDER
+
+runs every FOLDER/*.payload in order through the handler of its `.hook` file and writes what came of it beside it.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from hooks.utils.edges.hook_io import run
+from hooks.utils.handlers import context_monitor, post_tool_use, pre_compact, session_end, session_start
+from tests.hooks.processes import ROOT, Ran
+
+HANDLERS = {
+    "post-tool-use": post_tool_use.handle,
+    "context-monitor": context_monitor.handle,
+    "session-start": session_start.handle,
+    "pre-compact": pre_compact.handle,
+    "session-end": session_end.handle,
+}
+# No payload may hold a hook for longer.
+PATIENCE_S = 20
+
+
+def run_all(work: Path, given: list[tuple[str, bytes]], env: dict[str, str]) -> list[Ran]:
+    """Runs (hook, payload) one after the other; `work` is an empty folder of the caller's."""
+    for number, (hook, payload) in enumerate(given):
+        (work / f"{number:06d}.payload").write_bytes(payload)
+        (work / f"{number:06d}.hook").write_text(hook)
+    subprocess.run([sys.executable, "-S", "-m", "tests.hooks.forked", str(work)], cwd=ROOT, env=env, check=True)
+    results = []
+    for number in range(len(given)):
+        stem = work / f"{number:06d}"
+        code = int(stem.with_suffix(".code").read_text())
+        results.append(Ran(code, stem.with_suffix(".out").read_bytes(), stem.with_suffix(".err").read_bytes()))
+    return results
+
+
+def _one(payload: Path) -> None:
+    child = os.fork()
+    if not child:
+        for fd, suffix, flags in ((0, ".payload", os.O_RDONLY), (1, ".out", os.O_WRONLY | os.O_CREAT), (2, ".err", os.O_WRONLY | os.O_CREAT)):
+            opened = os.open(payload.with_suffix(suffix), flags, 0o600)
+            os.dup2(opened, fd)
+            os.close(opened)
+        signal.alarm(PATIENCE_S)
+        hook = payload.with_suffix(".hook").read_text()
+        run(HANDLERS[hook], hook)
+    payload.with_suffix(".code").write_text(str(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])))
+
+
+if __name__ == "__main__":
+    for payload in sorted(Path(sys.argv[1]).glob("*.payload")):
+        _one(payload)

@@ -1,0 +1,76 @@
+"""The manifests agree with each other, and what is installed is what is meant to be."""
+
+from __future__ import annotations
+
+import json
+import re
+import stat
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PYPROJECT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+PLUGIN = json.loads((ROOT / ".claude-plugin" / "plugin.json").read_text(encoding="utf-8"))
+MARKETPLACE = json.loads((ROOT / ".claude-plugin" / "marketplace.json").read_text(encoding="utf-8"))
+
+
+def test_every_manifest_has_the_same_version_and_the_changelog_tells_of_it() -> None:
+    version = PLUGIN["version"]
+    assert re.search(r'^version = "(.+)"$', PYPROJECT, re.MULTILINE)[1] == version
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f"## [{version}]" in changes or f"Version {version}" in changes.split("\n## ")[1]
+
+
+def test_the_marketplace_offers_this_plugin_from_its_own_folder() -> None:
+    assert [(plugin["name"], plugin["source"]) for plugin in MARKETPLACE["plugins"]] == [(PLUGIN["name"], "./")]
+    assert "version" not in MARKETPLACE["plugins"][0], "one place for the version: plugin.json"
+    assert MARKETPLACE["name"] == PLUGIN["name"] == "popkit"
+
+
+def test_hooks_name_only_events_that_the_oldest_client_knows() -> None:
+    # Under 2.1.100 one unknown event silences every hook of a plugin.
+    known = {"PostToolUse", "PostToolUseFailure", "UserPromptSubmit", "Stop", "SessionStart", "PreCompact", "SessionEnd"}
+    hooks = json.loads((ROOT / "hooks" / "hooks.json").read_text(encoding="utf-8"))["hooks"]
+    assert set(hooks) == known
+    handlers = [handler for matchers in hooks.values() for matcher in matchers for handler in matcher["hooks"]]
+    # 2.1.100 runs `command` alone and would give the payload to it as a script.
+    assert all(set(handler) == {"type", "command", "timeout"} for handler in handlers)
+    assert all(handler["timeout"] <= 30 for handler in handlers), "seconds"
+    assert all(len(matcher["hooks"]) == 1 for matchers in hooks.values() for matcher in matchers), "one process for each event"
+
+
+@pytest.mark.parametrize("name", ["bin/popkit", "scripts/test", ".ci/run"])
+def test_scripts_can_be_run(name: str) -> None:
+    assert (ROOT / name).stat().st_mode & stat.S_IXUSR
+    shell = "bash" if "bash" in (ROOT / name).read_text().split("\n")[0] else "sh"
+    subprocess.run([shell, "-n", ROOT / name], check=True)
+
+
+def test_hooks_have_no_dependency() -> None:
+    assert re.search(r"^dependencies = \[\]", PYPROJECT, re.MULTILINE)
+    assert 'requires-python = ">=3.9"' in PYPROJECT
+    assert '"Private :: Do Not Upload"' in PYPROJECT
+
+
+def test_nothing_that_is_shipped_names_a_folder_of_somebodys_machine() -> None:
+    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=False)
+    if listed.returncode:
+        pytest.skip("this is no git repository")
+    tell_tale = re.compile(r"/(?:root|home/(?!me\b|dev\b|user\b)[a-z]\w*|Users/(?!me\b|dev\b)\w+)/")
+    paths = [ROOT / name for name in listed.stdout.splitlines() if not name.startswith("tests/")]
+    found = [path for path in paths if path.is_file() and tell_tale.search(path.read_text(encoding="utf-8", errors="replace"))]
+    assert found == []
+
+
+@pytest.mark.slow
+def test_the_wheel_holds_the_library_and_nothing_else(tmp_path: Path) -> None:
+    build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", tmp_path, ROOT]
+    subprocess.run(build, check=True, capture_output=True, timeout=300)
+    (wheel,) = tmp_path.glob("*.whl")
+    names = zipfile.ZipFile(wheel).namelist()
+    assert {name.split("/")[0] for name in names if ".dist-info" not in name} == {"hooks", "popkit_retention"}
+    assert "hooks/utils/cli/main.py" in names
