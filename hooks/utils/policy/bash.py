@@ -7,7 +7,7 @@ several things, the result lives as long as its longest-lived part; what only pr
 
 from __future__ import annotations
 
-from . import lookups, reads
+# `lookups` and `reads` are imported where a line searches or reads: a hook loads what its one line needs.
 from .action import Action, bounded, plain
 from .parts import EXCERPT, UNKNOWN, WHOLE, describe_interval, has_variable, normal_path, read_part
 from .programs import GIT_KINDS, GIT_VALUES, KINDS, SHELLS
@@ -153,6 +153,8 @@ def _aside(inner: Inner, stages: list, deciding: int, place: _Place) -> list[Act
 
 
 def _content(inner: Inner, stages: list, deciding: int, place: _Place) -> list[Action]:
+    from . import lookups
+
     part, pattern = lookups.content_parts(inner.program, inner.words, inner.cwd, _is_fed(stages, deciding))
     return _searched(f"{inner.program} {pattern}", part, stages, deciding, inner)
 
@@ -174,6 +176,8 @@ def _searched(name: str, part: tuple, stages: list, deciding: int, inner: Inner)
 
 
 def _files(inner: Inner, stages: list, deciding: int, place: _Place) -> list[Action]:
+    from . import lookups
+
     words = inner.words
     if inner.program not in ("find", "gfind", "bfs"):
         part, title = lookups.listing_parts(inner.program, words, inner.cwd)
@@ -192,6 +196,8 @@ def _files(inner: Inner, stages: list, deciding: int, place: _Place) -> list[Act
 
 
 def _read(inner: Inner, stages: list, deciding: int, place: _Place) -> list[Action]:
+    from . import lookups, reads
+
     what = reads.shown(inner.program, inner.words)
     if what is None:
         return [_other(stages, inner.cwd)]
@@ -221,6 +227,8 @@ def _read_action(inner: Inner, file: str, interval: list[int]) -> Action:
 
 def _seen_through(stages: list, interval: list[int]) -> list[int]:
     """What is left of an interval behind `| head -20`, `| sed -n 5,9p`; unknown behind anything that picks lines by content."""
+    from . import reads
+
     for stage in stages:
         what = reads.shown(stage.words[0], stage.words) if stage.words else None
         if what is None or what[1] or len(what[0]) != 1 or not (what[0][0][0] and interval[0]):
@@ -248,6 +256,8 @@ def _git(inner: Inner, stages: list, deciding: int, place: _Place) -> list[Actio
         text = ["git commit"] if command == "commit" else ["git", *words[at:]]
         return [plain("ack", text, cwd, "", command == "commit")]
     if kind == "content":
+        from . import lookups
+
         part, pattern = lookups.content_parts("git grep", words[at:], cwd, False)
         return _searched(f"git grep {pattern}", part, stages, deciding, inner)
     return [_other(stages, cwd)]

@@ -1,6 +1,7 @@
 """What hides operators from a plain split of a command line: quotes, substitutions, comments, here-documents. Pure, linear.
 
-`without_quoting` moves each of them out of the line and leaves its number there between two NULs.
+The scanner moves each of them out of the line and leaves its number there between two NULs; `shell.without_quoting` does the same for
+lines so plain that a split will do.
 """
 
 from __future__ import annotations
@@ -14,30 +15,7 @@ _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v
 _DEEPEST = 50
 
 
-def without_quoting(line: str, held: list[str]) -> str | None:
-    """The line with quoted and substituted texts moved to `held`; None when a quote or bracket is never closed."""
-    if "\\" in line or "`" in line or "#" in line or "$(" in line or "${" in line or "$'" in line:
-        return _Scanner(line, held).scan()
-    if "<<" in line or "((" in line or "<(" in line or ">(" in line:
-        return _Scanner(line, held).scan()
-    double = '"' in line
-    if "'" in line:
-        if double:
-            return _Scanner(line, held).scan()
-        pieces = line.split("'")
-    elif double:
-        pieces = line.split('"')
-    else:
-        return line
-    if not len(pieces) & 1:
-        return None
-    for at in range(1, len(pieces), 2):
-        held.append(pieces[at])
-        pieces[at] = f"\x00{at >> 1}\x00"
-    return "".join(pieces)
-
-
-class _Scanner:
+class Scanner:
     """Walks from mark to mark. `stack` holds the open brackets: `"`, `(`, `{`, `` ` ``; nothing is copied while one is open."""
 
     __slots__ = ("arithmetic", "copied", "documents", "held", "line", "out", "stack", "start")
