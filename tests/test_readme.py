@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.cli.main import COMMANDS
-from hooks.utils.flag_parser import WORDS
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -48,11 +47,6 @@ def test_every_command_is_in_the_readme_and_has_help(name: str) -> None:
     assert f"| `popkit {name}" in section("What you see")
     shown = subprocess.run([ROOT / "bin" / "popkit", "help", name], capture_output=True, text=True, check=True)
     assert shown.stdout.startswith(("usage: ", "PopKit"))
-
-
-@pytest.mark.parametrize("word", [word.name for word in WORDS])
-def test_every_word_of_the_slash_command_is_in_the_readme(word: str) -> None:
-    assert f"| `/popkit:context {word}" in section("What you see")
 
 
 @pytest.mark.parametrize("name", sorted(set(re.findall(r"`popkit ([a-z]+)", README))))

@@ -80,15 +80,19 @@ class RetentionTracker:
 
     def get_expiry_trigger(self, tier: str, ctx: HookContext) -> str | None:
         """What will end a result of this tier: "tool_count:N", "edit:PATH", "supersede:NAME", or None for nothing."""
+        found = classify(_call_of(ctx, "", self.state.cwd, 0), self.state.cwd or ctx.cwd, self.rules)
+        return self._trigger(tier, found.parts, found.label)
+
+    def _trigger(self, tier: str, shown: list, label: str) -> str | None:
         rule = self.rules.tier_rule(tier)
         if rule.ttl_calls is not None:
             return f"tool_count:{rule.ttl_calls}"
         if rule.ttl_s is not None:
             return f"seconds:{rule.ttl_s:g}"
-        found = classify(_call_of(ctx, "", self.state.cwd, 0), self.state.cwd or ctx.cwd, self.rules)
-        if found.kind == "read" and "edit" in rule.events:
-            return "edit:" + found.subjects[-1]
-        return "supersede:" + found.label.partition(" ")[2] if "supersede" in rule.events else None
+        read = next((part[0] for part in shown if part[0].startswith("read:")), "")
+        if read and "edit" in rule.events:
+            return "edit:" + read[len("read:") :]
+        return "supersede:" + (label.partition(" ")[2] or label) if "supersede" in rule.events else None
 
     def observe(self, event) -> list:
         """Feeds one event of the engine; its decisions."""
@@ -145,7 +149,8 @@ def _event_of(name: str):
     if kind == "session_end":
         return events.SessionEnded()
     if kind == "supersede":
-        return events.Superseded(subject)
+        key, mark, scope = subject.partition("\0")
+        return events.Superseded(key, scope.split("\0") if mark and scope else [] if mark else None)
     raise ValueError(f"unknown event {name!r}: known are edit:PATH, commit, session_end, supersede:PATTERN")
 
 
@@ -169,7 +174,8 @@ def _call_of(ctx: HookContext, tool_result: str, cwd: str, index: int) -> events
 
 
 def detect_events(ctx: HookContext) -> list:
-    """What a completed call means for other results: "edit:PATH", "commit", "supersede:KEY"; nothing for a failed edit or commit."""
+    """What a completed call means for other results: "edit:PATH", "commit", "supersede:KEY" with the places or targets that the
+    call covered behind it, NUL between them; nothing for a failed edit or commit."""
     call = _call_of(ctx, "", ctx.cwd, 0)
     call.outcome.error = ctx.error
     found = classify(call, ctx.cwd, Ruleset.from_config({}))
@@ -179,7 +185,7 @@ def detect_events(ctx: HookContext) -> list:
     if found.commits and not ctx.error:
         told.append("commit")
     if found.kind in ("run", "search"):
-        told.extend("supersede:" + part[0] for part in found.parts)
+        told.extend("supersede:" + "\0".join((part[0], *(part[1] or ("",)))) for part in found.parts if part[0].startswith(("run:", "search:")))
     return told
 
 
@@ -195,7 +201,7 @@ def process_retention(ctx: HookContext, tool_result: str, environ=None) -> dict:
         tool_call_index=tracker.current_index,
         timestamp=datetime.fromtimestamp(call.at, timezone.utc).isoformat(),
         retention_tier=result.tier,
-        expiry_trigger=tracker.get_expiry_trigger(result.tier, ctx),
+        expiry_trigger=tracker._trigger(result.tier, result.parts, result.label),
         content_hash=hash_content(tool_result) if tool_result else "",
         token_estimate=result.tokens,
     )

@@ -26,7 +26,7 @@ LINES = {
     "stats-details": "stats --details",
     "clear": "clear",
     "clear-tier": "clear --tier session",
-    "clear-nothing": "clear --tier ephemeral",
+    "clear-tier-expired": "clear --tier ephemeral",
     "pin": "pin T10 T3 'src/**/*.ts'",
     "aggressive": "retention --aggressive",
     "conservative": "retention --conservative",

@@ -15,6 +15,7 @@ from hooks.utils.answers.command import answer
 from hooks.utils.cli import main as main_module
 from hooks.utils.cli.main import COMMANDS, main
 from hooks.utils.cli.sessions import folder_name
+from hooks.utils.edges import home
 from tests.answers.written import Written, spec_session
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -207,9 +208,17 @@ def test_the_version_is_that_of_the_plugin(shell: Shell) -> None:
     assert shell("--version") == (0, f"popkit {manifest['version']}\n", "")
 
 
+class Nowhere(dict):
+    """The environment of a user whom the system does not know either."""
+
+    def get(self, key: str, default: object = None) -> object:
+        if key == "HOME":
+            raise home.NoHome
+        return super().get(key, default)
+
+
 def test_without_a_home_it_says_so(capsys: pytest.CaptureFixture) -> None:
-    environ = {"HOME": "~"}  # what is left where no home is known
-    assert main(["context"], environ) == 1
+    assert main(["context"], Nowhere()) == 1
     assert "set POPKIT_HOME (or HOME)" in capsys.readouterr().err
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from hooks.utils.cli import doctor_machine
 from tests.cli.played import ROOT, SESSION, Played
+from tests.client.installs import OLDEST_SUPPORTED
 
 INSTALLED = {"version": 2, "plugins": {"popkit@popkit": [{"scope": "user", "version": "0.1.0"}]}}
 
@@ -302,7 +303,5 @@ def test_only_sessions_of_this_project_are_compared(played: Played, tmp_path: Pa
 
 
 def test_the_oldest_client_is_the_one_that_the_tests_run() -> None:
-    from tests.client.installs import OLDEST_SUPPORTED
-
     assert ".".join(map(str, doctor_machine.OLDEST_CLIENT)) == OLDEST_SUPPORTED
     assert OLDEST_SUPPORTED in (ROOT / "README.md").read_text()

@@ -12,6 +12,7 @@ import pytest
 from hooks.utils.cli import try_command
 from hooks.utils.cli.main import main
 from tests.answers.written import Written, spec_session
+from tests.cli.test_context_command import Nowhere
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = ROOT / "hooks" / "utils" / "data" / "sample-session.jsonl"
@@ -100,7 +101,7 @@ def test_where_there_is_no_session_a_recorded_one_is_shown(tmp_path, capsys) -> 
 
 @pytest.mark.skipif(not SAMPLE.exists(), reason="no sample session yet")
 def test_it_needs_no_home(capsys) -> None:
-    assert main(["try"], {"HOME": "~"}) == 0
+    assert main(["try"], Nowhere()) == 0
     assert "recorded sample session" in capsys.readouterr().out
 
 

@@ -130,6 +130,10 @@ class Scenario:
     def clear(self, *ids: str) -> dict[str, str]:
         return self.observe(events.ManualClear(list(ids), self.at))
 
+    def observe_commit(self, files: list | None) -> dict[str, str]:
+        """A commit that no call made."""
+        return self.observe(events.Committed(files, self.at))
+
     def changed_on_disk(self, path: str, how: str = "modified") -> dict[str, str]:
         return self.observe(events.FilesChanged({path: how}, self.at))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from hooks.utils.policy.events import Committed
 from tests.policy.scenario import Scenario
 
 
@@ -88,8 +87,8 @@ def test_a_driver_may_tell_of_a_commit_apart_from_any_call():
     session = Scenario()
     session.read("a.py")
     session.read("b.py")
-    assert session.observe(Committed(["/p/a.py"])) == {"T1": "committed"}
-    assert session.observe(Committed(None)) == {"T2": "committed"}
+    assert session.observe_commit(["/p/a.py"]) == {"T1": "committed"}
+    assert session.observe_commit(None) == {"T2": "committed"}
 
 
 def test_the_reason_says_whether_git_could_tell():

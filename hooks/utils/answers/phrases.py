@@ -144,9 +144,9 @@ def fate(row: dict, columns: int = text.WIDTH) -> str:
         return _TRIGGERS[trigger]
     if trigger != "superseded":
         return _AT.get(trigger, text.clean(trigger)) + " at " + at
-    by = caused_by(row)
     if row["kind"] in _ENDED_BY_ITS_LIKE:
         return _ENDED_BY_ITS_LIKE[row["kind"]] + " at " + at
+    by = caused_by(row)
     room = columns - len("superseded at : " + at)
     same = text.clean(row["label"]).endswith(by) and text.width(by) > room
     if not by or room < _LEAST_CAUSE or same:
@@ -159,7 +159,7 @@ def caused_by(row: dict) -> str:
     for reason in row["ended"]["reasons"]:
         head, colon, tail = text.clean(reason).partition(": ")
         if colon and head.startswith(_CAUSES):
-            return tail.removeprefix("Bash ").strip()
+            return text.clean(tail.removeprefix("Bash ")).strip()
     return ""
 
 

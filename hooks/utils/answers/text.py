@@ -12,8 +12,8 @@ ELLIPSIS = "…"
 # A letter carries so many combining marks; the rest is there to climb over the lines above.
 _MARKS = 2
 # Categories that must not reach a terminal: controls, formats (bidi overrides, joiners), surrogates, what is no letter yet, frames
-# around letters, separators of lines.
-_UNSEEN = frozenset(("Cc", "Cf", "Cs", "Cn", "Me", "Zl", "Zp"))
+# around letters.
+_UNSEEN = frozenset(("Cc", "Cf", "Cs", "Cn", "Me"))
 _EMOJI_STYLE = "\ufe0f"  # makes some terminals draw the letter before it two columns wide
 
 
@@ -23,21 +23,21 @@ def clean(text: object) -> str:
     if text.isascii() and text.isprintable():
         return text
     kept, marks = [], 0
-    for char in unicodedata.normalize("NFC", text):
-        category = unicodedata.category(char)
-        if category == "Mn":
-            marks += 1
-            if marks <= _MARKS and kept and char != _EMOJI_STYLE:
-                kept.append(char)
-            continue
-        marks = 0
-        if char in "\t\n\r" or category in ("Zl", "Zp"):
-            kept.append(" ")
-        elif category == "Co":
-            kept.append("?")
-        elif category not in _UNSEEN:
-            kept.append(" " if category == "Zs" else char)
+    for char in unicodedata.normalize("NFC", "".join(map(_seen, text))):
+        marks = marks + 1 if unicodedata.category(char) == "Mn" else 0
+        if marks <= _MARKS and (kept or not marks):
+            kept.append(char)
     return "".join(kept)
+
+
+def _seen(char: str) -> str:
+    """What of a character may be shown: itself, something in its place, or nothing."""
+    category = unicodedata.category(char)
+    if char in "\t\n\r" or category in ("Zl", "Zp", "Zs"):
+        return " "
+    if category == "Co":
+        return "?"
+    return "" if category in _UNSEEN or char == _EMOJI_STYLE else char
 
 
 def width(text: str) -> int:

@@ -59,7 +59,7 @@ def _remembered(popkit_home: str) -> str:
         path = (files.read_text(os.path.join(popkit_home, "interpreter")) or "").split("\n")[0]
     except OSError:
         return ""
-    return path if os.access(path, os.X_OK) else ""
+    return path if os.path.isfile(path) and os.access(path, os.X_OK) else ""
 
 
 def is_script(path: str) -> bool:

@@ -21,11 +21,17 @@ def record(environ, hook: str, error: BaseException) -> None:
         popkit_home = home.popkit_home(environ)
         files.make_private_folder(popkit_home)
         path = log_path(popkit_home)
-        if os.path.exists(path) and os.path.getsize(path) > LOG_BYTES:
-            os.replace(path, path + ".old")
+        if _is_full(path):
+            with files.Lock(path + ".lock"):  # two that rotate at once would lose the older log
+                if _is_full(path):
+                    os.replace(path, path + ".old")
         files.append_text(path, _entry(hook, error))
     except (OSError, ValueError, home.NoHome):
         return
+
+
+def _is_full(path: str) -> bool:
+    return os.path.exists(path) and os.path.getsize(path) > LOG_BYTES
 
 
 def _entry(hook: str, error: BaseException) -> str:
@@ -36,8 +42,8 @@ def _entry(hook: str, error: BaseException) -> str:
     # The frames tell where; the message of an error from a payload may hold the user's text, so only its type is kept.
     message = str(error)[:200] if isinstance(error, (OSError, home.NoHome)) else ""
     lines = [f"{_MARK}{stamp} {hook} {type(error).__name__} {message}".rstrip()]
-    for frame in traceback.extract_tb(error.__traceback__)[-8:]:
-        lines.append(f"   {os.path.basename(frame.filename)}:{frame.lineno} in {frame.name}")
+    frames = traceback.extract_tb(error.__traceback__)[-8:]
+    lines.extend(f"   {os.path.basename(frame.filename)}:{frame.lineno} in {frame.name}" for frame in frames)
     return "\n".join(lines) + "\n"
 
 

@@ -8,11 +8,16 @@ from .system import os, parent_of
 
 LOCK_WAIT_S = 5.0
 _POLL_S = 0.002
+# In the mode of a file.
+_KIND, _LINK = 0o170000, 0o120000
 
 
-def make_private_folder(path: str) -> None:
-    """Makes a folder and its missing parents, 0700 whatever the umask says."""
+def make_private_folder(path: str, may_be_link: bool = True) -> None:
+    """Makes a folder and its missing parents, 0700 whatever the umask says. OSError for a link where none may be: what is below it
+    could be anywhere."""
     try:
+        if not may_be_link and os.lstat(path).st_mode & _KIND == _LINK:
+            raise OSError("a symbolic link is no folder of ours: " + path)
         os.stat(path)
         return
     except FileNotFoundError:
@@ -26,14 +31,16 @@ def make_private_folder(path: str) -> None:
         pass
 
 
-def read_text(path: str, limit: int = 1 << 30) -> str | None:
-    """The text of a file, None when there is none; OSError for anything else. Bytes that are no UTF-8 are replaced."""
+def read_text(path: str, limit: int = 0) -> str | None:
+    """The text of a file (its first `limit` bytes), None when there is none; OSError for anything else. Bytes that are no UTF-8 are
+    replaced."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
         return None
     with open(fd, "rb", buffering=0) as file:
-        return file.read(limit).decode("utf-8", "replace")
+        # A read of a known size reserves that much memory, which a limited process may not have.
+        return (file.read(limit) if limit else file.readall()).decode("utf-8", "replace")
 
 
 def replace_text(path: str, text: str) -> None:
@@ -90,8 +97,10 @@ class Lock:
         if hasattr(os, "lockf"):  # `fcntl.flock` would do as well, but is a module more to load
             try:
                 os.lockf(self.fd, os.F_TLOCK, 0)
-            except OSError:
+            except (BlockingIOError, PermissionError):
                 self._wait()
+            except OSError:
+                pass  # a file system without locks: better none than no record
         return self
 
     def _wait(self) -> None:

@@ -20,16 +20,21 @@ def claude_folder(environ) -> str:
     folder = environ.get("CLAUDE_CONFIG_DIR") or ""
     if folder:
         return absolute(folder)
-    home = environ.get("HOME") or _home_of_user()
-    if not home or home.startswith("~"):
-        raise NoHome
-    return join(absolute(home), ".claude")
+    return join(absolute(environ.get("HOME") or environ.get("USERPROFILE") or _home_of_user()), ".claude")
 
 
 def _home_of_user() -> str:
-    from os.path import expanduser
+    """The home folder that the system knows. Not `expanduser`, for which an empty HOME is the root folder."""
+    try:
+        from posix import getuid
+        from pwd import getpwuid
 
-    return expanduser("~")
+        known = getpwuid(getuid()).pw_dir
+    except (ImportError, KeyError):
+        known = ""
+    if not known:
+        raise NoHome
+    return known
 
 
 def popkit_home(environ) -> str:

@@ -20,16 +20,15 @@ def run(handler, hook: str) -> None:
     environ = environment()
     if not environ.get("POPKIT_OFF"):
         try:
-            payload = _payload()
-            answer = handler(payload, environ) if payload is not None else None
+            answer = handler(_payload(), environ)
             if answer:
                 _write(answer if isinstance(answer, str) else codec.dumps(answer))
         except BaseException as error:  # noqa: BLE001  fail open, see above
             _give_up(environ, hook, error)
-    os._exit(0)  # skips the interpreter's clean-up, which costs as much as the work
+    os._exit(0)  # noqa: SLF001  skips the interpreter's clean-up, which costs as much as the work
 
 
-def _payload() -> dict | None:
+def _payload() -> dict:
     chunks, size = [], 0
     while True:
         chunk = os.read(0, _CHUNK)
@@ -41,7 +40,9 @@ def _payload() -> dict | None:
             raise OversizedPayload(str(size))
         chunks.append(chunk)
     value = codec.loads(b"".join(chunks).decode("utf-8", "replace"))
-    return value if isinstance(value, dict) else None
+    if not isinstance(value, dict):
+        raise ValueError("a payload is an object")
+    return value
 
 
 def _drain() -> None:

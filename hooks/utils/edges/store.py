@@ -11,6 +11,9 @@ from . import files, home
 from .codec import dumps, loads
 from .system import join, os
 
+# More than the timeouts of hooks.json.
+_LONGEST_HOOK_S = 120
+
 
 class ContextFiles:
     """The paths of one context: the main thread of a session (agent_id "") or a subagent."""
@@ -29,8 +32,25 @@ class ContextFiles:
 
     def locked(self) -> files.Lock:
         """The lock of this context, the folder made if need be; hold it from load to save."""
-        files.make_private_folder(self.folder)
-        return files.Lock(self.lock)
+        files.make_private_folder(self.folder, may_be_link=False)
+        return _ContextLock(self)
+
+
+class _ContextLock(files.Lock):
+    """The lock of a context. A state that made a hook fail, and is not what a state should be, does not meet the next one."""
+
+    __slots__ = ("paths",)
+
+    def __init__(self, paths: ContextFiles):
+        super().__init__(paths.lock)
+        self.paths = paths
+
+    def __exit__(self, *exc) -> None:
+        try:
+            if exc[0] is not None and not issubclass(exc[0], OSError) and not _is_sound(files.read_text(self.paths.state)):
+                _set_aside(self.paths)
+        finally:
+            super().__exit__(*exc)
 
 
 class Stored:
@@ -49,12 +69,47 @@ def load(paths: ContextFiles) -> Stored | None:
     if text is None:
         return None
     try:
-        value = loads(text)
-        watched = value.pop("watched", None) if isinstance(value, dict) else None
-        return Stored(state_of(value), watched if isinstance(watched, dict) else None)
+        return _stored_of(text)
     except (ValueError, TypeError):
-        os.replace(paths.state, paths.state + ".corrupt")
+        _set_aside(paths)
         return None
+
+
+def _stored_of(text: str) -> Stored:
+    value = loads(text)
+    watched = value.pop("watched", None) if isinstance(value, dict) else None
+    return Stored(state_of(value), watched if isinstance(watched, dict) else None)
+
+
+def _set_aside(paths: ContextFiles) -> None:
+    os.replace(paths.state, paths.state + ".corrupt")
+
+
+def _is_sound(text: str | None) -> bool:
+    """Whether a state is right to the last value; a load looks at no more than it must. No state is no bad one."""
+    if text is None:
+        return True
+    try:
+        state = _stored_of(text).state
+    except (ValueError, TypeError):
+        return False
+    live = list(state.live.values())
+    numbers = [state.at, state.calibration, *(result.at for result in live)]
+    tables = [table for table in state.counts.to_json().values() if isinstance(table, dict)]
+    texts = [state.recent.values(), *((result.tool, result.label, result.hash, result.verdict, *result.subjects) for result in live)]
+    return (
+        all(number - number == 0 for number in numbers)  # not infinite, which JSON has no form for
+        and all(type(amount) is int for table in tables for amount in table.values())
+        and all(isinstance(value, str) for values in texts for value in values)
+        and all(_is_part(part) for result in live for part in result.parts)
+    )
+
+
+def _is_part(part: object) -> bool:
+    if not isinstance(part, list) or len(part) != 2 or not isinstance(part[0], str) or not isinstance(part[1], list):
+        return False
+    kind = int if part[0].startswith("read:") else str
+    return all(isinstance(item, kind) for item in part[1]) and (kind is str or len(part[1]) == 2)
 
 
 def save(paths: ContextFiles, stored: Stored) -> None:
@@ -70,6 +125,7 @@ def save(paths: ContextFiles, stored: Stored) -> None:
 
 def save_rebuilt(paths: ContextFiles, stored: Stored) -> None:
     """Writes a state that holds everything that is expired (a rebuild's), replacing the log."""
+    _sweep(paths.folder)
     state = stored.state
     rows = [dumps([state.epoch, *result.to_row()]) + "\n" for result in state.expired.values()]
     if rows or files.read_text(paths.expired, 1) is not None:
@@ -77,6 +133,20 @@ def save_rebuilt(paths: ContextFiles, stored: Stored) -> None:
     value = state.to_json()
     value["watched"] = {path: seen for path, seen in stored.watched.items() if "read:" + path in state.by_key}
     files.replace_text(paths.state, dumps(value))
+
+
+def _sweep(folder: str) -> None:
+    """Removes what killed hooks have left: temporary files that are older than any hook may run. Seldom: not with every tool call."""
+    import time
+
+    for name in os.listdir(folder):
+        if name.endswith(".tmp"):
+            path = join(folder, name)
+            try:
+                if time.time() - os.stat(path).st_mtime > _LONGEST_HOOK_S:
+                    os.unlink(path)
+            except FileNotFoundError:
+                continue  # somebody else swept
 
 
 def read_expired(paths: ContextFiles, state: ContextState) -> dict:

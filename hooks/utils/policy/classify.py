@@ -94,7 +94,7 @@ def _grep(call, cwd) -> Classification:
     narrowed = "".join(" " + name + "=" + value for name in ("glob", "type") if (value := _text(call.tool_input, name)))
     key, scope = parts.content_search(pattern + narrowed, roots, insensitive=call.tool_input.get("-i") is True)
     label = 'Grep "' + pattern + '"' + (" in " + shown_path(roots[0], cwd) if root else "") + narrowed
-    return Classification("search", "short", label, [(key, scope)], [pattern], "matches", action=key)
+    return Classification("search", "short", label, [(key, scope)], roots, "matches", action=key)
 
 
 def _glob(call, cwd) -> Classification:
@@ -102,7 +102,7 @@ def _glob(call, cwd) -> Classification:
     root = _text(call.tool_input, "path")
     roots = [parts.normal_path(root, cwd)] if root else [cwd]
     key, scope = parts.file_search(pattern, roots)
-    return Classification("search", "short", call.tool + " " + pattern, [(key, scope)], [pattern], "log", action=key)
+    return Classification("search", "short", call.tool + " " + pattern, [(key, scope)], roots, "log", action=key)
 
 
 def _bash(call, cwd) -> Classification:

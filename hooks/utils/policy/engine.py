@@ -38,7 +38,12 @@ class Decision:
 def observe(state: ContextState, event, rules) -> list:
     """The decisions that an event brings about, in order."""
     decisions: list = []
-    _HANDLERS[event.name](state, event, rules, decisions)
+    handler = _HANDLERS.get(event.name)
+    if handler is None:
+        from . import occasions  # hooks see calls; the rest happens seldom
+
+        handler = occasions.HANDLERS[event.name]
+    handler(state, event, rules, decisions)
     return decisions
 
 
@@ -64,7 +69,7 @@ def _enter(state: ContextState, result: Result, rules) -> None:
     for part in result.parts:
         state.by_key.setdefault(part[0], {})[result.id] = result
     if result.hash and not result.error:
-        state.by_hash[result.kind + "|" + result.hash] = result.id
+        state.by_hash.setdefault(result.kind + "|" + result.hash, {})[result.id] = result
     rule = rules.tier_rule(result.tier)
     if rule.ttl_calls is not None:
         state.due.setdefault(max(result.index + rule.ttl_calls, state.index + 1), {})[result.id] = result
@@ -72,24 +77,25 @@ def _enter(state: ContextState, result: Result, rules) -> None:
         state.timed[result.id] = result
 
 
-def _leave(state: ContextState, result: Result) -> None:
+def leave(state: ContextState, result: Result) -> None:
     del state.live[result.id]
     for part in result.parts:
-        _unlink(state, part[0], result.id)
+        _unlink(state.by_key, part[0], result.id)
+    _unlink(state.by_hash, result.kind + "|" + result.hash, result.id)
     state.timed.pop(result.id, None)
 
 
-def _unlink(state: ContextState, key: str, id: str) -> None:
-    holders = state.by_key.get(key)
+def _unlink(index: dict, key: str, id: str) -> None:
+    holders = index.get(key)
     if holders is not None:
         holders.pop(id, None)
         if not holders:
-            del state.by_key[key]
+            del index[key]
 
 
-def _end(state: ContextState, result: Result, trigger: str, reasons: list, decisions: list, by: str = "") -> None:
+def end(state: ContextState, result: Result, trigger: str, reasons: list, decisions: list, by: str = "") -> None:
     """Marks a live result as expired; it stays in the context until somebody clears it."""
-    _leave(state, result)
+    leave(state, result)
     action = "supersede" if trigger in ("superseded", "same_content") else "expire"
     result.ended = [trigger, state.index, state.at, by, reasons]
     state.expired[result.id] = result
@@ -106,7 +112,7 @@ def _end(state: ContextState, result: Result, trigger: str, reasons: list, decis
     decisions.append(Decision(action, result, trigger, state.index, reasons, by))
 
 
-def _may_expire(result: Result) -> bool:
+def may_expire(result: Result) -> bool:
     return not result.pinned and result.tier != "preserved"
 
 
@@ -116,25 +122,33 @@ def _may_expire(result: Result) -> bool:
 def _on_call(state: ContextState, call, rules, decisions: list) -> None:
     state.index += 1
     state.at = call.at
+    _forget(state, call.id)
     _turn_of(state, call)
     found = classify(call, state.cwd or call.cwd, rules)  # the host reports the folder that a call left behind
     state.cwd = call.cwd or state.cwd
     if found.edits:
-        _expire_file(state, rules, found.edits, "edited", found.label, call.id, decisions)
+        expire_file(state, rules, found.edits, "edited", found.label, call.id, decisions)
         _touch_turn(state)
     if found.commits:
-        _expire_committed(state, rules, call.committed, found.label, call.id, decisions)
+        expire_committed(state, rules, call.committed, found.label, call.id, decisions)
     if call.outcome.unchanged:
         _touch_key(state, "read:" + found.subjects[0])
     result = _result_of(state, call, found, rules)
     _supersede(state, result, found, decisions)
     _count_false_expiration(state, result)
-    _expire_due(state, rules, decisions, call.id)
+    expire_due(state, rules, decisions, call.id)
     add(state.counts.results, result.tier, 1)
     add(state.counts.results_tokens, result.tier, result.tokens)
-    state.live.pop(result.id, None)  # a host that repeats an id replaces its result
     state.live[result.id] = result
     _enter(state, result, rules)
+
+
+def _forget(state: ContextState, id: str) -> None:
+    """A host that repeats an id replaces its result."""
+    known = state.live.get(id)
+    if known is not None:
+        leave(state, known)
+    state.expired.pop(id, None)
 
 
 def _turn_of(state: ContextState, call) -> None:
@@ -171,16 +185,16 @@ def _supersede(state: ContextState, new: Result, found, decisions: list) -> None
     if not new.error:
         for old in list(state.by_key.get("error:" + found.action, {}).values()):
             if not old.pinned:
-                _end(state, old, "superseded", ["the action succeeded later: " + new.label], decisions, new.id)
+                end(state, old, "superseded", ["the action succeeded later: " + new.label], decisions, new.id)
     answers = not new.error or new.kind.startswith("run") or new.tier == "session"
     if answers:
         for part in new.parts:
             for old in list(state.by_key.get(part[0], {}).values()):
                 _cover(state, old, part, new, decisions)
     if new.hash and not new.error:
-        earlier = state.live.get(state.by_hash.get(new.kind + "|" + new.hash, ""))
-        if earlier is not None and _may_expire(earlier):
-            _end(state, earlier, "same_content", ["the same content came again: " + new.label], decisions, new.id)
+        for earlier in list(state.by_hash.get(new.kind + "|" + new.hash, {}).values()):
+            if may_expire(earlier):
+                end(state, earlier, "same_content", ["the same content came again: " + new.label], decisions, new.id)
 
 
 def _cover(state: ContextState, old: Result, part: list, new: Result, decisions: list) -> None:
@@ -190,20 +204,20 @@ def _cover(state: ContextState, old: Result, part: list, new: Result, decisions:
     if not dead:
         old.touched = state.index  # looked at again, in part
         return
-    _drop_parts(state, old, dead)
-    if old.parts:
+    if len(dead) < len(old.parts):
+        _drop_parts(state, old, dead)
         return
     reasons = ["a newer run of the same thing: " + new.label]
     if old.verdict:
         reasons.append("it had said: " + old.verdict)
-    _end(state, old, "superseded", reasons, decisions, new.id)
+    end(state, old, "superseded", reasons, decisions, new.id)
 
 
 def _drop_parts(state: ContextState, result: Result, dead: list) -> None:
     result.parts = [part for part in result.parts if part not in dead]
     for part in dead:
         if not any(have[0] == part[0] for have in result.parts):
-            _unlink(state, part[0], result.id)
+            _unlink(state.by_key, part[0], result.id)
 
 
 def _count_false_expiration(state: ContextState, result: Result) -> None:
@@ -216,16 +230,18 @@ def _count_false_expiration(state: ContextState, result: Result) -> None:
 # --- files ---------------------------------------------------------------------------------------------------------------------
 
 
-def _expire_file(state: ContextState, rules, path: str, trigger: str, why: str, by: str, decisions: list) -> None:
+def expire_file(state: ContextState, rules, path: str, trigger: str, why: str, by: str, decisions: list) -> None:
     """Ends what was read of a file; a result that shows other files too lives on until the last of them is gone."""
     key = "read:" + path
     for result in list(state.by_key.get(key, {}).values()):
         events_of = rules.tier_rule(result.tier).events | rules.tier_rule("medium").events
-        if not _may_expire(result) or ("commit" if trigger == "committed" else "edit") not in events_of:
+        if not may_expire(result) or ("commit" if trigger == "committed" else "edit") not in events_of:
             continue
-        _drop_parts(state, result, [part for part in result.parts if part[0] == key])
-        if not any(part[0].startswith("read:") for part in result.parts):
-            _end(state, result, trigger, [_FILE_REASONS[trigger] + why], decisions, by)
+        left = [part for part in result.parts if part[0] != key]
+        if any(not part[0].startswith("search:") for part in left):  # another file, or a run: more than what was found beside it
+            _drop_parts(state, result, [part for part in result.parts if part[0] == key])
+        else:
+            end(state, result, trigger, [_FILE_REASONS[trigger] + why], decisions, by)
 
 
 _FILE_REASONS = {
@@ -247,153 +263,41 @@ def _touch_key(state: ContextState, key: str) -> None:
         result.touched = state.index
 
 
-def _expire_committed(state: ContextState, rules, files: list | None, why: str, by: str, decisions: list) -> None:
+def expire_committed(state: ContextState, rules, files: list | None, why: str, by: str, decisions: list) -> None:
     """Ends the reads of the files in a commit; every medium result where git cannot say what it holds."""
     if files is not None:
         for path in files:
-            _expire_file(state, rules, path, "committed", why, by, decisions)
+            expire_file(state, rules, path, "committed", why, by, decisions)
         return
     for result in list(state.live.values()):
-        if _may_expire(result) and result.tier == "medium" and "commit" in rules.tier_rule("medium").events:
-            _end(state, result, "committed", ["a commit whose files git could not tell: " + why], decisions, by)
-
-
-def _on_edited(state: ContextState, event, rules, decisions: list) -> None:
-    _expire_file(state, rules, event.path, "edited", event.path, "", decisions)
-
-
-def _on_committed(state: ContextState, event, rules, decisions: list) -> None:
-    _expire_committed(state, rules, event.files, "commit", "", decisions)
-
-
-def _on_advanced(state: ContextState, event, rules, decisions: list) -> None:
-    while state.index < event.index:
-        state.index += 1
-        _expire_due(state, rules, decisions)
+        if may_expire(result) and result.tier == "medium" and "commit" in rules.tier_rule("medium").events:
+            end(state, result, "committed", ["a commit whose files git could not tell: " + why], decisions, by)
 
 
 def _on_files_changed(state: ContextState, event, rules, decisions: list) -> None:
     state.at = event.at
     for path, how in event.changes.items():
-        _expire_file(state, rules, path, "changed_on_disk", how, "", decisions)
+        expire_file(state, rules, path, "changed_on_disk", how, "", decisions)
 
 
-# --- time, session, user -------------------------------------------------------------------------------------------------------
+# --- age ----------------------------------------------------------------------------------------------------------------------
 
 
-def _expire_due(state: ContextState, rules, decisions: list, by: str = "") -> None:
+def expire_due(state: ContextState, rules, decisions: list, by: str = "") -> None:
     for result in list(state.due.pop(state.index, {}).values()):
-        if state.live.get(result.id) is result and _may_expire(result):
+        if state.live.get(result.id) is result and may_expire(result):
             ttl = rules.tier_rule(result.tier).ttl_calls
-            _end(state, result, "ttl_calls", [f"{state.index - result.index} calls have passed; {result.tier} lives {ttl}"], decisions, by)
+            end(state, result, "ttl_calls", [f"{state.index - result.index} calls have passed; {result.tier} lives {ttl}"], decisions, by)
     if state.timed:
-        _expire_timed(state, rules, decisions, by)
+        expire_timed(state, rules, decisions, by)
 
 
-def _expire_timed(state: ContextState, rules, decisions: list, by: str) -> None:
+def expire_timed(state: ContextState, rules, decisions: list, by: str) -> None:
     for result in list(state.timed.values()):
         ttl = rules.tier_rule(result.tier).ttl_s
-        if state.at - result.at >= ttl and _may_expire(result):
+        if state.at - result.at >= ttl and may_expire(result):
             reason = f"{int(state.at - result.at)} s have passed; {result.tier} lives {ttl:g} s"
-            _end(state, result, "ttl_seconds", [reason], decisions, by)
+            end(state, result, "ttl_seconds", [reason], decisions, by)
 
 
-def _on_tick(state: ContextState, event, rules, decisions: list) -> None:
-    state.at = max(state.at, event.at)
-    _expire_timed(state, rules, decisions, "")
-
-
-def _on_prompted(state: ContextState, event, rules, decisions: list) -> None:
-    state.prompted = True
-
-
-def _on_quoted(state: ContextState, event, rules, decisions: list) -> None:
-    for id in event.ids:
-        result = state.live.get(id) or state.expired.get(id)
-        if result is not None:
-            result.quoted = state.index
-
-
-def _on_compacted(state: ContextState, event, rules, decisions: list) -> None:
-    """A compaction ends everything before it but what the host carried over: it is out of the context, nothing is left to reclaim."""
-    state.at = event.at
-    state.epoch += 1
-    gone = [result for result in state.live.values() if result.id not in event.kept]
-    for result in gone:
-        _leave(state, result)
-        decisions.append(Decision("compact", result, "compacted", state.index, ["the conversation was compacted"]))
-    state.counts.compacted += len(gone)
-    state.expired = {id: result for id, result in state.expired.items() if id in event.kept}
-    state.recent = {}
-
-
-def _on_session_ended(state: ContextState, event, rules, decisions: list) -> None:
-    state.at = event.at
-    for result in list(state.live.values()):
-        if _may_expire(result) and "session_end" in rules.tier_rule(result.tier).events:
-            _end(state, result, "session_end", ["the session ended"], decisions)
-
-
-def _on_pinned(state: ContextState, event, rules, decisions: list) -> None:
-    if event.target not in state.pins:
-        state.pins.append(event.target)
-    for result in list(state.expired.values()):
-        if is_pinned(state, result, rules):
-            del state.expired[result.id]
-            result.ended = None
-            state.live[result.id] = result
-            decisions.append(Decision("revive", result, "pinned", state.index, ["pinned: " + event.target]))
-    reindex(state, rules)
-
-
-def _on_unpinned(state: ContextState, event, rules, decisions: list) -> None:
-    state.pins = [target for target in state.pins if target != event.target]
-    reindex(state, rules)
-
-
-def _on_manual_clear(state: ContextState, event, rules, decisions: list) -> None:
-    state.at = event.at
-    for id in event.ids:
-        result = state.live.get(id)
-        if result is not None and not result.pinned:
-            _end(state, result, "manual", ["cleared by the user"], decisions)
-
-
-def _on_superseded(state: ContextState, event, rules, decisions: list) -> None:
-    state.at = event.at
-    for result in list(state.live.values()):
-        if _may_expire(result) and any(part[0] == event.pattern for part in result.parts):
-            _end(state, result, "superseded", ["superseded: " + event.pattern], decisions)
-
-
-def _on_profile_chosen(state: ContextState, event, rules, decisions: list) -> None:
-    """Shorter lifetimes take hold at once; longer ones revive nothing."""
-    state.at = event.at
-    state.profile = event.profile
-    for result in list(state.live.values()):
-        ttl = rules.tier_rule(result.tier).ttl_calls
-        if ttl is not None and state.index >= result.index + ttl and _may_expire(result):
-            age = state.index - result.index
-            reason = f"{age} calls have passed; {result.tier} lives {ttl} under {event.profile}"
-            _end(state, result, "ttl_calls", [reason], decisions)
-    reindex(state, rules)
-    _expire_timed(state, rules, decisions, "")
-
-
-_HANDLERS = {
-    "call": _on_call,
-    "prompted": _on_prompted,
-    "files_changed": _on_files_changed,
-    "quoted": _on_quoted,
-    "compacted": _on_compacted,
-    "session_ended": _on_session_ended,
-    "pinned": _on_pinned,
-    "unpinned": _on_unpinned,
-    "manual_clear": _on_manual_clear,
-    "superseded": _on_superseded,
-    "profile_chosen": _on_profile_chosen,
-    "tick": _on_tick,
-    "edited": _on_edited,
-    "committed": _on_committed,
-    "advanced": _on_advanced,
-}
+_HANDLERS = {"call": _on_call, "files_changed": _on_files_changed}

@@ -86,13 +86,14 @@ class ManualClear:
 
 
 class Superseded:
-    """A driver says that a newer run of this key exists (`RetentionTracker.mark_superseded`)."""
+    """A driver says that a newer run of a part exists (`RetentionTracker.mark_superseded`); a scope of None covers every old one."""
 
-    __slots__ = ("at", "pattern")
+    __slots__ = ("at", "key", "scope")
     name = "superseded"
 
-    def __init__(self, pattern, at=0.0):
-        self.pattern = pattern
+    def __init__(self, key, scope=None, at=0.0):
+        self.key = key
+        self.scope = scope
         self.at = at
 
 

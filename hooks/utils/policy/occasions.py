@@ -1,0 +1,123 @@
+"""What else happens to a context than calls: time passes, the user decides, the session is folded or ends. Pure, part of the engine."""
+
+from __future__ import annotations
+
+from . import engine, parts
+from .context import ContextState
+
+
+def _on_tick(state: ContextState, event, rules, decisions: list) -> None:
+    state.at = max(state.at, event.at)
+    engine.expire_timed(state, rules, decisions, "")
+
+
+def _on_prompted(state: ContextState, event, rules, decisions: list) -> None:
+    state.prompted = True
+
+
+def _on_quoted(state: ContextState, event, rules, decisions: list) -> None:
+    for id in event.ids:
+        result = state.live.get(id) or state.expired.get(id)
+        if result is not None:
+            result.quoted = state.index
+
+
+def _on_compacted(state: ContextState, event, rules, decisions: list) -> None:
+    """A compaction ends everything before it but what the host carried over: it is out of the context, nothing is left to reclaim."""
+    state.at = event.at
+    state.epoch += 1
+    gone = [result for result in state.live.values() if result.id not in event.kept]
+    for result in gone:
+        engine.leave(state, result)
+        decisions.append(engine.Decision("compact", result, "compacted", state.index, ["the conversation was compacted"]))
+    state.counts.compacted += len(gone)
+    state.expired = {id: result for id, result in state.expired.items() if id in event.kept}
+    state.recent = {}
+
+
+def _on_session_ended(state: ContextState, event, rules, decisions: list) -> None:
+    state.at = event.at
+    for result in list(state.live.values()):
+        if engine.may_expire(result) and "session_end" in rules.tier_rule(result.tier).events:
+            engine.end(state, result, "session_end", ["the session ended"], decisions)
+
+
+def _on_pinned(state: ContextState, event, rules, decisions: list) -> None:
+    if event.target not in state.pins:
+        state.pins.append(event.target)
+    for result in list(state.expired.values()):
+        if engine.is_pinned(state, result, rules):
+            del state.expired[result.id]
+            result.ended = None
+            state.live[result.id] = result
+            decisions.append(engine.Decision("revive", result, "pinned", state.index, ["pinned: " + event.target]))
+    state.live = dict(sorted(state.live.items(), key=lambda item: item[1].index))  # in order of completion, as ever
+    engine.reindex(state, rules)
+
+
+def _on_unpinned(state: ContextState, event, rules, decisions: list) -> None:
+    state.pins = [target for target in state.pins if target != event.target]
+    engine.reindex(state, rules)
+
+
+def _on_manual_clear(state: ContextState, event, rules, decisions: list) -> None:
+    state.at = event.at
+    for id in event.ids:
+        result = state.live.get(id)
+        if result is not None and not result.pinned:
+            engine.end(state, result, "manual", ["cleared by the user"], decisions)
+
+
+def _on_superseded(state: ContextState, event, rules, decisions: list) -> None:
+    state.at = event.at
+    for result in list(state.live.values()):
+        shows = [part for part in result.parts if part[0] == event.key]
+        if event.scope is not None:
+            shows = [part for part in shows if parts.covers((event.key, event.scope), part)]
+        if engine.may_expire(result) and shows:
+            engine.end(state, result, "superseded", ["superseded: " + event.key], decisions)
+
+
+def _on_profile_chosen(state: ContextState, event, rules, decisions: list) -> None:
+    """Shorter lifetimes take hold at once; longer ones revive nothing."""
+    state.at = event.at
+    state.profile = event.profile
+    for result in list(state.live.values()):
+        ttl = rules.tier_rule(result.tier).ttl_calls
+        if ttl is not None and state.index >= result.index + ttl and engine.may_expire(result):
+            age = state.index - result.index
+            reason = f"{age} calls have passed; {result.tier} lives {ttl} under {event.profile}"
+            engine.end(state, result, "ttl_calls", [reason], decisions)
+    engine.reindex(state, rules)
+    engine.expire_timed(state, rules, decisions, "")
+
+
+def _on_edited(state: ContextState, event, rules, decisions: list) -> None:
+    engine.expire_file(state, rules, event.path, "edited", event.path, "", decisions)
+
+
+def _on_committed(state: ContextState, event, rules, decisions: list) -> None:
+    engine.expire_committed(state, rules, event.files, "commit", "", decisions)
+
+
+def _on_advanced(state: ContextState, event, rules, decisions: list) -> None:
+    while state.index < event.index:
+        state.index += 1
+        engine.expire_due(state, rules, decisions)
+
+
+HANDLERS = {
+    "prompted": _on_prompted,
+    "quoted": _on_quoted,
+    "compacted": _on_compacted,
+    "session_ended": _on_session_ended,
+    "pinned": _on_pinned,
+    "unpinned": _on_unpinned,
+    "manual_clear": _on_manual_clear,
+    "superseded": _on_superseded,
+    "profile_chosen": _on_profile_chosen,
+    "tick": _on_tick,
+    "edited": _on_edited,
+    "committed": _on_committed,
+    "advanced": _on_advanced,
+}

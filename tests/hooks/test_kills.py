@@ -1,0 +1,162 @@
+"""A hook that is killed at any moment leaves a state that loads, holds what was recorded before, and lets the next hook work."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from hooks.utils.edges import store
+from tests.hooks import payloads, processes
+
+SESSION = payloads.SESSION
+KILL_AT = Path(__file__).with_name("kill_at.py")
+# More than any hook asks of the system.
+MOMENTS = 400
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> processes.Home:
+    return processes.Home(tmp_path)
+
+
+def _worked_in(home: processes.Home) -> None:
+    """A context with results that live, have expired, and wait to expire."""
+    given = [payloads.read(f"/home/dev/shop/src/{n}.py", f"value = {n}\n" * 20) for n in range(40)]
+    given += [payloads.bash(f"mkdir build{n}") for n in range(4)]
+    ran = processes.all_at_once("post-tool-use", given, home.env())
+    assert all(one.silent for one in ran)
+
+
+def _life_s(home: processes.Home) -> float:
+    """How long a hook takes here and now."""
+    taken = []
+    for number in range(7):
+        began = time.perf_counter()
+        assert processes.run("post-tool-use", payloads.bash(f"mkdir life{number}"), home.env()).silent
+        taken.append(time.perf_counter() - began)
+    return sorted(taken)[len(taken) // 2]
+
+
+def _records(home: processes.Home) -> set[str]:
+    """The ids of all results that the context knows; each is live or expired."""
+    state = home.state(SESSION)
+    return set(state.live) | set(store.read_expired(home.paths(SESSION), state))
+
+
+def _assert_whole(home: processes.Home, before: set[str], call: dict) -> None:
+    """The state loads, nothing that was known is lost, and the killed call is in it or not."""
+    known = _records(home)
+    assert known in (before, before | {call["tool_use_id"]})
+    state = home.state(SESSION)
+    assert len(known) == state.index, "every call has left one record"
+    assert not Path(home.paths(SESSION).state + ".corrupt").exists()
+
+
+def test_a_hook_killed_at_a_random_moment_leaves_a_state_that_loads(home: processes.Home, count):
+    _worked_in(home)
+    life, random_ = _life_s(home), random.Random(20_260_221)
+    finished = 0
+    kills = count(60, 500)
+    for number in range(kills):
+        before = _records(home)
+        call = payloads.bash(f"mkdir -p dist/{number}") if number % 2 else payloads.read(f"/home/dev/shop/{number}.md", "# text\n" * number)
+        process = processes.start("post-tool-use", home.env())
+        began = time.perf_counter()
+        processes.feed(process, call)
+        time.sleep(max(0.0, random_.uniform(0, 1.2 * life) - (time.perf_counter() - began)))
+        process.kill()
+        processes.finish(process)
+        _assert_whole(home, before, call)
+        finished += call["tool_use_id"] in _records(home)
+    assert finished < kills, "some were killed before they were done"
+    assert processes.run("post-tool-use", payloads.bash("mkdir last"), home.env()).silent
+    assert home.failures() == []
+    assert len(home.leftovers()) <= kills // 10
+
+
+def _killed_at(script: str, payload: dict, moment: int, env: dict[str, str]) -> bool:
+    """Whether the hook was still at work at this moment, and so was killed."""
+    argv = [sys.executable, "-S", "-E", str(KILL_AT), str(processes.HOOKS / f"{script}.py"), str(moment)]
+    done = subprocess.run(argv, input=processes.data_of(payload), capture_output=True, env=env, timeout=60, check=False)
+    assert done.returncode in (0, -9), done.stderr
+    assert done.stdout == done.stderr == b""
+    return done.returncode == -9
+
+
+def test_a_tool_call_killed_between_any_two_things_it_asks_of_the_system_loses_nothing(home: processes.Home, tmp_path: Path):
+    watched = tmp_path / "watched.py"
+    watched.write_text("x = 1\n")
+    assert processes.run("post-tool-use", payloads.read(str(watched), "x = 1\n"), home.env()).silent
+    for moment in range(1, MOMENTS):
+        # Something expires (the log), a file changes (the journal), and the state is replaced.
+        watched.write_text(f"x = {'1' * moment}\n")
+        assert processes.run("post-tool-use", payloads.read(str(watched), f"x = {moment}\n"), home.env()).silent
+        before = _records(home)
+        watched.write_text(f"y = {'1' * moment}\n")
+        call = payloads.bash(f"mkdir -p dist/{moment}")
+        was_killed = _killed_at("post-tool-use", call, moment, home.env())
+        _assert_whole(home, before, call)
+        if not was_killed:
+            break
+    else:
+        pytest.fail("the hook never came to its end")
+    assert moment > 20, "there were moments to be killed at"
+    assert home.failures() == []
+
+
+@pytest.mark.parametrize("event", ["prompt", "session_start", "session_end"])
+def test_other_hooks_killed_between_any_two_things_lose_nothing(home: processes.Home, event: str):
+    _worked_in(home)
+    known = _records(home)
+    payload = getattr(payloads, event)(**({"words": "go on"} if event == "prompt" else {}))
+    for moment in range(1, MOMENTS):
+        was_killed = _killed_at(processes.SCRIPTS[payload["hook_event_name"]], payload, moment, home.env())
+        assert _records(home) == known
+        if not was_killed:
+            break
+    else:
+        pytest.fail("the hook never came to its end")
+    assert moment > 10
+    assert home.failures() == []
+
+
+def test_what_killed_hooks_leave_is_swept_when_the_session_is_resumed(home: processes.Home, tmp_path: Path):
+    call = payloads.read("/home/dev/shop/README.md", "# shop\n")
+    assert processes.run("post-tool-use", call, home.env()).silent
+    folder = Path(home.paths(SESSION).folder)
+    old, new = folder / "main.state.json.4711.tmp", folder / "main.state.json.4712.tmp"
+    for path in (old, new):
+        path.write_text('{"schema":1,"live":[[')
+    os.utime(old, (time.time() - 3600,) * 2)
+    transcript = tmp_path / "transcript.jsonl"
+    transcript.write_text("")
+    later = home.env(POPKIT_CLOCK=str(time.time() + 60))
+    assert processes.run_event(payloads.session_start("resume", transcript_path=str(transcript)), later).silent
+    assert home.failures() == []
+    assert home.leftovers() == [new], "a file that a hook may still be writing stays"
+
+
+def test_a_hook_that_holds_the_lock_when_it_is_killed_keeps_nobody_waiting(home: processes.Home):
+    assert processes.run("post-tool-use", payloads.bash("mkdir a"), home.env()).silent
+    holder = subprocess.Popen(
+        [sys.executable, "-c", "import sys, time; from hooks.utils.edges.files import Lock\nwith Lock(sys.argv[1]): print(flush=True); time.sleep(60)",
+         home.paths(SESSION).lock],
+        cwd=processes.ROOT, stdout=subprocess.PIPE,
+    )  # fmt: skip
+    assert holder.stdout is not None
+    holder.stdout.readline()
+    waiting = processes.start("post-tool-use", home.env())
+    processes.feed(waiting, payloads.bash("mkdir b"))
+    time.sleep(0.2)
+    assert waiting.poll() is None, "it waits for its turn"
+    holder.kill()
+    holder.communicate()
+    assert processes.finish(waiting).silent
+    assert home.failures() == []
+    assert home.state(SESSION).index == 2
