@@ -1,7 +1,11 @@
 """PostToolUse and PostToolUseFailure: a tool result enters the context."""
 
-from utils.edges.hook_io import run
-from utils.handlers.post_tool_use import handle
+from utils import pack
+
+pack.use()
+
+from utils.edges.hook_io import run  # noqa: E402  found through the pack
+from utils.handlers.post_tool_use import handle  # noqa: E402
 
 if __name__ == "__main__":
     run(handle, "post-tool-use")

@@ -17,7 +17,7 @@ APP = {"file_path": "{work}/src/app.js"}
 SCRIPTS = {
     "look": [call(("Read", APP), ("Bash", {"command": "npm test"})), say("looked at it")],
     "search": [call(("Bash", {"command": "grep -rn add src"})), call(("Bash", {"command": "ls src"})), say("searched it")],
-    "full": [call(("Bash", {"command": "npm test"}), cache_read_input_tokens=150_000), say("it is full", cache_read_input_tokens=162_000)],
+    "full": [call(("Bash", {"command": "npm test"}), cache_read_input_tokens=162_000), say("it is full", cache_read_input_tokens=162_000)],
 }
 
 

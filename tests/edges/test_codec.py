@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import json
 import math
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hooks.utils.edges import codec
+
+ROOT = Path(__file__).resolve().parents[2]
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -43,6 +48,20 @@ def test_any_text_is_read_as_json_reads_it_or_refused_with_value_error(text):
 def test_malformed_documents_are_value_errors(text):
     with pytest.raises(ValueError):  # noqa: PT011
         codec.loads(text)
+
+
+def test_malformed_documents_are_value_errors_where_json_was_never_imported():
+    script = (
+        "import sys; sys.path.insert(0, 'hooks')\n"
+        "from utils.edges.codec import loads\n"
+        "for text in ('{broken', '\"abc', '{1:2}', '[1 2]', 'nul', ''):\n"
+        "    try: loads(text)\n"
+        "    except ValueError: continue\n"
+        "    raise SystemExit(text)\n"
+        "raise SystemExit('json' in sys.modules and sys.version_info < (3, 12))"
+    )
+    done = subprocess.run([sys.executable, "-S", "-E", "-c", script], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_not_a_number_is_read_as_nothing_and_never_written():

@@ -7,11 +7,16 @@ runs every FOLDER/*.payload in order through the handler of its `.hook` file and
 
 from __future__ import annotations
 
+import importlib
 import os
+import pkgutil
 import signal
 import subprocess
 import sys
+import traceback  # noqa: F401  a hook that fails needs it
 from pathlib import Path
+
+import hooks.utils
 
 from hooks.utils.edges.hook_io import run
 from hooks.utils.handlers import context_monitor, post_tool_use, pre_compact, session_end, session_start
@@ -55,6 +60,14 @@ def _one(payload: Path) -> None:
     payload.with_suffix(".code").write_text(str(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])))
 
 
+def _load_all() -> None:
+    """What a hook loads only where it needs it is loaded once, not in every fork."""
+    for module in pkgutil.walk_packages(hooks.utils.__path__, "hooks.utils."):
+        if ".cli" not in module.name:
+            importlib.import_module(module.name)
+
+
 if __name__ == "__main__":
+    _load_all()
     for payload in sorted(Path(sys.argv[1]).glob("*.payload")):
         _one(payload)

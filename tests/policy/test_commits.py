@@ -76,13 +76,6 @@ def test_a_commit_does_not_end_pinned_or_preserved_results():
     assert {"T1", "T2"} <= set(session.live)
 
 
-def test_a_line_that_read_two_files_lives_until_both_are_committed():
-    session = Scenario()
-    session.bash("cat a.py b.py")
-    assert session.bash("git commit -m x", committed=["/p/a.py"]) == {}
-    assert session.bash("git commit -m y", committed=["/p/b.py"])["T1"] == "committed"
-
-
 def test_a_driver_may_tell_of_a_commit_apart_from_any_call():
     session = Scenario()
     session.read("a.py")

@@ -83,21 +83,6 @@ def test_an_edit_does_not_end_a_preserved_read():
     assert session.edit("STATUS.json") == {}
 
 
-def test_a_line_that_read_two_files_lives_until_both_are_edited():
-    session = Scenario()
-    session.bash("cat a.py b.py")
-    assert session.edit("a.py") == {}
-    assert session.edit("b.py")["T1"] == "edited"
-
-
-def test_a_line_that_read_a_file_and_ran_the_tests_keeps_what_the_tests_said():
-    session = Scenario()
-    session.bash("cat a.py; npm test")
-    assert session.tier("T1") == "session"
-    assert session.edit("a.py") == {}
-    assert session.bash("npm test")["T1"] == "superseded"
-
-
 def test_an_edit_of_a_file_that_a_newer_read_has_shown_ends_only_what_is_left():
     session = Scenario()
     session.read("a.py")

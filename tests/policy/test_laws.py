@@ -92,7 +92,7 @@ def test_what_is_preserved_ends_only_by_the_user_by_its_success_or_by_a_newer_li
         for decision in walk.observe(event):
             result = live[decision.id] if decision.id in live else walk.state.live[decision.id]
             if result.tier == "preserved" and decision.action in ENDS:
-                answered = result.kind == "error" and isinstance(event, events.Call) and not event.outcome.error
+                answered = result.kind == "error" and isinstance(event, events.Call) and not walk.state.live[event.id].error
                 listed = result.kind == "tasks" and isinstance(event, events.Call) and event.tool in ("TodoWrite", "TaskList")
                 assert isinstance(event, events.ManualClear) or answered or listed
 

@@ -193,20 +193,3 @@ def test_of_task_lists_only_the_newest_is_kept_where_they_are_preserved_too():
     session.nothing(3)
     assert session.tier("T1") == "preserved"
     assert session.call("TodoWrite", {"todos": [{"content": "a"}]}) == {"T1": "superseded"}
-
-
-# One line that does several things.
-
-
-def test_a_line_that_shows_two_things_is_ended_when_both_have_come_again():
-    session = Scenario()
-    session.bash("cat a.py && cat b.py")
-    assert session.read("a.py") == {}
-    assert session.read("b.py") == {"T1": "superseded"}
-
-
-def test_one_line_ends_all_that_it_shows_again():
-    session = Scenario()
-    session.read("a.py")
-    session.bash("npm test")
-    assert session.bash("cat a.py; npm test") == {"T1": "superseded", "T2": "superseded"}

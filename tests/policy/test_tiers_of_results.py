@@ -119,14 +119,6 @@ def test_a_tool_can_be_given_another_tier():
     assert [session.tier(id) for id in session.live] == ["session", "short", "session"]
 
 
-def test_a_path_pattern_of_a_search_tool_is_held_against_the_place_that_is_searched():
-    session = Scenario({"tool_overrides": {"Grep": {"patterns": {"docs/": "session"}}, "Glob": {"patterns": {"/p/docs": "session"}}}})
-    session.grep("login", "docs/guide")
-    session.grep("docs/login")
-    session.call("Glob", {"pattern": "*.md", "path": "/p/docs"})
-    assert [session.tier(id) for id in session.live] == ["session", "short", "session"]
-
-
 def test_a_command_can_be_given_another_tier():
     session = Scenario(
         {"tool_overrides": {"Bash": {"patterns": {"git log": "short", "*--dry-run*": "ephemeral", "terraform plan": "preserved"}}}}
@@ -181,12 +173,6 @@ def test_a_preserved_pattern_does_not_look_into_a_body():
     session.bash("python main.py", "STATUS.json")
     session.grep("login", text="STATUS.json:1:login")
     assert [session.tier(id) for id in session.live] == ["medium", "session", "short"]
-
-
-def test_a_preserved_pattern_does_not_look_at_what_is_searched_for():
-    session = Scenario()
-    session.grep("STATUS.json")
-    assert session.tier("T1") == "short"
 
 
 def test_writing_a_preserved_file_is_an_acknowledgement():

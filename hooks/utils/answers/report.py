@@ -139,8 +139,6 @@ def _events(result, rules) -> list:
         of_files = own | rules.tier_rule("medium").events
         on = [event for event in ("edit", "commit") if event in of_files]
     kind = result.kind.partition(":")[0]
-    if not result.parts:  # nothing can cover it: it was expired once, and a pin made it live again
-        return ["session_end", "manual"] if "session_end" in own else ["manual"]
     on.append({"run": "rerun", "read": "reread", "tasks": "newer", "error": "success"}.get(kind, "repeat"))
     return [*on, "session_end"] if "session_end" in own else on
 

@@ -59,7 +59,8 @@ else:
         start = len(text) - len(text.lstrip(_SPACE))
         try:
             value, end = _scan(text, start)
-        except StopIteration:
+        except (StopIteration, SystemError):
+            # 3.10 and 3.11 look for json's own exception among the loaded modules, and fail so where `json` is not.
             raise ValueError("not a JSON document") from None
         except RecursionError:
             raise ValueError("nested too deeply") from None

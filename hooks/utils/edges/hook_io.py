@@ -23,6 +23,7 @@ def run(handler, hook: str) -> None:
             answer = handler(_payload(), environ)
             if answer:
                 _write(answer if isinstance(answer, str) else codec.dumps(answer))
+            _remember_modules()
         except BaseException as error:  # noqa: BLE001  fail open, see above
             _give_up(environ, hook, error)
     os._exit(0)  # noqa: SLF001  skips the interpreter's clean-up, which costs as much as the work
@@ -53,6 +54,16 @@ def _drain() -> None:
 
 class OversizedPayload(OSError):
     """A payload of more than 64 MB."""
+
+
+def _remember_modules() -> None:
+    """The next hook finds the modules of this one in one file, if its entry script uses the pack."""
+    pack = sys.modules.get("utils.pack")
+    if pack is not None:
+        try:
+            pack.remake()
+        except OSError:
+            return  # a folder that cannot be written: the next hook loads its modules one by one
 
 
 def _write(text: str) -> None:

@@ -78,7 +78,21 @@ def load(paths: ContextFiles) -> Stored | None:
 def _stored_of(text: str) -> Stored:
     value = loads(text)
     watched = value.pop("watched", None) if isinstance(value, dict) else None
-    return Stored(state_of(value), watched if isinstance(watched, dict) else None)
+    state = state_of(value)
+    lines = text.split("\n")
+    if len(lines) == len(state.live) + 2:
+        for result, line in zip(state.live.values(), lines[1:]):
+            result.stored = line[:-1] if line[-1] == "," else line
+    return Stored(state, watched if isinstance(watched, dict) else None)
+
+
+def _text_of(stored: Stored) -> str:
+    """The state as JSON, a line for each live result; a line whose result has not changed since it was loaded is taken over as it is."""
+    state = stored.state
+    header = state.header()
+    header["watched"] = {path: seen for path, seen in stored.watched.items() if "read:" + path in state.by_key}
+    rows = ",\n".join([result.stored or dumps(result.to_row()) for result in state.live.values()])
+    return f'{dumps(header)[:-1]},"live":[\n{rows}\n]}}'
 
 
 def _set_aside(paths: ContextFiles) -> None:
@@ -118,9 +132,7 @@ def save(paths: ContextFiles, stored: Stored) -> None:
     if state.expired:
         rows = [dumps([state.epoch, *result.to_row()]) + "\n" for result in state.expired.values()]
         files.append_text(paths.expired, "".join(rows))
-    value = state.to_json()
-    value["watched"] = {path: seen for path, seen in stored.watched.items() if "read:" + path in state.by_key}
-    files.replace_text(paths.state, dumps(value))
+    files.replace_text(paths.state, _text_of(stored))
 
 
 def save_rebuilt(paths: ContextFiles, stored: Stored) -> None:
@@ -130,9 +142,7 @@ def save_rebuilt(paths: ContextFiles, stored: Stored) -> None:
     rows = [dumps([state.epoch, *result.to_row()]) + "\n" for result in state.expired.values()]
     if rows or files.read_text(paths.expired, 1) is not None:
         files.replace_text(paths.expired, "".join(rows))
-    value = state.to_json()
-    value["watched"] = {path: seen for path, seen in stored.watched.items() if "read:" + path in state.by_key}
-    files.replace_text(paths.state, dumps(value))
+    files.replace_text(paths.state, _text_of(stored))
 
 
 def _sweep(folder: str) -> None:

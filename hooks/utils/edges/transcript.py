@@ -43,10 +43,25 @@ def read(path: str) -> Transcript:
                 bad += 1
                 continue
             if isinstance(entry, dict):
-                entries.append(entry)
+                entries.append(_tidy(entry))
             else:
                 bad += 1
     return Transcript(entries, bad, size)
+
+
+def _tidy(entry: dict) -> dict:
+    """The entry, with every id that is no text taken out: ids are looked up, and a foreign file may hold anything."""
+    for name in ("uuid", "parentUuid", "logicalParentUuid"):
+        if not isinstance(entry.get(name), (str, type(None))):
+            entry[name] = None
+    message = entry.get("message")
+    if isinstance(message, dict):
+        if not isinstance(message.get("id"), (str, type(None))):
+            message["id"] = None
+        for block in blocks_of(entry):
+            if not isinstance(block.get("tool_use_id"), (str, type(None))):
+                del block["tool_use_id"]
+    return entry
 
 
 def _in_chain(entry: dict, sidechain: bool) -> bool:

@@ -115,12 +115,22 @@ def _bash(call, cwd) -> Classification:
     kind = leading.kind if leading else "other"
     # Acknowledgements show nothing that a re-run would have to cover, unless there is nothing else.
     shown = [action.part for action in found if action.kind != "ack"] or [action.part for action in found]
-    label = command[:400].strip().partition("\n")[0]
+    label = _telling_line(command[:1_000])
     return Classification(
         kind, tier, call.tool + " " + label, shown, _subjects(command, found), _content_of(leading, command),
         commits=any(action.commits for action in found), family=leading.family if leading else "",
         action="|".join(action.part[0] for action in found),
     )  # fmt: skip
+
+
+def _telling_line(command: str) -> str:
+    """The first line of a command that does something: no comment, no mere `cd` or assignment, if another follows."""
+    lines = [line for line in map(str.strip, command.replace("\\\n", " ").split("\n")) if line and line[0] != "#"]
+    for line in lines:
+        head = line.partition(" ")[0]
+        if not (head in ("cd", "set", "export") and "&&" not in line and ";" not in line) and not ("=" in head and head == line):
+            return line
+    return lines[0] if lines else command.strip().partition("\n")[0]
 
 
 def _subjects(command: str, found: list) -> list:

@@ -16,7 +16,7 @@ _FIELDS = (
 class Result:
     """One tool result: what it is, its lifetime class, and how it ended if it did."""
 
-    __slots__ = (*_FIELDS, "pinned")
+    __slots__ = (*_FIELDS, "pinned", "stored")
 
     def __init__(self, id, index, at, turn, tool, kind, tier, basis, label, parts, subjects, tokens, hash, error, verdict,
                  touched=0, quoted=0, ended=None):  # fmt: skip
@@ -39,6 +39,12 @@ class Result:
         self.quoted = quoted  # index at which the assistant last quoted it; only the transcript tells
         self.ended = ended  # [trigger, index, at, by, reasons] once expired
         self.pinned = False
+        self.stored = ""  # its row as it stands in the state file; "" once it differs
+
+    def touch(self, index: int) -> None:
+        """Restarts its quiet age."""
+        self.touched = index
+        self.stored = ""
 
     def to_row(self) -> list:
         return [
@@ -133,6 +139,10 @@ class ContextState:
 
     def to_json(self) -> dict:
         """The plain values of a state, without what expired (that is a log of its own)."""
+        return {**self.header(), "live": [result.to_row() for result in self.live.values()]}
+
+    def header(self) -> dict:
+        """The plain values of a state but for its results."""
         return {
             "schema": SCHEMA,
             "session_id": self.session_id,
@@ -149,7 +159,6 @@ class ContextState:
             "calibration": self.calibration,
             "recent": self.recent,
             "counts": self.counts.to_json(),
-            "live": [result.to_row() for result in self.live.values()],
         }
 
 

@@ -62,7 +62,8 @@ def is_pinned(state: ContextState, result: Result, rules) -> bool:
     """Whether a pin of the user or of the configuration holds this result."""
     if result.id in state.pins:
         return True
-    return bool((state.pins or rules.pins) and rules.pinned_by(result.subjects, state.pins))
+    # Who pins a path means what was seen of it, not the acknowledgements of its edits.
+    return bool((state.pins or rules.pins) and result.kind != "ack" and rules.pinned_by(result.subjects, state.pins))
 
 
 def _enter(state: ContextState, result: Result, rules) -> None:
@@ -202,7 +203,7 @@ def _cover(state: ContextState, old: Result, part: list, new: Result, decisions:
         return
     dead = [have for have in old.parts if parts.covers(part, have)]
     if not dead:
-        old.touched = state.index  # looked at again, in part
+        old.touch(state.index)  # looked at again, in part
         return
     if len(dead) < len(old.parts):
         _drop_parts(state, old, dead)
@@ -215,6 +216,7 @@ def _cover(state: ContextState, old: Result, part: list, new: Result, decisions:
 
 def _drop_parts(state: ContextState, result: Result, dead: list) -> None:
     result.parts = [part for part in result.parts if part not in dead]
+    result.stored = ""
     for part in dead:
         if not any(have[0] == part[0] for have in result.parts):
             _unlink(state.by_key, part[0], result.id)
@@ -237,9 +239,9 @@ def expire_file(state: ContextState, rules, path: str, trigger: str, why: str, b
         events_of = rules.tier_rule(result.tier).events | rules.tier_rule("medium").events
         if not may_expire(result) or ("commit" if trigger == "committed" else "edit") not in events_of:
             continue
-        left = [part for part in result.parts if part[0] != key]
-        if any(not part[0].startswith("search:") for part in left):  # another file, or a run: more than what was found beside it
-            _drop_parts(state, result, [part for part in result.parts if part[0] == key])
+        dead = [part for part in result.parts if part[0] == key]
+        if len(dead) < len(result.parts):  # it shows more than this file
+            _drop_parts(state, result, dead)
         else:
             end(state, result, trigger, [_FILE_REASONS[trigger] + why], decisions, by)
 
@@ -255,12 +257,12 @@ def _touch_turn(state: ContextState) -> None:
     """An edit renews the files that were read in the same user turn."""
     for result in state.live.values():
         if result.turn == state.turn and result.kind == "read":
-            result.touched = state.index
+            result.touch(state.index)
 
 
 def _touch_key(state: ContextState, key: str) -> None:
     for result in state.by_key.get(key, {}).values():
-        result.touched = state.index
+        result.touch(state.index)
 
 
 def expire_committed(state: ContextState, rules, files: list | None, why: str, by: str, decisions: list) -> None:

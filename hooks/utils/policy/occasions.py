@@ -20,6 +20,7 @@ def _on_quoted(state: ContextState, event, rules, decisions: list) -> None:
         result = state.live.get(id) or state.expired.get(id)
         if result is not None:
             result.quoted = state.index
+            result.stored = ""
 
 
 def _on_compacted(state: ContextState, event, rules, decisions: list) -> None:
@@ -49,6 +50,7 @@ def _on_pinned(state: ContextState, event, rules, decisions: list) -> None:
         if engine.is_pinned(state, result, rules):
             del state.expired[result.id]
             result.ended = None
+            result.stored = ""
             state.live[result.id] = result
             decisions.append(engine.Decision("revive", result, "pinned", state.index, ["pinned: " + event.target]))
     state.live = dict(sorted(state.live.items(), key=lambda item: item[1].index))  # in order of completion, as ever
@@ -86,7 +88,7 @@ def _on_profile_chosen(state: ContextState, event, rules, decisions: list) -> No
         ttl = rules.tier_rule(result.tier).ttl_calls
         if ttl is not None and state.index >= result.index + ttl and engine.may_expire(result):
             age = state.index - result.index
-            reason = f"{age} calls have passed; {result.tier} lives {ttl} under {event.profile}"
+            reason = f"{age} calls have passed; {result.tier} lives {ttl} under {rules.profile}"
             engine.end(state, result, "ttl_calls", [reason], decisions)
     engine.reindex(state, rules)
     engine.expire_timed(state, rules, decisions, "")

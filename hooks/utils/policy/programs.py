@@ -89,10 +89,6 @@ PREFIX_SUBCOMMANDS = {
     "rbenv": ("exec", "", 0),
     "docker": ("exec run", _DOCKER_VALUES, 1),
 }  # fmt: skip
-PREFIXES = {program: (frozenset(values.split()), own) for program, (values, own) in PREFIXES.items()}
-PREFIX_SUBCOMMANDS = {
-    program: (frozenset(names.split()), frozenset(values.split()), own) for program, (names, values, own) in PREFIX_SUBCOMMANDS.items()
-}
 # Interpreters: of a script that is a known tool, the tool counts.
 INTERPRETERS = frozenset(("python", "node", "php", "ruby"))
 PYTHON_VALUES = frozenset(("-W", "-X", "-Q", "--check-hash-based-pycs"))

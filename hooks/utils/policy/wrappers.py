@@ -18,7 +18,6 @@ from .runs import Limits, next_name
 
 # Nobody wraps deeper; what does is something else.
 _DEEPEST = 10
-_OUTER = frozenset((*PREFIXES, *PREFIX_SUBCOMMANDS, *SHELLS, *INTERPRETERS))
 _EXTENSIONS = (".exe", ".cmd", ".bat", ".js", ".mjs", ".cjs")
 
 
@@ -57,19 +56,20 @@ def unwrap(words: list[str], cwd: str) -> Inner:
     outer: tuple = ()
     program = program_of(words[0])
     for _ in range(_DEEPEST):
-        if program not in _OUTER:
-            break
         if program in SHELLS:
             return Inner(program, words, cwd, outer, _script_of(program, words))
         if program in INTERPRETERS:
             at, inner_program = _tool_behind(program, words)
         elif program in PREFIXES:
-            at, inner_program = _behind(words, 1, *PREFIXES[program]), ""
+            values, own = PREFIXES[program]
+            at, inner_program = _behind(words, 1, values.split(), own), ""
             if program == "command" and words[1:2] and words[1][:1] == "-":
                 break
-        else:
+        elif program in PREFIX_SUBCOMMANDS:
             at, cwd, outer = _behind_subcommand(program, words, cwd, outer)
             inner_program = ""
+        else:
+            break
         if not 0 < at < len(words):
             break
         words = words[at:]
@@ -77,7 +77,7 @@ def unwrap(words: list[str], cwd: str) -> Inner:
     return Inner(program, words, cwd, outer)
 
 
-def _behind(words: list[str], at: int, values: frozenset, own: int) -> int:
+def _behind(words: list[str], at: int, values: list[str], own: int) -> int:
     """The place of the other program's name."""
     while at < len(words):
         word = words[at]
@@ -97,7 +97,8 @@ def _behind(words: list[str], at: int, values: frozenset, own: int) -> int:
 
 
 def _behind_subcommand(program: str, words: list[str], cwd: str, outer: tuple) -> tuple[int, str, tuple]:
-    names, values, own = PREFIX_SUBCOMMANDS[program]
+    subcommands, options, own = PREFIX_SUBCOMMANDS[program]
+    names, values = subcommands.split(), options.split()
     if program in SCRIPT_RUNNERS:
         limits = Limits("script", cwd)
         at = next_name(words, 1, limits)

@@ -1,0 +1,387 @@
+"""State that is corrupt is set aside and rebuilt; a disk that is full, read-only or missing costs the record and nothing else."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hooks.utils.edges import failures, live, store
+from hooks.utils.edges.rebuild import rebuild
+from hooks.utils.policy.context import shared_facts
+from tests.hooks import payloads, processes, sessions
+
+SESSION = payloads.SESSION
+IS_ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> processes.Home:
+    return processes.Home(tmp_path)
+
+
+class Session:
+    """A session played through real hooks up to its last call, which a test makes after it has broken something."""
+
+    def __init__(self, folder: Path):
+        self.home = processes.Home(folder)
+        self.day = sessions.Day(folder, random.Random(9))
+        self.day.begin()
+        for _ in range(4):
+            self.day.call(*self.day.reading())
+        self.day.search()
+        self.day.run_tests()
+        self.day.edit()
+        self.day.call(*self.day.reading())
+        sessions.play(self.day.steps[:-1], self._run)
+        self.paths = self.home.paths(self.day.session_id)
+        self.state = Path(self.paths.state)
+
+    def _run(self, payload: dict, at: float) -> None:
+        ran = processes.run_event(payload, self.home.env(POPKIT_CLOCK=repr(at), CLAUDE_PROJECT_DIR=str(self.day.project)))
+        assert ran.silent, ran
+
+    def last_call(self) -> None:
+        sessions.play(self.day.steps[-1:], self._run)
+
+    def stored(self) -> dict:
+        return shared_facts(self.home.state(self.day.session_id))
+
+    def rebuilt(self) -> dict:
+        site = live.Site(self.home.env(), self.day.session_id, str(self.day.project))
+        return shared_facts(rebuild(str(self.day.transcript), live.journal_of(site, self.paths), site.rules_for, self.day.session_id).state)
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Session:
+    return Session(tmp_path)
+
+
+def _other_schema(value: dict) -> dict:
+    return {**value, "schema": 99}
+
+
+CORRUPT = {
+    "empty": lambda text: b"",
+    "cut off": lambda text: text[: len(text) // 2],
+    "without its last byte": lambda text: text[:-1],
+    "zeros": lambda text: b"\0" * len(text),
+    "binary": lambda text: bytes(range(256)) * 40,
+    "a picture's beginning": lambda text: b"\x89PNG\r\n\x1a\n" + text,
+    "a list": lambda text: b"[]",
+    "null": lambda text: b"null",
+    "another schema": lambda text: json.dumps(_other_schema(json.loads(text))).encode(),
+    "two states": lambda text: text + text,
+    "nested without end": lambda text: b"[" * 200_000,
+    "one field too few in each row": lambda text: json.dumps({**json.loads(text), "live": [row[:-1] for row in json.loads(text)["live"]]}).encode(),
+    "an index that is a text": lambda text: json.dumps({**json.loads(text), "index": "7"}).encode(),
+    "live as an object": lambda text: json.dumps({**json.loads(text), "live": {"a": 1}}).encode(),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("corrupt", CORRUPT.values(), ids=CORRUPT)
+def test_a_corrupt_state_is_set_aside_and_rebuilt_from_the_transcript(session: Session, corrupt):
+    bad = corrupt(session.state.read_bytes())
+    session.state.write_bytes(bad)
+    session.last_call()
+    assert session.home.failures() == []
+    assert session.stored() == session.rebuilt()
+    assert session.stored()["index"] == session.day.calls
+    assert Path(str(session.state) + ".corrupt").read_bytes() == bad, "what was there can be looked at"
+
+
+def _set(value: dict, row: int, field: int, to: object) -> dict:
+    value["live"][row][field] = to
+    return value
+
+
+# Wrong deep inside, so that a load accepts them and the work on them fails.
+DEEP = {
+    "a part that is a number": lambda value: _set(value, 0, 9, [7]),
+    "a part that is empty": lambda value: _set(value, 0, 9, [[]]),
+    "a key that is a list": lambda value: _set(value, 0, 9, [[["read:/x"], [1, 0]]]),
+    "an interval of texts": lambda value: _set(value, -1, 9, [[value["live"][-1][9][0][0], ["a", "b"]]]),
+    "an interval of one": lambda value: _set(value, -1, 9, [[value["live"][-1][9][0][0], [1]]]),
+    "a time without end": lambda value: _set(value, 0, 2, 1e999),
+    "counts of texts": lambda value: {**value, "counts": {**value["counts"], "results": dict.fromkeys(value["counts"]["results"], "many")}},
+    "a hash that is a list": lambda value: _set(value, 0, 12, ["x"]),
+    "a calibration without end": lambda value: {**value, "calibration": float("inf")},
+}
+
+
+@pytest.mark.parametrize("wrong", DEEP.values(), ids=DEEP)
+def test_a_state_that_is_wrong_deep_inside_stops_at_most_one_hook(session: Session, wrong):
+    text = json.dumps(wrong(json.loads(session.state.read_bytes()))).replace("Infinity", "1e999")
+    session.state.write_text(text)
+    session.last_call()
+    assert len(session.home.failures()) <= 1
+    again = {**session.day.steps[-1].payload, "tool_use_id": "toolu_after"}
+    ran = processes.run_event(again, session.home.env(POPKIT_CLOCK=repr(session.day.now + 1)))
+    assert ran.silent
+    assert len(session.home.failures()) <= 1, "the next hook works"
+    assert session.stored()["index"] == session.day.calls + 1
+
+
+@pytest.mark.parametrize("garbage", [b"\0\0\0", b"[[[[", b'{"event":"end","at":"now"}\n{"event"', b"[]\n7\nnull\n", b"\xff\xfe\n"])
+def test_garbage_in_the_logs_spoils_no_other_line(session: Session, garbage: bytes):
+    before = session.rebuilt()
+    for path in (session.paths.journal, session.paths.expired):
+        with Path(path).open("ab") as file:
+            file.write(garbage)
+    session.last_call()
+    assert session.home.failures() == []
+    assert before["index"] + 1 == session.stored()["index"]
+    expired = store.read_expired(session.paths, store.load(session.paths).state)
+    assert len(expired) + len(session.stored()["live"]) == session.stored()["index"]
+
+
+def test_a_state_that_a_hook_cannot_rebuild_from_a_transcript_begins_anew(home: processes.Home):
+    for number in range(3):
+        assert processes.run("post-tool-use", payloads.bash(f"mkdir {number}"), home.env()).silent
+    Path(home.paths(SESSION).state).write_bytes(b"x")
+    assert processes.run("post-tool-use", payloads.bash("mkdir last"), home.env()).silent
+    assert home.failures() == []
+    assert home.state(SESSION).index == 1
+
+
+# --- links ---------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["state", "lock", "journal", "expired"])
+def test_a_link_planted_in_place_of_a_file_leads_nowhere(home: processes.Home, tmp_path: Path, name: str):
+    target = tmp_path / "precious.txt"
+    target.write_text("precious\n")
+    paths = home.paths(SESSION)
+    Path(paths.folder).mkdir(parents=True)
+    Path(getattr(paths, name)).symlink_to(target)
+    for number in range(3):
+        for payload in (payloads.bash(f"mkdir {number}"), payloads.bash("git commit -m x"), payloads.session_end()):
+            assert processes.run_event(payload, home.env()).silent
+    assert target.read_text() == "precious\n"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["popkit", "precious.txt"]
+
+
+def test_a_link_to_nothing_in_place_of_the_state_makes_nothing_there(home: processes.Home, tmp_path: Path):
+    paths = home.paths(SESSION)
+    Path(paths.folder).mkdir(parents=True)
+    Path(paths.state).symlink_to(tmp_path / "made-by-a-hook")
+    assert processes.run("post-tool-use", payloads.bash("mkdir a"), home.env()).silent
+    assert not (tmp_path / "made-by-a-hook").exists()
+    assert home.state(SESSION).index == 1
+
+
+def test_a_link_in_place_of_a_session_folder_is_not_followed(home: processes.Home, tmp_path: Path):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (home.path / "sessions").mkdir(parents=True)
+    (home.path / "sessions" / SESSION).symlink_to(elsewhere)
+    for payload in (payloads.bash("mkdir a"), payloads.prompt("go"), payloads.read("/a.py", "x\n"), payloads.session_end()):
+        assert processes.run_event(payload, home.env()).silent
+    assert list(elsewhere.iterdir()) == []
+    assert len(home.failures()) == 4
+
+
+def test_our_folder_itself_may_be_a_link(home: processes.Home, tmp_path: Path):
+    (tmp_path / "disk").mkdir()
+    home.path.symlink_to(tmp_path / "disk")
+    assert processes.run("post-tool-use", payloads.bash("mkdir a"), home.env()).silent
+    assert processes.run("post-tool-use", b"broken", home.env()).silent
+    assert home.state(SESSION).index == 1
+    assert len(home.failures()) == 1
+
+
+# --- disks that are full, read-only or missing ---------------------------------------------------------------------------------
+
+
+def _mounted(folder: Path, *options: str) -> bool:
+    """Mounts something over a folder; False where that is not allowed."""
+    folder.mkdir(exist_ok=True)
+    done = subprocess.run(["mount", *options, str(folder)], capture_output=True, check=False)
+    return done.returncode == 0
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path):
+    """A disk of 64 KB."""
+    disk = tmp_path / "disk"
+    if not IS_ROOT or not shutil.which("mount") or not _mounted(disk, "-t", "tmpfs", "-o", "size=64k,mode=700", "tmpfs"):
+        pytest.skip("only root can mount a small disk")
+    yield disk
+    subprocess.run(["umount", "-l", str(disk)], check=True)
+
+
+def test_a_full_disk_costs_the_record_and_nothing_else(small_disk: Path):
+    home = processes.Home(small_disk)
+    for number in range(3):
+        assert processes.run("post-tool-use", payloads.read(f"/home/dev/{number}.py", "x\n"), home.env()).silent
+    before = home.state(SESSION)
+    (small_disk / "filler").write_bytes(b"x" * _free(small_disk))
+    for payload in (payloads.read("/home/dev/more.py", "x\n"), payloads.bash("git commit -m x"), payloads.prompt("go"), payloads.stop()):
+        assert processes.run_event(payload, home.env()).silent
+    assert shared_facts(home.state(SESSION)) == shared_facts(before), "the old state stands"
+    assert home.leftovers() == []
+    (small_disk / "filler").unlink()
+    assert processes.run("post-tool-use", payloads.read("/home/dev/more.py", "x\n"), home.env()).silent
+    assert home.state(SESSION).index == 4
+
+
+def test_a_disk_with_room_for_the_log_alone_gets_the_failure_counted(small_disk: Path):
+    home = processes.Home(small_disk)
+    given = [payloads.read(f"/home/dev/a/long/way/down/to/file-{number:04}.py", "x\n") for number in range(60)]
+    for call in given:
+        assert processes.run("post-tool-use", call, home.env()).silent
+    size = Path(home.paths(SESSION).state).stat().st_size
+    assert size > 20_000
+    Path(failures.log_path(str(home.path))).write_text("")
+    (small_disk / "filler").write_bytes(b"x" * (_free(small_disk) - 4096))
+    assert processes.run("post-tool-use", payloads.read("/home/dev/one/more.py", "x\n"), home.env()).silent
+    assert [line.split()[2] for line in home.failures()] == ["OSError"]
+    assert "No space left" in home.failures()[0]
+    assert home.state(SESSION).index == 60
+
+
+def _free(folder: Path) -> int:
+    stat = os.statvfs(folder)
+    return stat.f_bavail * stat.f_frsize
+
+
+def test_a_limit_on_the_size_of_files_costs_the_record_and_nothing_else(home: processes.Home):
+    for number in range(30):
+        assert processes.run("post-tool-use", payloads.read(f"/home/dev/file{number}.py", "x\n"), home.env()).silent
+    assert Path(home.paths(SESSION).state).stat().st_size > 4096
+    argv = ["sh", "-c", 'ulimit -f 8 && exec "$@"', "sh", *processes.argv("post-tool-use")]  # 4 KB
+    call = processes.data_of(payloads.read("/home/dev/more.py", "x\n"))
+    done = subprocess.run(argv, input=call, capture_output=True, env=home.env(), timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert [line.split()[2] for line in home.failures()] == ["OSError"]
+    assert home.state(SESSION).index == 30
+    assert home.leftovers() == []
+
+
+def test_a_file_where_our_folder_should_be_is_left_alone(home: processes.Home):
+    home.path.write_text("a file\n")
+    for payload in payloads.one_of_each():
+        assert processes.run_event(payload, home.env()).silent
+    assert home.path.read_text() == "a file\n"
+    assert [path.name for path in home.parent.iterdir()] == ["popkit"]
+
+
+def test_files_where_folders_should_be_are_counted_as_failures(home: processes.Home):
+    home.path.mkdir()
+    (home.path / "sessions").write_text("a file\n")
+    for payload in (payloads.bash("mkdir a"), payloads.prompt("go"), payloads.session_start(), payloads.session_end()):
+        assert processes.run_event(payload, home.env()).silent
+    assert len(home.failures()) == 4
+    assert (home.path / "sessions").read_text() == "a file\n"
+
+
+def test_folders_where_files_should_be_are_counted_as_failures(home: processes.Home):
+    paths = home.paths(SESSION)
+    for path in (paths.state, paths.journal, paths.expired):
+        Path(path).mkdir(parents=True)
+    for payload in (payloads.bash("mkdir a"), payloads.prompt("go"), payloads.stop()):
+        assert processes.run_event(payload, home.env()).silent
+    assert len(home.failures()) >= 2
+
+
+@pytest.fixture
+def read_only_home(home: processes.Home, tmp_path: Path):
+    """A home with a session in it that nobody, not even root, can write to."""
+    assert processes.run("post-tool-use", payloads.bash("mkdir a"), home.env()).silent
+    if not IS_ROOT:
+        home.path.chmod(0o500)
+        for path in home.path.rglob("*"):
+            path.chmod(0o500 if path.is_dir() else 0o400)
+        yield home
+        for path in [home.path, *home.path.rglob("*")]:
+            path.chmod(0o700)
+        return
+    if not shutil.which("mount") or not _mounted(home.path, "--bind", str(home.path)):
+        pytest.skip("root ignores permissions, and mounting is not allowed here")
+    subprocess.run(["mount", "-o", "remount,ro,bind", str(home.path)], check=True)
+    yield home
+    subprocess.run(["umount", "-l", str(home.path)], check=True)
+
+
+def test_a_read_only_folder_costs_the_record_and_nothing_else(read_only_home: processes.Home):
+    before = processes.listing(read_only_home.parent)
+    for payload in payloads.one_of_each():
+        assert processes.run_event(payload, read_only_home.env()).silent
+    assert processes.listing(read_only_home.parent) == before
+    assert read_only_home.state(SESSION).index == 1
+
+
+def test_a_folder_that_cannot_be_made_costs_the_record_and_nothing_else():
+    if not Path("/proc/version").exists():
+        pytest.skip("no /proc here")
+    env = {"PATH": os.defpath, "POPKIT_HOME": "/proc/popkit"}
+    for payload in payloads.one_of_each():
+        assert processes.run_event(payload, env).silent
+
+
+# --- no home -------------------------------------------------------------------------------------------------------------------
+
+
+def _without_users(argv: list[str], folder: Path, passwd: str) -> list[str]:
+    """The command where the system knows other users, or skips."""
+    (folder / "passwd").write_text(passwd)
+    (folder / "nsswitch").write_text("passwd: files\n")
+    mounts = f'mount --bind "{folder}/passwd" /etc/passwd && {{ [ ! -e /etc/nsswitch.conf ] || mount --bind "{folder}/nsswitch" /etc/nsswitch.conf; }}'
+    unshare = ["unshare", "-m" if IS_ROOT else "-rm"]
+    if not shutil.which("unshare") or subprocess.run([*unshare, "sh", "-c", mounts], capture_output=True, check=False).returncode:
+        pytest.skip("other users need a mount namespace")
+    return [*unshare, "sh", "-c", mounts + ' && exec "$@"', "sh", *argv]
+
+
+@pytest.mark.parametrize("env", [{}, {"HOME": ""}, {"HOME": "", "POPKIT_HOME": "", "CLAUDE_CONFIG_DIR": ""}], ids=["unset", "empty", "all empty"])
+@pytest.mark.parametrize("through", ["script", "launcher"])
+def test_without_any_home_nothing_is_written_anywhere(tmp_path: Path, env: dict, through: str):
+    argv = processes.argv("post-tool-use")
+    if through == "launcher":
+        argv = ["sh", "-c", processes.command_of("PostToolUse")]
+    argv = _without_users(argv, tmp_path, "")
+    roots = {path: path.exists() for path in (Path("/.claude"), Path("/popkit"), Path.home() / ".claude" / "popkit")}
+    environ = {"PATH": os.environ["PATH"], "CLAUDE_PLUGIN_ROOT": str(processes.ROOT), **env}
+    call = processes.data_of(payloads.bash("mkdir a"))
+    done = subprocess.run(argv, input=call, capture_output=True, env=environ, cwd=tmp_path, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert {path: path.exists() for path in roots} == roots
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["nsswitch", "passwd"]
+
+
+def test_without_home_in_the_environment_the_systems_own_record_is_asked(tmp_path: Path):
+    (tmp_path / "dev").mkdir()
+    argv = _without_users(processes.argv("post-tool-use"), tmp_path, f"dev:x:{0 if IS_ROOT else os.geteuid()}:0::{tmp_path}/dev:/bin/sh\n")
+    environ = {"PATH": os.environ["PATH"]}
+    done = subprocess.run(argv, input=processes.data_of(payloads.bash("mkdir a")), capture_output=True, env=environ, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert (tmp_path / "dev" / ".claude" / "popkit" / "sessions" / SESSION / "main.state.json").exists()
+
+
+def test_the_hosts_configuration_folder_is_ours_where_nothing_else_is_said(tmp_path: Path):
+    environ = {"PATH": os.environ["PATH"], "CLAUDE_CONFIG_DIR": str(tmp_path / "config"), "HOME": str(tmp_path / "home")}
+    assert processes.run("post-tool-use", payloads.bash("mkdir a"), environ).silent
+    assert (tmp_path / "config" / "popkit" / "sessions" / SESSION).is_dir()
+    assert not (tmp_path / "home").exists()
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-", ">/dev/full", "2>/dev/full"])
+def test_streams_that_are_closed_or_full_harm_nothing(home: processes.Home, closed: str):
+    if "full" in closed and not Path("/dev/full").exists():
+        pytest.skip("no /dev/full here")
+    help_ = payloads.prompt("/popkit:context help")
+    for script, payload in (("post-tool-use", payloads.read("/a.py", "x\n")), ("context-monitor", help_)):
+        argv = ["sh", "-c", f'exec "$@" {closed}', "sh", *processes.argv(script)]
+        done = subprocess.run(argv, input=processes.data_of(payload), capture_output=True, env=home.env(), timeout=60, check=False)
+        assert (done.returncode, done.stderr) == (0, b"")
+    assert all(json.loads(path.read_text()) for path in home.files() if path.suffix == ".json"), "no answer went into a file"
+
+
+def test_this_suite_runs_the_hooks_with_the_interpreter_of_the_tests():
+    assert processes.argv("post-tool-use")[0] == sys.executable

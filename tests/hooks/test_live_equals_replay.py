@@ -1,0 +1,148 @@
+"""A session fed through the hooks, call by call, gives the state that transcript and journal give at its end."""
+
+from __future__ import annotations
+
+import random
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hooks.utils.edges import live, store
+from hooks.utils.edges.rebuild import rebuild
+from hooks.utils.handlers import context_monitor, post_tool_use, pre_compact, session_end, session_start
+from hooks.utils.policy.context import shared_facts
+from tests.hooks import processes, sessions
+
+HANDLERS = {
+    "post-tool-use": post_tool_use.handle,
+    "context-monitor": context_monitor.handle,
+    "session-start": session_start.handle,
+    "pre-compact": pre_compact.handle,
+    "session-end": session_end.handle,
+}
+
+
+class Kept:
+    """What the hooks have kept of a day, and what its transcript gives."""
+
+    def __init__(self, home: processes.Home, day: sessions.Day):
+        self.home = home
+        self.day = day
+        self.site = live.Site(home.env(CLAUDE_PROJECT_DIR=str(day.project)), day.session_id, str(day.project))
+
+    def stored(self, agent: str = "") -> tuple[dict, list]:
+        paths = self.site.paths(agent)
+        kept = store.load(paths)
+        assert kept is not None
+        return shared_facts(kept.state), [_ended(result) for result in store.read_expired(paths, kept.state).values()]
+
+    def rebuilt(self, agent: str = "") -> tuple[dict, list]:
+        path = self.day.transcript
+        if agent:
+            path = path.with_suffix("") / "subagents" / f"agent-{agent}.jsonl"
+        journal = live.journal_of(self.site, self.site.paths(agent))
+        state = rebuild(str(path), journal, self.site.rules_for, self.day.session_id, agent).state
+        return shared_facts(state), [_ended(result) for result in state.expired.values()]
+
+
+def _ended(result) -> tuple:
+    """An expired result without the times and quotations that only a transcript has."""
+    trigger, index, _, by, reasons = result.ended
+    return (result.id, result.index, result.turn, result.kind, result.tier, result.label, result.tokens, result.verdict, trigger, index, by, reasons)
+
+
+def _assert_equal(kept: Kept, agents: tuple = ("",)) -> None:
+    for agent in agents:
+        facts, expired = kept.stored(agent)
+        replayed, replayed_expired = kept.rebuilt(agent)
+        assert facts == replayed
+        assert expired == replayed_expired
+
+
+def _agents(day: sessions.Day) -> tuple:
+    return ("", *day.chains)
+
+
+@pytest.mark.parametrize("prompt_ids", [True, False], ids=["with prompt ids", "without prompt ids"])
+def test_three_hundred_calls_through_real_processes_give_the_state_that_replay_gives(tmp_path: Path, prompt_ids: bool):
+    day = sessions.day(tmp_path, random.Random(300 + prompt_ids), 300 if prompt_ids else 60, prompt_ids=prompt_ids)
+    home = processes.Home(tmp_path)
+    began = time.perf_counter()
+
+    def run(payload: dict, at: float) -> None:
+        ran = processes.run_event(payload, home.env(POPKIT_CLOCK=repr(at), CLAUDE_PROJECT_DIR=str(day.project)), cwd=tmp_path)
+        assert ran.silent, ran
+
+    sessions.play(day.steps, run)
+    taken = time.perf_counter() - began
+    assert home.failures() == []
+    kept = Kept(home, day)
+    _assert_equal(kept, _agents(day))
+    facts, expired = kept.stored()
+    assert sum(kept.stored(agent)[0]["index"] for agent in _agents(day)) == day.calls
+    assert len(facts["live"]) + len(expired) > 20, "there is something to compare"
+    assert facts["epoch"] == 2
+    assert taken < 60, "a hook is quick"
+
+
+def _run_inside(home: processes.Home, day: sessions.Day):
+    def run(payload: dict, at: float) -> None:
+        environ = home.env(POPKIT_CLOCK=repr(at), CLAUDE_PROJECT_DIR=str(day.project))
+        HANDLERS[processes.SCRIPTS[payload["hook_event_name"]]](payload, environ)
+
+    return run
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_long_sessions_whose_lines_come_late_give_the_state_that_replay_gives(tmp_path: Path, seed: int):
+    day = sessions.day(tmp_path, random.Random(seed), 200, prompt_ids=seed % 2 == 0)
+    home = processes.Home(tmp_path)
+    sessions.play(day.steps, _run_inside(home, day), late=random.Random(seed))
+    _assert_equal(Kept(home, day), _agents(day))
+
+
+ACTIONS = {
+    "read": lambda day: day.call(*day.reading()),
+    "together": lambda day: day.together([day.reading() for _ in range(3)]),
+    "search": lambda day: day.search(),
+    "test": lambda day: day.run_tests(),
+    "edit": lambda day: day.edit(),
+    "write": lambda day: day.write(),
+    "sed": lambda day: day.change_by_shell(),
+    "look": lambda day: day.look(),
+    "move": lambda day: day.move(),
+    "other": lambda day: day.other_tool(),
+    "commit": lambda day: day.shell("git commit -qam x", "[main 1a2b3c4] x\n 1 file changed"),
+    "agent": lambda day: day.agent(),
+    "turn": lambda day: (day.stop(), day.prompt()),
+    "compact": lambda day: day.compact(keeps=False),
+    "compact and keep": lambda day: day.compact(keeps=True),
+    "resume": lambda day: day.end_and_resume(),
+    "pin": lambda day: day.command(f"pin {day.project}/src/app.js"),
+    "unpin": lambda day: day.command(f"unpin {day.project}/src/app.js"),
+    "aggressive": lambda day: day.command("retention --aggressive"),
+    "conservative": lambda day: day.command("retention --conservative"),
+}
+
+
+@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(
+    acts=st.lists(st.sampled_from(sorted(ACTIONS)), min_size=1, max_size=30),
+    seed=st.integers(0, 2**32),
+    prompt_ids=st.booleans(),
+    late=st.booleans(),
+)
+def test_small_sessions_give_the_state_that_replay_gives(tmp_path_factory: pytest.TempPathFactory, acts, seed, prompt_ids, late):
+    folder = tmp_path_factory.mktemp("day")
+    day = sessions.Day(folder, random.Random(seed), prompt_ids=prompt_ids)
+    day.begin()
+    for act in acts:
+        ACTIONS[act](day)
+    home = processes.Home(folder)
+    sessions.play(day.steps, _run_inside(home, day), late=random.Random(seed) if late else None)
+    profiled = {"aggressive", "conservative"} & set(acts)
+    # Subagents do not hear of a profile that is chosen while they work.
+    _assert_equal(Kept(home, day), ("",) if profiled else _agents(day))
