@@ -14,10 +14,11 @@ except ImportError:
     import os
 
 _external = sys.modules["_frozen_importlib_external"]
-_HEADER = _external.MAGIC_NUMBER + b"popkit 2\n"
+_HEADER = _external.MAGIC_NUMBER + b"popkit 3\n"
 _FOLDER = __file__.rpartition("/")[0] + "/__pycache__"
 _PATH = _FOLDER + "/popkit." + (sys.implementation.cache_tag or "none") + ".pack"
 _PACKAGE = __name__.partition(".")[0]
+_FUTURE = b"\nfrom __future__ import annotations\n"
 _ModuleSpec = type(sys.__spec__)
 
 
@@ -82,9 +83,16 @@ def remake():
         loader = getattr(getattr(module, "__spec__", None), "loader", None)
         if name.partition(".")[0] == _PACKAGE and isinstance(loader, _external.SourceFileLoader):
             source = module.__file__
-            code = compile(loader.get_data(source), source, "exec", dont_inherit=True, optimize=2)  # without docstrings
-            known[name] = (source, _stamp(source), hasattr(module, "__path__"), dumps(code))
+            known[name] = (source, _stamp(source), hasattr(module, "__path__"), dumps(_compiled(loader.get_data(source), source)))
     _write(known)
+
+
+def _compiled(text, source):
+    """The code of a module without docstrings, and with the future statement as a flag: as an import it is one more file to find."""
+    import __future__
+
+    flag = __future__.annotations.compiler_flag if _FUTURE in text else 0
+    return compile(text.replace(_FUTURE, b"\n\n", 1), source, "exec", flag, dont_inherit=True, optimize=2)
 
 
 def _write(known):

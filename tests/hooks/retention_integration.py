@@ -12,7 +12,7 @@ if __name__ == "__main__" and not __package__:
     from pathlib import Path
 
     os.chdir(Path(__file__).resolve().parents[2])
-    os.execv(sys.executable, [sys.executable, "-m", "tests.hooks.retention_integration", *sys.argv[1:]])  # noqa: S606
+    os.execv(sys.executable, [sys.executable, "-m", "tests.hooks.retention_integration", *sys.argv[1:]])
 
 import tempfile
 

@@ -71,6 +71,18 @@ def test_a_path_pattern_pins_results_that_come_later_too():
     assert session.bash("git commit -m x") == {"T3": "committed"}
 
 
+def test_a_path_pattern_pins_what_was_seen_of_a_file_and_not_the_acknowledgements_of_its_edits():
+    session = Scenario()
+    session.read("a.py")
+    session.pin("a.py")
+    session.edit("a.py")
+    assert session.nothing() == {"T2": "ttl_calls"}
+    session.edit("a.py")
+    session.pin("T4")
+    session.nothing(3)
+    assert {"T1", "T4"} <= set(session.live)
+
+
 def test_a_pin_by_id_holds_no_other_result():
     session = Scenario()
     session.read("a.py", 1, 10)

@@ -19,6 +19,8 @@ SEARCHES = [
     ("rg login src", "rg login src tests", True),
     ("rg login src tests", "rg login src", False),
     ("rg login src", "rg login source", False),
+    ("rg login srclib", "rg login src", False),
+    ("rg login src/lib", "rg login src", True),
     ("rg login", "grep -rn login .", True),
     ("rg 'log in'", 'rg "log in"', True),
     ("git grep login", "rg login", True),

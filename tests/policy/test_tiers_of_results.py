@@ -63,6 +63,8 @@ COMMANDS = [
     ("mkdir x && cat a.py", "medium"),
     ("rg x; cat a.py", "medium"),
     ("cat a.py && npm test", "session"),
+    ("npm test; mkdir x", "session"),
+    ("cat a.py && rg x", "medium"),
     ("git add . && git commit -m x && git push", "ephemeral"),
     ("cd src && rg x", "short"),
     ("npm test | tail -20", "session"),

@@ -239,9 +239,9 @@ def expire_file(state: ContextState, rules, path: str, trigger: str, why: str, b
         events_of = rules.tier_rule(result.tier).events | rules.tier_rule("medium").events
         if not may_expire(result) or ("commit" if trigger == "committed" else "edit") not in events_of:
             continue
-        dead = [part for part in result.parts if part[0] == key]
-        if len(dead) < len(result.parts):  # it shows more than this file
-            _drop_parts(state, result, dead)
+        left = [part for part in result.parts if part[0] != key]
+        if any(not part[0].startswith("search:") for part in left):  # another file, or a run: more than what was found beside it
+            _drop_parts(state, result, [part for part in result.parts if part[0] == key])
         else:
             end(state, result, trigger, [_FILE_REASONS[trigger] + why], decisions, by)
 

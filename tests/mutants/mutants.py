@@ -1,0 +1,326 @@
+"""The table of mutants: what is broken, how, and which tests are expected to notice.
+
+Each `old` text occurs exactly once in its file (below `hooks/utils/policy`); where the code has moved on, the mutant moves with it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Mutant(NamedTuple):
+    breaks: str
+    """The rule that no longer holds, in words."""
+    file: str
+    old: str
+    new: str
+    tests: str
+    """Names of test files in tests/policy, or one test in one of them, separated by blanks."""
+
+
+LAW = "test_laws.py::test_"
+
+MUTANTS = [
+    # Lifetimes.
+    Mutant(
+        "a result of call i that lives n calls ends when call i + n completes",
+        "engine.py",
+        "max(result.index + rule.ttl_calls, state.index + 1)",
+        "max(result.index + rule.ttl_calls + 1, state.index + 1)",
+        "test_ttl.py",
+    ),
+    Mutant(
+        "a search ends after 300 seconds, not after 301",
+        "engine.py",
+        "if state.at - result.at >= ttl and",
+        "if state.at - result.at > ttl and",
+        "test_ttl.py",
+    ),
+    Mutant(
+        "a profile scales every lifetime",
+        "ruleset.py",
+        '"aggressive": (1, 2)',
+        '"aggressive": (2, 3)',
+        "test_profiles.py",
+    ),
+    Mutant(
+        "a shorter profile takes hold at once",
+        "occasions.py",
+        "if ttl is not None and state.index >= result.index + ttl and",
+        "if ttl is None and",
+        "test_profiles.py",
+    ),
+    # Who may expire.
+    Mutant(
+        "what is pinned never expires",
+        "engine.py",
+        'return not result.pinned and result.tier != "preserved"',
+        'return result.tier != "preserved"',
+        "test_pins.py",
+    ),
+    Mutant(
+        "what is preserved never expires by itself",
+        "engine.py",
+        'return not result.pinned and result.tier != "preserved"',
+        "return not result.pinned",
+        "test_edits.py test_supersession.py",
+    ),
+    Mutant(
+        "a pin by pattern holds results too, not only one by id",
+        "engine.py",
+        "rules.pinned_by(result.subjects, state.pins))",
+        "rules.pinned_by(result.subjects, []))",
+        "test_pins.py",
+    ),
+    Mutant(
+        "a pin revives",
+        "occasions.py",
+        "if engine.is_pinned(state, result, rules):",
+        "if False:",
+        "test_pins.py",
+    ),
+    Mutant(
+        "unpinning lets a lifetime go on",
+        "occasions.py",
+        "[target for target in state.pins if target != event.target]",
+        "state.pins",
+        "test_pins.py",
+    ),
+    # Supersession.
+    Mutant(
+        "a newer run ends the earlier one even when it fails",
+        "engine.py",
+        'answers = not new.error or new.kind.startswith("run") or new.tier == "session"',
+        "answers = not new.error",
+        "test_same_run.py",
+    ),
+    Mutant(
+        "a failed run leaves its verdict in the reasons",
+        "engine.py",
+        "if old.verdict:",
+        "if not old.verdict:",
+        "test_same_run.py",
+    ),
+    Mutant(
+        "npm t is npm test",
+        "runs.py",
+        'if name in ("t", "tst") and not spoken:',
+        'if name == "tst" and not spoken:',
+        "test_same_run.py",
+    ),
+    Mutant(
+        "a partial run does not end a full one",
+        "parts.py",
+        "    if not old:\n        return False\n",
+        "    if not old:\n        return True\n",
+        "test_same_run.py",
+    ),
+    Mutant(
+        "a folder holds what lies in it, not what begins with its name",
+        "parts.py",
+        'return root.endswith("/") or item[len(root) : len(root) + 1] in ("/", ":")',
+        "return True",
+        "test_supersession.py",
+    ),
+    Mutant(
+        "overlapping reads live side by side",
+        "parts.py",
+        "return start <= old[0] and (end == 0 or 0 < old[1] <= end)",
+        "return start <= old[1] and (end == 0 or old[0] <= end)",
+        "test_partial_reads.py",
+    ),
+    Mutant(
+        "the same content of the same kind ends the earlier",
+        "engine.py",
+        'state.by_hash.get(new.kind + "|" + new.hash, {})',
+        'state.by_hash.get("", {})',
+        "test_supersession.py",
+    ),
+    Mutant(
+        "of task lists only the newest is kept, preserved ones too",
+        "engine.py",
+        'if old.pinned or (old.tier == "preserved" and old.kind != "tasks"):',
+        'if old.pinned or old.tier == "preserved":',
+        "test_supersession.py",
+    ),
+    # Errors and tiers.
+    Mutant(
+        "an error is ended by the later success of the same action",
+        "engine.py",
+        '"error:" + found.action',
+        '"error" + found.action',
+        "test_errors.py",
+    ),
+    Mutant(
+        "a search that says something as it exits 1 has failed",
+        "classify.py",
+        "and outcome.exit_code == 1 and outcome.chars == 0",
+        "and outcome.exit_code == 1",
+        "test_errors.py",
+    ),
+    Mutant(
+        "a search that exits 1 with no output is no error",
+        "classify.py",
+        "outcome.error and not _found_nothing(found, outcome)",
+        "outcome.error",
+        "test_errors.py",
+    ),
+    Mutant(
+        "a failing run is not preserved: its next run ends it",
+        "classify.py",
+        'if tool in _SHELLS and found.tier == "session":',
+        'if tool in _SHELLS and found.tier == "preserved":',
+        "test_same_run.py",
+    ),
+    Mutant(
+        "the bare words error and fail are no patterns on paths",
+        "ruleset.py",
+        "if p not in ERROR_WORDS and p != DECISION_WORD",
+        "if p != DECISION_WORD",
+        "test_errors.py",
+    ),
+    Mutant(
+        "a decision of the user is preserved",
+        "classify.py",
+        "if rules.preserve_decisions:",
+        "if not rules.preserve_decisions:",
+        "test_tiers_of_results.py",
+    ),
+    Mutant(
+        "an override by path pattern beats the plain tier of its tool",
+        "ruleset.py",
+        'for pattern, tier in _object(entry.get("patterns")).items():',
+        "for pattern, tier in {}.items():",
+        "test_tiers_of_results.py",
+    ),
+    Mutant(
+        "a line that does several things has the longest-lived tier among them",
+        "bash.py",
+        "longest = max(longest, _ORDER[action.tier])",
+        "longest = _ORDER[action.tier]",
+        "test_tiers_of_results.py",
+    ),
+    # Files.
+    Mutant(
+        "an edit that fails ends nothing",
+        "classify.py",
+        'found.edits = ""',
+        "found.edits = found.edits",
+        "test_edits.py",
+    ),
+    Mutant(
+        "a commit that fails ends nothing",
+        "classify.py",
+        "found.commits = False",
+        "found.commits = found.commits",
+        "test_commits.py",
+    ),
+    Mutant(
+        "a commit of no file at all ends nothing",
+        "engine.py",
+        "if files is not None:",
+        "if files:",
+        "test_commits.py",
+    ),
+    Mutant(
+        "where git cannot say, a commit ends medium results only",
+        "engine.py",
+        'and result.tier == "medium" and "commit" in',
+        'and "commit" in',
+        "test_commits.py",
+    ),
+    Mutant(
+        "a line that read two files lives until both are gone",
+        "engine.py",
+        "if len(dead) < len(result.parts):",
+        "if False:",
+        "test_several_parts.py",
+    ),
+    Mutant(
+        "a line that shows two things lives until both have come again",
+        "engine.py",
+        "if len(dead) < len(old.parts):",
+        "if False:",
+        "test_several_parts.py",
+    ),
+    # Touching.
+    Mutant(
+        "an edit touches the files that were read in the same turn, and no others",
+        "engine.py",
+        'if result.turn == state.turn and result.kind == "read":',
+        'if result.kind == "read":',
+        "test_touching.py",
+    ),
+    Mutant(
+        "an answer that the file is unchanged touches the earlier read",
+        "engine.py",
+        '_touch_key(state, "read:" + found.subjects[0])',
+        "pass",
+        "test_partial_reads.py",
+    ),
+    Mutant(
+        "a quotation touches what it quotes",
+        "occasions.py",
+        "result.quoted = state.index",
+        "result.quoted = 0",
+        "test_touching.py",
+    ),
+    # Endings.
+    Mutant(
+        "the end of a session ends only what the configuration says",
+        "occasions.py",
+        'and "session_end" in rules.tier_rule(result.tier).events:',
+        'or "session_end" in rules.tier_rule(result.tier).events:',
+        "test_endings.py",
+    ),
+    Mutant(
+        "a clear by the user leaves what is pinned",
+        "occasions.py",
+        "if result is not None and not result.pinned:",
+        "if result is not None:",
+        "test_endings.py",
+    ),
+    Mutant(
+        "a compaction leaves what the host carried over",
+        "occasions.py",
+        "for result in state.live.values() if result.id not in event.kept]",
+        "for result in state.live.values()]",
+        "test_endings.py",
+    ),
+    Mutant(
+        "what was superseded is no false expiration",
+        "engine.py",
+        '_CONTENT_STILL_TRUE = frozenset(("ttl_calls",',
+        '_CONTENT_STILL_TRUE = frozenset(("superseded", "ttl_calls",',
+        "test_endings.py",
+    ),
+    # Bookkeeping.
+    Mutant(
+        "an id is never live and expired at once",
+        "engine.py",
+        "state.expired.pop(id, None)",
+        "pass",
+        "test_identities.py",
+    ),
+    Mutant(
+        "the counts agree with the decisions",
+        "engine.py",
+        "counts.superseded += 1",
+        "counts.superseded = 1",
+        LAW + "the_counts_agree_with_the_decisions",
+    ),
+    Mutant(
+        "a state that is loaded knows the folder that it was saved in",
+        "context.py",
+        'for name in ("prompt_id", "profile", "cwd"):',
+        'for name in ("prompt_id", "profile"):',
+        LAW + "a_state_that_is_saved_and_loaded_once_decides_the_same",
+    ),
+    Mutant(
+        "grep output is 1.9 characters a token",
+        "estimate.py",
+        '"matches": 1.9',
+        '"matches": 2.9',
+        "test_estimates.py",
+    ),
+]

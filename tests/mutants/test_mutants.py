@@ -1,0 +1,86 @@
+"""Every mutant turns the suite red: each rule has a test that fails without it."""
+
+from __future__ import annotations
+
+import compileall
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from tests.mutants.mutants import MUTANTS, Mutant
+
+ROOT = Path(__file__).resolve().parents[2]
+POLICY = Path("hooks", "utils", "policy")
+COPIED = ("hooks", "tests/policy", "tests/__init__.py", "retention-config.json")
+TESTS_FAILED, PASSED = 1, 0
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the engine and its tests, with nothing broken."""
+    folder = tmp_path_factory.mktemp("plain")
+    for name in COPIED:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy2(ROOT / name, folder / name)
+    (folder / "pytest.ini").write_text("[pytest]\n")
+    compileall.compile_dir(folder, quiet=2)  # once, not once for each mutant
+    return folder
+
+
+def run(folder: Path, tests: str) -> subprocess.CompletedProcess:
+    environ = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "PYTHONPATH", "PYTHONSAFEPATH"))}
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--import-mode=importlib"]
+        + [str(Path("tests", "policy", name)) for name in tests.split()],
+        cwd=folder,
+        env={**environ, "HYPOTHESIS_PROFILE": "mutants"},
+        capture_output=True,
+        encoding="utf-8",
+        timeout=120,
+        check=False,
+    )
+
+
+def run_mutant(plain: Path, mutant: Mutant) -> str:
+    """What went wrong with a mutant; nothing if the tests noticed it."""
+    with tempfile.TemporaryDirectory() as parent:
+        folder = Path(shutil.copytree(plain, Path(parent, "mutant")))
+        broken = folder / POLICY / mutant.file
+        text = broken.read_text(encoding="utf-8")
+        if text.count(mutant.old) != 1:
+            return f"{mutant.breaks}: {mutant.old!r} occurs {text.count(mutant.old)} times in {mutant.file}"
+        broken.write_text(text.replace(mutant.old, mutant.new), encoding="utf-8")
+        ran = run(folder, mutant.tests)
+        return "" if ran.returncode == TESTS_FAILED else f"{mutant.breaks}: {mutant.tests} exit with {ran.returncode}\n{ran.stdout[-1500:]}"
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.breaks)
+def test_what_a_mutant_breaks_is_still_in_the_code_exactly_once(mutant):
+    text = (ROOT / POLICY / mutant.file).read_text(encoding="utf-8")
+    assert text.count(mutant.old) == 1
+    assert mutant.new != mutant.old
+
+
+def test_there_are_at_least_twenty_mutants_and_no_two_are_the_same():
+    assert len({(mutant.file, mutant.old, mutant.new) for mutant in MUTANTS}) == len(MUTANTS) >= 20
+    assert len({mutant.breaks for mutant in MUTANTS}) == len(MUTANTS)
+
+
+def test_with_nothing_broken_all_of_these_tests_pass(plain):
+    ran = run(plain, " ".join(dict.fromkeys(name for mutant in MUTANTS for name in mutant.tests.split())))
+    assert ran.returncode == PASSED, ran.stdout[-3000:]
+
+
+def test_each_mutant_turns_the_tests_of_its_rule_red(plain):
+    with ThreadPoolExecutor(max_workers=max(2, os.cpu_count() or 2)) as pool:
+        survived = [problem for problem in pool.map(lambda mutant: run_mutant(plain, mutant), MUTANTS) if problem]
+    assert "\n".join(survived) == ""
