@@ -67,8 +67,8 @@ def add(state: ContextState, n: int) -> None:
     )
     tool, kind, tier, label, parts, subjects = kinds[n % 3]
     state.live[f"toolu_{n:024}"] = Result(
-        f"toolu_{n:024}", n, 1_790_000_000.0 + n, 1 + n // 9, tool, kind, tier, "configured for Read", label, parts, subjects, 900, f"{n:032x}",
-        False, "",
+        f"toolu_{n:024}", n, 1_790_000_000.0 + n, 1 + n // 9, tool, kind, tier, "configured for Read", label, parts, subjects, 900,
+        f"{n:032x}", False, "",
     )  # fmt: skip
 
 

@@ -16,16 +16,17 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from hooks.utils.edges import transcript  # noqa: E402  the benchmark runs from anywhere
-from hooks.utils.policy import engine  # noqa: E402
-from hooks.utils.policy.context import ContextState  # noqa: E402
-from hooks.utils.policy.events import Call, Outcome  # noqa: E402
-from hooks.utils.policy.ruleset import Ruleset  # noqa: E402
+from hooks.utils.edges import transcript
+from hooks.utils.policy import engine
+from hooks.utils.policy.context import ContextState
+from hooks.utils.policy.events import Call, Outcome
+from hooks.utils.policy.ruleset import Ruleset
 
 LINES = (
-    "git status --short", "npm test", "rg -n 'login' src", "cat src/auth.ts", "cd packages/api && npm run build 2>&1 | tail -20", "ls -la src",
-    "pytest tests/unit -q", "git add -A && git commit -m 'fix the login'", "sed -n '10,80p' src/config.ts", "git diff HEAD~1 -- src | head -50",
-    "node scripts/report.js --json", "grep -rn 'TODO' src | wc -l", "curl -s localhost:3000/health", "npx tsc --noEmit", "mkdir -p build/out",
+    "git status --short", "npm test", "rg -n 'login' src", "cat src/auth.ts", "cd packages/api && npm run build 2>&1 | tail -20",
+    "ls -la src", "pytest tests/unit -q", "git add -A && git commit -m 'fix the login'", "sed -n '10,80p' src/config.ts",
+    "git diff HEAD~1 -- src | head -50", "node scripts/report.js --json", "grep -rn 'TODO' src | wc -l", "curl -s localhost:3000/health",
+    "npx tsc --noEmit", "mkdir -p build/out",
 )  # fmt: skip
 
 
@@ -34,13 +35,13 @@ def generated(count: int) -> list:
     random.seed(7)
     calls = []
     for n in range(count):
-        path = f"/home/dev/shop/src/module_{random.randrange(60)}.ts"  # noqa: S311
-        tool, tool_input = random.choices(  # noqa: S311
+        path = f"/home/dev/shop/src/module_{random.randrange(60)}.ts"
+        tool, tool_input = random.choices(
             (
-                ("Bash", {"command": random.choice(LINES).replace("src", f"src/{random.randrange(30)}")}),  # noqa: S311
+                ("Bash", {"command": random.choice(LINES).replace("src", f"src/{random.randrange(30)}")}),
                 ("Read", {"file_path": path}),
                 ("Edit", {"file_path": path, "old_string": "a", "new_string": "b"}),
-                ("Grep", {"pattern": f"name_{random.randrange(40)}"}),  # noqa: S311
+                ("Grep", {"pattern": f"name_{random.randrange(40)}"}),
                 ("TaskUpdate", {"taskId": str(n)}),
             ),
             (41, 18, 19, 7, 15),
@@ -52,7 +53,10 @@ def generated(count: int) -> list:
 
 def recorded(folder: Path) -> list:
     """The calls of every transcript in a folder, a list a session."""
-    return [[event for _, event in transcript.events_of(transcript.read(str(path))) if event.name == "call"] for path in sorted(folder.glob("*.jsonl"))]
+    return [
+        [event for _, event in transcript.events_of(transcript.read(str(path))) if event.name == "call"]
+        for path in sorted(folder.glob("*.jsonl"))
+    ]
 
 
 def main() -> int:

@@ -33,7 +33,7 @@ class Pack:
         self.codes = codes
         self.missed = False  # a module of ours had to be loaded from its own file
 
-    def find_spec(self, name, path=None, target=None):
+    def find_spec(self, name, path=None, target=None):  # noqa: ARG002  the protocol of finders
         entry = self.entries.get(name)
         if entry is None or _stamp(entry[0]) != entry[1]:
             self.missed = self.missed or name.startswith(_PACKAGE)
@@ -44,11 +44,11 @@ class Pack:
             spec.submodule_search_locations.append(entry[0].rpartition("/")[0])
         return spec
 
-    def create_module(self, spec):
+    def create_module(self, spec):  # noqa: ARG002  the protocol of loaders
         return None
 
     def exec_module(self, module):
-        exec(loads(self.code(module.__name__)), module.__dict__)  # noqa: S102  the code of our own source
+        exec(loads(self.code(module.__name__)), module.__dict__)  # noqa: S102, S302  the code of our own source
 
     def code(self, name):
         begin, end = self.entries[name][3:]
@@ -67,7 +67,7 @@ def use():
         if data.startswith(_HEADER):
             begin = len(_HEADER) + 4
             end = begin + int.from_bytes(data[begin - 4 : begin], "big")
-            entries, codes = loads(data[begin:end]), memoryview(data)[end:]
+            entries, codes = loads(data[begin:end]), memoryview(data)[end:]  # noqa: S302  the file is ours
     except (OSError, ValueError, EOFError, TypeError):
         entries = {}
     sys.meta_path.insert(0, Pack(entries, codes))

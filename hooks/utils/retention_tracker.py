@@ -81,9 +81,10 @@ class RetentionTracker:
     def get_expiry_trigger(self, tier: str, ctx: HookContext) -> str | None:
         """What will end a result of this tier: "tool_count:N", "edit:PATH", "supersede:NAME", or None for nothing."""
         found = classify(_call_of(ctx, "", self.state.cwd, 0), self.state.cwd or ctx.cwd, self.rules)
-        return self._trigger(tier, found.parts, found.label)
+        return self.trigger_of(tier, found.parts, found.label)
 
-    def _trigger(self, tier: str, shown: list, label: str) -> str | None:
+    def trigger_of(self, tier: str, shown: list, label: str) -> str | None:
+        """What will end a result of a tier that shows these parts."""
         rule = self.rules.tier_rule(tier)
         if rule.ttl_calls is not None:
             return f"tool_count:{rule.ttl_calls}"
@@ -185,7 +186,9 @@ def detect_events(ctx: HookContext) -> list:
     if found.commits and not ctx.error:
         told.append("commit")
     if found.kind in ("run", "search"):
-        told.extend("supersede:" + "\0".join((part[0], *(part[1] or ("",)))) for part in found.parts if part[0].startswith(("run:", "search:")))
+        told.extend(
+            "supersede:" + "\0".join((part[0], *(part[1] or ("",)))) for part in found.parts if part[0].startswith(("run:", "search:"))
+        )
     return told
 
 
@@ -201,7 +204,7 @@ def process_retention(ctx: HookContext, tool_result: str, environ=None) -> dict:
         tool_call_index=tracker.current_index,
         timestamp=datetime.fromtimestamp(call.at, timezone.utc).isoformat(),
         retention_tier=result.tier,
-        expiry_trigger=tracker._trigger(result.tier, result.parts, result.label),
+        expiry_trigger=tracker.trigger_of(result.tier, result.parts, result.label),
         content_hash=hash_content(tool_result) if tool_result else "",
         token_estimate=result.tokens,
     )

@@ -93,10 +93,10 @@ console.log(passed + ' of 6 passed');
 process.exit(passed === 6 ? 0 : 1);
 """
 FILES = {
-    "package.json": '{\n  "name": "shop",\n  "type": "module",\n  "private": true,\n  "scripts": { "test": "node test.js", "build": "node build.js" }\n}\n',
+    "package.json": '{"name": "shop", "type": "module", "scripts": {"test": "node test.js", "build": "node build.js"}}\n',
     "src/auth.js": AUTH,
     "src/users.js": USERS,
-    "src/config.js": "export const config = {\n  maxFailures: 3,\n  failureWindow: 15 * 60 * 1000,\n  sessionLength: 8 * 3600 * 1000,\n};\n",
+    "src/config.js": "export const config = {\n  maxFailures: 3,\n  failureWindow: 900_000,\n  sessionLength: 28_800_000,\n};\n",
     "test.js": TEST,
     "build.js": "console.log('built 3 modules in 12 ms');\n",
     "README.md": "# shop\n\nA small shop: users, log-in, a basket.\n",

@@ -33,7 +33,9 @@ def marketplace(tmp_path: Path):
 
 def claude(home: ClientHome, *arguments: str) -> str:
     """Runs a management command of the client; what it printed."""
-    done = subprocess.run([home.installed.executable, *arguments], env=home.env(), cwd=home.work, capture_output=True, text=True, timeout=90)
+    done = subprocess.run(
+        [home.installed.executable, *arguments], env=home.env(), cwd=home.work, capture_output=True, text=True, timeout=90, check=False
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -43,7 +45,11 @@ def test_installed_from_a_git_marketplace_the_plugin_tracks(home: ClientHome, ap
     claude(home, "plugin", "install", "popkit@popkit")
     assert "popkit@popkit" in claude(home, "plugin", "list")
     tracked = Tracked(home, api)
-    api.scripts["look"] = [call(("Read", {"file_path": "{work}/src/app.js"})), call(("Bash", {"command": "popkit --version"})), say("looked")]
+    api.scripts["look"] = [
+        call(("Read", {"file_path": "{work}/src/app.js"})),
+        call(("Bash", {"command": "popkit --version"})),
+        say("looked"),
+    ]
     run = home.run_headless("go [[SCRIPT:look]]")
     assert tracked.errors() == ""
     assert tracked.live_labels(run.session_id) == ["Read src/app.js"]  # the session is over

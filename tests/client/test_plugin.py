@@ -109,7 +109,8 @@ def test_a_day_of_work_expires_what_the_rules_say(tracked: Tracked):
     assert ended["Bash cd src && cat app.js"] == "committed"
     runs = [result for result in expired.values() if result.label == "Bash npm test"]
     assert [result.ended[0] for result in runs] == ["superseded", "session_end"]
-    assert runs[0].error and runs[0].verdict.startswith("exit 1: ")
+    assert runs[0].error
+    assert runs[0].verdict.startswith("exit 1: ")
     assert tracked.live_labels(run.session_id) == ["demo.fail"]
 
 

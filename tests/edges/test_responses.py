@@ -65,7 +65,9 @@ def test_images_count_by_their_size_and_never_by_their_bytes():
     assert responses.outcome_of("Bash", {}, {"isImage": True, "stdout": "A" * 9_000}).chars == 0
 
 
-@pytest.mark.parametrize("odd", [None, 7, True, [], {}, [[1]], {"file": 3}, {"type": "text", "file": {"content": None}}, {"stdout": 4}, "text"])
+@pytest.mark.parametrize(
+    "odd", [None, 7, True, [], {}, [[1]], {"file": 3}, {"type": "text", "file": {"content": None}}, {"stdout": 4}, "text"]
+)
 @pytest.mark.parametrize("tool", ["Read", "Bash", "Grep", "Glob", "Edit", "mcp__a__b", ""])
 def test_odd_responses_are_outcomes_too(tool, odd):
     outcome = responses.outcome_of(tool, {}, odd)

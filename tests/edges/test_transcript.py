@@ -126,7 +126,10 @@ def test_truncated_foreign_and_broken_lines_are_passed_over_and_counted(lines, t
     path = tmp_path / "t.jsonl"
     lines.write(path)
     with path.open("ab") as file:
-        file.write(b'[1]\n"text"\n\xff\xfe\n{"type":"unheard of"}\n{"type":"assistant","message":7}\n{"type":"user","message":{"content":[3]}}\n{"ty')
+        file.write(
+            b'[1]\n"text"\n\xff\xfe\n{"type":"unheard of"}\n{"type":"assistant","message":7}\n'
+            b'{"type":"user","message":{"content":[3]}}\n{"ty'
+        )
     read = transcript.read(str(path))
     assert [event.id for _, event in transcript.events_of(read) if event.name == "call"] == ["t1"]
     assert read.bad == 4
@@ -149,7 +152,12 @@ def test_a_circle_of_parents_ends(lines, tmp_path):
 def test_a_rejected_call_is_an_error_of_the_context(lines, tmp_path):
     lines.prompt()
     lines.use("t1", "Edit", {"file_path": "/shop/a.js", "old_string": "x"})
-    lines.result("t1", "<tool_use_error>String to replace not found in file.</tool_use_error>", "Error: String to replace not found in file.", error=True)
+    lines.result(
+        "t1",
+        "<tool_use_error>String to replace not found in file.</tool_use_error>",
+        "Error: String to replace not found in file.",
+        error=True,
+    )
     result = rebuilt(lines, tmp_path).live["t1"]
     assert (result.tier, result.error, result.verdict) == ("preserved", True, "String to replace not found in file.")
 
@@ -179,7 +187,9 @@ def test_a_quotation_of_what_only_one_result_held_restarts_its_quiet_age(lines, 
 def test_journal_entries_stand_where_they_belong(lines, tmp_path):
     lines.prompt()
     lines.use("t1", "Read", {"file_path": "/shop/a.py"})
-    lines.result("t1", "1\ta", {"type": "text", "file": {"filePath": "/shop/a.py", "content": "a\n", "numLines": 2, "startLine": 1, "totalLines": 2}})
+    lines.result(
+        "t1", "1\ta", {"type": "text", "file": {"filePath": "/shop/a.py", "content": "a\n", "numLines": 2, "startLine": 1, "totalLines": 2}}
+    )
     lines.bash("t2", "npm test", "ok")
     lines.bash("t3", "git commit -m x", "[main 1234abc] x")
     changed = {"event": "changed", "call": "t2", "at": 0, "changes": {"/shop/a.py": "modified"}}

@@ -21,7 +21,9 @@ def test_the_newest_answer_of_the_main_chain_tells_the_size(tmp_path):
     assert found.at == stamps.seconds_of("2026-01-05T10:00:03.000Z")
 
 
-@pytest.mark.parametrize(("created", "ttl"), [({"ephemeral_1h_input_tokens": 5}, 3600), ({"ephemeral_5m_input_tokens": 5}, 300), (None, 300)])
+@pytest.mark.parametrize(
+    ("created", "ttl"), [({"ephemeral_1h_input_tokens": 5}, 3600), ({"ephemeral_5m_input_tokens": 5}, 300), (None, 300)]
+)
 def test_the_cache_lifetime_is_the_accounts(tmp_path, created, ttl):
     lines = Lines()
     lines.say("one", usage={"cache_read_input_tokens": 10_000, "cache_creation": created})
@@ -75,7 +77,8 @@ def test_calibration_needs_enough_requests_and_stays_in_bounds():
 
 @pytest.mark.parametrize(
     ("stamp", "seconds"),
-    [("1970-01-01T00:00:00Z", 0.0), ("2024-02-29T12:00:00.250Z", 1709208000.25), ("2026-11-21T22:00:00.000Z", 1795298400.0), ("yesterday", 0.0),
+    [("1970-01-01T00:00:00Z", 0.0), ("2024-02-29T12:00:00.250Z", 1709208000.25), ("2026-11-21T22:00:00.000Z", 1795298400.0),
+     ("yesterday", 0.0),
      (None, 0.0), ("2026-13-xx", 0.0)],
 )  # fmt: skip
 def test_times_are_read_as_the_host_writes_them(stamp, seconds):

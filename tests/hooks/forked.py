@@ -17,7 +17,6 @@ import traceback  # noqa: F401  a hook that fails needs it
 from pathlib import Path
 
 import hooks.utils
-
 from hooks.utils.edges.hook_io import run
 from hooks.utils.handlers import context_monitor, post_tool_use, pre_compact, session_end, session_start
 from tests.hooks.processes import ROOT, Ran
@@ -50,7 +49,8 @@ def run_all(work: Path, given: list[tuple[str, bytes]], env: dict[str, str]) -> 
 def _one(payload: Path) -> None:
     child = os.fork()
     if not child:
-        for fd, suffix, flags in ((0, ".payload", os.O_RDONLY), (1, ".out", os.O_WRONLY | os.O_CREAT), (2, ".err", os.O_WRONLY | os.O_CREAT)):
+        new = os.O_WRONLY | os.O_CREAT
+        for fd, suffix, flags in ((0, ".payload", os.O_RDONLY), (1, ".out", new), (2, ".err", new)):
             opened = os.open(payload.with_suffix(suffix), flags, 0o600)
             os.dup2(opened, fd)
             os.close(opened)

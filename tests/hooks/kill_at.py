@@ -8,9 +8,10 @@ Every call that the hook's own modules make into the built-in system module is t
 import os
 import signal
 import sys
+from pathlib import Path
 
-SCRIPT, LAST = sys.argv[1], int(sys.argv[2])
-OURS = os.path.join(os.path.dirname(SCRIPT), "utils", "edges")
+SCRIPT, LAST = Path(sys.argv[1]), int(sys.argv[2])
+OURS = str(SCRIPT.parent / "utils" / "edges")
 seen = 0
 
 
@@ -22,8 +23,7 @@ def count(frame, event, called):
             os.kill(os.getpid(), signal.SIGKILL)
 
 
-sys.path[0] = os.path.dirname(SCRIPT)
-with open(SCRIPT, encoding="utf-8") as source:
-    code = compile(source.read(), SCRIPT, "exec")
+sys.path[0] = str(SCRIPT.parent)
+code = compile(SCRIPT.read_text(encoding="utf-8"), str(SCRIPT), "exec")
 sys.setprofile(count)
 exec(code, {"__name__": "__main__"})  # noqa: S102  the script under test

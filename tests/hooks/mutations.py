@@ -8,13 +8,32 @@ import random
 
 DEEP = 300
 HOSTILE_TEXTS = (
-    "", " ", "\n", "../../x", "/etc/passwd", "/", ".", "..", "~", "~root/x", "a/b", "a\\b", "C:\\x", "\\\\server\\share", "x" * 10_240,
-    "../" * 3_000 + "x", "nul\0byte", "\0", "lone \ud800 surrogate", "\udcff", "\ufeff", "e\u0301", "\u202eevil", "🙂" * 50, "日本語" * 40, "-rf", "--help",
-    "$(touch x)", "`touch x`", "; touch x", "| cat", "a\nb", "a\rb", "\x1b[31m", "%s%n", "{}", "[]", "null", "NaN", "main", "main.state.json", "con",
-    "x.tmp", ".lock", "*", "?", "[a-z]", "$HOME", "${x", "'", '"', "'\"", "\\", "<<EOF", "git commit", "npm test", "cat <<'E'\nx", "sed -n 5,9p x",
-    "cd " * 500, "a|" * 500, "((((" * 200, "token=abc", "-u a:b", "Exit code 1", "Exit code 99999999999", "<tool_use_error>x",
-    "1\tline\n2\tother", "PostToolUse", "Bash", "Read", "toolu_000001",
-)  # fmt: skip
+    *("", " ", "\n", "../../x", "/etc/passwd", "/", ".", "..", "~", "~root/x", "a/b", "a\\b", "C:\\x", "\\\\server\\share"),
+    *("x" * 10_240, "../" * 3_000 + "x", "nul\0byte", "\0", "lone \ud800 surrogate", "\udcff", "\ufeff", "e\u0301", "\u202eevil"),
+    *("🙂" * 50, "日本語" * 40, "-rf", "--help", "$(touch x)", "`touch x`", "; touch x", "| cat", "a\nb", "a\rb", "\x1b[31m", "%s%n"),
+    *(
+        "{}",
+        "[]",
+        "null",
+        "NaN",
+        "main",
+        "main.state.json",
+        "con",
+        "x.tmp",
+        ".lock",
+        "*",
+        "?",
+        "[a-z]",
+        "$HOME",
+        "${x",
+        "'",
+        '"',
+        "'\"",
+        "\\",
+    ),
+    *("<<EOF", "git commit", "npm test", "cat <<'E'\nx", "sed -n 5,9p x", "cd " * 500, "a|" * 500, "((((" * 200, "token=abc", "-u a:b"),
+    *("Exit code 1", "Exit code 99999999999", "<tool_use_error>x", "1\tline\n2\tother", "PostToolUse", "Bash", "Read", "toolu_000001"),
+)
 HOSTILE_NUMBERS = (0, -1, 1, 2, 10**6, 2**31, 2**63, 10**400, -(10**40), 0.5, -0.0, 1e308, float("nan"), float("inf"), float("-inf"))
 
 
@@ -82,6 +101,13 @@ def _change(holder, last, payload: dict, random_: random.Random) -> None:
         holder[last] = junk(random_)
 
 
+TORN = (b"NaN", b"Infinity", b"-Infinity", b"\xff\xfe", b"\x00", b"\xed\xa0\x80", b"{", b"]", b'"')
+INSTEAD = (
+    *(b"", b" ", b"null", b"[]", b"42", b'"text"', b"\xef\xbb\xbf{}", b"{}"),
+    *(b"[" * 100_000, b'{"a":' * 5_000, b"9" * 5_000),
+)
+
+
 def broken(data: bytes, random_: random.Random) -> bytes:
     """The bytes of a payload with a few of them cut, changed, put in or repeated."""
     kind = random_.randrange(6)
@@ -91,11 +117,11 @@ def broken(data: bytes, random_: random.Random) -> bytes:
     if kind == 1:
         return data[:at] + bytes(random_.randrange(256) for _ in range(random_.randrange(1, 9))) + data[at + 3 :]
     if kind == 2:
-        return data[:at] + random_.choice((b"NaN", b"Infinity", b"-Infinity", b"\xff\xfe", b"\x00", b"\xed\xa0\x80", b"{", b"]", b'"')) + data[at:]
+        return data[:at] + random_.choice(TORN) + data[at:]
     if kind == 3:
         return data + random_.choice((b"\n", b"x", b"{}", data))
     if kind == 4:
-        return random_.choice((b"", b" ", b"null", b"[]", b"42", b'"text"', b"\xef\xbb\xbf{}", b"{}", b"[" * 100_000, b'{"a":' * 5_000, b"9" * 5_000))
+        return random_.choice(INSTEAD)
     return data.replace(b":", random_.choice((b"=", b"::", b": NaN, ", b":null,")), 1)
 
 

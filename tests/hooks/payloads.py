@@ -25,7 +25,10 @@ def common(event: str, **more) -> dict:
 def call(tool: str, tool_input: dict, response: object, **more) -> dict:
     """A call that succeeded."""
     id = f"toolu_{next(_numbers):06d}"
-    return common("PostToolUse", **{"tool_name": tool, "tool_input": tool_input, "tool_response": response, "tool_use_id": id, "duration_ms": 4, **more})
+    return common(
+        "PostToolUse",
+        **{"tool_name": tool, "tool_input": tool_input, "tool_response": response, "tool_use_id": id, "duration_ms": 4, **more},
+    )
 
 
 def failure(tool: str, tool_input: dict, error: str, **more) -> dict:
@@ -64,9 +67,8 @@ def grep(pattern: str, content: str, **more) -> dict:
 
 
 def glob(pattern: str, names: list[str], **more) -> dict:
-    response = {
-        "filenames": names, "durationMs": 9, "numFiles": len(names), "truncated": False, "totalMatches": len(names), "countIsComplete": True,
-    }  # fmt: skip
+    count = {"numFiles": len(names), "totalMatches": len(names), "countIsComplete": True}
+    response = {"filenames": names, "durationMs": 9, "truncated": False, **count}
     return call("Glob", {"pattern": pattern, "path": CWD}, response, **more)
 
 
@@ -103,11 +105,12 @@ def prompt(words: str, **more) -> dict:
 
 
 def stop(**more) -> dict:
-    return common("Stop", stop_hook_active=False, last_assistant_message="All done.", background_tasks=[], session_crons=[], **more)
+    rest = {"stop_hook_active": False, "last_assistant_message": "All done.", "background_tasks": [], "session_crons": []}
+    return common("Stop", **{**rest, **more})
 
 
 def session_start(source: str = "startup", **more) -> dict:
-    return common("SessionStart", source=source, model="claude-opus-4-8[1m]", **more)
+    return common("SessionStart", **{"source": source, "model": "claude-opus-4-8[1m]", **more})
 
 
 def session_end(reason: str = "other", **more) -> dict:
@@ -115,7 +118,7 @@ def session_end(reason: str = "other", **more) -> dict:
 
 
 def pre_compact(**more) -> dict:
-    return common("PreCompact", trigger="manual", custom_instructions="", **more)
+    return common("PreCompact", **{"trigger": "manual", "custom_instructions": "", **more})
 
 
 def one_of_each() -> list[dict]:
@@ -140,7 +143,11 @@ def one_of_each() -> list[dict]:
         failure("Read", {"file_path": CWD + "/nope.txt"}, "File does not exist."),
         call("TaskCreate", {"subject": "t1", "description": "d1"}, {"task": {"id": "1", "subject": "t1"}}),
         call("TaskList", {}, {"tasks": [{"id": "1", "subject": "t1", "status": "pending", "blockedBy": []}]}),
-        call("WebFetch", {"url": "https://example.invalid/doc", "prompt": "what is it"}, {"code": 200, "result": "a page", "url": "https://x"}),
+        call(
+            "WebFetch",
+            {"url": "https://example.invalid/doc", "prompt": "what is it"},
+            {"code": 200, "result": "a page", "url": "https://x"},
+        ),
         call("AskUserQuestion", {"questions": [{"question": "which?"}]}, {"answers": {"which?": "this"}}),
         agent("do it", "done"),
         read(path, source, agent_id="a7af87b78575ba274", agent_type="general-purpose"),

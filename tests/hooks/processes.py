@@ -148,9 +148,7 @@ def command_of(event: str) -> str:
 
 def run_registered(payload: dict, env: dict[str, str], shell: str = "sh", root: Path = ROOT, **more) -> Ran:
     """Runs the registered command line of a payload's event through a shell, as the host does."""
-    command = command_of(payload["hook_event_name"])
-    done = subprocess.run(
-        [shell, "-c", command], input=data_of(payload), capture_output=True, env={**env, "CLAUDE_PLUGIN_ROOT": str(root)}, timeout=TIMEOUT_S,
-        check=False, **more,
-    )  # fmt: skip
+    line = [shell, "-c", command_of(payload["hook_event_name"])]
+    env = {**env, "CLAUDE_PLUGIN_ROOT": str(root)}
+    done = subprocess.run(line, input=data_of(payload), capture_output=True, env=env, timeout=TIMEOUT_S, check=False, **more)
     return Ran(done.returncode, done.stdout, done.stderr)

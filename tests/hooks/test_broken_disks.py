@@ -7,7 +7,6 @@ import os
 import random
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -63,8 +62,8 @@ def session(tmp_path: Path) -> Session:
     return Session(tmp_path)
 
 
-def _other_schema(value: dict) -> dict:
-    return {**value, "schema": 99}
+def _with(text: bytes, **fields) -> bytes:
+    return json.dumps({**json.loads(text), **fields}).encode()
 
 
 CORRUPT = {
@@ -76,13 +75,13 @@ CORRUPT = {
     "a picture's beginning": lambda text: b"\x89PNG\r\n\x1a\n" + text,
     "a list": lambda text: b"[]",
     "null": lambda text: b"null",
-    "another schema": lambda text: json.dumps(_other_schema(json.loads(text))).encode(),
+    "another schema": lambda text: _with(text, schema=99),
     "two states": lambda text: text + text,
     "nested without end": lambda text: b"[" * 200_000,
-    "one field too few in each row": lambda text: json.dumps({**json.loads(text), "live": [row[:-1] for row in json.loads(text)["live"]]}).encode(),
-    "an index that is a text": lambda text: json.dumps({**json.loads(text), "index": "7"}).encode(),
-    "live as an object": lambda text: json.dumps({**json.loads(text), "live": {"a": 1}}).encode(),
-}  # fmt: skip
+    "one field too few in each row": lambda text: _with(text, live=[row[:-1] for row in json.loads(text)["live"]]),
+    "an index that is a text": lambda text: _with(text, index="7"),
+    "live as an object": lambda text: _with(text, live={"a": 1}),
+}
 
 
 @pytest.mark.parametrize("corrupt", CORRUPT.values(), ids=CORRUPT)
@@ -139,6 +138,26 @@ def test_garbage_in_the_logs_spoils_no_other_line(session: Session, garbage: byt
     assert before["index"] + 1 == session.stored()["index"]
     expired = store.read_expired(session.paths, store.load(session.paths).state)
     assert len(expired) + len(session.stored()["live"]) == session.stored()["index"]
+
+
+@pytest.mark.xfail(strict=True, reason="the rebuild looks an unhashable `call` up, and a time without end cannot be saved")
+@pytest.mark.parametrize("line", ['{"event":"changed","call":["x"],"changes":{},"at":1}', '{"event":"end","at":1e999}'])
+def test_a_journal_that_is_wrong_deep_inside_does_not_stop_the_rebuild(session: Session, line: str):
+    with Path(session.paths.journal).open("a") as file:
+        file.write(line + "\n")
+    session.state.unlink()
+    session.last_call()
+    assert session.home.failures() == []
+
+
+@pytest.mark.xfail(strict=True, reason="numbers and names of session.json are used without a look at their types")
+@pytest.mark.parametrize("facts", [{"largest_tokens": "many"}, {"model": 5}])
+def test_session_facts_of_wrong_types_do_not_stop_the_monitor(session: Session, facts: dict):
+    (Path(session.paths.folder) / "session.json").write_text(json.dumps(facts))
+    for _ in range(2):
+        stop = payloads.stop(session_id=session.day.session_id, transcript_path=str(session.day.transcript))
+        assert processes.run_event(stop, session.home.env()).silent
+    assert session.home.failures() == []
 
 
 def test_a_state_that_a_hook_cannot_rebuild_from_a_transcript_begins_anew(home: processes.Home):
@@ -219,7 +238,7 @@ def small_disk(tmp_path: Path):
 def test_a_full_disk_costs_the_record_and_nothing_else(small_disk: Path):
     home = processes.Home(small_disk)
     for number in range(3):
-        assert processes.run("post-tool-use", payloads.read(f"/home/dev/{number}.py", "x\n"), home.env()).silent
+        assert processes.run("post-tool-use", payloads.read(f"/home/dev/{number}.py", f"{number}\n"), home.env()).silent
     before = home.state(SESSION)
     (small_disk / "filler").write_bytes(b"x" * _free(small_disk))
     for payload in (payloads.read("/home/dev/more.py", "x\n"), payloads.bash("git commit -m x"), payloads.prompt("go"), payloads.stop()):
@@ -233,11 +252,11 @@ def test_a_full_disk_costs_the_record_and_nothing_else(small_disk: Path):
 
 def test_a_disk_with_room_for_the_log_alone_gets_the_failure_counted(small_disk: Path):
     home = processes.Home(small_disk)
-    given = [payloads.read(f"/home/dev/a/long/way/down/to/file-{number:04}.py", "x\n") for number in range(60)]
+    given = [payloads.read(f"/home/dev/a/long/way/down/to/file-{number:04}.py", f"{number}\n") for number in range(60)]
     for call in given:
         assert processes.run("post-tool-use", call, home.env()).silent
     size = Path(home.paths(SESSION).state).stat().st_size
-    assert size > 20_000
+    assert size > 8_000
     Path(failures.log_path(str(home.path))).write_text("")
     (small_disk / "filler").write_bytes(b"x" * (_free(small_disk) - 4096))
     assert processes.run("post-tool-use", payloads.read("/home/dev/one/more.py", "x\n"), home.env()).silent
@@ -253,7 +272,7 @@ def _free(folder: Path) -> int:
 
 def test_a_limit_on_the_size_of_files_costs_the_record_and_nothing_else(home: processes.Home):
     for number in range(30):
-        assert processes.run("post-tool-use", payloads.read(f"/home/dev/file{number}.py", "x\n"), home.env()).silent
+        assert processes.run("post-tool-use", payloads.read(f"/home/dev/file{number}.py", f"{number}\n"), home.env()).silent
     assert Path(home.paths(SESSION).state).stat().st_size > 4096
     argv = ["sh", "-c", 'ulimit -f 8 && exec "$@"', "sh", *processes.argv("post-tool-use")]  # 4 KB
     call = processes.data_of(payloads.read("/home/dev/more.py", "x\n"))
@@ -332,14 +351,19 @@ def _without_users(argv: list[str], folder: Path, passwd: str) -> list[str]:
     """The command where the system knows other users, or skips."""
     (folder / "passwd").write_text(passwd)
     (folder / "nsswitch").write_text("passwd: files\n")
-    mounts = f'mount --bind "{folder}/passwd" /etc/passwd && {{ [ ! -e /etc/nsswitch.conf ] || mount --bind "{folder}/nsswitch" /etc/nsswitch.conf; }}'
+    mounts = f'mount --bind "{folder}/passwd" /etc/passwd'
+    if Path("/etc/nsswitch.conf").exists():
+        mounts += f' && mount --bind "{folder}/nsswitch" /etc/nsswitch.conf'
     unshare = ["unshare", "-m" if IS_ROOT else "-rm"]
     if not shutil.which("unshare") or subprocess.run([*unshare, "sh", "-c", mounts], capture_output=True, check=False).returncode:
         pytest.skip("other users need a mount namespace")
     return [*unshare, "sh", "-c", mounts + ' && exec "$@"', "sh", *argv]
 
 
-@pytest.mark.parametrize("env", [{}, {"HOME": ""}, {"HOME": "", "POPKIT_HOME": "", "CLAUDE_CONFIG_DIR": ""}], ids=["unset", "empty", "all empty"])
+NO_HOMES = {"unset": {}, "empty": {"HOME": ""}, "all empty": {"HOME": "", "POPKIT_HOME": "", "CLAUDE_CONFIG_DIR": ""}}
+
+
+@pytest.mark.parametrize("env", NO_HOMES.values(), ids=NO_HOMES)
 @pytest.mark.parametrize("through", ["script", "launcher"])
 def test_without_any_home_nothing_is_written_anywhere(tmp_path: Path, env: dict, through: str):
     argv = processes.argv("post-tool-use")
@@ -359,7 +383,9 @@ def test_without_home_in_the_environment_the_systems_own_record_is_asked(tmp_pat
     (tmp_path / "dev").mkdir()
     argv = _without_users(processes.argv("post-tool-use"), tmp_path, f"dev:x:{0 if IS_ROOT else os.geteuid()}:0::{tmp_path}/dev:/bin/sh\n")
     environ = {"PATH": os.environ["PATH"]}
-    done = subprocess.run(argv, input=processes.data_of(payloads.bash("mkdir a")), capture_output=True, env=environ, timeout=60, check=False)
+    done = subprocess.run(
+        argv, input=processes.data_of(payloads.bash("mkdir a")), capture_output=True, env=environ, timeout=60, check=False
+    )
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     assert (tmp_path / "dev" / ".claude" / "popkit" / "sessions" / SESSION / "main.state.json").exists()
 
@@ -381,7 +407,3 @@ def test_streams_that_are_closed_or_full_harm_nothing(home: processes.Home, clos
         done = subprocess.run(argv, input=processes.data_of(payload), capture_output=True, env=home.env(), timeout=60, check=False)
         assert (done.returncode, done.stderr) == (0, b"")
     assert all(json.loads(path.read_text()) for path in home.files() if path.suffix == ".json"), "no answer went into a file"
-
-
-def test_this_suite_runs_the_hooks_with_the_interpreter_of_the_tests():
-    assert processes.argv("post-tool-use")[0] == sys.executable

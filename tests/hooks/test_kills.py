@@ -16,6 +16,13 @@ from tests.hooks import payloads, processes
 
 SESSION = payloads.SESSION
 KILL_AT = Path(__file__).with_name("kill_at.py")
+HOLDS_A_LOCK = """
+import sys, time
+from hooks.utils.edges.files import Lock
+with Lock(sys.argv[1]):
+    print(flush=True)
+    time.sleep(60)
+"""
 # More than any hook asks of the system.
 MOMENTS = 400
 
@@ -144,11 +151,8 @@ def test_what_killed_hooks_leave_is_swept_when_the_session_is_resumed(home: proc
 
 def test_a_hook_that_holds_the_lock_when_it_is_killed_keeps_nobody_waiting(home: processes.Home):
     assert processes.run("post-tool-use", payloads.bash("mkdir a"), home.env()).silent
-    holder = subprocess.Popen(
-        [sys.executable, "-c", "import sys, time; from hooks.utils.edges.files import Lock\nwith Lock(sys.argv[1]): print(flush=True); time.sleep(60)",
-         home.paths(SESSION).lock],
-        cwd=processes.ROOT, stdout=subprocess.PIPE,
-    )  # fmt: skip
+    argv = [sys.executable, "-c", HOLDS_A_LOCK, home.paths(SESSION).lock]
+    holder = subprocess.Popen(argv, cwd=processes.ROOT, stdout=subprocess.PIPE)
     assert holder.stdout is not None
     holder.stdout.readline()
     waiting = processes.start("post-tool-use", home.env())

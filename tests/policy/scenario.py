@@ -10,8 +10,9 @@ import json
 from pathlib import Path
 
 from hooks.utils.edges import responses
+from hooks.utils.edges.codec import dumps, loads
 from hooks.utils.policy import engine, events
-from hooks.utils.policy.context import ContextState
+from hooks.utils.policy.context import ContextState, state_of
 from hooks.utils.policy.ruleset import Ruleset
 
 SHIPPED = json.loads((Path(__file__).resolve().parents[2] / "retention-config.json").read_text(encoding="utf-8"))["retention"]
@@ -107,6 +108,13 @@ class Scenario:
         return ended
 
     # Everything else that can happen.
+
+    def save_and_load(self) -> None:
+        """What lies between two hook processes; what expired is still known, as it is in the log."""
+        expired = self.state.expired
+        self.state = state_of(loads(dumps(self.state.to_json())))
+        self.state.expired = expired
+        engine.reindex(self.state, self.rules)
 
     def new_turn(self) -> None:
         self.turn = f"turn after T{self.steps}"

@@ -88,6 +88,14 @@ def test_an_error_keeps_one_line_of_what_it_said():
     assert session.result("T2").verdict == "File does not exist."
 
 
+def test_an_override_does_not_make_an_error_expire():
+    session = Scenario({"tool_overrides": {"Read": "short", "Bash": {"patterns": {"mkdir": "short"}}}})
+    session.read_fails("a.py")
+    session.bash_fails("mkdir x")
+    assert (session.tier("T1"), session.tier("T2")) == ("preserved", "preserved")
+    assert session.nothing(6) == {}
+
+
 # A failing run.
 
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from hooks.utils.edges.codec import dumps, loads
-from hooks.utils.policy import engine
-from hooks.utils.policy.context import state_of
 from tests.policy.scenario import Scenario
 
 
@@ -64,16 +61,12 @@ def test_an_id_is_never_live_and_expired_at_once():
     assert "X" not in session.expired
 
 
-def test_a_repeated_id_decides_the_same_before_and_after_a_reload():
+def test_a_repeated_id_decides_the_same_after_it_was_saved_and_loaded():
     session = Scenario()
     session.read("a.py", id="X")
     session.grep("login", id="X")
-    reloaded = state_of(loads(dumps(session.state.to_json())))
-    engine.reindex(reloaded, session.rules)
-    ended = session.edit("a.py")
-    session.state = reloaded
-    session.steps -= 1
-    assert ended == session.edit("a.py")
+    session.save_and_load()
+    assert session.edit("a.py") == {}
 
 
 def test_a_result_that_is_repeated_with_the_same_content_ends_nothing_but_what_it_replaces():
@@ -82,6 +75,35 @@ def test_a_result_that_is_repeated_with_the_same_content_ends_nothing_but_what_i
     session.read("a.py", text="x = 1", id="X")
     assert session.live == ["X"]
     assert session.expired == {}
+
+
+# Saved and loaded.
+
+
+def test_what_was_saved_and_loaded_lives_and_ends_as_before():
+    session = Scenario()
+    session.read("a.py")
+    session.grep("login")
+    session.bash("npm test")
+    session.read_fails("b.py")
+    session.pin("T3")
+    session.save_and_load()
+    assert session.edit("a.py") == {"T1": "edited"}
+    session.save_and_load()
+    assert session.bash("npm test") == {"T5": "ttl_calls"}
+    session.save_and_load()
+    assert session.nothing() == {"T2": "ttl_calls"}
+    session.save_and_load()
+    assert session.read("b.py") == {"T4": "superseded"}
+    assert session.live == ["T3", "T6", "T7", "T8"]
+
+
+def test_the_folder_that_a_call_left_behind_is_saved():
+    session = Scenario()
+    session.bash("cd src", cwd="/p/src")
+    session.save_and_load()
+    session.bash("cat a.py && cd ..", cwd="/p")
+    assert session.edit("/p/src/a.py")["T2"] == "edited"
 
 
 # Counts.

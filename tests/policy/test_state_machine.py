@@ -6,9 +6,6 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from hooks.utils.edges.codec import dumps, loads
-from hooks.utils.policy import engine
-from hooks.utils.policy.context import state_of
 from tests.policy.naive_model import Naive
 from tests.policy.scenario import Scenario
 
@@ -104,10 +101,7 @@ class EngineAndModel(RuleBasedStateMachine):
 
     @rule()
     def is_saved_and_loaded(self):
-        expired = self.engine.state.expired
-        self.engine.state = state_of(loads(dumps(self.engine.state.to_json())))
-        self.engine.state.expired = expired
-        engine.reindex(self.engine.state, self.engine.rules)
+        self.engine.save_and_load()
 
     @invariant()
     def the_same_results_are_live(self):

@@ -169,6 +169,13 @@ def test_a_preserved_pattern_is_a_glob_on_a_path_or_a_command():
     assert [session.tier(id) for id in ("T1", "T2", "T3", "T4", "T5")] == ["preserved", "preserved", "preserved", "medium", "session"]
 
 
+def test_a_preserved_run_is_not_ended_by_its_next_run():
+    session = Scenario({"preserved_patterns": ["npm test*"]})
+    session.bash("npm test")
+    assert session.bash("npm test") == {}
+    assert session.clear("T1") == {"T1": "manual"}
+
+
 def test_a_preserved_pattern_does_not_look_into_a_body():
     session = Scenario()
     session.read("a.py", text="STATUS.json")

@@ -20,7 +20,10 @@ def claude_folder(environ) -> str:
     folder = environ.get("CLAUDE_CONFIG_DIR") or ""
     if folder:
         return absolute(folder)
-    return join(absolute(environ.get("HOME") or environ.get("USERPROFILE") or _home_of_user()), ".claude")
+    user = environ.get("HOME") or environ.get("USERPROFILE") or _home_of_user()
+    if user.startswith("~"):  # nobody has resolved it
+        raise NoHome
+    return join(absolute(user), ".claude")
 
 
 def _home_of_user() -> str:

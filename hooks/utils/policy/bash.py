@@ -23,12 +23,19 @@ _SAME_SEARCH = frozenset(("head", "sort", "cat", "less", "more", "tail", "uniq",
 _NOWHERE = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "NUL", "nul")
 
 
+def longest_lived(found: list[Action]) -> Action:
+    """The first of the longest-lived actions: what the result of the line counts as."""
+    leading = found[0]
+    longest = _ORDER[leading.tier]
+    for action in found:
+        if _ORDER[action.tier] > longest:
+            leading, longest = action, _ORDER[action.tier]
+    return leading
+
+
 def longest_tier(found: list[Action]) -> str:
     """The tier of the longest-lived of the actions; `session` for none."""
-    longest = -1
-    for action in found:
-        longest = max(longest, _ORDER[action.tier])
-    return "session" if longest < 0 else ("ephemeral", "short", "medium", "session")[longest]
+    return longest_lived(found).tier if found else "session"
 
 
 def actions(line: str, cwd: str) -> list[Action]:

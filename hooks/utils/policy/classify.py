@@ -110,21 +110,25 @@ def _bash(call, cwd) -> Classification:
 
     command = mask(_text(call.tool_input, "command")[:COMMAND_CHARS])
     found = bash.actions(command, cwd)
-    tier = bash.longest_tier(found)
-    leading = next((action for action in found if action.tier == tier), None)
-    kind = leading.kind if leading else "other"
+    leading = bash.longest_lived(found)
+    shown, keys, commits = [], [], False
+    for action in found:
+        keys.append(action.part[0])
+        commits = commits or action.commits
+        if action.kind != "ack":
+            shown.append(action.part)
     # Acknowledgements show nothing that a re-run would have to cover, unless there is nothing else.
-    shown = [action.part for action in found if action.kind != "ack"] or [action.part for action in found]
-    label = _telling_line(command[:1_000])
+    shown = shown or [action.part for action in found]
     return Classification(
-        kind, tier, call.tool + " " + label, shown, _subjects(command, found), _content_of(leading, command),
-        commits=any(action.commits for action in found), family=leading.family if leading else "",
-        action="|".join(action.part[0] for action in found),
+        leading.kind, leading.tier, call.tool + " " + _telling_line(command[:1_000]), shown, _subjects(command, found),
+        _content_of(leading, command), commits=commits, family=leading.family, action="|".join(keys),
     )  # fmt: skip
 
 
 def _telling_line(command: str) -> str:
     """The first line of a command that does something: no comment, no mere `cd` or assignment, if another follows."""
+    if "\n" not in command:
+        return command.strip()
     lines = [line for line in map(str.strip, command.replace("\\\n", " ").split("\n")) if line and line[0] != "#"]
     for line in lines:
         head = line.partition(" ")[0]
@@ -144,8 +148,6 @@ def _subjects(command: str, found: list) -> list:
 
 def _content_of(leading, command: str) -> str:
     """The kind of content that a command prints."""
-    if leading is None:
-        return "log"
     key = leading.part[0]
     if leading.kind == "read":
         return content_of_path(key)

@@ -107,8 +107,8 @@ class ContextState:
     """Everything the engine knows of one context. `by_key`, `by_hash`, `due` and `timed` are indexes, never saved."""
 
     __slots__ = (
-        "agent_id", "at", "by_hash", "by_key", "calibration", "counts", "cwd", "due", "epoch", "expired", "index", "live", "pins", "profile",
-        "prompt_id", "prompted", "recent", "session_id", "timed", "turn",
+        "agent_id", "at", "by_hash", "by_key", "calibration", "counts", "cwd", "due", "epoch", "expired", "index", "live", "pins",
+        "profile", "prompt_id", "prompted", "recent", "session_id", "timed", "turn",
     )  # fmt: skip
 
     def __init__(self, session_id: str = "", agent_id: str = ""):
@@ -191,8 +191,8 @@ def state_of(value: object) -> ContextState:
 
 
 def shared_facts(state: ContextState) -> dict:
-    """What hooks and a rebuild must agree on: everything but times, quotations, the calibration (which only a transcript has) and
-    the host's turn ids (which not every client gives to hooks)."""
+    """What hooks and a rebuild must agree on: all but times, quotations and the calibration (which only a transcript has) and the
+    host's turn ids (which not every client gives to hooks)."""
     plain = state.to_json()
     for name in ("at", "calibration", "prompt_id", "prompted"):
         del plain[name]

@@ -288,8 +288,10 @@ def _on_files_changed(state: ContextState, event, rules, decisions: list) -> Non
 def expire_due(state: ContextState, rules, decisions: list, by: str = "") -> None:
     for result in list(state.due.pop(state.index, {}).values()):
         if state.live.get(result.id) is result and may_expire(result):
-            ttl = rules.tier_rule(result.tier).ttl_calls
-            end(state, result, "ttl_calls", [f"{state.index - result.index} calls have passed; {result.tier} lives {ttl}"], decisions, by)
+            age = state.index - result.index
+            passed = "1 call has" if age == 1 else f"{age} calls have"
+            reason = f"{passed} passed; {result.tier} lives {rules.tier_rule(result.tier).ttl_calls}"
+            end(state, result, "ttl_calls", [reason], decisions, by)
     if state.timed:
         expire_timed(state, rules, decisions, by)
 

@@ -23,7 +23,7 @@ _SETTERS = frozenset(("set", "--set", "--add", "config", "--global", "--local"))
 _NAME = (
     r"(?i:token(?!iz)s?|secret|passw(?:or)?d|passphrase|passcode|pwd|credential|signature"
     r"|(?:api|access|private|secret|signing|encryption|master|account|storage|license|deploy|service|shared)[_-]?key"
-    r"|auth(?:orization|n)?(?![a-z]))"
+    r"|authn?(?![a-z])|(?:store|key)pass(?![\w-]))"
     r"|(?<=[A-Z0-9]_)KEY(?=\s{0,3}=)|(?i:(?<=[?&])key(?==))|(?i:(?<![a-z])pass(?:in|out)?(?![\w-]))|Pass(?![a-z])"
 )
 _NAMED = r"(" + _NAME + r")([\w-]{0,40})((?:\\{0,4}[\"'])?)(\s{0,3}=(?!=)\s{0,3}|\s{0,3}:(?!:)\s{0,3}|\s{1,3})"
@@ -45,14 +45,21 @@ _USERS = (
     r"(\s(?:-u|-U|--user|--proxy-user|-user)[\s=]{0,3}[\"']?(?!\d{1,9}:\d{1,9}\b)[^\s:\"'=]{1,256}):(?!//)"
     r"(?:[^\s\"']+|(?<=[\"'].)[^\"']+)"
 )
+_NO_PORT = r"(?!\d{1,5}(?:[/\"'\s]|\Z))"
 _SCHEMES = "bearer|basic|token|digest|apikey|negotiate"
 # (what a text must hold, in lower case, for the form to be looked for; the form; what stands for it). In this order.
 _FORMS = (
     (("-----begin",), r"(?s)-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----.*?(?:-----END [A-Z ]{0,30}PRIVATE KEY-----|\Z)", MASK),
-    (("://",), r"(://[^\s/:@\"'<>]{0,256}):(?!\d{1,5}(?:[/\"'\s]|\Z))[^\s/@\"'<>]{1,512}(@|\Z)", r"\1:" + MASK + r"\2"),
+    (("://",), r"(://[^\s/:@\"'<>]{0,256}):" + _NO_PORT + r"(?:[^\s/\"'<>]{1,512}@|[^\s@\"'<>]{1,512}@)", r"\1:" + MASK + "@"),
+    (("://",), r"(://[^\s/:@\"'<>]{0,256}):" + _NO_PORT + r"[^\s/@\"'<>]{1,512}\Z", r"\1:" + MASK),  # cut off
     (("://",), r"(://)[^\s/:@\"'<>]{16,512}@", r"\1" + MASK + "@"),
     (("authorization",), r"(?is)([\"'])((?:proxy-)?authorization\s{0,3}:\s{0,3})(?:(?!\1).)+", r"\1\2" + MASK),
-    (("authorization",), r"(?i)(\bauthorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?:" + _SCHEMES + r")\s{1,3})[^\s\"']+", r"\1" + MASK),
+    (
+        ("authorization",),
+        r"(?i)(\bauthorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?:(?:" + _SCHEMES + r")\s{1,3})?)[^\s\"'&;|)]+",
+        r"\1" + MASK,
+    ),
+    (("machine ",), r"(\bmachine\s{1,3}\S{1,256}\s{1,3}login\s{1,3}\S{1,256}\s{1,3}password\s{1,3})[^\s\"']+", r"\1" + MASK),
     (("bearer", "basic"), r"(?i)(\b(?:bearer\s{1,3}|basic\s{1,3}(?=[a-z+/]*[\d=])))[a-z0-9._~+/=-]{8,}", r"\1" + MASK),
     (("key:", "token:", "auth:", "secret:", "signature:", "cookie:"), _HEADERS, r"\1" + MASK),
     ((" -u", "-user"), _USERS, r"\1:" + MASK),

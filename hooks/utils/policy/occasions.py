@@ -103,9 +103,10 @@ def _on_committed(state: ContextState, event, rules, decisions: list) -> None:
 
 
 def _on_advanced(state: ContextState, event, rules, decisions: list) -> None:
-    while state.index < event.index:
-        state.index += 1
+    for index in sorted(index for index in state.due if state.index < index <= event.index):
+        state.index = index
         engine.expire_due(state, rules, decisions)
+    state.index = max(state.index, event.index)
 
 
 HANDLERS = {

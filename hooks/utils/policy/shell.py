@@ -6,7 +6,6 @@ as they matter for telling which programs run. Nothing is expanded: `$x`, `$(..)
 
 from __future__ import annotations
 
-
 # One NUL alone ends a pipeline (`&&`, `||`, newline); a pair of NULs encloses the number of a held text.
 _END = "\x00"
 _CONTROL = frozenset(("\x00", "|", ";", "&", "(", ")"))

@@ -38,9 +38,9 @@ TOOL_TIERS = {
     "TaskStop": "ephemeral",
     "TaskCreate": "ephemeral",
     "TaskUpdate": "ephemeral",
-    "TaskList": "session",
+    "TaskList": "preserved",  # of task lists the newest is kept
     "TaskOutput": "session",
-    "TodoWrite": "session",
+    "TodoWrite": "preserved",
     "BashOutput": "session",
     "WebFetch": "session",
     "Agent": "session",
