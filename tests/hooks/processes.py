@@ -101,9 +101,14 @@ def argv(script: str, python: str = sys.executable) -> list[str]:
     return [python, "-S", "-E", str(HOOKS / f"{script}.py")]
 
 
+def start_argv(argv: list[str], env: dict[str, str], **more) -> subprocess.Popen:
+    """Starts a hook by its command, which then waits for its payload."""
+    return subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env, **more)
+
+
 def start(script: str, env: dict[str, str], **more) -> subprocess.Popen:
     """Starts a hook, which then waits for its payload."""
-    return subprocess.Popen(argv(script), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env, **more)
+    return start_argv(argv(script), env, **more)
 
 
 def feed(process: subprocess.Popen, payload: object) -> None:
@@ -130,10 +135,15 @@ def finish(process: subprocess.Popen) -> Ran:
     return Ran(process.returncode, stdout, stderr)
 
 
+def run_argv(argv: list[str], payload: object, env: dict[str, str], **more) -> Ran:
+    """Runs a hook by its command."""
+    done = subprocess.run(argv, input=data_of(payload), capture_output=True, env=env, timeout=TIMEOUT_S, check=False, **more)
+    return Ran(done.returncode, done.stdout, done.stderr)
+
+
 def run(script: str, payload: object, env: dict[str, str], **more) -> Ran:
     """Runs an entry script as hooks.json does, without the launcher."""
-    done = subprocess.run(argv(script), input=data_of(payload), capture_output=True, env=env, timeout=TIMEOUT_S, check=False, **more)
-    return Ran(done.returncode, done.stdout, done.stderr)
+    return run_argv(argv(script), payload, env, **more)
 
 
 def run_event(payload: dict, env: dict[str, str], **more) -> Ran:
@@ -150,5 +160,4 @@ def run_registered(payload: dict, env: dict[str, str], shell: str = "sh", root: 
     """Runs the registered command line of a payload's event through a shell, as the host does."""
     line = [shell, "-c", command_of(payload["hook_event_name"])]
     env = {**env, "CLAUDE_PLUGIN_ROOT": str(root)}
-    done = subprocess.run(line, input=data_of(payload), capture_output=True, env=env, timeout=TIMEOUT_S, check=False, **more)
-    return Ran(done.returncode, done.stdout, done.stderr)
+    return run_argv(line, payload, env, **more)

@@ -82,7 +82,9 @@ def _stored_of(text: str) -> Stored:
     lines = text.split("\n")
     if len(lines) == len(state.live) + 2:
         for result, line in zip(state.live.values(), lines[1:]):
-            result.stored = line[:-1] if line[-1] == "," else line
+            row = line[:-1] if line[-1:] == "," else line
+            if row.startswith(f'["{result.id}",') and row[-1:] == "]":  # else somebody else has laid the file out
+                result.stored = row
     return Stored(state, watched if isinstance(watched, dict) else None)
 
 

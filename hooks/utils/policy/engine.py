@@ -255,8 +255,10 @@ _FILE_REASONS = {
 
 def _touch_turn(state: ContextState) -> None:
     """An edit renews the files that were read in the same user turn."""
-    for result in state.live.values():
-        if result.turn == state.turn and result.kind == "read":
+    for result in reversed(state.live.values()):
+        if result.turn != state.turn:
+            break  # turns follow each other in order of completion
+        if result.kind == "read":
             result.touch(state.index)
 
 

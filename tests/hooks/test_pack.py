@@ -1,0 +1,125 @@
+"""The file that hooks find their modules in may be cut, foreign, stale or gone: no hook fails for it."""
+
+from __future__ import annotations
+
+import marshal
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.hooks import payloads, processes
+
+SCRIPT = "post-tool-use"
+
+
+class Plugin:
+    """A copy of what a hook needs, whose byte code is its own."""
+
+    def __init__(self, folder: Path):
+        self.root = folder / "plugin"
+        self.home = processes.Home(folder)
+        shutil.copytree(processes.HOOKS, self.root / "hooks", ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copy(processes.ROOT / "retention-config.json", self.root)
+        self.calls = 0
+
+    def run(self) -> processes.Ran:
+        self.calls += 1
+        call = payloads.bash(f"mkdir {self.calls}")
+        argv = [sys.executable, "-S", "-E", str(self.root / "hooks" / f"{SCRIPT}.py")]
+        return processes.run_argv(argv, call, self.home.env())
+
+    @property
+    def packs(self) -> list[Path]:
+        return sorted((self.root / "hooks" / "utils" / "__pycache__").glob("popkit*.pack*"))
+
+    def index(self) -> int:
+        return self.home.state(payloads.SESSION).index
+
+
+@pytest.fixture
+def plugin(tmp_path: Path) -> Plugin:
+    plugin = Plugin(tmp_path)
+    for _ in range(2):
+        assert plugin.run().silent
+    if len(plugin.packs) != 1:
+        pytest.skip("no pack is made here")
+    return plugin
+
+
+def _indexed(good: bytes, index: object) -> bytes:
+    """A pack with the right header and another index."""
+    header = good[: good.index(b"\n", 8) + 1]
+    data = marshal.dumps(index)
+    return header + len(data).to_bytes(4, "big") + data
+
+
+HARMLESS: dict[str, Callable[[bytes], bytes]] = {
+    "empty": lambda good: b"",
+    "of another version": lambda good: b"\0\0\0\0" + good[4:],
+    "zeros": lambda good: b"\0" * len(good),
+    "cut in its header": lambda good: good[:7],
+    "cut in its index": lambda good: good[:200],
+    "with an empty index": lambda good: _indexed(good, {}),
+}
+HARMFUL: dict[str, Callable[[bytes], bytes]] = {
+    "cut in the middle": lambda good: good[: len(good) // 2],
+    "cut before its end": lambda good: good[: len(good) * 9 // 10],
+    "with a list for an index": lambda good: _indexed(good, [1, 2]),
+    "with an index of numbers": lambda good: _indexed(good, {"utils.edges": 5, "utils.edges.hook_io": 6}),
+}  # fmt: skip
+
+
+def _assert_recovers(plugin: Plugin, bad: bytes) -> None:
+    plugin.packs[0].write_bytes(bad)
+    before = plugin.index()
+    for _ in range(2):
+        ran = plugin.run()
+        assert ran.silent, ran
+    assert plugin.index() == before + 2
+    assert plugin.home.failures() == []
+
+
+@pytest.mark.parametrize("spoil", HARMLESS.values(), ids=HARMLESS)
+def test_a_pack_that_is_none_is_made_anew(plugin: Plugin, spoil: Callable):
+    good = plugin.packs[0].read_bytes()
+    _assert_recovers(plugin, spoil(good))
+    assert len(plugin.packs[0].read_bytes()) > len(good) // 2
+
+
+@pytest.mark.xfail(strict=True, reason="a pack that a full disk has cut makes every later hook end with a traceback and 1")
+@pytest.mark.parametrize("spoil", HARMFUL.values(), ids=HARMFUL)
+def test_a_pack_that_was_cut_or_is_wrong_costs_no_hook(plugin: Plugin, spoil: Callable):
+    _assert_recovers(plugin, spoil(plugin.packs[0].read_bytes()))
+
+
+def test_a_source_that_has_changed_is_taken_instead_of_its_packed_code(plugin: Plugin):
+    source = plugin.root / "hooks" / "utils" / "handlers" / "post_tool_use.py"
+    source.write_text(source.read_text() + "\n\ndef handle(payload, environ):\n    return {'systemMessage': 'new'}\n")
+    ran = plugin.run()
+    assert ran.failed_open
+    assert ran.stdout == b'{"systemMessage":"new"}'
+
+
+def test_hooks_that_make_the_pack_at_once_do_not_harm_each_other(tmp_path: Path):
+    plugin = Plugin(tmp_path)
+    argv = [sys.executable, "-S", "-E", str(plugin.root / "hooks" / f"{SCRIPT}.py")]
+    waiting = [processes.start_argv(argv, plugin.home.env()) for _ in range(8)]
+    for process in waiting:
+        processes.feed(process, payloads.bash("mkdir a"))
+    assert all(processes.finish(process).silent for process in waiting)
+    assert plugin.run().silent
+    assert plugin.index() == 9
+    assert len(plugin.packs) <= 1, "nothing half-made stays"
+
+
+def test_a_folder_of_byte_code_that_cannot_be_written_harms_nothing(plugin: Plugin):
+    folder = plugin.packs[0].parent
+    shutil.rmtree(folder)
+    folder.write_text("a file where the folder should be\n")
+    ran = plugin.run()
+    assert ran.silent, ran
+    assert plugin.home.failures() == []
+    assert folder.read_text() == "a file where the folder should be\n"
