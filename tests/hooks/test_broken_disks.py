@@ -127,6 +127,25 @@ def test_a_state_that_is_wrong_deep_inside_stops_at_most_one_hook(session: Sessi
     assert session.stored()["index"] == session.day.calls + 1
 
 
+LAYOUTS = {
+    "pretty": lambda text: json.dumps(json.loads(text), indent=1),
+    "one line": lambda text: json.dumps(json.loads(text)),
+    "blank lines": lambda text: text.replace(",\n[", ",[", 1).replace("\n]}", "\n\n]}"),
+    "rows in another order": lambda text: json.dumps({**json.loads(text), "live": json.loads(text)["live"][::-1]}),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
+def test_a_state_that_somebody_has_laid_out_anew_is_read_as_it_is(session: Session, layout):
+    assert len(json.loads(session.state.read_text())["live"]) > 2
+    session.state.write_text(layout(session.state.read_text()))
+    session.last_call()
+    assert session.home.failures() == []
+    stored, rebuilt = session.stored(), session.rebuilt()
+    assert sorted(row["id"] for row in stored["live"]) == sorted(row["id"] for row in rebuilt["live"])
+    assert {**stored, "live": []} == {**rebuilt, "live": []}
+
+
 @pytest.mark.parametrize("garbage", [b"\0\0\0", b"[[[[", b'{"event":"end","at":"now"}\n{"event"', b"[]\n7\nnull\n", b"\xff\xfe\n"])
 def test_garbage_in_the_logs_spoils_no_other_line(session: Session, garbage: bytes):
     before = session.rebuilt()

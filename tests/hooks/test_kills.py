@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.edges import store
-from tests.hooks import payloads, processes
+from tests.hooks import payloads, processes, sessions
 
 SESSION = payloads.SESSION
 KILL_AT = Path(__file__).with_name("kill_at.py")
@@ -130,6 +130,41 @@ def test_other_hooks_killed_between_any_two_things_lose_nothing(home: processes.
     else:
         pytest.fail("the hook never came to its end")
     assert moment > 10
+    assert home.failures() == []
+
+
+def test_a_rebuild_that_is_killed_at_any_moment_loses_nothing(tmp_path: Path):
+    day = sessions.Day(tmp_path, random.Random(3))
+    day.begin()
+    for _ in range(6):
+        day.call(*day.reading())
+        day.search()
+        day.edit()
+    home = processes.Home(tmp_path)
+    env = home.env(CLAUDE_PROJECT_DIR=str(day.project))
+
+    def run(payload: dict, at: float) -> None:
+        assert processes.run_event(payload, {**env, "POPKIT_CLOCK": repr(at)}).silent
+
+    sessions.play(day.steps, run)
+    paths = home.paths(day.session_id)
+
+    def known() -> set[str]:
+        state = home.state(day.session_id)
+        return set(state.live) | set(store.read_expired(paths, state))
+
+    before = known()
+    assert len(before) == day.calls
+    resume = {**day.steps[0].payload, "source": "resume"}
+    for moment in range(1, MOMENTS):
+        was_killed = _killed_at("session-start", resume, moment, {**env, "POPKIT_CLOCK": repr(day.now + 60 + moment)})
+        assert known() == before
+        for path in home.leftovers():
+            path.unlink()  # each would be a thing more to look at for the next
+        if not was_killed:
+            break
+    else:
+        pytest.fail("the hook never came to its end")
     assert home.failures() == []
 
 

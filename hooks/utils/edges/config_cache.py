@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from . import files, home
 from .codec import dumps, loads
-from .system import join, os
+from .system import join, os, parent_of
 
-# Raise it when the reader makes something else of the same files.
-VERSION = 1
+# What makes something else of the same files when it changes.
+_READER = ("config_fields.py", "config_reader.py")
 
 
 def effective(root: str, popkit_home: str, project: str) -> dict:
@@ -22,7 +22,7 @@ def effective(root: str, popkit_home: str, project: str) -> dict:
         join(popkit_home, "retention-config.json"),
         join(project, ".claude", "retention-config.json") if project else "",
     ]
-    stamps = [VERSION, *(_stamp(path) for path in paths)]
+    stamps = [_stamp(path) for path in (*paths, *(join(parent_of(__file__), name) for name in _READER))]
     cache = join(popkit_home, "cache", "config-" + home.safe_name(project) + ".json")
     try:
         known = loads(files.read_text(cache) or "null")
