@@ -14,7 +14,7 @@ except ImportError:
     import os
 
 _external = sys.modules["_frozen_importlib_external"]
-_HEADER = _external.MAGIC_NUMBER + b"popkit 3\n"
+_HEADER = _external.MAGIC_NUMBER + b"popkit 4\n"
 _FOLDER = __file__.rpartition("/")[0] + "/__pycache__"
 _PATH = _FOLDER + "/popkit." + (sys.implementation.cache_tag or "none") + ".pack"
 _PACKAGE = __name__.partition(".")[0]
@@ -64,13 +64,22 @@ def use():
             data = os.read(fd, os.fstat(fd).st_size)
         finally:
             os.close(fd)
-        if data.startswith(_HEADER):
-            begin = len(_HEADER) + 4
-            end = begin + int.from_bytes(data[begin - 4 : begin], "big")
-            entries, codes = loads(data[begin:end]), memoryview(data)[end:]  # noqa: S302  the file is ours
+        entries, codes = _opened(data)
     except (OSError, ValueError, EOFError, TypeError):
         entries = {}
     sys.meta_path.insert(0, Pack(entries, codes))
+
+
+def _opened(data):
+    """(entries, codes) of a whole pack; ValueError for anything else. Behind the header: its whole length and that of its index."""
+    begin = len(_HEADER) + 16
+    if not data.startswith(_HEADER) or int.from_bytes(data[begin - 16 : begin - 8], "big") != len(data):
+        raise ValueError("not a whole pack")
+    end = begin + int.from_bytes(data[begin - 8 : begin], "big")
+    entries = loads(data[begin:end])  # noqa: S302  the file is ours
+    if not isinstance(entries, dict) or not all(isinstance(entry, tuple) and len(entry) == 5 for entry in entries.values()):
+        raise ValueError("not an index")
+    return entries, memoryview(data)[end:]
 
 
 def remake():
@@ -105,10 +114,15 @@ def _write(known):
     temporary = f"{_PATH}.{os.getpid()}"
     fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o644)
     try:
-        os.write(fd, b"".join((_HEADER, len(index).to_bytes(4, "big"), index, *codes)))
+        length = len(_HEADER) + 16 + len(index) + at
+        data = b"".join((_HEADER, length.to_bytes(8, "big"), len(index).to_bytes(8, "big"), index, *codes))
+        written = os.write(fd, data)
     finally:
         os.close(fd)
-    os.replace(temporary, _PATH)
+    if written == len(data):
+        os.replace(temporary, _PATH)
+    else:  # the disk is full
+        os.unlink(temporary)
 
 
 def _stamp(path):

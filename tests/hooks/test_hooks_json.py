@@ -118,7 +118,6 @@ def test_enabled_false_makes_every_hook_a_no_op(tmp_path: Path, where: str):
 
 
 @pytest.mark.parametrize("where", ["user", "project"])
-@pytest.mark.xfail(strict=True, reason="the cache of the configuration is written although the plugin is switched off")
 def test_enabled_false_writes_nothing(tmp_path: Path, where: str):
     home = processes.Home(tmp_path)
     env = _switched_off(home, where)

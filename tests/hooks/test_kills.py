@@ -136,7 +136,7 @@ def test_other_hooks_killed_between_any_two_things_lose_nothing(home: processes.
 def test_a_rebuild_that_is_killed_at_any_moment_loses_nothing(tmp_path: Path):
     day = sessions.Day(tmp_path, random.Random(3))
     day.begin()
-    for _ in range(6):
+    for _ in range(3):
         day.call(*day.reading())
         day.search()
         day.edit()

@@ -229,7 +229,6 @@ def test_a_plugin_that_was_removed_while_a_session_runs_blocks_nothing(machine: 
         assert ran.silent, ran
 
 
-@pytest.mark.xfail(strict=True, reason="`. launch.sh` of a launcher that is gone: dash exits with 2, which blocks the user's prompt")
 def test_a_launcher_that_was_removed_blocks_nothing(machine: Machine, which):
     machine.shim()
     ran = machine.run(which("dash"), payloads.prompt("go"), root=machine.folder / "gone")

@@ -53,7 +53,7 @@ def _indexed(good: bytes, index: object) -> bytes:
     """A pack with the right header and another index."""
     header = good[: good.index(b"\n", 8) + 1]
     data = marshal.dumps(index)
-    return header + len(data).to_bytes(4, "big") + data
+    return header + (len(header) + 16 + len(data)).to_bytes(8, "big") + len(data).to_bytes(8, "big") + data
 
 
 HARMLESS: dict[str, Callable[[bytes], bytes]] = {
@@ -89,7 +89,6 @@ def test_a_pack_that_is_none_is_made_anew(plugin: Plugin, spoil: Callable):
     assert len(plugin.packs[0].read_bytes()) > len(good) // 2
 
 
-@pytest.mark.xfail(strict=True, reason="a pack that a full disk has cut makes every later hook end with a traceback and 1")
 @pytest.mark.parametrize("spoil", HARMFUL.values(), ids=HARMFUL)
 def test_a_pack_that_was_cut_or_is_wrong_costs_no_hook(plugin: Plugin, spoil: Callable):
     _assert_recovers(plugin, spoil(plugin.packs[0].read_bytes()))

@@ -37,6 +37,8 @@ def _read(root: str, popkit_home: str, project: str, cache: str, key: list) -> d
     from . import config_reader
 
     config = config_reader.load(root, popkit_home, project or None)
+    if config.get("enabled") is False:
+        return config  # switched off means that nothing is written
     try:
         files.make_private_folder(join(popkit_home, "cache"))
         files.replace_text(cache, dumps([*key, config]))

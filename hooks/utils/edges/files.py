@@ -43,6 +43,15 @@ def read_text(path: str, limit: int = 0) -> str | None:
         return (file.read(limit) if limit else file.readall()).decode("utf-8", "replace")
 
 
+def open_regular(path: str):
+    """Opens a file for reading bytes; OSError for what is no regular file: a pipe would keep us waiting for its writer."""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    if os.fstat(fd).st_mode & 0o170000 != 0o100000:
+        os.close(fd)
+        raise OSError(22, "not a regular file", path)
+    return open(fd, "rb")
+
+
 def replace_text(path: str, text: str) -> None:
     """Replaces a file's text atomically: a reader sees the old text or the new one, also after a kill."""
     temporary = path + "." + str(os.getpid()) + ".tmp"

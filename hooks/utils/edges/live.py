@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from ..policy import engine
-from ..policy.calls import Call, FilesChanged
+from ..policy.calls import TEXT_CHARS, Call, FilesChanged
 from ..policy.context import ContextState
 from ..policy.ruleset import Ruleset
 from . import config_cache, disk, home, store
@@ -28,6 +28,8 @@ class Site:
         self.environ = environ
         self.home = home.popkit_home(environ)
         self.project = environ.get("CLAUDE_PROJECT_DIR") or project
+        if len(self.project) > TEXT_CHARS:
+            self.project = ""  # no folder has such a name
         self.session_id = session_id
         self.config = config_cache.effective(home.plugin_root(), self.home, self.project)
         self._session = None
@@ -72,6 +74,11 @@ def open_context(site: Site, paths: store.ContextFiles, transcript_path: str = "
         stored.state.profile = site.session.get("profile")
     rules = site.rules_for(stored.state.profile)
     engine.reindex(stored.state, rules)
+    if paths.agent_id and site.session.get("profile") != stored.state.profile:
+        from ..policy.events import ProfileChosen
+
+        rules = site.rules()
+        engine.observe(stored.state, ProfileChosen(site.session.get("profile"), stored.state.at), rules)
     return stored, rules
 
 
@@ -95,7 +102,9 @@ def rebuilt_if_small(site: Site, paths: store.ContextFiles, transcript_path: str
 
 
 def lags_behind(made, known: ContextState, now: float) -> bool:
-    """Whether hooks have just seen results that the transcript does not hold yet (the host writes up to 190 ms late)."""
+    """Whether hooks have just seen a compaction or results that the transcript does not hold yet (the host writes up to 190 ms late)."""
+    if made.compactions < known.epoch and now - known.at < TRANSCRIPT_LAG_S:
+        return True
     return any(now - result.at < TRANSCRIPT_LAG_S and result.id not in made.result_ids for result in known.live.values())
 
 

@@ -10,17 +10,21 @@ from ..policy import engine, events
 from ..policy.context import ContextState
 from . import quotes, transcript, usage
 
+# The year 5138: a later time in a journal is none.
+_LATEST = 1e11
+
 
 class Rebuilt:
     """A rebuilt state with what was seen on the way."""
 
-    __slots__ = ("decisions", "result_ids", "state", "transcript")
+    __slots__ = ("compactions", "decisions", "result_ids", "state", "transcript")
 
     def __init__(self, state, decisions, read):
         self.state = state
         self.decisions = decisions
         self.transcript = read
         self.result_ids = transcript.result_ids(read)  # of every branch
+        self.compactions = sum(entry.get("subtype") == "compact_boundary" for entry in read.entries)  # likewise
 
 
 def rebuild(path: str, entries: list, rules_for, session_id: str = "", agent_id: str = "") -> Rebuilt:
@@ -84,7 +88,7 @@ def _sorted_journal(journal: list, known: set) -> tuple:
         if entry.get("event") == "commit" and isinstance(call, str):
             names = entry.get("files")
             commits[call] = [name for name in names if isinstance(name, str)] if isinstance(names, list) else None
-        elif event is not None and call in known:
+        elif event is not None and isinstance(call, str) and call in known:
             anchored.setdefault(call, []).append(event)
         elif event is not None:
             timed.append(event)
@@ -94,7 +98,8 @@ def _sorted_journal(journal: list, known: set) -> tuple:
 
 def event_of(entry: dict):
     """The event that a journal entry tells of; None for one that is not understood."""
-    at = entry.get("at") if isinstance(entry.get("at"), (int, float)) else 0.0
+    at = entry.get("at")
+    at = at if isinstance(at, (int, float)) and abs(at) < _LATEST else 0.0
     kind, target = entry.get("event"), entry.get("target")
     if kind == "pin" and isinstance(target, str):
         return events.Pinned(target, at)

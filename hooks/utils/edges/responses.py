@@ -18,7 +18,7 @@ TAIL_CHARS = 4_000
 _PERSISTED_CHARS = 2_300
 # A Read without a limit returns at most this many lines.
 _READ_LINES = 2_000
-_NOTHING = ("(Bash completed with no output)", "[Tool result missing due to internal error]")
+_NOTHING = ("(Bash completed with no output)", "[Tool result missing due to internal error]", "No matches found", "No files found")
 _UNCHANGED = ("File unchanged since last read", "Wasted call — file unchanged")
 _ACKS = ("Edit", "Write", "MultiEdit", "NotebookEdit")
 

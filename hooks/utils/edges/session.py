@@ -7,6 +7,16 @@ from .codec import dumps, loads
 from .system import join
 
 _NAME = "session.json"
+_FACTS = {
+    "compacted": bool,
+    "largest_tokens": int,
+    "model": str,
+    "profile": str,
+    "project": str,
+    "told": str,
+    "transcript": str,
+    "window_tokens": int,
+}
 
 
 def path_of(popkit_home: str, session_id: str) -> str:
@@ -19,7 +29,9 @@ def read(popkit_home: str, session_id: str) -> dict:
         value = loads(files.read_text(path_of(popkit_home, session_id)) or "{}")
     except (OSError, ValueError):
         return {}
-    return value if isinstance(value, dict) else {}
+    if not isinstance(value, dict):
+        return {}
+    return {name: fact for name, fact in value.items() if type(fact) is _FACTS.get(name)}
 
 
 def update(popkit_home: str, session_id: str, **facts) -> dict:

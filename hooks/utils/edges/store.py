@@ -79,12 +79,11 @@ def _stored_of(text: str) -> Stored:
     value = loads(text)
     watched = value.pop("watched", None) if isinstance(value, dict) else None
     state = state_of(value)
-    lines = text.split("\n")
-    if len(lines) == len(state.live) + 2:
-        for result, line in zip(state.live.values(), lines[1:]):
-            row = line[:-1] if line[-1:] == "," else line
-            if row.startswith(f'["{result.id}",') and row[-1:] == "]":  # else somebody else has laid the file out
-                result.stored = row
+    rows = [line[:-1] if line[-1:] == "," else line for line in text.split("\n")[1:-1]]
+    # One line for each result, unless somebody else has laid the file out.
+    if len(rows) == len(state.live) and all(row.startswith(f'["{id}",') for id, row in zip(state.live, rows)):
+        for result, row in zip(state.live.values(), rows):
+            result.stored = row
     return Stored(state, watched if isinstance(watched, dict) else None)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 
 from ..policy.events import Call, Compacted, Prompted
-from . import responses
+from . import files, responses
 from .stamps import seconds_of
 
 # Lines of these types say nothing of the conversation, and some are very long.
@@ -32,7 +32,7 @@ class Transcript:
 def read(path: str) -> Transcript:
     """Parses a transcript; OSError when it cannot be read. A truncated or foreign line is counted and passed over."""
     entries, bad, size = [], 0, 0
-    with open(path, "rb") as file:
+    with files.open_regular(path) as file:
         for line in file:
             size += len(line)
             if line.startswith(_SKIPPED) or line == b"\n":

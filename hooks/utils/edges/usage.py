@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+from . import files
 from .codec import loads
 from .stamps import seconds_of
 
@@ -66,11 +67,11 @@ def usage_of(entry: object) -> Usage | None:
 def newest_usage(path: str, tail_bytes: int = TAIL_BYTES) -> Usage | None:
     """The usage of the newest main-chain answer, read from the file's end; None where there is none."""
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        file = files.open_regular(path)
     except (OSError, ValueError):
         return None
-    with open(fd, "rb", buffering=0) as file:
-        size = os.fstat(fd).st_size
+    with file:
+        size = os.fstat(file.fileno()).st_size
         file.seek(max(0, size - tail_bytes))
         lines = file.read(tail_bytes).split(b"\n")
     if size > tail_bytes:

@@ -64,9 +64,8 @@ def _on_prompt(site: live.Site, transcript_path: str, now: float, typed: bool) -
 
 def _follow_compaction(site: live.Site, paths: store.ContextFiles, transcript_path: str) -> None:
     """At the first prompt after a compaction the transcript tells which results the host carried over; no event did."""
-    if site.session.get("compacted"):
+    if site.session.get("compacted") and live.rebuilt_if_small(site, paths, transcript_path, store.load(paths)) is not None:
         site.remember(compacted=None)
-        live.rebuilt_if_small(site, paths, transcript_path, store.load(paths))
 
 
 def check_thresholds(site: live.Site, transcript_path: str, now: float, model: str | None = None) -> dict:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from .calls import bounded
 from .parts import UNKNOWN, has_variable
 
 _TIERS = {"search": "short", "read": "medium", "run": "session", "ack": "ephemeral", "other": "session"}
 _NAME_CHARS = 80
-_KEY_CHARS = 200
-_DIGEST_MODULUS = (1 << 61) - 1
+KEY_CHARS = 200
 
 
 class Action:
@@ -32,11 +32,4 @@ def plain(kind: str, words: list[str], cwd: str, extra: str = "", commits: bool 
     text = " ".join(words) + extra
     name = text if len(text) <= _NAME_CHARS and "\n" not in text else " ".join(text[: 4 * _NAME_CHARS].split())
     unknown = cwd.startswith(UNKNOWN) or has_variable(text)
-    return Action(kind, name, (f"do:{bounded(text)}@{UNKNOWN if unknown else cwd}", []), "", commits)
-
-
-def bounded(text: str) -> str:
-    """The text, or for a long one its beginning and a number that tells it from others."""
-    if len(text) <= _KEY_CHARS:
-        return text
-    return f"{text[:_KEY_CHARS]}…{int.from_bytes(text.encode('utf-8', 'surrogatepass'), 'big') % _DIGEST_MODULUS:x}"
+    return Action(kind, name, (f"do:{bounded(text, KEY_CHARS)}@{UNKNOWN if unknown else cwd}", []), "", commits)

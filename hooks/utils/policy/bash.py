@@ -8,7 +8,8 @@ several things, the result lives as long as its longest-lived part; what only pr
 from __future__ import annotations
 
 # `lookups` and `reads` are imported where a line searches or reads: a hook loads what its one line needs.
-from .action import Action, bounded, plain
+from .action import KEY_CHARS, Action, plain
+from .calls import bounded
 from .parts import EXCERPT, UNKNOWN, WHOLE, describe_interval, has_variable, normal_path, read_part
 from .programs import GIT_KINDS, GIT_VALUES, KINDS, SHELLS
 from .runs import run_of
@@ -179,7 +180,7 @@ def _searched(name: str, part: tuple, stages: list, deciding: int, inner: Inner)
     for stage in stages[deciding + 1 :]:
         if stage.words and stage.words[0] not in _SAME_SEARCH:
             key += " | " + " ".join(stage.words)
-    return [Action("search", name, (bounded(key), ["?variable"] if has_variable(key) else roots))]
+    return [Action("search", name, (bounded(key, KEY_CHARS), ["?variable"] if has_variable(key) else roots))]
 
 
 def _files(inner: Inner, stages: list, deciding: int, place: _Place) -> list[Action]:

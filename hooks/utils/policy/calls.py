@@ -2,6 +2,18 @@
 
 from __future__ import annotations
 
+# Of a longer name, path or pattern the beginning is kept, and a number that tells it from others: every later hook reads it again.
+TEXT_CHARS = 4_096
+NAME_CHARS = 200
+_DIGEST_MODULUS = (1 << 61) - 1
+
+
+def bounded(text: str, most: int) -> str:
+    """The text, or for a long one its beginning and a number that tells it from others."""
+    if len(text) <= most:
+        return text
+    return f"{text[:most]}…{int.from_bytes(text.encode('utf-8', 'surrogatepass'), 'big') % _DIGEST_MODULUS:x}"
+
 
 class Outcome:
     """What the engine needs to know of a tool's result; of its text only the end, while it is looked at."""
@@ -38,13 +50,13 @@ class Call:
     name = "call"
 
     def __init__(self, id, tool, tool_input, outcome, at=0.0, cwd="", prompt_id=None, committed=None):
-        self.id = id
-        self.tool = tool
+        self.id = bounded(id, NAME_CHARS)
+        self.tool = bounded(tool, NAME_CHARS)
         self.tool_input = tool_input
         self.outcome = outcome
         self.at = at
-        self.cwd = cwd
-        self.prompt_id = prompt_id  # the host's id of the user's turn, None where it gives none
+        self.cwd = bounded(cwd, TEXT_CHARS)
+        self.prompt_id = prompt_id and bounded(prompt_id, NAME_CHARS)  # the host's id of the user's turn, None where it gives none
         self.committed = committed  # files in the commit that this call made: absolute paths, None where git cannot say
 
 

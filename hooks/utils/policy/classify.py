@@ -7,6 +7,7 @@ the built-in reading of the tool (`bash.py` for command lines).
 from __future__ import annotations
 
 from . import parts, tiers
+from .calls import TEXT_CHARS, bounded
 from .estimate import content_of_path
 from .masking import mask
 
@@ -46,7 +47,7 @@ def _text(tool_input: dict, *names: str) -> str:
     for name in names:
         value = tool_input.get(name)
         if isinstance(value, str) and value:
-            return value
+            return bounded(value, TEXT_CHARS)
     return ""
 
 
@@ -108,7 +109,8 @@ def _glob(call, cwd) -> Classification:
 def _bash(call, cwd) -> Classification:
     from . import bash  # a third of all that a hook imports, and only command lines need it
 
-    command = mask(_text(call.tool_input, "command")[:COMMAND_CHARS])
+    command = call.tool_input.get("command")
+    command = mask(command[:COMMAND_CHARS] if isinstance(command, str) else "")
     found = bash.actions(command, cwd)
     leading = bash.longest_lived(found)
     shown, keys, commits = [], [], False
