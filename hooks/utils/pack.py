@@ -5,6 +5,7 @@ source has the time and size that it was packed with; a pack that is missing, fo
 that had to load a module past it makes it anew.
 """
 
+import gc
 import sys
 from marshal import dumps, loads
 
@@ -57,6 +58,7 @@ class Pack:
 
 def use():
     """Puts the pack in front of the other finders; an empty one where none can be read."""
+    gc.disable()  # a hook is over before its garbage could matter
     entries, codes = {}, b""
     try:
         fd = os.open(_PATH, os.O_RDONLY)

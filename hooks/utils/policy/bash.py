@@ -8,9 +8,8 @@ several things, the result lives as long as its longest-lived part; what only pr
 from __future__ import annotations
 
 # `lookups` and `reads` are imported where a line searches or reads: a hook loads what its one line needs.
-from .action import KEY_CHARS, Action, plain
 from .calls import bounded
-from .parts import EXCERPT, UNKNOWN, WHOLE, describe_interval, has_variable, normal_path, read_part
+from .parts import EXCERPT, KEY_CHARS, UNKNOWN, WHOLE, Action, describe_interval, has_variable, normal_path, plain, read_part
 from .programs import GIT_KINDS, GIT_VALUES, KINDS, SHELLS
 from .runs import run_of
 from .shell import parse

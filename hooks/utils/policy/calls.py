@@ -1,7 +1,12 @@
-"""A completed tool call and its outcome: the event that every hook feeds to the engine."""
+"""A completed tool call, its outcome and the one line that tells how it went: what every hook feeds to the engine. Pure."""
 
 from __future__ import annotations
 
+from .masking import mask
+
+VERDICT_CHARS = 120
+# Words of the line, near the end of an output, that tells how it went.
+_TELLING = ("passed", "failed", "passing", "failing", "error", "Error", "FAIL", "PASS", "ok", "panicked", "problems", "Found")
 # Of a longer name, path or pattern the beginning is kept, and a number that tells it from others: every later hook reads it again.
 TEXT_CHARS = 4_096
 NAME_CHARS = 200
@@ -13,6 +18,17 @@ def bounded(text: str, most: int) -> str:
     if len(text) <= most:
         return text
     return f"{text[:most]}…{int.from_bytes(text.encode('utf-8', 'surrogatepass'), 'big') % _DIGEST_MODULUS:x}"
+
+
+def verdict_of(tail: str, exit_code: int | None) -> str:
+    """The telling line of an output's end, at most 120 characters, secrets masked; with the exit code where it is known."""
+    lines = [line for line in map(str.strip, tail.splitlines()[-30:]) if line]
+    told = [line for line in lines if any(word in line for word in _TELLING)]
+    counted = [line for line in told if any(char.isdigit() for char in line)]
+    best = (counted or told or lines or [""])[-1]
+    if exit_code is None:
+        return mask(best[:VERDICT_CHARS])
+    return mask(f"exit {exit_code}: {best}"[:VERDICT_CHARS]).rstrip(": ")
 
 
 class Outcome:

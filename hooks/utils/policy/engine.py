@@ -8,6 +8,7 @@ says so, when the action that failed succeeds later, or (task lists) when a newe
 from __future__ import annotations
 
 from . import parts
+from .calls import verdict_of
 from .classify import classify
 from .context import RECENT, ContextState, Result, add
 from .estimate import tokens_of
@@ -169,16 +170,10 @@ def _result_of(state: ContextState, call, found, rules) -> Result:
     result = Result(
         call.id, state.index, call.at, state.turn, call.tool, found.kind + (":" + found.family if found.family else ""), found.tier,
         found.basis, found.label, [list(part) for part in found.parts], found.subjects, tokens, outcome.content_hash, found.error,
-        _verdict(outcome) if found.error or found.kind == "run" else "",
+        verdict_of(outcome.tail, outcome.exit_code) if found.error or found.kind == "run" else "",
     )  # fmt: skip
     result.pinned = is_pinned(state, result, rules)
     return result
-
-
-def _verdict(outcome) -> str:
-    from .verdict import verdict_of  # most calls are neither runs nor errors
-
-    return verdict_of(outcome.tail, outcome.exit_code)
 
 
 def _supersede(state: ContextState, new: Result, found, decisions: list) -> None:
