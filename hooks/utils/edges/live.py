@@ -65,6 +65,15 @@ class Site:
         return store.ContextFiles(self.home, self.session_id, agent_id)
 
 
+def site_of(payload: dict, environ) -> Site | None:
+    """The site of the session that a payload names; None when it names none, or where PopKit is switched off."""
+    session_id = payloads.text(payload, "session_id")
+    if not session_id:
+        return None
+    site = Site(environ, session_id, payloads.text(payload, "cwd"))
+    return site if site.enabled else None
+
+
 def open_context(site: Site, paths: store.ContextFiles, transcript_path: str = "") -> tuple:
     """(the stored context, else one rebuilt from the transcript, else a new one; the rules under its profile). The caller holds the
     lock."""

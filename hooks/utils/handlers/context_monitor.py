@@ -15,11 +15,8 @@ _RETENTION_FROM = LEVELS.index("warning")
 
 def handle(payload: dict, environ) -> dict | None:
     """The answer to our command, or a message when a threshold is passed, or nothing."""
-    session_id = text(payload, "session_id")
-    if not session_id:
-        return None
-    site = live.Site(environ, session_id, text(payload, "cwd"))
-    if not site.enabled:
+    site = live.site_of(payload, environ)
+    if site is None:
         return None
     now = time_of_day(environ)
     transcript_path = text(payload, "transcript_path")

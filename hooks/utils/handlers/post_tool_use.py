@@ -9,12 +9,9 @@ from ..edges.system import now as time_of_day
 
 def handle(payload: dict, environ) -> None:
     """Feeds the call to its context: the main thread, or the subagent that the payload names."""
-    session_id = text(payload, "session_id")
+    site = live.site_of(payload, environ)
     call = call_of(payload, time_of_day(environ))
-    if not session_id or call is None:
-        return
-    site = live.Site(environ, session_id, text(payload, "cwd"))
-    if not site.enabled:
+    if site is None or call is None:
         return
     agent_id = text(payload, "agent_id")
     paths = site.paths(agent_id)

@@ -9,11 +9,8 @@ from ..edges.payload import text
 def handle(payload: dict, environ) -> None:
     """Brings the state up to date with the transcript while all of it is still the context: calls that fired no hook are counted, a
     rewound branch is dropped. The compaction itself ends what is live when SessionStart(compact) says that it happened."""
-    session_id = text(payload, "session_id")
-    if not session_id:
-        return
-    site = live.Site(environ, session_id, text(payload, "cwd"))
-    if not site.enabled:
+    site = live.site_of(payload, environ)
+    if site is None:
         return
     paths = site.paths()
     with paths.locked():

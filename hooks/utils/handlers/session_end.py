@@ -10,11 +10,8 @@ from ..policy import engine, events
 
 def handle(payload: dict, environ) -> None:
     """Ends what lives for the session. The transcript does not tell of it, so the journal does."""
-    session_id = text(payload, "session_id")
-    if not session_id:
-        return
-    site = live.Site(environ, session_id, text(payload, "cwd"))
-    if not site.enabled:
+    site = live.site_of(payload, environ)
+    if site is None:
         return
     now = time_of_day(environ)
     paths = site.paths()

@@ -10,11 +10,8 @@ from ..policy import engine, events
 
 def handle(payload: dict, environ) -> None:
     """Remembers what only this event tells (model, project, folder) and makes the state follow the transcript where there is one."""
-    session_id = text(payload, "session_id")
-    if not session_id:
-        return
-    site = live.Site(environ, session_id, text(payload, "cwd"))
-    if not site.enabled:
+    site = live.site_of(payload, environ)
+    if site is None:
         return
     facts = {"project": site.project, "transcript": text(payload, "transcript_path")}
     if text(payload, "model"):
