@@ -89,13 +89,36 @@ def remake():
     pack = next((finder for finder in sys.meta_path if isinstance(finder, Pack)), None)
     if pack is None or not pack.missed or sys.dont_write_bytecode:
         return
+    temporary = f"{_PATH}.{os.getpid()}"
+    # First of all: where this fails, compiling would be in vain with every call.
+    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o644)
+    try:
+        data = _packed(pack)
+        whole = os.write(fd, data) == len(data)
+    finally:
+        os.close(fd)
+    if whole:
+        os.replace(temporary, _PATH)
+    else:  # the disk is full
+        os.unlink(temporary)
+
+
+def _packed(pack):
+    """The bytes of a pack of what the old one still has right and of what was loaded past it."""
     known = {name: (*entry[:3], bytes(pack.code(name))) for name, entry in pack.entries.items() if _stamp(entry[0]) == entry[1]}
     for name, module in list(sys.modules.items()):
         loader = getattr(getattr(module, "__spec__", None), "loader", None)
         if name.partition(".")[0] == _PACKAGE and isinstance(loader, _external.SourceFileLoader):
             source = module.__file__
             known[name] = (source, _stamp(source), hasattr(module, "__path__"), dumps(_compiled(loader.get_data(source), source)))
-    _write(known)
+    entries, codes, at = {}, [], 0
+    for name, (source, stamp, is_package, code) in known.items():
+        entries[name] = (source, stamp, is_package, at, at + len(code))
+        codes.append(code)
+        at += len(code)
+    index = dumps(entries)
+    length = len(_HEADER) + 16 + len(index) + at
+    return b"".join((_HEADER, length.to_bytes(8, "big"), len(index).to_bytes(8, "big"), index, *codes))
 
 
 def _compiled(text, source):
@@ -104,27 +127,6 @@ def _compiled(text, source):
 
     flag = __future__.annotations.compiler_flag if _FUTURE in text else 0
     return compile(text.replace(_FUTURE, b"\n\n", 1), source, "exec", flag, dont_inherit=True, optimize=2)
-
-
-def _write(known):
-    entries, codes, at = {}, [], 0
-    for name, (source, stamp, is_package, code) in known.items():
-        entries[name] = (source, stamp, is_package, at, at + len(code))
-        codes.append(code)
-        at += len(code)
-    index = dumps(entries)
-    temporary = f"{_PATH}.{os.getpid()}"
-    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o644)
-    try:
-        length = len(_HEADER) + 16 + len(index) + at
-        data = b"".join((_HEADER, length.to_bytes(8, "big"), len(index).to_bytes(8, "big"), index, *codes))
-        written = os.write(fd, data)
-    finally:
-        os.close(fd)
-    if written == len(data):
-        os.replace(temporary, _PATH)
-    else:  # the disk is full
-        os.unlink(temporary)
 
 
 def _stamp(path):

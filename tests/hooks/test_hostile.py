@@ -155,10 +155,11 @@ def _assert_all_failed_open(home: processes.Home, given: list[bytes], ran: list[
     assert len(told) == wrong, "what is no object is counted, and nothing else fails"
 
 
-def test_mutated_payloads_fail_open_and_are_counted(home: processes.Home, tmp_path: Path, count):
+@pytest.mark.parametrize("half", [0, 1])
+def test_mutated_payloads_fail_open_and_are_counted(tmp_path: Path, count, half: int):
     originals = payloads.one_of_each()
     for batch in range(count(3, 20)):
-        given = mutations.payloads(originals, 500, seed=batch)
+        given = mutations.payloads(originals, 250, seed=2 * batch + half)
         here = processes.Home(tmp_path / f"home{batch}")
         work = tmp_path / f"work{batch}"
         work.mkdir()
@@ -238,6 +239,7 @@ def test_a_hostile_session_id_writes_only_into_one_folder_of_ours(home: processe
         "main.journal.jsonl",
         "main.expired.jsonl",
         "session.json",
+        "session.json.lock",
     }
     assert home.state(name).index == 1
     assert list((tmp_path / "cwd").iterdir()) == []

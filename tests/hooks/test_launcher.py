@@ -192,11 +192,11 @@ def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_odd_names_of_the_plugin_are_no_problem(machine: Machine, shell: str, name: str, plugin: Path):
     machine.shim()
     root = machine.folder / name
-    shutil.copytree(plugin, root)
-    for _ in range(3):
+    root.symlink_to(plugin)
+    for _ in range(2):
         ran = machine.run(shell, root=root)
         assert ran.silent, ran
-    assert machine.index() == 3
+    assert machine.index() == 2
     assert machine.home.failures() == []
 
 

@@ -35,11 +35,12 @@ def read(popkit_home: str, session_id: str) -> dict:
 
 
 def update(popkit_home: str, session_id: str, **facts) -> dict:
-    """Sets facts (None removes one) and returns all; writes only when something has changed."""
-    known = read(popkit_home, session_id)
-    changed = {**known, **facts}
-    changed = {name: value for name, value in changed.items() if value is not None}
-    if changed != known:
-        files.make_private_folder(home.session_folder(popkit_home, session_id))
-        files.replace_text(path_of(popkit_home, session_id), dumps(changed))
+    """Sets facts (None removes one) and returns all; writes only when something has changed. Two processes at once lose no fact."""
+    path = path_of(popkit_home, session_id)
+    files.make_private_folder(home.session_folder(popkit_home, session_id))
+    with files.Lock(path + ".lock"):
+        known = read(popkit_home, session_id)
+        changed = {name: value for name, value in {**known, **facts}.items() if value is not None}
+        if changed != known:
+            files.replace_text(path, dumps(changed))
     return changed

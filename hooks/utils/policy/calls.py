@@ -5,6 +5,7 @@ from __future__ import annotations
 from .masking import mask
 
 VERDICT_CHARS = 120
+_LINE_CHARS = 2_000  # masked before it is cut: half a secret is one too
 # Words of the line, near the end of an output, that tells how it went.
 _TELLING = ("passed", "failed", "passing", "failing", "error", "Error", "FAIL", "PASS", "ok", "panicked", "problems", "Found")
 # Of a longer name, path or pattern the beginning is kept, and a number that tells it from others: every later hook reads it again.
@@ -26,9 +27,8 @@ def verdict_of(tail: str, exit_code: int | None) -> str:
     told = [line for line in lines if any(word in line for word in _TELLING)]
     counted = [line for line in told if any(char.isdigit() for char in line)]
     best = (counted or told or lines or [""])[-1]
-    if exit_code is None:
-        return mask(best[:VERDICT_CHARS])
-    return mask(f"exit {exit_code}: {best}"[:VERDICT_CHARS]).rstrip(": ")
+    head = "" if exit_code is None else f"exit {exit_code}: "
+    return mask(head + best[:_LINE_CHARS])[:VERDICT_CHARS].rstrip(": ")
 
 
 class Outcome:
