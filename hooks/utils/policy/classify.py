@@ -6,15 +6,14 @@ the built-in reading of the tool (`bash.py` for command lines).
 
 from __future__ import annotations
 
-import sys
-
 from . import parts, tiers
 from .calls import TEXT_CHARS, bounded
 from .estimate import content_of_path
 from .masking import mask
 
-_BASH = __name__.rpartition(".")[0] + ".bash"
 LABEL_CHARS = 100
+# The module `bash`, once a command line needed it: it is a third of all that a hook imports.
+_BASH: list = []
 # A command line of more than this is classified by its beginning: nobody types that, and a hook must not spend its time on it.
 COMMAND_CHARS = 20_000
 
@@ -110,9 +109,11 @@ def _glob(call, cwd) -> Classification:
 
 
 def _bash(call, cwd) -> Classification:
-    bash = sys.modules.get(_BASH)
-    if bash is None:  # a third of all that a hook imports, and only command lines need it
+    if not _BASH:
         from . import bash
+
+        _BASH.append(bash)
+    bash = _BASH[0]
     command = call.tool_input.get("command")
     command = mask(command[:COMMAND_CHARS] if isinstance(command, str) else "")
     found = bash.actions(command, cwd)
