@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from hooks.utils.policy import bash, parts
+from hooks.utils.policy import bash, parts, programs
 
 
 def kinds(line):
@@ -298,3 +298,34 @@ def test_hostile_lines_take_linear_time(piece):
     begin = time.perf_counter()
     bash.actions(line, "/w")
     assert time.perf_counter() - begin < 2
+
+
+def test_no_known_program_trips_over_empty_or_odd_words():
+    known = {*programs.KINDS, *programs.TOOLS, *programs.SUBCOMMANDS, *programs.PREFIXES, *programs.PREFIX_SUBCOMMANDS, *programs.TASKS}
+    known |= {*programs.SHELLS, *programs.SCRIPT_RUNNERS, *programs.INTERPRETERS, *programs.ALIASES}
+    odd = (
+        "''",
+        "-",
+        "--",
+        "-c",
+        "-n",
+        "=",
+        "+",
+        "/",
+        "~",
+        "$",
+        "{}",
+        "-c ''",
+        "run ''",
+        "'' ''",
+        "-- ''",
+        "-n ''",
+        "-exec ''",
+        "test ''",
+        "exec ''",
+    )
+    for program in sorted(known):
+        for words in odd:
+            assert bash.actions(f"{program} {words}", "/w")
+            assert bash.actions(f"echo x | {program} {words}", "/w")
+            assert bash.actions(f"xargs {program} {words}", "/w")

@@ -265,7 +265,7 @@ def _subcommand(program: str, words: list[str], cwd: str, outer) -> Run | None:
     limits = Limits(program, cwd, outer)
     at = next_name(words, 1, limits)
     known = programs.SUBCOMMANDS[program]
-    if program == "cargo" and words[at : at + 1] and words[at][0] == "+":
+    if program == "cargo" and words[at : at + 1] and words[at][:1] == "+":
         at = next_name(words, at + 1, limits)
     if program == "node" or program == "xcodebuild":
         at = next((place for place, word in enumerate(words) if word in known), len(words))

@@ -116,6 +116,8 @@ def _without_redirects(words: list[str], redirects: list[tuple[str, str]], held:
     operator = ""
     for word in words:
         if operator:
+            if "&" in word:
+                return None
             redirects.append((operator, _value(word, held)))
             operator = ""
         elif word == "2>&1":
