@@ -24,27 +24,32 @@ def effective(root: str, popkit_home: str, project: str) -> dict:
     ]
     stamps = [_stamp(path) for path in (*paths, *(join(parent_of(__file__), name) for name in _READER))]
     cache = join(popkit_home, "cache", "config-" + home.safe_name(project) + ".json")
-    try:
-        known = loads(files.read_text(cache) or "null")
-        if isinstance(known, list) and len(known) == 3 and known[0] == stamps and known[1] == paths and isinstance(known[2], dict):
-            return known[2]
-    except (OSError, ValueError):
-        pass  # no cache, or none that can be read: the files themselves tell
-    return _read(root, popkit_home, project, cache, [stamps, paths])
-
-
-def _read(root: str, popkit_home: str, project: str, cache: str, key: list) -> dict:
+    known = _remembered(cache, [stamps, paths])
+    if known is not None:
+        return known
     from . import config_reader
 
     config = config_reader.load(root, popkit_home, project or None)
-    if config.get("enabled") is False:
-        return config  # switched off means that nothing is written
-    try:
-        files.make_private_folder(join(popkit_home, "cache"))
-        files.replace_text(cache, dumps([*key, config]))
-    except (OSError, ValueError):
-        pass  # a folder that cannot be written: the next hook reads the files again
+    if config.get("enabled") is not False:  # switched off means that nothing is written
+        _remember(cache, [stamps, paths, config])
     return config
+
+
+def _remembered(cache: str, key: list) -> dict | None:
+    """What is remembered under this key; None when there is nothing (readable), and the files themselves must tell."""
+    try:
+        known = loads(files.read_text(cache) or "null")
+    except (OSError, ValueError):
+        return None
+    return known[2] if isinstance(known, list) and len(known) == 3 and known[:2] == key and isinstance(known[2], dict) else None
+
+
+def _remember(cache: str, entry: list) -> None:
+    try:
+        files.make_private_folder(parent_of(cache))
+        files.replace_text(cache, dumps(entry))
+    except (OSError, ValueError):
+        return  # a folder that cannot be written: the next hook reads the files again
 
 
 def _stamp(path: str) -> list | None:
