@@ -199,3 +199,15 @@ def test_off_means_off(tracked: Tracked):
     tracked.home.extra_env["POPKIT_OFF"] = "1"
     tracked.run("go [[SCRIPT:more]]")
     assert not tracked.popkit_home.exists()
+
+
+def test_a_subagent_in_the_background_is_tracked_like_any_other(tracked: Tracked):
+    tracked.home.extra_env["CLAUDE_CODE_DISABLE_BACKGROUND_TASKS"] = ""  # the client's own default
+    job = {name: value for name, value in JOB.items() if name != "run_in_background"}
+    tracked.api.scripts["background"] = [call(("Agent", job)), call(("Bash", {"command": "sleep 2"})), say("started")]
+    run = tracked.run("go [[SCRIPT:background]]")
+    assert tracked.errors() == ""
+    assert tracked.stored(run.session_id) == tracked.rebuilt(run.session_id)
+    (agent,) = (tracked.popkit_home / "sessions" / run.session_id).glob("agent-*.state.json")
+    agent_id = agent.name[len("agent-") : -len(".state.json")]
+    assert tracked.stored(run.session_id, agent_id) == tracked.rebuilt(run.session_id, agent_id)
