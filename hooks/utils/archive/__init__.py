@@ -1,0 +1,85 @@
+"""The archive: contents that left the context, in a SQLite file, chained per context and kept by zone.
+
+Imports nothing of the other packages. Loading it loads neither `sqlite3` nor `json`: what needs them imports them.
+"""
+
+from .chains import FIRST_PREV_HASH, Chain, chain
+from .clears import Clear, clears_of, last_clear, mark_undone
+from .content import RetentionIntegrityError, compress_content, decompress_content, hash_content
+from .display import text_of, value_of
+from .migrations import ArchiveDamaged, ArchiveError, ArchiveTooNew, Transaction, migrate, open_archive
+from .records import (
+    Added,
+    NewRecord,
+    Record,
+    add_records,
+    find_records,
+    handles_of,
+    record,
+    records_of_clear,
+    records_of_tool_use,
+    set_source,
+)
+from .sources import content_from, recover, source_of
+from .upkeep import Pruned, archive_chain, prune, stats
+from .verification import Broken, Verified, verify
+from .zones import (
+    HOT_MAX_POSITION,
+    RETENTION_ZONES,
+    WARM_MAX_POSITION,
+    RecordNotFound,
+    archive_record,
+    compute_zone,
+    get_record_position,
+    retrieve_record,
+)
+
+__all__ = [
+    "FIRST_PREV_HASH",
+    "HOT_MAX_POSITION",
+    "RETENTION_ZONES",
+    "WARM_MAX_POSITION",
+    "Added",
+    "ArchiveDamaged",
+    "ArchiveError",
+    "ArchiveTooNew",
+    "Broken",
+    "Chain",
+    "Clear",
+    "NewRecord",
+    "Pruned",
+    "Record",
+    "RecordNotFound",
+    "RetentionIntegrityError",
+    "Transaction",
+    "Verified",
+    "add_records",
+    "archive_chain",
+    "archive_record",
+    "chain",
+    "clears_of",
+    "compress_content",
+    "compute_zone",
+    "content_from",
+    "decompress_content",
+    "find_records",
+    "get_record_position",
+    "handles_of",
+    "hash_content",
+    "last_clear",
+    "mark_undone",
+    "migrate",
+    "open_archive",
+    "prune",
+    "record",
+    "records_of_clear",
+    "records_of_tool_use",
+    "recover",
+    "retrieve_record",
+    "set_source",
+    "source_of",
+    "stats",
+    "text_of",
+    "value_of",
+    "verify",
+]

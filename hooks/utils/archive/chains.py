@@ -1,0 +1,48 @@
+"""Chains: the records of one context, each bound to the one before by its hash."""
+
+from __future__ import annotations
+
+from .content import hash_content, plain
+
+FIRST_PREV_HASH = "0" * 64
+# What is written once and never changed: what the hash of a record is made of, beside the hash before it.
+HASHED = ("id", "type", "task_id", "agent_id", "timestamp", "created_at", "place", "tool_use_id", "label", "subjects", "tokens", "size",
+          "content_hash")  # fmt: skip
+
+
+class Chain:
+    """The context that records belong to. Its `task_id` is the session's id, with "/" and the agent's id for a subagent."""
+
+    __slots__ = ("agent_id", "project", "session_id", "task_id", "transcript")
+
+    def __init__(self, task_id: str, session_id: str, agent_id: str = "", project: str = "", transcript: str = ""):
+        self.task_id = plain(task_id)
+        self.session_id = plain(session_id)
+        self.agent_id = plain(agent_id)  # "" for the main thread
+        self.project = plain(project)
+        self.transcript = plain(transcript)
+
+
+def chain(db, task_id: str) -> Chain | None:
+    """A chain by its task_id."""
+    row = db.execute(
+        "SELECT task_id, session_id, agent_id, project, transcript FROM chains WHERE task_id = ?", (plain(task_id),)
+    ).fetchone()
+    return Chain(*row) if row else None
+
+
+def begin(db, chain: Chain) -> tuple:
+    """Sees to it that the archive knows a chain, and where its transcript is now; returns its length and the hash at its end."""
+    db.execute(
+        "INSERT OR IGNORE INTO chains (task_id, session_id, agent_id, project, transcript, head) VALUES (?, ?, ?, ?, ?, ?)",
+        (chain.task_id, chain.session_id, chain.agent_id, chain.project, chain.transcript, FIRST_PREV_HASH),
+    )
+    db.execute("UPDATE chains SET project = ?, transcript = ? WHERE task_id = ?", (chain.project, chain.transcript, chain.task_id))
+    return db.execute("SELECT length, head FROM chains WHERE task_id = ?", (chain.task_id,)).fetchone()
+
+
+def link_hash(prev_hash: str, values: tuple) -> str:
+    """The hash of a record, from the one before it and its values in the order of `HASHED`."""
+    import json
+
+    return hash_content(json.dumps([prev_hash, *values], separators=(",", ":"), default=repr))

@@ -1,0 +1,40 @@
+"""Clears: which records left the context together, and whether they have been put back."""
+
+from __future__ import annotations
+
+from .content import plain
+from .migrations import Transaction
+
+_SELECT = "SELECT id, task_id, at, undone_at, (SELECT count(*) FROM cleared WHERE clear_id = clears.id) FROM clears "
+
+
+class Clear:
+    """One clear of a chain. Times in seconds; `undone_at` is None for one that stands; `records` is how many it took."""
+
+    __slots__ = ("at", "id", "records", "task_id", "undone_at")
+
+    def __init__(self, id: int, task_id: str, at: float, undone_at: float | None, records: int):
+        self.id = id
+        self.task_id = task_id
+        self.at = at
+        self.undone_at = undone_at
+        self.records = records
+
+
+def clears_of(db, task_id: str) -> list:
+    """The clears of a chain, newest first."""
+    rows = db.execute(_SELECT + "WHERE task_id = ? ORDER BY id DESC", (plain(task_id),)).fetchall()
+    return [Clear(*row) for row in rows]
+
+
+def last_clear(db, task_id: str) -> Clear | None:
+    """The newest clear of a chain that was not undone: the one that an undo means."""
+    row = db.execute(_SELECT + "WHERE task_id = ? AND undone_at IS NULL ORDER BY id DESC LIMIT 1", (plain(task_id),)).fetchone()
+    return Clear(*row) if row else None
+
+
+def mark_undone(db, clear_id: int, at: float) -> bool:
+    """Notes that a clear was undone; False for one that is unknown or undone already."""
+    with Transaction(db):
+        done = db.execute("UPDATE clears SET undone_at = ? WHERE id = ? AND undone_at IS NULL", (at, clear_id))
+        return done.rowcount == 1

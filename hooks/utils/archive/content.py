@@ -1,0 +1,80 @@
+"""Contents as the archive keeps them: text to bytes and back, hashed and compressed; names and times. Pure.
+
+Contents are JSON texts out of transcripts. They may hold lone surrogates, which SQLite cannot bind as text: contents go in and come
+out as bytes, and names are written with escapes.
+"""
+
+from __future__ import annotations
+
+import time
+import zlib
+
+try:
+    from _sha256 import sha256  # up to 3.11; `hashlib` brings OpenSSL with it, which takes a tenth of a restore's memory and time
+except ImportError:
+    try:
+        from _sha2 import sha256
+    except ImportError:
+        from hashlib import sha256
+
+# A gzip member begins so; UTF-8 never does, as 8b may not follow 1f.
+_GZIP = b"\x1f\x8b"
+_GZIP_WINDOW = 31  # zlib's word for "with a gzip head and tail"
+
+
+class RetentionIntegrityError(Exception):
+    """A record of the archive contradicts itself; the message names the record and says how."""
+
+
+def to_bytes(content: str) -> bytes:
+    return content.encode("utf-8", "surrogatepass")
+
+
+def to_text(data: bytes) -> str:
+    """The text of such bytes; RetentionIntegrityError for bytes that are no text."""
+    try:
+        return data.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        raise RetentionIntegrityError("stored bytes are no text") from None
+
+
+def plain(name: str) -> str:
+    """A name, label or id as SQLite can bind and compare it: a NUL or a lone surrogate as its escape."""
+    if "\0" in name:
+        name = name.replace("\0", "\\x00")
+    return name if name.isascii() else name.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def stamp(seconds: float) -> str:
+    """A time in UTC as the archive writes it; such texts sort as the times do."""
+    milliseconds = round(seconds * 1000)
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(milliseconds // 1000)) + f".{milliseconds % 1000:03d}Z"
+
+
+def hash_content(content: str) -> str:
+    """SHA-256 of a content's UTF-8 bytes, as 64 lower-case hex digits."""
+    return sha256(to_bytes(content)).hexdigest()
+
+
+def compress_content(content: str) -> bytes:
+    """The content gzipped, the same bytes for the same content; its UTF-8 bytes where gzip does not make them fewer."""
+    data = to_bytes(content)
+    squeezer = zlib.compressobj(6, zlib.DEFLATED, _GZIP_WINDOW)  # writes no time into the head
+    squeezed = squeezer.compress(data) + squeezer.flush()
+    return squeezed if len(squeezed) < len(data) else data
+
+
+def decompress_content(data: bytes) -> str:
+    """What `compress_content` was given; RetentionIntegrityError for anything that it did not make."""
+    if not isinstance(data, bytes):
+        raise RetentionIntegrityError("a compressed content is bytes, not " + type(data).__name__)
+    if data[:2] != _GZIP:
+        return to_text(data)
+    opened = zlib.decompressobj(_GZIP_WINDOW)
+    try:
+        content = opened.decompress(data)
+    except zlib.error as error:
+        raise RetentionIntegrityError(f"a compressed content cannot be opened: {error}") from None
+    if not opened.eof or opened.unused_data:
+        raise RetentionIntegrityError("a compressed content is cut short or has something behind it")
+    return to_text(content)

@@ -1,0 +1,52 @@
+"""Archived contents as a person reads them. Pure."""
+
+from __future__ import annotations
+
+try:
+    from _json import scanstring  # `import json` takes a quarter of a restore's time, and most contents are a text
+except ImportError:
+    scanstring = None
+
+
+def value_of(content: str) -> object:
+    """What a content (its JSON text) says: a text, or a list of blocks. The content itself where it is no JSON."""
+    try:
+        return _text(content) if content.startswith('"') else _json_value(content)
+    except ValueError:
+        return content
+
+
+def _text(content: str) -> object:
+    value, end = scanstring(content, 1, True) if scanstring else ("", -1)
+    return value if end == len(content) else _json_value(content)
+
+
+def _json_value(content: str) -> object:
+    import json
+
+    return json.loads(content)
+
+
+def text_of(content: str) -> str:
+    """The text that the model saw: blocks below each other, an image as a note."""
+    value = value_of(content)
+    if isinstance(value, str):
+        return value
+    return "\n".join(map(_block, value)) if isinstance(value, list) else _json(value)
+
+
+def _block(block: object) -> str:
+    if not isinstance(block, dict):
+        return _json(block)
+    if isinstance(block.get("text"), str):
+        return block["text"]
+    source = block.get("source")
+    if isinstance(source, dict) and isinstance(source.get("data"), str):
+        return f"[{block.get('type')}: {source.get('media_type')}, {len(source['data']) * 3 // 4:,} bytes]"
+    return _json(block)
+
+
+def _json(value: object) -> str:
+    import json
+
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,223 @@
+"""Records: written once, found again by handle, by tool call, by session, newest first."""
+
+from __future__ import annotations
+
+import time
+
+from .chains import HASHED, Chain, begin, link_hash
+from .content import RetentionIntegrityError, hash_content, plain, stamp, to_bytes
+from .migrations import Transaction
+
+HANDLE_CHARS = 8
+# Of a handle so much must be given where its beginning stands for it.
+PREFIX_CHARS = 4
+_LETTERS = "abcdefghijklmnopqrstuvwxyz234567"
+_LONGEST_HANDLE = 256 // 5
+
+_FIELDS = ("id", "type", "task_id", "agent_id", "timestamp", "created_at", "zone", "place", "tool_use_id", "label", "subjects", "tokens",
+           "size", "content_hash", "source")  # fmt: skip
+_SELECT = f"SELECT {', '.join('r.' + name for name in _FIELDS)} FROM thought_records AS r "  # noqa: S608  names of our own columns
+_INSERT = f"""
+INSERT INTO thought_records ({", ".join(HASHED)}, prev_hash, hash, source, content)
+VALUES ({", ".join("?" * len(HASHED))}, ?, ?, ?, CAST(? AS TEXT))
+"""  # noqa: S608
+
+
+class NewRecord:
+    """A content that leaves the context. `content` is its JSON text as it stands in the transcript, `timestamp` when it came to be, as
+    the host writes it, `source` what `sources.source_of` says of it."""
+
+    __slots__ = ("content", "label", "source", "subjects", "timestamp", "tokens", "tool_use_id", "type")
+
+    def __init__(self, tool_use_id: str, type: str, label: str, content: str, timestamp: str = "", subjects=(), tokens: int = 0,
+                 source: dict | None = None):  # fmt: skip
+        self.tool_use_id = tool_use_id
+        self.type = type
+        self.label = label
+        self.content = content
+        self.timestamp = timestamp
+        self.subjects = subjects
+        self.tokens = tokens
+        self.source = source
+
+
+class Record:
+    """What the archive knows of a content, without the content. `size` is the bytes of the content as it was."""
+
+    __slots__ = (*[name for name in _FIELDS if name not in ("source", "subjects")], "_source", "_subjects")
+
+    def __init__(self, *values):
+        # What is JSON is read when it is asked for: a restore by handle does without it.
+        for name, value in zip(_FIELDS, values):
+            setattr(self, "_" + name if name in ("source", "subjects") else name, value)
+        self.zone = self.zone or "hot"
+
+    @property
+    def subjects(self) -> list:
+        return _read(self._subjects, list) or []
+
+    @property
+    def source(self) -> dict | None:
+        return _read(self._source, dict)
+
+    def to_json(self) -> dict:
+        return {name: getattr(self, name) for name in _FIELDS}
+
+
+def _read(text: object, kind: type):
+    """The value of a JSON text if it is of this kind, else None: a verification tells what somebody may have made of it, a list of
+    records goes on."""
+    import json
+
+    try:
+        value = json.loads(text)
+    except (TypeError, ValueError):
+        return None
+    return value if isinstance(value, kind) else None
+
+
+class Added:
+    """What `add_records` has done: the handle of each record in the order given, and the number of the clear, None without one."""
+
+    __slots__ = ("clear_id", "ids")
+
+    def __init__(self, ids: list, clear_id: int | None):
+        self.ids = ids
+        self.clear_id = clear_id
+
+
+def add_records(db, chain: Chain, records, clear_at: float | None = None, now: float | None = None) -> Added:
+    """Appends records to a chain in one transaction, and with `clear_at` (seconds) notes that a clear took them, for its undo.
+
+    What the archive has already (the same chain, tool call and content) keeps its record, unless that is cold: its content is there
+    again, so it becomes a new record, whose handle is longer. `now` in seconds is the time to write down; by default that of the clear,
+    else the clock's.
+    """
+    if now is None:
+        now = time.time() if clear_at is None else clear_at
+    created_at = stamp(now)
+    with Transaction(db):
+        length, head = begin(db, chain)
+        ids = []
+        for record in records:
+            id, content_hash, known = _handle_for(db, chain.task_id, record)
+            ids.append(id)
+            if not known:
+                length += 1
+                head = _insert(db, chain, record, (id, length, content_hash, created_at), head)
+        db.execute("UPDATE chains SET length = ?, head = ? WHERE task_id = ?", (length, head, chain.task_id))
+        clear_id = None
+        if clear_at is not None:
+            clear_id = db.execute("INSERT INTO clears (task_id, at) VALUES (?, ?)", (chain.task_id, clear_at)).lastrowid
+            db.executemany("INSERT OR IGNORE INTO cleared (clear_id, record_id) VALUES (?, ?)", [(clear_id, id) for id in ids])
+    return Added(ids, clear_id)
+
+
+def digest(task_id: str, tool_use_id: str, content_hash: str) -> int:
+    """The number that the handle of a record is written from."""
+    return int(hash_content(f"{task_id}\0{tool_use_id}\0{content_hash}"), 16)
+
+
+def handle(number: int, length: int) -> str:
+    """The beginning of a digest in base32, in so many letters."""
+    return "".join([_LETTERS[number >> 256 - 5 * (at + 1) & 31] for at in range(length)])
+
+
+def _handle_for(db, task_id: str, record: NewRecord) -> tuple:
+    """(handle, hash of the content, whether the archive has that record and its content)."""
+    tool_use_id, content_hash = plain(record.tool_use_id), hash_content(record.content)
+    number = digest(task_id, tool_use_id, content_hash)
+    for length in range(HANDLE_CHARS, _LONGEST_HANDLE + 1):
+        id = handle(number, length)
+        row = db.execute("SELECT task_id, tool_use_id, content_hash, zone FROM thought_records WHERE id = ?", (id,)).fetchone()
+        if row is None:
+            return id, content_hash, False
+        if tuple(row[:3]) == (task_id, tool_use_id, content_hash) and row[3] != "cold":
+            return id, content_hash, True
+    raise RetentionIntegrityError(f"{id}: is taken at every length")
+
+
+def _insert(db, chain: Chain, record: NewRecord, born: tuple, prev_hash: str) -> str:
+    """Writes one record; returns its hash."""
+    import json
+
+    id, place, content_hash, created_at = born
+    data = to_bytes(record.content)
+    subjects = json.dumps([plain(subject) for subject in record.subjects], ensure_ascii=False)
+    values = (id, plain(record.type), chain.task_id, chain.agent_id, plain(record.timestamp), created_at, place, plain(record.tool_use_id),
+              plain(record.label), subjects, record.tokens, len(data), content_hash)  # fmt: skip
+    hash = link_hash(prev_hash, values)
+    source = None if record.source is None else json.dumps(record.source)
+    db.execute(_INSERT, (*values, prev_hash, hash, source, data))
+    return hash
+
+
+def record(db, id: str) -> Record | None:
+    """A record by its handle."""
+    row = db.execute(_SELECT + "WHERE r.id = ?", (plain(id),)).fetchone()
+    return Record(*row) if row else None
+
+
+def handles_of(db, word: str, most: int = 5) -> list:
+    """The handles that a word can mean, at most so many: the one that it is, else those that begin with it if it is long enough."""
+    if not word or not set(_LETTERS).issuperset(word):
+        return []
+    if record(db, word):
+        return [word]
+    if len(word) < PREFIX_CHARS:
+        return []
+    # "~" sorts behind every letter of a handle.
+    found = db.execute("SELECT id FROM thought_records WHERE id > ? AND id < ? ORDER BY id LIMIT ?", (word, word + "~", most))
+    return [row[0] for row in found.fetchall()]
+
+
+def find_records(
+    db, task_id: str | None = None, session_id: str | None = None, matches=None, since: float | None = None, limit: int | None = None
+) -> list:
+    """Records, newest first: of one chain, or of all chains of a session (its id, or the beginning of it); written down at `since`
+    (seconds) or later; only those for which `matches(record)` holds; at most `limit`."""
+    wanted, values = [], []
+    if task_id is not None:
+        wanted.append("r.task_id = ?")
+        values.append(plain(task_id))
+    if session_id is not None:
+        wanted.append("r.task_id IN (SELECT task_id FROM chains WHERE substr(session_id, 1, ?) = ?)")
+        values += [len(plain(session_id)), plain(session_id)]
+    if since is not None:
+        wanted.append("r.created_at >= ?")
+        values.append(stamp(since))
+    where = "WHERE " + " AND ".join(wanted) + " " if wanted else ""
+    order = "ORDER BY r.place DESC" if task_id is not None else "ORDER BY r.seq DESC"
+    found: list = []
+    if limit is not None and limit < 1:
+        return found
+    for row in db.execute(_SELECT + where + order, values):
+        each = Record(*row)
+        if matches is None or matches(each):
+            found.append(each)
+            if limit is not None and len(found) >= limit:
+                break
+    return found
+
+
+def records_of_tool_use(db, tool_use_id: str, task_id: str | None = None) -> list:
+    """The records of one tool call, newest first; in every chain that has some, or in one."""
+    rows = db.execute(_SELECT + "WHERE r.tool_use_id = ? ORDER BY r.seq DESC", (plain(tool_use_id),)).fetchall()
+    found = [Record(*row) for row in rows]
+    return found if task_id is None else [each for each in found if each.task_id == plain(task_id)]
+
+
+def records_of_clear(db, clear_id: int) -> list:
+    """What a clear took, oldest first."""
+    rows = db.execute(_SELECT + "JOIN cleared AS c ON c.record_id = r.id WHERE c.clear_id = ? ORDER BY r.seq", (clear_id,)).fetchall()
+    return [Record(*row) for row in rows]
+
+
+def set_source(db, id: str, source: dict | None) -> bool:
+    """Notes from where a content can be made again; False for an id that is unknown. It is not part of a record's hash: what comes from
+    a source is held against `content_hash`."""
+    import json
+
+    text = None if source is None else json.dumps(source)
+    with Transaction(db):
+        return db.execute("UPDATE thought_records SET source = ? WHERE id = ?", (text, plain(id))).rowcount == 1

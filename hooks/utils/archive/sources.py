@@ -1,0 +1,192 @@
+"""Where a content can be had again: a Read whose file on disk, or whose blob in git, still has every byte that was shown.
+
+The client shows a file as numbered lines, and may append a reminder of its own. What such a result is made of is found by making it
+again, and counts only if that gives the archived JSON text byte for byte.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from .content import hash_content
+from .records import record
+from .zones import retrieve_record
+
+GIT_TIMEOUT_S = 5.0
+# Of a file no more is read, and what the client appends is no longer.
+FILE_BYTES = 64 << 20
+SUFFIX_CHARS = 4096
+# Separator and width of the line numbers, as versions of the client have written them.
+_FORMS = (("\u2192", 6), ("\t", 0))
+_WIDEST = 20
+_REMINDER = "<system-reminder>"
+
+
+def source_of(content: str, path: str) -> dict | None:
+    """How the content of a Read (its JSON text) can be made again from the file at an absolute path; None where that does not give the
+    same text. {"path", "first" (number of the first line), "count" (lines), "separator", "width" (of the line numbers), "suffix",
+    "git" (the file's blob, where git has it, else None)}."""
+    data = _read(path)
+    found = _template(content, data) if data is not None else None
+    if found is None:
+        return None
+    source = {"path": path, **found, "git": None}
+    if _made(data, source) != content:
+        return None
+    source["git"] = _blob(path, data)
+    return source
+
+
+def content_from(source: dict) -> str | None:
+    """The content that a source gives now, from git, else from the file; None where it gives none. Whether it is the archived one,
+    only its hash tells."""
+    for data in _candidates(source):
+        made = _made(data, source)
+        if made is not None:
+            return made
+    return None
+
+
+def recover(db, id: str) -> str | None:
+    """The content of a record whatever its zone: a cold one's is made again from its source, and held against its hash. None where it
+    is gone for good, or the id is unknown."""
+    kept = retrieve_record(db, id)
+    if kept is None or kept["content_available"]:
+        return kept and kept["content"]
+    source = record(db, id).source
+    for data in _candidates(source) if source else ():
+        made = _made(data, source)
+        if made is not None and hash_content(made) == kept["hash_only"]:
+            return made
+    return None
+
+
+def _candidates(source: dict):
+    """The bytes that the file has in git, then those that it has on disk."""
+    path, blob = source.get("path"), source.get("git")
+    if not isinstance(path, str):
+        return
+    if isinstance(blob, str):
+        data = _git(path, "cat-file", "blob", blob)
+        if data is not None:
+            yield data
+    data = _read(path)
+    if data is not None:
+        yield data
+
+
+def _read(path: str) -> bytes | None:
+    """The bytes of a regular file of bearable size."""
+    if not os.path.isabs(path) or "\0" in path:
+        return None
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except (OSError, ValueError):
+        return None
+    try:
+        found = os.fstat(fd)
+        if not stat.S_ISREG(found.st_mode) or found.st_size > FILE_BYTES:
+            return None
+        with open(fd, "rb", closefd=False) as file:
+            return file.read(FILE_BYTES)
+    except OSError:
+        return None
+    finally:
+        os.close(fd)
+
+
+def _lines(data: bytes) -> list:
+    """The lines of a file as the client counts them."""
+    text = data.decode("utf-16", "replace") if data[:2] == b"\xff\xfe" else data.decode("utf-8-sig", "replace")
+    return text.replace("\r\n", "\n").split("\n")
+
+
+def _template(content: str, data: bytes) -> dict | None:
+    """What of a source the content tells: first, count, separator, width, suffix."""
+    import json
+
+    try:
+        text = json.loads(content)
+    except ValueError:
+        return None
+    if not isinstance(text, str):
+        return None
+    for separator, width in _FORMS:
+        digits = text[:20].partition(separator)[0].lstrip(" ")
+        if not (digits.isascii() and digits.isdigit()):
+            continue
+        first = int(digits)
+        count, at = _shown(text, _lines(data), (first, separator, width))
+        suffix = text[at:]
+        if count and (not suffix or (suffix.lstrip("\n").startswith(_REMINDER) and len(suffix) <= SUFFIX_CHARS)):
+            return {"first": first, "count": count, "separator": separator, "width": width, "suffix": suffix}
+    return None
+
+
+def _shown(text: str, lines: list, form: tuple) -> tuple:
+    """(how many lines of a file the text shows from its beginning, where in the text they end)."""
+    first, separator, width = form
+    at = count = 0
+    for number in range(first, len(lines) + 1):
+        line = ("\n" if count else "") + f"{number:>{width}}{separator}{lines[number - 1]}"
+        after = at + len(line)
+        if not text.startswith(line, at) or text[after : after + 1] not in ("", "\n"):
+            break
+        at, count = after, count + 1
+    return count, at
+
+
+def _made(data: bytes, source: dict) -> str | None:
+    """The JSON text that a file's bytes and a source make; None for a source that is none, or that names lines which are not there."""
+    try:
+        first, count, width = source["first"], source["count"], source["width"]
+        lines = _lines(data)[first - 1 : first - 1 + count]
+        if first < 1 or len(lines) != count or not 0 <= width <= _WIDEST:
+            return None
+        shown = [f"{first + at:>{width}}{source['separator']}{line}" for at, line in enumerate(lines)]
+        return _quoted("\n".join(shown) + source["suffix"])
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def _quoted(text: str) -> str:
+    """A JSON string as JSON.stringify writes it: nothing escaped but quotes, backslashes, control characters and lone surrogates."""
+    import json
+
+    quoted = json.dumps(text, ensure_ascii=False)
+    if quoted.isascii():
+        return quoted
+    return "".join([f"\\u{ord(char):04x}" if "\ud800" <= char <= "\udfff" else char for char in quoted])
+
+
+def _blob(path: str, data: bytes) -> str | None:
+    """The name of the blob with these bytes, if the repository that the file lies in has it."""
+    from hashlib import sha1
+
+    blob = sha1(b"blob %d\0" % len(data) + data).hexdigest()  # noqa: S324  git's name for it
+    return blob if _git(path, "cat-file", "-e", blob) is not None else None
+
+
+def _git(path: str, *arguments: str) -> bytes | None:
+    """What git says in the nearest folder of a path that is still there; None where it fails. It fetches nothing, and asks nobody."""
+    import subprocess
+
+    folder = os.path.dirname(path)
+    while not os.path.isdir(folder) and folder != os.path.dirname(folder):
+        folder = os.path.dirname(folder)
+    # A GIT_DIR of the caller would have another repository answer.
+    environ = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
+    environ.update(GIT_OPTIONAL_LOCKS="0", GIT_NO_LAZY_FETCH="1", GIT_ALLOW_PROTOCOL="none", GIT_TERMINAL_PROMPT="0", LC_ALL="C")
+    try:
+        done = subprocess.run(  # noqa: S603
+            ["git", "-C", folder, *arguments],  # noqa: S607  the one on the user's PATH
+            capture_output=True,
+            timeout=GIT_TIMEOUT_S,
+            env=environ,
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return None
+    return done.stdout if done.returncode == 0 else None

@@ -1,0 +1,124 @@
+"""Is the archive what was written? Walks every chain from its first record, one record in memory at a time."""
+
+from __future__ import annotations
+
+from .chains import FIRST_PREV_HASH, HASHED, link_hash
+from .content import RetentionIntegrityError, decompress_content, hash_content, to_text
+
+_ROWS = f"""
+SELECT id, seq, place, prev_hash, hash, zone, source, content_hash, content_compressed, CAST(content AS BLOB), {", ".join(HASHED)}
+FROM thought_records WHERE task_id = ? ORDER BY place
+"""  # noqa: S608  names of our own columns
+_CHAINS = "SELECT task_id FROM chains UNION SELECT task_id FROM thought_records ORDER BY 1"
+# Which of content and content_compressed a zone keeps.
+_KEEPS = {None: (True, False), "hot": (True, False), "warm": (False, True), "cold": (False, False)}
+
+
+class Broken:
+    """The first record of a chain that is not as it was written. `id` is "" where it is missing altogether."""
+
+    __slots__ = ("id", "place", "task_id", "what")
+
+    def __init__(self, task_id: str, place: int, id: str, what: str):
+        self.task_id = task_id
+        self.place = place
+        self.id = id
+        self.what = what
+
+    def to_json(self) -> dict:
+        return {name: getattr(self, name) for name in ("task_id", "place", "id", "what")}
+
+
+class Verified:
+    """What a walk over the archive found: records that were looked at, chains, and the first broken record of each broken chain."""
+
+    __slots__ = ("broken", "chains", "records")
+
+    def __init__(self):
+        self.chains = 0
+        self.records = 0
+        self.broken: list = []
+
+
+def verify(db) -> Verified:
+    """Holds every record against its hash, its content, its zone and its place. A chain's walk ends at its first broken record.
+
+    Each chain is read in a transaction of its own, so that writers wait for one chain and not for all.
+    """
+    report = Verified()
+    kept = db.text_factory
+    # A text whose bytes were changed into no text at all is to be named, and not to end the walk.
+    db.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
+    try:
+        for task_id in [row[0] for row in db.execute(_CHAINS).fetchall()]:
+            report.chains += 1
+            own = not db.in_transaction
+            if own:
+                db.execute("BEGIN")
+            try:
+                broken = _walk(db, task_id, report)
+            finally:
+                if own:
+                    db.execute("ROLLBACK")
+            if broken:
+                report.broken.append(broken)
+    finally:
+        db.text_factory = kept
+    return report
+
+
+def _walk(db, task_id: str, report: Verified) -> Broken | None:
+    try:
+        rows = db.execute(_ROWS, (task_id,))
+    except UnicodeEncodeError:
+        return Broken(task_id, 0, "", "the name of the chain is no text")
+    place, prev_hash, seq = 0, FIRST_PREV_HASH, 0
+    for row in rows:
+        place += 1
+        report.records += 1
+        what = _wrong_place(row, place, prev_hash, seq) or _wrong_zone(row) or _wrong_source(row[6])
+        if what:
+            return Broken(task_id, place, str(row[0]), what)
+        seq, prev_hash = row[1], row[4]
+    noted = db.execute("SELECT length, head FROM chains WHERE task_id = ?", (task_id,)).fetchone()
+    if noted is None:
+        return Broken(task_id, 0, "", "the chain itself is not in the archive's list of chains")
+    if noted != (place, prev_hash):
+        return Broken(task_id, place + 1, "", f"the chain should end with record {noted[0]}, and ends with another one, at {place}")
+    return None
+
+
+def _wrong_place(row: tuple, place: int, prev_hash: str, seq: int) -> str:
+    if row[2] != place:
+        return f"the record before it is missing: it is number {row[2]} where number {place} should be"
+    if row[1] <= seq:
+        return "it stands before the record that it follows"
+    if row[3] != prev_hash:
+        return "its prev_hash is not the hash of the record before it"
+    if row[4] != link_hash(prev_hash, row[10:]):
+        return "its hash does not fit its columns: one of them was changed"
+    return ""
+
+
+def _wrong_zone(row: tuple) -> str:
+    zone, content_hash, squeezed, content = row[5], *row[7:10]
+    if zone not in _KEEPS:
+        return f"there is no zone {zone!r}"
+    if (content is not None, squeezed is not None) != _KEEPS[zone]:
+        return f"content and content_compressed are not as a {zone or 'hot'} record has them"
+    if zone == "cold":
+        return ""
+    try:
+        found = to_text(content) if squeezed is None else decompress_content(squeezed)
+    except RetentionIntegrityError as error:
+        return str(error)
+    return "" if hash_content(found) == content_hash else "its content does not have its content_hash"
+
+
+def _wrong_source(source: object) -> str:
+    import json
+
+    try:
+        return "" if source is None or isinstance(json.loads(source), dict) else "its source is no object"
+    except (TypeError, ValueError):
+        return "its source cannot be read"

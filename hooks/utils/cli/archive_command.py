@@ -1,0 +1,277 @@
+"""`popkit archive`: what has left the contexts and can still be had, whether it is intact, and how it is deleted for good.
+
+Exit 0 when all is well, 1 when there is no such record, something is broken, or the archive cannot be read.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sqlite3
+import sys
+
+from .. import archive
+from ..answers import text, times
+from ..edges import files, home, peek
+from ..edges.system import now as time_of_day
+from ..flag_parser import UsageError
+from ..policy import globs
+from . import screen
+
+LISTED = 50
+# How a placeholder ends, as it stands in a transcript.
+_STANDING = re.compile(rb"popkit restore ([a-z2-7]{8,51})\]")
+
+
+class Refused(Exception):
+    """The user asked for what there is not; the message says what to do."""
+
+
+def add_parser(subparsers) -> None:
+    parser = subparsers.add_parser("archive", help="what was cleared: list, show, verify, prune")
+    parser.set_defaults(run=run)
+    acts = parser.add_subparsers(dest="act", metavar="ACT", required=True)
+    stats = acts.add_parser("stats", help="how much it holds")
+    listing = acts.add_parser("list", help="what it holds, newest first")
+    listing.add_argument("pattern", nargs="?", metavar="PATTERN", help="only what concerns such a path or command")
+    listing.add_argument(
+        "--session", metavar="ID", help="only what left this session (its id or the beginning of it), its subagents included"
+    )
+    listing.add_argument("--since", metavar="WHEN", help="only what was archived since: 2h, 3d, or a date and time in UTC")
+    listing.add_argument("--limit", metavar="N", type=int, default=LISTED, help=f"at most so many (default: {LISTED})")
+    show = acts.add_parser("show", help="one record and its content, as the model saw it")
+    show.add_argument("id", metavar="ID", help="its handle, or the beginning of it")
+    verify = acts.add_parser("verify", help="is everything as it was written? Names the first broken record of each context")
+    prune = acts.add_parser("prune", help="delete old contents for good")
+    prune.add_argument("--older-than", metavar="AGE", required=True, help="what was archived longer ago: 12h, 30d, 8w")
+    prune.add_argument("--dry-run", action="store_true", help="only say what would go")
+    for act in (stats, listing, show, verify, prune):
+        act.add_argument("--json", action="store_true", help="as JSON")
+
+
+def run(args, environ=os.environ) -> int:
+    """Runs one act of `popkit archive`."""
+    path = home.archive_path(home.popkit_home(environ))
+    try:
+        db = archive.open_archive(path, create=False)
+    except FileNotFoundError:
+        return _nothing_yet(args, environ)
+    except (OSError, sqlite3.Error, archive.ArchiveError) as error:
+        return _fail(str(error) if path in str(error) else f"{path}: {error}", args.json, environ)
+    try:
+        return _ACTS[args.act](db, args, environ)
+    except (Refused, UsageError, archive.RetentionIntegrityError) as error:
+        return _fail(str(error), args.json, environ)
+    except sqlite3.Error as error:
+        return _fail(f"{path}: {error}", args.json, environ)
+    finally:
+        db.close()
+
+
+def _fail(message: str, as_json: bool, environ) -> int:
+    if as_json:
+        _print({"error": message})
+    else:
+        screen.show(text.wrap(f"popkit archive: {message}", indent="  "), sys.stderr, environ)
+    return 1
+
+
+def _nothing_yet(args, environ) -> int:
+    said = "There is no archive yet: nothing has been cleared."
+    if args.act == "show":
+        return _fail(said, args.json, environ)
+    if args.json:
+        _print({"records": [] if args.act == "list" else 0})
+    else:
+        screen.show([said], sys.stdout, environ)
+    return 0
+
+
+def _print(value: object) -> None:
+    print(json.dumps(value, indent=2))
+
+
+def _stats(db, args, environ) -> int:
+    found = archive.stats(db)
+    if args.json:
+        _print(found)
+        return 0
+    zones = ", ".join(f"{count:,} {zone}" for zone, count in found["zones"].items())
+    original, stored, file = (_size(found[name]) for name in ("original_bytes", "stored_bytes", "file_bytes"))
+    lines = text.title("Archive") + _field("Records", f"{found['records']:,} ({zones})")
+    lines += _field("Contexts", f"{found['chains']:,}, cleared {text.counted(found['clears'], 'time')}")
+    lines += _field("Contents", f"{original}, kept in {stored}; the file has {file}")
+    if found["records"]:
+        lines += _field("Archived", f"{_when(found['oldest'])} to {_when(found['newest'])} UTC")
+    screen.show(lines, sys.stdout, environ)
+    return 0
+
+
+def _list(db, args, environ) -> int:
+    since = None if args.since is None else times.since(args.since, time_of_day(environ))
+    if args.limit < 1:
+        raise Refused("--limit takes a number from 1")
+
+    def matches(record) -> bool:
+        return args.pattern is None or any(globs.matches(args.pattern, subject) for subject in record.subjects)
+
+    found = archive.find_records(db, session_id=args.session, matches=matches, since=since, limit=args.limit + 1)
+    more = len(found) > args.limit
+    found = found[: args.limit]
+    if args.json:
+        _print({"records": [record.to_json() for record in found], "more": more})
+        return 0
+    lines = [_line(record) for record in found] or ["Nothing in the archive is like that."]
+    if more:
+        lines.append(f"There is more: --limit shows more than {text.counted(args.limit, 'record')}.")
+    screen.show(lines, sys.stdout, environ)
+    return 0
+
+
+def _line(record) -> str:
+    head = f"{record.id:<8}  {_when(record.created_at)}  {record.zone:<4}  {text.tokens(record.tokens):>6}  "
+    return head + text.cut(text.clean(record.label), text.WIDTH - len(head))
+
+
+def _show(db, args, environ) -> int:
+    record = archive.record(db, _handle(db, args.id))
+    content = archive.recover(db, record.id)
+    if args.json:
+        _print({**record.to_json(), "content": None if content is None else archive.value_of(content)})
+        return int(content is None)
+    whose = archive.chain(db, record.task_id)
+    lines = _field("Handle", f"{record.id} ({record.zone})") + _field("What", record.label)
+    if whose:
+        lines += _field("Session", whose.session_id + (f", subagent {whose.agent_id}" if whose.agent_id else ""))
+    lines += _field("Call", f"{record.tool_use_id} {record.timestamp}")
+    lines += _field("Archived", _when(record.created_at) + " UTC")
+    lines += _field("Size", f"{text.long_tokens(record.tokens)}, {_size(record.size)}")
+    if content is None:
+        lines += _field("Content", f"gone for good; its SHA-256 is {record.content_hash}")
+    screen.show([*lines, ""], sys.stdout, environ)
+    if content is not None:
+        _write(archive.text_of(content))
+    return int(content is None)
+
+
+def _field(name: str, value: str) -> list:
+    lines = text.wrap(" " * 10 + value, indent=" " * 10)
+    return [f"{name:<10}{lines[0][10:]}", *lines[1:]]
+
+
+def _handle(db, word: str) -> str:
+    """The handle that a word stands for."""
+    found = archive.handles_of(db, word)
+    if len(found) == 1:
+        return found[0]
+    name = text.cut(text.clean(word), 60)
+    if found:
+        raise Refused(f"{name} could be {', '.join(found)}: give more of the handle")
+    raise Refused(f"there is no record {name}. `popkit archive list` shows what there is; of a handle give at least 4 letters")
+
+
+def _write(content: str) -> None:
+    """Writes a content as it is; on a terminal without what would move the cursor or reorder letters."""
+    if sys.stdout.isatty():
+        content = "\n".join(["\t".join(map(text.clean, line.split("\t"))) for line in content.split("\n")])
+    encoding = sys.stdout.encoding or "ascii"
+    content = content.encode(encoding, "replace").decode(encoding)
+    sys.stdout.write(content if content.endswith("\n") else content + "\n")
+
+
+def _verify(db, args, environ) -> int:
+    found = archive.verify(db)
+    if args.json:
+        _print(
+            {"ok": not found.broken, "records": found.records, "chains": found.chains, "broken": [each.to_json() for each in found.broken]}
+        )
+        return int(bool(found.broken))
+    lines: list = []
+    for each in found.broken:
+        which = each.id or "no record"
+        lines += text.wrap(f"Broken: {which}, number {each.place} of {each.task_id}: {each.what}", indent="  ")
+    checked = f"{text.counted(found.records, 'record')} of {text.counted(found.chains, 'context')}"
+    lines.append(f"{checked} checked, {len(found.broken)} broken." if found.broken else f"All is as it was written: {checked}.")
+    screen.show(lines, sys.stdout, environ)
+    return int(bool(found.broken))
+
+
+def _prune(db, args, environ) -> int:
+    older_than = max(0.0, time_of_day(environ) - times.age(args.older_than))
+    found = archive.prune(db, older_than, args.dry_run, held=_standing(db))
+    originals = _prune_originals(home.popkit_home(environ), older_than, args.dry_run)
+    if args.json:
+        _print({**found.to_json(), "originals": originals, "dry_run": args.dry_run})
+        return 0
+    if originals:
+        said = f"{'Would delete' if args.dry_run else 'Deleted'} {text.counted(originals, 'transcript')} kept as before a change."
+        screen.show(text.wrap(said), sys.stdout, environ)
+    if not found.records:
+        screen.show([f"Nothing: no content was archived more than {text.clean(args.older_than)} ago."], sys.stdout, environ)
+        return 0
+    what = f"{text.counted(found.records, 'record')} ({_size(found.bytes)})"
+    lines = text.wrap(f"Would delete {what} for good." if args.dry_run else f"Deleted {what} for good.")
+    if found.chains:
+        lines.append(f"{text.counted(found.chains, 'context')} {'would vanish' if args.dry_run else 'vanished'} wholly.")
+    if found.held:
+        placeholders = text.counted(found.held, "placeholder")
+        lines += text.wrap(
+            f"In transcripts {placeholders} of them still stand, and {'could' if args.dry_run else 'can'} no longer be restored."
+        )
+    if not args.dry_run and not found.shrunk:
+        lines += text.wrap("The file keeps its size for now: there was no room, or no moment, to write it anew.")
+    screen.show(lines, sys.stdout, environ)
+    return 0
+
+
+def _prune_originals(popkit_home: str, older_than: float, dry_run: bool) -> int:
+    """Deletes the transcripts that are kept as they were before a change which was made before `older_than` (seconds)."""
+    gone = 0
+    for seen in peek.sessions(popkit_home):
+        path = os.path.join(seen, "original.jsonl")
+        try:
+            if os.lstat(path).st_ctime < older_than:  # a kept file is a renamed one: its own time tells of its last line
+                gone += 1
+                if not dry_run:
+                    os.unlink(path)
+        except OSError:
+            continue  # there is none, or it went meanwhile
+    return gone
+
+
+def _standing(db):
+    """A function that tells whether the placeholder of a record still stands in its transcript."""
+    handles: dict = {}  # transcript -> what its placeholders name
+
+    def stands(record) -> bool:
+        whose = archive.chain(db, record.task_id)
+        path = whose.transcript if whose else ""
+        if path not in handles:
+            handles[path] = _named_in(path)
+        return record.id.encode() in handles[path]
+
+    return stands
+
+
+def _named_in(path: str) -> set:
+    try:
+        with files.open_regular(path) as file:
+            return {handle for line in file for handle in _STANDING.findall(line)}
+    except (OSError, ValueError):
+        return set()
+
+
+def _when(stamp: str) -> str:
+    return text.clean(stamp[:16].replace("T", " "))
+
+
+def _size(count: int) -> str:
+    """Bytes as a person says them: 820 bytes, 1.2 kB, 15 kB, 1.3 MB."""
+    if count < 1_000:
+        return text.counted(count, "byte")
+    scaled, unit = next(((count / size, unit) for size, unit in ((1e3, "kB"), (1e6, "MB")) if count < 999.5 * size), (count / 1e9, "GB"))
+    return f"{scaled:.1f} {unit}" if scaled < 9.95 else f"{scaled:.0f} {unit}"
+
+
+_ACTS = {"stats": _stats, "list": _list, "show": _show, "verify": _verify, "prune": _prune}

@@ -1,0 +1,260 @@
+"""Zones: what is kept of a record, by its position in its chain."""
+
+from __future__ import annotations
+
+import sqlite3
+
+import pytest
+
+from hooks.utils import archive
+from hooks.utils.archive import (
+    HOT_MAX_POSITION,
+    RETENTION_ZONES,
+    WARM_MAX_POSITION,
+    RecordNotFound,
+    RetentionIntegrityError,
+    archive_record,
+    compute_zone,
+    get_record_position,
+    hash_content,
+    retrieve_record,
+)
+from tests.archive.written import CHAIN, content, fill, new, row, tamper
+
+SMALL = {"hot_max": 2, "warm_max": 4}
+# What archiving may never touch.
+WRITTEN_ONCE = (
+    "id", "type", "task_id", "agent_id", "timestamp", "prev_hash", "hash", "created_at", "place", "tool_use_id", "label", "subjects",
+    "tokens", "size", "source", "content_hash",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("position", "zone"), [(1, "hot"), (100, "hot"), (101, "warm"), (1000, "warm"), (1001, "cold"), (10**9, "cold")])
+def test_compute_zone_knows_the_boundaries(position: int, zone: str) -> None:
+    assert compute_zone(position) == zone
+    assert (HOT_MAX_POSITION, WARM_MAX_POSITION, RETENTION_ZONES) == (100, 1000, ("hot", "warm", "cold"))
+
+
+@pytest.mark.parametrize("position", [0, -1, 1.5, True, None, "1"])
+def test_compute_zone_refuses_what_is_no_position(position: object) -> None:
+    with pytest.raises(ValueError, match="whole numbers from 1"):
+        compute_zone(position)
+
+
+@pytest.mark.parametrize(("hot_max", "warm_max"), [(0, 10), (10, 9), (True, 10), (1, 2.0), (-1, -1)])
+def test_compute_zone_refuses_boundaries_that_do_not_rise(hot_max: object, warm_max: object) -> None:
+    with pytest.raises(ValueError, match=r"whole numbers|behind"):
+        compute_zone(1, hot_max, warm_max)
+
+
+def test_boundaries_can_be_configured_and_the_warm_zone_left_out() -> None:
+    assert [compute_zone(position, 2, 3) for position in (1, 2, 3, 4)] == ["hot", "hot", "warm", "cold"]
+    assert [compute_zone(position, 2, 2) for position in (2, 3)] == ["hot", "cold"]
+
+
+def test_the_newest_record_of_a_chain_has_position_1(db: sqlite3.Connection) -> None:
+    ids = fill(db, 5)
+    assert [get_record_position(db, id) for id in ids] == [5, 4, 3, 2, 1]
+    other = archive.add_records(db, archive.Chain("session-2", "session-2"), [new(7)]).ids[0]
+    assert get_record_position(db, other) == 1, "chains do not count each other's records"
+    assert get_record_position(db, ids[-1]) == 1
+    assert get_record_position(db, "nobody") is None
+
+
+def test_archive_record_on_the_newest_record_leaves_it_hot_and_its_content_unchanged(db: sqlite3.Connection) -> None:
+    ids = fill(db, 3)
+    assert row(db, ids[-1])["zone"] is None
+    assert archive_record(db, ids[-1]) == {"id": ids[-1], "from_zone": "hot", "to_zone": "hot", "changed": False}
+    after = row(db, ids[-1])
+    assert (after["zone"], after["content"], after["content_compressed"]) == ("hot", content(2), None)
+
+
+def test_archive_record_moves_hot_to_warm_at_position_101(db: sqlite3.Connection) -> None:
+    ids = fill(db, 101)
+    assert archive_record(db, ids[1])["to_zone"] == "hot"
+    assert archive_record(db, ids[0]) == {"id": ids[0], "from_zone": "hot", "to_zone": "warm", "changed": True}
+    after = row(db, ids[0])
+    assert (after["zone"], after["content"], after["content_hash"]) == ("warm", None, hash_content(content(0)))
+    assert 0 < len(after["content_compressed"]) < len(content(0))
+
+
+def test_archive_record_moves_warm_to_cold_at_position_1001(db: sqlite3.Connection) -> None:
+    ids = fill(db, 1000)
+    assert archive_record(db, ids[0])["to_zone"] == "warm"
+    archive.add_records(db, CHAIN, [new(1000)])
+    assert archive_record(db, ids[0]) == {"id": ids[0], "from_zone": "warm", "to_zone": "cold", "changed": True}
+    after = row(db, ids[0])
+    assert (after["zone"], after["content"], after["content_compressed"]) == ("cold", None, None)
+    assert after["content_hash"] == hash_content(content(0))
+
+
+def test_archive_record_moves_hot_to_cold_at_once(db: sqlite3.Connection) -> None:
+    ids = fill(db, 5)
+    assert archive_record(db, ids[0], **SMALL) == {"id": ids[0], "from_zone": "hot", "to_zone": "cold", "changed": True}
+    after = row(db, ids[0])
+    assert (after["content"], after["content_compressed"], after["content_hash"]) == (None, None, hash_content(content(0)))
+
+
+def test_retrieve_record_has_three_shapes(db: sqlite3.Connection) -> None:
+    ids = fill(db, 5)
+    for id in ids:
+        archive_record(db, id, **SMALL)
+    assert retrieve_record(db, ids[4]) == {"id": ids[4], "zone": "hot", "content": content(4), "content_available": True}
+    assert retrieve_record(db, ids[2]) == {"id": ids[2], "zone": "warm", "content": content(2), "content_available": True}
+    cold = {"id": ids[0], "zone": "cold", "hash_only": hash_content(content(0)), "content_available": False}
+    assert retrieve_record(db, ids[0]) == cold
+
+
+def test_a_record_that_was_never_archived_reads_as_hot(db: sqlite3.Connection) -> None:
+    (id,) = fill(db, 1)
+    assert retrieve_record(db, id) == {"id": id, "zone": "hot", "content": content(0), "content_available": True}
+
+
+def test_hot_to_warm_to_cold_keeps_the_hash_and_flips_what_is_available(db: sqlite3.Connection) -> None:
+    id = fill(db, 1)[0]
+    seen = []
+    for _ in range(3):
+        archive_record(db, id, **SMALL)
+        found = retrieve_record(db, id)
+        seen.append((found["zone"], found["content_available"], row(db, id)["content_hash"]))
+        archive.add_records(db, CHAIN, [new(100 + len(seen)), new(200 + len(seen))])
+    hash = hash_content(content(0))
+    assert seen == [("hot", True, hash), ("warm", True, hash), ("cold", False, hash)]
+
+
+def test_i1_a_record_never_moves_back_whatever_the_boundaries_become(db: sqlite3.Connection) -> None:
+    ids = fill(db, 5)
+    for id in ids:
+        archive_record(db, id, **SMALL)
+    before = [row(db, id) for id in ids]
+    for id in ids:
+        assert archive_record(db, id, hot_max=1000, warm_max=2000)["changed"] is False
+        assert archive_record(db, id)["changed"] is False
+    assert [row(db, id) for id in ids] == before
+
+
+def test_i2_a_second_call_changes_nothing_and_compresses_nothing_again(db: sqlite3.Connection) -> None:
+    ids = fill(db, 5)
+    for id in ids:
+        archive_record(db, id, **SMALL)
+    before, writes = [row(db, id) for id in ids], db.total_changes
+    for id in ids:
+        again = archive_record(db, id, **SMALL)
+        assert (again["changed"], again["from_zone"]) == (False, again["to_zone"])
+    assert ([row(db, id) for id in ids], db.total_changes) == (before, writes)
+
+
+def test_i3_archiving_preserves_everything_that_is_written_once(db: sqlite3.Connection) -> None:
+    ids = fill(db, 5)
+    before = [{name: row(db, id)[name] for name in WRITTEN_ONCE} for id in ids]
+    for id in ids:
+        archive_record(db, id, **SMALL)
+    assert [{name: row(db, id)[name] for name in WRITTEN_ONCE} for id in ids] == before
+
+
+def test_i4_archiving_deletes_no_row(db: sqlite3.Connection) -> None:
+    ids = fill(db, 9)
+    for id in ids:
+        archive_record(db, id, hot_max=1, warm_max=1)
+    assert db.execute("SELECT count(*), count(content_hash), count(content) FROM thought_records").fetchone() == (9, 9, 1)
+    assert archive.verify(db).broken == []
+
+
+def test_i5_positions_stay_as_they_are_within_a_transaction_and_only_grow(opened: sqlite3.Connection, tmp_path) -> None:
+    ids = fill(opened, 3)
+    other = archive.open_archive(str(tmp_path / "archive.sqlite"))
+    other.execute("PRAGMA busy_timeout = 50")
+    opened.execute("BEGIN")
+    before = [get_record_position(opened, id) for id in ids]
+    with pytest.raises(sqlite3.OperationalError, match="locked"):
+        archive.add_records(other, CHAIN, [new(4)])
+    assert [get_record_position(opened, id) for id in ids] == before == [3, 2, 1]
+    opened.execute("COMMIT")
+    archive.add_records(other, CHAIN, [new(4)])
+    assert [get_record_position(opened, id) for id in ids] == [4, 3, 2]
+    other.close()
+
+
+def test_i7_the_hash_is_that_of_the_content_at_birth_and_is_never_made_again(db: sqlite3.Connection) -> None:
+    ids = fill(db, 3)
+    assert [row(db, id)["content_hash"] for id in ids] == [hash_content(content(number)) for number in range(3)]
+    archive_record(db, ids[0], hot_max=1, warm_max=9)
+    squeezed = archive.compress_content(content(99))
+    tamper(db, ids[0], "content_compressed", squeezed)
+    with pytest.raises(RetentionIntegrityError, match="content_hash"):
+        archive_record(db, ids[0], hot_max=1, warm_max=1)
+    assert row(db, ids[0])["content_hash"] == hash_content(content(0))
+    assert row(db, ids[0])["zone"] == "warm"
+
+
+def test_an_unknown_id_is_none_to_retrieve_and_an_error_to_archive(db: sqlite3.Connection) -> None:
+    assert retrieve_record(db, "nobody") is None
+    with pytest.raises(RecordNotFound, match=r"^Record not found: nobody$"):
+        archive_record(db, "nobody")
+    with pytest.raises(LookupError):
+        archive_record(db, "lone \ud800 surrogate")
+
+
+@pytest.mark.parametrize("id", ["", None, 7, b"abcdefgh"])
+def test_an_id_that_is_none_is_an_error(db: sqlite3.Connection, id: object) -> None:
+    for act in (archive_record, retrieve_record):
+        with pytest.raises(ValueError, match="not empty"):
+            act(db, id)
+
+
+@pytest.mark.parametrize(
+    ("place", "column", "value", "why"),
+    [
+        (4, "content", None, "is hot and has no content$"),
+        (4, "content", '"other"', "content_hash"),
+        (4, "content", b"\xff\xfe", "no text"),
+        (4, "content_hash", "0" * 64, "content_hash"),
+        (2, "content_compressed", None, "is warm and has no content_compressed"),
+        (2, "content_compressed", b"\x1f\x8bgarbage", "cannot be opened"),
+        (2, "content_compressed", "text", "bytes"),
+        (2, "content_hash", "0" * 64, "content_hash"),
+        (0, "content_hash", "", "is cold and has no content_hash"),
+        (3, "zone", "tepid", "no zone 'tepid'"),
+    ],
+)
+def test_a_row_that_was_tampered_with_is_an_integrity_error(
+    db: sqlite3.Connection, place: int, column: str, value: object, why: str
+) -> None:
+    ids = fill(db, 5)
+    for id in ids:
+        archive_record(db, id, **SMALL)
+    tamper(db, ids[place], column, value)
+    before = row(db, ids[place])
+    with pytest.raises(RetentionIntegrityError, match=why) as raised:
+        retrieve_record(db, ids[place])
+    assert str(raised.value).startswith(ids[place] + ": ")
+    if place:  # a cold record has nowhere to go
+        archive.add_records(db, CHAIN, [new(50)])
+        with pytest.raises(RetentionIntegrityError, match=why):
+            archive_record(db, ids[place], hot_max=1, warm_max=1)
+    assert row(db, ids[place]) == before, "a record that is not understood stays as it is"
+
+
+def test_a_cold_row_whose_hash_is_null_is_an_integrity_error(db: sqlite3.Connection) -> None:
+    id = fill(db, 2)[0]
+    archive_record(db, id, hot_max=1, warm_max=1)
+    # The table itself does not allow it.
+    with pytest.raises(sqlite3.IntegrityError):
+        tamper(db, id, "content_hash", None)
+    db.rollback()
+    db.execute("PRAGMA writable_schema = ON")
+    db.execute(
+        "UPDATE sqlite_master SET sql = replace(sql, 'content_hash TEXT NOT NULL', 'content_hash TEXT') WHERE name = 'thought_records'"
+    )
+    db.execute("PRAGMA writable_schema = RESET")
+    tamper(db, id, "content_hash", None)
+    with pytest.raises(RetentionIntegrityError, match="is cold and has no content_hash"):
+        retrieve_record(db, id)
+
+
+def test_archiving_is_part_of_a_transaction_that_the_caller_has_begun(opened: sqlite3.Connection) -> None:
+    ids = fill(opened, 2)
+    opened.execute("BEGIN")
+    assert archive_record(opened, ids[0], hot_max=1, warm_max=1)["changed"]
+    opened.execute("ROLLBACK")
+    assert retrieve_record(opened, ids[0])["content_available"]
