@@ -53,10 +53,7 @@ def generated(count: int) -> list:
 
 def recorded(folder: Path) -> list:
     """The calls of every transcript in a folder, a list a session."""
-    return [
-        [event for _, event in transcript.events_of(transcript.read(str(path))) if event.name == "call"]
-        for path in sorted(folder.glob("*.jsonl"))
-    ]
+    return [[event for event in transcript.events_of(str(path)) if event.name == "call"] for path in sorted(folder.glob("*.jsonl"))]
 
 
 def main() -> int:

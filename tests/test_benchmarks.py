@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -23,3 +24,25 @@ def test_the_replay_benchmark_runs():
         [sys.executable, "benchmarks/replay_speed.py", "--calls", "500"], cwd=ROOT, capture_output=True, text=True, check=True
     )
     assert done.stdout.startswith("500 calls, best of 3: ")
+
+
+@pytest.mark.bench
+@pytest.mark.parametrize("name", ["clear_speed.py", "restore_latency.py"])
+def test_reclaiming_costs_no_more_than_its_bounds(name):
+    done = subprocess.run([sys.executable, "benchmarks/" + name, "--check"], cwd=ROOT, capture_output=True, text=True, check=False)
+    print(done.stdout)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_benchmark_of_clearing_runs_and_its_undo_puts_everything_back():
+    command = [sys.executable, "benchmarks/clear_speed.py", "--mb", "0.3", "--runs", "1", "--json"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    rows = json.loads(done.stdout)
+    assert [row["what"].partition(",")[0] for row in rows] == ["clear --dry-run", "clear", "undo"]
+    assert all(row["results"] > 0 for row in rows)
+
+
+def test_the_benchmark_of_restoring_runs():
+    command = [sys.executable, "benchmarks/restore_latency.py", "--records", "50", "--runs", "1", "--json"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)["records"] == 50

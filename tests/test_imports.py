@@ -107,6 +107,7 @@ OTHERS = {
     "session-start": {"hook_event_name": "SessionStart", "source": "startup", "model": "claude-opus-4-8"},
     "pre-compact": {"hook_event_name": "PreCompact", "trigger": "manual", "custom_instructions": ""},
     "session-end": {"hook_event_name": "SessionEnd", "reason": "other"},
+    "pre-tool-use": {"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "popkit restore abcd2345"}},
 }
 
 

@@ -1,7 +1,7 @@
 """What retention did, in figures: read from the counters of stored contexts, summed per session, per project and over all.
 
-Nothing here counts as reclaimed that is still in the context: `tokens_reclaimed` stays 0 until something is cleared. Token figures are
-estimates, scaled by what the context's own usage says of them.
+Nothing counts as reclaimed that a request has not shown to be gone (policy/ledger.py). Other token figures are estimates, scaled by what
+the context's own usage says of them.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ class EfficiencyMetrics:
 
     items_expired: int = 0
     tokens_reclaimed: int = 0
+    """Gone from the requests that were sent, as their usage shows."""
     supersession_events: int = 0
     tier_distribution: dict[str, int] = field(default_factory=dict)
     """Results that were given a tier."""
@@ -36,6 +37,8 @@ class EfficiencyMetrics:
     compacted: int = 0
     contexts: int = 0
     sessions: int = 0
+    ledger: dict[str, float] = field(default_factory=dict)
+    """What clears reclaimed and were charged: the keys of `policy.ledger.Ledger.to_json`, summed."""
 
     def to_json(self) -> dict:
         return asdict(self)
@@ -46,6 +49,7 @@ def metrics_of(counts: Counts | dict, calibration: float = 1.0) -> EfficiencyMet
     counts = counts if isinstance(counts, Counts) else counts_of(counts)
     expired, false = _numbers(counts.expired), _numbers(counts.false_expirations)
     given = _numbers(counts.results)
+    ledger = _amounts(counts.ledger)
     return EfficiencyMetrics(
         items_expired=sum(expired.values()),
         supersession_events=counts.superseded,
@@ -59,11 +63,17 @@ def metrics_of(counts: Counts | dict, calibration: float = 1.0) -> EfficiencyMet
         triggers=_numbers(counts.triggers),
         compacted=counts.compacted,
         contexts=1,
+        tokens_reclaimed=int(ledger.get("reclaimed_tokens", 0)),
+        ledger=ledger,
     )
 
 
 def _numbers(table: dict, factor: float = 1.0) -> dict:
     return {key: round(value * factor) for key, value in table.items() if isinstance(value, (int, float)) and not isinstance(value, bool)}
+
+
+def _amounts(table: dict) -> dict:
+    return {key: value for key, value in table.items() if isinstance(value, (int, float)) and not isinstance(value, bool)}
 
 
 def sum_metrics(several) -> EfficiencyMetrics:

@@ -83,8 +83,31 @@ WORDS = (
     Word("stats", "efficiency: this session, this project, all", (_DETAILS, _JSON)),
     Word(
         "clear",
-        "what a clear would take out (changes nothing)",
-        (Flag("--tier", "force this tier: its live results too", "T"), _ALL, _JSON),
+        "take what has expired out of the context, when that pays",
+        (
+            Flag("--tier", "force this tier: its live results too", "T"),
+            Flag("--id", "force these results: T12, or T12,T15", "ID"),
+            Flag("--now", "also what was used lately, and though it does not pay yet"),
+            Flag("--dry-run", "only show the sum and what would go"),
+            _ALL,
+            _JSON,
+        ),
+        "[PATH]",
+        0,
+        1,
+    ),
+    Word("undo", "put back what the last clear took", (_JSON,)),
+    Word(
+        "restore",
+        "show what was cleared, or put it back",
+        (
+            Flag("--since", "all that was cleared since: 2h, 3d, or 2026-02-21", "TIME"),
+            Flag("--in-place", "back into the transcript, and held for a while"),
+            _JSON,
+        ),
+        "ID|PATH…",
+        0,
+        50,
     ),
     Word("help", "this text, or help for one word", (), "[WORD]", 0, 1),
 )

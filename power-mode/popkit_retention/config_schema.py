@@ -10,7 +10,7 @@ import json
 import sys
 from typing import Annotated, Literal, Optional, Union
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, model_validator
 from pydantic.json_schema import models_json_schema
 
 TierName = Literal["ephemeral", "short", "medium", "session", "preserved"]
@@ -19,6 +19,7 @@ Pattern = Annotated[str, Field(min_length=1, max_length=256)]
 Prose = Annotated[str, Field(max_length=2000)]
 Share = Annotated[float, Field(ge=0.01, le=1)]
 Calls = Annotated[int, Field(ge=1, le=1_000_000)]
+Grace = Annotated[int, Field(ge=0, le=1_000_000)]
 Seconds = Annotated[int, Field(ge=1, le=31_536_000)]
 
 THRESHOLD_NAMES = ("notice", "warning", "critical", "emergency")
@@ -98,6 +99,23 @@ class Thresholds(_Strict):
         return self
 
 
+class GraceCalls(_Strict):
+    """Calls for which an expired result must have been left alone before a clear takes it unasked, by kind."""
+
+    read: Grace = Field(20, description="File contents: what was just edited is often needed again.")
+    search: Grace = Field(5, description="Searches.")
+    run: Grace = Field(1, description="Tests, builds and other runs.")
+    ack: Grace = Field(0, description="Acknowledgments: edits, mkdir.")
+    other: Grace = Field(5, description="Everything else.")
+
+
+class Compaction(_Strict):
+    """What PopKit adds when the conversation is compacted. A project file can only switch it off."""
+
+    advise: bool = Field(True, description="Whether the summariser is told what is dead and what must survive.")
+    index: bool = Field(True, description="Whether an index of what can be restored is given back afterwards.")
+
+
 class _Notes(_Strict):
     schema_: Prose = Field("", alias="$schema", description="Where an editor finds this schema; no setting.")
     comment_: Prose = Field("", alias="$comment", description="A note for readers; no setting.")
@@ -128,6 +146,20 @@ class Retention(_Notes):
         None, description="The context window in tokens; null: the window of the model in use."
     )
     pins: list[Pattern] = Field(default=[], max_length=200, description="Globs on paths whose results never expire.")
+    grace_calls: GraceCalls = Field(
+        default_factory=GraceCalls, description="Calls for which an expired result is left in the context, by kind of result."
+    )
+    restore_hold_calls: Grace = Field(20, description="Calls for which a restored result is held as if it were pinned.")
+    compaction: Compaction = Field(default_factory=Compaction, description="What PopKit adds when the conversation is compacted.")
+    clear_at_exit: bool = Field(
+        False, description="Whether the end of a session clears what is expired. Only your own file may hold this key, no project's."
+    )
+
+    @model_validator(mode="after")
+    def _of_the_user_alone(self, info: ValidationInfo) -> Retention:
+        if info.context == "project" and "clear_at_exit" in self.model_fields_set:
+            raise ValueError("clear_at_exit belongs into your own configuration")
+        return self
 
 
 class RetentionDocument(_Notes):
@@ -144,7 +176,9 @@ def validated(document: object, layer: str = "user") -> Retention:
     if layer == "power-mode" and isinstance(document, dict):
         document = {key: document[key] for key in ("retention",) if key in document}
     wrapped = not isinstance(document, dict) or "retention" in document
-    return RetentionDocument.model_validate(document).retention if wrapped else Retention.model_validate(document)
+    if wrapped:
+        return RetentionDocument.model_validate(document, context=layer).retention
+    return Retention.model_validate(document, context=layer)
 
 
 def json_schema() -> dict:

@@ -44,7 +44,10 @@ def test_a_line_is_read(line, word, arguments, flags):
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("retenton", '"retenton" (did you mean retention?). Known: retention, timeline, why, pin, unpin, stats, clear, help'),
+        (
+            "retenton",
+            '"retenton" (did you mean retention?). Known: retention, timeline, why, pin, unpin, stats, clear, undo, restore, help',
+        ),
         ("retention --detials", 'unknown flag "--detials" (did you mean --details?). retention knows --aggressive'),
         ("timeline --tier short", "--tier belongs to clear, not to timeline"),
         ("stats --session x", "--session is for the shell"),

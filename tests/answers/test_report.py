@@ -8,15 +8,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hooks.utils.answers import clear_preview, ids, phrases, report, timeline
+from hooks.utils.answers import clear, ids, phrases, report, timeline
 from hooks.utils.answers.details import detail_lines
 from hooks.utils.answers.panel import panel
+from hooks.utils.policy import events
+from hooks.utils.policy.economics import the_sum
+from hooks.utils.policy.selection import Asked, placeholder_tokens, select
 from hooks.utils.policy.tiers import TIERS
+from hooks.utils.reclaim.clearing import Plan
 from tests.policy.scenario import Scenario
 
 KEYS = {
     "schema", "session", "project", "transcript", "enabled", "profile", "profile_source", "calls", "turns", "at", "context", "calibration",
-    "tiers", "reclaimable", "compactions", "compacted", "abandoned", "pins", "configured_pins", "agents", "partial_reads", "results",
+    "tiers", "reclaimable", "cleared", "ledger", "compactions", "compacted", "abandoned", "pins", "configured_pins", "agents",
+    "partial_reads", "results",
 }  # fmt: skip
 ROW_KEYS = {
     "id", "number", "label", "tool", "kind", "tier", "basis", "tokens", "at", "turn", "age", "quiet_age", "error", "verdict", "shows",
@@ -47,12 +52,21 @@ def _busy() -> Scenario:
     return session
 
 
+def _planned(session: Scenario, **asked) -> dict:
+    """What a dry run of a clear answers."""
+    wanted = Asked(**asked)
+    chosen = select(session.state, session.rules, wanted)
+    tokens = [(round(result.tokens * session.state.calibration), placeholder_tokens(result)) for result in chosen.going]
+    sum_ = the_sum(50_000, sum(have for have, _ in tokens), sum(stays for _, stays in tokens), 10_000, True, 300)
+    return clear.clear_data(Plan(None, wanted, chosen, sum_, False, session.at), None, _report(session), True)
+
+
 def test_its_keys_are_the_documented_ones():
     found = _report(_busy(), project="/p")
     assert set(found) == KEYS
     for row in found["results"]:
-        assert set(row) == ROW_KEYS | {"expires" if row["state"] == "live" else "ended"}
-    assert all(f"`{key}`" in report.__doc__ for key in KEYS | ROW_KEYS)
+        assert set(row) == ROW_KEYS | ({"expires"} if row["state"] == "live" else {"ended", "handle"})
+    assert all(f"`{key}`" in report.__doc__ for key in KEYS | ROW_KEYS | {"handle"})
     assert json.loads(json.dumps(found)) == found
 
 
@@ -90,8 +104,11 @@ def test_its_sums_are_those_of_its_results(calls, profile, calibration):
             assert found["tiers"][tier][state] == {"items": len(mine), "tokens": sum(mine)}
     assert found["reclaimable"] == {"items": len(expired), "tokens": sum(row["tokens"] for row in expired)}
     assert [row["number"] for row in found["results"]] == sorted(row["number"] for row in found["results"])
-    whole = clear_preview.preview(found)
-    assert (whole["items"], whole["tokens"]) == (found["reclaimable"]["items"], found["reclaimable"]["tokens"])
+    whole = _planned(session, now=True)
+    kept = whole["kept"]
+    assert whole["items"] + kept["small"]["items"] + kept["early"]["items"] == found["reclaimable"]["items"]
+    assert sum(row["tokens"] for row in whole["results"]) + kept["small"]["tokens"] == found["reclaimable"]["tokens"]
+    assert whole["tokens"] == whole["sum"]["leaves"]
     drawn = [line for line in timeline.timeline(found, None) if line.startswith("T") and "[" in line]
     assert len(drawn) == len(found["results"])
 
@@ -167,17 +184,41 @@ def test_a_result_that_a_pin_brought_back_waits_for_the_next_run_once_it_is_let_
 def test_a_forced_tier_takes_its_live_results_but_none_that_is_pinned(tier):
     session = _busy()
     session.pin("T9")
+    session.state.calibration = 10.0  # none of them is too small to be worth it
+    forced = _planned(session, tier=tier)
+    taken = {row["id"] for row in forced["results"]}
+    assert taken == {row["id"] for row in _report(session)["results"] if row["tier"] == tier and row["id"] != "T9"}
+    assert {row["tier"] for row in forced["results"]} <= {tier}
+
+
+def test_unasked_nothing_that_lives_would_go():
+    session = _busy()
+    session.state.calibration = 10.0
+    assert {row["state"] for row in _planned(session, now=True)["results"]} == {"expired"}
+
+
+def test_what_a_placeholder_stands_for_is_neither_reclaimable_nor_expired():
+    session = _busy()
+    session.clear("T12")
+    session.observe(events.Cleared({"T4": "abcd2345", "T12": "bcde3456"}))
     found = _report(session)
-    forced = clear_preview.preview(found, tier)
-    taken = {row["id"] for have in forced["tiers"].values() for row in have["results"]}
-    assert taken == {row["id"] for row in found["results"] if row["tier"] == tier and row["id"] != "T9"}
-    assert set(forced["tiers"]) <= {tier}
+    assert {row["number"]: row["handle"] for row in found["results"] if row["state"] == "cleared"} == {4: "abcd2345", 12: "bcde3456"}
+    assert found["cleared"]["items"] == 2
+    assert found["reclaimable"]["items"] == len([row for row in found["results"] if row["state"] == "expired"])
+    assert found["tiers"]["preserved"]["expired"]["items"] == 0
+    assert phrases.fate(_row(found, 4)) == "cleared: restore abcd2345"
 
 
-def test_without_a_tier_nothing_that_lives_would_go():
-    found = _report(_busy())
-    assert clear_preview.preview(found)["live_items"] == 0
-    assert "preserved" not in clear_preview.preview(found)["tiers"]
+def test_what_was_restored_says_how_long_it_is_held():
+    session = _busy()
+    session.clear("T12")
+    session.observe(events.Cleared({"T12": "bcde3456"}))
+    session.observe(events.Restored("T12", True, session.at))
+    row = _row(_report(session), 12)
+    assert (row["state"], row["pinned_by"], row["expires"]["held_until"], row["expires"]["at_call"]) == ("live", "", 33, None)
+    assert phrases.until(row) == "restored, held until T33"
+    session.pin("T12")
+    assert phrases.until(_row(_report(session), 12)) == "pinned"
 
 
 @pytest.mark.parametrize("word", ["T9", "t9", "9", "toolu_nine", "_nine"])

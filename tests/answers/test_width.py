@@ -10,14 +10,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hooks.utils import flag_parser
-from hooks.utils.answers import clear_preview, ids, report, text, why
+from hooks.utils.answers import clear, ids, ledgers, phrases, putback, report, text, why
 from hooks.utils.answers.command import _mistake
 from hooks.utils.answers.help import of_word, overview
 from hooks.utils.answers.panel import panel
 from hooks.utils.answers.stats import stats_lines
 from hooks.utils.answers.timeline import timeline
 from hooks.utils.efficiency_tracker import EfficiencyMetrics, metrics_of
+from hooks.utils.policy.economics import the_sum
+from hooks.utils.policy.ledger import Ledger
+from hooks.utils.policy.selection import Asked, select
 from hooks.utils.policy.tiers import TIERS
+from hooks.utils.reclaim.clearing import Cleared, Plan
+from hooks.utils.reclaim.undoing import PutBack
 from tests.policy.scenario import Scenario
 
 HOSTILE = st.one_of(
@@ -79,15 +84,45 @@ def test_no_answer_is_wide_or_moves_the_cursor(calls, said, tokens, calibration)
     found = report.build(session.state, session.rules, told, session.at + 5)
     for everything in (False, True):
         _lawful(panel(found, True, everything))
-        _lawful(clear_preview.clear_lines(clear_preview.preview(found), everything))
         _lawful(timeline(found, None if everything else 3))
-    for tier in TIERS:
-        _lawful(clear_preview.clear_lines(clear_preview.preview(found, tier), True))
-    _lawful(clear_preview.largest_lines(clear_preview.preview(found)))
+    for asked in (Asked(), Asked(now=True), Asked(pattern=said), *map(Asked, TIERS), Asked(ids=tuple(session.live))):
+        for data in _clears(session, asked, found, tokens):
+            _lawful(clear.clear_lines(data, found, "/popkit:context", phrases.quoted(said), True))
+    _lawful(clear.largest_lines(found))
     for row in found["results"]:
         _lawful(why.why(found, row))
     for word in (said, "T1", "T99", "zzzz"):
         _lawful(_error_of(found, word))
+
+
+def _clears(session: Scenario, asked: Asked, found: dict, tokens: int) -> list:
+    """What a clear answers: as a dry run, where it does not pay, where it was done."""
+    chosen = select(session.state, session.rules, asked)
+    plan = Plan(None, asked, chosen, the_sum(tokens, tokens // 2, 9, tokens // 3, bool(tokens % 2), 300), False, 0.0)
+    done = Cleared({result.id: "abcd2345" for result in chosen.going}, tokens, "/x", session.state.session_id)
+    return [
+        clear.clear_data(plan, None, found, True),
+        clear.clear_data(plan, None, found, False),
+        clear.clear_data(plan, done, found, False),
+    ]
+
+
+class Archived:
+    """What an answer reads of an archived record."""
+
+    def __init__(self, label: str, tokens: int):
+        self.id, self.tool_use_id, self.label, self.tokens, self.created_at, self.zone = "abcd2345", label, label, tokens, "", "hot"
+
+
+@given(st.lists(st.tuples(HOSTILE, st.integers(0, 10**12)), max_size=10), HOSTILE)
+def test_no_record_that_goes_back_is_wide(records, said):
+    back = PutBack()
+    back.records = [Archived(label, tokens) for label, tokens in records]
+    back.tokens = [tokens for _, tokens in records]
+    back.gone = [Archived(said, 1)]
+    back.trouble = text.clean(said).strip()
+    _lawful(putback.undo_lines(back, said))
+    _lawful(putback.in_place_lines(back, said, 20))
 
 
 def _error_of(found: dict, word: str) -> list:
@@ -113,9 +148,13 @@ def test_no_help_is_wide():
             _lawful(of_word(word.name, "popkit context", cli))
 
 
-@given(st.dictionaries(st.sampled_from(TIERS), st.integers(0, 10**13)), HOSTILE)
-def test_no_figures_are_wide(numbers, agent):
-    metrics = metrics_of({"results": numbers, "expired": numbers, "results_tokens": numbers, "superseded": sum(numbers.values())})
+@given(st.dictionaries(st.sampled_from(TIERS), st.integers(0, 10**13)), HOSTILE, st.floats(-1e13, 1e13))
+def test_no_figures_are_wide(numbers, agent, amount):
+    ledger = {key: amount if key in ("net", "saved") else abs(round(amount)) for key in Ledger().to_json()}
+    _lawful(text.wrap(ledgers.in_words(ledger)))
+    metrics = metrics_of(
+        {"ledger": ledger, "results": numbers, "expired": numbers, "results_tokens": numbers, "superseded": sum(numbers.values())}
+    )
     found = dict.fromkeys(("session", "project", "all"), metrics.to_json())
     _lawful(stats_lines({**found, "contexts": {agent: metrics.to_json(), "": EfficiencyMetrics().to_json()}}, True))
 

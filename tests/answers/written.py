@@ -23,6 +23,7 @@ class Written:
         self.now = BEGAN
         self.calls = 0
         self.tokens = 20_000
+        self.created = 490  # of a prompt, written to the cache
         self.last: str | None = None
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self.path.write_text("")
@@ -39,10 +40,10 @@ class Written:
         self.calls += 1
         id = f"toolu_{self.calls:02}{tool}"
         use = {"type": "tool_use", "id": id, "name": tool, "input": tool_input}
-        usage = {"input_tokens": 10, "cache_read_input_tokens": self.tokens, "cache_creation_input_tokens": 490}
+        usage = {"input_tokens": 10, "cache_read_input_tokens": self.tokens, "cache_creation_input_tokens": self.created}
         model = "claude-opus-4-8"
         self._line("assistant", {"id": f"msg_{self.calls}", "role": "assistant", "model": model, "content": [use], "usage": usage})
-        self.tokens += 500 + len(text) // 3
+        self.tokens += self.created + 10 + len(text) // 3
         result = {"type": "tool_result", "tool_use_id": id, "content": text, **({"is_error": True} if failed else {})}
         self._line("user", {"role": "user", "content": [result]})
         return id

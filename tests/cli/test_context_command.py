@@ -144,7 +144,7 @@ def test_a_file_that_is_no_transcript_is_refused(shell: Shell, tmp_path: Path, c
 
 
 def test_a_folder_is_no_transcript(shell: Shell, tmp_path: Path) -> None:
-    assert "Is a directory" in shell("context", "--transcript", str(tmp_path))[2]
+    assert "not a regular file" in shell("context", "--transcript", str(tmp_path))[2]
 
 
 def test_without_any_session_it_says_what_to_do(shell: Shell, tmp_path, monkeypatch) -> None:
@@ -191,6 +191,9 @@ def test_every_command_has_help(shell: Shell, name: str) -> None:
     if name == "context":
         assert "--transcript FILE" in shell("help", name)[1] == shell(name, "--help")[1]
         return
+    if name == "restore":  # read by the same parser as `popkit context restore`
+        assert "popkit context restore ID|PATH" in shell("help", name)[1] == shell(name, "--help")[1]
+        return
     with pytest.raises(SystemExit) as left:
         shell("help", name)
     assert left.value.code == 0
@@ -228,7 +231,7 @@ def test_only_the_called_command_is_imported() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.split("\n")[1] == ""
-    assert main_module.COMMANDS.keys() == {"context", "try", "config", "doctor", "statusline"}
+    assert main_module.COMMANDS.keys() == {"context", "restore", "archive", "try", "config", "doctor", "statusline"}
 
 
 def _run(shell: Shell, *words: str, **environ: str) -> subprocess.CompletedProcess:

@@ -41,6 +41,7 @@ class ClientTerminal:
         self._screen = pyte.Screen(columns, rows)
         self._stream = pyte.Stream(self._screen)
         self._pending = ""
+        self._lines: list[str] | None = None  # of the screen as it stands; drawing it is slow
         self._child = pexpect.spawn(
             command[0],
             command[1:],
@@ -61,10 +62,11 @@ class ClientTerminal:
     def screen(self) -> list[str]:
         """The lines on the screen now, right-stripped, without the empty ones at the end."""
         self._read()
-        lines = [line.rstrip() for line in self._screen.display]
-        while lines and not lines[-1]:
-            lines.pop()
-        return lines
+        if self._lines is None:
+            self._lines = [line.rstrip() for line in self._screen.display]
+            while self._lines and not self._lines[-1]:
+                self._lines.pop()
+        return list(self._lines)
 
     def text(self) -> str:
         """The screen as one string."""
@@ -156,6 +158,23 @@ class ClientTerminal:
         lines = [(row, line.strip()) for row, line in enumerate(self._screen.display) if line.lstrip().startswith("❯")]
         return f"{lines[-1][0]} {lines[-1][1]}" if lines else ""
 
+    def hang_up(self) -> None:
+        """Close the terminal under the client, as with its window, and wait until the client has ended."""
+        self._child.ptyproc.fileobj.close()
+        self._wait_end(lambda: time.sleep(0.02))
+
+    def wait_end(self) -> None:
+        """Wait until the client has ended by itself."""
+        self._wait_end(self._read)
+
+    def _wait_end(self, meanwhile: Callable[[], None], timeout: float = 20) -> None:
+        deadline = time.monotonic() + timeout
+        while self._child.isalive():
+            if time.monotonic() > deadline:
+                message = f"the client still ran after {timeout} s"
+                raise ClientTimeoutError(message)
+            meanwhile()
+
     def close(self) -> None:
         """End the client: politely by Ctrl-C, so that it fires SessionEnd, else by force."""
         deadline = time.monotonic() + 8
@@ -183,3 +202,4 @@ class ClientTerminal:
         cut = unfinished.start() if unfinished else len(self._pending)
         ready, self._pending = self._pending[:cut], self._pending[cut:]
         self._stream.feed(UNKNOWN_TO_PYTE.sub("", ready))
+        self._lines = None

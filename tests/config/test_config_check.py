@@ -22,6 +22,7 @@ def test_a_sound_document_has_no_problems():
 
 CALLS = "a whole number from 1 to 1000000, or null for no limit"
 TIERS = "one of ephemeral, short, medium, session, preserved"
+GRACE = "a whole number from 0 to 1000000"
 SHARE = "a number from 0.01 to 1, a share of the context window"
 ONE_EACH = [
     ({"enabled": "yes"}, ("enabled", '"yes"', "true or false", "")),
@@ -92,6 +93,17 @@ ONE_EACH = [
     ),
     ('{"window_tokens": NaN}', ("window_tokens", "NaN", "a whole number from 1000 to 100000000, or null for the window of the model", "")),
     ({"pins": ["p"] * 201}, ("pins", '["p", "p", "p", "p", "p", "p", "p", "p", "p", "p", "p", "p"…', "at most 200 entries", "")),
+    ({"grace_calls": {"read": -1}}, ("grace_calls.read", "-1", GRACE, "")),
+    ({"grace_calls": {"search": None}}, ("grace_calls.search", "null", GRACE, "")),
+    (
+        {"grace_calls": {"reads": 3}},
+        ("grace_calls.reads", "3", "one of the keys read, search, run, ack, other", 'There is no such key. Did you mean "read"?'),
+    ),
+    ({"grace_calls": 5}, ("grace_calls", "5", "an object with read, search, run, ack, other", "")),
+    ({"restore_hold_calls": 2.5}, ("restore_hold_calls", "2.5", GRACE, "")),
+    ({"compaction": True}, ("compaction", "true", "an object with advise, index", "")),
+    ({"compaction": {"advise": "no"}}, ("compaction.advise", '"no"', "true or false", "")),
+    ({"retention": {"clear_at_exit": "yes"}}, ("retention.clear_at_exit", '"yes"', "true or false", "")),
     ('{"pins": [], "pins": ["a"]}', ("pins", '["a"]', "each key once", "The last one counts.")),
     (
         '{"tool_overrides": {"Read": "short", "Read": "medium"}}',
@@ -196,6 +208,14 @@ def test_what_only_the_layers_together_make_a_problem_is_reported_at_the_upper_o
         (project, "thresholds", '{"notice": 0.75}'),
     ]
     assert "notice 0.6, warning 0.7, critical 0.9, emergency 0.95" in found[1].allowed
+
+
+def test_a_project_that_switches_the_compaction_partner_on_again_is_told_so(tmp_path):
+    write(tmp_path / "retention-config.json", {"compaction": {"advise": False}})
+    project = write(tmp_path / "p" / ".claude" / "retention-config.json", {"compaction": {"advise": True, "index": True}})
+    _, found = check_layers(str(ROOT), str(tmp_path), str(tmp_path / "p"))
+    refused = "false; a project cannot switch on what your own configuration switched off"
+    assert found == [Problem(project, "compaction.advise", "true", refused, "")]
 
 
 def test_a_link_to_nowhere_is_reported(tmp_path):

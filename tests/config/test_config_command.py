@@ -58,7 +58,8 @@ def test_check_reports_problems_by_file_and_exits_1(shell):
         f"{shell.in_project}\n"
         '  profil: "spec"\n'
         "    allowed: one of the keys enabled, profile, tiers, tool_overrides,\n"
-        "      preserved_patterns, thresholds, window_tokens, pins, $schema, $comment\n"
+        "      preserved_patterns, thresholds, window_tokens, pins, grace_calls,\n"
+        "      restore_hold_calls, compaction, clear_at_exit, $schema, $comment\n"
         '    There is no such key. Did you mean "profile"?\n'
         "2 problems. What cannot be used is left out; the layer below it counts.\n"
     )
@@ -95,6 +96,20 @@ def test_show_says_where_each_value_comes_from(shell):
     assert found["tiers.medium.ttl_tools"] == ["null", "built-in"]
     assert found['tool_overrides.Read.patterns["*.py"]'] == ['"session"', "project"]
     assert found['tool_overrides.Read.patterns["*.md"]'] == ['"short"', "shipped"]
+
+
+def test_show_has_what_reclaiming_can_be_told(shell):
+    shell.user.write_text('{"clear_at_exit": true, "grace_calls": {"read": 3}}')
+    shell.in_project.write_text('{"compaction": {"advise": false}, "restore_hold_calls": 9}')
+    code, text = shell.run("show")
+    assert code == 0
+    found = rows(text)
+    assert found["clear_at_exit"] == ["true", "user"]
+    assert found["grace_calls.read"] == ["3", "user"]
+    assert found["grace_calls.search"] == ["5", "shipped"]
+    assert found["compaction.advise"] == ["false", "project"]
+    assert found["compaction.index"] == ["true", "shipped"]
+    assert found["restore_hold_calls"] == ["9", "project"]
 
 
 def test_the_table_of_show_fits_76_columns(shell):

@@ -74,6 +74,8 @@ OVERRIDE = (
     )
 )
 SHARES = mostly(st.floats(0.01, 1) | st.sampled_from([1, 0.01]))
+GRACE = members(dict.fromkeys(("read", "search", "run", "ack", "other"), mostly(st.integers(0, 1_000_000))))
+COMPACTION = members(dict.fromkeys(("advise", "index"), mostly(st.booleans())))
 RETENTION = members(
     {
         "enabled": mostly(st.booleans()),
@@ -84,6 +86,10 @@ RETENTION = members(
         "thresholds": mostly(members(dict.fromkeys(("notice", "warning", "critical", "emergency"), SHARES))),
         "window_tokens": mostly(st.none() | st.integers(1000, 100_000_000)),
         "pins": mostly(st.lists(mostly(PATTERNS), max_size=3)),
+        "grace_calls": mostly(GRACE),
+        "restore_hold_calls": mostly(st.integers(0, 1_000_000)),
+        "compaction": mostly(COMPACTION),
+        "clear_at_exit": mostly(st.booleans()),
         "$schema": PROSE,
         "$comment": PROSE,
     }
@@ -93,6 +99,8 @@ PARTS = {
     **{f"tiers.{name}": tier(EVENTS).map(lambda value, name=name: {"tiers": {name: value}}) for name in ("short", "preserved")},
     "tool_overrides": OVERRIDE.map(lambda value: {"tool_overrides": {"Read": value}}),
     "thresholds": members(dict.fromkeys(("notice", "warning", "critical", "emergency"), SHARES)).map(lambda value: {"thresholds": value}),
+    "grace_calls": GRACE.map(lambda value: {"grace_calls": value}),
+    "compaction": COMPACTION.map(lambda value: {"compaction": value}),
 }
 
 
@@ -158,7 +166,12 @@ EDGES = [
     *[{"retention": value} for value in (None, [], {}, {"retention": {}})],
     *[None, [], "", 0, {}],
     {"retention": {}, "tiers": {}},
+    *[{"grace_calls": {"read": n}} for n in (-1, 0, 1_000_000, 1_000_001, True, 1.0, None)],
+    *[{"restore_hold_calls": n} for n in (-1, 0, 1_000_000, 1_000_001, None, False)],
+    *[{"compaction": value} for value in (None, {}, {"advise": 1}, {"advise": None}, {"index": False})],
     *[{key: {}} for key in USER_ONLY],
+    *[{"clear_at_exit": value} for value in (True, False, None, 1)],
+    {"retention": {"clear_at_exit": True}},
 ]
 
 
@@ -230,6 +243,7 @@ def test_what_is_shown_as_built_in_is_what_the_rules_hold_without_it(documents):
 def described(rules):
     tiers = [(rule.ttl_calls, rule.ttl_s, rule.events) for rule in map(rules.tier_rule, TIERS)]
     rest = (rules.enabled, rules.profile, rules.window_tokens, rules.thresholds, rules.pins, rules.preserve_errors)
+    rest += (rules.grace_calls, rules.restore_hold_calls, rules.compaction_advise, rules.compaction_index, rules.clear_at_exit)
     overrides = [rules.override(tool, ["/x/a", "b"]) for tool in ("Read", "Bash", "mcp__a")]
     return tiers, rest, overrides, rules.preserving_glob(["/x/a", "b"]), rules.preserve_decisions
 

@@ -83,6 +83,10 @@ def test_the_shipped_file_is_the_document_of_the_specification_with_our_keys_add
         "thresholds": {"notice": 0.60, "warning": 0.80, "critical": 0.90, "emergency": 0.95},
         "window_tokens": None,
         "pins": [],
+        "grace_calls": {"read": 20, "search": 5, "run": 1, "ack": 0, "other": 5},
+        "restore_hold_calls": 20,
+        "compaction": {"advise": True, "index": True},
+        "clear_at_exit": False,
     }
 
 
@@ -139,6 +143,14 @@ BAD_VALUES = [
     ({"window_tokens": 200000.5}, {}),
     ({"pins": ["a\ud800"]}, {"pins": []}),
     ({"pins": ["p"] * 201}, {"pins": ["p"] * 200}),
+    ({"grace_calls": 20}, {}),
+    ({"grace_calls": {"read": -1, "search": 0, "run": True, "ack": 1.0, "other": None}}, {"grace_calls": {"search": 0}}),
+    ({"grace_calls": {"reads": 3}}, {"grace_calls": {}}),
+    ({"restore_hold_calls": -1}, {}),
+    ({"restore_hold_calls": None}, {}),
+    ({"compaction": False}, {}),
+    ({"compaction": {"advise": 0, "index": False, "advice": True}}, {"compaction": {"index": False}}),
+    ({"clear_at_exit": 1}, {}),
     ({"unknown": 1, "profile": "spec"}, {"profile": "spec"}),
     ([], {}),
     (None, {}),
@@ -283,6 +295,31 @@ def test_keys_of_the_user_alone_do_nothing_in_a_project(tmp_path, wrapped):
     layer = read(tmp_path, json.dumps({"retention": inner} if wrapped else inner), "project")
     assert layer.values == {"profile": "spec"}
     assert len(layer.ignored) == 2
+
+
+def test_the_exit_is_cleared_on_the_word_of_the_user_alone(tree):
+    tree.write("shipped", {"clear_at_exit": False})
+    tree.write("project", {"clear_at_exit": True})
+    assert tree.load()["clear_at_exit"] is False
+    tree.write("user", {"clear_at_exit": True})
+    tree.write("project", {"clear_at_exit": False})
+    assert tree.load()["clear_at_exit"] is True
+
+
+def test_grace_merges_kind_by_kind(tree):
+    tree.write("shipped", {"grace_calls": {"read": 20, "search": 5}})
+    tree.write("user", {"grace_calls": {"read": 3}})
+    tree.write("project", {"grace_calls": {"run": 0}})
+    assert tree.load()["grace_calls"] == {"read": 3, "search": 5, "run": 0}
+
+
+def test_a_project_can_switch_the_compaction_partner_off_but_not_on_again(tree):
+    tree.write("shipped", {"compaction": {"advise": True, "index": True}})
+    tree.write("project", {"compaction": {"advise": False}})
+    assert tree.load()["compaction"] == {"advise": False, "index": True}
+    tree.write("user", {"compaction": {"index": False}})
+    tree.write("project", {"compaction": {"advise": True, "index": True}})
+    assert tree.load()["compaction"] == {"advise": True, "index": False}
 
 
 def test_merging_leaves_the_layers_as_they_were(tree):

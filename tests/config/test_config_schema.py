@@ -55,6 +55,8 @@ def test_an_editor_finds_nothing_wrong_with_the_shipped_content(name):
         {"tool_overrides": {"": "short"}},
         {"thresholds": {"notice": 60}},
         {"pins": [""]},
+        {"grace_calls": {"read": -1}},
+        {"compaction": {"advise": "no"}},
     ],
 )
 def test_an_editor_finds_what_is_wrong(document):
@@ -68,6 +70,8 @@ MODELS = (
     config_schema.Tiers,
     config_schema.ToolOverride,
     config_schema.Thresholds,
+    config_schema.GraceCalls,
+    config_schema.Compaction,
     config_schema.RetentionDocument,
 )
 KEYS = sorted({field.alias or name for model in MODELS for name, field in model.model_fields.items()})
@@ -90,6 +94,7 @@ def test_the_defaults_of_the_documentation_are_the_shipped_ones():
     shipped = json.loads((ROOT / "retention-config.json").read_text())["retention"]
     rows = dict(re.findall(r"^\| `([a-z_.]+)` \| `([^`]*)` \|", DOCUMENTATION, re.MULTILINE))
     assert {"enabled", "profile", "preserved_patterns", "thresholds.notice", "window_tokens", "pins"} <= set(rows)
+    assert {"grace_calls.read", "restore_hold_calls", "compaction.advise", "compaction.index", "clear_at_exit"} <= set(rows)
     for key, text in rows.items():
         value = shipped
         for part in key.split("."):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils.policy.ruleset import PROFILES, THRESHOLDS, Ruleset
+from hooks.utils.policy.ruleset import GRACE_CALLS, PROFILES, RESTORE_HOLD_CALLS, THRESHOLDS, Ruleset
 from hooks.utils.policy.tiers import TIERS, TOOL_TIERS
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -62,6 +62,31 @@ def test_a_profile_scales_every_lifetime(profile, ephemeral, short):
         assert lifetimes(rules)["ephemeral"] == ephemeral
         assert lifetimes(rules)["short"] == short
         assert lifetimes(rules)["medium"] == (None, None)
+
+
+def test_what_reclaiming_may_do_comes_from_the_configuration_and_has_defaults():
+    rules = Ruleset.from_config({})
+    assert rules.grace_calls == {"read": 20, "search": 5, "run": 1, "ack": 0, "other": 5}
+    assert rules.restore_hold_calls == 20
+    assert (rules.compaction_advise, rules.compaction_index, rules.clear_at_exit) == (True, True, False)
+    config = {"grace_calls": {"read": 0}, "restore_hold_calls": 0, "compaction": {"advise": False}, "clear_at_exit": True}
+    rules = Ruleset.from_config(config)
+    assert rules.grace_calls == {"read": 0, "search": 5, "run": 1, "ack": 0, "other": 5}
+    assert rules.restore_hold_calls == 0
+    assert (rules.compaction_advise, rules.compaction_index, rules.clear_at_exit) == (False, True, True)
+
+
+@pytest.mark.parametrize("junk", [None, [], "x", -1, True, {"read": -1, "advise": None}])
+def test_what_is_not_understood_of_reclaiming_leaves_the_defaults(junk):
+    rules = Ruleset.from_config({"grace_calls": junk, "restore_hold_calls": junk, "compaction": junk, "clear_at_exit": [junk]})
+    assert rules.grace_calls == GRACE_CALLS
+    assert rules.restore_hold_calls == RESTORE_HOLD_CALLS
+    assert (rules.compaction_advise, rules.compaction_index, rules.clear_at_exit) == (True, True, False)
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_a_profile_does_not_scale_grace(profile):
+    assert Ruleset.from_config(SHIPPED, profile).grace_calls == SHIPPED["grace_calls"] == GRACE_CALLS
 
 
 def test_the_profile_of_the_session_beats_the_configured_one():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 
 from hooks.utils.edges import rebuild, transcript
@@ -16,8 +18,7 @@ def lines() -> Lines:
 
 
 def ids(lines: Lines, tmp_path) -> list[str]:
-    read = transcript.read(lines.write(tmp_path / "t.jsonl"))
-    return [event.id for _, event in transcript.events_of(read) if event.name == "call"]
+    return [event.id for event in transcript.events_of(lines.write(tmp_path / "t.jsonl")) if event.name == "call"]
 
 
 def rebuilt(lines: Lines, tmp_path, journal=()):
@@ -130,9 +131,8 @@ def test_truncated_foreign_and_broken_lines_are_passed_over_and_counted(lines, t
             b'[1]\n"text"\n\xff\xfe\n{"type":"unheard of"}\n{"type":"assistant","message":7}\n'
             b'{"type":"user","message":{"content":[3]}}\n{"ty'
         )
-    read = transcript.read(str(path))
-    assert [event.id for _, event in transcript.events_of(read) if event.name == "call"] == ["t1"]
-    assert read.bad == 4
+    assert [event.id for event in transcript.events_of(str(path)) if event.name == "call"] == ["t1"]
+    assert transcript.index(str(path)).bad == 4
 
 
 def test_a_repeated_result_counts_once(lines, tmp_path):
@@ -204,3 +204,188 @@ def test_journal_entries_stand_where_they_belong(lines, tmp_path):
     assert "t2" in rebuilt(lines, tmp_path, [{"event": "end", "at": later + 60, "why": "other"}]).expired
     assert "t2" not in rebuilt(lines, tmp_path, [{"event": "end", "at": 1.0, "why": "other"}]).expired
     assert rebuilt(lines, tmp_path, [7, {"event": "unheard of"}, {"event": "pin"}, {}]).index == 3
+
+
+# --- what a rewrite must know -----------------------------------------------------------------------------------------------------
+
+
+def index(lines: Lines, tmp_path) -> transcript.Index:
+    return transcript.index(lines.write(tmp_path / "t.jsonl"))
+
+
+def doubts(path, *more: bytes) -> list[str]:
+    with path.open("ab") as file:
+        file.write(b"".join(more))
+    return transcript.index(str(path)).doubts
+
+
+def test_a_transcript_of_the_host_leaves_no_doubt(lines, tmp_path):
+    lines.prompt()
+    lines.bash("t1", "ls")
+    lines.compact(logical="u3")
+    lines.add("attachment", attachment={"type": "file"})
+    lines.add("progress", data={})
+    lines.bash("t2", "pwd", "é 漢字 👩‍👩‍👧")
+    path = tmp_path / "t.jsonl"
+    lines.write(path)
+    assert doubts(path) == []
+    foreign = b'{"type":"queue-operation","operation":"enqueue"}\n{"type":"of tomorrow"}\n{"type":"mode","mode":"default"}\n\n'
+    assert doubts(path, foreign) == [], "lines that no entry follows are none of our business"
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (b'{"type":"user"', "line 4, the last one, is incomplete"),
+        (b'{"type":"user"}', "line 4, the last one, is incomplete"),
+        (b'{"type":"user"}\r\n', "line 4 ends in CR LF"),
+        (b"nonsense\n", "line 4 is no JSON object"),
+        (b"[1]\n", "line 4 is no JSON object"),
+        (b'{"type":"user","text":"\xff"}\n', "line 4 is no UTF-8"),
+        (b'{"type":"system","uuid":"u2","parentUuid":"u3"}\n', "line 4: an entry stands in it twice"),
+        (b'{"type":"of tomorrow","uuid":"u4","parentUuid":"u3"}\n', "an entry of a type that is not known: of tomorrow"),
+        (b'{"type":"user","uuid":"u4","parentUuid":"lost"}\n', "the entry that it follows is not in the file"),
+    ],
+)
+def test_what_is_not_understood_is_said(lines, tmp_path, more, said):
+    lines.prompt()
+    lines.bash("t1", "ls")
+    path = tmp_path / "t.jsonl"
+    lines.write(path)
+    assert said in doubts(path, more)
+
+
+def test_what_is_odd_on_a_rewound_branch_or_before_a_compaction_is_no_doubt(lines, tmp_path):
+    lines.prompt()
+    fork = lines.say("here")
+    lines.add("of tomorrow")
+    lines.bash("dead", "ls")
+    lines.prompt("rather that", parent=fork)
+    assert index(lines, tmp_path).doubts == []
+    lines.add("of tomorrow")
+    assert index(lines, tmp_path).doubts != []
+    lines.compact(logical=lines.last)
+    lines.bash("t1", "pwd")
+    assert index(lines, tmp_path).doubts == []
+
+
+def test_a_broken_file_does_not_fill_the_memory_with_doubts(lines, tmp_path):
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(b"nonsense\n" * 1_000)
+    assert 1 <= len(transcript.index(str(path)).doubts) <= 10
+    path.write_bytes(b'{"type":"user","uuid":"u1","parentUuid":null}\n' * 1_000)
+    assert 1 <= len(transcript.index(str(path)).doubts) <= 10
+
+
+def test_ids_of_results_in_several_lines_are_doubled(lines, tmp_path):
+    lines.prompt()
+    lines.bash("t1", "ls")
+    lines.bash("t2", "pwd")
+    assert index(lines, tmp_path).doubled == set()
+    lines.result("t1", "again")
+    assert index(lines, tmp_path).doubled == {"t1"}
+
+
+def test_a_subagents_result_of_the_same_id_doubles_nothing(lines, tmp_path):
+    lines.prompt()
+    end = lines.bash("t1", "ls")
+    side = lines.use("t1", "Bash", {"command": "ls"}, isSidechain=True)
+    lines.result("t1", "x", isSidechain=True, parent=side)
+    lines.say("done", parent=end)
+    assert index(lines, tmp_path).doubled == set()
+
+
+def test_the_context_begins_behind_the_last_compaction_of_the_branch(lines, tmp_path):
+    lines.prompt()
+    lines.bash("t1", "ls")
+    assert index(lines, tmp_path).since == 0
+    lines.compact(logical="u3")
+    lines.bash("t2", "ls -la")
+    lines.compact(logical=lines.last)
+    lines.bash("t3", "pwd")
+    found = index(lines, tmp_path)
+    data = (tmp_path / "t.jsonl").read_bytes()
+    assert data[: found.since].count(b"compact_boundary") == 2
+    assert data[found.since :].startswith(b'{"type": "user"')
+    assert b'"summary"' in data[found.since :]
+    assert (found.size, found.compactions) == (len(data), 2)
+
+
+def test_a_compaction_that_was_rewound_is_none(lines, tmp_path):
+    lines.prompt()
+    fork = lines.bash("t1", "ls")
+    lines.compact(logical="u3")
+    lines.prompt("back", parent=fork)
+    assert index(lines, tmp_path).since == 0
+
+
+def test_results_on_rewound_branches_are_counted_as_abandoned(lines, tmp_path):
+    lines.prompt()
+    fork = lines.bash("t1", "ls")
+    lines.bash("dead1", "pwd")
+    lines.bash("dead2", "pwd")
+    side = lines.use("s1", "Bash", {"command": "ls"}, isSidechain=True)
+    lines.result("s1", "x", isSidechain=True, parent=side)
+    lines.prompt("rather that", parent=fork)
+    assert index(lines, tmp_path).abandoned == 2
+
+
+@pytest.mark.parametrize(
+    ("versions", "version"),
+    [
+        (["2.1.100"], (2, 1, 100)),
+        (["2.1.100", "2.1.330"], (2, 1, 330)),
+        (["2.1.330", None], (2, 1, 330)),
+        (["2.2.0-beta.1"], (2, 2, 1)),
+        ([7], (0,)),
+        (["x"], (0,)),
+        ([], (0,)),
+    ],
+)
+def test_the_version_is_that_of_the_host_that_wrote_last(lines, tmp_path, versions, version):
+    lines.prompt()
+    for said in versions:
+        lines.say("x", version=said)
+    assert index(lines, tmp_path).version == version
+
+
+def test_a_placeholder_counts_as_what_it_stands_for(lines, tmp_path):
+    lines.prompt()
+    lines.bash("t1", "npm test", "a result of several words\n" * 20)
+    lines.bash("t2", "npm test", "ok")
+    whole = rebuilt(lines, tmp_path)
+    lines.entries[2]["message"]["content"][0]["content"] = "[PopKit cleared Bash npm test (old). To see it: popkit restore abcd2345]"
+    original = {"abcd2345": '"' + "a result of several words\\n" * 20 + '"'}.get
+    state = rebuild.rebuild(
+        lines.write(tmp_path / "t.jsonl"), [], lambda profile: Ruleset.from_config({}, profile), original=original
+    ).state
+    assert state.expired["t1"].cleared == "abcd2345"
+    assert state.expired["t1"].tokens == whole.expired["t1"].tokens
+    assert state.expired["t1"].ended[0] == "superseded"
+
+
+def test_a_placeholder_of_a_live_result_ends_it(lines, tmp_path):
+    lines.prompt()
+    lines.bash("t1", "npm test", "ok")
+    lines.entries[2]["message"]["content"][0]["content"] = "[PopKit cleared Bash npm test (old). To see it: popkit restore abcd2345]"
+    state = rebuilt(lines, tmp_path)
+    assert state.live == {}
+    assert (state.expired["t1"].ended[0], state.expired["t1"].cleared) == ("manual", "abcd2345")
+
+
+def test_memory_follows_the_longest_line_and_not_the_file(lines, tmp_path):
+    lines.prompt()
+    for number in range(60):
+        lines.bash(f"t{number}", f"cat {number}", f"{number} some words of a file\n" * 4_000)
+    path = lines.write(tmp_path / "t.jsonl")
+    size, longest = (tmp_path / "t.jsonl").stat().st_size, max(map(len, (tmp_path / "t.jsonl").read_bytes().split(b"\n")))
+    tracemalloc.start()
+    try:
+        found = transcript.index(path)
+        for _ in transcript.entries(path, found.size):
+            pass
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert size > 40 * longest
+    assert peak < 6 * longest + 2_000_000

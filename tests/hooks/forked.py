@@ -18,7 +18,7 @@ from pathlib import Path
 
 import hooks.utils
 from hooks.utils.edges.hook_io import run
-from hooks.utils.handlers import context_monitor, post_tool_use, pre_compact, session_end, session_start
+from hooks.utils.handlers import context_monitor, post_tool_use, pre_compact, pre_tool_use, session_end, session_start
 from tests.hooks.processes import ROOT, Ran
 
 HANDLERS = {
@@ -27,6 +27,7 @@ HANDLERS = {
     "session-start": session_start.handle,
     "pre-compact": pre_compact.handle,
     "session-end": session_end.handle,
+    "pre-tool-use": pre_tool_use.handle,
 }
 # No payload may hold a hook for longer.
 PATIENCE_S = 20

@@ -100,6 +100,12 @@ def mcp(tool_input: dict, text: str, **more) -> dict:
     return call("mcp__demo__lookup", tool_input, [{"type": "text", "text": text}], **more)
 
 
+def pre_tool_use(command: str, **more) -> dict:
+    """A Bash call that is about to run."""
+    tool_input = {"command": command, "description": "a command"}
+    return common("PreToolUse", **{"tool_name": "Bash", "tool_input": tool_input, "tool_use_id": f"toolu_{next(_numbers):06d}", **more})
+
+
 def prompt(words: str, **more) -> dict:
     return common("UserPromptSubmit", prompt=words, **more)
 
@@ -138,6 +144,7 @@ def one_of_each() -> list[dict]:
         write(CWD + "/notes.md", "hello\n"),
         grep("add", "src/app.js:1:exports.add"),
         glob("**/*.js", ["src/app.js", "test.js"]),
+        pre_tool_use("cd src && popkit restore abcd2345"),
         mcp({"key": "colour"}, "blue"),
         failure("mcp__demo__fail", {"key": "shape"}, "no such key: shape"),
         failure("Read", {"file_path": CWD + "/nope.txt"}, "File does not exist."),

@@ -17,6 +17,7 @@ HOOKS = ROOT / "hooks"
 REGISTERED = json.loads((HOOKS / "hooks.json").read_text())["hooks"]
 # The script of each event that a payload may name.
 SCRIPTS = {
+    "PreToolUse": "pre-tool-use",
     "PostToolUse": "post-tool-use",
     "PostToolUseFailure": "post-tool-use",
     "UserPromptSubmit": "context-monitor",
@@ -45,6 +46,11 @@ class Ran:
         if self.code != 0 or self.stderr:
             return False
         return not self.stdout or isinstance(json.loads(self.stdout), dict)
+
+    @property
+    def in_words(self) -> bool:
+        """Exit 0, nothing on stderr, and on stdout nothing or text that nobody takes for JSON: what PreCompact may say."""
+        return self.code == 0 and not self.stderr and self.stdout[:1] not in (b"{", b"[")
 
     @property
     def silent(self) -> bool:

@@ -263,8 +263,9 @@ def day(folder: Path, random_: random.Random, calls: int, **how) -> Day:
     return made
 
 
-def play(steps: list[Step], run: Callable[[dict, float], None], late: random.Random | None = None) -> None:
-    """Feeds the steps: files, lines, hook, lines. With `late` some lines reach the file only after the next hook, if that comes soon."""
+def play(steps: list[Step], run: Callable[[dict, float], dict | None], late: random.Random | None = None) -> None:
+    """Feeds the steps: files, lines, hook, lines. With `late` some lines reach the file only after the next hook, if that comes soon.
+    `run` returns what the hook answers; another tool output in it is what the lines hold."""
     held: list = []
     for number, step in enumerate(steps):
         for path, text in step.written.items():
@@ -275,7 +276,7 @@ def play(steps: list[Step], run: Callable[[dict, float], None], late: random.Ran
             _append(step.before)
         else:
             held += step.before
-        run(step.payload, step.at)
+        _replace_output(step, run(step.payload, step.at))
         _append(held)
         held = []
         if late is not None and soon and late.random() < 0.5:
@@ -283,6 +284,18 @@ def play(steps: list[Step], run: Callable[[dict, float], None], late: random.Ran
         else:
             _append(step.after)
     _append(held)
+
+
+def _replace_output(step: Step, answer: dict | None) -> None:
+    """Writes the output that a hook gives in place of a Read's."""
+    response = (answer or {}).get("hookSpecificOutput", {}).get("updatedToolOutput")
+    if response is None:
+        return
+    file = response["file"]
+    for _, entry in step.after:
+        entry["message"]["content"][0]["content"] = _numbered(file["content"].split("\n"), file["startLine"])
+        if "toolUseResult" in entry:
+            entry["toolUseResult"] = response
 
 
 def _hurries(step: Step, following: Step) -> bool:

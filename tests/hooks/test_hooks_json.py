@@ -15,7 +15,10 @@ KNOWN_EVENTS = frozenset(
     " SubagentStart SubagentStop Notification PermissionRequest PermissionDenied Setup TeammateIdle TaskCreated TaskCompleted Elicitation"
     " ElicitationResult ConfigChange WorktreeCreate WorktreeRemove InstructionsLoaded CwdChanged FileChanged".split()
 )
-WITH_MATCHER = {"PostToolUse", "PostToolUseFailure"}
+# event -> the tools for which it starts a process.
+MATCHERS = {"PreToolUse": "Bash", "PostToolUse": "*", "PostToolUseFailure": "*"}
+# A call that this does not match starts no process at all before it runs.
+FILTERS = {"PreToolUse": "Bash(popkit restore *)"}
 DOCUMENT = json.loads((processes.HOOKS / "hooks.json").read_text())
 EVENTS = DOCUMENT["hooks"]
 
@@ -33,15 +36,15 @@ def test_the_events_are_those_that_the_tracker_needs():
 def test_an_event_starts_one_process(event: str):
     (group,) = EVENTS[event]
     assert len(group["hooks"]) == 1
-    assert group.get("matcher", "*") == "*", "every tool"
-    assert ("matcher" in group) == (event in WITH_MATCHER)
+    assert group.get("matcher") == MATCHERS.get(event)
+    assert group["hooks"][0].get("if") == FILTERS.get(event)
 
 
 @pytest.mark.parametrize("event", EVENTS)
 def test_a_command_is_one_plain_line_without_arguments(event: str):
     # Under 2.1.100 a shell or an interpreter as `command` with `args` beside it executes the payload.
     (hook,) = EVENTS[event][0]["hooks"]
-    assert set(hook) == {"type", "command", "timeout"}
+    assert set(hook) - {"if"} == {"type", "command", "timeout"}
     assert hook["type"] == "command"
     assert "\n" not in hook["command"]
     assert hook["command"].count('"') % 2 == 0
@@ -81,6 +84,14 @@ def test_a_command_of_ours_is_answered_through_the_registered_line(tmp_path: Pat
     answer = json.loads(ran.stdout)
     assert answer["decision"] == "block"
     assert answer["hookSpecificOutput"] == {"hookEventName": "UserPromptSubmit", "suppressOriginalPrompt": True}
+
+
+def test_the_model_may_restore_without_a_question_through_the_registered_line(tmp_path: Path):
+    home = processes.Home(tmp_path)
+    ran = processes.run_registered(payloads.pre_tool_use("popkit restore abcd2345"), home.env())
+    assert ran.failed_open
+    assert json.loads(ran.stdout)["hookSpecificOutput"]["permissionDecision"] == "allow"
+    assert processes.run_registered(payloads.pre_tool_use("popkit restore abcd2345; ls"), home.env()).silent
 
 
 # --- off -----------------------------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import time
 from pathlib import Path
@@ -79,19 +80,33 @@ def _agents(day: sessions.Day) -> tuple:
     return ("", *day.chains)
 
 
+def _as_it_may(payload: dict, ran: processes.Ran) -> bool:
+    """Hooks are silent, but for the advice before a compaction, in plain text, the index after it, and the repair of a Read."""
+    if payload["hook_event_name"] == "PreCompact":
+        return ran.in_words
+    response = payload.get("tool_response")
+    unchanged = isinstance(response, dict) and response.get("type") == "file_unchanged"
+    return ran.failed_open if unchanged or payload.get("source") == "compact" else ran.silent
+
+
 @pytest.mark.parametrize("prompt_ids", [True, False], ids=["with prompt ids", "without prompt ids"])
 def test_three_hundred_calls_through_real_processes_give_the_state_that_replay_gives(tmp_path: Path, prompt_ids: bool):
     day = sessions.day(tmp_path, random.Random(300 + prompt_ids), 300 if prompt_ids else 60, prompt_ids=prompt_ids)
     home = processes.Home(tmp_path)
     began = time.perf_counter()
+    told: list[str] = []
 
-    def run(payload: dict, at: float) -> None:
+    def run(payload: dict, at: float) -> dict | None:
         ran = processes.run_event(payload, home.env(POPKIT_CLOCK=repr(at), CLAUDE_PROJECT_DIR=str(day.project)), cwd=tmp_path)
-        assert ran.silent, ran
+        told.append(payload["hook_event_name"]) if ran.stdout else None
+        assert _as_it_may(payload, ran), ran
+        return json.loads(ran.stdout) if ran.stdout.startswith(b"{") else None
 
     sessions.play(day.steps, run)
     taken = time.perf_counter() - began
     assert home.failures() == []
+    assert set(told) <= {"PreCompact", "SessionStart", "PostToolUse"}
+    assert "PreCompact" in told, "what is dead and what must survive"
     kept = Kept(home, day)
     _assert_equal(kept, _agents(day))
     facts, expired = kept.stored()
@@ -102,9 +117,10 @@ def test_three_hundred_calls_through_real_processes_give_the_state_that_replay_g
 
 
 def _run_inside(home: processes.Home, day: sessions.Day):
-    def run(payload: dict, at: float) -> None:
+    def run(payload: dict, at: float) -> dict | None:
         environ = home.env(POPKIT_CLOCK=repr(at), CLAUDE_PROJECT_DIR=str(day.project))
-        HANDLERS[processes.SCRIPTS[payload["hook_event_name"]]](payload, environ)
+        answer = HANDLERS[processes.SCRIPTS[payload["hook_event_name"]]](payload, environ)
+        return answer if isinstance(answer, dict) else None
 
     return run
 

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from hooks.utils.answers.command import answer
+from tests.answers.written import Written
 from tests.hooks import forked, payloads, processes
 
 MARK = "BODY-MARK-"
@@ -93,6 +95,43 @@ def test_no_text_of_a_result_is_kept(home: processes.Home):
     assert home.failures() == []
     assert home.state(payloads.SESSION).counts.results, "the calls were recorded"
     assert _holding(home, MARK) == {}
+
+
+# What holds contents on purpose: the archive, and the transcript as it was before its last change.
+KEEPERS = ("archive.sqlite", "original.jsonl")
+
+
+def _in_no_keeper(home: processes.Home) -> list[str]:
+    return [name for name in _holding(home, MARK) if not Path(name).name.startswith(KEEPERS)]
+
+
+def test_a_clear_puts_contents_into_the_archive_and_nowhere_else(home: processes.Home, tmp_path: Path):
+    written = Written(tmp_path / "projects")
+    written.say("go on")
+    for number in range(3):
+        written.bash("npm test", _body(f"run{number}", 60) + f"{number} passed\n")
+    site, path = written.site(home.path), str(written.path)
+    assert "Clear" in answer("clear --dry-run", site, path, written.now)
+    assert _holding(home, MARK) == {}
+    assert "/resume" in answer("clear --now", site, path, written.now)
+    assert (home.path / "archive.sqlite").exists()
+    for line in ("restore T1", "retention --details", "why T1", "stats", "undo"):
+        answer(line, site, path, written.now)
+    assert _in_no_keeper(home) == []
+    assert {stat.S_IMODE(kept.stat().st_mode) for kept in home.files()} == {0o600}
+
+
+def test_a_compaction_puts_contents_into_the_archive_and_nowhere_else(home: processes.Home, tmp_path: Path):
+    written = Written(tmp_path / "projects")
+    written.say("go on")
+    for number in range(3):
+        written.bash("npm test", _body(f"run{number}", 60) + f"{number} passed\n")
+    common = {"session_id": written.session, "transcript_path": str(written.path), "cwd": written.project}
+    for payload in (payloads.pre_compact(**common), payloads.session_start("compact", **common)):
+        assert processes.run_event(payload, home.env(POPKIT_CLOCK=str(written.now))).code == 0
+    assert home.failures() == []
+    assert (home.path / "archive.sqlite").exists()
+    assert _in_no_keeper(home) == []
 
 
 def test_of_an_error_nothing_but_a_verdict_of_one_line_is_kept(home: processes.Home):

@@ -17,7 +17,7 @@ from tests.mutants.mutants import MUTANTS, Mutant
 
 ROOT = Path(__file__).resolve().parents[2]
 POLICY = Path("hooks", "utils", "policy")
-COPIED = ("hooks", "tests/policy", "tests/__init__.py", "retention-config.json")
+COPIED = ("hooks", "benchmarks/remaining_requests.py", "tests/policy", "tests/__init__.py", "retention-config.json")
 TESTS_FAILED, PASSED = 1, 0
 
 

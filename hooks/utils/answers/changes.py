@@ -52,7 +52,10 @@ def _journal(site, entries: list) -> None:
 def pin_target(report: dict, word: str) -> str:
     """The id that a word names, or the word itself where it is a path pattern."""
     try:
-        return ids.find(report, word)["id"]
+        row = ids.find(report, word)
+        if row["state"] == "cleared":
+            raise Unknown(f"{phrases.number(row)} was cleared: restore {phrases.number(row)} --in-place brings it back and holds it")
+        return row["id"]
     except ids.NotFound:
         if ids.number_of(word) is not None or not word or len(word) > globs.LONGEST_PATTERN:
             raise

@@ -6,10 +6,11 @@ import os
 
 from .. import flag_parser
 from ..edges import live, store
-from ..policy import engine, events
+from ..policy import engine, events, selection
 from ..policy.context import ContextState
 from ..policy.tiers import TIERS
-from . import changes, clear_preview, facts, ids, report, text, timeline, why
+from ..reclaim import access, restoring, rewrite
+from . import changes, clear, facts, ids, phrases, putback, report, text, timeline, times, why
 from .help import of_word, overview
 from .panel import panel
 
@@ -42,9 +43,12 @@ class Asked:
 
     def report(self) -> dict:
         """The report of the main context, reconciled with the transcript."""
-        state, read = current(self.site, self.transcript_path, self.now)
+        return self.report_of(*current(self.site, self.transcript_path, self.now))
+
+    def report_of(self, state, index) -> dict:
+        """The report of a state; `index` is what its transcript holds, or None."""
         rules = self.site.rules_for(state.profile)
-        told = facts.gather(self.site, rules, self.transcript_path, read, self.now)
+        told = facts.gather(self.site, rules, self.transcript_path, index, self.now)
         return report.build(state, rules, told, self.now)
 
 
@@ -56,7 +60,7 @@ def answer(words: str, site, transcript_path: str, now: float) -> str:
         return "\n".join(_mistake(str(error), COMMAND).lines)
     given = respond(parsed, site, transcript_path, now, COMMAND)
     if "json" in parsed.flags and not given.error:
-        return "\n" + as_json(given.data)
+        return "\n" + text.as_json(given.data)
     return "\n".join(given.lines)
 
 
@@ -70,18 +74,11 @@ def split(words: str) -> list:
         return words.split()
 
 
-def as_json(data: object) -> str:
-    """JSON in ASCII, so that nothing in it moves a terminal's cursor."""
-    import json
-
-    return json.dumps(data, indent=2)
-
-
 def respond(parsed, site, transcript_path: str, now: float, command: str) -> Answer:
     """The answer to parsed words; `command` is how the reader calls us."""
     try:
         return _ANSWERS[parsed.word](Asked(parsed, site, transcript_path, now, command))
-    except (flag_parser.UsageError, ids.NotFound, changes.Unknown) as error:
+    except (flag_parser.UsageError, ids.NotFound, changes.Unknown, access.Refused, restoring.NotFound, rewrite.RewriteFailed) as error:
         return _mistake(str(error), command)
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
@@ -94,25 +91,23 @@ def _mistake(message: str, command: str) -> Answer:
 
 
 def current(site, transcript_path: str, now: float) -> tuple:
-    """(state of the main context with everything expired, parsed transcript or None). Where nothing can be written the answer is the same;
-    where there is no transcript (yet), what the hooks have seen."""
+    """(state of the main context with everything expired, index of the transcript or None). Where nothing can be written the answer is the
+    same; where there is no transcript (yet), what the hooks have seen."""
     try:
         if site.project and not site.session.get("project"):
             site.remember(project=site.project)
         made = live.reconcile(site, transcript_path, now=now)
-        return made.state, made.transcript
+        return made.state, made.index
     except (OSError, ValueError):
         return _unsaved(site, transcript_path, now)
 
 
 def _unsaved(site, transcript_path: str, now: float) -> tuple:
-    from ..edges.rebuild import rebuild
-
     paths = site.paths()
     if transcript_path and os.path.isfile(transcript_path):
-        made = rebuild(transcript_path, _journal_of(site, paths), site.rules_for, site.session_id)
+        made = live.rebuilt(site, paths, transcript_path)
         engine.observe(made.state, events.Tick(now), site.rules_for(made.state.profile))
-        return made.state, made.transcript
+        return made.state, made.index
     stored = store.load(paths)
     if stored is None:
         return ContextState(site.session_id), None
@@ -121,13 +116,6 @@ def _unsaved(site, transcript_path: str, now: float) -> tuple:
     engine.reindex(stored.state, rules)
     engine.observe(stored.state, events.Tick(now), rules)
     return stored.state, None
-
-
-def _journal_of(site, paths) -> list:
-    try:
-        return live.journal_of(site, paths)
-    except OSError:
-        return []
 
 
 # --- one function a word -------------------------------------------------------------------------------------------------------
@@ -204,11 +192,67 @@ def _stats(asked: Asked) -> Answer:
 
 
 def _clear(asked: Asked) -> Answer:
-    tier = asked.flags.get("tier", "")
+    from ..reclaim import clearing
+
+    flags = asked.flags
+    tier, pattern = flags.get("tier", ""), asked.arguments[0] if asked.arguments else ""
     if tier and tier not in TIERS:
         raise flag_parser.UsageError(f"unknown tier {ids.shown(tier)}. Known: {', '.join(TIERS)}")
-    found = clear_preview.preview(asked.report(), tier)
-    return Answer(clear_preview.clear_lines(found, "all" in asked.flags), found)
+    if bool(tier) + ("id" in flags) + bool(pattern) > 1:
+        raise flag_parser.UsageError("clear takes a path, --tier or --id, not several of them")
+    chosen = clear.ids_of(asked.report(), flags["id"]) if "id" in flags else ()
+    if "id" in flags and not chosen:
+        raise flag_parser.UsageError("--id needs a result: --id T12")
+    dry_run = "dry-run" in flags
+    wanted = selection.Asked(tier, chosen, pattern, "now" in flags)
+    if not os.path.isfile(asked.transcript_path):
+        raise access.Refused("this session has no transcript yet: there is nothing to clear")
+    plan, done = clearing.clear(asked.site, asked.transcript_path, asked.now, wanted, dry_run)
+    shown = asked.report_of(plan.made.state, plan.made.index)
+    found = clear.clear_data(plan, done, shown, dry_run)
+    words = " ".join(filter(None, [f"--tier {tier}" if tier else "", f"--id {flags['id']}" if chosen else "", phrases.quoted(pattern)]))
+    return Answer(clear.clear_lines(found, shown, asked.command, words, "all" in flags), found)
+
+
+def _undo(asked: Asked) -> Answer:
+    from ..reclaim import undoing
+
+    back = undoing.undo(asked.site, asked.transcript_path, asked.now)
+    return Answer(putback.undo_lines(back, asked.site.session_id), putback.put_back_data(back))
+
+
+def _restore(asked: Asked) -> Answer:
+    from ..reclaim import undoing
+
+    if bool(asked.arguments) == ("since" in asked.flags):
+        raise flag_parser.UsageError("restore takes ID, PATH or --since TIME, for example: restore T12")
+    site = asked.site
+    with access.Opened(site.home) as db:
+        if "since" in asked.flags:
+            since = times.since(asked.flags["since"], asked.now)
+            records = restoring.cleared_since(db, site.session_id, since)
+            if not records:
+                raise ids.NotFound(f"nothing of this session was cleared since {ids.shown(asked.flags['since'])}")
+        else:
+            shown = asked.report()
+            records = [record for word in asked.arguments for record in _records(db, shown, word, site)]
+        printed = [] if "in-place" in asked.flags else restoring.printed(db, records)
+        if printed:
+            restoring.book_printed(site, db, records, asked.now)
+    if "in-place" not in asked.flags:
+        return Answer(["", *putback.printed_lines(printed)], putback.printed_data(printed))
+    back = undoing.restore_in_place(site, asked.transcript_path, asked.now, records)
+    hold = site.rules().restore_hold_calls
+    return Answer(putback.in_place_lines(back, site.session_id, hold), putback.put_back_data(back))
+
+
+def _records(db, shown: dict, word: str, site) -> list:
+    """The archived records that a word means: T12 of this context, else what `restoring.meant` finds."""
+    number = ids.number_of(word)
+    row = ids.find(shown, word) if number is not None else {}
+    if row and not row.get("handle"):
+        raise ids.NotFound(f"{phrases.number(row)} was not cleared: it stands in the context")
+    return restoring.meant(db, row.get("handle") or word, site.session_id, site.session.get("project") or site.project)
 
 
 def _help(asked: Asked) -> Answer:
@@ -226,5 +270,7 @@ _ANSWERS = {
     "unpin": _unpin,
     "stats": _stats,
     "clear": _clear,
+    "undo": _undo,
+    "restore": _restore,
     "help": _help,
 }

@@ -24,8 +24,9 @@ def _tier_lines(tier: str, report: dict, everything: bool) -> list:
     if not rows:
         return []
     live = [row for row in rows if row["state"] == "live"]
-    expired = [row for row in rows if row["state"] == "expired"]
-    lines = [f"{tier.capitalize()}: {len(live)} live, {len(expired)} expired"]
+    expired = [row for row in rows if row["state"] != "live"]
+    cleared = sum(row["state"] == "cleared" for row in rows)
+    lines = [f"{tier.capitalize()}: {len(live)} live, {len(expired) - cleared} expired" + (f", {cleared} cleared" if cleared else "")]
     room = len(rows) if everything else _MOST
     # Live ones first: they are what the reader may want to hold. Of each the newest.
     shown_live = live[-room:]
@@ -42,7 +43,7 @@ def result_line(row: dict, columns: int) -> str:
     """One result in one line: number, tokens, label, what ends or ended it."""
     head = f"  {phrases.number(row):>5} {text.tokens(row['tokens']):>6}  "
     room = columns - text.width(head) - _LABEL - 1
-    note = phrases.fate(row, room) if row["state"] == "expired" else phrases.until(row)
+    note = phrases.until(row) if row["state"] == "live" else phrases.fate(row, room)
     return (head + text.pad(phrases.label(row, _LABEL), _LABEL) + " " + text.cut(note, room)).rstrip()
 
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 
-from ..edges import store, transcript, usage
+from ..edges import store, usage
 
 
-def gather(site, rules, transcript_path: str, read, now: float) -> dict:
-    """The facts of a session, from its transcript file; `read` is the parsed transcript or None."""
+def gather(site, rules, transcript_path: str, index, now: float) -> dict:
+    """The facts of a session, from its transcript file; `index` is what it holds, or None."""
     return {
         "project": site.session.get("project") or site.project,
         "transcript": transcript_path,
         "context": context_of(transcript_path, rules, site.session, now),
-        "abandoned": abandoned(read) if read is not None else 0,
+        "abandoned": index.abandoned if index is not None else 0,
         "agents": agents(site),
     }
 
@@ -37,19 +37,6 @@ def context_of(transcript_path: str, rules, session: dict, now: float) -> dict |
         "cache": "warm" if warm else "cold",
         "cache_seconds_left": min(newest.cache_ttl_s, max(0, round(newest.cache_ttl_s - (now - newest.at)))) if warm else 0,
     }
-
-
-def abandoned(read) -> int:
-    """How many results stand in the transcript on a branch that was rewound."""
-    on_branch = transcript.calls_on_branch(read)
-    elsewhere = {
-        block.get("tool_use_id")
-        for entry in read.entries
-        if entry.get("type") == "user" and not entry.get("isSidechain")
-        for block in transcript.blocks_of(entry)
-        if block.get("type") == "tool_result" and isinstance(block.get("tool_use_id"), str)
-    }
-    return len(elsewhere - set(on_branch))
 
 
 def agents(site) -> list:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..policy.tiers import TIERS
-from . import text
+from . import ledgers, text
 from .details import detail_lines
 
 _COMMAND = "/popkit:context"
@@ -17,7 +17,7 @@ def panel(report: dict, details: bool = False, everything: bool = False, command
     if not report["enabled"]:
         lines += [*text.wrap("Retention is switched off in the configuration: nothing is tracked but what this answer reads."), ""]
     lines += _table(report)
-    lines += ["", *_reclaimable(report)]
+    lines += ["", *_reclaimable(report), *_cleared(report)]
     if details:
         lines += ["", *detail_lines(report, everything)]
     lines += _notes(report)
@@ -117,6 +117,17 @@ def _reclaimable(report: dict) -> list:
         share = have["tokens"] / context["tokens"]
         said += f" ({share:.0%} of the context)" if share >= 0.01 else ""
     return text.wrap(said)
+
+
+def _cleared(report: dict) -> list:
+    """What clears have done: what is out, what that was worth so far."""
+    have, ledger = report["cleared"], report["ledger"]
+    lines = []
+    if have["items"]:
+        lines += text.wrap(f"Cleared: {text.long_tokens(have['tokens'])} from {text.counted(have['items'], 'result')}, archived")
+    if ledger:
+        lines += text.wrap("Reclaimed: " + ledgers.in_words(ledger), indent="  ")
+    return lines
 
 
 def _notes(report: dict) -> list:

@@ -113,6 +113,11 @@ def quoted(target: str) -> str:
     return '"' + target + '"' if " " in target or "*" in target else target
 
 
+def resume(session_id: str) -> str:
+    """The line that a person types so that the client loads the transcript again."""
+    return text.cut("  /resume " + text.clean(session_id), text.WIDTH).rstrip()
+
+
 def title(row: dict) -> str:
     """A result's number and label in one line."""
     return (number(row) + "  " + label(row, text.WIDTH - len(number(row)) - 2)).rstrip()
@@ -124,6 +129,8 @@ def until(row: dict) -> str:
     on = expires["on"]
     if "unpin" in on:
         return "pinned"
+    if expires["held_until"]:
+        return f"restored, held until T{expires['held_until']}"
     if row["tier"] == "preserved":
         return "kept until " + _UNTIL[on[0]]
     soon = []
@@ -140,6 +147,8 @@ def fate(row: dict, columns: int = text.WIDTH) -> str:
     """What ended an expired result, in a few words: `superseded at T7: npm test`, `expired at T17`. The cause is named where it fits."""
     ended = row["ended"]
     trigger, at = ended["trigger"], "T" + str(ended["at_call"])
+    if row["state"] == "cleared":
+        return f"cleared: restore {row['handle']}"
     if trigger in ("session_end", "manual"):
         return _TRIGGERS[trigger]
     if trigger != "superseded":
@@ -177,7 +186,8 @@ def endings(row: dict) -> list:
         said.append(f"at call T{expires['at_call']}, {text.counted(expires['calls_left'], 'call')} from now")
     if expires["seconds_left"] is not None:
         said.append(f"in {text.span(expires['seconds_left'])}, if that comes first")
-    return said + [_SENTENCES[event] for event in expires["on"]]
+    said += [_SENTENCES[event] for event in expires["on"]]
+    return said + ([f"not before T{expires['held_until']}: it was restored, and is held"] if expires["held_until"] else [])
 
 
 _SENTENCES = {

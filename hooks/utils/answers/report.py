@@ -4,16 +4,18 @@ Every token figure is an estimate times the session's calibration. The keys are 
 
 `schema` 1 · `session`, `project`, `transcript` · `enabled` · `profile`, `profile_source` (session or configuration) · `calls`, `turns`,
 `at` (seconds) · `context`: {`tokens`, `window`, `window_source`, `ratio`, `model`, `cache` (warm, cold or null), `cache_seconds_left`} ·
-`calibration` · `tiers`: tier -> {`live`, `expired`: {`items`, `tokens`}, `next`} · `reclaimable`: {`items`, `tokens`} · `compactions`,
+`calibration` · `tiers`: tier -> {`live`, `expired`: {`items`, `tokens`}, `next`} · `reclaimable`, `cleared`: {`items`, `tokens`} ·
+`ledger`: what clears really reclaimed and were charged (policy/ledger.py), empty where nothing was ever cleared · `compactions`,
 `compacted` (results that compactions took), `abandoned` (results on a branch that was rewound) · `pins`, `configured_pins` ·
 `agents`: [{`agent`, `calls`, `live`, `expired`}] · `partial_reads`: [{`path`, `lines`, `reads`: [numbers]}] ·
-`results`: live and expired, by number: {`id`, `number`, `label`, `tool`, `kind`, `tier`, `basis`, `tokens`, `at`, `turn`, `age`,
-`quiet_age`, `error`, `verdict`, `shows`, `subjects`, `state` (live or expired), `pinned_by`, `expires` (of a live one), `ended` (of an
-expired one)}.
+`results`: live, expired and cleared, by number: {`id`, `number`, `label`, `tool`, `kind`, `tier`, `basis`, `tokens`, `at`, `turn`, `age`,
+`quiet_age`, `error`, `verdict`, `shows`, `subjects`, `state` (live, expired or cleared), `handle` (of what is archived of a cleared one),
+`pinned_by`, `expires` (of a live one), `ended` (of any other)}.
 
 `next` of a tier: {`soonest`: {`number`, `calls_left`, `seconds_left`} or null, `on`: [events], `names`: [what a rerun would end],
-`kinds`: kind -> live items}. `expires`: {`at_call`, `calls_left`, `seconds_left`, `on`}. `on` holds edit, commit, rerun, repeat, reread,
-success, newer, session_end, manual, unpin. `ended`: {`trigger`, `at_call`, `at`, `by`, `by_number`, `reasons`}.
+`kinds`: kind -> live items}. `expires`: {`at_call`, `calls_left`, `seconds_left`, `on`, `held_until`}. `on` holds edit, commit, rerun,
+repeat, reread, success, newer, session_end, manual, unpin; `held_until`: the call before which a restored one does not end.
+`ended`: {`trigger`, `at_call`, `at`, `by`, `by_number`, `reasons`}.
 """
 
 from __future__ import annotations
@@ -49,6 +51,8 @@ def build(state, rules, facts: dict, now: float = 0.0) -> dict:
         "calibration": state.calibration,
         "tiers": tiers,
         "reclaimable": _sums([row for row in rows if row["state"] == "expired"]),
+        "cleared": _sums([row for row in rows if row["state"] == "cleared"]),
+        "ledger": dict(state.counts.ledger),
         "compactions": state.epoch,
         "compacted": state.counts.compacted,
         "abandoned": facts.get("abandoned", 0),
@@ -92,7 +96,8 @@ def _live_row(result, state, rules, now: float) -> dict:
 def _expired_row(result, state, rules, now: float, numbers: dict) -> dict:
     trigger, index, at, by, reasons = result.ended
     row = _row(result, state, rules, now)
-    row["state"] = "expired"
+    row["state"] = "cleared" if result.cleared else "expired"
+    row["handle"] = result.cleared
     row["pinned_by"] = ""
     row["ended"] = {"trigger": trigger, "at_call": index, "at": at, "by": by, "by_number": numbers.get(by), "reasons": list(reasons)}
     return row
@@ -108,22 +113,25 @@ def _shows(result) -> list:
 
 
 def _pinned_by(result, state, rules) -> str:
-    if not result.pinned:
-        return ""
-    return result.id if result.id in state.pins else rules.pinned_by(result.subjects, state.pins) or ""
+    if result.id in state.pins:
+        return result.id
+    return (rules.pinned_by(result.subjects, state.pins) or "") if result.pinned and result.kind != "ack" else ""
 
 
 def expiry(result, state, rules, now: float) -> dict:
     """What will end a live result: a call's number, a time, events."""
-    left = {"at_call": None, "calls_left": None, "seconds_left": None, "on": _events(result, rules)}
-    if result.pinned:
+    left = {"at_call": None, "calls_left": None, "seconds_left": None, "on": _events(result, rules), "held_until": None}
+    if _pinned_by(result, state, rules):
         left["on"] = ["unpin"]
         return left
+    held = state.holds.get(result.id)
+    if held is not None:
+        left["held_until"] = max(held, state.index) + 1
     rule = rules.tier_rule(result.tier)
     if rule.ttl_calls is not None:
-        left["at_call"] = max(result.index + rule.ttl_calls, state.index + 1)
+        left["at_call"] = max(result.index + rule.ttl_calls, left["held_until"] or state.index + 1)
         left["calls_left"] = left["at_call"] - state.index
-    if rule.ttl_s is not None:
+    if rule.ttl_s is not None and held is None:
         left["seconds_left"] = max(0, round(rule.ttl_s - (now - result.at)))
     return left
 

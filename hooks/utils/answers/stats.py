@@ -22,9 +22,27 @@ def stats_lines(found: dict, details: bool = False) -> list:
     lines.append(_row("False expirations", [_false(found[scope]) for scope, _ in _SCOPES]))
     lines.append(_row("Left at a compaction", [f"{found[scope]['compacted']:,}" for scope, _ in _SCOPES]))
     lines.append(_row("Tokens reclaimed", [f"{found[scope]['tokens_reclaimed']:,}" for scope, _ in _SCOPES]))
-    lines += ["", *text.wrap("Tokens reclaimed: 0, because this version clears nothing.")]
-    lines += text.wrap("False expirations: expired, then fetched again unchanged. ~ marks estimates.")
+    lines += _ledger_rows(found)
+    lines += ["", *text.wrap("Reclaimed: cleared, and seen to be gone from the requests that followed. Saved and charged in input tokens.")]
+    lines += text.wrap("False expirations: expired, then fetched again unchanged, or restored. ~ marks estimates.")
     return lines + (_contexts(found["contexts"]) if details else [])
+
+
+def _ledger_rows(found: dict) -> list:
+    ledgers = [found[scope]["ledger"] for scope, _ in _SCOPES]
+    if not any(ledgers):
+        return []
+    names = (
+        ("  clears that requests confirm", "confirmed"),
+        ("  tokens not confirmed yet", "pending_tokens"),
+        ("  saved", "saved"),
+        ("  charged: cache rewrites", "charged_rewrite"),
+        ("  charged: restores", "charged_restores"),
+        ("  charged: fetched again", "charged_refetches"),
+        ("  charged: our own text", "charged_advice"),
+        ("  net", "net"),
+    )
+    return [_row(name, [f"{round(ledger.get(key, 0)):,}" for ledger in ledgers]) for name, key in names]
 
 
 def _row(name: str, cells: list) -> str:

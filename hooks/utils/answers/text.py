@@ -155,3 +155,10 @@ def listed(words: list, most: int = 8) -> str:
     if len(words) <= most:
         return ", ".join(words)
     return f"{', '.join(words[:most])} and {len(words) - most} more"
+
+
+def as_json(data: object) -> str:
+    """JSON in ASCII, so that nothing in it moves a terminal's cursor."""
+    import json
+
+    return json.dumps(data, indent=2)

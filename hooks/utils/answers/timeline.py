@@ -6,7 +6,7 @@ from . import phrases, text
 
 LAST = 40
 _BAR = 14
-_LIVE, _EXPIRED = "█", "░"
+_LIVE, _EXPIRED, _CLEARED = "█", "░", "·"
 _LABEL = 26
 # A call that ends others says whom, so long as they are few.
 _ENDED_SHOWN = 3
@@ -26,6 +26,8 @@ def timeline(report: dict, last: int | None = LAST) -> list:
     for row in shown:
         lines.append(_line(row, numbers, first, now, ended.get(row["number"], [])))
     lines += ["", f"{_LIVE} live   {_EXPIRED} expired: still in the context, could be cleared   ← what it ended"]
+    if any(row["state"] == "cleared" for row in shown):
+        lines.append(f"{_CLEARED} cleared: a placeholder stands in the context")
     left = len(rows) - len(shown)
     if left:
         lines += text.wrap(f"{text.counted(left, 'earlier result')} left out: add --all, or --last N.")
@@ -64,7 +66,7 @@ def _note(row: dict, ended: list, room: int) -> str:
 
 
 def _fate(row: dict, room: int) -> str:
-    return phrases.fate(row, room) if row["state"] == "expired" else phrases.until(row)
+    return phrases.until(row) if row["state"] == "live" else phrases.fate(row, room)
 
 
 def _did(ended: list, shown: int) -> str:
@@ -74,12 +76,12 @@ def _did(ended: list, shown: int) -> str:
 
 
 def _bar(row: dict, first: int, now: int) -> str:
-    """The bar on the axis from call `first` to call `now`: blank before the call, full while live, shaded when expired."""
+    """The bar on the axis from call `first` to call `now`: blank before the call, full while live, shaded when expired, dots if cleared."""
     calls = now - first + 1
     born = (row["number"] - first) * _BAR // calls
     end = now + 1 if row["state"] == "live" else row["ended"]["at_call"]
     dead = max(born + 1, (end - first) * _BAR // calls)
-    return "[" + " " * born + _LIVE * (dead - born) + _EXPIRED * (_BAR - dead) + "]"
+    return "[" + " " * born + _LIVE * (dead - born) + (_CLEARED if row["state"] == "cleared" else _EXPIRED) * (_BAR - dead) + "]"
 
 
 def _ended_by(rows: list) -> dict:

@@ -79,7 +79,12 @@ def _state(report: dict, row: dict, command: str) -> list:
 def _end(row: dict, command: str) -> list:
     ended = row["ended"]
     by = f" (T{ended['by_number']})" if ended["by_number"] is not None and ended["by_number"] != ended["at_call"] else ""
-    lines = _pair("State", f"expired at T{ended['at_call']}{by}: {phrases.why_ended(row)}; still in the context")
+    cleared = row["state"] == "cleared"
+    lines = _pair(
+        "State", f"expired at T{ended['at_call']}{by}: {phrases.why_ended(row)}; {'cleared' if cleared else 'still in the context'}"
+    )
     for name, reason in zip(("Because", *[""] * 20), ended["reasons"]):
         lines += _pair(name, reason)
+    if cleared:
+        return lines + _pair("Back", f"{command} restore {phrases.number(row)}, or popkit restore {row['handle']}")
     return lines + _pair("Pin", f"{command} pin {phrases.number(row)} makes it live again and holds it")

@@ -12,7 +12,7 @@ import sys
 from ..answers import text
 from ..edges import config_check, home
 from ..edges.config_reader import Layer, merge, read_layers
-from ..policy.ruleset import PRESERVED_PATTERNS, THRESHOLDS
+from ..policy.ruleset import COMPACTION, GRACE_CALLS, PRESERVED_PATTERNS, RESTORE_HOLD_CALLS, THRESHOLDS
 from ..policy.tiers import TIER_CONFIG
 from . import screen
 
@@ -28,6 +28,10 @@ BUILT_IN = {
     "thresholds": THRESHOLDS,
     "window_tokens": None,
     "pins": [],
+    "grace_calls": GRACE_CALLS,
+    "restore_hold_calls": RESTORE_HOLD_CALLS,
+    "compaction": COMPACTION,
+    "clear_at_exit": False,
 }
 
 

@@ -16,17 +16,15 @@ from . import screen, sessions
 COMMAND = "popkit context"
 
 
-def add_parser(subparsers) -> None:
-    # The words and flags are read by flag_parser, as in the client: to argparse all of them are plain words.
-    parser = subparsers.add_parser("context", add_help=False, prefix_chars="\0")
-    parser.add_argument("words", nargs="*")
-    parser.set_defaults(run=run)
+def run_words(words: list, environ) -> int:
+    """Answers one line of words, which flag_parser reads as in the client."""
+    return answer(words, environ)
 
 
-def run(args, environ=os.environ) -> int:
-    """Answers one line of words."""
+def answer(words: list, environ, command: str = COMMAND) -> int:
+    """Answers a line of words, called as `command`."""
     try:
-        parsed = flag_parser.parse(args.words, cli=True)
+        parsed = flag_parser.parse(words, cli=True)
         if parsed.word == "help":
             shown = of_word(parsed.arguments[0], COMMAND, True) if parsed.arguments else overview(COMMAND, True)
             screen.show(shown, sys.stdout, environ)
@@ -34,13 +32,13 @@ def run(args, environ=os.environ) -> int:
         path = _transcript(parsed.flags, environ)
         began = sessions.check(path)
     except (flag_parser.UsageError, sessions.NoSession) as error:
-        return _fail(str(error), "--json" in args.words, environ)
+        return fail(str(error), "--json" in words, environ, command)
     site = live.Site(environ, sessions.session_id_of(path), began)
     given = answers.respond(parsed, site, path, time_of_day(environ), COMMAND)
     if given.error:
-        return _fail(given.error, "json" in parsed.flags, environ)
+        return fail(given.error, "json" in parsed.flags, environ, command)
     if "json" in parsed.flags:
-        print(answers.as_json(given.data))
+        print(text.as_json(given.data))
     else:
         screen.show(given.lines, sys.stdout, environ)
     return 0
@@ -53,13 +51,18 @@ def _transcript(flags: dict, environ) -> str:
         return os.path.abspath(flags["transcript"])
     if "session" in flags:
         return sessions.by_id(environ, flags["session"])
-    return sessions.newest_of_project(environ, os.getcwd())
+    ours = environ.get("CLAUDE_CODE_SESSION_ID")  # the client runs us
+    try:
+        return sessions.by_id(environ, ours) if ours else sessions.newest_of_project(environ, os.getcwd())
+    except sessions.NoSession:
+        return sessions.newest_of_project(environ, os.getcwd())
 
 
-def _fail(message: str, as_json: bool, environ) -> int:
+def fail(message: str, as_json: bool, environ, command: str = COMMAND) -> int:
+    """Tells of a mistake; returns the exit code."""
     if as_json:
-        print(answers.as_json({"error": message}))
+        print(text.as_json({"error": message}))
     else:
-        lines = [*text.wrap(f"popkit context: {message}", indent="  "), "popkit context help shows all words and flags."]
+        lines = [*text.wrap(f"{command}: {message}", indent="  "), "popkit context help shows all words and flags."]
         screen.show(lines, sys.stderr, environ)
     return 1

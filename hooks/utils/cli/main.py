@@ -10,9 +10,12 @@ from ..answers import text
 from ..edges import home
 from . import screen
 
-# name -> (module, what it does). A module has add_parser(subparsers) and run(args, environ) -> exit code.
+# name -> (module, what it does). A module has add_parser(subparsers) and run(args, environ) -> exit code, or reads its words by
+# itself: run_words(words, environ).
 COMMANDS = {
     "context": ("context_command", "what a session's context holds: status, timeline, reasons"),
+    "restore": ("restore_command", "print what was cleared, or put it back"),
+    "archive": ("archive_command", "what has been archived: list, show, verify, prune"),
     "try": ("try_command", "see it on your newest session, or on a sample; writes nothing"),
     "config": ("config_command", "check and show the configuration"),
     "doctor": ("doctor_command", "is everything in place, and does it work"),
@@ -57,9 +60,11 @@ def _run(argv: list, environ) -> int:
 
 
 def _call(name: str, rest: list, environ) -> int:
+    module = importlib.import_module("." + COMMANDS[name][0], __package__)
+    if hasattr(module, "run_words"):
+        return module.run_words(rest, environ)
     import argparse
 
-    module = importlib.import_module("." + COMMANDS[name][0], __package__)
     parser = argparse.ArgumentParser(prog="popkit")
     module.add_parser(parser.add_subparsers(dest="command"))
     return module.run(parser.parse_args([name, *rest]), environ)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-_ASCII = str.maketrans({"█": "#", "░": ".", "─": "-", "►": ">", "←": "<", "…": ">"})
-_DRAWN = "█░─►←…"
+_ASCII = str.maketrans({"█": "#", "░": ".", "·": ":", "─": "-", "►": ">", "←": "<", "…": ">"})
+_DRAWN = "█░·─►←…"
 _BOLD, _DIM, _GREEN, _END = "\x1b[1m", "\x1b[2m", "\x1b[32m", "\x1b[0m"
 
 

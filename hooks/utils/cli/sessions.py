@@ -7,6 +7,7 @@ import os
 from ..answers.text import clean
 from ..edges import home
 from ..edges.codec import loads
+from ..edges.files import open_regular
 
 _SUFFIX = ".jsonl"
 # The host shortens longer folder names and puts a hash behind them.
@@ -116,7 +117,7 @@ def _newest(paths: list) -> str | None:
 
 def _has_results(path: str) -> bool:
     try:
-        with open(path, "rb") as file:
+        with open_regular(path) as file:
             return any(b'"tool_result"' in line for line in file)
     except OSError:
         return False
@@ -126,7 +127,7 @@ def check(path: str) -> str:
     """The folder in which the session of a transcript began ("" when it does not say); NoSession for a file that is none."""
     lines = 0
     try:
-        with open(path, "rb") as file:
+        with open_regular(path) as file:
             for line in file:
                 lines += bool(line.strip())
                 entry = _conversation_entry(line)

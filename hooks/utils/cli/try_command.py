@@ -8,9 +8,9 @@ import shlex
 import sys
 import time
 
-from ..answers import clear_preview, facts, report, text
-from ..answers.command import as_json
+from ..answers import clear, facts, report, text
 from ..answers.panel import panel
+from ..answers.text import as_json
 from ..answers.timeline import timeline
 from ..edges import config_reader, home
 from ..edges.rebuild import rebuild
@@ -61,7 +61,7 @@ def report_of(path: str, project: str, environ) -> dict:
     context = facts.context_of(path, rules, {}, made.state.at)
     if context:
         context["cache"] = None  # it was warm then; that says nothing today
-    told = {"project": project, "transcript": path, "context": context, "abandoned": facts.abandoned(made.transcript)}
+    told = {"project": project, "transcript": path, "context": context, "abandoned": made.index.abandoned}
     return report.build(made.state, rules, told)
 
 
@@ -77,7 +77,7 @@ def _whose(found: dict, is_sample: bool) -> list:
 
 def _shown(found: dict) -> list:
     lines = [*panel(found, command=""), *timeline(found, _CALLS)]
-    return [*lines, *clear_preview.largest_lines(clear_preview.preview(found))]
+    return [*lines, *clear.largest_lines(found)]
 
 
 def _install(root: str) -> list:

@@ -8,7 +8,7 @@ The hooks' reader and `popkit config check` both walk this table, so neither can
 
 from __future__ import annotations
 
-from ..policy.ruleset import PROFILES
+from ..policy.ruleset import COMPACTION, GRACE_CALLS, PROFILES
 from ..policy.tiers import EVENT_ALIASES, EVENTS, TIERS
 
 DROP = object()
@@ -241,6 +241,10 @@ FIELDS = {
     "thresholds": record(dict.fromkeys(THRESHOLDS, share), _rising),
     "window_tokens": or_null(whole(FEWEST_WINDOW_TOKENS, MOST_WINDOW_TOKENS), "the window of the model"),
     "pins": listed(pattern, "path patterns"),
+    "grace_calls": record(dict.fromkeys(GRACE_CALLS, whole(0, MOST_CALLS))),
+    "restore_hold_calls": whole(0, MOST_CALLS),
+    "compaction": record(dict.fromkeys(COMPACTION, flag)),
+    "clear_at_exit": flag,
 }
 # What a file may say about itself; it is no setting.
 NOTES = {"$schema": prose, "$comment": prose}

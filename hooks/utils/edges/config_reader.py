@@ -14,6 +14,8 @@ from .system import join, os
 LONGEST_FILE = 256 * 1024
 _BYTE_ORDER_MARK = "\ufeff"
 
+STAYS_OFF = "false; a project cannot switch on what your own configuration switched off"
+
 # Lowest first; each lies above the ones before it.
 LAYERS = ("shipped", "power-mode", "user", "project")
 
@@ -164,10 +166,22 @@ def _joined(key: str, effective: dict, value, layer: Layer, refused: list):
         below = ", ".join([f"{name} {level}" for name, level in below.items()])
         refused.append((layer, key, value, f"{RISING}; the layers below say {below}"))
         return DROP
-    if key == "enabled" and value and layer.name == "project" and effective.get(key) is False:
-        refused.append((layer, key, value, "false; a project cannot switch on what your own configuration switched off"))
+    if key == "grace_calls":
+        return {**effective.get(key, {}), **value}
+    if key == "compaction":
+        below = effective.get(key, {})
+        refuse = [name for name in value if _switches_on(value[name], below.get(name), layer)]
+        refused.extend((layer, f"{key}.{name}", value[name], STAYS_OFF) for name in refuse)
+        return {**below, **{name: flag for name, flag in value.items() if name not in refuse}}
+    if key == "enabled" and _switches_on(value, effective.get(key), layer):
+        refused.append((layer, key, value, STAYS_OFF))
         return DROP
     return value
+
+
+def _switches_on(value, below, layer: Layer) -> bool:
+    """Whether a project would switch on what the layers below it switched off."""
+    return value is True and below is False and layer.name == "project"
 
 
 def _over(below: dict, above: dict, join) -> dict:

@@ -8,6 +8,7 @@ from .system import os, parent_of
 
 LOCK_WAIT_S = 5.0
 _POLL_S = 0.002
+_BUFFER = 1 << 16  # transcripts are read through line by line
 # In the mode of a file.
 _KIND, _LINK = 0o170000, 0o120000
 
@@ -49,7 +50,7 @@ def open_regular(path: str):
     if os.fstat(fd).st_mode & 0o170000 != 0o100000:
         os.close(fd)
         raise OSError(22, "not a regular file", path)
-    return open(fd, "rb")
+    return open(fd, "rb", buffering=_BUFFER)
 
 
 def replace_text(path: str, text: str) -> None:

@@ -58,5 +58,9 @@ def safe_name(name: str) -> str:
     return "x" + sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
+def archive_path(popkit_home: str) -> str:
+    return join(popkit_home, "archive.sqlite")
+
+
 def session_folder(home: str, session_id: str) -> str:
     return join(home, "sessions", safe_name(session_id))

@@ -97,9 +97,7 @@ def rebuilt_if_small(site: Site, paths: store.ContextFiles, transcript_path: str
     try:
         if not transcript_path or os.stat(transcript_path).st_size > REBUILD_BYTES:
             return None
-        from .rebuild import rebuild
-
-        made = rebuild(transcript_path, journal_of(site, paths), site.rules_for, paths.session_id, paths.agent_id)
+        made = rebuilt(site, paths, transcript_path)
     except (OSError, ValueError):
         return None
     if old is not None and lags_behind(made, old.state, time_of_day(site.environ)):
@@ -110,11 +108,47 @@ def rebuilt_if_small(site: Site, paths: store.ContextFiles, transcript_path: str
     return stored
 
 
+def rebuilt(site: Site, paths: store.ContextFiles, transcript_path: str):
+    """The Rebuilt of a context, from its transcript, its journal and what is archived of it; changes nothing."""
+    from .archived import Originals
+    from .rebuild import rebuild
+
+    originals = Originals(site.home)
+    try:
+        return rebuild(transcript_path, _readable_journal(site, paths), site.rules_for, paths.session_id, paths.agent_id, originals)
+    finally:
+        originals.close()
+
+
+def note(site: Site, paths: store.ContextFiles, entries: list, happened: list) -> None:
+    """Journals what the transcript will not tell, and lets the stored state follow: what a rebuild makes of the entries is what these
+    events make of the state. Where nothing is stored there is nothing to follow."""
+    with paths.locked():
+        for entry in entries:
+            store.journal(paths, entry)
+        stored = store.load(paths)
+        if stored is None:
+            return
+        stored.state.expired = store.read_expired(paths, stored.state)
+        rules = site.rules_for(stored.state.profile)
+        engine.reindex(stored.state, rules)
+        for event in happened:
+            engine.observe(stored.state, event, rules)
+        store.save_rebuilt(paths, stored)
+
+
 def lags_behind(made, known: ContextState, now: float) -> bool:
     """Whether hooks have just seen a compaction or results that the transcript does not hold yet (the host writes up to 190 ms late)."""
-    if made.compactions < known.epoch and now - known.at < TRANSCRIPT_LAG_S:
+    if made.index.compactions < known.epoch and now - known.at < TRANSCRIPT_LAG_S:
         return True
-    return any(now - result.at < TRANSCRIPT_LAG_S and result.id not in made.result_ids for result in known.live.values())
+    return any(now - result.at < TRANSCRIPT_LAG_S and result.id not in made.index.result_ids for result in known.live.values())
+
+
+def _readable_journal(site: Site, paths: store.ContextFiles) -> list:
+    try:
+        return journal_of(site, paths)
+    except OSError:
+        return []  # where nothing of ours can be read, the transcript alone tells
 
 
 def journal_of(site: Site, paths: store.ContextFiles) -> list:
@@ -164,21 +198,19 @@ def notice_changes(paths, stored: store.Stored, rules: Ruleset, at: float, call_
 def reconcile(site: Site, transcript_path: str, agent_id: str = "", now: float = 0.0):
     """The context as transcript and journal give it, saved as its state; the answer has TTLs by the clock brought up to now. OSError
     when the transcript cannot be read. Returns a Rebuilt."""
-    from .rebuild import rebuild
-
     paths = site.paths(agent_id)
     with paths.locked():
         old = store.load(paths)
-        made = rebuild(transcript_path, journal_of(site, paths), site.rules_for, site.session_id, agent_id)
+        made = rebuilt(site, paths, transcript_path)
         patience = 4
         while old is not None and patience and lags_behind(made, old.state, time_of_day(site.environ)):
             time.sleep(TRANSCRIPT_LAG_S / 50)
-            made = rebuild(transcript_path, journal_of(site, paths), site.rules_for, site.session_id, agent_id)
+            made = rebuilt(site, paths, transcript_path)
             patience -= 1
         if old is None or patience:
             store.save_rebuilt(paths, store.Stored(made.state, old.watched if old else None))
     if now:  # for the answer only: what is saved stays what transcript and journal give
         from ..policy.events import Tick
 
-        made.decisions.extend(engine.observe(made.state, Tick(now), site.rules_for(made.state.profile)))
+        engine.observe(made.state, Tick(now), site.rules_for(made.state.profile))
     return made

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from ..policy.context import ContextState, state_of
+from ..policy.context import ContextState, reclaimable, state_of
 from . import files, home, store
 from .codec import loads
 
@@ -25,7 +25,7 @@ def state(paths: store.ContextFiles) -> ContextState | None:
 
 def reclaimable_tokens(paths: store.ContextFiles, known: ContextState) -> int:
     """Tokens of all that is expired, by the session's calibration."""
-    return sum(round(result.tokens * known.calibration) for result in store.read_expired(paths, known).values())
+    return sum(round(result.tokens * known.calibration) for result in reclaimable(store.read_expired(paths, known)).values())
 
 
 class Seen:
@@ -51,6 +51,12 @@ def contexts(popkit_home: str) -> list:
                 except OSError:
                     continue  # it was swept away meanwhile
     return sorted(found, key=lambda seen: seen.written, reverse=True)
+
+
+def sessions(popkit_home: str) -> list:
+    """The folders of all stored sessions."""
+    folder = os.path.join(popkit_home, "sessions")
+    return [os.path.join(folder, name) for name in _names(folder)]
 
 
 def _names(folder: str) -> list:

@@ -1,78 +1,112 @@
 """transcript + journal -> state: what hooks would have, had every one of them fired.
 
 The transcript's times and the order of its lines win. The journal gives what it lacks: pins, profiles, session ends, files changed on
-disk, git's answers. An entry that names a call stands right before that call; any other goes by its time.
+disk, git's answers, what was cleared and restored. An entry that names a call stands right before that call; any other goes by its time.
 """
 
 from __future__ import annotations
 
 from ..policy import engine, events
-from ..policy.context import ContextState
-from . import quotes, transcript, usage
+from ..policy.context import ContextState, Result
+from ..policy.estimate import estimate_tokens
+from . import booking, quotes, responses, transcript, usage
 
 # The year 5138: a later time in a journal is none.
 _LATEST = 1e11
 
 
 class Rebuilt:
-    """A rebuilt state with what was seen on the way."""
+    """A rebuilt state with what was seen on the way: `index` of the transcript, `requests` of the main chain, `prefixes`: id of a
+    result -> tokens of the prompt that its call answered. The ledger is in the state's counts."""
 
-    __slots__ = ("compactions", "decisions", "result_ids", "state", "transcript")
+    __slots__ = ("index", "prefixes", "requests", "state")
 
-    def __init__(self, state, decisions, read):
+    def __init__(self, state, index, requests, prefixes):
         self.state = state
-        self.decisions = decisions
-        self.transcript = read
-        self.result_ids = transcript.result_ids(read)  # of every branch
-        self.compactions = sum(entry.get("subtype") == "compact_boundary" for entry in read.entries)  # likewise
+        self.index = index
+        self.requests = requests  # [(Usage, estimated tokens that the conversation grew by since the request before)]
+        self.prefixes = prefixes
 
 
-def rebuild(path: str, entries: list, rules_for, session_id: str = "", agent_id: str = "") -> Rebuilt:
-    """The state of a context, from its transcript file and journal entries; `rules_for(profile)` compiles the rules. OSError when
-    the transcript cannot be read."""
-    read = transcript.read(path)
-    told = transcript.events_of(read)
-    state = ContextState(session_id, agent_id)
-    if not agent_id:
-        state.cwd = next((entry["cwd"] for entry in read.entries if isinstance(entry.get("cwd"), str)), "")
-    quoting = quotes.quoted_ids(read)
-    sizes: dict = {}
-    decisions = []
-    rules = rules_for(None)
-    engine.reindex(state, rules)
-    for event in _merged(told, entries, quoting, read.entries):
-        if isinstance(event, events.ProfileChosen):
-            rules = rules_for(event.profile)
-        decisions.extend(engine.observe(state, event, rules))
-        if isinstance(event, events.Call) and event.id in state.live:
-            sizes[event.id] = state.live[event.id].tokens
-    factor = usage.calibration(_requests(read, sizes))
+def rebuild(path: str, journal: list, rules_for, session_id: str = "", agent_id: str = "", original=None) -> Rebuilt:
+    """The state of a context, from its transcript file and journal entries; `rules_for(profile)` compiles the rules, `original(handle)`
+    gives what a placeholder stands for. OSError when the transcript cannot be read."""
+    index = transcript.index(path)
+    replay = _Replay(ContextState(session_id, agent_id), rules_for, booking.clear_times(journal))
+    reader = transcript.Reader(index, original)
+    quoting = quotes.Quotes(index.chain)
+    requests = _Requests(index.chain, replay.state)
+    anchored, timed, commits = _sorted_journal(journal, index.calls & index.result_ids)
+    timed.reverse()  # taken from the end
+    for entry in transcript.entries(path, index.size, index.telling):
+        if not agent_id and not replay.state.cwd and replay.state.index == 0 and isinstance(entry.get("cwd"), str):
+            replay.state.cwd = entry["cwd"]
+        for event in reader.events(entry):
+            while timed and timed[-1].at <= event.at:
+                replay.observe(timed.pop())
+            if isinstance(event, events.Call):
+                for before in anchored.get(event.id, ()):
+                    replay.observe(before)
+                if event.id in commits:
+                    event.committed = commits[event.id]
+            replay.observe(event)
+            if isinstance(event, events.Call) and event.id in reader.cleared and event.id in replay.state.live:
+                replay.state.live[event.id].cleared = reader.cleared[event.id]
+        ids = quoting.quoted_by(entry)
+        if ids:
+            replay.observe(events.Quoted(ids))
+        requests.see(entry)
+    for event in reversed(timed):
+        replay.observe(event)
+    if reader.cleared:
+        replay.observe(events.Cleared(reader.cleared))
+    factor = usage.calibration([(request.tokens, added) for request, added in requests.rows])
     if factor is not None:
-        state.calibration = factor
-    return Rebuilt(state, decisions, read)
+        replay.state.calibration = factor
+    again = replay.fetched_again(reader.cleared)
+    replay.state.counts.ledger = booking.settled(requests.rows, journal, reader.cleared, again, replay.printed)
+    return Rebuilt(replay.state, index, requests.rows, requests.prefixes)
 
 
-def _merged(told: list, journal: list, quoting: dict, lines: list) -> list:
-    """All events in order: those of the transcript, the quotations between them, the journal's where they belong."""
-    places = {id(entry): number for number, entry in enumerate(lines)}
-    quoted = [(number, events.Quoted(quoting[entry["uuid"]])) for number, entry in enumerate(lines) if entry.get("uuid") in quoting]
-    anchored, timed, commits = _sorted_journal(journal, {event.id for _, event in told if isinstance(event, events.Call)})
-    quoted.reverse()  # taken from the end
-    timed.reverse()
-    merged = []
-    for entry, event in told:
-        while quoted and quoted[-1][0] < places[id(entry)]:
-            merged.append(quoted.pop()[1])
-        while timed and timed[-1].at <= event.at:
-            merged.append(timed.pop())
-        if isinstance(event, events.Call):
-            merged.extend(anchored.get(event.id, ()))
-            if event.id in commits:
-                event.committed = commits[event.id]
-        merged.append(event)
-    merged.extend(event for _, event in reversed(quoted))
-    merged.extend(reversed(timed))
-    return merged
+class _Replay:
+    """An engine with its rules, which a chosen profile changes on the way."""
+
+    __slots__ = ("_clear_times", "_shown", "printed", "rules", "rules_for", "state")
+
+    def __init__(self, state: ContextState, rules_for, clear_times: dict):
+        self._shown: dict = {}
+        self._clear_times = clear_times
+        self.printed: list = []  # (seconds, tokens) of what `popkit restore` printed
+        self.state = state
+        self.rules_for = rules_for
+        self.rules = rules_for(None)
+        engine.reindex(state, self.rules)
+
+    def observe(self, event) -> None:
+        if isinstance(event, events.ProfileChosen):
+            self.rules = self.rules_for(event.profile)
+        engine.observe(self.state, event, self.rules)
+        if self._clear_times and isinstance(event, events.Call) and event.id in self.state.live:
+            self._note(self.state.live[event.id])
+
+    def _note(self, result: Result) -> None:
+        """Remembers by what a later call would fetch the same again: the content, or the file that a read shows."""
+        if result.kind == "restored":
+            self.printed.append((result.at, result.tokens))
+        elif result.kind != "ack" and not result.error:
+            for name in (result.kind + "|" + result.hash, *(part[0] for part in result.parts if part[0].startswith("read:"))):
+                self._shown.setdefault(name, []).append((result.id, result.at, result.tokens))
+
+    def fetched_again(self, cleared: dict) -> list:
+        """[(seconds, tokens)] of the results that show again what one of the cleared had shown, each once and only after that clear."""
+        again: dict = {}
+        for shown in self._shown.values():
+            gone = [(self._clear_times[id], tokens) for id, _, tokens in shown if id in cleared and id in self._clear_times]
+            for id, at, tokens in shown:
+                sizes = [size for since, size in gone if at > since]
+                if sizes and id not in cleared:
+                    again[id] = (at, min(tokens, max(sizes)))
+        return sorted(again.values())
 
 
 def _sorted_journal(journal: list, known: set) -> tuple:
@@ -113,41 +147,56 @@ def event_of(entry: dict):
         return events.FilesChanged({str(path): str(how) for path, how in entry["changes"].items()}, at)
     if kind == "clear" and isinstance(entry.get("ids"), list):
         return events.ManualClear([id for id in entry["ids"] if isinstance(id, str)], at)
+    if kind == "undo" and isinstance(entry.get("ids"), list):
+        return events.Undone([id for id in entry["ids"] if isinstance(id, str)], at)
+    if kind == "restore" and isinstance(entry.get("id"), str):
+        return events.Restored(entry["id"], entry.get("in_place") is True, at)
     return None
 
 
-def _requests(read: transcript.Transcript, sizes: dict) -> list:
-    """[(prompt tokens, estimated tokens added since the request before)] of the main chain, one per message."""
-    requests: list = []
-    added = 0
-    current = None
-    for entry in read.entries:
-        if entry.get("uuid") not in read.chain and entry.get("type") != "user":
-            continue
-        if entry.get("subtype") == "compact_boundary":
-            requests.append((0, 0))
+class _Requests:
+    """The requests of the main chain as its entries come: `rows` of (Usage, estimated tokens added since the request before), one per
+    message, and (Usage(), 0) for a compaction."""
+
+    __slots__ = ("_added", "_chain", "_message", "_state", "prefixes", "rows")
+
+    def __init__(self, chain: set, state: ContextState):
+        self._chain = chain
+        self._state = state
+        self._added = 0
+        self._message = None
+        self.rows: list = []
+        self.prefixes: dict = {}
+
+    def see(self, entry: dict) -> None:
+        """Takes an entry in, after the engine has taken in what it tells of."""
         if entry.get("type") == "user":
-            added += sum(sizes.get(block.get("tool_use_id"), 0) for block in transcript.blocks_of(entry))
-            continue
+            for block in transcript.blocks_of(entry):
+                result = self._state.live.get(block.get("tool_use_id"))
+                if result is not None:
+                    self._added += result.tokens
+                    self.prefixes.setdefault(result.id, self.rows[-1][0].tokens if self.rows else 0)
+            return
+        if entry.get("uuid") not in self._chain:
+            return
+        if entry.get("subtype") == "compact_boundary":
+            self.rows.append((usage.Usage(at=transcript.seconds_of(entry.get("timestamp"))), 0))
+            known = (self._state.live, self._state.expired)
+            self.prefixes = {id: tokens for id, tokens in self.prefixes.items() if any(id in results for results in known)}
         found = usage.usage_of(entry)
         if found is not None:
             message = entry["message"].get("id")
-            if message != current:
-                requests.append((found.tokens, added))
-                added, current = 0, message
-            added += _written_tokens(entry)
-    return requests
+            if message != self._message:
+                self.rows.append((found, self._added))
+                self._added, self._message = 0, message
+            self._added += _written_tokens(entry)
 
 
 def _written_tokens(entry: dict) -> int:
-    from ..policy.estimate import estimate_tokens
-
     total = 0
     for block in transcript.blocks_of(entry):
         if isinstance(block.get("text"), str):
             total += estimate_tokens(block["text"])
         elif block.get("type") == "tool_use":
-            from .responses import dumps_or_nothing
-
-            total += estimate_tokens(dumps_or_nothing(block.get("input")), "markup")
+            total += estimate_tokens(responses.dumps_or_nothing(block.get("input")), "markup")
     return total

@@ -9,6 +9,8 @@ from .system import join
 _NAME = "session.json"
 _FACTS = {
     "compacted": bool,
+    "echo_tokens": int,
+    "index": str,
     "largest_tokens": int,
     "model": str,
     "profile": str,

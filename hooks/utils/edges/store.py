@@ -100,6 +100,11 @@ def _set_aside(paths: ContextFiles) -> None:
     os.replace(paths.state, paths.state + ".corrupt")
 
 
+def _is_amount(value: object) -> bool:
+    """Whether a count is one; those of a ledger have a fraction."""
+    return type(value) is int or (type(value) is float and value - value == 0)
+
+
 def _is_sound(text: str | None) -> bool:
     """Whether a state is right to the last value; a load looks at no more than it must. No state is no bad one."""
     if text is None:
@@ -114,7 +119,7 @@ def _is_sound(text: str | None) -> bool:
     texts = [state.recent.values(), *((result.tool, result.label, result.hash, result.verdict, *result.subjects) for result in live)]
     return (
         all(number - number == 0 for number in numbers)  # not infinite, which JSON has no form for
-        and all(type(amount) is int for table in tables for amount in table.values())
+        and all(_is_amount(amount) for table in tables for amount in table.values())
         and all(isinstance(value, str) for values in texts for value in values)
         and all(_is_part(part) for result in live for part in result.parts)
     )

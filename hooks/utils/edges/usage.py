@@ -7,6 +7,7 @@ cache_read + cache_creation + input of the newest message of the main chain.
 from __future__ import annotations
 
 import os
+from sys import intern
 
 from . import files
 from .codec import loads
@@ -23,15 +24,18 @@ _CALIBRATION_RANGE = (0.6, 1.7)
 
 
 class Usage:
-    """The newest request of a context: `tokens` of its prompt, when (seconds), the cache lifetime that the account has."""
+    """A request: `tokens` of its prompt, of which `read` from the prompt cache and `created` in it; when (seconds); the cache lifetime
+    that the account has."""
 
-    __slots__ = ("at", "cache_ttl_s", "model", "tokens")
+    __slots__ = ("at", "cache_ttl_s", "created", "model", "read", "tokens")
 
-    def __init__(self, tokens=0, at=0.0, model="", cache_ttl_s=300):
+    def __init__(self, tokens=0, at=0.0, model="", cache_ttl_s=300, read=0, created=0):
         self.tokens = tokens
         self.at = at
         self.model = model
         self.cache_ttl_s = cache_ttl_s
+        self.read = read
+        self.created = created
 
     def is_warm(self, now: float) -> bool:
         return bool(self.tokens) and now - self.at < self.cache_ttl_s
@@ -41,12 +45,11 @@ def prompt_tokens(usage: object) -> int:
     """Tokens of the prompt of a request, from a usage object; 0 when it tells nothing."""
     if not isinstance(usage, dict):
         return 0
-    total = 0
-    for name in ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"):
-        value = usage.get(name)
-        if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 10**9:
-            total += value
-    return total
+    return sum(_count(usage.get(name)) for name in ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"))
+
+
+def _count(value: object) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 10**9 else 0
 
 
 def usage_of(entry: object) -> Usage | None:
@@ -61,7 +64,10 @@ def usage_of(entry: object) -> Usage | None:
     created = usage.get("cache_creation")
     hour = created.get("ephemeral_1h_input_tokens") if isinstance(created, dict) else 0
     model = message.get("model")
-    return Usage(tokens, seconds_of(entry.get("timestamp")), model if isinstance(model, str) else "", 3_600 if hour else 300)
+    return Usage(
+        tokens, seconds_of(entry.get("timestamp")), intern(model) if isinstance(model, str) else "", 3_600 if hour else 300,
+        _count(usage.get("cache_read_input_tokens")), _count(usage.get("cache_creation_input_tokens")),
+    )  # fmt: skip
 
 
 def newest_usage(path: str, tail_bytes: int = TAIL_BYTES) -> Usage | None:

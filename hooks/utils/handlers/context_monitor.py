@@ -6,6 +6,7 @@ from ..edges import live, store, usage
 from ..edges.payload import text
 from ..edges.system import now as time_of_day
 from ..policy import engine, events
+from ..policy.context import reclaimable
 
 COMMAND = "/popkit:context"
 # In this order; from WARNING on the result says what could be reclaimed.
@@ -103,12 +104,12 @@ def _expired(site: live.Site, transcript_path: str, now: float) -> tuple:
     try:
         if os.path.getsize(transcript_path) <= live.REBUILD_BYTES:
             made = live.reconcile(site, transcript_path, now=now)
-            return made.state.expired, made.state.calibration
+            return reclaimable(made.state.expired), made.state.calibration
     except (OSError, ValueError):
         pass  # no transcript (yet): what the hooks have seen is all there is
     paths = site.paths()
     stored = store.load(paths)
-    return (store.read_expired(paths, stored.state), stored.state.calibration) if stored else ({}, 1.0)
+    return (reclaimable(store.read_expired(paths, stored.state)), stored.state.calibration) if stored else ({}, 1.0)
 
 
 def _news(site: live.Site, checked: dict) -> str | None:
@@ -126,4 +127,4 @@ def _news(site: live.Site, checked: dict) -> str | None:
     if not count:
         return full + " Nothing in it has expired."
     suggestion = checked.get("retention", {}).get("suggestion") or f"{count} expired items hold ~{tokens:,} tokens"
-    return f"{full} {suggestion} ({COMMAND} shows them)."
+    return f"{full} {suggestion} ({COMMAND} clear)."

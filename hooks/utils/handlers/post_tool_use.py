@@ -1,4 +1,4 @@
-"""A tool call completed: its result gets a lifetime, and others may end. Silent: not one byte for the model."""
+"""A tool call completed: its result gets a lifetime, and others may end. Silent, but for the repair of a Read."""
 
 from __future__ import annotations
 
@@ -7,17 +7,29 @@ from ..edges.payload import call_of, text
 from ..edges.system import now as time_of_day
 
 
-def handle(payload: dict, environ) -> None:
+def handle(payload: dict, environ) -> dict | None:
     """Feeds the call to its context: the main thread, or the subagent that the payload names."""
     site = live.site_of(payload, environ)
     call = call_of(payload, time_of_day(environ))
     if site is None or call is None:
-        return
+        return None
     agent_id = text(payload, "agent_id")
+    answer = None
+    if call.outcome.unchanged:
+        answer, call = _repaired(site, payload, call, agent_id)
     paths = site.paths(agent_id)
     with paths.locked():
         stored, rules = live.open_context(site, paths, "" if agent_id else text(payload, "transcript_path"))
         if call.id in stored.state.live:
-            return  # the hook is registered twice
+            return answer  # the hook is registered twice
         live.observe_call(paths, stored, call, rules, payload)
         store.save(paths, stored)
+    return answer
+
+
+def _repaired(site: live.Site, payload: dict, call, agent_id: str) -> tuple:
+    """(the answer to the host or None, the call as the model sees it)."""
+    from ..reclaim.repair import repair  # seldom
+
+    answer, response = repair(site, payload, call, text(payload, "transcript_path"), agent_id)
+    return answer, call if response is None else call_of({**payload, "tool_response": response}, call.at)

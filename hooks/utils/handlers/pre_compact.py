@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from ..edges import live, store
 from ..edges.payload import text
+from ..edges.system import now as time_of_day
 
 
-def handle(payload: dict, environ) -> None:
+def handle(payload: dict, environ) -> str | None:
     """Brings the state up to date with the transcript while all of it is still the context: calls that fired no hook are counted, a
-    rewound branch is dropped. The compaction itself ends what is live when SessionStart(compact) says that it happened."""
+    rewound branch is dropped. The compaction itself ends what is live when SessionStart(compact) says that it happened.
+
+    Answers with what the summariser should know, in plain text: JSON would be pasted into its instructions as it stands."""
     site = live.site_of(payload, environ)
     if site is None:
-        return
+        return None
+    transcript_path = text(payload, "transcript_path")
     paths = site.paths()
     with paths.locked():
-        live.rebuilt_if_small(site, paths, text(payload, "transcript_path"), store.load(paths))
+        live.rebuilt_if_small(site, paths, transcript_path, store.load(paths))
+    from ..reclaim import partner
+
+    return partner.before(site, transcript_path, time_of_day(environ), manual=text(payload, "trigger") == "manual")

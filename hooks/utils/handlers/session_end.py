@@ -7,6 +7,11 @@ from ..edges.payload import text
 from ..edges.system import now as time_of_day
 from ..policy import engine, events
 
+# The host gives a hook 1.5 s at the end of a session, and a clear takes up to 0.05 s a megabyte. Nobody waits for a larger one.
+CLEAR_BYTES = 24 * 1024 * 1024
+# Ends after which the client has the transcript in its memory already: a rewrite would come too late.
+_GOES_ON = ("resume",)
+
 
 def handle(payload: dict, environ) -> None:
     """Ends what lives for the session. The transcript does not tell of it, so the journal does."""
@@ -22,3 +27,44 @@ def handle(payload: dict, environ) -> None:
         store.journal(paths, {"event": "end", "at": now, "why": text(payload, "reason")})
         engine.observe(stored.state, events.SessionEnded(now, text(payload, "reason")), rules)
         store.save(paths, stored)
+    if rules.clear_at_exit and text(payload, "reason") not in _GOES_ON:
+        _in_a_process_of_its_own(lambda: _clear(site, text(payload, "transcript_path"), now), environ)
+
+
+def _in_a_process_of_its_own(work, environ) -> None:
+    """Waits for the work, but lets it end where the host loses its patience and kills this process."""
+    import os
+
+    if not hasattr(os, "fork"):
+        work()
+        return
+    child = os.fork()
+    if child:
+        os.waitpid(child, 0)
+        return
+    try:
+        os.setsid()  # what the host sends to us and ours does not reach it
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        for fd in range(3):
+            os.dup2(nowhere, fd)  # the host waits for the end of our output
+        work()
+    except BaseException as error:  # noqa: BLE001  nobody is above: it must not go on as the hook
+        from ..edges import failures
+
+        failures.record(environ, "session-end", error)
+    finally:
+        os._exit(0)
+
+
+def _clear(site: live.Site, transcript_path: str, now: float) -> None:
+    """Takes what has expired out of the transcript, so that a later resume starts lean."""
+    import os
+
+    from ..policy.selection import Asked
+    from ..reclaim import access, clearing
+
+    try:
+        if os.path.getsize(transcript_path) <= CLEAR_BYTES:
+            clearing.clear(site, transcript_path, now, Asked(), must_pay=False)
+    except access.Refused:
+        return  # as it was; `/popkit:context clear` says why

@@ -8,11 +8,12 @@ from ..edges.system import now as time_of_day
 from ..policy import engine, events
 
 
-def handle(payload: dict, environ) -> None:
-    """Remembers what only this event tells (model, project, folder) and makes the state follow the transcript where there is one."""
+def handle(payload: dict, environ) -> dict | None:
+    """Remembers what only this event tells (model, project, folder) and makes the state follow the transcript where there is one. After a
+    compaction the model is told what can be restored."""
     site = live.site_of(payload, environ)
     if site is None:
-        return
+        return None
     facts = {"project": site.project, "transcript": text(payload, "transcript_path")}
     if text(payload, "model"):
         facts["model"] = text(payload, "model")
@@ -30,3 +31,11 @@ def handle(payload: dict, environ) -> None:
         if compacted and before is not None and stored.state.epoch == before.state.epoch:
             engine.observe(stored.state, events.Compacted(time_of_day(environ)), rules)
         store.save(paths, stored)
+    return _index(site, time_of_day(environ)) if compacted else None
+
+
+def _index(site: live.Site, now: float) -> dict | None:
+    from ..reclaim import partner
+
+    index = partner.after(site, now)
+    return {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": index}} if index else None

@@ -270,6 +270,12 @@ def _git(inner: Inner, stages: list, deciding: int, place: _Place) -> list[Actio
     return [_other(stages, cwd)]
 
 
+def _popkit(inner: Inner, stages: list, deciding: int, place: _Place) -> list[Action]:
+    if inner.words[1:2] == ["restore"] and deciding + 1 == len(stages):
+        return [plain("restored", ["popkit", *inner.words[1:]], inner.cwd)]
+    return [_other(stages, inner.cwd)]
+
+
 def _run_or_other(inner: Inner, stages: list, deciding: int, place: _Place) -> list[Action]:
     script = inner.script
     if not script and inner.program in SHELLS:
@@ -287,6 +293,6 @@ def _run_or_other(inner: Inner, stages: list, deciding: int, place: _Place) -> l
 
 _KINDS_BEHIND_XARGS = frozenset(("content", "files", "read", "ack"))
 _READERS = {
-    "content": _content, "files": _files, "read": _read, "git": _git, "ack": _acknowledged, "tee": _acknowledged, "feed": _aside,
-    "aside": _aside,
+    "content": _content, "files": _files, "read": _read, "git": _git, "popkit": _popkit, "ack": _acknowledged, "tee": _acknowledged,
+    "feed": _aside, "aside": _aside,
 }  # fmt: skip

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-SCHEMA = 1
+SCHEMA = 2
 # How many expired contents are remembered to notice that one was fetched again unchanged. Bounded, so that a hook's cost does not
 # grow with what has expired; an older false expiration goes uncounted by the hooks and by the rebuild alike.
 RECENT = 128
 
 _FIELDS = (
     "id", "index", "at", "turn", "tool", "kind", "tier", "basis", "label", "parts", "subjects", "tokens", "hash", "error", "verdict",
-    "touched", "quoted", "ended",
+    "touched", "quoted", "ended", "cleared",
 )  # fmt: skip
 
 
@@ -19,7 +19,7 @@ class Result:
     __slots__ = (*_FIELDS, "pinned", "stored")
 
     def __init__(self, id, index, at, turn, tool, kind, tier, basis, label, parts, subjects, tokens, hash, error, verdict,
-                 touched=0, quoted=0, ended=None):  # fmt: skip
+                 touched=0, quoted=0, ended=None, cleared=""):  # fmt: skip
         self.id = id
         self.index = index  # the call's number in its context, from 1
         self.at = at
@@ -38,6 +38,7 @@ class Result:
         self.touched = touched  # index of the last touch, 0 for none
         self.quoted = quoted  # index at which the assistant last quoted it; only the transcript tells
         self.ended = ended  # [trigger, index, at, by, reasons] once expired
+        self.cleared = cleared  # handle of what is archived, once a placeholder stands in its place
         self.pinned = False
         self.stored = ""  # its row as it stands in the state file; "" once it differs
 
@@ -49,7 +50,7 @@ class Result:
     def to_row(self) -> list:
         return [
             self.id, self.index, self.at, self.turn, self.tool, self.kind, self.tier, self.basis, self.label, self.parts, self.subjects,
-            self.tokens, self.hash, self.error, self.verdict, self.touched, self.quoted, self.ended,
+            self.tokens, self.hash, self.error, self.verdict, self.touched, self.quoted, self.ended, self.cleared,
         ]  # fmt: skip
 
     def last_touch(self) -> int:
@@ -65,15 +66,22 @@ def result_of(row: object) -> Result:
     if not (isinstance(result.id, str) and isinstance(result.index, int) and isinstance(result.parts, list)
             and isinstance(result.at, (int, float)) and isinstance(result.tokens, int) and isinstance(result.tier, str)
             and isinstance(result.kind, str) and isinstance(result.subjects, list) and isinstance(result.touched, int)
-            and isinstance(result.quoted, int)):  # fmt: skip
+            and isinstance(result.quoted, int) and isinstance(result.cleared, str)):  # fmt: skip
         raise ValueError("wrong types in a result row")
     return result
+
+
+def reclaimable(expired: dict) -> dict:
+    """Of expired results those that are still in the context."""
+    return {id: result for id, result in expired.items() if not result.cleared}
 
 
 class Counts:
     """What happened in a context since its beginning, compactions included."""
 
-    __slots__ = ("compacted", "expired", "expired_tokens", "false_expirations", "results", "results_tokens", "superseded", "triggers")
+    __slots__ = (
+        "compacted", "expired", "expired_tokens", "false_expirations", "ledger", "results", "results_tokens", "superseded", "triggers",
+    )  # fmt: skip
 
     def __init__(self):
         self.results: dict = {}  # tier -> results given that tier
@@ -81,7 +89,8 @@ class Counts:
         self.expired: dict = {}  # tier -> results that expired
         self.expired_tokens: dict = {}
         self.triggers: dict = {}  # trigger -> results that it ended
-        self.false_expirations: dict = {}  # tier -> expired and fetched again unchanged
+        self.false_expirations: dict = {}  # tier -> expired and fetched again unchanged, or restored
+        self.ledger: dict = {}  # what was reclaimed and charged (ledger.py), as the last reconcile found it
         self.superseded = 0
         self.compacted = 0
 
@@ -107,8 +116,8 @@ class ContextState:
     """Everything the engine knows of one context. `by_key`, `by_hash`, `due` and `timed` are indexes, never saved."""
 
     __slots__ = (
-        "agent_id", "at", "by_hash", "by_key", "calibration", "counts", "cwd", "due", "epoch", "expired", "index", "live", "pins",
-        "profile", "prompt_id", "prompted", "recent", "session_id", "timed", "turn",
+        "agent_id", "at", "by_hash", "by_key", "calibration", "counts", "cwd", "due", "epoch", "expired", "holds", "index", "live",
+        "pins", "profile", "prompt_id", "prompted", "recent", "session_id", "timed", "turn",
     )  # fmt: skip
 
     def __init__(self, session_id: str = "", agent_id: str = ""):
@@ -123,6 +132,7 @@ class ContextState:
         self.epoch = 0  # compactions so far
         self.profile = None  # chosen for the session; None: what the configuration says
         self.pins: list = []  # targets: ids and path patterns
+        self.holds: dict = {}  # id -> index up to which a restored result is held like a pinned one
         self.calibration = 1.0  # measured tokens / estimated tokens
         self.live: dict = {}  # id -> Result, in order of completion
         self.expired: dict = {}  # id -> Result with `ended`; after a load only what expired since
@@ -156,6 +166,7 @@ class ContextState:
             "epoch": self.epoch,
             "profile": self.profile,
             "pins": self.pins,
+            "holds": self.holds,
             "calibration": self.calibration,
             "recent": self.recent,
             "counts": self.counts.to_json(),
@@ -181,6 +192,8 @@ def state_of(value: object) -> ContextState:
             setattr(state, name, value[name])
     state.prompted = value.get("prompted") is True
     state.pins = [pin for pin in value["pins"] if isinstance(pin, str)]
+    if isinstance(value.get("holds"), dict):
+        state.holds = {id: until for id, until in value["holds"].items() if isinstance(until, int)}
     if isinstance(value.get("recent"), dict):
         state.recent = value["recent"]
     state.counts = counts_of(value.get("counts"))
@@ -191,11 +204,12 @@ def state_of(value: object) -> ContextState:
 
 
 def shared_facts(state: ContextState) -> dict:
-    """What hooks and a rebuild must agree on: all but times, quotations and the calibration (which only a transcript has) and the
-    host's turn ids (which not every client gives to hooks)."""
+    """What hooks and a rebuild must agree on: all but times, quotations, the calibration and the ledger (which only a transcript has) and
+    the host's turn ids (which not every client gives to hooks)."""
     plain = state.to_json()
     for name in ("at", "calibration", "prompt_id", "prompted"):
         del plain[name]
+    del plain["counts"]["ledger"]
     rows = []
     for result in list(state.live.values()):
         fields = dict(zip(_FIELDS, result.to_row()))

@@ -61,7 +61,7 @@ def reindex(state: ContextState, rules) -> None:
 
 def is_pinned(state: ContextState, result: Result, rules) -> bool:
     """Whether a pin of the user or of the configuration holds this result."""
-    if result.id in state.pins:
+    if result.id in state.pins or result.id in state.holds:
         return True
     # Who pins a path means what was seen of it, not the acknowledgements of its edits.
     return bool((state.pins or rules.pins) and result.kind != "ack" and rules.pinned_by(result.subjects, state.pins))
@@ -125,6 +125,8 @@ def _on_call(state: ContextState, call, rules, decisions: list) -> None:
     state.index += 1
     state.at = call.at
     _forget(state, call.id)
+    if state.holds:
+        _release(state, rules)
     _turn_of(state, call)
     found = classify(call, state.cwd or call.cwd, rules)  # the host reports the folder that a call left behind
     state.cwd = call.cwd or state.cwd
@@ -153,6 +155,18 @@ def _forget(state: ContextState, id: str) -> None:
     state.expired.pop(id, None)
 
 
+def _release(state: ContextState, rules) -> None:
+    """Lets go of restored results whose time is over; one that has outlived its number of calls ends with this one."""
+    for id in [id for id, until in state.holds.items() if state.index > until]:
+        del state.holds[id]
+        result = state.live.get(id)
+        if result is not None:
+            result.pinned = is_pinned(state, result, rules)
+            ttl = rules.tier_rule(result.tier).ttl_calls
+            if ttl is not None and state.index >= result.index + ttl:
+                state.due.setdefault(state.index, {})[id] = result
+
+
 def _turn_of(state: ContextState, call) -> None:
     if call.prompt_id is not None:
         changed = call.prompt_id != state.prompt_id
@@ -172,6 +186,8 @@ def _result_of(state: ContextState, call, found, rules) -> Result:
         found.basis, found.label, [list(part) for part in found.parts], found.subjects, tokens, outcome.content_hash, found.error,
         verdict_of(outcome.tail, outcome.exit_code) if found.error or found.kind == "run" else "",
     )  # fmt: skip
+    if found.kind == "restored" and not found.error:
+        state.holds[call.id] = state.index + rules.restore_hold_calls
     result.pinned = is_pinned(state, result, rules)
     return result
 

@@ -18,6 +18,7 @@ WIDE_CHARS_PER_TOKEN = 0.9  # CJK
 # An image costs width x height / 750 tokens, at most about this many after the API has scaled it.
 IMAGE_TOKENS = 1_600
 
+_ASCII = bytes(range(128))
 _MARKUP = frozenset(("md", "mdx", "markdown", "rst", "json", "jsonl", "json5", "jsonc", "ipynb", "yaml", "yml", "xml", "html", "svg"))
 _LOGS = frozenset(("log", "txt", "csv", "tsv", "lock", "out"))
 _DIFFS = frozenset(("diff", "patch"))
@@ -37,7 +38,9 @@ def wide_chars(text: str) -> int:
     """How many characters of a text are CJK or of similar width (from U+2E80 on)."""
     if text.isascii():
         return 0
-    return sum(map("\u2e80".__le__, text))
+    # What is not ASCII, found among bytes: a hundred times as fast as a look at every character.
+    rest = text.encode("utf-8", "surrogatepass").translate(None, _ASCII).decode("utf-8", "surrogatepass")
+    return sum(map("\u2e80".__le__, rest))
 
 
 def tokens_of(chars: int, wide: int, content: str) -> int:

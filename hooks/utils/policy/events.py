@@ -5,8 +5,8 @@ from __future__ import annotations
 from .calls import Call, FilesChanged, Outcome
 
 __all__ = [
-    "Advanced", "Call", "Committed", "Compacted", "Edited", "FilesChanged", "ManualClear", "Outcome", "Pinned", "ProfileChosen", "Prompted",
-    "Quoted", "SessionEnded", "Superseded", "Tick", "Unpinned",
+    "Advanced", "Call", "Cleared", "Committed", "Compacted", "Edited", "FilesChanged", "ManualClear", "Outcome", "Pinned", "ProfileChosen",
+    "Prompted", "Quoted", "Restored", "SessionEnded", "Superseded", "Tick", "Undone", "Unpinned",
 ]  # fmt: skip
 
 
@@ -79,6 +79,39 @@ class ManualClear:
 
     __slots__ = ("at", "ids")
     name = "manual_clear"
+
+    def __init__(self, ids, at=0.0):
+        self.ids = ids
+        self.at = at
+
+
+class Cleared:
+    """Placeholders stand in the context in the place of these results: id -> handle of what is archived."""
+
+    __slots__ = ("handles",)
+    name = "cleared"
+
+    def __init__(self, handles):
+        self.handles = handles
+
+
+class Restored:
+    """The content of a cleared result was asked for: back into its place, or printed into a new result."""
+
+    __slots__ = ("at", "id", "in_place")
+    name = "restored"
+
+    def __init__(self, id, in_place=False, at=0.0):
+        self.id = id
+        self.in_place = in_place
+        self.at = at
+
+
+class Undone:
+    """A clear of these results was taken back."""
+
+    __slots__ = ("at", "ids")
+    name = "undone"
 
     def __init__(self, ids, at=0.0):
         self.ids = ids

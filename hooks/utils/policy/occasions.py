@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from . import engine, parts
-from .context import ContextState
+from .context import ContextState, add
 
 
 def _on_tick(state: ContextState, event, rules, decisions: list) -> None:
@@ -46,13 +46,17 @@ def _on_session_ended(state: ContextState, event, rules, decisions: list) -> Non
 def _on_pinned(state: ContextState, event, rules, decisions: list) -> None:
     if event.target not in state.pins:
         state.pins.append(event.target)
-    for result in list(state.expired.values()):
-        if engine.is_pinned(state, result, rules):
-            del state.expired[result.id]
-            result.ended = None
-            result.stored = ""
-            state.live[result.id] = result
-            decisions.append(engine.Decision("revive", result, "pinned", state.index, ["pinned: " + event.target]))
+    held = [result for result in state.expired.values() if not result.cleared and engine.is_pinned(state, result, rules)]
+    _revive(state, held, rules, "pinned", "pinned: " + event.target, decisions)
+
+
+def _revive(state: ContextState, results: list, rules, trigger: str, reason: str, decisions: list) -> None:
+    for result in results:
+        del state.expired[result.id]
+        result.ended = None
+        result.stored = ""
+        state.live[result.id] = result
+        decisions.append(engine.Decision("revive", result, trigger, state.index, [reason]))
     state.live = dict(sorted(state.live.items(), key=lambda item: item[1].index))  # in order of completion, as ever
     engine.reindex(state, rules)
 
@@ -68,6 +72,39 @@ def _on_manual_clear(state: ContextState, event, rules, decisions: list) -> None
         result = state.live.get(id)
         if result is not None and not result.pinned:
             engine.end(state, result, "manual", ["cleared by the user"], decisions)
+
+
+def _on_cleared(state: ContextState, event, rules, decisions: list) -> None:
+    """What a placeholder stands for is out of the context, whatever its lifetime says."""
+    for id, handle in event.handles.items():
+        result = state.live.get(id)
+        if result is not None:
+            engine.end(state, result, "manual", ["cleared by the user"], decisions)
+        if id in state.expired:
+            state.expired[id].cleared = handle
+
+
+def _on_restored(state: ContextState, event, rules, decisions: list) -> None:
+    """Its end was a mistake, whatever ended it. Back in its place it is held for a while; a printed copy is a result of its own."""
+    state.at = event.at
+    result = state.expired.get(event.id)
+    if result is None:
+        return
+    add(state.counts.false_expirations, result.tier, 1)
+    if event.in_place:
+        result.cleared = ""
+        result.touch(state.index)
+        state.holds[event.id] = state.index + rules.restore_hold_calls
+        _revive(state, [result], rules, "restored", "restored by the user", decisions)
+
+
+def _on_undone(state: ContextState, event, rules, decisions: list) -> None:
+    """What was live until the clear is so again."""
+    state.at = event.at
+    back = [state.expired[id] for id in dict.fromkeys(event.ids) if id in state.expired]
+    for result in back:
+        result.cleared = ""
+    _revive(state, [result for result in back if result.ended[0] == "manual"], rules, "undone", "the clear was undone", decisions)
 
 
 def _on_superseded(state: ContextState, event, rules, decisions: list) -> None:
@@ -117,6 +154,9 @@ HANDLERS = {
     "pinned": _on_pinned,
     "unpinned": _on_unpinned,
     "manual_clear": _on_manual_clear,
+    "cleared": _on_cleared,
+    "restored": _on_restored,
+    "undone": _on_undone,
     "superseded": _on_superseded,
     "profile_chosen": _on_profile_chosen,
     "tick": _on_tick,

@@ -218,7 +218,7 @@ def describe_intervals(intervals: list[list[int]]) -> str:
 
 
 # What a command line does, as actions that have a part each.
-_TIERS = {"search": "short", "read": "medium", "run": "session", "ack": "ephemeral", "other": "session"}
+_TIERS = {"search": "short", "read": "medium", "run": "session", "ack": "ephemeral", "other": "session", "restored": "medium"}
 _NAME_CHARS = 80
 KEY_CHARS = 200
 

@@ -19,6 +19,7 @@ KINDS = {
     ),
     **dict.fromkeys("echo printf yes".split(), "feed"),
     "git": "git",
+    "popkit": "popkit",
     "tee": "tee",
 }
 

@@ -15,6 +15,13 @@ PRESERVED_PATTERNS = ("error", "fail", "decision", "STATUS.json")
 # profile -> (numerator, denominator) of every lifetime.
 PROFILES = {"spec": (1, 1), "default": (1, 1), "aggressive": (1, 2), "conservative": (2, 1)}
 
+# Quiet age, in calls, that an expired result must have before a clear takes it unasked. No profile scales it: what was just edited is
+# needed again whatever the lifetimes are.
+GRACE_CALLS = {"read": 20, "search": 5, "run": 1, "ack": 0, "other": 5}
+RESTORE_HOLD_CALLS = 20
+# What of the compaction partner is switched on.
+COMPACTION = {"advise": True, "index": True}
+
 # These words of `preserved_patterns` are about what a result is; every other pattern is a glob on its path or command.
 ERROR_WORDS = ("error", "fail")
 DECISION_WORD = "decision"
@@ -32,18 +39,26 @@ class TierRule:
 
 
 class Ruleset:
-    """The rules of one context. `pins` are the path patterns of the configuration; a context has its own besides."""
+    """The rules of one context. `pins` are the path patterns of the configuration; a context has its own besides.
+
+    `grace_calls` has the keys of GRACE_CALLS; `restore_hold_calls` is how many calls a restored result is held.
+    """
 
     __slots__ = (
         "_glob_tools",
         "_overrides",
         "_preserved_globs",
         "_tiers",
+        "clear_at_exit",
+        "compaction_advise",
+        "compaction_index",
         "enabled",
+        "grace_calls",
         "pins",
         "preserve_decisions",
         "preserve_errors",
         "profile",
+        "restore_hold_calls",
         "thresholds",
         "window_tokens",
     )
@@ -64,6 +79,13 @@ class Ruleset:
         rules._tiers = _tier_rules(_object(config.get("tiers")), PROFILES[rules.profile])
         rules._overrides = _object(config.get("tool_overrides"))
         rules._glob_tools = tuple(name for name in rules._overrides if globs.is_wild(name))
+        grace = _object(config.get("grace_calls"))
+        rules.grace_calls = {kind: _calls(grace.get(kind), calls) for kind, calls in GRACE_CALLS.items()}
+        rules.restore_hold_calls = _calls(config.get("restore_hold_calls"), RESTORE_HOLD_CALLS)
+        compaction = _object(config.get("compaction"))
+        rules.compaction_advise = compaction.get("advise") is not False
+        rules.compaction_index = compaction.get("index") is not False
+        rules.clear_at_exit = config.get("clear_at_exit") is True
         return rules
 
     def tier_rule(self, tier: str) -> TierRule:
@@ -145,6 +167,10 @@ def _scaled(lifetime: object, scale: tuple[int, int]) -> int | None:
     if type(lifetime) is not int or lifetime < 1:
         return None
     return max(1, lifetime * scale[0] // scale[1])
+
+
+def _calls(value: object, otherwise: int) -> int:
+    return value if type(value) is int and value >= 0 else otherwise
 
 
 def _known_profile(name: object) -> str | None:

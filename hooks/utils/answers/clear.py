@@ -1,0 +1,170 @@
+"""`clear`: the sum, what goes, what was done and how to take it back. A plan and a report in, data and lines out. Pure."""
+
+from __future__ import annotations
+
+from ..policy import economics
+from ..policy.tiers import TIERS
+from . import ids, phrases, text
+from .details import result_line
+
+_MOST = 6  # results of one tier, unless everything is asked for
+_ASIDE = 10  # columns of the left column
+
+
+def clear_data(plan, done, report: dict, dry_run: bool) -> dict:
+    """What `--json` prints: the sum, what goes (`results` with the handle of each once it is archived), and what does not."""
+    rows = {row["id"]: row for row in report["results"]}
+    handles = done.handles if done else {}
+    going = [rows[result.id] for result in plan.selection.going if result.id in rows]
+    return {
+        "cleared": done is not None,
+        "dry_run": dry_run,
+        "tier": plan.asked.tier or None,
+        "ids": list(plan.asked.ids),
+        "pattern": plan.asked.pattern or None,
+        "now": plan.asked.now,
+        "items": len(going),
+        "tokens": done.tokens if done else plan.sum.leaves if going else 0,
+        "pays": plan.pays,
+        "sum": plan.sum.to_json(),
+        "results": [{**_short(row), "handle": handles.get(row["id"])} for row in going],
+        "kept": {
+            name: {"items": len(results), "tokens": sum(rows[result.id]["tokens"] for result in results if result.id in rows)}
+            for name, results in (
+                ("early", plan.selection.early),
+                ("small", plan.selection.small),
+                ("pinned", plan.selection.pinned),
+            )
+        },
+        "session": report["session"],
+        "original": done.original if done else None,
+        "trouble": done.trouble if done else "",
+    }
+
+
+def _short(row: dict) -> dict:
+    return {name: row[name] for name in ("id", "number", "label", "tool", "tier", "kind", "tokens", "state")}
+
+
+def clear_lines(found: dict, report: dict, command: str, words: str = "", everything: bool = False) -> list:
+    """The lines of an answer. `words` name what the user gave, to be repeated in the command that would do it."""
+    heads = {True: "Cleared", False: "Clear: a dry run" if found["dry_run"] else "Clear: not now"}
+    lines = text.title(heads[found["cleared"]] if found["items"] else "Clear")
+    if not found["items"]:
+        return [*lines, *text.wrap(_nothing(found)), *_kept_lines(found, command)]
+    lines += [*_sum_lines(found), "", *_result_lines(found, report, everything)]
+    lines += _kept_lines(found, command)
+    lines.append("")
+    if found["cleared"]:
+        return lines + _done_lines(found, command)
+    if found["dry_run"]:
+        given = _with(command, words, found["now"] or not found["pays"])
+        return [*lines, *text.wrap("Dry run: nothing was changed. To clear: " + given, indent="  ")]
+    return [
+        *lines,
+        *text.wrap("It does not pay yet, so nothing was changed. To clear all the same, and what is kept for now with it:"),
+        *text.wrap("  " + _with(command, words, True), indent="  "),
+    ]
+
+
+def _with(command: str, words: str, now: bool) -> str:
+    return " ".join(filter(None, [command, "clear", words, "--now" if now else ""]))
+
+
+def _nothing(found: dict) -> str:
+    kept = found["kept"]
+    if found["tier"]:
+        return f"Nothing to clear: {found['tier']} holds {'nothing but what is kept' if _any(kept) else 'no results'}."
+    if found["ids"]:
+        return "Nothing to clear: " + ("it is kept." if _any(kept) else "it is out of the context already.")
+    of = f" of {text.clean(found['pattern'])}" if found["pattern"] else ""
+    return f"Nothing to clear: all{of} that has expired is kept." if _any(kept) else f"Nothing to clear: no result{of} has expired."
+
+
+def _any(kept: dict) -> bool:
+    return any(have["items"] for have in kept.values())
+
+
+def _sum_lines(found: dict) -> list:
+    sum = found["sum"]
+    share = f" ({sum['share']:.0%} of the context)" if sum["share"] >= 0.005 else ""
+    lines = _pair("Leaves", f"{text.long_tokens(found['tokens'])}{share} from {text.counted(found['items'], 'result')}")
+    if not sum["warm"]:
+        lines += _pair("Cache", f"cold: the next request writes its prompt anyway, {text.long_tokens(sum['leaves'])} fewer")
+        return lines + _pair("Pays", "at once")
+    cost = f"warm: the {text.long_tokens(sum['rewritten'])} behind the first of them are written again,"
+    lines += _pair("Cache", f"{cost} as much as {text.long_tokens(sum['cost_now'])} of input")
+    after = sum["pays_after"]
+    if after is None:
+        return lines + _pair("Pays", "never")
+    usual = economics.LIKELY_REQUESTS[sum["cache_ttl_s"]]
+    when = f"after {text.counted(after, 'request')}" if after else "at once"
+    return lines + _pair("Pays", f"{when}; {usual} usually follow while the cache is warm")
+
+
+def _pair(name: str, said: str) -> list:
+    said_lines = text.wrap(said, text.WIDTH - _ASIDE)
+    return [f"{name:<{_ASIDE}}{said_lines[0]}", *[" " * _ASIDE + line for line in said_lines[1:]]]
+
+
+def _result_lines(found: dict, report: dict, everything: bool) -> list:
+    wanted = {row["id"] for row in found["results"]}
+    rows = [row for row in report["results"] if row["id"] in wanted]
+    lines: list = []
+    for tier in TIERS:
+        mine = sorted([row for row in rows if row["tier"] == tier], key=lambda row: -row["tokens"])
+        if mine:
+            lines += [
+                *([""] if lines else []),
+                f"{tier.capitalize()}: {text.counted(len(mine), 'result')}, {text.long_tokens(_tokens(mine))}",
+            ]
+            shown = mine if everything else mine[:_MOST]
+            lines += [result_line(row, text.WIDTH) for row in shown]
+            lines += _smaller_ones(mine, len(shown), ": add --all")
+    return lines
+
+
+def _smaller_ones(rows: list, shown: int, hint: str = "") -> list:
+    left = rows[shown:]
+    return [f"  … {text.counted(len(left), 'smaller one')}, {text.long_tokens(_tokens(left))}{hint}"] if left else []
+
+
+def _tokens(rows: list) -> int:
+    return sum(row["tokens"] for row in rows)
+
+
+def _kept_lines(found: dict, command: str) -> list:
+    kept = found["kept"]
+    said = []
+    if kept["early"]["items"]:
+        many = text.counted(kept["early"]["items"], "expired result")
+        tokens = text.long_tokens(kept["early"]["tokens"])
+        said.append(f"Kept: {many}, {tokens}, used lately and likely to be needed again: --now takes them too.")
+    if kept["pinned"]["items"] and (found["tier"] or found["ids"] or found["pattern"]):
+        said.append(f"Kept: {kept['pinned']['items']} pinned; {command} unpin lets go.")
+    if kept["small"]["items"] and (found["ids"] or not found["items"]):
+        said.append(f"Kept: {text.counted(kept['small']['items'], 'result')} no larger than the placeholder that would stay.")
+    return ["", *[line for note in said for line in text.wrap(note, indent="  ")]] if said else []
+
+
+def _done_lines(found: dict, command: str) -> list:
+    lines = text.wrap("All of it is archived, and a placeholder stands for each. The client still has it until you type")
+    lines += ["", phrases.resume(found["session"]), ""]
+    lines += text.wrap(f"Take it back: {command} undo. One of them: {command} restore ID.")
+    return lines + text.wrap(found["trouble"]) if found["trouble"] else lines
+
+
+def largest_lines(report: dict, most: int = 8) -> list:
+    """The largest expired results of a report, whatever their tier."""
+    lines = text.title("What could be reclaimed")
+    rows = sorted([row for row in report["results"] if row["state"] == "expired"], key=lambda row: -row["tokens"])
+    if not rows:
+        return [*lines, "Nothing: no result has expired."]
+    lines += [result_line(row, text.WIDTH) for row in rows[:most]]
+    lines += _smaller_ones(rows, most)
+    return [*lines, *text.wrap(f"Together {text.long_tokens(_tokens(rows))} from {text.counted(len(rows), 'expired result')}.")]
+
+
+def ids_of(report: dict, words: str) -> tuple:
+    """The ids of the results that a comma-separated list of names means; ids.NotFound for one that is unknown."""
+    return tuple(dict.fromkeys(ids.find(report, word)["id"] for word in words.split(",") if word))

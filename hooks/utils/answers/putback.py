@@ -1,0 +1,74 @@
+"""`undo` and `restore`: what went back or is shown. Archived records in, data and lines out. Pure."""
+
+from __future__ import annotations
+
+from . import phrases, text
+
+
+def record_data(record) -> dict:
+    """A record as `--json` tells of it."""
+    return {
+        "handle": record.id,
+        "id": record.tool_use_id,
+        "label": record.label,
+        "tokens": record.tokens,
+        "archived_at": record.created_at,
+        "zone": record.zone,
+    }
+
+
+def put_back_data(back) -> dict:
+    """What an undo, or a restore in place, did."""
+    return {
+        "restored": [record_data(record) for record in back.records],
+        "gone": [record_data(record) for record in back.gone],
+        "tokens": sum(back.tokens),
+        "trouble": back.trouble,
+    }
+
+
+def undo_lines(back, session_id: str) -> list:
+    """What an undo did."""
+    return _lines("Undone", back, session_id, "The last clear is taken back")
+
+
+def in_place_lines(back, session_id: str, hold_calls: int) -> list:
+    """What a restore in place did."""
+    held = f", held for {text.counted(hold_calls, 'call')}" if hold_calls else ""
+    return _lines("Restored", back, session_id, "Back in the transcript" + held)
+
+
+def _lines(title: str, back, session_id: str, said: str) -> list:
+    lines = text.title(title)
+    if back.records:
+        many = f"{text.counted(len(back.records), 'result')}, {text.long_tokens(sum(back.tokens))}"
+        lines += text.wrap(f"{said}: {many}.")
+        lines += [_record_line(record) for record in back.records[:8]]
+        lines += [f"  … {len(back.records) - 8} more"] if len(back.records) > 8 else []
+    for record in back.gone:
+        lines += text.wrap(f"Gone for good (pruned, or its file has changed): {text.clean(record.label)}", indent="  ")
+    if back.records:
+        lines += ["", *text.wrap("The client has it again once you type"), "", phrases.resume(session_id)]
+    return lines + text.wrap(back.trouble) if back.trouble else lines
+
+
+def _record_line(record) -> str:
+    head = f"  {record.id}  {text.tokens(record.tokens):>6}  "
+    return (head + text.cut(text.clean(record.label), text.WIDTH - text.width(head))).rstrip()
+
+
+def printed_lines(printed: list) -> list:
+    """The contents of records, each below its name; several are told apart. `printed` is [(record, text or None)]."""
+    lines: list = []
+    for record, content in printed:
+        if len(printed) > 1:
+            lines += [*([""] if lines else []), f"=== {record.id}  {text.clean(record.label)}"]
+        if content is None:
+            lines += text.wrap(f"Gone for good (pruned, or its file has changed): {text.clean(record.label)}")
+        else:
+            lines += content.split("\n")
+    return lines
+
+
+def printed_data(printed: list) -> dict:
+    return {"records": [{**record_data(record), "content": content} for record, content in printed]}

@@ -1,0 +1,60 @@
+"""`popkit restore`: prints what was cleared. The model runs it as its placeholders say: it starts fast, and prints nothing else."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from .. import flag_parser
+from ..edges import live
+from ..edges.system import now as time_of_day
+
+COMMAND = "popkit restore"
+
+
+def run_words(words: list, environ) -> int:
+    """Prints the contents that the words name; what asks about a session is answered as `popkit context restore`."""
+    words = ["restore", *words]
+    try:
+        parsed = flag_parser.parse(words, cli=True)
+    except flag_parser.UsageError as error:
+        return _fail(str(error), "--json" in words, environ)
+    itself = parsed.arguments and all(map(_names_itself, parsed.arguments))
+    if parsed.word == "help" or {"since", "in-place"} & set(parsed.flags) or not itself:
+        from . import context_command
+
+        return context_command.answer(words, environ, COMMAND)
+    return _print(parsed, environ)
+
+
+def _fail(message: str, as_data: bool, environ) -> int:
+    from . import context_command  # brings every answer with it
+
+    return context_command.fail(message, as_data, environ, COMMAND)
+
+
+def _names_itself(word: str) -> bool:
+    """Whether a word means the same in every session: a handle, an id, a path; not `T12`."""
+    digits = word[1:] if word[:1] in "Tt" else word
+    return not digits.isdigit()
+
+
+def _print(parsed, environ) -> int:
+    from ..answers import putback
+    from ..answers.text import as_json
+    from ..reclaim import access, restoring
+
+    site = live.Site(environ, environ.get("CLAUDE_CODE_SESSION_ID") or "", os.getcwd())
+    as_data = "json" in parsed.flags
+    try:
+        with access.Opened(site.home) as db:
+            records = [record for word in parsed.arguments for record in restoring.meant(db, word, site.session_id, site.project)]
+            printed = restoring.printed(db, records)
+            restoring.book_printed(site, db, records, time_of_day(environ))
+    except (access.Refused, restoring.NotFound) as error:
+        return _fail(str(error), as_data, environ)
+    if as_data:
+        print(as_json(putback.printed_data(printed)))
+    else:
+        sys.stdout.write("\n".join(putback.printed_lines(printed)) + "\n")
+    return 1 if any(content is None for _, content in printed) else 0

@@ -1,0 +1,34 @@
+"""What stands in the place of a cleared result: what it was, why it went, how it comes back. Pure."""
+
+from __future__ import annotations
+
+# The model reads a placeholder with every request: at most 40 tokens, by the 2.9 characters of a token of plain language.
+LONGEST = 116
+LONGEST_WHY = 24
+_HEAD, _MIDDLE, _TAIL = "[PopKit cleared ", "To see it: popkit restore ", "]"
+_HANDLE = frozenset("abcdefghijklmnopqrstuvwxyz234567")
+SHORTEST_HANDLE, LONGEST_HANDLE = 8, 51
+
+
+def placeholder(label: str, why: str, handle: str) -> str:
+    """The text for a result of this label. `why` in a few words; `handle` names the archived record."""
+    why = why[:LONGEST_WHY]
+    end = f" ({why}). {_MIDDLE}{handle}{_TAIL}"
+    room = LONGEST - len(_HEAD) - len(end)
+    label = " ".join("".join(char if char.isprintable() else " " for char in label).split())
+    wide = sum(not char.isascii() for char in label)
+    room = max(8, room - 2 * wide)  # such characters take a token or so each
+    return _HEAD + (label if len(label) <= room else label[: room - 1] + "…") + end
+
+
+def is_handle(word: str) -> bool:
+    """Whether a word can be the handle of an archived record."""
+    return SHORTEST_HANDLE <= len(word) <= LONGEST_HANDLE and _HANDLE.issuperset(word)
+
+
+def handle_in(content: object) -> str:
+    """The handle that a result's whole content names if it is a placeholder, else ""."""
+    if not isinstance(content, str) or not content.startswith(_HEAD) or not content.endswith(_TAIL) or len(content) > 2 * LONGEST:
+        return ""
+    handle = content[: -len(_TAIL)].rpartition(_MIDDLE)[2]
+    return handle if is_handle(handle) else ""

@@ -1,0 +1,112 @@
+"""What every change of a transcript stands on: one at a time, a file that is understood, the archive."""
+
+from __future__ import annotations
+
+import time
+
+from .. import archive
+from ..edges import files, home
+from ..edges.archived import errors, task_id
+from ..edges.system import join
+from . import rewrite
+
+_TRIES, _PAUSE_S = 5, 0.05
+# How a doubtful file is told of; the transcript stays as it is.
+_REFUSED = "the transcript is not understood, so nothing was changed: "
+
+
+class Refused(Exception):
+    """Nothing was changed; the message says why, and what to do."""
+
+
+def turnstile(site) -> files.Lock:
+    """The lock under which a session's transcript is changed. Refused when another change is at work."""
+    folder = home.session_folder(site.home, site.session_id)
+    files.make_private_folder(folder, may_be_link=False)
+    return _Turnstile(join(folder, "clear.lock"))
+
+
+class _Turnstile(files.Lock):
+    __slots__ = ()
+
+    def __enter__(self):
+        try:
+            return super().__enter__()
+        except files.LockTimeout:
+            raise Refused("another clear, undo or restore of this session is at work: try again") from None
+
+
+def original_path(site) -> str:
+    """Where the transcript is kept as it was before the last change."""
+    return join(home.session_folder(site.home, site.session_id), "original.jsonl")
+
+
+def sweep(site, transcript_path: str) -> None:
+    """Removes what killed changes of this transcript have left beside it and beside the kept original."""
+    rewrite.sweep(transcript_path)
+    rewrite.sweep(original_path(site))
+
+
+def until_whole(read, index_of):
+    """What `read()` gives once the last line of the transcript is complete: the host may be writing it. As it is after a while."""
+    for _ in range(_TRIES):
+        found = read()
+        if not index_of(found).torn:
+            break
+        time.sleep(_PAUSE_S)
+    return found
+
+
+def check_understood(index, ids=()) -> None:
+    """Refused for a transcript with anything in it that is not understood, or with several results of one of these ids."""
+    if index.doubts:
+        raise Refused(_REFUSED + index.doubts[0])
+    doubled = sorted(index.doubled.intersection(ids))
+    if doubled:
+        raise Refused(_REFUSED + "it holds several results of " + doubled[0])
+
+
+def trouble_of(work) -> str:
+    """Does what follows a change of the transcript, and returns what of it failed, for a person; "" where all went well. The change stands:
+    what the archive and the transcript hold is enough to go on from."""
+    try:
+        work()
+    except errors() as error:
+        return f"The transcript was changed, but not all of it could be written down for the statistics ({error})."
+    return ""
+
+
+def chain_of(site, transcript_path: str) -> archive.Chain:
+    """The chain of the session's main thread."""
+    return archive.Chain(task_id(site.session_id), site.session_id, "", site.session.get("project") or site.project, transcript_path)
+
+
+class Opened:
+    """The archive within a `with`; whatever keeps it from being used is a Refused."""
+
+    __slots__ = ("_create", "_db", "_path")
+
+    def __init__(self, popkit_home: str, create: bool = False):
+        self._path = home.archive_path(popkit_home)
+        self._create = create
+        self._db = None
+
+    def __enter__(self):
+        try:
+            if self._create:
+                files.make_private_folder(self._path.rpartition("/")[0])
+            self._db = archive.open_archive(self._path, create=self._create)
+        except FileNotFoundError:
+            raise Refused("nothing has been archived yet") from None
+        except errors() as error:
+            raise _unusable(error) from None
+        return self._db
+
+    def __exit__(self, kind, error, _trace) -> None:
+        self._db.close()
+        if kind is not None and issubclass(kind, errors()) and not issubclass(kind, OSError):
+            raise _unusable(error) from None
+
+
+def _unusable(error: Exception) -> Refused:
+    return Refused(f"the archive cannot be used ({error}), so nothing was changed")

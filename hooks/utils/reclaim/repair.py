@@ -1,0 +1,87 @@
+"""Repair: a Read is answered with "file unchanged", but the earlier Read that this means is no longer in the context.
+
+The host compares with what its process has read, not with what the context still holds: after a compaction, a rewind, or a clear that
+the client has loaded, the text is nowhere.
+"""
+
+from __future__ import annotations
+
+from ..edges import home, live, store
+from ..edges.system import now as time_of_day
+from ..policy import parts
+from ..policy.estimate import estimate_tokens
+from .unchanged import full_read
+
+# From this version on the host takes another tool output from a hook; older ones add a text of at most so many characters instead.
+REPLACES_SINCE = (2, 1, 121)
+_ADDED_CHARS = 9_500
+
+
+def repair(site, payload: dict, call, transcript_path: str, agent_id: str) -> tuple:
+    """(the answer to the host or None, the tool_response that the model sees now, or None where that stays as it is)."""
+    path = parts.normal_path(str(call.tool_input.get("file_path") or ""), call.cwd)
+    transcript_path = _of_agent(transcript_path, agent_id) if agent_id else transcript_path
+    seen = _seen(site, transcript_path, agent_id)
+    if seen is None or _is_shown(seen.state, path, _asked(call.tool_input)) or _just_read(site, agent_id, path):
+        return None, None
+    response = full_read(call.tool_input, call.cwd)
+    if response is None:
+        return None, None
+    if seen.index.version >= REPLACES_SINCE:
+        return {"hookSpecificOutput": {"hookEventName": "PostToolUse", "updatedToolOutput": response}}, response
+    text = f"{path} holds (the earlier Read is no longer in this conversation):\n{response['file']['content']}"
+    if len(text) > _ADDED_CHARS:
+        return None, None
+    _book(site.paths(agent_id), estimate_tokens(text), call.at)
+    return {"hookSpecificOutput": {"hookEventName": "PostToolUse", "additionalContext": text}}, None
+
+
+def _book(paths, tokens: int, now: float) -> None:
+    with paths.locked():
+        store.journal(paths, {"event": "advice", "at": now, "tokens": tokens})
+
+
+def _of_agent(transcript_path: str, agent_id: str) -> str:
+    """The transcript of a subagent, as the host lays it beside that of the main thread; "" for an id that is no plain name."""
+    stem = transcript_path[: -len(".jsonl")] if transcript_path.endswith(".jsonl") else ""
+    return f"{stem}/subagents/agent-{agent_id}.jsonl" if stem and home.safe_name(agent_id) == agent_id else ""
+
+
+def _seen(site, transcript_path: str, agent_id: str):
+    """The context as its transcript tells it; None where nothing can be said for certain."""
+    import os
+
+    try:
+        if transcript_path and os.path.getsize(transcript_path) <= live.REBUILD_BYTES:
+            return live.rebuilt(site, site.paths(agent_id), transcript_path)
+    except (OSError, ValueError):
+        pass  # the host writes late: then the earlier Read cannot have gone yet
+    return None
+
+
+def _asked(tool_input: dict) -> list:
+    """The lines that the Read is about, as a part's scope."""
+    offset, limit = tool_input.get("offset"), tool_input.get("limit")
+    first = offset if isinstance(offset, int) and offset > 0 else 1
+    return [first, first + limit - 1] if isinstance(limit, int) and limit > 0 else [first, 0]
+
+
+def _is_shown(state, path: str, asked: list) -> bool:
+    """Whether a result that stands in the context shows these lines of the file."""
+    wanted = ("read:" + path, asked)
+    for result in (*state.live.values(), *state.expired.values()):
+        if not result.cleared and any(
+            parts.covers(part, wanted) or part[1] == list(parts.WHOLE) for part in result.parts if part[0] == wanted[0]
+        ):
+            return True
+    return False
+
+
+def _just_read(site, agent_id: str, path: str) -> bool:
+    """Whether a hook has just seen such a Read: its line may not be written yet."""
+    stored = store.load(site.paths(agent_id))
+    now = time_of_day(site.environ)
+    return stored is not None and any(
+        now - result.at < live.TRANSCRIPT_LAG_S and any(part[0] == "read:" + path for part in result.parts)
+        for result in stored.state.live.values()
+    )

@@ -1,0 +1,400 @@
+"""Replaces byte ranges of a transcript, in place and atomically, while the host goes on appending to it.
+
+A new file is written beside the old one and renamed over it, so that a kill leaves the one or the other. The host opens, appends one
+line and closes at any moment: what it appends before the rename is copied; what it writes through a file that it opened before the
+rename lands in the old one and is carried over afterwards. On Linux a read lease tells when that is over, for it is granted only while
+nobody has the file open for writing. Two rewriters of one transcript are kept apart by the caller.
+"""
+
+from __future__ import annotations
+
+import errno
+import time
+
+from ..edges.files import write_all
+from ..edges.system import os, parent_of, sha256
+
+# How long a writer may take between opening and writing: where the system does not tell whether there is one, and where it does.
+_PATIENCE_S = 0.25
+_LONG_PATIENCE_S = 1.0
+# An open that has found the old file by its name is not counted among its writers for an instant.
+_SETTLE_S = 0.01
+_POLL_S = 0.001
+# A line that was left unfinished for longer will not be finished.
+_ABANDONED_S = 1.0
+_SWEEP_AGE_S = 60.0
+_PIECE = 1 << 18
+_KIND, _REGULAR = 0o170000, 0o100000
+_NO_LINKS = (errno.EXDEV, errno.EPERM, errno.EMLINK, errno.ENOSYS, errno.EOPNOTSUPP)
+_REASONS = {
+    errno.ENOSPC: "the disk is full",
+    errno.EDQUOT: "the disk quota is used up",
+    errno.EFBIG: "no file may become that large here",
+    errno.EROFS: "the disk is read-only",
+    errno.EACCES: "permission is denied to write the transcript or its folder",
+    errno.EPERM: "permission is denied to write the transcript or its folder",
+    errno.ENOENT: "there is no such file",
+    errno.ELOOP: "it is a symbolic link",
+}
+
+
+class RewriteFailed(OSError):
+    """Nothing was changed; the text says why."""
+
+
+class Changed(RewriteFailed):
+    """The transcript is not what was scanned: to be scanned again."""
+
+
+class CarryFailed(OSError):
+    """The transcript was rewritten, but what the host wrote into the old one meanwhile could not be added: `lines`, bytes."""
+
+    lines = b""
+
+
+class Edit:
+    """The bytes from `start` to `end` of the file, whose SHA-256 is `old_hash` (hex), become `new`."""
+
+    __slots__ = ("end", "new", "old_hash", "start")
+
+    def __init__(self, start: int, end: int, new: bytes, old_hash: str):
+        self.start = start
+        self.end = end
+        self.new = new
+        self.old_hash = old_hash
+
+
+class Seen:
+    """The file that was scanned, and how far: `size` is the end of a complete line."""
+
+    __slots__ = ("device", "inode", "size")
+
+    def __init__(self, device: int, inode: int, size: int):
+        self.device = device
+        self.inode = inode
+        self.size = size
+
+
+class Rewritten:
+    """Sizes of the transcript just before and just after; what was appended since the scan, and of that what came late, not counted in
+    the others."""
+
+    __slots__ = ("bytes_after", "bytes_before", "late_bytes", "tail_bytes")
+
+    def __init__(self, bytes_before: int, bytes_after: int, tail_bytes: int, late_bytes: int):
+        self.bytes_before = bytes_before
+        self.bytes_after = bytes_after
+        self.tail_bytes = tail_bytes
+        self.late_bytes = late_bytes
+
+
+def seen_of(file, size: int) -> Seen:
+    """What was scanned of an open file, up to `size`."""
+    stat = os.fstat(file.fileno())
+    return Seen(stat.st_dev, stat.st_ino, size)
+
+
+def rewrite(path: str, edits: list, seen: Seen, keep: str | None = None) -> Rewritten:
+    """Makes the edits, which are sorted and disjoint and end within what was seen; ValueError if not.
+
+    `keep` is where the original goes, in place of an older one: the old file itself, or a copy where it cannot be linked.
+    RewriteFailed (Changed where scanning again helps): nothing was changed. CarryFailed: it was rewritten, see there.
+    """
+    _check_order(edits, seen.size)
+    fds: list = []
+    try:
+        return _rewrite(path, edits, seen, keep, fds)
+    except (RewriteFailed, CarryFailed):
+        raise
+    except OSError as error:
+        raise RewriteFailed(path + ": " + _reason(error) + "; nothing was changed") from error
+    finally:
+        for fd in fds:
+            os.close(fd)
+
+
+def _rewrite(path: str, edits: list, seen: Seen, keep: str | None, fds: list) -> Rewritten:
+    temporary, aside = _temporary(path), _temporary(keep) if keep else ""
+    old = _open_seen(path, seen, fds)
+    try:
+        new = _create(temporary, fds)
+        _copy_edited(old, new, edits, seen.size)
+        carried = _catch_up(old, new, seen.size)
+        _adopt_owner_and_mode(old, new)
+        # What the host appends from here on is as durable as the host makes it.
+        os.fsync(new)
+        if keep:
+            _set_aside(old, path, seen, aside, carried, fds)
+        _await_no_writer(old)
+        carried = _catch_up(old, new, carried)
+        after = os.fstat(new).st_size
+        _check_same(os.stat(path, follow_symlinks=False), seen)
+        if keep:
+            os.replace(aside, keep)
+        os.replace(temporary, path)
+    except BaseException:
+        _remove(temporary)
+        _remove(aside)
+        raise
+    if keep:
+        _remove(aside)  # a rename onto another name of the same file leaves both names
+        _make_private(old)
+    late = _carry_over(old, new, carried, path, keep)
+    _sync_folder(path)
+    return Rewritten(carried, after, carried - seen.size, late)
+
+
+def sweep(path: str) -> None:
+    """Removes the temporary files of rewrites of this file (a transcript, or a kept original) that were killed."""
+    folder, _, name = path.rpartition("/")
+    prefix = name + ".popkit-"
+    for found in os.listdir(folder or ("/" if path.startswith("/") else ".")):
+        pid = found[len(prefix) : -len(".tmp")]
+        if found != prefix + pid + ".tmp" or not (pid.isascii() and pid.isdigit()):
+            continue
+        leftover = path[: len(path) - len(name)] + found
+        try:
+            if not _is_alive(int(pid)) or time.time() - os.stat(leftover, follow_symlinks=False).st_mtime > _SWEEP_AGE_S:
+                os.unlink(leftover)
+        except OSError:
+            pass  # gone already, or not ours to remove
+
+
+def _temporary(path: str) -> str:
+    return path + ".popkit-" + str(os.getpid()) + ".tmp"
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except OSError:
+        pass  # somebody else's
+    return True
+
+
+def _reason(error: OSError) -> str:
+    return _REASONS.get(error.errno) or error.strerror or str(error)
+
+
+def _check_order(edits: list, size: int) -> None:
+    at = 0
+    for edit in edits:
+        if not at <= edit.start <= edit.end <= size:
+            raise ValueError("edits must be sorted, disjoint, and within what was seen")
+        at = edit.end
+
+
+def _check_same(stat, seen: Seen) -> None:
+    if (stat.st_dev, stat.st_ino) != (seen.device, seen.inode) or stat.st_size < seen.size:
+        raise Changed("the transcript was replaced meanwhile: try again; nothing was changed")
+
+
+def _open_seen(path: str, seen: Seen, fds: list) -> int:
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)  # a pipe would keep us waiting for its writer
+    fds.append(fd)
+    stat = os.fstat(fd)
+    if stat.st_mode & _KIND != _REGULAR:
+        raise RewriteFailed(path + ": it is not a regular file; nothing was changed")
+    _check_same(stat, seen)
+    return fd
+
+
+def _create(path: str, fds: list) -> int:
+    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
+    try:
+        fd = os.open(path, flags, 0o600)
+    except FileExistsError:
+        os.unlink(path)  # left by a killed process that had our number
+        fd = os.open(path, flags, 0o600)
+    fds.append(fd)
+    return fd
+
+
+def _copy_edited(old: int, new: int, edits: list, size: int) -> None:
+    at = 0
+    for edit in edits:
+        _copy(old, new, at, edit.start)
+        if _hash(old, edit.start, edit.end) != edit.old_hash:
+            raise Changed("the transcript holds something else than was seen: try again; nothing was changed")
+        write_all(new, edit.new)
+        at = edit.end
+    _copy(old, new, at, size)
+
+
+def _hash(fd: int, start: int, end: int) -> str:
+    digest = sha256()
+    while start < end:
+        data = os.pread(fd, min(end - start, _PIECE), start)
+        if not data:
+            break
+        digest.update(data)
+        start += len(data)
+    return digest.hexdigest()
+
+
+def _copy(old: int, new: int, start: int, end: int) -> None:
+    """Appends a range of one file to another, in pieces that stay in the processor's cache: as fast as the system's own copying."""
+    while start < end:
+        data = os.pread(old, min(end - start, _PIECE), start)
+        if not data:
+            raise Changed("the transcript was cut meanwhile: try again; nothing was changed")
+        write_all(new, data)
+        start += len(data)
+
+
+def _catch_up(old: int, new: int, carried: int) -> int:
+    """Copies what has been appended since, and returns how far the old file is copied. Of a line that is still being written nothing:
+    its second half could come after somebody else's line. A line shows half written also while a single write of it is under way."""
+    end = os.fstat(old).st_size
+    unwritten = _unwritten(old)
+    stat = os.fstat(old)
+    # Half a line that stood there before and after a moment without a writer has none who will finish it.
+    settled = (unwritten and end == stat.st_size) or (unwritten is None and time.time() - stat.st_mtime > _ABANDONED_S)
+    end = stat.st_size if settled else _end_of_lines(old, carried, stat.st_size)
+    _copy(old, new, carried, end)
+    return max(carried, end)
+
+
+def _end_of_lines(fd: int, start: int, end: int) -> int:
+    """The end of the last complete line between two positions; the first where there is none."""
+    while end > start:
+        size = min(end - start, 1 << 16)
+        found = os.pread(fd, size, end - size).rfind(b"\n")
+        if found >= 0:
+            return end - size + found + 1
+        end -= size
+    return start
+
+
+def _unwritten(fd: int) -> bool | None:
+    """Whether no process has the file open for writing; None where the system does not tell."""
+    try:
+        import fcntl
+        from _signal import SIGURG
+
+        # Whoever opens it while the lease is held waits, and we get a signal: SIGIO, which ends a process, unless another is chosen.
+        fcntl.fcntl(fd, fcntl.F_SETSIG, SIGURG)
+        fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+        fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+    except BlockingIOError:
+        return False
+    except (ImportError, AttributeError, OSError):
+        return None
+    return True
+
+
+def _await_no_writer(old: int) -> None:
+    """Waits for a moment without a writer. One who keeps the transcript open would write into the old file for ever."""
+    until = time.monotonic() + _PATIENCE_S
+    while _unwritten(old) is False:
+        if time.monotonic() > until:
+            raise RewriteFailed("another program keeps the transcript open for writing: close it and try again; nothing was changed")
+        time.sleep(_POLL_S)
+
+
+def _adopt_owner_and_mode(old: int, new: int) -> None:
+    stat, ours = os.fstat(old), os.fstat(new)
+    if (stat.st_uid, stat.st_gid) != (ours.st_uid, ours.st_gid) and os.geteuid() == 0:
+        os.fchown(new, stat.st_uid, stat.st_gid)
+    os.fchmod(new, stat.st_mode & 0o7777)
+
+
+def _set_aside(old: int, path: str, seen: Seen, aside: str, size: int, fds: list) -> None:
+    """Gives the old file a second name, or copies it."""
+    _remove(aside)
+    try:
+        try:
+            os.link(path, aside)
+        except OSError as error:
+            if error.errno not in _NO_LINKS:
+                raise
+            copy = _create(aside, fds)
+            _copy(old, copy, 0, size)
+            os.fsync(copy)
+            return
+        _check_same(os.stat(aside, follow_symlinks=False), seen)
+    except RewriteFailed:
+        raise
+    except OSError as error:
+        raise RewriteFailed(f"the original cannot be kept as {aside} ({_reason(error)}); nothing was changed") from error
+
+
+def _make_private(old: int) -> None:
+    try:
+        os.fchmod(old, 0o600)
+    except OSError:
+        pass  # its owner keeps it as it is
+
+
+def _carry_over(old: int, new: int, carried: int, path: str, keep: str | None) -> int:
+    """Appends to the new file what still comes into the old one, whole lines as long as there may be more; returns how many bytes."""
+    began, late, failure = time.monotonic(), 0, None
+    while True:
+        # In this order: whoever is gone by now has written what he had to write.
+        unwritten = _unwritten(old)
+        waited = time.monotonic() - began
+        over = waited > (_LONG_PATIENCE_S if unwritten is False else _SETTLE_S if unwritten else _PATIENCE_S)
+        lines = os.pread(old, max(0, os.fstat(old).st_size - carried), carried)
+        if not over:
+            lines = lines[: lines.rfind(b"\n") + 1]
+        if lines and (over or _ends_a_line(new)):
+            try:
+                _append(new, lines)
+                carried += len(lines)
+                late += len(lines)
+                failure = None
+            except OSError as error:
+                failure = error
+        if over and failure:
+            failed = CarryFailed(
+                f"{path}: it was rewritten, but {len(lines)} bytes that were appended meanwhile are missing ({failure.strerror})"
+                + (f"; the original is {keep}" if keep else "")
+            )
+            failed.lines = lines
+            raise failed from failure
+        if over:
+            return late
+        time.sleep(_POLL_S)
+
+
+def _ends_a_line(fd: int) -> bool:
+    size = os.fstat(fd).st_size
+    return not size or os.pread(fd, 1, size - 1) == b"\n"
+
+
+def _append(fd: int, lines: bytes) -> None:
+    """Appends lines that neither touch the line before nor the line after."""
+    until = time.monotonic() + _PATIENCE_S
+    while not _ends_a_line(fd) and time.monotonic() < until:
+        time.sleep(_POLL_S)  # somebody is writing one
+    data = (b"" if _ends_a_line(fd) else b"\n") + lines + (b"" if lines.endswith(b"\n") else b"\n")
+    size = os.fstat(fd).st_size
+    try:
+        write_all(fd, data)
+    except OSError:
+        written = os.fstat(fd).st_size - size
+        if written and os.pread(fd, written, size) == data[:written]:
+            os.ftruncate(fd, size)  # the host's next line would be glued to half a line
+        raise
+
+
+def _sync_folder(path: str) -> None:
+    try:
+        fd = os.open(parent_of(path) or ("/" if path.startswith("/") else "."), os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return  # readable it need not be; after a power cut the old transcript may be back, which is whole as well
+    try:
+        os.fsync(fd)
+    except OSError:
+        pass  # not every disk can
+    finally:
+        os.close(fd)
+
+
+def _remove(path: str) -> None:
+    try:
+        os.unlink(path)
+    except OSError:
+        pass  # never made, or renamed

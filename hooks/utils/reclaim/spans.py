@@ -1,0 +1,159 @@
+"""Where the contents of tool results stand in a line of a transcript, as byte ranges. Pure.
+
+A line is walked down to the blocks alone; every other value is passed over by the C scanner, which also makes sure that it is JSON.
+The bytes are looked at as Latin-1, one character each: all marks of JSON are ASCII, so positions in the text are positions in bytes.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json  # noqa: TID253  whoever rewrites a transcript has parsed it
+import re  # noqa: TID253
+from json.decoder import scanstring  # noqa: TID253
+
+_PIECE = 1 << 20
+_SPACE = re.compile(r"[ \t\n\r]*").match
+
+
+class NotUnderstood(ValueError):
+    """A line that is not to be touched."""
+
+
+def content_spans(line: bytes) -> dict:
+    """tool_use_id -> (start, end) of the value of `content` in each tool_result block of a user's entry, in the order of the blocks.
+
+    A block without `content` is left out; an entry of another type has none, nor has one of a side chain. NotUnderstood for a line that
+    is no UTF-8, not exactly one JSON object, or not clear about which content belongs to which id.
+    """
+    _check_encoding(line)
+    text = line.decode("latin-1")
+    try:
+        return _Line(text).spans()
+    except NotUnderstood:
+        raise
+    except (ValueError, StopIteration, RecursionError) as error:
+        raise NotUnderstood("not a JSON object" if isinstance(error, StopIteration) else str(error)) from None
+
+
+def _check_encoding(line: bytes) -> None:
+    """In pieces: decoded as a whole, one emoji makes four bytes of every character."""
+    if line.isascii():
+        return
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    try:
+        for start in range(0, len(line), _PIECE):
+            decoder.decode(line[start : start + _PIECE])
+        decoder.decode(b"", True)
+    except UnicodeDecodeError:
+        raise NotUnderstood("not UTF-8") from None
+
+
+def _refuse(name: str) -> None:
+    raise NotUnderstood(name + " is not JSON")
+
+
+# Numbers stay text: nobody asks for their values, and a very long one has none.
+_scan = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=_refuse).scan_once
+
+
+class _Line:
+    """One walk over a line. Every method takes the position of a value and returns the position after it."""
+
+    __slots__ = ("found", "is_side", "kind", "text")
+
+    def __init__(self, text: str):
+        self.text = text
+        self.found: dict = {}
+        self.kind: object = None  # the entry's type
+        self.is_side: object = False
+
+    def spans(self) -> dict:
+        start = _SPACE(self.text).end()
+        if not self.text.startswith("{", start):
+            raise NotUnderstood("not a JSON object")
+        visitors = {"type": self._entry_type_at, "isSidechain": self._side_at, "message": self._message_at}
+        end = _SPACE(self.text, self.object_at(start, visitors)).end()
+        if end != len(self.text):
+            raise NotUnderstood("more than one JSON object")
+        return {id: span for id, span in self.found.items() if span} if self.kind == "user" and not self.is_side else {}
+
+    def object_at(self, at: int, visitors: dict) -> int:
+        """Walks an object. A member with a visitor is left to it, and may be there once."""
+        text, seen = self.text, set()
+        at = _SPACE(text, at + 1).end()
+        if text.startswith("}", at):
+            return at + 1
+        while True:
+            if not text.startswith('"', at):
+                raise NotUnderstood("a name is missing")
+            name, at = scanstring(text, at + 1, True)
+            at = _SPACE(text, at).end()
+            if not text.startswith(":", at):
+                raise NotUnderstood("a colon is missing")
+            at = _SPACE(text, at + 1).end()
+            if name in visitors:
+                if name in seen:
+                    raise NotUnderstood(name + " is there twice")
+                seen.add(name)
+                at = visitors[name](at)
+            else:
+                at = _scan(text, at)[1]
+            at = _SPACE(text, at).end()
+            if text.startswith("}", at):
+                return at + 1
+            if not text.startswith(",", at):
+                raise NotUnderstood("a comma is missing")
+            at = _SPACE(text, at + 1).end()
+
+    def _entry_type_at(self, at: int) -> int:
+        self.kind, end = _scan(self.text, at)
+        return end
+
+    def _side_at(self, at: int) -> int:
+        self.is_side, end = _scan(self.text, at)
+        return end
+
+    def _message_at(self, at: int) -> int:
+        if not self.text.startswith("{", at):
+            return _scan(self.text, at)[1]
+        return self.object_at(at, {"content": self._blocks_at})
+
+    def _blocks_at(self, at: int) -> int:
+        text = self.text
+        if not text.startswith("[", at):
+            return _scan(text, at)[1]
+        at = _SPACE(text, at + 1).end()
+        if text.startswith("]", at):
+            return at + 1
+        while True:
+            at = self._block_at(at) if text.startswith("{", at) else _scan(text, at)[1]
+            at = _SPACE(text, at).end()
+            if text.startswith("]", at):
+                return at + 1
+            if not text.startswith(",", at):
+                raise NotUnderstood("a comma is missing")
+            at = _SPACE(text, at + 1).end()
+
+    def _block_at(self, at: int) -> int:
+        text, found = self.text, {}
+
+        def visitor(name):
+            def visit(start):
+                value, end = _scan(text, start)
+                found[name] = (value if name == "type" else None, start, end)
+                return end
+
+            return visit
+
+        end = self.object_at(at, {name: visitor(name) for name in ("type", "tool_use_id", "content")})
+        if found.get("type", (None,))[0] == "tool_result":
+            self._add(found.get("tool_use_id"), found.get("content"))
+        return end
+
+    def _add(self, named, content) -> None:
+        id = json.loads(self.text[named[1] : named[2]].encode("latin-1")) if named else None
+        if not isinstance(id, str):
+            raise NotUnderstood("a tool result without an id")
+        if id in self.found:
+            raise NotUnderstood("two results of " + id)
+        self.found[id] = content and content[1:]

@@ -1,0 +1,104 @@
+"""Contents go back to where they stood: the last clear is undone, or single results are restored in place. Every later line stays."""
+
+from __future__ import annotations
+
+from .. import archive
+from ..edges import live, transcript
+from ..edges.archived import content_of, task_id
+from ..policy import events
+from . import places, rewrite
+from .access import Opened, Refused, check_understood, original_path, sweep, trouble_of, turnstile, until_whole
+
+
+class PutBack:
+    """What went back: `records` whose contents stand in the transcript again, and the `tokens` that each of them adds; those whose
+    content is `gone` for good; what did not work afterwards ("" for nothing)."""
+
+    __slots__ = ("gone", "records", "tokens", "trouble")
+
+    def __init__(self):
+        self.records: list = []
+        self.tokens: list = []
+        self.gone: list = []
+        self.trouble = ""
+
+
+def undo(site, transcript_path: str, now: float) -> PutBack:
+    """Takes the last clear back that has placeholders in the transcript. Refused where there is none, or nothing may be changed;
+    RewriteFailed (OSError) where that failed."""
+    with turnstile(site), Opened(site.home) as db:
+        sweep(site, transcript_path)
+        index = _understood(transcript_path)
+        standing = list(places.placeholders(transcript_path, index))
+        handles = {handle for _, handle in standing}
+        for clear in archive.clears_of(db, task_id(site.session_id)):
+            records = [record for record in archive.records_of_clear(db, clear.id) if record.id in handles]
+            if records and clear.undone_at is None:
+                back = _put_back(site, transcript_path, index, standing, db, records)
+                _follow(back, _note_undone, site, db, clear, back, now)
+                return back
+    raise Refused("there is nothing to undo: no clear of this session stands in its transcript")
+
+
+def _note_undone(site, db, clear, back: PutBack, now: float) -> None:
+    if not back.gone:
+        archive.mark_undone(db, clear.id, now)
+    ids = [record.tool_use_id for record in back.records]
+    entry = {"event": "undo", "at": now, "ids": ids, "tokens": sum(back.tokens)}
+    live.note(site, site.paths(), [entry], [events.Undone(ids, now)])
+
+
+def _follow(back: PutBack, work, *given) -> None:
+    """What follows a change, if there was one."""
+    if back.records:
+        back.trouble = " ".join(filter(None, (back.trouble, trouble_of(lambda: work(*given)))))
+
+
+def restore_in_place(site, transcript_path: str, now: float, records: list) -> PutBack:
+    """Puts the contents of these records back where their placeholders stand. Refused where none does."""
+    with turnstile(site), Opened(site.home) as db:
+        sweep(site, transcript_path)
+        index = _understood(transcript_path)
+        standing = list(places.placeholders(transcript_path, index))
+        handles = {handle for _, handle in standing}
+        wanted = [record for record in records if record.id in handles]
+        if not wanted:
+            raise Refused("none of them has a placeholder in this session's transcript: without --in-place they are printed")
+        back = _put_back(site, transcript_path, index, standing, db, wanted)
+        entries = [
+            {"event": "restore", "at": now, "id": record.tool_use_id, "tokens": tokens, "in_place": True}
+            for record, tokens in zip(back.records, back.tokens)
+        ]
+        happened = [events.Restored(record.tool_use_id, True, now) for record in back.records]
+        _follow(back, live.note, site, site.paths(), entries, happened)
+        return back
+
+
+def _understood(transcript_path: str):
+    index = until_whole(lambda: transcript.index(transcript_path), lambda index: index)
+    check_understood(index)
+    return index
+
+
+def _put_back(site, transcript_path: str, index, standing: list, db, records: list) -> PutBack:
+    check_understood(index, [record.tool_use_id for record in records])
+    by_handle = {record.id: record for record in records}
+    back = PutBack()
+    edits = []
+    for place, handle in standing:
+        record = by_handle.get(handle)
+        if record is None or record.tool_use_id != place.id:
+            continue
+        content = content_of(db, handle)
+        if content is None:
+            back.gone.append(record)
+            continue
+        edits.append(place.edit(content))
+        back.records.append(record)
+        back.tokens.append(max(0, record.tokens - place.tokens))
+    if edits:
+        try:
+            rewrite.rewrite(transcript_path, edits, places.seen_of(index), keep=original_path(site))
+        except rewrite.CarryFailed as error:
+            back.trouble = str(error)
+    return back

@@ -1,0 +1,34 @@
+"""What the tests of the operations share: a shop, and a process that runs commands and hooks for it."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from tests.reclaim.errands import Errands
+from tests.reclaim.shops import Shop
+
+_MEMORY = Path("/dev/shm")  # noqa: S108  files that are in no need of a disk
+
+
+@pytest.fixture(scope="module")
+def errands():
+    errands = Errands()
+    yield errands
+    errands.close()
+
+
+@pytest.fixture
+def shop(tmp_path: Path, errands: Errands) -> Shop:
+    return Shop(tmp_path, errands)
+
+
+@pytest.fixture
+def memory():
+    """A folder in memory, where there is one."""
+    folder = Path(tempfile.mkdtemp(dir=_MEMORY if _MEMORY.is_dir() else None))
+    yield folder
+    shutil.rmtree(folder)
