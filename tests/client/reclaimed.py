@@ -72,9 +72,8 @@ class Reclaimed(Tracked):
         (self.popkit_home / "retention-config.json").write_text(json.dumps(settings))
 
     def clear_at_exit(self) -> None:
-        """Switches it on. The client gives a hook 1.5 s then, which one alone does not need: here several clients run at once."""
+        """Switches it on."""
         self.configure(clear_at_exit=True)
-        self.home.extra_env["CLAUDE_CODE_SESSIONEND_HOOKS_TIMEOUT_MS"] = "10000"
 
     def popkit(self, *words: str) -> subprocess.CompletedProcess:
         """The command in a shell of the user's, in the project."""
