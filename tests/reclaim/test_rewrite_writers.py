@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.reclaim import rewrite
+from hooks.utils.reclaim import appending, rewrite
 from tests.reclaim import transcripts
 
 WRITER = Path(__file__).with_name("writer.py")
@@ -95,7 +95,7 @@ def test_half_a_line_of_a_write_under_way_is_not_taken_for_an_abandoned_one(tran
     carried = 0
     try:
         for _ in range(count(15_000, 150_000)):
-            carried = rewrite._catch_up(old, new, carried)
+            carried = appending.catch_up(old, new, carried)
             assert os.pread(new, 1, carried - 1) == b"\n"
     finally:
         writers.stop()
@@ -115,7 +115,7 @@ class Swap:
         self.new = os.open(self.path, os.O_RDWR | os.O_APPEND)
 
     def carry_over(self) -> int:
-        return rewrite._carry_over(self.old, self.new, self.size, str(self.path), str(self.kept))
+        return appending.carry_over(self.old, self.new, self.size, str(self.path), str(self.kept))
 
     def carried(self) -> bytes:
         text = self.path.read_bytes()
@@ -227,7 +227,7 @@ def test_somebody_who_opens_the_transcript_at_any_moment_does_not_end_the_rewrit
     threads = [threading.Thread(target=open_and_close) for _ in range(2)]
     for thread in threads:
         thread.start()
-    answers = {rewrite._unwritten(fd) for _ in range(3000)}
+    answers = {appending.unwritten_by_anybody(fd) for _ in range(3000)}
     stop.set()
     for thread in threads:
         thread.join()
@@ -237,11 +237,11 @@ def test_somebody_who_opens_the_transcript_at_any_moment_does_not_end_the_rewrit
 
 FULL = """
 import os, resource, sys
-from hooks.utils.reclaim import rewrite
+from hooks.utils.reclaim import appending, rewrite
 resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
 old, new = os.open(sys.argv[1], os.O_RDONLY), os.open(sys.argv[2], os.O_RDWR | os.O_APPEND)
 try:
-    rewrite._carry_over(old, new, 8, sys.argv[2], sys.argv[1])
+    appending.carry_over(old, new, 8, sys.argv[2], sys.argv[1])
 except rewrite.CarryFailed as error:
     print(error, error.lines)
 """

@@ -13,15 +13,8 @@ import time
 
 from ..edges.files import write_all
 from ..edges.system import os, parent_of, sha256
+from .appending import CarryFailed, Changed, RewriteFailed, await_no_writer, carry_over, catch_up, copy
 
-# How long a writer may take between opening and writing: where the system does not tell whether there is one, and where it does.
-_PATIENCE_S = 0.25
-_LONG_PATIENCE_S = 1.0
-# An open that has found the old file by its name is not counted among its writers for an instant.
-_SETTLE_S = 0.01
-_POLL_S = 0.001
-# A line that was left unfinished for longer will not be finished.
-_ABANDONED_S = 1.0
 _SWEEP_AGE_S = 60.0
 _PIECE = 1 << 18
 _KIND, _REGULAR = 0o170000, 0o100000
@@ -36,20 +29,6 @@ _REASONS = {
     errno.ENOENT: "there is no such file",
     errno.ELOOP: "it is a symbolic link",
 }
-
-
-class RewriteFailed(OSError):
-    """Nothing was changed; the text says why."""
-
-
-class Changed(RewriteFailed):
-    """The transcript is not what was scanned: to be scanned again."""
-
-
-class CarryFailed(OSError):
-    """The transcript was rewritten, but what the host wrote into the old one meanwhile could not be added: `lines`, bytes."""
-
-    lines = b""
 
 
 class Edit:
@@ -119,14 +98,14 @@ def _rewrite(path: str, edits: list, seen: Seen, keep: str | None, fds: list) ->
     try:
         new = _create(temporary, fds)
         _copy_edited(old, new, edits, seen.size)
-        carried = _catch_up(old, new, seen.size)
+        carried = catch_up(old, new, seen.size)
         _adopt_owner_and_mode(old, new)
         # What the host appends from here on is as durable as the host makes it.
         os.fsync(new)
         if keep:
             _set_aside(old, path, seen, aside, carried, fds)
-        _await_no_writer(old)
-        carried = _catch_up(old, new, carried)
+        await_no_writer(old)
+        carried = catch_up(old, new, carried)
         after = os.fstat(new).st_size
         _check_same(os.stat(path, follow_symlinks=False), seen)
         if keep:
@@ -139,7 +118,7 @@ def _rewrite(path: str, edits: list, seen: Seen, keep: str | None, fds: list) ->
     if keep:
         _remove(aside)  # a rename onto another name of the same file leaves both names
         _make_private(old)
-    late = _carry_over(old, new, carried, path, keep)
+    late = carry_over(old, new, carried, path, keep)
     _sync_folder(path)
     return Rewritten(carried, after, carried - seen.size, late)
 
@@ -215,12 +194,12 @@ def _create(path: str, fds: list) -> int:
 def _copy_edited(old: int, new: int, edits: list, size: int) -> None:
     at = 0
     for edit in edits:
-        _copy(old, new, at, edit.start)
+        copy(old, new, at, edit.start)
         if _hash(old, edit.start, edit.end) != edit.old_hash:
             raise Changed("the transcript holds something else than was seen: try again; nothing was changed")
         write_all(new, edit.new)
         at = edit.end
-    _copy(old, new, at, size)
+    copy(old, new, at, size)
 
 
 def _hash(fd: int, start: int, end: int) -> str:
@@ -232,66 +211,6 @@ def _hash(fd: int, start: int, end: int) -> str:
         digest.update(data)
         start += len(data)
     return digest.hexdigest()
-
-
-def _copy(old: int, new: int, start: int, end: int) -> None:
-    """Appends a range of one file to another, in pieces that stay in the processor's cache: as fast as the system's own copying."""
-    while start < end:
-        data = os.pread(old, min(end - start, _PIECE), start)
-        if not data:
-            raise Changed("the transcript was cut meanwhile: try again; nothing was changed")
-        write_all(new, data)
-        start += len(data)
-
-
-def _catch_up(old: int, new: int, carried: int) -> int:
-    """Copies what has been appended since, and returns how far the old file is copied. Of a line that is still being written nothing:
-    its second half could come after somebody else's line. A line shows half written also while a single write of it is under way."""
-    end = os.fstat(old).st_size
-    unwritten = _unwritten(old)
-    stat = os.fstat(old)
-    # Half a line that stood there before and after a moment without a writer has none who will finish it.
-    settled = (unwritten and end == stat.st_size) or (unwritten is None and time.time() - stat.st_mtime > _ABANDONED_S)
-    end = stat.st_size if settled else _end_of_lines(old, carried, stat.st_size)
-    _copy(old, new, carried, end)
-    return max(carried, end)
-
-
-def _end_of_lines(fd: int, start: int, end: int) -> int:
-    """The end of the last complete line between two positions; the first where there is none."""
-    while end > start:
-        size = min(end - start, 1 << 16)
-        found = os.pread(fd, size, end - size).rfind(b"\n")
-        if found >= 0:
-            return end - size + found + 1
-        end -= size
-    return start
-
-
-def _unwritten(fd: int) -> bool | None:
-    """Whether no process has the file open for writing; None where the system does not tell."""
-    try:
-        import fcntl
-        from _signal import SIGURG
-
-        # Whoever opens it while the lease is held waits, and we get a signal: SIGIO, which ends a process, unless another is chosen.
-        fcntl.fcntl(fd, fcntl.F_SETSIG, SIGURG)
-        fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_RDLCK)
-        fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
-    except BlockingIOError:
-        return False
-    except (ImportError, AttributeError, OSError):
-        return None
-    return True
-
-
-def _await_no_writer(old: int) -> None:
-    """Waits for a moment without a writer. One who keeps the transcript open would write into the old file for ever."""
-    until = time.monotonic() + _PATIENCE_S
-    while _unwritten(old) is False:
-        if time.monotonic() > until:
-            raise RewriteFailed("another program keeps the transcript open for writing: close it and try again; nothing was changed")
-        time.sleep(_POLL_S)
 
 
 def _adopt_owner_and_mode(old: int, new: int) -> None:
@@ -310,9 +229,9 @@ def _set_aside(old: int, path: str, seen: Seen, aside: str, size: int, fds: list
         except OSError as error:
             if error.errno not in _NO_LINKS:
                 raise
-            copy = _create(aside, fds)
-            _copy(old, copy, 0, size)
-            os.fsync(copy)
+            kept = _create(aside, fds)
+            copy(old, kept, 0, size)
+            os.fsync(kept)
             return
         _check_same(os.stat(aside, follow_symlinks=False), seen)
     except RewriteFailed:
@@ -326,58 +245,6 @@ def _make_private(old: int) -> None:
         os.fchmod(old, 0o600)
     except OSError:
         pass  # its owner keeps it as it is
-
-
-def _carry_over(old: int, new: int, carried: int, path: str, keep: str | None) -> int:
-    """Appends to the new file what still comes into the old one, whole lines as long as there may be more; returns how many bytes."""
-    began, late, failure = time.monotonic(), 0, None
-    while True:
-        # In this order: whoever is gone by now has written what he had to write.
-        unwritten = _unwritten(old)
-        waited = time.monotonic() - began
-        over = waited > (_LONG_PATIENCE_S if unwritten is False else _SETTLE_S if unwritten else _PATIENCE_S)
-        lines = os.pread(old, max(0, os.fstat(old).st_size - carried), carried)
-        if not over:
-            lines = lines[: lines.rfind(b"\n") + 1]
-        if lines and (over or _ends_a_line(new)):
-            try:
-                _append(new, lines)
-                carried += len(lines)
-                late += len(lines)
-                failure = None
-            except OSError as error:
-                failure = error
-        if over and failure:
-            failed = CarryFailed(
-                f"{path}: it was rewritten, but {len(lines)} bytes that were appended meanwhile are missing ({failure.strerror})"
-                + (f"; the original is {keep}" if keep else "")
-            )
-            failed.lines = lines
-            raise failed from failure
-        if over:
-            return late
-        time.sleep(_POLL_S)
-
-
-def _ends_a_line(fd: int) -> bool:
-    size = os.fstat(fd).st_size
-    return not size or os.pread(fd, 1, size - 1) == b"\n"
-
-
-def _append(fd: int, lines: bytes) -> None:
-    """Appends lines that neither touch the line before nor the line after."""
-    until = time.monotonic() + _PATIENCE_S
-    while not _ends_a_line(fd) and time.monotonic() < until:
-        time.sleep(_POLL_S)  # somebody is writing one
-    data = (b"" if _ends_a_line(fd) else b"\n") + lines + (b"" if lines.endswith(b"\n") else b"\n")
-    size = os.fstat(fd).st_size
-    try:
-        write_all(fd, data)
-    except OSError:
-        written = os.fstat(fd).st_size - size
-        if written and os.pread(fd, written, size) == data[:written]:
-            os.ftruncate(fd, size)  # the host's next line would be glued to half a line
-        raise
 
 
 def _sync_folder(path: str) -> None:
