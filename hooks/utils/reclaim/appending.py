@@ -135,9 +135,12 @@ def _ends_a_line(fd: int) -> bool:
 def _append(fd: int, lines: bytes) -> None:
     """Appends lines that neither touch the line before nor the line after."""
     until = time.monotonic() + _PATIENCE_S
-    while not _ends_a_line(fd) and time.monotonic() < until:
-        time.sleep(_POLL_S)  # somebody is writing one
-    data = (b"" if _ends_a_line(fd) else b"\n") + lines + (b"" if lines.endswith(b"\n") else b"\n")
+    # A line shows half written while somebody's single write of it is under way; ours waits for that one anyway.
+    ended = _ends_a_line(fd)
+    while not ended and time.monotonic() < until:
+        time.sleep(_POLL_S)
+        ended = _ends_a_line(fd)
+    data = (b"" if ended else b"\n") + lines + (b"" if lines.endswith(b"\n") else b"\n")
     size = os.fstat(fd).st_size
     try:
         write_all(fd, data)
