@@ -223,7 +223,6 @@ def test_results_that_are_put_back_one_by_one_each_take_their_part_of_what_was_m
     assert ledger.saved == pytest.approx((18_000 + 13_500 + 9_000 + 4_500) * PRICE_READ)
 
 
-
 # What follows plays whole sessions in two worlds, with us and without, at exact prices.
 
 

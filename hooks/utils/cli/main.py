@@ -17,6 +17,8 @@ COMMANDS = {
     "restore": ("restore_command", "print what was cleared, or put it back"),
     "archive": ("archive_command", "what has been archived: list, show, verify, prune"),
     "try": ("try_command", "see it on your newest session, or on a sample; writes nothing"),
+    "replay": ("replay_command", "what a policy would have cleared in a past session"),
+    "lab": ("lab_command", "what past sessions would have saved under each policy"),
     "config": ("config_command", "check and show the configuration"),
     "doctor": ("doctor_command", "is everything in place, and does it work"),
     "statusline": ("statusline_command", "a line for the client's status line"),

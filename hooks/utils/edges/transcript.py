@@ -353,14 +353,15 @@ class Reader:
                 id = block.get("tool_use_id")
                 if block.get("type") == "tool_result" and id in self.pending and id not in self.seen:
                     self.seen.add(id)
-                    told.append(self._call(entry, block, self.pending.pop(id)))
+                    told.append(self.call_of(entry, block, self.pending.pop(id)))
             if entry.get("uuid") in self.index.chain and is_prompt(entry):
                 told.append(Prompted(seconds_of(entry.get("timestamp"))))
         elif entry.get("subtype") == "compact_boundary" and entry.get("uuid") in self.index.chain:
             told.append(Compacted(seconds_of(entry.get("timestamp")), self.index.kept.get(entry["uuid"], ())))
         return told
 
-    def _call(self, entry: dict, block: dict, call: tuple) -> Call:
+    def call_of(self, entry: dict, block: dict, call: tuple) -> Call:
+        """The completed call that a result block tells of; `call` is its (tool, input)."""
         tool, tool_input = call
         structure = entry.get("toolUseResult")
         text, images = responses.text_of_blocks(self._content(block))

@@ -1,0 +1,77 @@
+"""What `auto` brings on repositories that its model of need has not seen.
+
+    python benchmarks/held_out.py --transcripts FOLDER [--caution N …]
+
+For each repository the model is fitted on the sessions of all others (a file's repository is its name up to "__", or up to the first
+"-"). Cost and carried tokens are relative to clearing nothing, means over repositories of the ratios of sums; misses per 100 requests and
+the share of sessions that became dearer are pooled. Sessions of fewer than 5 requests are left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from hooks.utils.lab import fitting, measure, sessions
+from hooks.utils.lab.auto_policy import AutoPolicy
+from hooks.utils.lab.tiers import shipped_rules
+from hooks.utils.policy.need import NeedModel
+
+LEAST_REQUESTS = 5
+
+
+def repository_of(path: Path) -> str:
+    """The repository that a session's file name tells."""
+    return path.name.partition("__")[0] if "__" in path.name else path.name.partition("-")[0]
+
+
+def models(read: list, rules) -> dict:
+    """repository -> the model fitted on all others."""
+    rng = random.Random(1)
+    rows = [(repository, fitting.rows_of(session, rules, rng)) for repository, session in read]
+    return {
+        held: NeedModel(fitting.fit([row for repository, some in rows if repository != held for row in some]))
+        for held in sorted({repository for repository, _ in read})
+    }
+
+
+def table_row(read: list, by_repository: dict, ttl_s: int, rules, caution: float | None) -> str:
+    """What came of all sessions under one lifetime of the cache."""
+    sums: dict = defaultdict(lambda: [0.0, 0.0, 0, 0])
+    missed = requests = dearer = 0
+    for repository, session in read:
+        without = measure.score(session, measure.Policy(), ttl_s)
+        scored = measure.score(session, AutoPolicy(ttl_s, by_repository[repository], rules, caution), ttl_s)
+        for place, amount in enumerate((scored.cost, without.cost, scored.carried, without.carried)):
+            sums[repository][place] += amount
+        missed += scored.missed
+        requests += scored.requests
+        dearer += scored.cost > 1.0001 * without.cost
+    cost = sum(with_it / without for with_it, without, _, _ in sums.values()) / len(sums)
+    carried = sum(with_it / without for _, _, with_it, without in sums.values()) / len(sums)
+    return f"cost {cost:.3f}  carried {carried:.3f}  misses {100 * missed / requests:.2f}  dearer {dearer / len(read):.1%}"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--transcripts", type=Path, required=True, help="a folder of *.jsonl of several repositories")
+    parser.add_argument("--caution", type=float, nargs="*", default=[None], help="instead of the shipped ones")
+    options = parser.parse_args()
+    read = [(repository_of(path), sessions.read(str(path))) for path in sorted(options.transcripts.glob("*.jsonl"))]
+    read = [(repository, session) for repository, session in read if len(session.requests) >= LEAST_REQUESTS]
+    rules = shipped_rules()
+    by_repository = models(read, rules)
+    for caution in options.caution:
+        for ttl_s, name in ((300, "5 minutes"), (3_600, "1 hour")):
+            said = "shipped" if caution is None else f"{caution:g}"
+            print(f"{name:<10} caution {said:<8} {table_row(read, by_repository, ttl_s, rules, caution)}", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

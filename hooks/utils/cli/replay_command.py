@@ -1,0 +1,99 @@
+"""`popkit replay`: what a policy would have cleared in a past session, request by request. Reads the transcript, writes the decisions."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+
+from ..answers.text import clean
+from ..lab import measure
+from ..lab import sessions as lab_sessions
+from . import sessions
+
+LIFETIMES = {"5m": 300, "1h": 3_600}
+_STDOUT = "-"
+_DEFAULT = "auto"
+
+
+class Refused(Exception):
+    """The command cannot be done; the message says why."""
+
+
+def add_parser(subparsers) -> None:
+    parser = subparsers.add_parser("replay", help="what a policy would have cleared in a past session, request by request")
+    parser.add_argument("transcript", metavar="FILE", help="the transcript of a session, or of a subagent")
+    parser.add_argument("--policy", default=_DEFAULT, metavar="NAME", help=f"the rule to follow (default: {_DEFAULT})")
+    parser.add_argument("--ttl", choices=LIFETIMES, default="5m", help="lifetime of the prompt cache (default: 5m)")
+    parser.add_argument("--decisions", default=_STDOUT, metavar="OUT.jsonl", help="where to write them (default: standard output)")
+    parser.set_defaults(run=run)
+
+
+def run(args, environ=os.environ) -> int:
+    """Writes a line for each request at which the policy clears something, and on standard error what that came to."""
+    path, ttl_s = args.transcript, LIFETIMES[args.ttl]
+    try:
+        factory = _factory(args.policy)
+        sessions.check(path)
+        session = _read(path)
+        policy = factory(session, ttl_s)
+        said = _written(session, policy, ttl_s, args.decisions)
+    except (sessions.NoSession, Refused) as error:
+        print(f"popkit replay: {error}", file=sys.stderr)
+        return 1
+    print(f"{args.policy}, {args.ttl} cache: {said}", file=sys.stderr)
+    return 0
+
+
+def replay(session, policy, ttl_s: float, file) -> str:
+    """Writes the decisions of a policy as JSON lines while it goes; returns in words what they came to. OSError when it cannot write."""
+
+    def tell(request, decisions: list) -> None:
+        clear = [{"id": block.id, "placeholder": placeholder, "reasons": list(reasons)} for block, placeholder, reasons in decisions]
+        file.write(json.dumps({"before_message_id": request.message_id, "request": request.number, "clear": clear}) + "\n")
+        file.flush()
+
+    total = measure.score(session, policy, ttl_s, tell)
+    nothing = measure.score(session, measure.Policy(), ttl_s)
+    cleared = f"{total.requests:,} requests, {total.cleared:,} of {total.results:,} results cleared ({total.cleared_tokens:,} tokens)"
+    if not total.requests:
+        return cleared
+    cost, carried = total.cost / nothing.cost, total.carried / nothing.carried
+    return f"{cleared}, {total.missed:,} missed; against clearing nothing cost {cost:.3f}, carried {carried:.3f}"
+
+
+def _factory(name: str):
+    from ..lab.policies import POLICIES
+
+    if name not in POLICIES:
+        raise Refused(f"no policy {clean(name)[:40]}. Known: {', '.join(POLICIES)}")
+    return POLICIES[name][0]
+
+
+def _read(path: str):
+    try:
+        return lab_sessions.read(path)
+    except OSError as error:
+        raise Refused(f"{clean(path)}: cannot be read: {clean(error.strerror or str(error))}") from None
+
+
+def _written(session, policy, ttl_s: float, out: str) -> str:
+    try:
+        with _opened(out, session.path) as file:
+            return replay(session, policy, ttl_s, file)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise Refused(f"{clean(out)}: cannot be written: {clean(error.strerror or str(error))}") from None
+
+
+def _opened(out: str, transcript: str):
+    """Where the decisions go, open for writing; never the transcript itself."""
+    if out == _STDOUT:
+        return contextlib.nullcontext(sys.stdout)
+    if "\0" in out:
+        raise Refused(f"{clean(out)}: is no name of a file")
+    if os.path.exists(out) and os.path.samefile(out, transcript):
+        raise Refused(f"{clean(out)}: is the transcript itself")
+    return open(os.open(out, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600), "w", encoding="utf-8")

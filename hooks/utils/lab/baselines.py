@@ -1,0 +1,443 @@
+"""The rules of other tools for clearing tool results, from the descriptions that they publish, as policies of the lab. Pure.
+
+Each clears at the moment at which its tool would; what it puts in the place of a result is what that tool leaves there, or as long as
+that where the wording is not published. What concerns anything but tool results (inputs of calls, thinking, images) is left out.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+from ..policy.calls import verdict_of
+from ..policy.parts import normal_path
+from .measure import Policy
+
+EDIT_TOOLS = frozenset(("Edit", "MultiEdit", "NotebookEdit", "Write"))
+_OLD = "[Old tool result content cleared]"
+_LABEL_CHARS = 80
+
+
+class Born:
+    """How far the conversation was when a result came: user turns, requests answered, calls completed."""
+
+    __slots__ = ("calls", "requests", "users")
+
+    def __init__(self, users: int, requests: int, calls: int):
+        self.users = users
+        self.requests = requests
+        self.calls = calls
+
+
+class Rule(Policy):
+    """Keeps the results of the context (`results`, oldest first) and the ages of those that may go (`live`: not cleared before). A rule
+    says which results it `considers`, `picks` some before each request, and has a `text` for the place of each."""
+
+    placeholder = _OLD
+    reason = ""
+
+    def __init__(self):
+        self.users = self.requests = self.calls = 0
+        self.results: list = []
+        self.live: dict = {}
+
+    def add(self, block) -> None:
+        if block.id:
+            self.calls += 1
+            self.results.append(block)
+            if self.considers(block):
+                self.live[block] = Born(self.users, self.requests, self.calls)
+
+    def event(self, event) -> None:
+        if event.name == "prompted":
+            self.users += 1
+
+    def answered(self, request) -> None:
+        self.requests += 1
+
+    def compact(self, event) -> None:
+        self.cut([])
+
+    def cut(self, context: list) -> None:
+        left = set(context)
+        self.results = [block for block in context if block.id]
+        self.live = {block: born for block, born in self.live.items() if block in left}
+
+    def decide(self, view) -> list:
+        picked = self.picks(view)
+        for block in picked:
+            del self.live[block]
+        return [(block, self.text(block), [self.reason]) for block in picked]
+
+    def considers(self, block) -> bool:
+        """Whether a result may ever go."""
+        return True
+
+    def picks(self, view) -> list:
+        """The Blocks of `live` that go now."""
+        return []
+
+    def text(self, block) -> str:
+        """What stands in the place of a result."""
+        return self.placeholder
+
+    def all_but_last(self, keep: int) -> list:
+        """The live ones that are not among the last `keep` results considered."""
+        last = [block for block in self.results if self.considers(block)][-keep:]
+        return [block for block in self.live if block not in last]
+
+
+class ContextEditing(Rule):
+    """Anthropic's clear_tool_uses: once the prompt is larger than `trigger` tokens, all results but the last `keep`, oldest first; nothing
+    where that would be less than `at_least` tokens."""
+
+    reason = "the prompt was over its limit"
+
+    def __init__(self, trigger: int = 100_000, keep: int = 3, at_least: int = 0):
+        super().__init__()
+        self.trigger = trigger
+        self.keep = keep
+        self.at_least = at_least
+
+    def picks(self, view) -> list:
+        if view.base + sum(map(view.size, view.context)) <= self.trigger:
+            return []
+        found = self.all_but_last(self.keep)
+        return found if sum(block.tokens for block in found) >= self.at_least else []
+
+
+class OpencodePrune(Rule):
+    """At the end of the assistant's turn: backwards from the last two user turns, results behind the newest 40,000 tokens go if they are
+    more than 20,000 together. A token is four characters. The walk ends where one was cleared before; skills stay."""
+
+    protect, least, turns = 40_000, 20_000, 2
+    reason = "old, and many tokens together"
+
+    def __init__(self):
+        super().__init__()
+        self.due: list = []
+
+    def considers(self, block) -> bool:
+        return block.call.tool != "Skill"
+
+    def event(self, event) -> None:
+        if event.name == "prompted":
+            self.due = self._walk()
+        super().event(event)
+
+    def _walk(self) -> list:
+        found, total, leaving = [], 0, 0
+        for block in reversed(self.results):
+            if not self.considers(block):
+                continue
+            if block not in self.live:
+                break
+            if self.users - self.live[block].users < self.turns:
+                continue
+            size = round(len(block.text) / 4)
+            total += size
+            if total > self.protect:
+                found.append(block)
+                leaving += size
+        return found[::-1] if leaving > self.least else []
+
+    def picks(self, view) -> list:
+        due, self.due = self.due, []
+        return [block for block in due if block in self.live]
+
+
+class Masking(Rule):
+    """Observation masking: all but the last `keep` results."""
+
+    reason = "an old observation"
+
+    def __init__(self, keep: int = 10):
+        super().__init__()
+        self.keep = keep
+
+    def picks(self, view) -> list:
+        return self.all_but_last(self.keep)
+
+    def text(self, block) -> str:
+        return f"Old environment output: ({_lines(block)} lines omitted)"
+
+
+class Microcompact(Rule):
+    """The client's own: after an hour without an answer, all results of its built-in tools but the last five."""
+
+    idle_s, keep = 3_600, 5
+    tools = frozenset(("Bash", "Edit", "Glob", "Grep", "Read", "WebFetch", "WebSearch", "Write"))
+    reason = "an hour had passed"
+
+    def considers(self, block) -> bool:
+        return block.call.tool in self.tools
+
+    def picks(self, view) -> list:
+        return self.all_but_last(self.keep) if view.last_at and view.now - view.last_at > self.idle_s else []
+
+
+class Marking(Rule):
+    """Clears at once what a later result makes obsolete: `mark` puts it into `stale`."""
+
+    def __init__(self):
+        super().__init__()
+        self.stale: set = set()
+        self.forget()
+
+    def forget(self) -> None:
+        """Empties what `mark` goes by."""
+
+    def mark(self, block) -> None:
+        """Takes a new result in."""
+
+    def add(self, block) -> None:
+        super().add(block)
+        if block.id:
+            self.mark(block)
+
+    def cut(self, context: list) -> None:
+        super().cut(context)
+        self.stale.clear()
+        self.forget()
+        for block in self.results:
+            self.mark(block)
+
+    def picks(self, view) -> list:
+        found = sorted((block for block in self.stale if block in self.live), key=lambda block: block.place)
+        self.stale.clear()
+        return found
+
+
+class Dedupe(Marking):
+    """opencode-dcp: the same call again makes the earlier result go. There it happens when the model calls `compress`, which has no
+    counterpart here; so at once. Its other rule, for failed calls, concerns their inputs."""
+
+    placeholder = "[Output removed to save context - information superseded or no longer needed]"
+    reason = "the same call came again"
+    protected = frozenset(("Agent", "Edit", "ExitPlanMode", "MultiEdit", "NotebookEdit", "Skill", "Task", "TodoRead", "TodoWrite", "Write"))
+
+    def forget(self) -> None:
+        self.newest: dict = {}
+
+    def considers(self, block) -> bool:
+        return block.call.tool not in self.protected
+
+    def mark(self, block) -> None:
+        if self.considers(block):
+            again = self.newest.get(signature(block))
+            if again is not None:
+                self.stale.add(again)
+            self.newest[signature(block)] = block
+
+
+class StaleReads(Marking):
+    """Reads whose file is edited later, of at least `least` characters: headroom's ReadLifecycle, cozempic's stale-reads. (That cozempic
+    looks for the result within four messages of its call holds for all but very wide parallel calls.)"""
+
+    reason = "its file was edited"
+
+    def __init__(self, least: int, wording: str):
+        self.least = least
+        self.wording = wording
+        super().__init__()
+
+    def forget(self) -> None:
+        self.reads: dict = {}
+
+    def considers(self, block) -> bool:
+        return block.call.tool == "Read" and _bytes(block) >= self.least
+
+    def mark(self, block) -> None:
+        if self.considers(block):
+            self.reads.setdefault(path_of(block), []).append(block)
+        elif is_edit(block):
+            self.stale.update(self.reads.pop(path_of(block), ()))
+
+    def text(self, block) -> str:
+        return self.wording.format(path=path_of(block), lines=_lines(block), kb=_bytes(block) / 1024)
+
+
+class CozempicAges(Rule):
+    """cozempic's tool-result-age: a stub after 40 prompts of the user, where there are at least 100 characters. What it does from
+    the 15th on (diffs and JSON written shorter) is left out."""
+
+    prompts, least = 40, 100
+    reason = "40 prompts old"
+
+    def considers(self, block) -> bool:
+        return len(block.text) >= self.least
+
+    def picks(self, view) -> list:
+        return [block for block, born in self.live.items() if self.users - born.users >= self.prompts]
+
+    def text(self, block) -> str:
+        return f"[cozempic: {block.call.tool} {label_of(block)} — {_lines(block)} lines, {_bytes(block) / 1024:.1f} KB]"
+
+
+_TRIMWIRE_WINDOWS = {"Read": 4, "Agent": 8, "Task": 8}
+
+
+class Trimwire(Marking):
+    """trimwire's windows, in requests: repeated calls; reads that a re-read or an edit made stale, older than 4; reads over 16 KB of a path
+    read once, older than 4; results over 4 KB cut to their first and last 2 KB when older than 2 (reads 4, subagents 8), gone when older
+    than 16; searches and views of a browser older than 2. Decided anew when 8 messages or 128 KB have been added since the last time."""
+
+    reason = "outside its window"
+    messages, added = 8, 128 * 1024
+    end = 2 * 1024
+    sliding = re.compile("screenshot|navigate|click|browser_act|^Grep$")
+
+    def __init__(self):
+        super().__init__()
+        self.checked = self.bytes = 0
+        self.shortened: set = set()
+
+    def forget(self) -> None:
+        self.newest: dict = {}
+        self.reads: dict = {}  # path -> Blocks
+        self.outdated: set = set()
+
+    def considers(self, block) -> bool:
+        return block.call.tool not in EDIT_TOOLS
+
+    def mark(self, block) -> None:
+        self.bytes += _bytes(block)
+        path = path_of(block)
+        if is_edit(block):
+            self.outdated.update(self.reads.get(path, ()))
+        if block.call.tool == "Read":
+            self.outdated.update(self.reads.get(path, ()))
+            self.reads.setdefault(path, []).append(block)
+        if block.call.tool not in ("Agent", "Task") and self.considers(block):
+            key = signature(block)
+            if key in self.newest:
+                self.stale.add(self.newest[key])
+            self.newest[key] = block
+
+    def decide(self, view) -> list:
+        # A request is answered by one message and followed by one.
+        if 2 * (self.requests - self.checked) <= self.messages and self.bytes <= self.added:
+            return []
+        self.checked, self.bytes = self.requests, 0
+        decisions = []
+        for block, born in list(self.live.items()):
+            age = self.requests - born.requests
+            if self._goes(block, age):
+                del self.live[block]
+                decisions.append((block, f"[trimwire: {block.call.tool} {label_of(block)} ({_bytes(block)} B) removed]", [self.reason]))
+            elif block not in self.shortened and age > _TRIMWIRE_WINDOWS.get(block.call.tool, 2) and _bytes(block) > 2 * self.end:
+                self.shortened.add(block)
+                left_out = f"\n[trimwire: {_bytes(block) - 2 * self.end} B removed]\n"
+                decisions.append((block, block.text[: self.end] + left_out + block.text[-self.end :], ["large"]))
+        return decisions
+
+    def missed(self, block) -> None:
+        self.live.pop(block, None)
+
+    def _goes(self, block, age: int) -> bool:
+        size = _bytes(block)
+        if block in self.stale or (age > 16 and size > 2 * self.end):
+            return True
+        if age > 4 and block.call.tool == "Read" and size > 16 * 1024 and len(self.reads.get(path_of(block), ())) < 2:
+            return True
+        return (age > 4 and block in self.outdated) or (age > 2 and bool(self.sliding.search(block.call.tool)))
+
+
+class Pichay(Rule):
+    """Results older than four user turns, of at least 500 bytes; errors never. A file that was paged out and is read again with the same
+    content stays from then on, until its content changes."""
+
+    turns, least = 4, 500
+    reason = "older than four user turns"
+
+    def __init__(self):
+        super().__init__()
+        self.paged: dict = {}  # path -> hash of what was paged out
+        self.pinned: dict = {}
+
+    def considers(self, block) -> bool:
+        return not block.call.outcome.error and _bytes(block) >= self.least
+
+    def add(self, block) -> None:
+        super().add(block)
+        if block.id and block.call.tool == "Read" and not block.call.outcome.error:
+            path, content = path_of(block), block.call.outcome.content_hash
+            if content and self.paged.get(path) == content:
+                self.pinned[path] = content
+            elif self.pinned.get(path) != content:
+                self.pinned.pop(path, None)
+
+    def picks(self, view) -> list:
+        found = [block for block, born in self.live.items() if self.users - born.users > self.turns and not self._is_pinned(block)]
+        for block in found:
+            if block.call.tool == "Read":
+                self.paged[path_of(block)] = block.call.outcome.content_hash
+        return found
+
+    def _is_pinned(self, block) -> bool:
+        return block.call.tool == "Read" and self.pinned.get(path_of(block), "") == block.call.outcome.content_hash != ""
+
+    def text(self, block) -> str:
+        return f"[Paged out: {block.call.tool} {label_of(block)} ({_bytes(block)} bytes, {_lines(block)} lines). Re-read if needed.]"
+
+
+class Wet(Rule):
+    """wet's automatic mode: results of Bash three requests old (`git status` two, pytest one), not errors, images or fewer than 100 tokens.
+    What its compressors leave of an output is taken to be the line that tells how it went."""
+
+    least = 100
+    reason = "stale"
+    turns, families = 3, ((re.compile(r"\bgit\s+(?:-[Cc]\s+\S+\s+|-\S+\s+)*status\b"), 2), (re.compile(r"\bpytest\b"), 1))
+
+    def considers(self, block) -> bool:
+        outcome = block.call.outcome
+        return block.call.tool == "Bash" and not outcome.error and not outcome.image_tokens and block.tokens >= self.least
+
+    def picks(self, view) -> list:
+        return [block for block, born in self.live.items() if self.requests - born.requests >= self._turns_of(block)]
+
+    def _turns_of(self, block) -> int:
+        command = _text_of(block.call.tool_input, "command")
+        return next((turns for pattern, turns in self.families if pattern.search(command)), self.turns)
+
+    def text(self, block) -> str:
+        return f"[wet: {label_of(block)}: {_lines(block)} lines; {verdict_of(block.text[-4_000:], None)}]"
+
+
+# --- what rules go by ----------------------------------------------------------------------------------------------------------------
+
+
+def signature(block) -> str:
+    """A call's tool and what it was given, without what is null."""
+    given = {name: value for name, value in block.call.tool_input.items() if value is not None}
+    return block.call.tool + "::" + json.dumps(given, sort_keys=True)
+
+
+def is_edit(block) -> bool:
+    """Whether a call changed a file."""
+    return block.call.tool in EDIT_TOOLS and not block.call.outcome.error
+
+
+def path_of(block) -> str:
+    """The file that a call reads or edits, absolute; "" for none."""
+    path = _text_of(block.call.tool_input, "file_path", "notebook_path")
+    return normal_path(path, block.call.cwd) if path else ""
+
+
+def label_of(block) -> str:
+    """What a call was about, on one line."""
+    what = _text_of(block.call.tool_input, "file_path", "notebook_path", "command", "pattern", "description", "url", "query")
+    return " ".join(what.split())[:_LABEL_CHARS]
+
+
+def _text_of(tool_input: dict, *names: str) -> str:
+    return next((value for value in map(tool_input.get, names) if isinstance(value, str)), "")
+
+
+def _bytes(block) -> int:
+    text = block.text
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+
+
+def _lines(block) -> int:
+    return block.text.count("\n") + 1

@@ -1,0 +1,334 @@
+"""Many sessions under many policies: what each would have cost, carried and missed, and how long results stay of use. Reads only.
+
+A session is read by one process, scored under every policy and forgotten; what stays of it is a row of numbers.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from ..policy.need import KINDS
+from . import sessions
+from .measure import score
+from .tracked import Tracked
+
+SCHEMA = 1
+LEAST_REQUESTS = 5
+DEARER = 1.0001
+# Of the session whose curve is drawn, so many points stay.
+CURVE_POINTS = 400
+# Quiet requests after which it is counted what is needed again.
+QUIET = (0, 1, 2, 4, 8, 16, 32, 64, 128)
+_LEAST_TOKENS = 60  # of a result that is counted there
+_ENDED = "a process that replayed them was ended"
+_MESSAGE = 60  # characters of an error
+_FILES_NAMED = 50  # of those that were skipped
+_COUNTS = ("results", "results_tokens", "cleared", "cleared_tokens", "missed", "missed_tokens")
+
+
+class Skipped(Exception):
+    """A file is left out; the message is the reason."""
+
+
+# --- which files -----------------------------------------------------------------------------------------------------------------
+
+
+def find(paths: list, skip) -> list:
+    """[(bytes, path)] of the *.jsonl files below files and folders, each once, the biggest first. `skip(path, reason)` is told of the
+    rest."""
+    found: dict = {}
+    for path in paths:
+        if os.path.isdir(path):
+            for folder, _, names in os.walk(path, onerror=lambda error: skip(str(error.filename), _unreadable(error))):
+                for name in names:
+                    if name.endswith(".jsonl"):
+                        _take(os.path.join(folder, name), found, skip)
+        else:
+            _take(path, found, skip)
+    return sorted(found.values(), key=lambda pair: (-pair[0], pair[1]))
+
+
+def _take(path: str, found: dict, skip) -> None:
+    try:
+        size = os.stat(path).st_size
+    except OSError as error:
+        skip(path, _unreadable(error))
+        return
+    if size:
+        found.setdefault(os.path.realpath(path), (size, path))
+    else:
+        skip(path, "empty")
+
+
+def _unreadable(error: OSError) -> str:
+    return "cannot be read: " + (error.strerror or str(error))
+
+
+def repository_of(path: str) -> str:
+    """Whose session it is: what stands before "__" in the file's name, else the project's folder."""
+    folder, name = os.path.split(os.path.abspath(path))
+    if "__" in name:
+        return name.partition("__")[0]
+    if os.path.basename(folder) == "subagents":  # <project>/<session>/subagents/agent-<id>.jsonl
+        folder = os.path.dirname(os.path.dirname(folder))
+    return os.path.basename(folder) or folder
+
+
+# --- one session -----------------------------------------------------------------------------------------------------------------
+
+
+def row_of(path: str, names: list, ttls: list) -> dict:
+    """The numbers of one session: `scores` is {lifetime: {policy: {"cost", "carried", counts}}} with "nothing" among the policies, `curves`
+    the prompt tokens of each request under two of them, for the first lifetime. Skipped when there is nothing to count."""
+    try:
+        session = sessions.read(path)
+    except OSError as error:
+        raise Skipped(_unreadable(error)) from None
+    if not session.requests:
+        raise Skipped("no conversation")
+    if len(session.requests) < LEAST_REQUESTS:
+        raise Skipped(f"under {LEAST_REQUESTS} requests")
+    table = known_policies()
+    scores: dict = {}
+    curves: dict = {}
+    for ttl_s in ttls:
+        scores[ttl_s] = {}
+        for name in names:
+            total = score(session, table[name][0](session, ttl_s), ttl_s)
+            scores[ttl_s][name] = {"cost": total.cost, "carried": total.carried, **{key: getattr(total, key) for key in _COUNTS}}
+            if ttl_s == ttls[0] and name in ("nothing", drawn(names)):
+                curves[name] = total.curve
+    counts = {"requests": len(session.requests), "bytes": session.size, "bad_lines": session.bad}
+    return {"path": path, "repository": repository_of(path), **counts, "scores": scores, "curves": curves, "survival": survival(session)}
+
+
+def drawn(names: list) -> str:
+    """The policy whose curve is drawn: the one that matters most."""
+    return "auto" if "auto" in names else names[-1]
+
+
+def known_policies() -> dict:
+    """name -> (factory(session, ttl_s), what it does)."""
+    from .policies import POLICIES
+
+    return POLICIES
+
+
+def survival(session) -> dict:
+    """{kind: [[results that had been quiet for so many requests, those of them that were needed again], … for each of QUIET]}; a result
+    that is needed begins anew."""
+    watch = _Watch(_rules())
+    score(session, watch)
+    watch.cut([])
+    return watch.counts
+
+
+def _rules():
+    from ..edges import config_reader, home
+    from ..policy.ruleset import Ruleset
+
+    return Ruleset.from_config(config_reader.load(home.plugin_root(), None, ""))
+
+
+class _Watch(Tracked):
+    """Clears nothing; counts for how long results are quiet, and whether they are needed then."""
+
+    def __init__(self, rules):
+        super().__init__(rules)
+        self.requests = 0
+        self.alive: dict = {}  # Block -> (kind, requests when it was last of use)
+        self.counts: dict = {}
+
+    def add(self, block) -> None:
+        super().add(block)
+        result = self.result(block)
+        if result is not None and block.tokens >= _LEAST_TOKENS:
+            kind = result.kind.partition(":")[0]
+            self.alive[block] = (kind if kind in KINDS else "other", self.requests)
+
+    def answered(self, request) -> None:
+        super().answered(request)
+        for block in {max(holders, key=lambda holder: holder.place) for _, holders in request.needs}:
+            if block in self.alive:
+                kind = self._end(block, 1)
+                self.alive[block] = (kind, self.requests + 1)
+        self.requests += 1
+
+    def compact(self, event) -> None:
+        super().compact(event)
+        self.cut([])
+
+    def cut(self, context: list) -> None:
+        for block in set(self.alive).difference(context):
+            self._end(block, 0)
+
+    def _end(self, block, needed: int) -> str:
+        kind, since = self.alive.pop(block)
+        marks = self.counts.setdefault(kind, [[0, 0] for _ in QUIET])
+        for mark, quiet in zip(marks, QUIET):
+            if self.requests - since >= quiet:
+                mark[0] += 1
+                mark[1] += needed
+        return kind
+
+
+# --- all of them -----------------------------------------------------------------------------------------------------------------
+
+
+def survey(paths: list, policies=None, ttls=(300, 3_600), jobs: int | None = None, progress=None) -> dict:
+    """Scores the sessions below some paths under policies (names; all by default; "nothing" is always there).
+
+    `jobs`: processes (one for each processor by default) · `progress(bytes done, of all)` is told as it goes.
+    """
+    table = known_policies()
+    names = ["nothing", *[name for name in (table if policies is None else policies) if name != "nothing"]]
+    total = _Total(names, list(ttls))
+    files = find(paths, total.skip)
+    whole, done = sum(size for size, _ in files), 0
+    begun = time.monotonic()
+    sizes = {path: size for size, path in files}
+    for path, row, reason in _rows([path for _, path in files], names, list(ttls), jobs or os.cpu_count() or 1):
+        if row is None:
+            total.skip(path, reason)
+        else:
+            total.take(row)
+        done += sizes[path]
+        if progress:
+            progress(done, whole)
+    descriptions = {name: table[name][1] for name in names}
+    return {"schema": SCHEMA, **total.result(), "descriptions": descriptions, "seconds": round(time.monotonic() - begun, 1)}
+
+
+def _rows(paths: list, names: list, ttls: list, jobs: int):
+    """(path, row or None, reason) of each file, as they are done."""
+    if jobs < 2 or len(paths) < 2:
+        for path in paths:
+            yield _task(path, names, ttls)
+        return
+    from concurrent.futures import ProcessPoolExecutor, as_completed
+    from concurrent.futures.process import BrokenProcessPool
+    from multiprocessing import get_context
+
+    # Forking is not safe everywhere.
+    pool = ProcessPoolExecutor(min(jobs, len(paths)), mp_context=get_context("spawn"))
+    try:
+        waiting: dict = {}
+        for path in paths:
+            try:
+                waiting[pool.submit(_task, path, names, ttls)] = path
+            except BrokenProcessPool:  # noqa: PERF203  it may break after any of them
+                yield path, None, _ENDED
+        for future in as_completed(list(waiting)):
+            path = waiting.pop(future)
+            try:
+                yield future.result()
+            except BrokenProcessPool:
+                yield path, None, _ENDED
+            # A finished future keeps its row.
+            del future
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _task(path: str, names: list, ttls: list) -> tuple:
+    try:
+        return path, row_of(path, names, ttls), ""
+    except Skipped as skipped:
+        return path, None, str(skipped)
+    except Exception as error:  # noqa: BLE001  one file that nobody foresaw must not end the run over all the others
+        return path, None, f"could not be replayed: {type(error).__name__} {str(error)[:_MESSAGE]}".rstrip()
+
+
+class _Total:
+    """Sums over sessions; rows hold cost and carried relative to clearing nothing."""
+
+    def __init__(self, names: list, ttls: list):
+        self.names = names
+        self.ttls = ttls
+        self.skipped: dict = {}
+        self.skipped_files: list = []
+        self.rows: list = []
+        self.requests = self.bytes = 0
+        self.sums: dict = {}  # (lifetime, repository, policy) -> [cost, carried]
+        self.pooled = {(ttl_s, name): dict.fromkeys((*_COUNTS, "dearer"), 0) for ttl_s in ttls for name in names}
+        self.survival: dict = {}
+        self.longest: dict | None = None
+
+    def skip(self, path: str, reason: str) -> None:
+        self.skipped[reason] = self.skipped.get(reason, 0) + 1
+        if len(self.skipped_files) < _FILES_NAMED:
+            self.skipped_files.append([path, reason])
+
+    def take(self, row: dict) -> None:
+        """Adds a session."""
+        self.requests += row["requests"]
+        self.bytes += row["bytes"]
+        lifetimes: dict = {}
+        for ttl_s, scores in row["scores"].items():
+            base = scores["nothing"]
+            ratios = {}
+            for name, one in scores.items():
+                sums = self.sums.setdefault((ttl_s, row["repository"], name), [0.0, 0])
+                sums[0] += one["cost"]
+                sums[1] += one["carried"]
+                pooled = self.pooled[ttl_s, name]
+                pooled["dearer"] += one["cost"] > DEARER * base["cost"]
+                for key in _COUNTS:
+                    pooled[key] += one[key]
+                ratio = [round(one["cost"] / base["cost"], 4), round(one["carried"] / base["carried"], 4)]
+                ratios[name] = [*ratio, one["cleared"], one["cleared_tokens"], one["missed"]]
+            lifetimes[str(ttl_s)] = {"base_cost": round(base["cost"]), "results": base["results"], "policies": ratios}
+        named = {key: row[key] for key in ("path", "repository", "requests")}
+        self.rows.append({**named, "ttls": lifetimes})
+        for kind, marks in row["survival"].items():
+            known = self.survival.setdefault(kind, [[0, 0] for _ in QUIET])
+            for at, mark in enumerate(marks):
+                known[at] = [known[at][0] + mark[0], known[at][1] + mark[1]]
+        if self.longest is None or (row["requests"], row["path"]) > (self.longest["requests"], self.longest["path"]):
+            self.longest = {"path": row["path"], "requests": row["requests"], "curves": row["curves"]}
+
+    def result(self) -> dict:
+        """All as plain values. A row's policies: [cost, carried, results cleared, their tokens, results missed]."""
+        repositories = sorted({row["repository"] for row in self.rows})
+        counts = {"sessions": len(self.rows), "repositories": len(repositories), "requests": self.requests, "bytes": self.bytes}
+        lifetimes = {str(ttl_s): {name: self._policy(ttl_s, name, repositories) for name in self.names} for ttl_s in self.ttls}
+        return {
+            **counts,
+            "skipped": self.skipped,
+            "skipped_files": self.skipped_files,
+            "ttls": lifetimes if self.rows else {},
+            "rows": sorted(self.rows, key=lambda row: row["path"]),
+            "survival": {"quiet": list(QUIET), "kinds": {kind: self.survival[kind] for kind in KINDS if kind in self.survival}},
+            "curve": self._curve(),
+        }
+
+    def _policy(self, ttl_s: int, name: str, repositories: list) -> dict:
+        pooled = self.pooled[ttl_s, name]
+        pairs = [(self.sums[ttl_s, repository, name], self.sums[ttl_s, repository, "nothing"]) for repository in repositories]
+        means = [_share(sum(own[at] / base[at] for own, base in pairs), len(pairs)) for at in (0, 1)]
+        return {
+            "cost": means[0],
+            "carried": means[1],
+            "misses_per_100": _share(100 * pooled["missed"], self.requests),
+            "dearer": _share(pooled["dearer"], len(self.rows)),
+            "cleared_share": _share(pooled["cleared"], pooled["results"]),
+            "cleared_tokens_share": _share(pooled["cleared_tokens"], pooled["results_tokens"]),
+            "missed_share": _share(pooled["missed"], pooled["cleared"]),
+            "missed_tokens_share": _share(pooled["missed_tokens"], pooled["cleared_tokens"]),
+            **{key: pooled[key] for key in ("cleared", "missed")},
+        }
+
+    def _curve(self) -> dict | None:
+        """Prompt tokens of the longest session, with and without clearing."""
+        if self.longest is None:
+            return None
+        policy, curves = drawn(self.names), self.longest["curves"]
+        step = -(-self.longest["requests"] // CURVE_POINTS)
+        requests = list(range(1, self.longest["requests"] + 1, step))
+        said = {"path": self.longest["path"], "policy": policy, "ttl": self.ttls[0], "requests": requests}
+        return {**said, "without": curves["nothing"][::step], "with": curves[policy][::step]}
+
+
+def _share(part: float, whole: float) -> float:
+    return round(part / whole, 5) if whole else 0.0

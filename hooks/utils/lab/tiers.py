@@ -1,0 +1,55 @@
+"""The tiers of a profile as a policy: what has expired by the specification's rules goes, at once or when the cache is cold."""
+
+from __future__ import annotations
+
+from ..edges import config_reader, home
+from ..policy.events import Tick
+from ..policy.placeholder import placeholder
+from ..policy.ruleset import Ruleset
+from ..policy.selection import why
+from .sessions import tokens_of
+from .tracked import Tracked
+
+_HANDLE = "a" * 8  # a live placeholder names the archived record here
+
+
+def shipped_rules(profile: str | None = None) -> Ruleset:
+    """The rules of the shipped configuration under a profile."""
+    return Ruleset.from_config(config_reader.load(home.plugin_root(), None, None), profile)
+
+
+class Tiers(Tracked):
+    """Clears results that have expired under a Ruleset; with `only_cold` right before requests that write the whole prompt anyway. A
+    result that came back stays, and one that is no longer than its placeholder is left alone."""
+
+    def __init__(self, rules: Ruleset, only_cold: bool = False):
+        super().__init__(rules)
+        self.only_cold = only_cold
+        self.standing: dict = {}  # id -> Block of the results that were never cleared
+
+    def add(self, block) -> None:
+        super().add(block)
+        if block.id:
+            self.standing[block.id] = block
+
+    def compact(self, event) -> None:
+        super().compact(event)
+        self.standing = {}
+
+    def cut(self, context: list) -> None:
+        left = {block.id for block in context if block.id}
+        self.standing = {id: block for id, block in self.standing.items() if id in left}
+
+    def decide(self, view) -> list:
+        if self.only_cold and not view.cold:
+            return []
+        self.event(Tick(view.now))
+        decisions = []
+        for id, block in list(self.standing.items()):
+            result = self.state.expired.get(id)
+            if result is not None:
+                del self.standing[id]
+                text = placeholder(result.label, why(result), _HANDLE)
+                if block.tokens > tokens_of(len(text)):
+                    decisions.append((block, text, list(result.ended[4])))
+        return decisions

@@ -1,0 +1,36 @@
+"""A policy that follows the conversation with the engine, as the hooks do: what is alive, what has expired, and why."""
+
+from __future__ import annotations
+
+from ..policy import engine
+from ..policy.context import ContextState
+from ..policy.events import Quoted
+from .measure import Policy
+
+
+class Tracked(Policy):
+    """Feeds the engine under a Ruleset. `state` is the context's; what a quotation touches is known once a request is answered."""
+
+    def __init__(self, rules):
+        self.rules = rules
+        self.state = ContextState()
+        engine.reindex(self.state, rules)
+
+    def add(self, block) -> None:
+        if block.call is not None:
+            engine.observe(self.state, block.call, self.rules)
+
+    def event(self, event) -> None:
+        engine.observe(self.state, event, self.rules)
+
+    def compact(self, event) -> None:
+        engine.observe(self.state, event, self.rules)
+
+    def answered(self, request) -> None:
+        quoted = {max(holders, key=lambda block: block.place).id for _, holders in request.needs}
+        if quoted:
+            engine.observe(self.state, Quoted(sorted(quoted)), self.rules)
+
+    def result(self, block):
+        """The engine's Result of a Block, None for what is none or no longer known."""
+        return self.state.live.get(block.id) or self.state.expired.get(block.id) if block.id else None

@@ -1,0 +1,101 @@
+"""Which results are worth clearing now: the expected value of every one, and the best place to begin. Pure.
+
+A result that leaves saves its tokens with every request to come, and all of its writing when the cache is cold anyway. If it is needed
+again, it has to be fetched: one more request over the whole prompt, and its tokens once more. While the cache is warm everything behind
+the first result that leaves is written again. So results are valued one by one, and where the cache is warm the place is chosen from
+which on it is worth most to clear whatever has a value: early, while little lies behind it.
+"""
+
+from __future__ import annotations
+
+from .economics import PRICE_READ, lifetime_of, write_price
+
+# Requests that still follow before the cache goes cold, a compaction or the end, by the requests so far (1, 2-3, 4-7, 8-15, …): means over
+# recorded sessions, for each lifetime of the cache.
+LIKELY_REQUESTS = {
+    300: (49, 48, 50, 48, 43, 34, 29, 36),
+    3_600: (84, 83, 81, 76, 66, 51, 52, 68),
+}
+# A miss counts this many times what it costs, for the model of need is no more than a guess. Chosen where misses stay near one in a
+# hundred requests.
+CAUTION = {300: 1.5, 3_600: 1.5}
+# Of a miss, asking again counts more than what comes back: it interrupts the work, be the result large or small.
+INTERRUPTION = 3.0
+# A rewrite counts this many times what it costs: it is paid for certain and at once, what it earns is a guess about what follows. Without
+# it, twice as many sessions end before they have earned what they paid.
+REWRITE_CAUTION = 3.0
+# Output tokens that asking for a missed content takes, at five units each.
+MISS_OUTPUT_UNITS = 150 * 5.0
+# Results of fewer tokens are not worth their placeholder.
+LEAST_TOKENS = 90
+
+
+class Candidate:
+    """A result that could go: its `tokens`, those of its `placeholder`, the `prefix` of the prompt before it (tokens), and the chance
+    that it is needed again (`need`, 0 to 1)."""
+
+    __slots__ = ("need", "placeholder", "prefix", "result", "tokens")
+
+    def __init__(self, result, tokens: int, placeholder: int, prefix: int, need: float):
+        self.result = result
+        self.tokens = tokens
+        self.placeholder = placeholder
+        self.prefix = prefix
+        self.need = need
+
+
+class Situation:
+    """When it is decided: tokens of the `prompt` as it would go out, of which the last request has `sent` the beginning; whether the cache
+    is `cold`; its lifetime; how many `requests` there were since the last compaction."""
+
+    __slots__ = ("cold", "prompt", "requests", "sent", "ttl_s")
+
+    def __init__(self, prompt: int, sent: int, cold: bool, ttl_s: float, requests: int):
+        self.prompt = prompt
+        self.sent = sent
+        self.cold = cold
+        self.ttl_s = lifetime_of(ttl_s)
+        self.requests = requests
+
+
+def may_go(result) -> bool:
+    """Whether a result may be cleared unasked at all: not what is pinned, preserved, or cleared already."""
+    return not (result.pinned or result.cleared or (result.tier == "preserved" and result.ended is None))
+
+
+def likely_requests(situation: Situation) -> int:
+    """How many requests are likely to follow before everything is written anyway."""
+    table = LIKELY_REQUESTS[situation.ttl_s]
+    return table[min(len(table), max(1, situation.requests).bit_length()) - 1]
+
+
+def value(candidate: Candidate, situation: Situation, caution: float | None = None) -> float:
+    """What clearing a result is worth, in units, the rewrite of what stands behind it apart."""
+    follow = likely_requests(situation)
+    write = write_price(situation.ttl_s)
+    gain = candidate.tokens - candidate.placeholder
+    saved = gain * (PRICE_READ * follow + (write if situation.cold else 0.0))
+    asked = INTERRUPTION * (PRICE_READ * situation.prompt + MISS_OUTPUT_UNITS)
+    missed = candidate.tokens * (write + PRICE_READ * follow) + asked
+    return saved - (CAUTION[situation.ttl_s] if caution is None else caution) * candidate.need * missed
+
+
+def choose(candidates: list, situation: Situation, caution: float | None = None) -> list:
+    """The candidates that are worth clearing now, in the order given, which is that of the prompt; none where it is not worth it."""
+    worth = [(candidate, value(candidate, situation, caution)) for candidate in candidates if candidate.tokens >= LEAST_TOKENS]
+    worth = [(candidate, units) for candidate, units in worth if units > 0]
+    if situation.cold:
+        return [candidate for candidate, _ in worth]
+    dearer = REWRITE_CAUTION * (write_price(situation.ttl_s) - PRICE_READ)
+    best, begin, total, leaving, staying = 0.0, None, 0.0, 0, 0
+    for place in range(len(worth) - 1, -1, -1):
+        candidate, units = worth[place]
+        total += units
+        # What the last request has not sent is written for the first time anyway.
+        if candidate.prefix < situation.sent:
+            leaving += min(candidate.tokens, situation.sent - candidate.prefix)
+            staying += candidate.placeholder
+        rewritten = max(0, situation.sent - candidate.prefix - leaving) + staying
+        if total - dearer * rewritten > best:
+            best, begin = total - dearer * rewritten, place
+    return [] if begin is None else [candidate for candidate, _ in worth[begin:]]

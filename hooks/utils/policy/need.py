@@ -1,0 +1,91 @@
+"""How likely a result is needed again: the forgetting curve of the context. Pure.
+
+A logistic model over what the engine knows of a result: what it is, how long it has been quiet, its size, what ended it. Its weights are
+learnt from recorded sessions (`popkit lab learn`), where needed means: the assistant later wrote a string that only this result held.
+"""
+
+from __future__ import annotations
+
+from math import exp, log, log1p
+
+KINDS = ("read", "search", "run", "ack", "error", "decision", "tasks", "other")
+SCHEMA = 1
+_LEAST_TOKENS = 20
+# Triggers of the engine, by what they say of a later need.
+_ENDINGS = {
+    "edited": "edited",
+    "superseded": "replaced",
+    "same_content": "replaced",
+    "ttl_calls": "old",
+    "ttl_seconds": "old",
+    "committed": "settled",
+    "changed_on_disk": "settled",
+    "session_end": "settled",
+}
+_FAR_TOOLS = frozenset(("Agent", "Task", "WebFetch", "WebSearch"))
+
+FEATURES = (
+    "bias",
+    *("kind " + kind for kind in KINDS),
+    *("quiet " + kind for kind in KINDS),
+    "quiet", "quiet squared", "age", "size", "quiet x size", "error", "quoted", "since quoted", "touched", "calls", "turns",
+    "edited", "since edited", "replaced", "since replaced", "old", "settled", "far", "shell read",
+)  # fmt: skip
+
+
+def features(result, state) -> list:
+    """[(name of FEATURES, value)] of a Result in a ContextState, zeros left out. Ages are in calls; ages and sizes as logarithms."""
+    kind = result.kind.partition(":")[0]
+    kind = kind if kind in KINDS else "other"
+    quiet = log1p(max(0, state.index - result.last_touch()))
+    size = log(max(_LEAST_TOKENS, result.tokens))
+    found = [
+        ("bias", 1.0), ("kind " + kind, 1.0), ("quiet " + kind, quiet), ("quiet", quiet), ("quiet squared", quiet * quiet),
+        ("age", log1p(max(0, state.index - result.index))), ("size", size), ("quiet x size", quiet * size), ("calls", log1p(state.index)),
+        ("turns", log1p(max(0, state.turn - result.turn))),
+    ]  # fmt: skip
+    if result.error:
+        found.append(("error", 1.0))
+    if result.quoted:
+        found += [("quoted", 1.0), ("since quoted", log1p(max(0, state.index - result.quoted)))]
+    if result.touched:
+        found.append(("touched", 1.0))
+    if result.tool in _FAR_TOOLS:
+        found.append(("far", 1.0))
+    elif kind == "read" and result.tool == "Bash":
+        found.append(("shell read", 1.0))
+    if result.ended:
+        ending = _ENDINGS.get(result.ended[0], "settled")
+        found.append((ending, 1.0))
+        if ending in ("edited", "replaced"):
+            found.append(("since " + ending, log1p(max(0, state.index - result.ended[1]))))
+    return found
+
+
+class NeedModel:
+    """Weights of the features; a weight that is missing is zero."""
+
+    __slots__ = ("weights",)
+
+    def __init__(self, weights: dict):
+        self.weights = weights
+
+    def probability(self, result, state) -> float:
+        """How likely the result is needed again, from 0 to 1."""
+        weights = self.weights
+        total = sum([weights.get(name, 0.0) * value for name, value in features(result, state)])
+        return 1.0 / (1.0 + exp(-max(-30.0, min(30.0, total))))
+
+    def to_json(self) -> dict:
+        return {"schema": SCHEMA, "weights": {name: round(self.weights[name], 4) for name in FEATURES if self.weights.get(name)}}
+
+
+def model_of(value: object) -> NeedModel:
+    """A model from its plain values; ValueError when they are not one."""
+    weights = value.get("weights") if isinstance(value, dict) and value.get("schema") == SCHEMA else None
+    if not isinstance(weights, dict) or not weights:
+        raise ValueError("not a model of need of schema " + str(SCHEMA))
+    for name, weight in weights.items():
+        if name not in FEATURES or isinstance(weight, bool) or not isinstance(weight, (int, float)) or not abs(weight) < 1e3:
+            raise ValueError("not a weight: " + str(name)[:40])
+    return NeedModel(weights)

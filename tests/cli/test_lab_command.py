@@ -1,0 +1,145 @@
+"""`popkit lab`: a table of what past sessions would have cost under each policy, a page of it, and a model learnt from them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hooks.utils.cli.main import main
+from hooks.utils.policy.need import model_of
+from tests.lab.test_survey import session
+
+FEW = ("--policy", "auto", "masking-10", "--jobs", "1")
+
+
+@pytest.fixture
+def environ(tmp_path: Path) -> dict:
+    """A user with two sessions and a file that is none."""
+    projects = tmp_path / "claude" / "projects"
+    session(projects / "-shop" / "one.jsonl", 30, 1)
+    session(projects / "-forum" / "two.jsonl", 16, 3)
+    (projects / "-forum" / "empty.jsonl").write_text("")
+    return {"CLAUDE_CONFIG_DIR": str(tmp_path / "claude"), "HOME": str(tmp_path)}
+
+
+def lab(environ: dict, capsys: pytest.CaptureFixture, *words: str) -> tuple[int, str, str]:
+    code = main(["lab", *words], environ)
+    return code, *capsys.readouterr()
+
+
+def test_the_table_has_a_line_for_each_policy_the_cheapest_first_and_says_what_was_left_out(environ, capsys) -> None:
+    code, shown, err = lab(environ, capsys, *FEW)
+    assert (code, err) == (0, "")
+    rows = re.findall(r"^(.) ([a-z0-9-]+) +(\d\.\d{3}) +\d\.\d{3} +\d+\.\d\d +\d+\.\d% +\d+\.\d%$", shown, re.MULTILINE)
+    assert {name for _, name, _ in rows} == {"nothing", "auto", "masking-10"}
+    assert [cost for _, _, cost in rows] == sorted(cost for _, _, cost in rows)
+    assert {name for mark, name, _ in rows if mark != " "} == {"auto"}
+    assert "2 sessions, 2 repositories, 46 requests" in shown
+    assert re.search(r"Left out:\n +1 empty", shown)
+    assert all(len(line) <= 76 for line in shown.splitlines())
+
+
+def test_both_lifetimes_of_the_cache_have_a_table(environ, capsys) -> None:
+    _, shown, _ = lab(environ, capsys, *FEW, "--ttl", "both")
+    assert "Prompt cache of 5 minutes" in shown
+    assert "Prompt cache of 1 hour" in shown
+
+
+def test_json_is_the_whole_survey(environ, capsys) -> None:
+    code, shown, _ = lab(environ, capsys, *FEW, "--ttl", "1h", "--json")
+    found = json.loads(shown)
+    assert code == 0
+    assert list(found["ttls"]) == ["3600"]
+    assert set(found["ttls"]["3600"]) == {"nothing", "auto", "masking-10"}
+    assert found["skipped"] == {"empty": 1}
+    assert set(found["rows"][0]["ttls"]["3600"]["policies"]) == {"nothing", "auto", "masking-10"}
+
+
+def test_files_can_be_named(environ, capsys, tmp_path) -> None:
+    _, shown, _ = lab(environ, capsys, str(tmp_path / "claude" / "projects" / "-shop" / "one.jsonl"), *FEW)
+    assert "1 session, 1 repository, 30 requests" in shown
+
+
+def test_nothing_found_says_what_to_name(environ, capsys, tmp_path) -> None:
+    (tmp_path / "bare").mkdir()
+    code, shown, _ = lab(environ, capsys, str(tmp_path / "bare"), *FEW)
+    assert code == 1
+    assert "No transcripts there: name files or folders" in shown
+
+
+def test_an_unknown_policy_lists_those_that_are_known(environ, capsys) -> None:
+    code, shown, err = lab(environ, capsys, "--policy", "best\x1b[2J")
+    assert (code, shown) == (1, "")
+    assert "unknown policy best" in err
+    assert "auto" in err
+    assert "\x1b" not in err
+
+
+def test_no_processes_are_refused(environ, capsys) -> None:
+    assert lab(environ, capsys, "--jobs", "0")[0] == 1
+
+
+def test_html_writes_a_page_that_only_its_owner_can_read(environ, capsys, tmp_path) -> None:
+    pytest.importorskip("plotly")
+    page = tmp_path / "report.html"
+    code, _, err = lab(environ, capsys, *FEW, "--html", str(page))
+    assert code == 0
+    assert str(page) in err
+    assert "masking-10" in page.read_text()
+    assert page.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_page_that_cannot_be_written_is_refused_before_the_run(environ, capsys, tmp_path) -> None:
+    code, shown, err = lab(environ, capsys, *FEW, "--html", str(tmp_path / "nowhere" / "report.html"))
+    assert (code, shown) == (1, "")
+    assert "cannot be written" in err
+
+
+def test_without_the_library_html_names_the_command_that_installs_it_before_the_run(environ, repo_root, tmp_path) -> None:
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "bare"], check=True)
+    bare = tmp_path / "bare" / "bin" / "python"
+    words = [bare, "-S", "-E", repo_root / "hooks" / "popkit.py", "lab", "--html", tmp_path / "report.html"]
+    done = subprocess.run(words, env={**os.environ, **environ}, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert f"  {bare} -m pip install '{repo_root}[lab]'" in done.stderr.splitlines()
+    assert not (tmp_path / "report.html").exists()
+
+
+def test_nothing_is_drawn_where_there_is_no_terminal_and_a_bar_where_there_is_one(environ, repo_root) -> None:
+    words = [str(repo_root / "bin" / "popkit"), "lab", "--policy", "masking-10"]
+    done = subprocess.run(words, env={**os.environ, **environ}, capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    master, slave = os.openpty()
+    with os.fdopen(master, "rb", buffering=0) as terminal:
+        subprocess.run(words, env={**os.environ, **environ, "TERM": "xterm"}, stdout=subprocess.DEVNULL, stderr=slave, check=True)
+        os.close(slave)
+        assert b"100 % of" in terminal.read(4_096)
+
+
+def test_learning_writes_a_model_and_says_how_good_it_is(environ, capsys, tmp_path) -> None:
+    out = tmp_path / "model.json"
+    code, shown, _ = lab(environ, capsys, "learn", "--out", str(out))
+    assert code == 0
+    assert re.search(r"AUC +[01]\.\d\d", shown)
+    assert str(out) in shown.replace("\n" + " " * 10, "")
+    assert re.search(r"Left out +1: empty", shown)
+    assert model_of(json.loads(out.read_text())).weights
+    assert out.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_learnt_model_goes_to_popkits_folder(environ, capsys, tmp_path) -> None:
+    assert lab(environ, capsys, "learn")[0] == 0
+    assert model_of(json.loads((tmp_path / "claude" / "popkit" / "need-model.json").read_text())).weights
+
+
+def test_there_is_nothing_to_learn_without_sessions(environ, capsys, tmp_path) -> None:
+    (tmp_path / "bare").mkdir()
+    code, _, err = lab(environ, capsys, "learn", str(tmp_path / "bare"))
+    assert code == 1
+    assert "nothing to learn from" in err

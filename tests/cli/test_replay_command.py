@@ -1,0 +1,131 @@
+"""`popkit replay`: what a policy would have cleared, a line for each request at which it does."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from hooks.utils.cli import replay_command
+from hooks.utils.cli.main import main
+from hooks.utils.lab import sessions
+from hooks.utils.lab.policies import POLICIES
+from tests.answers.written import Written
+from tests.lab.told import Script, Told, filled
+
+
+def _told() -> Told:
+    told = Told()
+    told.prompt(filled(100))
+    told.first("a", visible=100)
+    told.result("a", filled(500))
+    told.call("b")
+    told.result("b", filled(400))
+    told.answer(filled(10), "m-3")
+    return told
+
+
+def _long(folder: Path) -> Written:
+    """Files that are read and edited at once, again and again: every rule finds something to clear."""
+    written = Written(folder)
+    written.say("go")
+    for number in range(60):
+        written.call("Read", {"file_path": f"{written.project}/src/{number}.ts"}, f"1\tfile {number}\n" * 900)
+        written.edit(f"src/{number}.ts")
+    return written
+
+
+def _replay(*words: str, capsys) -> tuple[int, str, str]:
+    code = main(["replay", *words], {})
+    return code, *capsys.readouterr()
+
+
+def test_a_line_says_what_is_cleared_before_which_message(tmp_path) -> None:
+    session = sessions.read(_told().write(tmp_path / "session.jsonl"))
+    policy = Script({2: {"a": "[gone]"}, 3: {"b": "[gone too] …"}})
+    with (tmp_path / "out.jsonl").open("w+") as file:
+        said = replay_command.replay(session, policy, 300, file)
+        file.seek(0)
+        lines = [json.loads(line) for line in file]
+    assert lines == [
+        {"before_message_id": "m-b", "request": 2, "clear": [{"id": "a", "placeholder": "[gone]", "reasons": ["as told"]}]},
+        {"before_message_id": "m-3", "request": 3, "clear": [{"id": "b", "placeholder": "[gone too] …", "reasons": ["as told"]}]},
+    ]
+    assert said.startswith("3 requests, 2 of 2 results cleared (900 tokens), 0 missed; against clearing nothing cost 0.9")
+
+
+def test_decisions_are_written_to_a_private_file_and_the_sum_to_standard_error(tmp_path, capsys) -> None:
+    out = tmp_path / "out.jsonl"
+    written = _long(tmp_path)
+    code, shown, said = _replay(str(written.path), "--policy", "auto", "--ttl", "1h", "--decisions", str(out), capsys=capsys)
+    assert (code, shown) == (0, "")
+    assert said.startswith("auto, 1h cache: 120 requests, ")
+    assert out.stat().st_mode & 0o777 == 0o600
+    lines = [json.loads(line) for line in out.read_text().splitlines()]
+    assert all(list(line) == ["before_message_id", "request", "clear"] and line["clear"] for line in lines)
+    numbers = [line["request"] for line in lines]
+    assert numbers == sorted(set(numbers))
+    assert [line["before_message_id"] for line in lines] == [f"msg_{number}" for number in numbers]
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_every_policy_can_be_replayed(tmp_path, capsys, name: str) -> None:
+    code, shown, said = _replay(str(_long(tmp_path).path), "--policy", name, capsys=capsys)
+    assert code == 0
+    assert said.startswith(f"{name}, 5m cache: 120 requests, ")
+    for line in shown.splitlines():
+        for cleared in json.loads(line)["clear"]:
+            assert list(cleared) == ["id", "placeholder", "reasons"]
+            assert isinstance(cleared["placeholder"], str)
+            assert all(isinstance(reason, str) for reason in cleared["reasons"])
+
+
+def test_an_unknown_policy_is_refused_with_the_known_ones(tmp_path, capsys) -> None:
+    code, shown, said = _replay(str(_long(tmp_path).path), "--policy", "nonsense", capsys=capsys)
+    assert (code, shown) == (1, "")
+    assert said.startswith("popkit replay: no policy nonsense. Known: ")
+    assert all(name in said for name in POLICIES)
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [(None, "cannot be read: No such file"), (b"", "is empty"), (b"\x00\xff\n" * 9, "is no transcript of Claude Code")],
+)
+def test_what_is_no_transcript_is_refused(tmp_path, capsys, content: bytes | None, why: str) -> None:
+    path = tmp_path / "x.jsonl"
+    if content is not None:
+        path.write_bytes(content)
+    code, shown, said = _replay(str(path), capsys=capsys)
+    assert (code, shown) == (1, "")
+    assert f"{path}: {why}" in said
+
+
+def test_an_out_that_can_not_be_written_is_refused(tmp_path, capsys) -> None:
+    out = tmp_path / "nowhere" / "out.jsonl"
+    code, shown, said = _replay(str(_long(tmp_path).path), "--decisions", str(out), capsys=capsys)
+    assert (code, shown) == (1, "")
+    assert f"{out}: cannot be written: No such file or directory" in said
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no full device here")
+def test_a_full_disk_is_told_of(tmp_path, capsys) -> None:
+    code, _, said = _replay(str(_long(tmp_path).path), "--policy", "masking-10", "--decisions", "/dev/full", capsys=capsys)
+    assert code == 1
+    assert said == "popkit replay: /dev/full: cannot be written: No space left on device\n"
+
+
+def test_the_transcript_itself_is_never_written_over(tmp_path, capsys) -> None:
+    path = _long(tmp_path).path
+    before = path.read_bytes()
+    code, _, said = _replay(str(path), "--decisions", str(path), capsys=capsys)
+    assert code == 1
+    assert "is the transcript itself" in said
+    assert path.read_bytes() == before
+
+
+def test_a_session_without_requests_has_nothing_to_compare(tmp_path, capsys) -> None:
+    told = Told()
+    told.prompt("hello")
+    code, shown, said = _replay(told.write(tmp_path / "session.jsonl"), capsys=capsys)
+    assert (code, shown, said) == (0, "", "auto, 5m cache: 0 requests, 0 of 0 results cleared (0 tokens)\n")

@@ -1,0 +1,240 @@
+"""The model of need is learnt from what sessions show: which results the assistant came back to, and which it did not."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hooks.utils.lab.fitting import Table, auc, calibration, fit, judged, learn, rows_of, solve
+from hooks.utils.lab.sessions import Block, Request, Session
+from hooks.utils.policy.calls import Call, Outcome
+from hooks.utils.policy.events import Compacted
+from hooks.utils.policy.need import model_of
+from hooks.utils.policy.ruleset import Ruleset
+
+RULES = Ruleset.from_config({})
+
+
+class Story:
+    """A session told by its steps."""
+
+    def __init__(self):
+        self.session = Session("story.jsonl")
+        self.made = 0
+
+    def read(self, path: str, tokens: int = 500) -> Block:
+        self.made += 1
+        call = Call(
+            f"T{self.made}",
+            "Read",
+            {"file_path": path},
+            Outcome(tokens * 3, content_hash=f"hash of {self.made}"),
+            float(self.made),
+            "/p",
+            "turn 1",
+        )
+        block = Block(self.made, tokens, call.id, f"text of {self.made}", call)
+        self.session.steps.append(("add", block))
+        return block
+
+    def ask(self, *needs: list[Block]) -> None:
+        """A request whose answer wrote one string for each of these groups of results that held it."""
+        request = Request(len(self.session.requests) + 1, f"m{len(self.session.requests)}", float(self.made))
+        request.needs = [(f"string_number_{place}", holders) for place, holders in enumerate(needs)]
+        self.session.requests.append(request)
+        self.session.steps.append(("request", request))
+
+    def compact(self) -> None:
+        self.session.steps.append(("compact", Compacted(float(self.made))))
+
+    def labels(self) -> list[int]:
+        return [needed for _, needed, _ in rows_of(self.session, RULES, random.Random(1))]
+
+
+def test_a_result_is_needed_up_to_the_last_answer_that_writes_what_it_held():
+    story = Story()
+    block = story.read("/p/a.py")
+    story.ask()
+    story.ask([block])
+    story.ask()
+    assert story.labels() == [1, 1, 0]
+
+
+def test_only_the_newest_of_several_holders_is_needed():
+    story = Story()
+    older, newer = story.read("/p/a.py"), story.read("/p/b.py")
+    story.ask([older, newer])
+    assert story.labels() == [0, 1]
+
+
+def test_what_a_compaction_folded_gives_no_rows_any_more():
+    story = Story()
+    story.read("/p/a.py")
+    story.ask()
+    story.compact()
+    story.ask()
+    assert story.labels() == [0]
+
+
+def test_what_was_taken_back_gives_no_rows_any_more():
+    story = Story()
+    story.read("/p/a.py")
+    story.read("/p/b.py")
+    story.ask()
+    story.session.steps.append(("cut", 1, []))
+    story.ask()
+    assert len(story.labels()) == 3
+
+
+def test_small_results_are_left_out():
+    story = Story()
+    story.read("/p/a.py", tokens=59)
+    story.ask()
+    assert story.labels() == []
+
+
+def test_a_result_gives_a_row_with_every_request_while_it_is_young_and_with_few_of_the_later():
+    story = Story()
+    story.read("/p/a.py")
+    for number in range(300):
+        story.read(f"/p/small{number}.py", tokens=1)
+        story.ask()
+    rows = rows_of(story.session, RULES, random.Random(5))
+    ages = sorted(round(math.expm1(dict(found)["age"])) for found, _, _ in rows)
+    assert ages[:6] == [1, 2, 3, 4, 5, 6]
+    assert 20 < len(ages) < 80
+
+
+def test_a_row_knows_nothing_of_what_its_own_answer_quotes():
+    story = Story()
+    block = story.read("/p/a.py")
+    story.ask([block])
+    story.ask()
+    first, second = [dict(found) for found, _, _ in rows_of(story.session, RULES, random.Random(1))]
+    assert "quoted" not in first
+    assert "quoted" in second
+
+
+def _drawn(size: int, rng: random.Random) -> list:
+    """Rows of results of which reads are needed with odds of e to the (1 - quiet), and runs with even odds."""
+    rows = []
+    for _ in range(size):
+        quiet = rng.uniform(0, 4)
+        if rng.random() < 0.5:
+            rows.append(([("kind read", 1.0), ("quiet", quiet)], int(rng.random() < 1 / (1 + math.exp(quiet - 1))), 1.0))
+        else:
+            rows.append(([("kind run", 1.0)], int(rng.random() < 0.5), 1.0))
+    return rows
+
+
+def test_the_regression_finds_the_weights_that_the_rows_were_drawn_from():
+    weights = fit(_drawn(20_000, random.Random(7)))
+    assert weights["kind read"] == pytest.approx(1.0, abs=0.15)
+    assert weights["quiet"] == pytest.approx(-1.0, abs=0.1)
+    assert weights["kind run"] == pytest.approx(0.0, abs=0.1)
+    assert weights["kind search"] == 0.0
+
+
+def test_at_the_weights_found_no_small_change_makes_the_rows_likelier():
+    rows = _drawn(400, random.Random(3))
+    weights = fit(rows, l2=1.0)
+
+    def loss(weights: dict[str, float]) -> float:
+        surprise = 0.0
+        for found, needed, count in rows:
+            total = sum(weights[name] * value for name, value in found)
+            surprise += count * (math.log1p(math.exp(total)) - needed * total)
+        return surprise + sum(weight * weight for weight in weights.values()) / 2
+
+    best = loss(weights)
+    for name in ("kind read", "quiet", "kind run", "size"):
+        for change in (-0.01, 0.01):
+            assert loss({**weights, name: weights[name] + change}) > best
+
+
+def test_a_row_of_weight_two_counts_as_two_rows():
+    rows = _drawn(200, random.Random(4))
+    twice = fit([(found, needed, 2.0) for found, needed, _ in rows])
+    assert twice == pytest.approx(fit(rows + rows))
+
+
+def test_rows_that_all_say_the_same_still_have_finite_weights():
+    weights = fit([([("bias", 1.0)], 0, 1.0)] * 50)
+    assert -6 < weights["bias"] < -2
+
+
+@given(
+    st.lists(st.lists(st.floats(-3, 3), min_size=4, max_size=4), min_size=4, max_size=4), st.lists(st.floats(-5, 5), min_size=4, max_size=4)
+)
+def test_the_solution_of_a_system_solves_it(roots, wanted):
+    # roots x roots transposed + 1 is symmetric and positive definite.
+    matrix = [[sum(a * b for a, b in zip(row, other)) + (row is other) for other in roots] for row in roots]
+    right = [sum(a * b for a, b in zip(row, wanted)) for row in matrix]
+    lower = [row[: at + 1] for at, row in enumerate(matrix)]
+    assert solve(lower, right) == pytest.approx(wanted, abs=1e-6)
+
+
+def test_the_area_under_the_curve_is_the_share_of_pairs_in_the_right_order():
+    assert auc([0.1, 0.2, 0.8, 0.9], [0, 0, 1, 1]) == 1.0
+    assert auc([0.9, 0.8, 0.2, 0.1], [0, 0, 1, 1]) == 0.0
+    assert auc([0.5, 0.5, 0.5], [0, 1, 1]) == 0.5
+    assert auc([0.1, 0.4, 0.35, 0.8], [0, 0, 1, 1]) == 0.75
+    assert auc([0.3, 0.4], [1, 1]) == 0.5
+
+
+@given(st.lists(st.tuples(st.sampled_from([0.1, 0.2, 0.5, 0.9]), st.integers(0, 1)), min_size=2, max_size=30))
+def test_the_area_is_what_counting_all_pairs_gives(drawn):
+    pairs = [(a > b) + (a == b) / 2 for a, first in drawn for b, second in drawn if first == 1 and second == 0]
+    assert auc([chance for chance, _ in drawn], [label for _, label in drawn]) == pytest.approx(sum(pairs) / len(pairs) if pairs else 0.5)
+
+
+def test_the_calibration_sets_what_was_predicted_beside_what_was():
+    rows = _drawn(4_000, random.Random(11))
+    table = Table(rows)
+    chances, labels = judged(fit(table), table)
+    parts = calibration(chances, labels)
+    assert len(parts) == 10
+    assert sum(count for _, _, count in parts) == len(rows)
+    assert [predicted for predicted, _, _ in parts] == sorted(predicted for predicted, _, _ in parts)
+    assert all(abs(predicted - real) < 0.1 for predicted, real, _ in parts)
+
+
+def _taught(seed: int) -> Session:
+    """A session whose assistant comes back to what it just read, and to nothing older."""
+    story, rng = Story(), random.Random(seed)
+    for number in range(60):
+        block = story.read(f"/p/{number}.py")
+        story.ask(*([[block]] if rng.random() < 0.8 else []))
+    return story.session
+
+
+def test_what_is_learnt_is_a_model_that_expects_more_of_what_was_just_read():
+    told = []
+    plain = learn((_taught(seed) for seed in range(5)), told.append)
+    assert told == [1, 2, 3, 4, 5]
+    assert plain["learnt"]["sessions"] == 5
+    assert plain["learnt"]["rows"] > 300
+    assert plain["learnt"]["auc"] > 0.85
+    assert all(weight == round(weight, 4) for weight in plain["weights"].values())
+    model = model_of(plain)
+    rows = rows_of(_taught(9), RULES, random.Random(1))
+    chances, labels = judged(model.weights, rows)
+    assert auc(chances, labels) > 0.85
+
+
+def test_the_same_sessions_teach_the_same():
+    assert learn([_taught(1)]) == learn([_taught(1)])
+
+
+def test_sessions_without_a_need_teach_nothing():
+    story = Story()
+    story.read("/p/a.py")
+    story.ask()
+    with pytest.raises(ValueError, match="too little"):
+        learn([story.session])
+    with pytest.raises(ValueError, match="too little"):
+        learn([])

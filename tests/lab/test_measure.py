@@ -1,0 +1,283 @@
+"""What a policy costs, carries and breaks: a session worked out by hand, and each definition by itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from hooks.utils.lab import measure, sessions
+from tests.lab.tales import Tale, tales
+from tests.lab.told import BASE, Script, Told, filled
+
+ALPHA, BETA, GAMMA = "src/alpha/handler.ts", "src/beta/handler.tsx", "src/gamma/handler.ts"
+A_GONE = "x" * 29  # ten tokens
+B_GONE = f"[gone, it named {BETA}]".ljust(58, "-")  # twenty, and it names what was in the result
+
+
+def scored(told: Told, folder: Path, script: dict | None = None, ttl_s: float = 300) -> tuple[measure.Score, Script]:
+    policy = Script(script or {})
+    session = sessions.read(told.write(folder / "session.jsonl"))
+    return measure.score(session, policy, ttl_s), policy
+
+
+def six_requests() -> Told:
+    """Three results, of which the answers need two again; a pause of 400 s before the fifth request, a compaction before the sixth."""
+    told = Told()
+    told.prompt(filled(100))
+    told.wait(10)
+    told.first("a", visible=100)
+    told.wait(2)
+    told.result("a", filled(2_000, ALPHA))
+    told.wait(8)
+    told.call("b")
+    told.wait(2)
+    told.result("b", filled(1_000, BETA))
+    told.wait(8)
+    told.answer(filled(10), "m-c")
+    told.call("c")
+    told.wait(2)
+    told.result("c", filled(500, GAMMA))
+    told.wait(8)
+    told.answer(filled(10, ALPHA), "m-d")
+    told.call("d")
+    told.wait(400)
+    told.result("d", filled(300))
+    told.wait(10)
+    told.answer(filled(10, BETA), "m-e")
+    told.wait(2)
+    told.fold()
+    told.wait(8)
+    told.answer(filled(10, GAMMA), "m-f")
+    return told
+
+
+# What stands in the context of each request, in tokens, behind the base; "|" is the end of what the request before has sent:
+#   1  prompt 100
+#   2  prompt 100 | call 10, a 2,000
+#   3  prompt 100, call 10, a 2,000 | call 10, b 1,000
+#   4  …, b 1,000 | text 10, call 10, c 500
+#   5  …, c 500 | text 10, call 10, d 300            (400 s later)
+#   6  summary 100                                    (after the compaction)
+FULL = [10_100, 12_110, 13_120, 13_640, 13_960, 10_100]
+OUTPUT = [10, 10, 20, 20, 10, 10]
+
+
+def test_a_session_of_six_requests_in_which_nothing_is_cleared(tmp_path) -> None:
+    warm_5m = [(0, 10_100), (10_100, 2_010), (12_110, 1_010), (13_120, 520), (0, 13_960), (0, 10_100)]  # (read, written)
+    warm_1h = [*warm_5m[:4], (13_640, 320), (0, 10_100)]
+    for ttl_s, write, parts in ((300, 1.25, warm_5m), (3_600, 2.0, warm_1h)):
+        total, _ = scored(six_requests(), tmp_path, ttl_s=ttl_s)
+        assert total.curve == FULL
+        assert total.carried == sum(FULL) == 73_030
+        assert total.cost == pytest.approx(sum(0.1 * read + write * new for read, new in parts) + 5 * sum(OUTPUT))
+        assert (total.requests, total.results, total.results_tokens) == (6, 4, 3_800)
+        assert (total.cleared, total.missed) == (0, 0)
+    # 12,625 + 3,522.5 + 2,473.5 + 1,962 + 17,450 + 12,625 + 400 for the answers
+    assert scored(six_requests(), tmp_path)[0].cost == pytest.approx(51_058)
+
+
+def test_a_session_of_six_requests_in_which_two_results_are_cleared(tmp_path) -> None:
+    # a goes before request 3 and is missed by its answer to request 4: it comes back. b goes before request 5; its placeholder names what
+    # the answer writes, which is no miss. What request 6 writes was in a result before the compaction.
+    script = {3: {"a": A_GONE}, 5: {"b": B_GONE}}
+    carried = [10_100, 12_110, 11_130, 11_650, 12_980, 10_100]
+    cost_5m = [
+        1.25 * 10_100 + 5 * 10,  # all is written:                           12,675
+        0.1 * 10_100 + 1.25 * 2_010 + 5 * 10,  #                              3,572.5
+        0.1 * 10_110 + 1.25 * (10 + 10 + 1_000) + 5 * 20,  # up to a:         2,386
+        0.1 * 11_130 + 1.25 * 520 + 5 * 20,  #                                1,863
+        1.25 * 2_000 + 0.1 * 11_650 + 5 * 150,  # a is fetched again:         4,415
+        1.25 * 12_980 + 5 * 10,  # the cache is cold:                        16,275
+        1.25 * 10_100 + 5 * 10,  # the conversation was folded:              12,675
+    ]
+    total, policy = scored(six_requests(), tmp_path, script)
+    assert total.curve == carried
+    assert total.carried == sum(carried) + 11_650 == 79_720
+    assert total.cost == pytest.approx(sum(cost_5m)) == pytest.approx(53_861.5)
+    assert (total.cleared, total.cleared_tokens, total.missed, total.missed_tokens) == (2, 3_000, 1, 2_000)
+    assert policy.missed_ids == ["a"]
+    assert policy.colds == [True, False, False, False, True, True]
+
+
+def test_the_same_with_an_hours_cache_reads_up_to_the_first_change_after_the_pause(tmp_path) -> None:
+    cost_1h = [
+        2.0 * 10_100 + 50,
+        0.1 * 10_100 + 2.0 * 2_010 + 50,
+        0.1 * 10_110 + 2.0 * 1_020 + 100,
+        0.1 * 11_130 + 2.0 * 520 + 100,
+        2.0 * 2_000 + 0.1 * 11_650 + 750,
+        0.1 * 12_120 + 2.0 * 860 + 50,  # prompt, call, a, call are read; b's placeholder and all behind it are written
+        2.0 * 10_100 + 50,
+    ]
+    total, policy = scored(six_requests(), tmp_path, {3: {"a": A_GONE}, 5: {"b": B_GONE}}, ttl_s=3_600)
+    assert total.cost == pytest.approx(sum(cost_1h))
+    assert policy.colds == [True, False, False, False, False, True]
+
+
+# --- misses, each definition by itself -------------------------------------------------------------------------------------------
+
+
+def needing(*, before: str = "", said: str = "", second: str = "", writes: str = ALPHA, again: str = "") -> Told:
+    """Request 1 calls a, which holds ALPHA; request 2 calls b; the answer to request 3 writes something; and request 4."""
+    told = Told()
+    told.prompt(filled(100, before))
+    told.first("a", visible=100)
+    told.result("a", filled(500, ALPHA))
+    told.answer(filled(20, said), "m-b")
+    told.call("b")
+    told.result("b", filled(300, second))
+    told.answer(filled(20, writes), "m-3")
+    told.prompt(filled(10))
+    told.answer(filled(20, again), "m-4")
+    return told
+
+
+def missed(told: Told, folder: Path, script: dict) -> list[str]:
+    return scored(told, folder, script)[1].missed_ids
+
+
+def test_what_only_a_cleared_result_held_is_a_miss(tmp_path) -> None:
+    assert missed(needing(), tmp_path, {3: {"a": "gone"}}) == ["a"]
+
+
+def test_a_tool_input_needs_as_a_text_does(tmp_path) -> None:
+    told = needing(writes="")
+    told.use("c", "Read", {"file_path": ALPHA, "deep": [{"in": BETA}]})
+    assert missed(told, tmp_path, {3: {"a": "gone"}}) == ["a"]
+
+
+def test_what_the_user_said_before_is_no_miss(tmp_path) -> None:
+    assert missed(needing(before=ALPHA), tmp_path, {3: {"a": "gone"}}) == []
+
+
+def test_what_the_user_said_since_is_no_miss(tmp_path) -> None:
+    told = needing(writes="")
+    told.prompt(f"see {ALPHA}")
+    told.answer(filled(20, ALPHA), "m-5")
+    assert missed(told, tmp_path, {3: {"a": "gone"}}) == []
+
+
+def test_what_the_assistant_wrote_before_is_no_miss(tmp_path) -> None:
+    assert missed(needing(said=ALPHA), tmp_path, {3: {"a": "gone"}}) == []
+
+
+def test_what_the_placeholder_names_is_no_miss(tmp_path) -> None:
+    assert missed(needing(), tmp_path, {3: {"a": f"gone: {ALPHA}"}}) == []
+
+
+def test_what_a_live_result_also_holds_is_no_miss(tmp_path) -> None:
+    assert missed(needing(second=ALPHA), tmp_path, {3: {"a": "gone"}}) == []
+
+
+def test_what_another_results_placeholder_names_is_no_miss_if_that_held_it(tmp_path) -> None:
+    assert missed(needing(second=ALPHA), tmp_path, {3: {"a": "gone", "b": f"gone: {ALPHA}"}}) == []
+
+
+def test_the_newest_cleared_result_that_held_it_is_booked(tmp_path) -> None:
+    assert missed(needing(second=ALPHA), tmp_path, {3: {"a": "gone", "b": "gone"}}) == ["b"]
+
+
+def test_what_nobody_ever_held_is_no_miss(tmp_path) -> None:
+    assert missed(needing(writes=GAMMA), tmp_path, {3: {"a": "gone"}}) == []
+
+
+def test_what_is_cleared_only_later_is_no_miss(tmp_path) -> None:
+    assert missed(needing(), tmp_path, {4: {"a": "gone"}}) == []
+
+
+def test_what_is_written_twice_is_missed_once(tmp_path) -> None:
+    assert missed(needing(again=ALPHA), tmp_path, {3: {"a": "gone"}}) == ["a"]
+
+
+def test_a_result_that_was_missed_stays_in_the_context_and_its_second_clear_counts_it_once(tmp_path) -> None:
+    total, _ = scored(needing(), tmp_path, {3: {"a": "gone"}})
+    # base, prompt 100, call 10, a 500, text 20, call 10, b 300, text 20, prompt 10
+    assert total.curve[3] == BASE + 970
+    again, _ = scored(needing(), tmp_path, {3: {"a": "gone"}, 4: {"a": "gone"}})
+    assert again.curve[3] == BASE + 970 - 500 + 1
+    assert (again.cleared, again.cleared_tokens, again.missed) == (1, 500, 1)
+
+
+def test_what_came_before_a_compaction_can_not_be_missed_after_it(tmp_path) -> None:
+    told = needing(writes="")
+    told.fold()
+    told.answer(filled(20, ALPHA), "m-5")
+    assert missed(told, tmp_path, {3: {"a": "gone"}}) == []
+
+
+def test_what_a_rewound_branch_held_can_not_be_missed(tmp_path) -> None:
+    told = Told()
+    root = told.prompt(filled(100))
+    told.first("a", visible=100)
+    told.result("a", filled(500, ALPHA))
+    told.answer(filled(10), "m-2")
+    told.prompt(filled(10), parent=root)
+    told.answer(filled(20, ALPHA), "m-3")
+    assert missed(told, tmp_path, {2: {"a": "gone"}}) == []
+
+
+# --- the cache -------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("ttl_s", "pause", "cold"), [(300, 300, False), (300, 301, True), (3_600, 3_600, False), (3_600, 3_601, True)])
+def test_the_cache_is_cold_after_a_pause_longer_than_its_lifetime(tmp_path, ttl_s: int, pause: float, cold: bool) -> None:
+    told = Told()
+    told.prompt(filled(100))
+    told.first("a", visible=100)
+    told.wait(pause)
+    told.result("a", filled(10))
+    told.answer(filled(10), "m-2")
+    assert scored(told, tmp_path, ttl_s=ttl_s)[1].colds == [True, cold]
+
+
+def test_a_rewind_keeps_the_cache_up_to_where_it_goes_back_to(tmp_path) -> None:
+    told = Told()
+    root = told.prompt(filled(100))
+    told.first("a", visible=100)
+    told.result("a", filled(500))
+    told.answer(filled(10), "m-2")
+    told.prompt(filled(10), parent=root)
+    told.answer(filled(10), "m-3")
+    total, _ = scored(told, tmp_path)
+    assert total.curve == [BASE + 100, BASE + 610, BASE + 110]
+    written = 1.25 * (10_100 + 510 + 10)
+    assert total.cost == pytest.approx(written + 0.1 * (10_100 + 10_100) + 5 * 30)
+
+
+def test_a_smaller_placeholder_may_take_the_place_of_one(tmp_path) -> None:
+    total, _ = scored(needing(writes=""), tmp_path, {2: {"a": "x" * 290}, 3: {"a": "x" * 29}})
+    assert total.curve[1:3] == [BASE + 210, BASE + 100 + 10 + 10 + 20 + 10 + 300]
+    assert total.cleared == 1
+
+
+# --- laws ------------------------------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(tales())
+def test_clearing_nothing_costs_what_a_plain_reckoning_says(tmp_path, tale: Tale) -> None:
+    session = sessions.read(tale.write(tmp_path / "tale.jsonl"))
+    for ttl_s, write in ((300, 1.25), (3_600, 2.0)):
+        cost, prompts = tale.reckoned(session.base, ttl_s, write)
+        total = measure.score(session, measure.Policy(), ttl_s)
+        assert total.curve == prompts
+        assert total.carried == sum(prompts)
+        assert total.cost == pytest.approx(cost)
+        assert (total.cleared, total.missed) == (0, 0)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(tales())
+def test_clearing_everything_carries_no_more_but_for_what_is_fetched_again(tmp_path, tale: Tale) -> None:
+    session = sessions.read(tale.write(tmp_path / "tale.jsonl"))
+
+    class Everything(measure.Policy):
+        def decide(self, view) -> list:
+            return [(block, "", []) for block in view.context if block.id and block not in view.cleared]
+
+    everything, nothing = (measure.score(session, policy) for policy in (Everything(), measure.Policy()))
+    assert all(less <= more for less, more in zip(everything.curve, nothing.curve))
+    assert everything.missed <= everything.cleared <= everything.results
+    assert everything.missed_tokens <= everything.cleared_tokens <= everything.results_tokens
