@@ -11,6 +11,7 @@ import time
 from ..policy.need import KINDS
 from . import sessions
 from .measure import score
+from .tiers import shipped_rules
 from .tracked import Tracked
 
 SCHEMA = 1
@@ -118,17 +119,10 @@ def known_policies() -> dict:
 def survival(session) -> dict:
     """{kind: [[results that had been quiet for so many requests, those of them that were needed again], … for each of QUIET]}; a result
     that is needed begins anew."""
-    watch = _Watch(_rules())
+    watch = _Watch(shipped_rules())
     score(session, watch)
     watch.cut([])
     return watch.counts
-
-
-def _rules():
-    from ..edges import config_reader, home
-    from ..policy.ruleset import Ruleset
-
-    return Ruleset.from_config(config_reader.load(home.plugin_root(), None, ""))
 
 
 class _Watch(Tracked):
