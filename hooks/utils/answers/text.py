@@ -101,7 +101,7 @@ def wrap(text: str, columns: int = WIDTH, indent: str = "") -> list:
             line, word = indent, word[len(head) :]
         line += word if fresh else " " + word
         fresh = False
-    return [*lines, line]
+    return [*lines, line.rstrip()]
 
 
 def title(text: str) -> list:
