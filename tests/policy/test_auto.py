@@ -61,7 +61,7 @@ def test_what_is_smaller_than_a_placeholder_is_worth_stays():
 
 def test_asking_again_weighs_the_more_the_smaller_what_comes_back():
     # Both are needed with the same chance; each of them would be asked for with a request of its own.
-    small, large = _candidate(10_000, 600, 0.12), _candidate(20_000, 9_000, 0.12)
+    small, large = _candidate(10_000, 600, 0.2), _candidate(20_000, 9_000, 0.2)
     assert choose([small, large], _situation(cold=True)) == [large]
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
+from ..policy.outline import NAME
 from ..policy.placeholder import handle_in
 from . import responses
 from .transcript import blocks_of
 
-# Identifiers, paths, hashes, addresses: long enough not to be chance.
-_STRING = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_\-./:@]{10,190}[A-Za-z0-9_]")
+_STRING = re.compile(NAME)
 # A result of more than this holds so many strings that the rest tells nothing new.
 _TEXT_CHARS = 60_000
 # So many strings of results are remembered, those of the largest context window; of a longer segment the newest.

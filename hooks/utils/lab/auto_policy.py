@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..policy import auto
+from ..policy import auto, outline
 from ..policy.placeholder import placeholder
 from ..policy.selection import why
 from .sessions import tokens_of
@@ -12,7 +12,8 @@ _HANDLE = "a" * 8  # a live placeholder names the archived record here
 
 
 class AutoPolicy(Tracked):
-    """Clears what is worth most to clear, when it is worth something. `model` is a NeedModel; a result that came back stays."""
+    """Clears what is worth most to clear, when it is worth something; of a large result an outline stays. `model` is a NeedModel; a
+    result that came back stays."""
 
     def __init__(self, ttl_s: float, model, rules, caution: float | None = None):
         super().__init__(rules)
@@ -20,6 +21,7 @@ class AutoPolicy(Tracked):
         self.model = model
         self.caution = caution
         self.stays: set = set()
+        self.outlines: dict = {}  # Block -> its outline
 
     def missed(self, block) -> None:
         self.stays.add(block)
@@ -37,25 +39,35 @@ class AutoPolicy(Tracked):
         if view.sent >= len(view.context):
             sent = prefix
         situation = auto.Situation(prefix, sent, view.cold, self.ttl_s, view.number - view.since + 1)
-        return [(chosen.block, chosen.text, chosen.reasons()) for chosen in auto.choose(candidates, situation, self.caution)]
+        return [(chosen.block, chosen.text(), chosen.reasons()) for chosen in auto.choose(candidates, situation, self.caution)]
 
     def _candidate(self, block, prefix: int):
         result = self.result(block)
         if result is None or not auto.may_go(result):
             return None
-        text = placeholder(result.label, why(result), _HANDLE)
-        return _Candidate(block, result, text, prefix, self.model.probability(result, self.state))
+        return _Candidate(block, result, self._outline(block), prefix, self.model.probability(result, self.state))
+
+    def _outline(self, block) -> str:
+        if block.tokens < outline.LEAST_TOKENS:
+            return ""
+        if block not in self.outlines:
+            self.outlines[block] = outline.outline(block.text)
+        return self.outlines[block]
 
 
 class _Candidate(auto.Candidate):
-    """A candidate with the Block that it stands for, and its placeholder."""
+    """A candidate with the Block that it stands for, and what stays of it."""
 
-    __slots__ = ("block", "text")
+    __slots__ = ("block", "notice", "outline")
 
-    def __init__(self, block, result, text: str, prefix: int, need: float):
-        super().__init__(result, block.tokens, tokens_of(len(text)), prefix, need)
+    def __init__(self, block, result, kept: str, prefix: int, need: float):
+        self.notice = placeholder(result.label, why(result), _HANDLE)
+        super().__init__(result, block.tokens, tokens_of(len(self.notice) + len(kept) + bool(kept)), prefix, need)
         self.block = block
-        self.text = text
+        self.outline = kept
+
+    def text(self) -> str:
+        return self.notice + "\n" + self.outline if self.outline else self.notice
 
     def reasons(self) -> list:
         said = [f"needed again with a chance of {self.need:.0%}", f"{self.tokens:,} tokens"]

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 
-# Identifiers, paths, versions, addresses.
-_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_\-./:@]{10,190}[A-Za-z0-9_]")
-# A word or two of plain language say nothing.
-_PLAIN = re.compile(r"[A-Za-z][a-z]+(?:[-/.][A-Za-z]?[a-z]+)?\Z")
+from ..policy.outline import NAME, PLAIN
+
+_NAME, _PLAIN = re.compile(NAME), re.compile(PLAIN)
 _LINE_NUMBER = re.compile(r"\s*\d+(?:→|\t)")
 _SHORTEST_LINE, _LONGEST_LINE = 20, 400
 

@@ -16,9 +16,8 @@ LIKELY_REQUESTS = {
     300: (49, 48, 50, 48, 43, 34, 29, 36),
     3_600: (84, 83, 81, 76, 66, 51, 52, 68),
 }
-# A miss counts this many times what it costs, for the model of need is no more than a guess. Chosen where misses stay near one in a
-# hundred requests.
-CAUTION = {300: 1.5, 3_600: 1.5}
+# A miss counts this many times what it costs: more carries more and misses less. Chosen where misses stay near one in a hundred requests.
+CAUTION = {300: 1.0, 3_600: 1.0}
 # Of a miss, asking again counts more than what comes back: it interrupts the work, be the result large or small.
 INTERRUPTION = 3.0
 # A rewrite counts this many times what it costs: it is paid for certain and at once, what it earns is a guess about what follows. Without
