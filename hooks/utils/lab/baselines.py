@@ -6,85 +6,10 @@ that where the wording is not published. What concerns anything but tool results
 
 from __future__ import annotations
 
-import json
 import re
 
 from ..policy.calls import verdict_of
-from ..policy.parts import normal_path
-from .measure import Policy
-
-EDIT_TOOLS = frozenset(("Edit", "MultiEdit", "NotebookEdit", "Write"))
-_OLD = "[Old tool result content cleared]"
-_LABEL_CHARS = 80
-
-
-class Born:
-    """How far the conversation was when a result came: user turns, requests answered, calls completed."""
-
-    __slots__ = ("calls", "requests", "users")
-
-    def __init__(self, users: int, requests: int, calls: int):
-        self.users = users
-        self.requests = requests
-        self.calls = calls
-
-
-class Rule(Policy):
-    """Keeps the results of the context (`results`, oldest first) and the ages of those that may go (`live`: not cleared before). A rule
-    says which results it `considers`, `picks` some before each request, and has a `text` for the place of each."""
-
-    placeholder = _OLD
-    reason = ""
-
-    def __init__(self):
-        self.users = self.requests = self.calls = 0
-        self.results: list = []
-        self.live: dict = {}
-
-    def add(self, block) -> None:
-        if block.id:
-            self.calls += 1
-            self.results.append(block)
-            if self.considers(block):
-                self.live[block] = Born(self.users, self.requests, self.calls)
-
-    def event(self, event) -> None:
-        if event.name == "prompted":
-            self.users += 1
-
-    def answered(self, request) -> None:
-        self.requests += 1
-
-    def compact(self, event) -> None:
-        self.cut([])
-
-    def cut(self, context: list) -> None:
-        left = set(context)
-        self.results = [block for block in context if block.id]
-        self.live = {block: born for block, born in self.live.items() if block in left}
-
-    def decide(self, view) -> list:
-        picked = self.picks(view)
-        for block in picked:
-            del self.live[block]
-        return [(block, self.text(block), [self.reason]) for block in picked]
-
-    def considers(self, block) -> bool:
-        """Whether a result may ever go."""
-        return True
-
-    def picks(self, view) -> list:
-        """The Blocks of `live` that go now."""
-        return []
-
-    def text(self, block) -> str:
-        """What stands in the place of a result."""
-        return self.placeholder
-
-    def all_but_last(self, keep: int) -> list:
-        """The live ones that are not among the last `keep` results considered."""
-        last = [block for block in self.results if self.considers(block)][-keep:]
-        return [block for block in self.live if block not in last]
+from .rules import EDIT_TOOLS, Marking, Rule, bytes_of, is_edit, label_of, lines_of, path_of, signature, text_of
 
 
 class ContextEditing(Rule):
@@ -159,7 +84,7 @@ class Masking(Rule):
         return self.all_but_last(self.keep)
 
     def text(self, block) -> str:
-        return f"Old environment output: ({_lines(block)} lines omitted)"
+        return f"Old environment output: ({lines_of(block)} lines omitted)"
 
 
 class Microcompact(Rule):
@@ -174,38 +99,6 @@ class Microcompact(Rule):
 
     def picks(self, view) -> list:
         return self.all_but_last(self.keep) if view.last_at and view.now - view.last_at > self.idle_s else []
-
-
-class Marking(Rule):
-    """Clears at once what a later result makes obsolete: `mark` puts it into `stale`."""
-
-    def __init__(self):
-        super().__init__()
-        self.stale: set = set()
-        self.forget()
-
-    def forget(self) -> None:
-        """Empties what `mark` goes by."""
-
-    def mark(self, block) -> None:
-        """Takes a new result in."""
-
-    def add(self, block) -> None:
-        super().add(block)
-        if block.id:
-            self.mark(block)
-
-    def cut(self, context: list) -> None:
-        super().cut(context)
-        self.stale.clear()
-        self.forget()
-        for block in self.results:
-            self.mark(block)
-
-    def picks(self, view) -> list:
-        found = sorted((block for block in self.stale if block in self.live), key=lambda block: block.place)
-        self.stale.clear()
-        return found
 
 
 class Dedupe(Marking):
@@ -245,7 +138,7 @@ class StaleReads(Marking):
         self.reads: dict = {}
 
     def considers(self, block) -> bool:
-        return block.call.tool == "Read" and _bytes(block) >= self.least
+        return block.call.tool == "Read" and bytes_of(block) >= self.least
 
     def mark(self, block) -> None:
         if self.considers(block):
@@ -254,7 +147,7 @@ class StaleReads(Marking):
             self.stale.update(self.reads.pop(path_of(block), ()))
 
     def text(self, block) -> str:
-        return self.wording.format(path=path_of(block), lines=_lines(block), kb=_bytes(block) / 1024)
+        return self.wording.format(path=path_of(block), lines=lines_of(block), kb=bytes_of(block) / 1024)
 
 
 class CozempicAges(Rule):
@@ -271,7 +164,7 @@ class CozempicAges(Rule):
         return [block for block, born in self.live.items() if self.users - born.users >= self.prompts]
 
     def text(self, block) -> str:
-        return f"[cozempic: {block.call.tool} {label_of(block)} — {_lines(block)} lines, {_bytes(block) / 1024:.1f} KB]"
+        return f"[cozempic: {block.call.tool} {label_of(block)} — {lines_of(block)} lines, {bytes_of(block) / 1024:.1f} KB]"
 
 
 _TRIMWIRE_WINDOWS = {"Read": 4, "Agent": 8, "Task": 8}
@@ -301,7 +194,7 @@ class Trimwire(Marking):
         return block.call.tool not in EDIT_TOOLS
 
     def mark(self, block) -> None:
-        self.bytes += _bytes(block)
+        self.bytes += bytes_of(block)
         path = path_of(block)
         if is_edit(block):
             self.outdated.update(self.reads.get(path, ()))
@@ -324,10 +217,10 @@ class Trimwire(Marking):
             age = self.requests - born.requests
             if self._goes(block, age):
                 del self.live[block]
-                decisions.append((block, f"[trimwire: {block.call.tool} {label_of(block)} ({_bytes(block)} B) removed]", [self.reason]))
-            elif block not in self.shortened and age > _TRIMWIRE_WINDOWS.get(block.call.tool, 2) and _bytes(block) > 2 * self.end:
+                decisions.append((block, f"[trimwire: {block.call.tool} {label_of(block)} ({bytes_of(block)} B) removed]", [self.reason]))
+            elif block not in self.shortened and age > _TRIMWIRE_WINDOWS.get(block.call.tool, 2) and bytes_of(block) > 2 * self.end:
                 self.shortened.add(block)
-                left_out = f"\n[trimwire: {_bytes(block) - 2 * self.end} B removed]\n"
+                left_out = f"\n[trimwire: {bytes_of(block) - 2 * self.end} B removed]\n"
                 decisions.append((block, block.text[: self.end] + left_out + block.text[-self.end :], ["large"]))
         return decisions
 
@@ -335,7 +228,7 @@ class Trimwire(Marking):
         self.live.pop(block, None)
 
     def _goes(self, block, age: int) -> bool:
-        size = _bytes(block)
+        size = bytes_of(block)
         if block in self.stale or (age > 16 and size > 2 * self.end):
             return True
         if age > 4 and block.call.tool == "Read" and size > 16 * 1024 and len(self.reads.get(path_of(block), ())) < 2:
@@ -356,7 +249,7 @@ class Pichay(Rule):
         self.pinned: dict = {}
 
     def considers(self, block) -> bool:
-        return not block.call.outcome.error and _bytes(block) >= self.least
+        return not block.call.outcome.error and bytes_of(block) >= self.least
 
     def add(self, block) -> None:
         super().add(block)
@@ -378,7 +271,7 @@ class Pichay(Rule):
         return block.call.tool == "Read" and self.pinned.get(path_of(block), "") == block.call.outcome.content_hash != ""
 
     def text(self, block) -> str:
-        return f"[Paged out: {block.call.tool} {label_of(block)} ({_bytes(block)} bytes, {_lines(block)} lines). Re-read if needed.]"
+        return f"[Paged out: {block.call.tool} {label_of(block)} ({bytes_of(block)} bytes, {lines_of(block)} lines). Re-read if needed.]"
 
 
 class Wet(Rule):
@@ -397,47 +290,11 @@ class Wet(Rule):
         return [block for block, born in self.live.items() if self.requests - born.requests >= self._turns_of(block)]
 
     def _turns_of(self, block) -> int:
-        command = _text_of(block.call.tool_input, "command")
+        command = text_of(block.call.tool_input, "command")
         return next((turns for pattern, turns in self.families if pattern.search(command)), self.turns)
 
     def text(self, block) -> str:
-        return f"[wet: {label_of(block)}: {_lines(block)} lines; {verdict_of(block.text[-4_000:], None)}]"
+        return f"[wet: {label_of(block)}: {lines_of(block)} lines; {verdict_of(block.text[-4_000:], None)}]"
 
 
 # --- what rules go by ----------------------------------------------------------------------------------------------------------------
-
-
-def signature(block) -> str:
-    """A call's tool and what it was given, without what is null."""
-    given = {name: value for name, value in block.call.tool_input.items() if value is not None}
-    return block.call.tool + "::" + json.dumps(given, sort_keys=True)
-
-
-def is_edit(block) -> bool:
-    """Whether a call changed a file."""
-    return block.call.tool in EDIT_TOOLS and not block.call.outcome.error
-
-
-def path_of(block) -> str:
-    """The file that a call reads or edits, absolute; "" for none."""
-    path = _text_of(block.call.tool_input, "file_path", "notebook_path")
-    return normal_path(path, block.call.cwd) if path else ""
-
-
-def label_of(block) -> str:
-    """What a call was about, on one line."""
-    what = _text_of(block.call.tool_input, "file_path", "notebook_path", "command", "pattern", "description", "url", "query")
-    return " ".join(what.split())[:_LABEL_CHARS]
-
-
-def _text_of(tool_input: dict, *names: str) -> str:
-    return next((value for value in map(tool_input.get, names) if isinstance(value, str)), "")
-
-
-def _bytes(block) -> int:
-    text = block.text
-    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
-
-
-def _lines(block) -> int:
-    return block.text.count("\n") + 1
