@@ -171,3 +171,14 @@ def test_it_starts_without_what_only_other_commands_need(cleared: Cleared) -> No
     loaded = set(done.stderr.split())
     assert {name for name in loaded if name.endswith("_command")} <= {"hooks.utils.cli.restore_command", "hooks.utils.cli.context_command"}
     assert not {"hooks.utils.edges.rebuild", "hooks.utils.reclaim.clearing", "asyncio", "dataclasses"} & loaded
+
+
+def test_a_content_comes_back_though_nobody_can_count_it(cleared: Cleared) -> None:
+    lock = cleared.claude / "popkit" / "sessions" / SESSION / "main.lock"
+    lock.unlink()
+    lock.mkdir()  # as a disk that cannot be written, for root too
+    code, shown, err = cleared("restore", cleared.handles[5])
+    assert (code, shown) == (0, cleared.original[5] + "\n")
+    assert "not counted as a false expiration" in err
+    lock.rmdir()
+    assert cleared.false_expirations() == 0

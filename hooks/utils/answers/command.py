@@ -237,10 +237,10 @@ def _restore(asked: Asked) -> Answer:
             shown = asked.report()
             records = [record for word in asked.arguments for record in _records(db, shown, word, site)]
         printed = [] if "in-place" in asked.flags else restoring.printed(db, records)
-        if printed:
-            restoring.book_printed(site, db, records, asked.now)
+        trouble = restoring.book_printed(site, db, records, asked.now) if printed else ""
     if "in-place" not in asked.flags:
-        return Answer(["", *putback.printed_lines(printed)], putback.printed_data(printed))
+        said = ["", *text.wrap("PopKit: " + trouble)] if trouble else []
+        return Answer(["", *putback.printed_lines(printed), *said], putback.printed_data(printed))
     back = undoing.restore_in_place(site, asked.transcript_path, asked.now, records)
     hold = site.rules().restore_hold_calls
     return Answer(putback.in_place_lines(back, site.session_id, hold), putback.put_back_data(back))

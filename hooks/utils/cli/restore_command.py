@@ -41,7 +41,7 @@ def _names_itself(word: str) -> bool:
 
 def _print(parsed, environ) -> int:
     from ..answers import putback
-    from ..answers.text import as_json
+    from ..answers.text import as_json, clean
     from ..reclaim import access, restoring
 
     site = live.Site(environ, environ.get("CLAUDE_CODE_SESSION_ID") or "", os.getcwd())
@@ -50,11 +50,13 @@ def _print(parsed, environ) -> int:
         with access.Opened(site.home) as db:
             records = [record for word in parsed.arguments for record in restoring.meant(db, word, site.session_id, site.project)]
             printed = restoring.printed(db, records)
-            restoring.book_printed(site, db, records, time_of_day(environ))
+            trouble = restoring.book_printed(site, db, records, time_of_day(environ))
     except (access.Refused, restoring.NotFound) as error:
         return _fail(str(error), as_data, environ)
     if as_data:
         print(as_json(putback.printed_data(printed)))
     else:
         sys.stdout.write("\n".join(putback.printed_lines(printed)) + "\n")
+    if trouble:
+        print(f"{COMMAND}: {clean(trouble)}", file=sys.stderr)
     return 1 if any(content is None for _, content in printed) else 0

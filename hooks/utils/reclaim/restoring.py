@@ -65,12 +65,17 @@ def printed(db, records: list) -> list:
     return [(record, None if content is None else archive.text_of(content)) for record, content in contents]
 
 
-def book_printed(site, db, records: list, now: float) -> None:
-    """Books each as a false expiration in the context that it was cleared from."""
-    for record in records:
-        chain = archive.chain(db, record.task_id)
-        paths = store.ContextFiles(site.home, chain.session_id, chain.agent_id)
-        if files.read_text(paths.state, 1) is None:
-            continue  # that session's state is gone: nobody counts there any more
-        entry = {"event": "restore", "at": now, "id": record.tool_use_id}
-        live.note(site, paths, [entry], [events.Restored(record.tool_use_id, at=now)])
+def book_printed(site, db, records: list, now: float) -> str:
+    """Books each as a false expiration in the context that it was cleared from; returns what kept it from that, for a person, "" for
+    nothing: whoever wants a content back gets it, counted or not."""
+    try:
+        for record in records:
+            chain = archive.chain(db, record.task_id)
+            paths = store.ContextFiles(site.home, chain.session_id, chain.agent_id)
+            if files.read_text(paths.state, 1) is None:
+                continue  # that session's state is gone: nobody counts there any more
+            entry = {"event": "restore", "at": now, "id": record.tool_use_id}
+            live.note(site, paths, [entry], [events.Restored(record.tool_use_id, at=now)])
+    except OSError as error:
+        return f"not counted as a false expiration: {error}"
+    return ""
