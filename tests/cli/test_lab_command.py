@@ -73,6 +73,12 @@ def test_nothing_found_says_what_to_name(environ, capsys, tmp_path) -> None:
     assert "No transcripts there: name files or folders" in shown
 
 
+def test_where_the_client_never_ran_it_says_what_to_name(capsys, tmp_path) -> None:
+    code, shown, err = lab({"CLAUDE_CONFIG_DIR": str(tmp_path / "nowhere"), "HOME": str(tmp_path)}, capsys)
+    assert (code, shown) == (1, "")
+    assert "nowhere/projectsdoesnotexist.Nameafolderorafile" in "".join(err.split()), "wrapped where the path is long"
+
+
 def test_an_unknown_policy_lists_those_that_are_known(environ, capsys) -> None:
     code, shown, err = lab(environ, capsys, "--policy", "best\x1b[2J")
     assert (code, shown) == (1, "")

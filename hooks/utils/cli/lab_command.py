@@ -87,7 +87,7 @@ def _survey(args, environ) -> int:
         _check_html(args.html)
     ttls = list(TTLS.values()) if args.ttl == "both" else [TTLS[args.ttl]]
     bar = _Bar(environ)
-    found = survey.survey(args.paths or [sessions.projects_folder(environ)], args.policy, ttls, args.jobs, bar.show)
+    found = survey.survey(_paths(args, environ), args.policy, ttls, args.jobs, bar.show)
     bar.end()
     if args.json:
         print(json.dumps(found))
@@ -99,6 +99,14 @@ def _survey(args, environ) -> int:
         _write_html(found, args.html)
         print(f"popkit lab: the page is {text.clean(os.path.abspath(args.html))}", file=sys.stderr)
     return 0
+
+
+def _paths(args, environ) -> list:
+    """What the user named, else the client's own folder of sessions."""
+    folder = sessions.projects_folder(environ)
+    if not args.paths and not os.path.isdir(folder):
+        raise Refused(f"there are no sessions of Claude Code here: {text.clean(folder)} does not exist. Name a folder or a file")
+    return args.paths or [folder]
 
 
 def lines_of(found: dict) -> list:
@@ -200,7 +208,7 @@ def _learn(args, environ) -> int:
     def skip(path: str, reason: str) -> None:
         skipped[reason] = skipped.get(reason, 0) + 1
 
-    found = survey.find(args.paths or [sessions.projects_folder(environ)], skip)
+    found = survey.find(_paths(args, environ), skip)
     bar = _Bar(environ)
     try:
         model = fitting.learn(_readable(found, skip, bar))
