@@ -105,7 +105,7 @@ WORDS = (
             Flag("--in-place", "back into the transcript, and held for a while"),
             _JSON,
         ),
-        "ID|PATH…",
+        "ID|HANDLE|PATH…",
         0,
         50,
     ),

@@ -192,7 +192,7 @@ def test_every_command_has_help(shell: Shell, name: str) -> None:
         assert "--transcript FILE" in shell("help", name)[1] == shell(name, "--help")[1]
         return
     if name == "restore":  # read by the same parser as `popkit context restore`
-        assert "popkit context restore ID|PATH" in shell("help", name)[1] == shell(name, "--help")[1]
+        assert "popkit context restore ID|HANDLE|PATH" in shell("help", name)[1] == shell(name, "--help")[1]
         return
     with pytest.raises(SystemExit) as left:
         shell("help", name)

@@ -9,6 +9,8 @@ _COLUMN = 20
 _COMMAND = "/popkit:context"
 IDS = "ID is T12 or 12 as the panel and the timeline show it, or a tool_use id or a unique part of one. PATH may hold * and **."
 
+HANDLES = "HANDLE is what a placeholder names."
+
 
 def overview(command: str = _COMMAND, cli: bool = False) -> list:
     """The lines of `help`."""
@@ -33,7 +35,9 @@ def of_word(name: str, command: str = _COMMAND, cli: bool = False) -> list:
     lines = [*text.title(f"{command} {word.usage()}"), *text.wrap(word.help[:1].upper() + word.help[1:] + "."), ""]
     for flag in flags_of(word, cli).values():
         lines += _entry(flag.usage(), flag.help)
-    return lines + (["", *text.wrap(IDS)] if "ID" in word.takes else [])
+    named = " ".join([word.takes, *(flag.value for flag in word.flags)])
+    said = [note for name, note in (("ID", IDS), ("HANDLE", HANDLES)) if name in named]
+    return lines + (["", *text.wrap(" ".join(said))] if said else [])
 
 
 def _entry(name: str, said: str) -> list:
