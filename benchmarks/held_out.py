@@ -30,23 +30,32 @@ def repository_of(path: Path) -> str:
     return path.name.partition("__")[0] if "__" in path.name else path.name.partition("-")[0]
 
 
-def models(read: list, rules) -> dict:
-    """repository -> the model fitted on all others."""
+def models(read: list, rules, knows=lambda feature: True) -> dict:
+    """repository -> the model fitted on all others, with the features that it `knows`."""
     rng = random.Random(1)
-    rows = [(repository, fitting.rows_of(session, rules, rng)) for repository, session in read]
+    rows = [
+        (repository, [([pair for pair in found if knows(pair[0])], *rest) for found, *rest in fitting.rows_of(session, rules, rng)])
+        for repository, session in read
+    ]
     return {
         held: NeedModel(fitting.fit([row for repository, some in rows if repository != held for row in some]))
         for held in sorted({repository for repository, _ in read})
     }
 
 
-def table_row(read: list, by_repository: dict, ttl_s: int, rules, caution: float | None) -> str:
-    """What came of all sessions under one lifetime of the cache."""
+def read_sessions(folder: Path) -> list:
+    """[(repository, Session)] of those that are long enough."""
+    read = [(repository_of(path), sessions.read(str(path))) for path in sorted(folder.glob("*.jsonl"))]
+    return [(repository, session) for repository, session in read if len(session.requests) >= LEAST_REQUESTS]
+
+
+def figures(read: list, by_repository: dict, ttl_s: int, rules, caution: float | None = None, policy=AutoPolicy) -> tuple:
+    """(cost, carried, misses per 100 requests, share that became dearer) of all sessions under one lifetime of the cache."""
     sums: dict = defaultdict(lambda: [0.0, 0.0, 0, 0])
     missed = requests = dearer = 0
     for repository, session in read:
         without = measure.score(session, measure.Policy(), ttl_s)
-        scored = measure.score(session, AutoPolicy(ttl_s, by_repository[repository], rules, caution), ttl_s)
+        scored = measure.score(session, policy(ttl_s, by_repository[repository], rules, caution), ttl_s)
         for place, amount in enumerate((scored.cost, without.cost, scored.carried, without.carried)):
             sums[repository][place] += amount
         missed += scored.missed
@@ -54,7 +63,7 @@ def table_row(read: list, by_repository: dict, ttl_s: int, rules, caution: float
         dearer += scored.cost > 1.0001 * without.cost
     cost = sum(with_it / without for with_it, without, _, _ in sums.values()) / len(sums)
     carried = sum(with_it / without for _, _, with_it, without in sums.values()) / len(sums)
-    return f"cost {cost:.3f}  carried {carried:.3f}  misses {100 * missed / requests:.2f}  dearer {dearer / len(read):.1%}"
+    return cost, carried, 100 * missed / requests, dearer / len(read)
 
 
 def main() -> int:
@@ -62,14 +71,16 @@ def main() -> int:
     parser.add_argument("--transcripts", type=Path, required=True, help="a folder of *.jsonl of several repositories")
     parser.add_argument("--caution", type=float, nargs="*", default=[None], help="instead of the shipped ones")
     options = parser.parse_args()
-    read = [(repository_of(path), sessions.read(str(path))) for path in sorted(options.transcripts.glob("*.jsonl"))]
-    read = [(repository, session) for repository, session in read if len(session.requests) >= LEAST_REQUESTS]
+    read = read_sessions(options.transcripts)
     rules = shipped_rules()
     by_repository = models(read, rules)
     for caution in options.caution:
         for ttl_s, name in ((300, "5 minutes"), (3_600, "1 hour")):
             said = "shipped" if caution is None else f"{caution:g}"
-            print(f"{name:<10} caution {said:<8} {table_row(read, by_repository, ttl_s, rules, caution)}", flush=True)
+            cost, carried, misses, dearer = figures(read, by_repository, ttl_s, rules, caution)
+            print(
+                f"{name:<10} caution {said:<8} cost {cost:.3f}  carried {carried:.3f}  misses {misses:.2f}  dearer {dearer:.1%}", flush=True
+            )
     return 0
 
 

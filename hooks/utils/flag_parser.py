@@ -66,7 +66,7 @@ WORDS = (
         (
             Flag("--aggressive", "halve the lifetimes for this session"),
             Flag("--conservative", "double the lifetimes for this session"),
-            Flag("--profile", "aggressive, conservative, spec, or default to go back", "NAME"),
+            Flag("--profile", "auto, spec, aggressive, conservative, or default to go back", "NAME"),
             _DETAILS,
             _ALL,
             _JSON,
@@ -80,10 +80,15 @@ WORDS = (
     Word("why", "why a result has its tier, and what ends it", (_JSON,), "ID", 1, 1),
     Word("pin", "hold a result, or all of a path: none expires", (_JSON,), "ID|PATH…", 1, 50),
     Word("unpin", "let go of what was pinned", (_JSON,), "ID|PATH…", 1, 50),
+    Word(
+        "lifetimes",
+        "what this project taught: which kinds live longer here",
+        (Flag("--reset", "forget it: the configured lifetimes again"), _JSON),
+    ),
     Word("stats", "efficiency: this session, this project, all", (_DETAILS, _JSON)),
     Word(
         "clear",
-        "take what has expired out of the context, when that pays",
+        "take out of the context what is not needed, when that pays",
         (
             Flag("--tier", "force this tier: its live results too", "T"),
             Flag("--id", "force these results: T12, or T12,T15", "ID"),

@@ -125,9 +125,10 @@ class Retention(_Notes):
     """The settings of tiered retention. Everything may be left out: the layer below then counts."""
 
     enabled: bool = Field(True, description="Whether results are tracked at all. A project file can only switch this off.")
-    profile: Literal["spec", "default", "aggressive", "conservative"] = Field(
-        "spec",
-        description="Scales every lifetime: aggressive halves (at least 1), conservative doubles, spec and default keep.",
+    profile: Literal["auto", "spec", "aggressive", "conservative", "default"] = Field(
+        "auto",
+        description="auto (also called default): a clear takes what is worth more gone than kept. spec: what has expired and is past its "
+        "grace; aggressive: the same with lifetimes halved (at least 1), conservative: doubled.",
     )
     tiers: Tiers = Field(default_factory=Tiers, description="Lifetimes and events of each tier.")
     tool_overrides: dict[Pattern, Union[TierName, ToolOverride, None]] = Field(
@@ -147,7 +148,8 @@ class Retention(_Notes):
     )
     pins: list[Pattern] = Field(default=[], max_length=200, description="Globs on paths whose results never expire.")
     grace_calls: GraceCalls = Field(
-        default_factory=GraceCalls, description="Calls for which an expired result is left in the context, by kind of result."
+        default_factory=GraceCalls,
+        description="Calls for which an expired result is left in the context, by kind of result; auto weighs instead.",
     )
     restore_hold_calls: Grace = Field(20, description="Calls for which a restored result is held as if it were pinned.")
     compaction: Compaction = Field(default_factory=Compaction, description="What PopKit adds when the conversation is compacted.")

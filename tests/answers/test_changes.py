@@ -112,8 +112,18 @@ def test_a_profile_lasts_for_the_session_and_reaches_the_hooks(ask: Asked) -> No
     _, rules = live.open_context(site, site.paths(), "")
     assert rules.profile == "aggressive"
     ask("retention --profile default")
-    assert ask.written.site(ask.home).rules().profile == "spec"
+    assert ask.written.site(ask.home).rules().profile == "auto"
     assert ask.data("retention")["profile_source"] == "configuration"
+
+
+def test_the_profile_that_is_shipped_can_be_chosen_over_a_configured_one(ask: Asked) -> None:
+    ask.home.mkdir()
+    (ask.home / "retention-config.json").write_text('{"retention": {"profile": "aggressive"}}')
+    assert ask.data("retention")["profile"] == "aggressive"
+    assert "Profile auto for this session: a clear takes what is worth more gone" in ask("retention --profile auto")
+    assert (ask.data("retention")["profile"], ask.data("clear --dry-run")["profile"]) == ("auto", "auto")
+    ask("retention --profile default")
+    assert ask.data("retention")["profile"] == "aggressive"
 
 
 def test_a_shorter_profile_ends_at_once_what_is_older(ask: Asked) -> None:

@@ -1,4 +1,7 @@
-"""What `clear`, `undo` and `restore` answer, and what the other answers say afterwards, kept as files. Told call by call of one session."""
+"""What `clear`, `undo` and `restore` answer, and what the other answers say afterwards, kept as files. Told call by call of one session.
+
+A clear goes by lifetime and grace here: the user has configured the profile `spec`. What is answered under `auto` is in
+test_clear_auto_answers.py."""
 
 from __future__ import annotations
 
@@ -15,11 +18,14 @@ COLD_S = 400.0  # after so long the cache of five minutes is gone
 
 
 class Asking:
-    """A session that is asked one thing after the other."""
+    """A session that is asked one thing after the other, under the profile that its user has configured; "" for none."""
 
-    def __init__(self, written: Written, home: Path) -> None:
+    def __init__(self, written: Written, home: Path, profile: str = "spec") -> None:
         self.written = written
         self.home = home
+        home.mkdir()
+        if profile:
+            (home / "retention-config.json").write_text(json.dumps({"profile": profile}))
 
     def __call__(self, line: str) -> str:
         shown = answer(line, self.written.site(self.home), str(self.written.path), self.written.now)

@@ -41,12 +41,15 @@ def test_a_line_is_read(line, word, arguments, flags):
     assert (parsed.word, parsed.arguments, parsed.flags) == (word, arguments, flags)
 
 
+KNOWN = "retention, timeline, why, pin, unpin, lifetimes, stats, clear, undo, restore, help"
+
+
 @pytest.mark.parametrize(
     ("line", "said"),
     [
         (
             "retenton",
-            '"retenton" (did you mean retention?). Known: retention, timeline, why, pin, unpin, stats, clear, undo, restore, help',
+            '"retenton" (did you mean retention?). Known: ' + KNOWN,
         ),
         ("retention --detials", 'unknown flag "--detials" (did you mean --details?). retention knows --aggressive'),
         ("timeline --tier short", "--tier belongs to clear, not to timeline"),

@@ -11,17 +11,20 @@ from hypothesis import strategies as st
 from hooks.utils.answers import clear, ids, phrases, report, timeline
 from hooks.utils.answers.details import detail_lines
 from hooks.utils.answers.panel import panel
+from hooks.utils.edges import learnt
 from hooks.utils.policy import events
+from hooks.utils.policy.auto import Situation
 from hooks.utils.policy.economics import the_sum
-from hooks.utils.policy.selection import Asked, placeholder_tokens, select
+from hooks.utils.policy.ruleset import PROFILES
+from hooks.utils.policy.selection import Asked, placeholder_tokens, select, weigh
 from hooks.utils.policy.tiers import TIERS
 from hooks.utils.reclaim.clearing import Plan
 from tests.policy.scenario import Scenario
 
 KEYS = {
-    "schema", "session", "project", "transcript", "enabled", "profile", "profile_source", "calls", "turns", "at", "context", "calibration",
-    "tiers", "reclaimable", "cleared", "ledger", "compactions", "compacted", "abandoned", "pins", "configured_pins", "agents",
-    "partial_reads", "results",
+    "schema", "session", "project", "transcript", "enabled", "profile", "profile_source", "lifetimes", "calls", "turns", "at", "context",
+    "calibration", "tiers", "reclaimable", "cleared", "ledger", "compactions", "compacted", "abandoned", "pins", "configured_pins",
+    "agents", "partial_reads", "results",
 }  # fmt: skip
 ROW_KEYS = {
     "id", "number", "label", "tool", "kind", "tier", "basis", "tokens", "at", "turn", "age", "quiet_age", "error", "verdict", "shows",
@@ -37,8 +40,8 @@ def _row(found: dict, number: int) -> dict:
     return ids.find(found, f"T{number}")
 
 
-def _busy() -> Scenario:
-    session = Scenario()
+def _busy(profile: str | None = None) -> Scenario:
+    session = Scenario(profile=profile)
     session.read("/p/a.ts")
     session.grep("login")
     session.edit("/p/a.ts")
@@ -54,11 +57,17 @@ def _busy() -> Scenario:
 
 def _planned(session: Scenario, **asked) -> dict:
     """What a dry run of a clear answers."""
-    wanted = Asked(**asked)
-    chosen = select(session.state, session.rules, wanted)
-    tokens = [(round(result.tokens * session.state.calibration), placeholder_tokens(result)) for result in chosen.going]
-    sum_ = the_sum(50_000, sum(have for have, _ in tokens), sum(stays for _, stays in tokens), 10_000, True, 300)
-    return clear.clear_data(Plan(None, wanted, chosen, sum_, False, session.at), None, _report(session), True)
+    state, rules, wanted = session.state, session.rules, Asked(**asked)
+    plan = Plan(None, rules, wanted, session.at)
+    if rules.weighs and not wanted.forces:
+        seen = dict.fromkeys((*state.live, *state.expired), 10_000)
+        plan.selection, plan.pays = weigh(state, rules, wanted, Situation(50_000, 50_000, True, 300), seen, learnt.shipped().model)
+    else:
+        plan.selection = select(state, rules, wanted)
+    going, factor = plan.selection.going, state.calibration
+    tokens = [(round(result.tokens * factor), placeholder_tokens(result, factor, rules)) for result in going]
+    plan.sum = the_sum(50_000, sum(have for have, _ in tokens), sum(stays for _, stays in tokens), 10_000, False, 300)
+    return clear.clear_data(plan, None, _report(session), True)
 
 
 def test_its_keys_are_the_documented_ones():
@@ -73,7 +82,7 @@ def test_its_keys_are_the_documented_ones():
 CALLS = st.lists(st.sampled_from(["read", "grep", "edit", "test", "fail", "ask", "other", "turn", "commit", "compact", "pin"]), max_size=40)
 
 
-@given(CALLS, st.sampled_from([None, "aggressive", "conservative"]), st.sampled_from([0.6, 1.0, 1.37]))
+@given(CALLS, st.sampled_from(sorted(PROFILES)), st.sampled_from([0.6, 1.0, 1.37]))
 @settings(deadline=None)
 def test_its_sums_are_those_of_its_results(calls, profile, calibration):
     session = Scenario(profile=profile)
@@ -105,9 +114,10 @@ def test_its_sums_are_those_of_its_results(calls, profile, calibration):
     assert found["reclaimable"] == {"items": len(expired), "tokens": sum(row["tokens"] for row in expired)}
     assert [row["number"] for row in found["results"]] == sorted(row["number"] for row in found["results"])
     whole = _planned(session, now=True)
-    kept = whole["kept"]
-    assert whole["items"] + kept["small"]["items"] + kept["early"]["items"] == found["reclaimable"]["items"]
-    assert sum(row["tokens"] for row in whole["results"]) + kept["small"]["tokens"] == found["reclaimable"]["tokens"]
+    kept, gone = whole["kept"], [row for row in whole["results"] if row["state"] == "expired"]
+    assert gone == whole["results"] or profile == "auto"
+    assert len(gone) + kept["small"]["items"] + kept["early"]["items"] == found["reclaimable"]["items"]
+    assert sum(row["tokens"] for row in gone) + kept["small"]["tokens"] == found["reclaimable"]["tokens"]
     assert whole["tokens"] == whole["sum"]["leaves"]
     drawn = [line for line in timeline.timeline(found, None) if line.startswith("T") and "[" in line]
     assert len(drawn) == len(found["results"])
@@ -191,10 +201,22 @@ def test_a_forced_tier_takes_its_live_results_but_none_that_is_pinned(tier):
     assert {row["tier"] for row in forced["results"]} <= {tier}
 
 
-def test_unasked_nothing_that_lives_would_go():
-    session = _busy()
+def test_unasked_nothing_that_lives_would_go_by_lifetime():
+    session = _busy("spec")
     session.state.calibration = 10.0
     assert {row["state"] for row in _planned(session, now=True)["results"]} == {"expired"}
+
+
+def test_unasked_what_lives_would_go_under_auto_and_is_told_with_the_chance_that_it_is_needed():
+    session = _busy()
+    session.read("/p/long.ts", 1, 900)
+    session.nothing(60)
+    planned = _planned(session)
+    (row,) = [row for row in planned["results"] if row["label"] == "Read long.ts:1-900"]
+    assert (row["state"], planned["profile"]) == ("live", "auto")
+    assert row["need"] == round(learnt.shipped().model.probability(session.result("T13"), session.state), 4)
+    assert all(0 <= row["need"] <= 1 for row in planned["results"])
+    assert {row["need"] for row in _planned(session, tier="medium")["results"]} == {None}, "what is forced was not weighed"
 
 
 def test_what_a_placeholder_stands_for_is_neither_reclaimable_nor_expired():

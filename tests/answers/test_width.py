@@ -16,10 +16,13 @@ from hooks.utils.answers.help import of_word, overview
 from hooks.utils.answers.panel import panel
 from hooks.utils.answers.stats import stats_lines
 from hooks.utils.answers.timeline import timeline
+from hooks.utils.edges import learnt
 from hooks.utils.efficiency_tracker import EfficiencyMetrics, metrics_of
+from hooks.utils.policy.auto import Situation
 from hooks.utils.policy.economics import the_sum
 from hooks.utils.policy.ledger import Ledger
-from hooks.utils.policy.selection import Asked, select
+from hooks.utils.policy.ruleset import Ruleset
+from hooks.utils.policy.selection import Asked, select, weigh
 from hooks.utils.policy.tiers import TIERS
 from hooks.utils.reclaim.clearing import Cleared, Plan
 from hooks.utils.reclaim.undoing import PutBack
@@ -86,7 +89,7 @@ def test_no_answer_is_wide_or_moves_the_cursor(calls, said, tokens, calibration)
         _lawful(panel(found, True, everything))
         _lawful(timeline(found, None if everything else 3))
     for asked in (Asked(), Asked(now=True), Asked(pattern=said), *map(Asked, TIERS), Asked(ids=tuple(session.live))):
-        for data in _clears(session, asked, found, tokens):
+        for data in (*_clears(session, "auto", asked, found, tokens), *_clears(session, "spec", asked, found, tokens)):
             _lawful(clear.clear_lines(data, found, "/popkit:context", phrases.quoted(said), True))
     _lawful(clear.largest_lines(found))
     for row in found["results"]:
@@ -95,11 +98,17 @@ def test_no_answer_is_wide_or_moves_the_cursor(calls, said, tokens, calibration)
         _lawful(_error_of(found, word))
 
 
-def _clears(session: Scenario, asked: Asked, found: dict, tokens: int) -> list:
-    """What a clear answers: as a dry run, where it does not pay, where it was done."""
-    chosen = select(session.state, session.rules, asked)
-    plan = Plan(None, asked, chosen, the_sum(tokens, tokens // 2, 9, tokens // 3, bool(tokens % 2), 300), False, 0.0)
-    done = Cleared({result.id: "abcd2345" for result in chosen.going}, tokens, "/x", session.state.session_id)
+def _clears(session: Scenario, profile: str, asked: Asked, found: dict, tokens: int) -> list:
+    """What a clear answers under a profile: as a dry run, where it does not pay, where it was done."""
+    plan = Plan(None, Ruleset.from_config(session.config, profile), asked, 0.0)
+    if plan.rules.weighs and not asked.forces:
+        seen = dict.fromkeys((*session.live, *session.expired), tokens // 3)
+        plan.selection, _ = weigh(session.state, plan.rules, asked, Situation(tokens, tokens, True, 300), seen, learnt.shipped().model)
+    else:
+        plan.selection = select(session.state, plan.rules, asked)
+    plan.sum = the_sum(tokens, tokens // 2, 9, tokens // 3, bool(tokens % 2), 300)
+    plan.likely_requests, plan.pays = tokens, bool(tokens % 3)
+    done = Cleared({result.id: "abcd2345" for result in plan.selection.going}, tokens, "/x", session.state.session_id)
     return [
         clear.clear_data(plan, None, found, True),
         clear.clear_data(plan, None, found, False),

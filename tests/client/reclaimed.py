@@ -49,10 +49,14 @@ FIRST_RUN, LATE_RUN = "toolu_runs_0_0", "toolu_late_1_0"
 
 
 class Reclaimed(Tracked):
-    """The plugin, and a project with long files. Its test run prints much, with a file `many` more; with a file `count` little."""
+    """The plugin, and a project with long files. Its test run prints much, with a file `many` more; with a file `count` little. The
+    user has configured the profile `spec`, under which a clear goes by lifetime and grace; "" for none, which is what is shipped."""
 
-    def __init__(self, home: ClientHome, api: ScriptedApi):
+    def __init__(self, home: ClientHome, api: ScriptedApi, profile: str = "spec"):
         super().__init__(home, api)
+        self.profile = profile
+        if profile:
+            self.configure()
         api.scripts.update(SCRIPTS)
         files = {
             "src/list.js": "".join(f"exports.item{n:04d} = 'what is sold as number {n}';\n" for n in range(1, 401)),
@@ -67,9 +71,10 @@ class Reclaimed(Tracked):
             (home.work / name).write_text(text)
 
     def configure(self, **settings) -> None:
-        """Writes the user's own configuration."""
+        """Writes the user's own configuration; the profile stays."""
+        chosen = {"profile": self.profile} if self.profile else {}
         self.popkit_home.mkdir(parents=True, exist_ok=True)
-        (self.popkit_home / "retention-config.json").write_text(json.dumps(settings))
+        (self.popkit_home / "retention-config.json").write_text(json.dumps({**chosen, **settings}))
 
     def clear_at_exit(self) -> None:
         """Switches it on."""

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from hooks.utils.policy.placeholder import handle_in
+
 from .client import ClientHome
 from .installs import OLDEST_SUPPORTED
 from .reclaimed import FIRST_RUN, LIST, PLACEHOLDER, READ, RUN, Reclaimed, blocks, changed, placeholders, plain, result, whole
@@ -60,6 +62,43 @@ def test_a_session_that_was_cleared_in_a_shell_resumes_with_placeholders_and_res
     ledger = world.asked("stats", "--session", session_id)["session"]["ledger"]
     assert (ledger["confirmed"], ledger["restored"]) == (1, 1)
     assert ledger["charged_restores"] > 0
+    assert world.errors() == ""
+
+
+def test_under_the_shipped_profile_names_of_a_large_result_stay_and_everything_comes_back(home: ClientHome, api: ScriptedApi):
+    world = Reclaimed(home, api, profile="")
+    api.scripts["rest"] = [*(call(("Bash", {"command": f"echo {number}"})) for number in range(6)), say("rested")]
+    session_id = run(world, ["go [[SCRIPT:work]]", "go [[SCRIPT:rest]]"]).session_id
+    before, path = blocks(api.turns()[-1]), home.transcript_path(session_id)
+    original, contents = path.read_bytes(), world.contents(session_id)
+    home.extra_env["POPKIT_CLOCK"] = str(path.stat().st_mtime + 3_000)  # the cache is cold
+    done = world.asked("clear", "--session", session_id)
+    del home.extra_env["POPKIT_CLOCK"]
+    gone = {row["id"]: row["handle"] for row in done["results"]}
+    assert (done["cleared"], done["profile"]) == (True, "auto")
+    assert set(map(plain, gone)) >= {RUN, READ}
+    standing = world.contents(session_id)
+    assert {use_id: handle_in(standing[use_id]) for use_id in gone} == gone
+    assert whole(home.transcript(session_id))
+
+    api.clear()
+    run(world, "go [[SCRIPT:look]]", session_id)
+    first, last = api.turns()[0], api.turns()[-1]
+    differing = changed(before, blocks(first)[: len(before)])
+    assert differing == {use_id: standing[use_id] for use_id in gone}
+    (read,) = [use_id for use_id in gone if plain(use_id) == READ]
+    notice, _, names = differing[read].partition("\n")
+    assert notice == f"{PLACEHOLDER}Read src/list.js (edited later). To see it: popkit restore {gone[read]}]"
+    assert len(names.split()) > 50
+    assert len(names) <= len(contents[read]) // 10
+    assert all(name in contents[read] for name in names.split())
+    assert "item0400" in result(last, "toolu_look_0_0"), "read again, it is there in full"
+
+    assert {row["id"] for row in world.asked("undo", "--session", session_id)["restored"]} == set(gone)
+    assert path.read_bytes().startswith(original)
+    api.clear()
+    run(world, "go [[SCRIPT:talk]]", session_id)
+    assert changed(before, blocks(api.turns()[-1])[: len(before)]) == {}
     assert world.errors() == ""
 
 
@@ -169,10 +208,13 @@ def resumed(world: Reclaimed, session_id: str) -> list:
     return blocks(world.api.turns()[-1])
 
 
-def test_real_sessions_differ_in_the_cleared_contents_only(world: Reclaimed, transcripts: Path, client_version: str, count):
-    """Ten sessions, half of them for each client; all for both with --slow."""
+def test_real_sessions_differ_in_the_cleared_contents_only(
+    home: ClientHome, api: ScriptedApi, transcripts: Path, client_version: str, count
+):
+    """Ten sessions, half of them for each client; all for both with --slow. Under the profile that is shipped: outlines stay too."""
+    world = Reclaimed(home, api, profile="")
     world.home.extra_env["DISABLE_AUTO_COMPACT"] = "1"
-    wanted, taken = count(5, 10), 0
+    wanted, taken, outlines = count(5, 10), 0, 0
     for number, (source, lines) in enumerate(real_sessions(transcripts)):
         if wanted == 5 and number % 2 != (client_version == "newest"):
             continue
@@ -182,7 +224,7 @@ def test_real_sessions_differ_in_the_cleared_contents_only(world: Reclaimed, tra
         done = world.asked("clear", "--session", session_id, "--now")
         if not done["cleared"]:
             continue
-        cleared = path.read_bytes()
+        cleared, standing = path.read_bytes(), world.contents(session_id)
         path.write_bytes(original)
         before = resumed(world, session_id)
         path.write_bytes(cleared)
@@ -192,13 +234,15 @@ def test_real_sessions_differ_in_the_cleared_contents_only(world: Reclaimed, tra
         assert set(differing) == {row["id"] for row in done["results"]}, source
         contents = {block["tool_use_id"]: text_of(block["content"]) for _, block in before if block["type"] == "tool_result"}
         for row in done["results"]:
-            head, end, added = differing[row["id"]].partition(f"popkit restore {row['handle']}]")
-            assert head.startswith(PLACEHOLDER), source
-            assert end, source
+            placeholder, sent = standing[row["id"]], differing[row["id"]]
+            assert handle_in(placeholder) == row["handle"], source
+            assert sent.startswith(placeholder), source
             # The oldest client sends what it was told beside a call behind the result.
-            assert contents[row["id"]].endswith(added), source
+            assert contents[row["id"]].endswith(sent[len(placeholder) :]), source
+            outlines += "\n" in placeholder
         taken += 1
         if taken == wanted:
             break
     assert taken == wanted
+    assert outlines > taken
     assert world.errors() == ""

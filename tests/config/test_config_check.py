@@ -29,7 +29,7 @@ ONE_EACH = [
     ({"retention": {"enabled": 1}}, ("retention.enabled", "1", "true or false", "")),
     (
         {"profile": "agressive"},
-        ("profile", '"agressive"', "one of spec, default, aggressive, conservative", 'Did you mean "aggressive"?'),
+        ("profile", '"agressive"', "one of auto, spec, aggressive, conservative, default", 'Did you mean "aggressive"?'),
     ),
     ({"tiers": {"short": {"ttl_tools": -1}}}, ("tiers.short.ttl_tools", "-1", CALLS, "")),
     (

@@ -79,7 +79,7 @@ def test_the_shipped_file_is_the_document_of_the_specification_with_our_keys_add
     assert (layer.error, layer.ignored) == (None, ())
     assert {key: layer.values[key] for key in specified} == specified
     assert {key: value for key, value in layer.values.items() if key not in specified} == {
-        "profile": "spec",
+        "profile": "auto",
         "thresholds": {"notice": 0.60, "warning": 0.80, "critical": 0.90, "emergency": 0.95},
         "window_tokens": None,
         "pins": [],

@@ -23,10 +23,10 @@ def events(rules):
     return {tier: set(rules.tier_rule(tier).events) for tier in TIERS}
 
 
-def test_without_configuration_the_rules_are_those_of_the_specification():
+def test_without_configuration_the_rules_are_those_of_the_specification_and_a_clear_weighs():
     rules = Ruleset.from_config({})
     assert rules.enabled is True
-    assert rules.profile == "spec"
+    assert (rules.profile, rules.weighs) == ("auto", True)
     assert rules.thresholds == {"notice": 0.60, "warning": 0.80, "critical": 0.90, "emergency": 0.95}
     assert rules.window_tokens is None
     assert rules.pins == ()
@@ -50,8 +50,8 @@ def test_the_shipped_events_are_those_of_the_specification_with_edit_under_one_n
 @pytest.mark.parametrize(
     ("profile", "ephemeral", "short"),
     [
+        ("auto", (1, None), (5, 300)),
         ("spec", (1, None), (5, 300)),
-        ("default", (1, None), (5, 300)),
         ("aggressive", (1, None), (2, 150)),
         ("conservative", (2, None), (10, 600)),
     ],
@@ -62,6 +62,15 @@ def test_a_profile_scales_every_lifetime(profile, ephemeral, short):
         assert lifetimes(rules)["ephemeral"] == ephemeral
         assert lifetimes(rules)["short"] == short
         assert lifetimes(rules)["medium"] == (None, None)
+
+
+def test_default_is_the_profile_that_is_shipped():
+    assert Ruleset.from_config({"profile": "default"}).profile == Ruleset.from_config(SHIPPED).profile == "auto"
+
+
+@pytest.mark.parametrize(("profile", "weighs"), [("auto", True), ("spec", False), ("aggressive", False), ("conservative", False)])
+def test_under_auto_alone_a_clear_weighs(profile, weighs):
+    assert Ruleset.from_config({"profile": profile}).weighs is Ruleset.from_config({}, profile).weighs is weighs
 
 
 def test_what_reclaiming_may_do_comes_from_the_configuration_and_has_defaults():
@@ -96,7 +105,7 @@ def test_the_profile_of_the_session_beats_the_configured_one():
 
 def test_a_profile_that_does_not_exist_changes_nothing():
     assert Ruleset.from_config({"profile": "aggressive"}, "agressive").profile == "aggressive"
-    assert Ruleset.from_config({"profile": ["x"]}, "nonsense").profile == "spec"
+    assert Ruleset.from_config({"profile": ["x"]}, "nonsense").profile == "auto"
 
 
 @given(st.integers(1, 10**9), st.sampled_from(sorted(PROFILES)))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.lab import measure, sessions, survey
+from hooks.utils.lab import measure, sessions, survey, survival
 from tests.answers.written import spec_session
 from tests.lab.told import Told, filled
 
@@ -189,7 +189,7 @@ def test_survival_counts_quiet_spells_and_which_of_them_ended_in_a_need(tmp_path
         told.answer("see src/module_1/handler.ts" if number == 4 else "go on", f"m{number}")
         told.prompt("and then")
     # Quiet before requests 2 and 3, needed by the fourth; then quiet for one more, to the end.
-    marks = survey.survival(sessions.read(told.write(tmp_path / "s.jsonl")))
+    marks = survival.survival(sessions.read(told.write(tmp_path / "s.jsonl")))
     assert list(marks.values()) == [[[2, 1], [2, 1], [1, 1], *[[0, 0]] * 6]]
 
 

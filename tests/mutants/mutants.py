@@ -23,15 +23,15 @@ MUTANTS = [
     Mutant(
         "a result of call i that lives n calls ends when call i + n completes",
         "engine.py",
-        "max(result.index + rule.ttl_calls, state.index + 1)",
-        "max(result.index + rule.ttl_calls + 1, state.index + 1)",
+        "max(result.index + calls, state.index + 1)",
+        "max(result.index + calls + 1, state.index + 1)",
         "test_ttl.py",
     ),
     Mutant(
         "a search ends after 300 seconds, not after 301",
         "engine.py",
-        "if state.at - result.at >= ttl and",
-        "if state.at - result.at > ttl and",
+        "if state.at - result.at >= seconds and",
+        "if state.at - result.at > seconds and",
         "test_ttl.py",
     ),
     Mutant(
@@ -44,8 +44,8 @@ MUTANTS = [
     Mutant(
         "a shorter profile takes hold at once",
         "occasions.py",
-        "if ttl is not None and state.index >= result.index + ttl and",
-        "if ttl is None and",
+        "if calls is not None and state.index >= result.index + calls and",
+        "if calls is None and",
         "test_profiles.py",
     ),
     # Who may expire.
@@ -338,8 +338,8 @@ MUTANTS = [
     Mutant(
         "what a hold kept beyond its calls ends with it",
         "engine.py",
-        "if ttl is not None and state.index >= result.index + ttl:",
-        "if ttl is None:",
+        "if calls is not None and state.index >= result.index + calls:",
+        "if calls is None:",
         "test_clearing.py",
     ),
     Mutant(
@@ -369,6 +369,84 @@ MUTANTS = [
         "self.out = 0.0 ",
         'self.out = getattr(self, "out", 0.0) ',
         "test_ledger.py",
+    ),
+    # Weighing.
+    Mutant(
+        "under auto it is told what a pin holds",
+        "selection.py",
+        "if result.ended or asked.pattern:",
+        "if False:",
+        "test_weighing.py",
+    ),
+    Mutant(
+        "under auto nothing goes unasked that is preserved",
+        "auto.py",
+        'if result.pinned or result.cleared or (result.tier == "preserved" and result.ended is None):',
+        "if result.pinned or result.cleared:",
+        "test_weighing.py",
+    ),
+    Mutant(
+        "under auto now takes beside what is worth it only what has expired",
+        "selection.py",
+        "if result.ended and result.id in prefixes",
+        "if result.id in prefixes",
+        "test_weighing.py",
+    ),
+    Mutant(
+        "under auto nothing goes that the model has not seen",
+        "selection.py",
+        "elif result.id in prefixes and auto.may_go(result, state):",
+        "elif auto.may_go(result, state):",
+        "test_weighing.py",
+    ),
+    Mutant(
+        "under auto what the last calls used stays",
+        "auto.py",
+        "return state.quiet_age(result) >= LEAST_QUIET",
+        "return True",
+        "test_weighing.py",
+    ),
+    Mutant(
+        "under auto what stands before the place where it pays to begin stays",
+        "selection.py",
+        "for candidate in worth or auto.worth_more_gone(candidates, situation)",
+        "for candidate in auto.worth_more_gone(candidates, situation)",
+        "test_weighing.py",
+    ),
+    Mutant(
+        "under auto a path speaks of what is of it alone",
+        "selection.py",
+        "if result.cleared or (asked.pattern and not _matches(result, asked.pattern)):",
+        "if result.cleared:",
+        "test_weighing.py",
+    ),
+    Mutant(
+        "an outline is counted before it is written",
+        "selection.py",
+        "kept = most_tokens(round(result.tokens * calibration)) if rules.weighs else 0",
+        "kept = 0",
+        "test_weighing.py",
+    ),
+    Mutant(
+        "an outline is at most a tenth",
+        "outline.py",
+        "        if room < 0:",
+        "        if room < -50:",
+        "test_outline.py",
+    ),
+    Mutant(
+        "no key stays in an outline",
+        "outline.py",
+        're.sub(KEYS, " ", text)',
+        "text",
+        "test_outline.py",
+    ),
+    Mutant(
+        "only names on one line may stand behind a placeholder",
+        "placeholder.py",
+        " or not _OUTLINE.issuperset(outline)",
+        "",
+        "test_placeholder.py",
     ),
     # Bookkeeping.
     Mutant(

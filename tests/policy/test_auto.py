@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils.policy.auto import LEAST_TOKENS, LIKELY_REQUESTS, Candidate, Situation, choose, likely_requests, may_go, value
+from hooks.utils.policy.auto import LEAST_QUIET, LEAST_TOKENS, Candidate, Situation, choose, may_go, value
 from tests.policy.scenario import Scenario
 
 TTLS = pytest.mark.parametrize("ttl_s", [300, 3_600])
@@ -16,8 +16,8 @@ def _candidate(prefix: int, tokens: int = 4_000, need: float = 0.02, placeholder
     return Candidate(None, tokens, placeholder, prefix, need)
 
 
-def _situation(prompt: int = 60_000, sent: int | None = None, cold: bool = False, ttl_s: float = 300, requests: int = 10) -> Situation:
-    return Situation(prompt, prompt if sent is None else sent, cold, ttl_s, requests)
+def _situation(prompt: int = 60_000, sent: int | None = None, cold: bool = False, ttl_s: float = 300) -> Situation:
+    return Situation(prompt, prompt if sent is None else sent, cold, ttl_s)
 
 
 @TTLS
@@ -80,12 +80,6 @@ def test_more_caution_asks_for_a_smaller_chance_of_need():
     assert choose(candidate, _situation(cold=True), caution=20.0) == []
 
 
-def test_the_guess_at_what_follows_goes_by_the_powers_of_two():
-    table = LIKELY_REQUESTS[300]
-    said = [likely_requests(_situation(requests=requests)) for requests in (0, 1, 2, 3, 4, 7, 8, 10_000)]
-    assert said == [table[0], table[0], table[1], table[1], table[2], table[2], table[3], table[-1]]
-
-
 def test_pinned_preserved_and_cleared_results_may_not_go():
     given_ = Scenario()
     given_.read("/p/a.py")
@@ -94,7 +88,22 @@ def test_pinned_preserved_and_cleared_results_may_not_go():
     given_.read("/p/c.py")
     given_.pin("T1")
     given_.result("T4").cleared = "abcdefgh"
-    assert [may_go(given_.result(id)) for id in ("T1", "T2", "T3", "T4")] == [False, True, given_.tier("T3") != "preserved", False]
+    given_.nothing(LEAST_QUIET)
+    assert [may_go(given_.result(id), given_.state) for id in ("T1", "T2", "T3", "T4")] == [
+        False,
+        True,
+        given_.tier("T3") != "preserved",
+        False,
+    ]
+
+
+def test_what_was_used_by_the_last_calls_may_not_go():
+    session = Scenario()
+    session.read("a.py")
+    for _ in range(LEAST_QUIET):
+        assert not may_go(session.result("T1"), session.state)
+        session.nothing()
+    assert may_go(session.result("T1"), session.state)
 
 
 CANDIDATES = st.lists(st.tuples(st.integers(1, 20_000), st.integers(0, 5_000), st.floats(0, 1)), max_size=12)
@@ -109,27 +118,27 @@ def _in_a_row(drawn: list[tuple[int, int, float]]) -> tuple[list[Candidate], int
     return candidates, prefix
 
 
-@given(CANDIDATES, st.integers(0, 50_000), st.sampled_from([300, 3_600]), st.integers(1, 500))
-def test_what_goes_has_a_value_of_its_own_and_keeps_its_order(drawn, behind, ttl_s, requests):
+@given(CANDIDATES, st.integers(0, 50_000), st.sampled_from([300, 3_600]))
+def test_what_goes_has_a_value_of_its_own_and_keeps_its_order(drawn, behind, ttl_s):
     candidates, end = _in_a_row(drawn)
-    situation = _situation(end + behind, ttl_s=ttl_s, requests=requests)
+    situation = _situation(end + behind, ttl_s=ttl_s)
     chosen = choose(candidates, situation)
     assert chosen == [candidate for candidate in candidates if candidate in chosen]
     assert all(value(candidate, situation) > 0 for candidate in chosen)
 
 
-@given(CANDIDATES, st.integers(0, 50_000), st.sampled_from([300, 3_600]), st.integers(1, 500))
-def test_a_cold_cache_never_takes_less_than_a_warm_one(drawn, behind, ttl_s, requests):
+@given(CANDIDATES, st.integers(0, 50_000), st.sampled_from([300, 3_600]))
+def test_a_cold_cache_never_takes_less_than_a_warm_one(drawn, behind, ttl_s):
     candidates, end = _in_a_row(drawn)
-    warm = choose(candidates, _situation(end + behind, ttl_s=ttl_s, requests=requests))
-    cold = choose(candidates, _situation(end + behind, cold=True, ttl_s=ttl_s, requests=requests))
+    warm = choose(candidates, _situation(end + behind, ttl_s=ttl_s))
+    cold = choose(candidates, _situation(end + behind, cold=True, ttl_s=ttl_s))
     assert set(warm) <= set(cold)
 
 
-@given(CANDIDATES, st.integers(0, 50_000), st.sampled_from([300, 3_600]), st.integers(1, 500))
-def test_more_need_is_never_worth_more(drawn, behind, ttl_s, requests):
+@given(CANDIDATES, st.integers(0, 50_000), st.sampled_from([300, 3_600]))
+def test_more_need_is_never_worth_more(drawn, behind, ttl_s):
     candidates, end = _in_a_row(drawn)
-    situation = _situation(end + behind, ttl_s=ttl_s, requests=requests)
+    situation = _situation(end + behind, ttl_s=ttl_s)
     for candidate in candidates:
         more = _candidate(candidate.prefix, candidate.tokens, min(1.0, candidate.need + 0.1))
         assert value(more, situation) <= value(candidate, situation)

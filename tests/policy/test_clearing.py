@@ -182,7 +182,7 @@ def test_a_file_that_was_restored_is_held_against_its_edit():
 
 @pytest.mark.parametrize("reload", [False, True])
 def test_one_that_has_not_lived_its_calls_yet_lives_them_after_the_hold(reload):
-    session = Scenario({"restore_hold_calls": 0})
+    session = Scenario({"restore_hold_calls": 0}, "spec")
     session.grep("x")
     cleared(session, "T1")
     restored(session, "T1")

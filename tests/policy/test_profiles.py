@@ -8,7 +8,7 @@ from tests.policy.scenario import Scenario
 
 
 @pytest.mark.parametrize(
-    ("profile", "short", "ephemeral"), [("aggressive", 2, 1), ("spec", 5, 1), ("default", 5, 1), ("conservative", 10, 2)]
+    ("profile", "short", "ephemeral"), [("auto", 5, 1), ("aggressive", 2, 1), ("spec", 5, 1), ("default", 5, 1), ("conservative", 10, 2)]
 )
 def test_a_profile_scales_the_lifetimes_in_calls(profile, short, ephemeral):
     session = Scenario(profile=profile)

@@ -1,4 +1,5 @@
-"""Which results a clear takes: what has expired and is past its grace; by force what the user names; never what is pinned."""
+"""Which results a clear takes by lifetime (profile `spec`): what has expired and is past its grace; by force what the user names; never
+what is pinned. What `auto` takes is in test_weighing.py."""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ def early(session: Scenario, **asked) -> list[str]:
 
 def edited(quiet: int) -> Scenario:
     """A read whose file was edited in a later turn, so many calls ago."""
-    session = Scenario()
+    session = Scenario(profile="spec")
     session.read("a.py", text=LONG)
     session.new_turn()
     session.edit("a.py")
@@ -37,7 +38,7 @@ def edited(quiet: int) -> Scenario:
 
 
 def test_unasked_nothing_that_lives_goes():
-    session = Scenario()
+    session = Scenario(profile="spec")
     session.read("a.py", text=LONG)
     session.bash("npm test", LONG)
     session.nothing(60)
@@ -45,14 +46,14 @@ def test_unasked_nothing_that_lives_goes():
 
 
 def test_what_a_newer_run_ended_goes_at_once():
-    session = Scenario()
+    session = Scenario(profile="spec")
     session.bash("npm test", LONG)
     session.bash("npm test", LONG + "again")
     assert going(session) == ["T1"]
 
 
 def test_what_came_again_word_for_word_goes_at_once():
-    session = Scenario()
+    session = Scenario(profile="spec")
     session.call("mcp__a__b", {"x": 1}, LONG)
     session.call("mcp__a__b", {"x": 2}, LONG)
     assert going(session) == ["T1"]
@@ -73,7 +74,7 @@ def test_grace_counts_from_the_last_use():
 
 @pytest.mark.parametrize(("kind", "calls"), [("read", 3), ("search", 4), ("run", 5), ("other", 6)])
 def test_the_grace_of_each_kind_is_configured(kind, calls):
-    session = Scenario({"grace_calls": {"read": 3, "search": 4, "run": 5, "ack": 0, "other": 6}})
+    session = Scenario({"grace_calls": {"read": 3, "search": 4, "run": 5, "ack": 0, "other": 6}}, "spec")
     acts = {
         "read": lambda: session.read("a.py", text=LONG),
         "search": lambda: session.grep("x", text=LONG),
@@ -114,7 +115,7 @@ def test_force_takes_live_results_and_needs_no_grace():
 
 
 def test_what_is_preserved_goes_only_when_it_is_named():
-    session = Scenario()
+    session = Scenario(profile="spec")
     session.read_fails("missing.py")
     session.state.live["T1"].tokens = 900
     session.nothing(60)
@@ -123,7 +124,7 @@ def test_what_is_preserved_goes_only_when_it_is_named():
 
 
 def test_what_is_pinned_never_goes_and_is_told_of():
-    session = Scenario()
+    session = Scenario(profile="spec")
     session.read("a.py", text=LONG)
     session.pin("T1")
     for asked in (Asked(), Asked(now=True), Asked(tier="medium"), Asked(ids=("T1",)), Asked(pattern="a.py")):
@@ -147,11 +148,11 @@ def test_what_a_placeholder_stands_for_is_out_already():
 
 
 def test_what_saves_hardly_more_than_its_placeholder_stays_unless_it_is_forced():
-    session = Scenario()
+    session = Scenario(profile="spec")
     session.bash("npm test", "x" * 110)
     session.bash("npm test", "y" * 110)
     result = session.state.expired["T1"]
-    assert 0 < selection.gain(result, 1.0) < selection.LEAST_GAIN
+    assert 0 < selection.gain(result, 1.0, session.rules) < selection.LEAST_GAIN
     chosen = select(session.state, session.rules, Asked(now=True))
     assert (chosen.going, ids(chosen.small)) == ([], ["T1"])
     assert going(session, ids=("T1",)) == ["T1"]
@@ -160,7 +161,7 @@ def test_what_saves_hardly_more_than_its_placeholder_stays_unless_it_is_forced()
 
 
 def test_tokens_are_counted_as_the_session_measures_them():
-    session = Scenario()
+    session = Scenario(profile="spec")
     session.bash("npm test", "x" * 110)
     session.bash("npm test", "y" * 110)
     session.state.calibration = 1.7
@@ -178,9 +179,21 @@ def test_why_a_result_went_is_said_in_a_few_words(trigger, said):
 
 
 def test_a_live_result_goes_by_the_user():
-    session = Scenario()
+    session = Scenario(profile="spec")
     session.read("a.py")
     assert selection.why(session.state.live["T1"]) == "by the user"
+
+
+def test_a_live_result_that_nobody_named_goes_because_it_is_unused():
+    session = Scenario(profile="spec")
+    session.read("a.py")
+    session.nothing(22)
+    assert selection.why(session.state.live["T1"], session.quiet_age("T1")) == "unused for 22 calls"
+
+
+def test_an_expired_result_goes_for_what_ended_it_however_long_it_is_unused():
+    session = edited(22)
+    assert selection.why(session.state.expired["T1"], session.quiet_age("T1")) == "edited later"
 
 
 ACTS = st.lists(
@@ -201,8 +214,8 @@ ASKED = st.one_of(
 )
 
 
-def played(acts: list) -> Scenario:
-    session = Scenario()
+def played(acts: list, profile: str = "spec") -> Scenario:
+    session = Scenario(profile=profile)
     for act, number, said in acts:
         _play(session, act, number, f"{session.steps} {said}")
     return session
@@ -241,7 +254,7 @@ def test_the_laws_of_a_selection(acts, asked, calibration):
     assert len(set(ids(everything))) == len(everything), "each result has one fate"
     assert not any(result.pinned or result.cleared for result in chosen.going)
     assert all(result.pinned for result in chosen.pinned)
-    assert all(selection.gain(result, calibration) > 0 for result in chosen.going)
+    assert all(selection.gain(result, calibration, session.rules) > 0 for result in chosen.going)
     assert all(group == sorted(group, key=lambda result: result.index) for group in groups)
     if not asked.forces:
         assert {*ids(chosen.going), *ids(chosen.early)} <= set(state.expired)

@@ -22,8 +22,14 @@ def errands():
 
 
 @pytest.fixture
-def shop(tmp_path: Path, errands: Errands) -> Shop:
-    return Shop(tmp_path, errands)
+def profile() -> str:
+    """The profile that the shop's user has configured. A module about another one has a fixture of its own."""
+    return "spec"
+
+
+@pytest.fixture
+def shop(tmp_path: Path, errands: Errands, profile: str) -> Shop:
+    return Shop(tmp_path, errands, profile=profile)
 
 
 @pytest.fixture

@@ -124,15 +124,18 @@ LIVE = {"read-lib", "new-test"}
 
 
 class Shop:
-    """Everything that a session has on disk. `at` is the time of day."""
+    """Everything that a session has on disk. `at` is the time of day. Its user has configured the profile `spec`, under which a clear goes
+    by lifetime and grace, unless a test asks for another; "" for none, which is what is shipped."""
 
-    def __init__(self, folder: Path, errands: Errands | None = None, session_id: str = SESSION):
-        self.folder, self.errands, self.session_id = folder, errands, session_id
+    def __init__(self, folder: Path, errands: Errands | None = None, session_id: str = SESSION, profile: str = "spec"):
+        self.folder, self.errands, self.session_id, self.profile = folder, errands, session_id, profile
         self.claude, self.home, self.project = folder / "claude", folder / "popkit", folder / "shop"
         self.transcript = self.claude / "projects" / folder_name(str(self.project)) / f"{session_id}.jsonl"
         self.project.mkdir(parents=True, exist_ok=True)
         self.transcript.parent.mkdir(parents=True, exist_ok=True)
         self.at = BEGAN
+        if profile:
+            self.configure()
 
     # --- the world -------------------------------------------------------------------------------------------------------------
 
@@ -147,8 +150,10 @@ class Shop:
         return {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", **folders, "POPKIT_CLOCK": repr(self.at), **more}
 
     def configure(self, where: str = "user", **retention: object) -> None:
-        """Writes the configuration of the user or of the project."""
+        """Writes the configuration of the user, whose profile stays, or of the project."""
         path = self.home / "retention-config.json" if where == "user" else self.project / ".claude" / "retention-config.json"
+        if where == "user" and self.profile:
+            retention = {"profile": self.profile, **retention}
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps({"retention": retention}))
 
@@ -157,8 +162,8 @@ class Shop:
     def site(self) -> live.Site:
         return live.Site(self.environ(), self.session_id, str(self.project))
 
-    def clear(self, dry_run: bool = False, must_pay: bool = True, **asked) -> tuple:
-        return clearing.clear(self.site(), str(self.transcript), self.at, Asked(**asked), dry_run, must_pay)
+    def clear(self, dry_run: bool = False, at_end: bool = False, **asked) -> tuple:
+        return clearing.clear(self.site(), str(self.transcript), self.at, Asked(**asked), dry_run, at_end)
 
     def undo(self) -> undoing.PutBack:
         return undoing.undo(self.site(), str(self.transcript), self.at)

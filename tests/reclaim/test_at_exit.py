@@ -1,4 +1,5 @@
-"""`clear_at_exit`, through the real hook: what has expired leaves the transcript as the session ends, when the user said so."""
+"""`clear_at_exit`, through the real hook: what has expired leaves the transcript as the session ends, when the user said so. What leaves
+under `auto` is in test_clear_auto.py."""
 
 from __future__ import annotations
 
@@ -94,6 +95,7 @@ def test_a_session_that_was_never_tracked_is_left_alone(shop: Shop):
     assert shop.transcript.read_bytes() == before
 
 
+@pytest.mark.parametrize("profile", ["spec", "auto"])
 def test_of_5_megabytes_it_takes_its_time_within_what_the_host_gives(shop: Shop):
     talk = worked(str(shop.project))
     for number in range(130):

@@ -1,4 +1,5 @@
-"""Clear: which results leave, what stays in their place, and when the sum says no."""
+"""Clear by lifetime and grace (profile `spec`): which results leave, what stays in their place, and when the sum says no. What `auto` takes
+is in test_clear_auto.py."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ PRESERVED = {"asked", "failed"}
 
 def _takes(shop: Shop, before: bytes, **asked) -> set[str]:
     """What a clear takes; nothing else in the transcript is different."""
-    _, done = shop.clear(must_pay=False, **asked)
+    _, done = shop.clear(**asked)
     assert_only_contents_changed(before, shop.transcript.read_bytes(), set(done.handles) if done else set())
     shop.assert_state_follows()
     return set(shop.cleared())
@@ -114,8 +115,10 @@ def test_a_placeholder_tells_what_it_was_why_it_went_and_how_it_comes_back(shop:
 def test_what_a_placeholder_is_counted_as_is_what_it_is(shop: Shop):
     shop.write(worked(str(shop.project)))
     plan, _ = shop.clear()
-    contents = shop.contents()
-    assert all(selection.placeholder_tokens(result) == estimate_tokens(contents[result.id]) for result in plan.selection.going)
+    contents, calibration = shop.contents(), plan.made.state.calibration
+    assert {result.id for result in plan.selection.going} == EXPIRED
+    for result in plan.selection.going:
+        assert selection.placeholder_tokens(result, calibration, plan.rules) == estimate_tokens(contents[result.id])
 
 
 # --- what is left alone -----------------------------------------------------------------------------------------------------------
@@ -212,7 +215,7 @@ def test_with_a_warm_cache_that_makes_it_dear_it_changes_nothing_and_tells_the_c
     shop.at = talk.now + 30
     done = shop.context("clear")
     assert done.code == 0
-    assert "It does not pay yet, so nothing was changed." in done.out
+    assert "It does not pay soon enough, so nothing was changed." in done.out
     assert "popkit context clear --now" in done.out
     assert shop.transcript.read_bytes() == before
     assert not (shop.home / "archive.sqlite").exists()

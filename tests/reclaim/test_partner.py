@@ -154,7 +154,7 @@ def test_however_much_there_is_it_keeps_within_its_tokens(shop: Shop):
 
 def test_an_archive_that_cannot_be_used_costs_the_index_alone(shop: Shop):
     shop.write(worked(str(shop.project)))
-    shop.home.mkdir()
+    shop.home.mkdir(exist_ok=True)
     (shop.home / "archive.sqlite").write_bytes(b"no database " * 100)
     assert "Outdated" in _before(shop)
     assert _after(shop) == ""

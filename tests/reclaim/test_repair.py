@@ -67,7 +67,7 @@ def _placeholder(reading: Reading) -> None:
     reading.talk.say("So.")
     reading.write()
     reading.shop.at = reading.talk.now + 4_000
-    assert reading.shop.clear(ids=("first",), must_pay=False)[1] is not None
+    assert reading.shop.clear(ids=("first",))[1] is not None
 
 
 GONE = {"compacted": _compacted, "rewound": _rewound, "cleared": _placeholder}
@@ -138,7 +138,7 @@ def test_the_range_that_was_asked_for_is_what_it_shows(shop: Shop):
     reading.talk.say("So.")
     reading.write()
     shop.at = reading.talk.now + 4_000
-    assert shop.clear(ids=("first",), must_pay=False)[1] is not None
+    assert shop.clear(ids=("first",))[1] is not None
     file = json.loads(reading.again(offset=5, limit=10).stdout)["hookSpecificOutput"]["updatedToolOutput"]["file"]
     assert file["content"] == "\n".join(TEXT.split("\n")[4:14])
     assert (file["startLine"], file["numLines"]) == (5, 10)

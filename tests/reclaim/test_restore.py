@@ -112,7 +112,7 @@ def test_a_picture_is_told_of_and_comes_back_in_place(shop: Shop):
     talk.use("picture", "mcp__demo__look", {"at": "it"})
     talk.result("picture", [{"type": "text", "text": "a picture"}, picture])
     before = shop.write(talk)
-    shop.clear(ids=("picture",), must_pay=False)
+    shop.clear(ids=("picture",))
     printed = shop.popkit("restore", "picture").out
     assert "a picture" in printed
     assert "2,700 bytes" in printed
@@ -223,7 +223,7 @@ def test_what_the_model_restores_by_bash_is_held(cleared: Shop):
     assert state.live["restored"].kind == "restored"
     assert state.live["restored"].pinned
     assert state.holds == {"restored": state.index + 20}
-    cleared.clear(tier=state.live["restored"].tier, must_pay=False)
+    cleared.clear(tier=state.live["restored"].tier)
     assert "restored" not in cleared.cleared()
 
 

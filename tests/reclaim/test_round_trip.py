@@ -16,6 +16,7 @@ from tests.reclaim import generated
 from tests.reclaim.shops import EXPIRED, LATELY, LIVE, Shop, Talk, assert_only_contents_changed, contents_of, worked
 
 PARTS = 4  # of the real sessions: more than one process may go through them
+PROFILES = ("spec", "auto")  # a clear by lifetimes leaves placeholders, one by worth outlines too
 
 
 def _cleared_and_undone(shop: Shop, before: bytes, **asked) -> int:
@@ -40,7 +41,7 @@ def _cleared_and_undone(shop: Shop, before: bytes, **asked) -> int:
 def _cleared(shop: Shop, **asked):
     """What was cleared; None where nothing was, also because every result is smaller than its placeholder."""
     try:
-        return shop.clear(must_pay=False, **asked)[1]
+        return shop.clear(**asked)[1]
     except Refused as reason:
         if "none of these results" in str(reason):
             return None
@@ -50,13 +51,14 @@ def _cleared(shop: Shop, **asked):
 # --- real sessions ----------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("part", range(PARTS))
-def test_real_sessions_come_back_as_they_were(transcripts: Path, memory: Path, part: int):
+def test_real_sessions_come_back_as_they_were(transcripts: Path, memory: Path, part: int, profile: str):
     paths = sorted(transcripts.rglob("*.jsonl"))[part::PARTS]
     cleared = refused = 0
     reasons: set[str] = set()
     for path in paths:
-        shop = Shop(memory / path.stem, session_id=path.stem)
+        shop = Shop(memory / path.stem, session_id=path.stem, profile=profile)
         shutil.copy(path, shop.transcript)
         before = path.read_bytes()
         shop.at = 4_000_000_000.0
@@ -78,22 +80,22 @@ def test_real_sessions_come_back_as_they_were(transcripts: Path, memory: Path, p
 ASKED = st.one_of(st.just({"now": True}), st.just({}), st.sampled_from([{"tier": tier} for tier in TIERS]))
 
 
-@given(made=generated.transcripts, asked=ASKED)
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
-def test_any_transcript_comes_back_as_it_was(made: generated.Generated, asked: dict):
-    _check(made, asked)
+@given(made=generated.transcripts, asked=ASKED, profile=st.sampled_from(PROFILES))
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+def test_any_transcript_comes_back_as_it_was(made: generated.Generated, asked: dict, profile: str):
+    _check(made, asked, profile)
 
 
 @pytest.mark.slow
-@given(made=generated.transcripts, asked=ASKED)
+@given(made=generated.transcripts, asked=ASKED, profile=st.sampled_from(PROFILES))
 @settings(max_examples=3_000, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
-def test_any_transcript_at_all_comes_back_as_it_was(made: generated.Generated, asked: dict):
-    _check(made, asked)
+def test_any_transcript_at_all_comes_back_as_it_was(made: generated.Generated, asked: dict, profile: str):
+    _check(made, asked, profile)
 
 
-def _check(made: generated.Generated, asked: dict) -> None:
+def _check(made: generated.Generated, asked: dict, profile: str) -> None:
     with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as folder:  # noqa: S108  in no need of a disk
-        shop = Shop(Path(folder))
+        shop = Shop(Path(folder), profile=profile)
         before = made.write(shop.transcript)
         shop.at = made.talk.now + 4_000
         _cleared_and_undone(shop, before, **asked)

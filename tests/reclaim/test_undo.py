@@ -127,7 +127,7 @@ def test_an_undo_of_a_larger_clear_is_whole(shop: Shop):
     for number in range(120):
         talk.read(f"more-{number}", f"{talk.cwd}/more{number % 40}.ts", code(60 + number, f"m{number}"))
     before = shop.write(talk)
-    _, done = shop.clear(tier="medium", must_pay=False)
+    _, done = shop.clear(tier="medium")
     assert len(done.handles) > 120
     shop.undo()
     assert shop.transcript.read_bytes() == before

@@ -81,7 +81,7 @@ def test_restores_in_place_lose_no_line_of_the_client(shop: Shop, count):
         for first in range(0, 3 * rounds, 3):
             shop.at += 1
             ids = [f"more-{number}" for number in range(first, first + 3)]  # what was restored is held: each time others
-            _patiently(lambda ids=ids: shop.clear(ids=tuple(ids), must_pay=False))
+            _patiently(lambda ids=ids: shop.clear(ids=tuple(ids)))
             assert set(shop.cleared()) == set(ids)
             for restored in ids:
                 _patiently(lambda restored=restored: shop.restore_in_place(restored))

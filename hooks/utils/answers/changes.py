@@ -1,14 +1,20 @@
-"""What a person changes from an answer: pins and the session's profile. Written to the journal, so that a rebuild repeats it."""
+"""What a person changes from an answer: pins, the session's profile, lifetimes that were learnt. Written to the journal, so that a rebuild
+repeats it."""
 
 from __future__ import annotations
 
-from ..edges import store
-from ..policy import globs
-from ..policy.ruleset import PROFILES
+from ..edges import live, project_lifetimes, store
+from ..policy import events, globs
+from ..policy.ruleset import DEFAULT, PROFILES
 from . import ids, phrases, text
 
-GO_BACK = "default"  # not a profile to choose, but the end of a choice
-_MEANS = {"aggressive": "lifetimes are halved", "conservative": "lifetimes are doubled", "spec": "lifetimes are the specified ones"}
+GO_BACK = DEFAULT  # not a profile to choose, but the end of a choice
+_MEANS = {
+    "auto": "a clear takes what is worth more gone than kept",
+    "spec": "lifetimes are the specified ones",
+    "aggressive": "lifetimes are halved",
+    "conservative": "lifetimes are doubled",
+}
 _PATTERN_CHARS = frozenset("/.*?[\\")
 
 
@@ -18,14 +24,20 @@ class Unknown(Exception):
 
 def choose_profile(site, name: str, now: float) -> str:
     """Sets the profile of the session and says so in a sentence."""
-    if name not in PROFILES:
-        raise Unknown(f"unknown profile {ids.shown(name)}. Known: aggressive, conservative, spec, default (to go back)")
+    if name not in PROFILES and name != GO_BACK:
+        raise Unknown(f"unknown profile {ids.shown(name)}. Known: {', '.join(PROFILES)}, {GO_BACK} (to go back)")
     target = None if name == GO_BACK else name
     _journal(site, [{"event": "profile", "target": target, "at": now}])
     site.remember(profile=target)
     if target is None:
         return f"Back to the configured profile, {site.rules().profile}."
     return f"Profile {name} for this session: {_MEANS[name]}. Back with --profile {GO_BACK}."
+
+
+def forget_lifetimes(site, now: float) -> None:
+    """Every kind lives as configured again, in this session and in later ones of its project."""
+    project_lifetimes.reset(site.home, site.session_project)
+    live.note(site, site.paths(), [{"event": "lifetimes", "at": now, "points": {}}], [events.LifetimesLearnt({}, now)])
 
 
 def pin(site, report: dict, words: list, now: float) -> list:

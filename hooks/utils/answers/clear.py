@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..policy import economics
+from ..policy.ruleset import AUTO
 from ..policy.tiers import TIERS
 from . import ids, phrases, text
 from .details import result_line
@@ -25,9 +25,11 @@ def clear_data(plan, done, report: dict, dry_run: bool) -> dict:
         "now": plan.asked.now,
         "items": len(going),
         "tokens": done.tokens if done else plan.sum.leaves if going else 0,
+        "profile": plan.rules.profile,
         "pays": plan.pays,
+        "likely_requests": plan.likely_requests,
         "sum": plan.sum.to_json(),
-        "results": [{**_short(row), "handle": handles.get(row["id"])} for row in going],
+        "results": [{**_short(row), "need": _need(plan, row["id"]), "handle": handles.get(row["id"])} for row in going],
         "kept": {
             name: {"items": len(results), "tokens": sum(rows[result.id]["tokens"] for result in results if result.id in rows)}
             for name, results in (
@@ -40,6 +42,12 @@ def clear_data(plan, done, report: dict, dry_run: bool) -> dict:
         "original": done.original if done else None,
         "trouble": done.trouble if done else "",
     }
+
+
+def _need(plan, id: str) -> float | None:
+    """How likely a result is needed again, where that was weighed."""
+    need = plan.selection.needs.get(id)
+    return None if need is None else round(need, 4)
 
 
 def _short(row: dict) -> dict:
@@ -62,7 +70,7 @@ def clear_lines(found: dict, report: dict, command: str, words: str = "", everyt
         return [*lines, *text.wrap("Dry run: nothing was changed. To clear: " + given, indent="  ")]
     return [
         *lines,
-        *text.wrap("It does not pay yet, so nothing was changed. To clear all the same, and what is kept for now with it:"),
+        *text.wrap("It does not pay soon enough, so nothing was changed. To clear all the same, and what is kept for now with it:"),
         *text.wrap("  " + _with(command, words, True), indent="  "),
     ]
 
@@ -78,7 +86,9 @@ def _nothing(found: dict) -> str:
     if found["ids"]:
         return "Nothing to clear: " + ("it is kept." if _any(kept) else "it is out of the context already.")
     of = f" of {text.clean(found['pattern'])}" if found["pattern"] else ""
-    return f"Nothing to clear: all{of} that has expired is kept." if _any(kept) else f"Nothing to clear: no result{of} has expired."
+    if _any(kept):
+        return f"Nothing to clear: all{of} that has expired is kept."
+    return f"Nothing to clear: no result{of} {'is worth it' if found['profile'] == AUTO else 'has expired'}."
 
 
 def _any(kept: dict) -> bool:
@@ -90,16 +100,19 @@ def _sum_lines(found: dict) -> list:
     share = f" ({sum['share']:.0%} of the context)" if sum["share"] >= 0.005 else ""
     lines = _pair("Leaves", f"{text.long_tokens(found['tokens'])}{share} from {text.counted(found['items'], 'result')}")
     if not sum["warm"]:
-        lines += _pair("Cache", f"cold: the next request writes its prompt anyway, {text.long_tokens(sum['leaves'])} fewer")
+        lines += _pair("Cache", f"cold: the next request writes its prompt anyway, {text.long_tokens(found['tokens'])} fewer")
         return lines + _pair("Pays", "at once")
     cost = f"warm: the {text.long_tokens(sum['rewritten'])} behind the first of them are written again,"
     lines += _pair("Cache", f"{cost} as much as {text.long_tokens(sum['cost_now'])} of input")
     after = sum["pays_after"]
     if after is None:
         return lines + _pair("Pays", "never")
-    usual = economics.LIKELY_REQUESTS[sum["cache_ttl_s"]]
     when = f"after {text.counted(after, 'request')}" if after else "at once"
-    return lines + _pair("Pays", f"{when}; {usual} usually follow while the cache is warm")
+    if not found["pays"] and found["profile"] == AUTO and after <= found["likely_requests"]:
+        return lines + _pair(
+            "Pays", f"{when}, which is late for the {found['likely_requests']} that usually follow while the cache is warm"
+        )
+    return lines + _pair("Pays", f"{when}; {found['likely_requests']} usually follow while the cache is warm")
 
 
 def _pair(name: str, said: str) -> list:
@@ -119,9 +132,15 @@ def _result_lines(found: dict, report: dict, everything: bool) -> list:
                 f"{tier.capitalize()}: {text.counted(len(mine), 'result')}, {text.long_tokens(_tokens(mine))}",
             ]
             shown = mine if everything else mine[:_MOST]
-            lines += [result_line(row, text.WIDTH) for row in shown]
+            lines += [result_line(row, text.WIDTH, _unused(row, found)) for row in shown]
             lines += _smaller_ones(mine, len(shown), ": add --all")
     return lines
+
+
+def _unused(row: dict, found: dict) -> str:
+    """Why a live result goes that nobody named; "" for any other."""
+    weighed = row["state"] == "live" and not (found["tier"] or found["ids"])
+    return f"unused for {text.counted(row['quiet_age'], 'call')}" if weighed else ""
 
 
 def _smaller_ones(rows: list, shown: int, hint: str = "") -> list:
@@ -139,7 +158,8 @@ def _kept_lines(found: dict, command: str) -> list:
     if kept["early"]["items"]:
         many = text.counted(kept["early"]["items"], "expired result")
         tokens = text.long_tokens(kept["early"]["tokens"])
-        said.append(f"Kept: {many}, {tokens}, used lately and likely to be needed again: --now takes them too.")
+        because = "worth more kept for now" if found["profile"] == AUTO else "used lately and likely to be needed again"
+        said.append(f"Kept: {many}, {tokens}, {because}: --now takes them too.")
     if kept["pinned"]["items"] and (found["tier"] or found["ids"] or found["pattern"]):
         said.append(f"Kept: {kept['pinned']['items']} pinned; {command} unpin lets go.")
     if kept["small"]["items"] and (found["ids"] or not found["items"]):

@@ -181,7 +181,7 @@ def _stats(asked: Asked) -> Answer:
     site = asked.site
     current(site, asked.transcript_path, asked.now)
     contexts = tracker.context_metrics(site.home, site.session_id)
-    project = site.session.get("project") or site.project
+    project = site.session_project
     found = {
         "session": tracker.session_metrics(site.home, site.session_id).to_json(),
         "project": tracker.project_metrics(site.home, project).to_json(),
@@ -189,6 +189,21 @@ def _stats(asked: Asked) -> Answer:
         "contexts": {agent: metrics.to_json() for agent, metrics in contexts.items()},
     }
     return Answer(stats_lines(found, "details" in asked.flags), found)
+
+
+def _lifetimes(asked: Asked) -> Answer:
+    from ..edges import learnt
+    from .lifetimes import lifetimes_data, lifetimes_lines
+
+    site, reset = asked.site, "reset" in asked.flags
+    if reset:
+        asked.report()  # so that there is a state which can follow
+        changes.forget_lifetimes(site, asked.now)
+    state, _ = current(site, asked.transcript_path, asked.now)
+    known = learnt.load(site.home, site.session_project)
+    profile = site.rules_for(state.profile).profile
+    found = lifetimes_data(state.lifetimes, known, profile, site.session_project, reset)
+    return Answer(lifetimes_lines(found, asked.command), found)
 
 
 def _clear(asked: Asked) -> Answer:
@@ -252,7 +267,7 @@ def _records(db, shown: dict, word: str, site) -> list:
     row = ids.find(shown, word) if number is not None else {}
     if row and not row.get("handle"):
         raise ids.NotFound(f"{phrases.number(row)} was not cleared: it stands in the context")
-    return restoring.meant(db, row.get("handle") or word, site.session_id, site.session.get("project") or site.project)
+    return restoring.meant(db, row.get("handle") or word, site.session_id, site.session_project)
 
 
 def _help(asked: Asked) -> Answer:
@@ -269,6 +284,7 @@ _ANSWERS = {
     "pin": _pin,
     "unpin": _unpin,
     "stats": _stats,
+    "lifetimes": _lifetimes,
     "clear": _clear,
     "undo": _undo,
     "restore": _restore,

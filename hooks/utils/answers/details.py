@@ -39,11 +39,11 @@ def _tier_lines(tier: str, report: dict, everything: bool) -> list:
     return lines
 
 
-def result_line(row: dict, columns: int) -> str:
-    """One result in one line: number, tokens, label, what ends or ended it."""
+def result_line(row: dict, columns: int, note: str = "") -> str:
+    """One result in one line: number, tokens, label, what ends or ended it (or a `note`)."""
     head = f"  {phrases.number(row):>5} {text.tokens(row['tokens']):>6}  "
     room = columns - text.width(head) - _LABEL - 1
-    note = phrases.until(row) if row["state"] == "live" else phrases.fate(row, room)
+    note = note or (phrases.until(row) if row["state"] == "live" else phrases.fate(row, room))
     return (head + text.pad(phrases.label(row, _LABEL), _LABEL) + " " + text.cut(note, room)).rstrip()
 
 

@@ -10,7 +10,7 @@ from ..edges import store, usage
 def gather(site, rules, transcript_path: str, index, now: float) -> dict:
     """The facts of a session, from its transcript file; `index` is what it holds, or None."""
     return {
-        "project": site.session.get("project") or site.project,
+        "project": site.session_project,
         "transcript": transcript_path,
         "context": context_of(transcript_path, rules, site.session, now),
         "abandoned": index.abandoned if index is not None else 0,

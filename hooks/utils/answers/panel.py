@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..policy.ruleset import AUTO
 from ..policy.tiers import TIERS
 from . import ledgers, text
 from .details import detail_lines
@@ -22,7 +23,7 @@ def panel(report: dict, details: bool = False, everything: bool = False, command
         lines += ["", *detail_lines(report, everything)]
     lines += _notes(report)
     if command:
-        lines += ["", *_commands(command, details)]
+        lines += ["", *_commands(command, details, report["profile"])]
     return lines
 
 
@@ -43,6 +44,9 @@ def _head(report: dict) -> list:
     if report["profile_source"] == "session":
         profile += " (chosen for this session)"
     lines.append("Profile   " + profile)
+    if report["lifetimes"] and report["profile"] == AUTO:
+        longer = [f"{text.clean(kind)} x{by:.2f}" for kind, by in report["lifetimes"].items() if by > 1]
+        lines.append("Lifetimes " + text.listed(longer, 3) + ": needed again in this project")
     return [text.cut(line, text.WIDTH) for line in lines]
 
 
@@ -147,9 +151,9 @@ def _notes(report: dict) -> list:
     return ["", *[line for note in said for line in text.wrap(note)]]
 
 
-def _commands(command: str, details: bool) -> list:
+def _commands(command: str, details: bool, profile: str) -> list:
     offered = [
-        ("Clear expired", "clear"),
+        ("Clear unused" if profile == AUTO else "Clear expired", "clear"),
         ("View details", "retention --details"),
         ("Adjust tiers", "retention --aggressive | --conservative"),
     ]

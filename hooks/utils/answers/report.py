@@ -2,15 +2,15 @@
 
 Every token figure is an estimate times the session's calibration. The keys are stable:
 
-`schema` 1 · `session`, `project`, `transcript` · `enabled` · `profile`, `profile_source` (session or configuration) · `calls`, `turns`,
-`at` (seconds) · `context`: {`tokens`, `window`, `window_source`, `ratio`, `model`, `cache` (warm, cold or null), `cache_seconds_left`} ·
-`calibration` · `tiers`: tier -> {`live`, `expired`: {`items`, `tokens`}, `next`} · `reclaimable`, `cleared`: {`items`, `tokens`} ·
-`ledger`: what clears really reclaimed and were charged (policy/ledger.py), empty where nothing was ever cleared · `compactions`,
-`compacted` (results that compactions took), `abandoned` (results on a branch that was rewound) · `pins`, `configured_pins` ·
-`agents`: [{`agent`, `calls`, `live`, `expired`}] · `partial_reads`: [{`path`, `lines`, `reads`: [numbers]}] ·
-`results`: live, expired and cleared, by number: {`id`, `number`, `label`, `tool`, `kind`, `tier`, `basis`, `tokens`, `at`, `turn`, `age`,
-`quiet_age`, `error`, `verdict`, `shows`, `subjects`, `state` (live, expired or cleared), `handle` (of what is archived of a cleared one),
-`pinned_by`, `expires` (of a live one), `ended` (of any other)}.
+`schema` 1 · `session`, `project`, `transcript` · `enabled` · `profile`, `profile_source` (session or configuration) · `lifetimes`: kind
+-> how many times as long it lives here under auto · `calls`, `turns`, `at` (seconds) · `context`: {`tokens`, `window`, `window_source`,
+`ratio`, `model`, `cache` (warm, cold or null), `cache_seconds_left`} · `calibration` · `tiers`: tier -> {`live`, `expired`: {`items`,
+`tokens`}, `next`} · `reclaimable`, `cleared`: {`items`, `tokens`} · `ledger`: what clears really reclaimed and were charged
+(policy/ledger.py), empty where nothing was ever cleared · `compactions`, `compacted` (results that compactions took), `abandoned`
+(results on a branch that was rewound) · `pins`, `configured_pins` · `agents`: [{`agent`, `calls`, `live`, `expired`}] · `partial_reads`:
+[{`path`, `lines`, `reads`: [numbers]}] · `results`: live, expired and cleared, by number: {`id`, `number`, `label`, `tool`, `kind`,
+`tier`, `basis`, `tokens`, `at`, `turn`, `age`, `quiet_age`, `error`, `verdict`, `shows`, `subjects`, `state` (live, expired or cleared),
+`handle` (of what is archived of a cleared one), `pinned_by`, `expires` (of a live one), `ended` (of any other)}.
 
 `next` of a tier: {`soonest`: {`number`, `calls_left`, `seconds_left`} or null, `on`: [events], `names`: [what a rerun would end],
 `kinds`: kind -> live items}. `expires`: {`at_call`, `calls_left`, `seconds_left`, `on`, `held_until`}. `on` holds edit, commit, rerun,
@@ -20,8 +20,9 @@ repeat, reread, success, newer, session_end, manual, unpin; `held_until`: the ca
 
 from __future__ import annotations
 
-from ..policy import parts
+from ..policy import lifetimes, parts
 from ..policy.tiers import TIERS
+from .lifetimes import factors
 from .phrases import run_name
 
 SCHEMA = 1
@@ -44,6 +45,7 @@ def build(state, rules, facts: dict, now: float = 0.0) -> dict:
         "enabled": rules.enabled,
         "profile": rules.profile,
         "profile_source": "session" if state.profile else "configuration",
+        "lifetimes": factors(state.lifetimes),
         "calls": state.index,
         "turns": state.turn,
         "at": now,
@@ -127,12 +129,12 @@ def expiry(result, state, rules, now: float) -> dict:
     held = state.holds.get(result.id)
     if held is not None:
         left["held_until"] = max(held, state.index) + 1
-    rule = rules.tier_rule(result.tier)
-    if rule.ttl_calls is not None:
-        left["at_call"] = max(result.index + rule.ttl_calls, left["held_until"] or state.index + 1)
+    calls, seconds = lifetimes.lifetime(result, state, rules)
+    if calls is not None:
+        left["at_call"] = max(result.index + calls, left["held_until"] or state.index + 1)
         left["calls_left"] = left["at_call"] - state.index
-    if rule.ttl_s is not None and held is None:
-        left["seconds_left"] = max(0, round(rule.ttl_s - (now - result.at)))
+    if seconds is not None and held is None:
+        left["seconds_left"] = max(0, round(seconds - (now - result.at)))
     return left
 
 

@@ -12,7 +12,7 @@ import sys
 from ..answers import text
 from ..edges import config_check, home
 from ..edges.config_reader import Layer, merge, read_layers
-from ..policy.ruleset import COMPACTION, GRACE_CALLS, PRESERVED_PATTERNS, RESTORE_HOLD_CALLS, THRESHOLDS
+from ..policy.ruleset import AUTO, COMPACTION, GRACE_CALLS, PRESERVED_PATTERNS, RESTORE_HOLD_CALLS, THRESHOLDS
 from ..policy.tiers import TIER_CONFIG
 from . import screen
 
@@ -21,7 +21,7 @@ KEY_WIDTH, VALUE_WIDTH = 41, 21
 # What holds where no file says anything.
 BUILT_IN = {
     "enabled": True,
-    "profile": "spec",
+    "profile": AUTO,
     "tiers": TIER_CONFIG,
     "tool_overrides": {},
     "preserved_patterns": list(PRESERVED_PATTERNS),

@@ -8,13 +8,14 @@ import os
 import sys
 
 from ..answers.text import clean
-from ..lab import measure
+from ..lab import handles, measure
 from ..lab import sessions as lab_sessions
 from . import sessions
 
 LIFETIMES = {"5m": 300, "1h": 3_600}
 _STDOUT = "-"
 _DEFAULT = "auto"
+_MESSAGE = 60  # characters of an error
 
 
 class Refused(Exception):
@@ -73,9 +74,13 @@ def _factory(name: str):
 
 def _read(path: str):
     try:
-        return lab_sessions.read(path)
+        session = lab_sessions.read(path)
+        handles.name(session)
+        return session
     except OSError as error:
         raise Refused(f"{clean(path)}: cannot be read: {clean(error.strerror or str(error))}") from None
+    except Exception as error:  # noqa: BLE001  a file may hold what nobody foresaw; the lab leaves it out
+        raise Refused(f"{clean(path)}: could not be read: {type(error).__name__} {clean(str(error))[:_MESSAGE]}".rstrip()) from None
 
 
 def _written(session, policy, ttl_s: float, out: str) -> str:

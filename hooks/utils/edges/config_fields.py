@@ -8,7 +8,7 @@ The hooks' reader and `popkit config check` both walk this table, so neither can
 
 from __future__ import annotations
 
-from ..policy.ruleset import COMPACTION, GRACE_CALLS, PROFILES
+from ..policy.ruleset import COMPACTION, DEFAULT, GRACE_CALLS, PROFILES
 from ..policy.tiers import EVENT_ALIASES, EVENTS, TIERS
 
 DROP = object()
@@ -234,7 +234,7 @@ def override(value, path, note):
 
 FIELDS = {
     "enabled": flag,
-    "profile": word(tuple(PROFILES)),
+    "profile": word((*PROFILES, DEFAULT)),
     "tiers": record({**dict.fromkeys(TIERS, TIER), "preserved": PRESERVED_TIER}),
     "tool_overrides": keyed(pattern, override, "tools and their tiers"),
     "preserved_patterns": listed(pattern, "patterns"),

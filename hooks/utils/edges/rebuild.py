@@ -6,26 +6,31 @@ disk, git's answers, what was cleared and restored. An entry that names a call s
 
 from __future__ import annotations
 
-from ..policy import engine, events
+from ..policy import engine, events, selection
 from ..policy.context import ContextState, Result
 from ..policy.estimate import estimate_tokens
+from ..policy.lifetimes import understood
 from . import booking, quotes, responses, transcript, usage
 
 # The year 5138: a later time in a journal is none.
 _LATEST = 1e11
+_REASON_CHARS = 200
 
 
 class Rebuilt:
     """A rebuilt state with what was seen on the way: `index` of the transcript, `requests` of the main chain, `prefixes`: id of a
-    result -> tokens of the prompt that its call answered. The ledger is in the state's counts."""
+    result -> tokens of the prompt that stand before it, `unsent`: estimated tokens that the conversation grew by since the last request,
+    `unseen`: ids of the results among them. The ledger is in the state's counts."""
 
-    __slots__ = ("index", "prefixes", "requests", "state")
+    __slots__ = ("index", "prefixes", "requests", "state", "unseen", "unsent")
 
-    def __init__(self, state, index, requests, prefixes):
+    def __init__(self, state, index, requests, prefixes, unsent, unseen):
         self.state = state
         self.index = index
         self.requests = requests  # [(Usage, estimated tokens that the conversation grew by since the request before)]
         self.prefixes = prefixes
+        self.unsent = unsent
+        self.unseen = unseen
 
 
 def rebuild(path: str, journal: list, rules_for, session_id: str = "", agent_id: str = "", original=None) -> Rebuilt:
@@ -65,7 +70,7 @@ def rebuild(path: str, journal: list, rules_for, session_id: str = "", agent_id:
         replay.state.calibration = factor
     again = replay.fetched_again(reader.cleared)
     replay.state.counts.ledger = booking.settled(requests.rows, journal, reader.cleared, again, replay.printed)
-    return Rebuilt(replay.state, index, requests.rows, requests.prefixes)
+    return Rebuilt(replay.state, index, requests.rows, replay.moved(requests.prefixes), requests.unsent, requests.unseen)
 
 
 class _Replay:
@@ -108,6 +113,19 @@ class _Replay:
                     again[id] = (at, min(tokens, max(sizes)))
         return sorted(again.values())
 
+    def moved(self, prefixes: dict) -> dict:
+        """Where results stand now: `prefixes` were measured when they came, with what was cleared since still before them."""
+        known = sorted((*self.state.expired.values(), *self.state.live.values()), key=lambda result: result.index)
+        moved = dict(prefixes)
+        for at in {self._clear_times[result.id] for result in known if result.cleared and result.id in self._clear_times}:
+            left = 0
+            for result in known:
+                if result.id in moved and result.at < at:
+                    moved[result.id] = max(0, moved[result.id] - left)
+                if result.cleared and self._clear_times.get(result.id) == at:
+                    left += selection.gain(result, self.state.calibration, self.rules)
+        return moved
+
 
 def _sorted_journal(journal: list, known: set) -> tuple:
     """(call id -> events right before it, events by time, call id -> files of its commit)."""
@@ -141,12 +159,16 @@ def event_of(entry: dict):
         return events.Unpinned(target, at)
     if kind == "profile" and (target is None or isinstance(target, str)):
         return events.ProfileChosen(target, at)
+    if kind == "lifetimes":
+        return events.LifetimesLearnt(understood(entry.get("points")), at)
     if kind == "end":
         return events.SessionEnded(at, str(entry.get("why") or ""))
     if kind == "changed" and isinstance(entry.get("changes"), dict):
         return events.FilesChanged({str(path): str(how) for path, how in entry["changes"].items()}, at)
     if kind == "clear" and isinstance(entry.get("ids"), list):
-        return events.ManualClear([id for id in entry["ids"] if isinstance(id, str)], at)
+        reasons = entry.get("reasons") if isinstance(entry.get("reasons"), dict) else {}
+        said = {id: text[:_REASON_CHARS] for id, text in reasons.items() if isinstance(text, str)}
+        return events.ManualClear([id for id in entry["ids"] if isinstance(id, str)], at, said)
     if kind == "undo" and isinstance(entry.get("ids"), list):
         return events.Undone([id for id in entry["ids"] if isinstance(id, str)], at)
     if kind == "restore" and isinstance(entry.get("id"), str):
@@ -158,12 +180,13 @@ class _Requests:
     """The requests of the main chain as its entries come: `rows` of (Usage, estimated tokens added since the request before), one per
     message, and (Usage(), 0) for a compaction."""
 
-    __slots__ = ("_added", "_chain", "_message", "_state", "prefixes", "rows")
+    __slots__ = ("_chain", "_message", "_state", "prefixes", "rows", "unseen", "unsent")
 
     def __init__(self, chain: set, state: ContextState):
         self._chain = chain
         self._state = state
-        self._added = 0
+        self.unsent = 0
+        self.unseen: set = set()
         self._message = None
         self.rows: list = []
         self.prefixes: dict = {}
@@ -174,7 +197,8 @@ class _Requests:
             for block in transcript.blocks_of(entry):
                 result = self._state.live.get(block.get("tool_use_id"))
                 if result is not None:
-                    self._added += result.tokens
+                    self.unsent += result.tokens
+                    self.unseen.add(result.id)
                     self.prefixes.setdefault(result.id, self.rows[-1][0].tokens if self.rows else 0)
             return
         if entry.get("uuid") not in self._chain:
@@ -187,9 +211,9 @@ class _Requests:
         if found is not None:
             message = entry["message"].get("id")
             if message != self._message:
-                self.rows.append((found, self._added))
-                self._added, self._message = 0, message
-            self._added += _written_tokens(entry)
+                self.rows.append((found, self.unsent))
+                self.unsent, self.unseen, self._message = 0, set(), message
+            self.unsent += _written_tokens(entry)
 
 
 def _written_tokens(entry: dict) -> int:

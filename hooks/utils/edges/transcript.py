@@ -198,8 +198,8 @@ def _tells(entry: dict) -> bool:
 
 
 def _tidy(entry: dict) -> dict:
-    """The entry, with every id that is no text taken out: ids are looked up, and a foreign file may hold anything."""
-    for name in ("uuid", "parentUuid", "logicalParentUuid"):
+    """The entry, with a type and every id that is no text taken out: they are looked up, and a foreign file may hold anything."""
+    for name in ("type", "uuid", "parentUuid", "logicalParentUuid"):
         if not isinstance(entry.get(name, ""), str):
             entry[name] = None
     message = entry.get("message")

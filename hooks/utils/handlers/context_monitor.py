@@ -125,6 +125,6 @@ def _news(site: live.Site, checked: dict) -> str | None:
     full = f"PopKit: the context is {checked['usage_ratio']:.0%} full ({checked['tokens']:,} of {checked['window']:,} tokens{assumed})."
     count, tokens = checked["expired_count"], checked["reclaimable_tokens"]
     if not count:
-        return full + " Nothing in it has expired."
+        return full + " Nothing in it has expired." + (f" What is unused can go ({COMMAND} clear)." if site.rules().weighs else "")
     suggestion = checked.get("retention", {}).get("suggestion") or f"{count} expired items hold ~{tokens:,} tokens"
     return f"{full} {suggestion} ({COMMAND} clear)."

@@ -57,7 +57,7 @@ def _in_a_process_of_its_own(work, environ) -> None:
 
 
 def _clear(site: live.Site, transcript_path: str, now: float) -> None:
-    """Takes what has expired out of the transcript, so that a later resume starts lean."""
+    """Takes what is not needed out of the transcript, so that a later resume starts lean."""
     import os
 
     from ..policy.selection import Asked
@@ -65,6 +65,6 @@ def _clear(site: live.Site, transcript_path: str, now: float) -> None:
 
     try:
         if os.path.getsize(transcript_path) <= CLEAR_BYTES:
-            clearing.clear(site, transcript_path, now, Asked(), must_pay=False)
+            clearing.clear(site, transcript_path, now, Asked(), at_end=True)
     except access.Refused:
         return  # as it was; `/popkit:context clear` says why

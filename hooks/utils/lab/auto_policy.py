@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from ..policy import auto, outline
-from ..policy.placeholder import placeholder
-from ..policy.selection import why
+from itertools import accumulate
+
+from ..policy import auto, lifetimes, outline
+from ..policy.placeholder import with_outline
 from .sessions import tokens_of
 from .tracked import Tracked
-
-_HANDLE = "a" * 8  # a live placeholder names the archived record here
 
 
 class AutoPolicy(Tracked):
@@ -22,52 +21,57 @@ class AutoPolicy(Tracked):
         self.caution = caution
         self.stays: set = set()
         self.outlines: dict = {}  # Block -> its outline
+        self.lengths: dict = {}  # (Block, characters of the why) -> characters of its notice
 
     def missed(self, block) -> None:
         self.stays.add(block)
+        lifetimes.lengthen(self.result(block), self.state)
 
     def decide(self, view) -> list:
-        candidates, prefix, sent = [], view.base, 0
-        for place, block in enumerate(view.context):
-            if place == view.sent:
-                sent = prefix
-            if block.id and block not in view.cleared and block not in self.stays and block.tokens >= auto.LEAST_TOKENS:
+        prefixes = list(accumulate(view.sizes, initial=view.base))
+        candidates = []
+        for block, prefix in zip(view.context[: view.sent], prefixes):  # what the model has not seen yet does not go
+            if block.id and block.tokens >= auto.LEAST_TOKENS and block not in view.cleared and block not in self.stays:
                 candidate = self._candidate(block, prefix)
                 if candidate is not None:
                     candidates.append(candidate)
-            prefix += view.size(block)
-        if view.sent >= len(view.context):
-            sent = prefix
-        situation = auto.Situation(prefix, sent, view.cold, self.ttl_s, view.number - view.since + 1)
-        return [(chosen.block, chosen.text(), chosen.reasons()) for chosen in auto.choose(candidates, situation, self.caution)]
+        situation = auto.Situation(prefixes[-1], prefixes[view.sent], view.cold, self.ttl_s)
+        return [self._decision(chosen) for chosen in auto.choose(candidates, situation, self.caution)]
 
     def _candidate(self, block, prefix: int):
         result = self.result(block)
-        if result is None or not auto.may_go(result):
+        if result is None or not auto.may_go(result, self.state):
             return None
-        return _Candidate(block, result, self._outline(block), prefix, self.model.probability(result, self.state))
+        kept = self._outline(block)
+        placeholder = tokens_of(self._length(block, result) + len(kept) + bool(kept))
+        return _Candidate(block, result, placeholder, prefix, self.model.probability(result, self.state))
+
+    def _length(self, block, result) -> int:
+        """Characters of a result's notice. They follow from the length of the why; to write every candidate's at every request would take
+        half of the time."""
+        key = (block, len(self.why(result)))
+        if key not in self.lengths:
+            self.lengths[key] = len(self.notice(block, result))
+        return self.lengths[key]
 
     def _outline(self, block) -> str:
-        if block.tokens < outline.LEAST_TOKENS:
-            return ""
         if block not in self.outlines:
             self.outlines[block] = outline.outline(block.text)
         return self.outlines[block]
 
+    def _decision(self, chosen) -> tuple:
+        text = with_outline(self.notice(chosen.block, chosen.result), self._outline(chosen.block))
+        return chosen.block, text, chosen.reasons()
+
 
 class _Candidate(auto.Candidate):
-    """A candidate with the Block that it stands for, and what stays of it."""
+    """A candidate with the Block that it stands for."""
 
-    __slots__ = ("block", "notice", "outline")
+    __slots__ = ("block",)
 
-    def __init__(self, block, result, kept: str, prefix: int, need: float):
-        self.notice = placeholder(result.label, why(result), _HANDLE)
-        super().__init__(result, block.tokens, tokens_of(len(self.notice) + len(kept) + bool(kept)), prefix, need)
+    def __init__(self, block, result, placeholder: int, prefix: int, need: float):
+        super().__init__(result, block.tokens, placeholder, prefix, need)
         self.block = block
-        self.outline = kept
-
-    def text(self) -> str:
-        return self.notice + "\n" + self.outline if self.outline else self.notice
 
     def reasons(self) -> list:
         said = [f"needed again with a chance of {self.need:.0%}", f"{self.tokens:,} tokens"]
@@ -76,11 +80,6 @@ class _Candidate(auto.Candidate):
 
 def shipped_model():
     """The model of need that comes with the plugin."""
-    import json
-    import os
+    from ..edges import learnt
 
-    from ..edges import home
-    from ..policy.need import model_of
-
-    with open(os.path.join(home.plugin_root(), "hooks", "utils", "data", "need-model.json"), encoding="utf-8") as file:
-        return model_of(json.load(file))
+    return learnt.shipped().model

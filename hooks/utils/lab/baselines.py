@@ -25,7 +25,7 @@ class ContextEditing(Rule):
         self.at_least = at_least
 
     def picks(self, view) -> list:
-        if view.base + sum(map(view.size, view.context)) <= self.trigger:
+        if view.base + sum(view.sizes) <= self.trigger:
             return []
         found = self.all_but_last(self.keep)
         return found if sum(block.tokens for block in found) >= self.at_least else []

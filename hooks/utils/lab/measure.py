@@ -34,17 +34,18 @@ class Score:
 class View:
     """What a policy sees right before a request: the context as it stands, and nothing of what comes.
 
-    `context`: Blocks in order · `cleared`: Block -> placeholder that stands in its place · `now`: when the request is sent, `last_at`: when
-    the one before was answered (seconds, 0 for none) · `number` of the request, `since` of the first one after the last compaction ·
-    `sent`: how many Blocks of the context the request before has sent just so.
+    `context`: Blocks in order, `sizes`: tokens of what stands in the place of each · `cleared`: Block -> placeholder that stands in its
+    place · `now`: when the request is sent, `last_at`: when the one before was answered (seconds, 0 for none) · `number` of the request,
+    `since` of the first one after the last compaction · `sent`: how many Blocks of the context the request before has sent just so.
     """
 
-    __slots__ = ("base", "cleared", "compacted", "context", "last_at", "now", "number", "sent", "since", "ttl_s")
+    __slots__ = ("base", "cleared", "compacted", "context", "last_at", "now", "number", "sent", "since", "sizes", "ttl_s")
 
     def __init__(self, base: int, ttl_s: float):
         self.base = base
         self.ttl_s = lifetime_of(ttl_s)
         self.context: list = []
+        self.sizes: list = []
         self.cleared: dict = {}
         self.now = self.last_at = 0.0
         self.number = 0
@@ -111,6 +112,7 @@ class _Play:
 
     def add(self, block) -> None:
         self.view.context.append(block)
+        self.view.sizes.append(block.tokens)
         if block.id:
             self.total.results += 1
             self.total.results_tokens += block.tokens
@@ -122,12 +124,13 @@ class _Play:
     def cut(self, kept: int, stays: list) -> None:
         view = self.view
         view.context = view.context[:kept] + stays
+        view.sizes = view.sizes[:kept] + list(map(view.size, stays))
         view.sent = min(view.sent, kept)
         self.policy.cut(view.context)
 
     def compact(self, event) -> None:
         view = self.view
-        view.context = []
+        view.context, view.sizes = [], []
         view.sent = 0
         view.since = view.number + 1
         view.compacted = True
@@ -137,9 +140,8 @@ class _Play:
         view, total = self.view, self.total
         view.now, view.number = request.sent_at, request.number
         self._clear(request)
-        sizes = list(map(view.size, view.context))
-        prompt = view.base + sum(sizes)
-        read = 0 if view.cold else view.base + sum(sizes[: view.sent])
+        prompt = view.base + sum(view.sizes)
+        read = 0 if view.cold else view.base + sum(view.sizes[: view.sent])
         total.cost += PRICE_READ * read + self.write * (prompt - read) + PRICE_OUTPUT * request.output
         total.carried += prompt
         total.requests += 1
@@ -159,8 +161,10 @@ class _Play:
             return
         places = {block: at for at, block in enumerate(view.context)}
         for block, placeholder, _ in decisions:
+            at = places[block]
             view.cleared[block] = placeholder
-            view.sent = min(view.sent, places[block])
+            view.sizes[at] = tokens_of(len(placeholder))
+            view.sent = min(view.sent, at)
             if block not in self.ever_cleared:
                 self.ever_cleared.add(block)
                 total.cleared += 1
@@ -173,7 +177,7 @@ class _Play:
         view, total = self.view, self.total
         if any(holder not in view.cleared or string in view.cleared[holder] for holder in holders):
             return
-        block = max((holder for holder in holders), key=lambda holder: holder.place)
+        block = max(holders, key=lambda holder: holder.place)
         if block not in self.ever_missed:
             self.ever_missed.add(block)
             total.missed += 1
@@ -182,4 +186,5 @@ class _Play:
         total.cost += self.write * block.tokens + PRICE_READ * prompt + PRICE_OUTPUT * MISS_OUTPUT
         total.carried += prompt
         del view.cleared[block]
+        view.sizes[view.context.index(block)] = block.tokens
         self.policy.missed(block)

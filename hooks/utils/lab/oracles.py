@@ -206,9 +206,10 @@ class Oracle(Needs):
         """What is free from the place on from which it is worth most to clear it, of what was sent."""
         best, begin, total, behind = 0.0, None, 0.0, 0
         found: list = []
-        for block in reversed(view.context[: view.sent]):
+        for place in range(view.sent - 1, -1, -1):
+            block = view.context[place]
             if self.standing.get(block, view.number + 1) > view.number:
-                behind += view.size(block)
+                behind += view.sizes[place]
                 continue
             found.append(block)
             total += self.gain(block, view.number)

@@ -13,10 +13,13 @@ from ..edges import responses, transcript
 from ..edges.stamps import seconds_of
 from ..edges.usage import prompt_tokens
 from ..policy.events import Compacted, Prompted
+from ..policy.placeholder import SHORTEST_HANDLE
 from .strings import strings_of, texts_in
 
 CHARS_PER_TOKEN = 2.9
 LEAST_BASE = 8_000
+# Of a result whose handle nobody has asked for; as long as a real one.
+NO_HANDLE = "a" * SHORTEST_HANDLE
 
 
 def tokens_of(chars: int) -> int:
@@ -26,9 +29,9 @@ def tokens_of(chars: int) -> int:
 
 class Block:
     """A piece of the conversation: what the user or the assistant said, a tool call, or a result, which alone has an `id` (of its tool
-    use), a `text` and a `call` (the engine's event). `place` counts all blocks of the session."""
+    use), a `text`, a `call` (the engine's event) and a `handle` (handles.py). `place` counts all blocks of the session."""
 
-    __slots__ = ("call", "id", "place", "text", "tokens")
+    __slots__ = ("call", "handle", "id", "place", "text", "tokens")
 
     def __init__(self, place: int, tokens: int, id: str = "", text: str = "", call=None):
         self.place = place
@@ -36,6 +39,7 @@ class Block:
         self.id = id
         self.text = text
         self.call = call
+        self.handle = NO_HANDLE
 
 
 class Request:
@@ -77,7 +81,8 @@ def read(path: str, with_needs: bool = True) -> Session:
             side = bool(entry.get("isSidechain")) if side is None else side
             if bool(entry.get("isSidechain")) == side:
                 reading.see(entry)
-    reading.session.size, reading.session.bad = index.size, index.bad
+    reading.session.size = index.size
+    reading.session.bad += index.bad
     return reading.session
 
 
@@ -105,12 +110,15 @@ class _Reading:
     def see(self, entry: dict) -> None:
         """Takes the next entry in."""
         at, kind = seconds_of(entry.get("timestamp")), entry.get("type")
-        if entry.get("subtype") == "compact_boundary":
-            self._compact(at)
-        elif kind == "user":
-            self._user(entry, at)
-        elif kind == "assistant" and _is_answer(entry):
-            self._assistant(entry, at)
+        try:
+            if entry.get("subtype") == "compact_boundary":
+                self._compact(at)
+            elif kind == "user":
+                self._user(entry, at)
+            elif kind == "assistant" and _is_answer(entry):
+                self._assistant(entry, at)
+        except RecursionError:  # an input that is nested a thousand deep is nobody's
+            self.session.bad += 1
         self.ends[entry["uuid"]] = len(self.blocks)
         self.last_at = max(at, self.last_at)
 
@@ -166,8 +174,18 @@ class _Reading:
         call = self.reader.call_of(entry, block, self.pending.pop(id)) if id in self.pending else None
         made = self._add(tokens_of(len(text)) + images, id if call else "", text if call else "", call)
         if self.with_needs and call:
-            for string in strings_of(text) - self.said:
-                self.holders.setdefault(string, []).append(made)
+            self._hold(strings_of(text) - self.said, made)
+
+    def _hold(self, strings: set, made: Block) -> None:
+        holders, alone = self.holders, [made]  # most strings stand in one result only; these share a list
+        for string in strings:
+            held = holders.get(string)
+            if held is None:
+                holders[string] = alone
+            elif len(held) == 1:
+                holders[string] = [*held, made]
+            else:
+                held.append(made)
 
     # --- the assistant's: requests, and what they needed --------------------------------------------------------------------------
 

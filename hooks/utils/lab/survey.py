@@ -6,22 +6,19 @@ A session is read by one process, scored under every policy and forgotten; what 
 from __future__ import annotations
 
 import os
+import stat
 import time
 
 from ..policy.need import KINDS
 from . import sessions
 from .measure import score
-from .tiers import shipped_rules
-from .tracked import Tracked
+from .survival import QUIET, survival
 
 SCHEMA = 1
 LEAST_REQUESTS = 5
 DEARER = 1.0001
 # Of the session whose curve is drawn, so many points stay.
 CURVE_POINTS = 400
-# Quiet requests after which it is counted what is needed again.
-QUIET = (0, 1, 2, 4, 8, 16, 32, 64, 128)
-_LEAST_TOKENS = 60  # of a result that is counted there
 _ENDED = "a process that replayed them was ended"
 _MESSAGE = 60  # characters of an error
 _FILES_NAMED = 50  # of those that were skipped
@@ -41,8 +38,9 @@ def find(paths: list, skip) -> list:
     found: dict = {}
     for path in paths:
         if os.path.isdir(path):
-            for folder, _, names in os.walk(path, onerror=lambda error: skip(str(error.filename), _unreadable(error))):
-                for name in names:
+            for folder, folders, names in os.walk(path, onerror=lambda error: skip(str(error.filename), _unreadable(error))):
+                linked = [name for name in folders if os.path.islink(os.path.join(folder, name))]  # not walked into
+                for name in (*names, *linked):
                     if name.endswith(".jsonl"):
                         _take(os.path.join(folder, name), found, skip)
         else:
@@ -52,12 +50,14 @@ def find(paths: list, skip) -> list:
 
 def _take(path: str, found: dict, skip) -> None:
     try:
-        size = os.stat(path).st_size
+        status = os.stat(path)
     except OSError as error:
         skip(path, _unreadable(error))
         return
-    if size:
-        found.setdefault(os.path.realpath(path), (size, path))
+    if not stat.S_ISREG(status.st_mode):
+        skip(path, "not a regular file")
+    elif status.st_size:
+        found.setdefault(os.path.realpath(path), (status.st_size, path))
     else:
         skip(path, "empty")
 
@@ -114,57 +114,6 @@ def known_policies() -> dict:
     from .policies import POLICIES
 
     return POLICIES
-
-
-def survival(session) -> dict:
-    """{kind: [[results that had been quiet for so many requests, those of them that were needed again], … for each of QUIET]}; a result
-    that is needed begins anew."""
-    watch = _Watch(shipped_rules())
-    score(session, watch)
-    watch.cut([])
-    return watch.counts
-
-
-class _Watch(Tracked):
-    """Clears nothing; counts for how long results are quiet, and whether they are needed then."""
-
-    def __init__(self, rules):
-        super().__init__(rules)
-        self.requests = 0
-        self.alive: dict = {}  # Block -> (kind, requests when it was last of use)
-        self.counts: dict = {}
-
-    def add(self, block) -> None:
-        super().add(block)
-        result = self.result(block)
-        if result is not None and block.tokens >= _LEAST_TOKENS:
-            kind = result.kind.partition(":")[0]
-            self.alive[block] = (kind if kind in KINDS else "other", self.requests)
-
-    def answered(self, request) -> None:
-        super().answered(request)
-        for block in {max(holders, key=lambda holder: holder.place) for _, holders in request.needs}:
-            if block in self.alive:
-                kind = self._end(block, 1)
-                self.alive[block] = (kind, self.requests + 1)
-        self.requests += 1
-
-    def compact(self, event) -> None:
-        super().compact(event)
-        self.cut([])
-
-    def cut(self, context: list) -> None:
-        for block in set(self.alive).difference(context):
-            self._end(block, 0)
-
-    def _end(self, block, needed: int) -> str:
-        kind, since = self.alive.pop(block)
-        marks = self.counts.setdefault(kind, [[0, 0] for _ in QUIET])
-        for mark, quiet in zip(marks, QUIET):
-            if self.requests - since >= quiet:
-                mark[0] += 1
-                mark[1] += needed
-        return kind
 
 
 # --- all of them -----------------------------------------------------------------------------------------------------------------

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from ..edges import config_reader, home
 from ..policy.events import Tick
-from ..policy.placeholder import placeholder
 from ..policy.ruleset import Ruleset
-from ..policy.selection import why
 from .sessions import tokens_of
 from .tracked import Tracked
-
-_HANDLE = "a" * 8  # a live placeholder names the archived record here
 
 
 def shipped_rules(profile: str | None = None) -> Ruleset:
@@ -49,7 +45,7 @@ class Tiers(Tracked):
             result = self.state.expired.get(id)
             if result is not None:
                 del self.standing[id]
-                text = placeholder(result.label, why(result), _HANDLE)
+                text = self.notice(block, result)
                 if block.tokens > tokens_of(len(text)):
                     decisions.append((block, text, list(result.ended[4])))
         return decisions

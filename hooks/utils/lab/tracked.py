@@ -5,6 +5,8 @@ from __future__ import annotations
 from ..policy import engine
 from ..policy.context import ContextState
 from ..policy.events import Quoted
+from ..policy.placeholder import placeholder
+from ..policy.selection import why
 from .measure import Policy
 
 
@@ -30,6 +32,14 @@ class Tracked(Policy):
         quoted = {max(holders, key=lambda block: block.place).id for _, holders in request.needs}
         if quoted:
             engine.observe(self.state, Quoted(sorted(quoted)), self.rules)
+
+    def why(self, result) -> str:
+        """Why a result would go now, in a few words."""
+        return why(result, self.state.quiet_age(result))
+
+    def notice(self, block, result) -> str:
+        """What a live clear would put into a result's place now."""
+        return placeholder(result.label, self.why(result), block.handle)
 
     def result(self, block):
         """The engine's Result of a Block, None for what is none or no longer known."""

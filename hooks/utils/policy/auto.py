@@ -10,23 +10,21 @@ from __future__ import annotations
 
 from .economics import PRICE_READ, lifetime_of, write_price
 
-# Requests that still follow before the cache goes cold, a compaction or the end, by the requests so far (1, 2-3, 4-7, 8-15, …): means over
-# recorded sessions, for each lifetime of the cache.
-LIKELY_REQUESTS = {
-    300: (49, 48, 50, 48, 43, 34, 29, 36),
-    3_600: (84, 83, 81, 76, 66, 51, 52, 68),
-}
+# Requests that still follow before the cache goes cold, a compaction or the end: means over recorded sessions, for each lifetime of the
+# cache. By the requests so far they hardly differ.
+LIKELY_REQUESTS = {300: 45, 3_600: 74}
 # A miss counts this many times what it costs: more carries more and misses less. Chosen where misses stay near one in a hundred requests.
 CAUTION = {300: 1.0, 3_600: 1.0}
 # Of a miss, asking again counts more than what comes back: it interrupts the work, be the result large or small.
 INTERRUPTION = 3.0
-# A rewrite counts this many times what it costs: it is paid for certain and at once, what it earns is a guess about what follows. Without
-# it, twice as many sessions end before they have earned what they paid.
-REWRITE_CAUTION = 3.0
+# A rewrite counts this many times what it costs: it is paid for certain and at once, what it earns is a guess about what follows.
+REWRITE_CAUTION = {300: 2.0, 3_600: 3.0}
 # Output tokens that asking for a missed content takes, at five units each.
 MISS_OUTPUT_UNITS = 150 * 5.0
 # Results of fewer tokens are not worth their placeholder.
 LEAST_TOKENS = 90
+# Calls for which a result stays whatever it is worth: the work is about it now.
+LEAST_QUIET = 4
 
 
 class Candidate:
@@ -45,32 +43,27 @@ class Candidate:
 
 class Situation:
     """When it is decided: tokens of the `prompt` as it would go out, of which the last request has `sent` the beginning; whether the cache
-    is `cold`; its lifetime; how many `requests` there were since the last compaction."""
+    is `cold`; its lifetime."""
 
-    __slots__ = ("cold", "prompt", "requests", "sent", "ttl_s")
+    __slots__ = ("cold", "prompt", "sent", "ttl_s")
 
-    def __init__(self, prompt: int, sent: int, cold: bool, ttl_s: float, requests: int):
+    def __init__(self, prompt: int, sent: int, cold: bool, ttl_s: float):
         self.prompt = prompt
         self.sent = sent
         self.cold = cold
         self.ttl_s = lifetime_of(ttl_s)
-        self.requests = requests
 
 
-def may_go(result) -> bool:
-    """Whether a result may be cleared unasked at all: not what is pinned, preserved, or cleared already."""
-    return not (result.pinned or result.cleared or (result.tier == "preserved" and result.ended is None))
-
-
-def likely_requests(situation: Situation) -> int:
-    """How many requests are likely to follow before everything is written anyway."""
-    table = LIKELY_REQUESTS[situation.ttl_s]
-    return table[min(len(table), max(1, situation.requests).bit_length()) - 1]
+def may_go(result, state) -> bool:
+    """Whether a result that the model has seen may be cleared unasked: not what is pinned, preserved, cleared already, or in use."""
+    if result.pinned or result.cleared or (result.tier == "preserved" and result.ended is None):
+        return False
+    return state.quiet_age(result) >= LEAST_QUIET
 
 
 def value(candidate: Candidate, situation: Situation, caution: float | None = None) -> float:
     """What clearing a result is worth, in units, the rewrite of what stands behind it apart."""
-    follow = likely_requests(situation)
+    follow = LIKELY_REQUESTS[situation.ttl_s]
     write = write_price(situation.ttl_s)
     gain = candidate.tokens - candidate.placeholder
     saved = gain * (PRICE_READ * follow + (write if situation.cold else 0.0))
@@ -79,13 +72,22 @@ def value(candidate: Candidate, situation: Situation, caution: float | None = No
     return saved - (CAUTION[situation.ttl_s] if caution is None else caution) * candidate.need * missed
 
 
+def worth_more_gone(candidates: list, situation: Situation, caution: float | None = None) -> list:
+    """The candidates whose clearing has a value, the rewrite apart, in the order given."""
+    return [candidate for candidate, _ in _valued(candidates, situation, caution)]
+
+
+def _valued(candidates: list, situation: Situation, caution: float | None) -> list:
+    worth = [(candidate, value(candidate, situation, caution)) for candidate in candidates if candidate.tokens >= LEAST_TOKENS]
+    return [(candidate, units) for candidate, units in worth if units > 0]
+
+
 def choose(candidates: list, situation: Situation, caution: float | None = None) -> list:
     """The candidates that are worth clearing now, in the order given, which is that of the prompt; none where it is not worth it."""
-    worth = [(candidate, value(candidate, situation, caution)) for candidate in candidates if candidate.tokens >= LEAST_TOKENS]
-    worth = [(candidate, units) for candidate, units in worth if units > 0]
+    worth = _valued(candidates, situation, caution)
     if situation.cold:
         return [candidate for candidate, _ in worth]
-    dearer = REWRITE_CAUTION * (write_price(situation.ttl_s) - PRICE_READ)
+    dearer = REWRITE_CAUTION[situation.ttl_s] * (write_price(situation.ttl_s) - PRICE_READ)
     best, begin, total, leaving, staying = 0.0, None, 0.0, 0, 0
     for place in range(len(worth) - 1, -1, -1):
         candidate, units = worth[place]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from .lifetimes import understood
+
 SCHEMA = 2
 # How many expired contents are remembered to notice that one was fetched again unchanged. Bounded, so that a hook's cost does not
 # grow with what has expired; an older false expiration goes uncounted by the hooks and by the rebuild alike.
@@ -116,8 +118,8 @@ class ContextState:
     """Everything the engine knows of one context. `by_key`, `by_hash`, `due` and `timed` are indexes, never saved."""
 
     __slots__ = (
-        "agent_id", "at", "by_hash", "by_key", "calibration", "counts", "cwd", "due", "epoch", "expired", "holds", "index", "live",
-        "pins", "profile", "prompt_id", "prompted", "recent", "session_id", "timed", "turn",
+        "agent_id", "at", "by_hash", "by_key", "calibration", "counts", "cwd", "due", "epoch", "expired", "holds", "index", "lifetimes",
+        "live", "pins", "profile", "prompt_id", "prompted", "recent", "session_id", "timed", "turn",
     )  # fmt: skip
 
     def __init__(self, session_id: str = "", agent_id: str = ""):
@@ -133,6 +135,7 @@ class ContextState:
         self.profile = None  # chosen for the session; None: what the configuration says
         self.pins: list = []  # targets: ids and path patterns
         self.holds: dict = {}  # id -> index up to which a restored result is held like a pinned one
+        self.lifetimes: dict = {}  # kind -> points, which make it live longer (lifetimes.py)
         self.calibration = 1.0  # measured tokens / estimated tokens
         self.live: dict = {}  # id -> Result, in order of completion
         self.expired: dict = {}  # id -> Result with `ended`; after a load only what expired since
@@ -167,6 +170,7 @@ class ContextState:
             "profile": self.profile,
             "pins": self.pins,
             "holds": self.holds,
+            "lifetimes": self.lifetimes,
             "calibration": self.calibration,
             "recent": self.recent,
             "counts": self.counts.to_json(),
@@ -196,6 +200,7 @@ def state_of(value: object) -> ContextState:
         state.holds = {id: until for id, until in value["holds"].items() if isinstance(until, int)}
     if isinstance(value.get("recent"), dict):
         state.recent = value["recent"]
+    state.lifetimes = understood(value.get("lifetimes"))
     state.counts = counts_of(value.get("counts"))
     for row in value["live"]:
         result = result_of(row)

@@ -7,7 +7,7 @@ says so, when the action that failed succeeds later, or (task lists) when a newe
 
 from __future__ import annotations
 
-from . import parts
+from . import lifetimes, parts
 from .calls import verdict_of
 from .classify import classify
 from .context import RECENT, ContextState, Result, add
@@ -44,7 +44,10 @@ def observe(state: ContextState, event, rules) -> list:
         from . import occasions  # hooks see calls; the rest happens seldom
 
         handler = occasions.HANDLERS[event.name]
+    before = state.lifetimes
     handler(state, event, rules, decisions)
+    if state.lifetimes is not before:
+        _schedule(state, rules)
     return decisions
 
 
@@ -52,11 +55,23 @@ def reindex(state: ContextState, rules) -> None:
     """Builds the indexes over the live results: after a load, and whenever the rules or the pins have changed."""
     state.by_key = {}
     state.by_hash = {}
-    state.due = {}
     state.timed = {}
     for result in state.live.values():
         result.pinned = is_pinned(state, result, rules)
         _enter(state, result, rules)
+    _schedule(state, rules)
+
+
+def _schedule(state: ContextState, rules) -> None:
+    """At which call each live result ends by age: after a load, and whenever lifetimes have changed."""
+    state.due = {}
+    for result in state.live.values():
+        _set_due(state, result, lifetimes.lifetime(result, state, rules)[0])
+
+
+def _set_due(state: ContextState, result: Result, calls: int | None) -> None:
+    if calls is not None:
+        state.due.setdefault(max(result.index + calls, state.index + 1), {})[result.id] = result
 
 
 def is_pinned(state: ContextState, result: Result, rules) -> bool:
@@ -72,10 +87,7 @@ def _enter(state: ContextState, result: Result, rules) -> None:
         state.by_key.setdefault(part[0], {})[result.id] = result
     if result.hash and not result.error:
         state.by_hash.setdefault(result.kind + "|" + result.hash, {})[result.id] = result
-    rule = rules.tier_rule(result.tier)
-    if rule.ttl_calls is not None:
-        state.due.setdefault(max(result.index + rule.ttl_calls, state.index + 1), {})[result.id] = result
-    if rule.ttl_s is not None:
+    if lifetimes.lifetime(result, state, rules)[1] is not None:
         state.timed[result.id] = result
 
 
@@ -108,6 +120,7 @@ def end(state: ContextState, result: Result, trigger: str, reasons: list, decisi
     if action == "supersede":
         counts.superseded += 1
     if trigger in _CONTENT_STILL_TRUE and result.hash and result.kind != "ack":
+        lifetimes.shorten(result, state)
         state.recent[result.kind + "|" + result.hash] = result.tier
         if len(state.recent) > RECENT:
             del state.recent[next(iter(state.recent))]
@@ -145,6 +158,7 @@ def _on_call(state: ContextState, call, rules, decisions: list) -> None:
     add(state.counts.results_tokens, result.tier, result.tokens)
     state.live[result.id] = result
     _enter(state, result, rules)
+    _set_due(state, result, lifetimes.lifetime(result, state, rules)[0])
 
 
 def _forget(state: ContextState, id: str) -> None:
@@ -162,8 +176,8 @@ def _release(state: ContextState, rules) -> None:
         result = state.live.get(id)
         if result is not None:
             result.pinned = is_pinned(state, result, rules)
-            ttl = rules.tier_rule(result.tier).ttl_calls
-            if ttl is not None and state.index >= result.index + ttl:
+            calls = lifetimes.lifetime(result, state, rules)[0]
+            if calls is not None and state.index >= result.index + calls:
                 state.due.setdefault(state.index, {})[id] = result
 
 
@@ -238,6 +252,7 @@ def _count_false_expiration(state: ContextState, result: Result) -> None:
         tier = state.recent.pop(result.kind + "|" + result.hash, None)
         if tier is not None:
             add(state.counts.false_expirations, tier, 1)
+            lifetimes.lengthen(result, state)
 
 
 # --- files ---------------------------------------------------------------------------------------------------------------------
@@ -301,20 +316,27 @@ def _on_files_changed(state: ContextState, event, rules, decisions: list) -> Non
 def expire_due(state: ContextState, rules, decisions: list, by: str = "") -> None:
     for result in list(state.due.pop(state.index, {}).values()):
         if state.live.get(result.id) is result and may_expire(result):
+            calls = lifetimes.lifetime(result, state, rules)[0]
             age = state.index - result.index
+            if age < calls:
+                continue  # lengthened by this very call
             passed = "1 call has" if age == 1 else f"{age} calls have"
-            reason = f"{passed} passed; {result.tier} lives {rules.tier_rule(result.tier).ttl_calls}"
-            end(state, result, "ttl_calls", [reason], decisions, by)
+            end(state, result, "ttl_calls", [f"{passed} passed; {_lives(result, state, rules)} {calls}"], decisions, by)
     if state.timed:
         expire_timed(state, rules, decisions, by)
 
 
 def expire_timed(state: ContextState, rules, decisions: list, by: str) -> None:
     for result in list(state.timed.values()):
-        ttl = rules.tier_rule(result.tier).ttl_s
-        if state.at - result.at >= ttl and may_expire(result):
-            reason = f"{int(state.at - result.at)} s have passed; {result.tier} lives {ttl:g} s"
+        seconds = lifetimes.lifetime(result, state, rules)[1]
+        if state.at - result.at >= seconds and may_expire(result):
+            reason = f"{int(state.at - result.at)} s have passed; {_lives(result, state, rules)} {seconds:g} s"
             end(state, result, "ttl_seconds", [reason], decisions, by)
+
+
+def _lives(result: Result, state: ContextState, rules) -> str:
+    longer = lifetimes.factor_of(result, state) if rules.weighs else 1.0
+    return f"{result.tier} lives" if longer == 1.0 else f"{result.tier} {lifetimes.kind_of(result)} results live here"
 
 
 _HANDLERS = {"call": _on_call, "files_changed": _on_files_changed}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from .calls import Call, FilesChanged, Outcome
 
 __all__ = [
-    "Advanced", "Call", "Cleared", "Committed", "Compacted", "Edited", "FilesChanged", "ManualClear", "Outcome", "Pinned", "ProfileChosen",
-    "Prompted", "Quoted", "Restored", "SessionEnded", "Superseded", "Tick", "Undone", "Unpinned",
+    "Advanced", "Call", "Cleared", "Committed", "Compacted", "Edited", "FilesChanged", "LifetimesLearnt", "ManualClear", "Outcome",
+    "Pinned", "ProfileChosen", "Prompted", "Quoted", "Restored", "SessionEnded", "Superseded", "Tick", "Undone", "Unpinned",
 ]  # fmt: skip
 
 
@@ -75,14 +75,15 @@ class Unpinned:
 
 
 class ManualClear:
-    """The user marks results as no longer needed, whatever their tier."""
+    """The user lets results go, whatever their tier; `reasons`: id -> why, of those that the user did not name."""
 
-    __slots__ = ("at", "ids")
+    __slots__ = ("at", "ids", "reasons")
     name = "manual_clear"
 
-    def __init__(self, ids, at=0.0):
+    def __init__(self, ids, at=0.0, reasons=None):
         self.ids = ids
         self.at = at
+        self.reasons = reasons or {}
 
 
 class Cleared:
@@ -160,6 +161,17 @@ class Advanced:
 
     def __init__(self, index, at=0.0):
         self.index = index
+        self.at = at
+
+
+class LifetimesLearnt:
+    """What the project has taught until here: kind -> points, which make it live longer (policy/lifetimes.py)."""
+
+    __slots__ = ("at", "points")
+    name = "lifetimes_learnt"
+
+    def __init__(self, points, at=0.0):
+        self.points = points
         self.at = at
 
 

@@ -35,7 +35,8 @@ _OPTIONS = (
     r"|\bgh\ssecret\sset\b[^|;&\n]{0,300}?\s(?:-b|--body)[\s=]{0,3}|\bcurl\b[^|;&\n]{0,300}?\s(?:-b|--cookie)[\s=]{1,3})"
 )
 _WORD = r"(?:\"(?:[^\"\\]|\\.)*\"|'[^']*'|[^\s\"'&;|)]+)"
-_PREFIXES = (
+# Keys and tokens that their beginning gives away.
+KEYS = (
     r"\b(?:sk-[\w-]{8,}|[srp]k_(?:live|test)_\w{8,}|whsec_\w{8,}|gh[oprsu]_\w{8,}|github_pat_\w{8,}|glpat-[\w-]{8,}|xox[abeprs]-[\w-]{8,}"
     r"|xapp-[\w-]{8,}|npm_\w{8,}|pypi-[\w-]{8,}|hf_\w{8,}|dckr_pat_[\w-]{8,}|shpat_\w{8,}|hvs\.[\w-]{8,}|gsk_\w{8,}|ya29\.[\w-]{8,}"
     r"|A[KS]IA[A-Z0-9]{12,}|AIza[\w-]{20,}|eyJ[\w-]{8,}(?:\.[\w-]*){0,2})"
@@ -74,7 +75,7 @@ _FORMS = (
             "sk- k_live_ k_test_ whsec_ ghp_ gho_ ghs_ ghu_ ghr_ github_pat_ glpat- xox xapp- akia asia aiza ya29. eyj npm_ pypi- hf_"
             " dckr_pat_ shpat_ hvs. gsk_".split()
         ),
-        _PREFIXES,
+        KEYS,
         MASK,
     ),
 )

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from math import exp, log, log1p
 
+from .lifetimes import factor_of
+
 KINDS = ("read", "search", "run", "ack", "error", "decision", "tasks", "other")
 SCHEMA = 1
 _LEAST_TOKENS = 20
@@ -34,15 +36,17 @@ FEATURES = (
 
 
 def features(result, state) -> list:
-    """[(name of FEATURES, value)] of a Result in a ContextState, zeros left out. Ages are in calls; ages and sizes as logarithms."""
+    """[(name of FEATURES, value)] of a Result in a ContextState, zeros left out. Ages are in calls, which count the less the longer such
+    results live here; ages and sizes as logarithms."""
     kind = result.kind.partition(":")[0]
     kind = kind if kind in KINDS else "other"
-    quiet = log1p(max(0, state.index - result.last_touch()))
+    longer = factor_of(result, state)
+    quiet = log1p(max(0, state.index - result.last_touch()) / longer)
     size = log(max(_LEAST_TOKENS, result.tokens))
     found = [
         ("bias", 1.0), ("kind " + kind, 1.0), ("quiet " + kind, quiet), ("quiet", quiet), ("quiet squared", quiet * quiet),
-        ("age", log1p(max(0, state.index - result.index))), ("size", size), ("quiet x size", quiet * size), ("calls", log1p(state.index)),
-        ("turns", log1p(max(0, state.turn - result.turn))),
+        ("age", log1p(max(0, state.index - result.index) / longer)), ("size", size), ("quiet x size", quiet * size),
+        ("calls", log1p(state.index)), ("turns", log1p(max(0, state.turn - result.turn))),
     ]  # fmt: skip
     if result.error:
         found.append(("error", 1.0))

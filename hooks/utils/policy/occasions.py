@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from . import engine, parts
+from . import engine, lifetimes, parts
 from .context import ContextState, add
+
+_CLEARED = "cleared by the user"
+_NEEDED = "needed again: it was restored"
 
 
 def _on_tick(state: ContextState, event, rules, decisions: list) -> None:
@@ -71,7 +74,7 @@ def _on_manual_clear(state: ContextState, event, rules, decisions: list) -> None
     for id in event.ids:
         result = state.live.get(id)
         if result is not None and not result.pinned:
-            engine.end(state, result, "manual", ["cleared by the user"], decisions)
+            engine.end(state, result, "manual", [event.reasons.get(id) or _CLEARED], decisions)
 
 
 def _on_cleared(state: ContextState, event, rules, decisions: list) -> None:
@@ -79,7 +82,7 @@ def _on_cleared(state: ContextState, event, rules, decisions: list) -> None:
     for id, handle in event.handles.items():
         result = state.live.get(id)
         if result is not None:
-            engine.end(state, result, "manual", ["cleared by the user"], decisions)
+            engine.end(state, result, "manual", [_CLEARED], decisions)
         if id in state.expired:
             state.expired[id].cleared = handle
 
@@ -90,7 +93,10 @@ def _on_restored(state: ContextState, event, rules, decisions: list) -> None:
     result = state.expired.get(event.id)
     if result is None:
         return
-    add(state.counts.false_expirations, result.tier, 1)
+    if _NEEDED not in result.ended[4]:  # asked for once more, it is still one mistake
+        result.ended[4].append(_NEEDED)
+        add(state.counts.false_expirations, result.tier, 1)
+        lifetimes.lengthen(result, state)
     if event.in_place:
         result.cleared = ""
         result.touch(state.index)
@@ -122,13 +128,19 @@ def _on_profile_chosen(state: ContextState, event, rules, decisions: list) -> No
     state.at = event.at
     state.profile = event.profile
     for result in list(state.live.values()):
-        ttl = rules.tier_rule(result.tier).ttl_calls
-        if ttl is not None and state.index >= result.index + ttl and engine.may_expire(result):
+        calls = lifetimes.lifetime(result, state, rules)[0]
+        if calls is not None and state.index >= result.index + calls and engine.may_expire(result):
             age = state.index - result.index
-            reason = f"{age} calls have passed; {result.tier} lives {ttl} under {rules.profile}"
+            reason = f"{age} calls have passed; {result.tier} lives {calls} under {rules.profile}"
             engine.end(state, result, "ttl_calls", [reason], decisions)
     engine.reindex(state, rules)
     engine.expire_timed(state, rules, decisions, "")
+
+
+def _on_lifetimes_learnt(state: ContextState, event, rules, decisions: list) -> None:
+    state.at = max(state.at, event.at)
+    state.lifetimes = dict(event.points)
+    engine.reindex(state, rules)
 
 
 def _on_edited(state: ContextState, event, rules, decisions: list) -> None:
@@ -159,6 +171,7 @@ HANDLERS = {
     "undone": _on_undone,
     "superseded": _on_superseded,
     "profile_chosen": _on_profile_chosen,
+    "lifetimes_learnt": _on_lifetimes_learnt,
     "tick": _on_tick,
     "edited": _on_edited,
     "committed": _on_committed,

@@ -1,4 +1,4 @@
-"""What stands in the place of a cleared result: what it was, why it went, how it comes back. Pure."""
+"""What stands in the place of a cleared result: what it was, why it went, how it comes back; of a large one also an outline. Pure."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ LONGEST_WHY = 24
 _HEAD, _MIDDLE, _TAIL = "[PopKit cleared ", "To see it: popkit restore ", "]"
 _HANDLE = frozenset("abcdefghijklmnopqrstuvwxyz234567")
 SHORTEST_HANDLE, LONGEST_HANDLE = 8, 51
+# What an outline is made of (outline.py): names, on one line.
+_OUTLINE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:@ ")
 
 
 def placeholder(label: str, why: str, handle: str) -> str:
@@ -26,9 +28,17 @@ def is_handle(word: str) -> bool:
     return SHORTEST_HANDLE <= len(word) <= LONGEST_HANDLE and _HANDLE.issuperset(word)
 
 
+def with_outline(notice: str, outline: str) -> str:
+    """A placeholder and behind it, on a line of its own, an outline; "" for none."""
+    return notice + "\n" + outline if outline else notice
+
+
 def handle_in(content: object) -> str:
-    """The handle that a result's whole content names if it is a placeholder, else ""."""
-    if not isinstance(content, str) or not content.startswith(_HEAD) or not content.endswith(_TAIL) or len(content) > 2 * LONGEST:
+    """The handle that a result's whole content names if it is a placeholder, with or without an outline, else ""."""
+    if not isinstance(content, str) or not content.startswith(_HEAD):
         return ""
-    handle = content[: -len(_TAIL)].rpartition(_MIDDLE)[2]
+    notice, _, outline = content.partition("\n")
+    if not notice.endswith(_TAIL) or len(notice) > 2 * LONGEST or not _OUTLINE.issuperset(outline) or content.endswith("\n"):
+        return ""
+    handle = notice[: -len(_TAIL)].rpartition(_MIDDLE)[2]
     return handle if is_handle(handle) else ""

@@ -12,8 +12,11 @@ from .tiers import EVENT_ALIASES, EVENTS, TIER_CONFIG, TIERS
 THRESHOLDS = {"notice": 0.60, "warning": 0.80, "critical": 0.90, "emergency": 0.95}
 PRESERVED_PATTERNS = ("error", "fail", "decision", "STATUS.json")
 
-# profile -> (numerator, denominator) of every lifetime.
-PROFILES = {"spec": (1, 1), "default": (1, 1), "aggressive": (1, 2), "conservative": (2, 1)}
+# profile -> (numerator, denominator) of every lifetime. Under AUTO a clear weighs what it takes; under the others it goes by lifetimes.
+AUTO = "auto"
+PROFILES = {AUTO: (1, 1), "spec": (1, 1), "aggressive": (1, 2), "conservative": (2, 1)}
+# What a configuration may call the profile that is shipped, and a user what is configured.
+DEFAULT = "default"
 
 # Quiet age, in calls, that an expired result must have before a clear takes it unasked. No profile scales it: what was just edited is
 # needed again whatever the lifetimes are.
@@ -68,7 +71,7 @@ class Ruleset:
         """Compile an effective `retention` object; `profile` is the session's choice and beats the configured one."""
         rules = cls()
         rules.enabled = config.get("enabled") is not False
-        rules.profile = _known_profile(profile) or _known_profile(config.get("profile")) or "spec"
+        rules.profile = _known_profile(profile) or _known_profile(config.get("profile")) or AUTO
         rules.window_tokens = config.get("window_tokens")
         rules.thresholds = {**THRESHOLDS, **_object(config.get("thresholds"))}
         rules.pins = _strings(config.get("pins"), ())
@@ -87,6 +90,11 @@ class Ruleset:
         rules.compaction_index = compaction.get("index") is not False
         rules.clear_at_exit = config.get("clear_at_exit") is True
         return rules
+
+    @property
+    def weighs(self) -> bool:
+        """Whether a clear takes what is worth more gone than kept, whatever its lifetime says."""
+        return self.profile == AUTO
 
     def tier_rule(self, tier: str) -> TierRule:
         """The rule of a tier; a name that is no tier gets the rule of `preserved`, so that nothing unknown expires."""

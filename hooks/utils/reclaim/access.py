@@ -78,7 +78,7 @@ def trouble_of(work) -> str:
 
 def chain_of(site, transcript_path: str) -> archive.Chain:
     """The chain of the session's main thread."""
-    return archive.Chain(task_id(site.session_id), site.session_id, "", site.session.get("project") or site.project, transcript_path)
+    return archive.Chain(task_id(site.session_id), site.session_id, "", site.session_project, transcript_path)
 
 
 class Opened:

@@ -9,27 +9,30 @@ from __future__ import annotations
 import json  # noqa: TID253  see places.py
 
 from .. import archive
-from ..edges import live
-from ..edges.usage import newest_usage
-from ..policy import economics, engine, events, selection
-from ..policy.placeholder import SHORTEST_HANDLE, placeholder
+from ..edges import learnt, live, responses
+from ..edges.usage import Usage, newest_usage
+from ..policy import auto, economics, engine, events, outline, selection
+from ..policy.estimate import estimate_tokens
+from ..policy.placeholder import SHORTEST_HANDLE, placeholder, with_outline
 from . import places, rewrite
 from .access import Opened, Refused, chain_of, check_understood, original_path, sweep, trouble_of, turnstile, until_whole
 from .cooling import cool
 
 
 class Plan:
-    """What a clear would do: `made` (the rebuilt context), `selection`, `sum`, and whether it pays."""
+    """What a clear would do: `made` (the rebuilt context), `rules`, `selection`, `sum`, whether it pays, and how many requests are
+    likely to follow while the cache is warm."""
 
-    __slots__ = ("asked", "made", "now", "pays", "selection", "sum")
+    __slots__ = ("asked", "likely_requests", "made", "now", "pays", "rules", "selection", "sum")
 
-    def __init__(self, made, asked, chosen, costs, pays, now):
+    def __init__(self, made, rules, asked, now):
         self.made = made
+        self.rules = rules
         self.asked = asked
-        self.selection = chosen
-        self.sum = costs
-        self.pays = pays
         self.now = now
+        self.selection = self.sum = None
+        self.pays = False
+        self.likely_requests = 0
 
 
 class Cleared:
@@ -45,37 +48,56 @@ class Cleared:
         self.trouble = trouble
 
 
-def clear(site, transcript_path: str, now: float, asked: selection.Asked, dry_run: bool = False, must_pay: bool = True) -> tuple:
-    """(Plan, Cleared or None). Acts when something goes and it pays, or need not, or the user said `now`. Refused where nothing may be
-    changed, RewriteFailed (OSError) where that failed; either way nothing was changed."""
+def clear(site, transcript_path: str, now: float, asked: selection.Asked, dry_run: bool = False, at_end: bool = False) -> tuple:
+    """(Plan, Cleared or None). Acts when something goes and it pays, or the user said `now`; `at_end` of a session the next request will
+    find no cache. Refused where nothing may be changed, RewriteFailed (OSError) where that failed; either way nothing was changed."""
     with turnstile(site):
         sweep(site, transcript_path)
-        found = plan(site, transcript_path, now, asked)
-        if dry_run or not found.selection.going or not (found.pays or asked.now or not must_pay):
+        found = plan(site, transcript_path, now, asked, at_end)
+        if dry_run or not found.selection.going or not (found.pays or asked.now):
             return found, None
         return found, _clear(site, transcript_path, found)
 
 
-def plan(site, transcript_path: str, now: float, asked: selection.Asked) -> Plan:
+def plan(site, transcript_path: str, now: float, asked: selection.Asked, at_end: bool = False) -> Plan:
     """What a clear would do; changes nothing but the tracker's own state."""
     made = until_whole(lambda: live.reconcile(site, transcript_path, now=now), lambda made: made.index)
     state = made.state
-    chosen = selection.select(state, site.rules_for(state.profile), asked)
-    check_understood(made.index, [result.id for result in chosen.going])
-    newest = newest_usage(transcript_path)
-    going = chosen.going
-    tokens = newest.tokens if newest else 0
+    newest = newest_usage(transcript_path) or Usage()
+    warm = newest.is_warm(now) and not at_end
+    found = Plan(made, site.rules_for(state.profile), asked, now)
+    weighed = found.rules.weighs and not asked.forces
+    if weighed:
+        _weigh(site, found, newest, warm)
+    else:
+        found.selection = selection.select(state, found.rules, asked)
+    going = found.selection.going
+    check_understood(made.index, [result.id for result in going])
     leaving = round(sum(result.tokens for result in going) * state.calibration)
-    costs = economics.the_sum(
-        tokens,
+    found.sum = economics.the_sum(
+        newest.tokens,
         leaving,
-        sum(map(selection.placeholder_tokens, going)),
+        sum(selection.placeholder_tokens(result, state.calibration, found.rules) for result in going),
         # Measured, but never so much that the results which stay behind would not fit.
-        min(_prefix(made, going), max(0, tokens - leaving - _staying(state, going))),
-        newest.is_warm(now) if newest else False,
-        newest.cache_ttl_s if newest else 300,
+        min(_prefix(made, going), max(0, newest.tokens - leaving - _staying(state, going))),
+        warm,
+        newest.cache_ttl_s,
     )  # fmt: skip
-    return Plan(made, asked, chosen, costs, economics.pays(costs), now)
+    if not weighed:
+        found.likely_requests = economics.LIKELY_REQUESTS[found.sum.cache_ttl_s]
+        found.pays = economics.pays(found.sum, found.likely_requests)
+    return found
+
+
+def _weigh(site, found: Plan, newest: Usage, warm: bool) -> None:
+    """Fills a plan with what is worth clearing of what the model has seen, in the prompt as it would go out now."""
+    made = found.made
+    prompt = newest.tokens + round(made.unsent * made.state.calibration)
+    situation = auto.Situation(prompt, newest.tokens, not warm, newest.cache_ttl_s)
+    seen = {id: tokens for id, tokens in made.prefixes.items() if id not in made.unseen}
+    model = learnt.load(site.home, site.session_project).model
+    found.selection, found.pays = selection.weigh(made.state, found.rules, found.asked, situation, seen, model)
+    found.likely_requests = auto.LIKELY_REQUESTS[situation.ttl_s]
 
 
 def _prefix(made, going: list) -> int:
@@ -91,19 +113,31 @@ def _staying(state, going: list) -> int:
     return round(sum(result.tokens for result in behind if not result.cleared) * state.calibration)
 
 
+class _Leaving:
+    """A result that leaves: its place in the file, and what of it stays."""
+
+    __slots__ = ("kept", "place", "result", "why")
+
+    def __init__(self, place, result, why: str, kept: str):
+        self.place = place
+        self.result = result
+        self.why = why
+        self.kept = kept
+
+    def text(self, handle: str = "a" * SHORTEST_HANDLE) -> str:
+        return with_outline(placeholder(self.result.label, self.why, handle), self.kept)
+
+
 def _clear(site, transcript_path: str, found: Plan) -> Cleared:
     index, state = found.made.index, found.made.state
-    going = {result.id: result for result in found.selection.going}
-    standing: list = []  # the places, in the order of the file
+    leaving: list = []  # in the order of the file
     with Opened(site.home, create=True) as db:
-        added = archive.add_records(
-            db, chain_of(site, transcript_path), _records(transcript_path, index, going, state, standing), clear_at=found.now
-        )
-        if not standing:
+        added = archive.add_records(db, chain_of(site, transcript_path), _records(transcript_path, found, leaving), clear_at=found.now)
+        if not leaving:
             archive.mark_undone(db, added.clear_id, found.now)
             raise Refused("none of these results stands in the main thread as more than a placeholder would take, so nothing was changed")
-        handles = {place.id: handle for place, handle in zip(standing, added.ids)}
-        edits = [place.edit(_text(going[place.id], handles[place.id])) for place in standing]
+        handles = {one.result.id: handle for one, handle in zip(leaving, added.ids)}
+        edits = [one.place.edit(_as_json(one.text(handles[one.result.id]))) for one in leaving]
         trouble = ""
         try:
             rewrite.rewrite(transcript_path, edits, places.seen_of(index), keep=original_path(site))
@@ -112,7 +146,7 @@ def _clear(site, transcript_path: str, found: Plan) -> Cleared:
         except OSError:
             archive.mark_undone(db, added.clear_id, found.now)
             raise
-        tokens = sum(selection.gain(going[id], state.calibration) for id in handles)
+        tokens = sum(max(0, round(one.result.tokens * state.calibration) - estimate_tokens(one.text())) for one in leaving)
 
         def follow() -> None:
             _book(site, found, handles, tokens)
@@ -122,26 +156,37 @@ def _clear(site, transcript_path: str, found: Plan) -> Cleared:
     return Cleared(handles, tokens, original_path(site), trouble)
 
 
-def _records(transcript_path: str, index, going: dict, state, standing: list):
-    """What is archived of each result, as its line is come to; `standing` fills with the places."""
+def _records(transcript_path: str, found: Plan, leaving: list):
+    """What is archived of each result, as its line is come to; `leaving` fills with them."""
+    state, index = found.made.state, found.made.index
+    going = {result.id: result for result in found.selection.going}
     for place, content in places.contents(transcript_path, index, going.__contains__, index.since):
         result = going[place.id]
-        if place.end - place.start <= len(_text(result, "a" * SHORTEST_HANDLE).encode("utf-8")):
+        quiet_age = None if found.asked.forces else state.quiet_age(result)
+        one = _Leaving(place, result, selection.why(result, quiet_age), _outline(content) if found.rules.weighs else "")
+        if place.end - place.start <= len(_as_json(one.text()).encode("utf-8")):
             continue  # estimated as more than it is
-        standing.append(place)
+        leaving.append(one)
         tokens = round(result.tokens * state.calibration)
         yield archive.NewRecord(place.id, result.kind, result.label, content, places.stamp_of(result.at), result.subjects, tokens)
 
 
-def _text(result, handle: str) -> str:
-    """The placeholder of a result as JSON text, the way the host writes it."""
-    return json.dumps(placeholder(result.label, selection.why(result), handle), ensure_ascii=False)
+def _outline(content: str) -> str:
+    """What stays of a large content, given as JSON text, beside the notice."""
+    return outline.outline(responses.text_of_blocks(json.loads(content))[0])
+
+
+def _as_json(text: str) -> str:
+    """The content of a result the way the host writes it."""
+    return json.dumps(text, ensure_ascii=False)
 
 
 def _book(site, found: Plan, handles: dict, tokens: int) -> None:
     """Journals the clear, and lets what the tracker knows follow."""
+    needs = found.selection.needs
+    reasons = {id: f"worth more gone than kept: needed again with a chance of {needs[id]:.0%}" for id in handles if id in needs}
     entry = {"event": "clear", "at": found.now, "ids": list(handles), "tokens": tokens}
-    happened = [events.ManualClear(list(handles), found.now), events.Cleared(handles)]
-    live.note(site, site.paths(), [entry], happened)
+    happened = [events.ManualClear(list(handles), found.now, reasons), events.Cleared(handles)]
+    live.note(site, site.paths(), [{**entry, "reasons": reasons} if reasons else entry], happened)
     for event in happened:
-        engine.observe(found.made.state, event, site.rules_for(found.made.state.profile))
+        engine.observe(found.made.state, event, found.rules)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json  # noqa: TID253  whoever rewrites a transcript has parsed it
 
 from ..edges import transcript
+from ..edges.spans import NotUnderstood, content_spans
 from ..edges.system import sha256
 from ..policy.estimate import estimate_tokens
 from ..policy.placeholder import handle_in
 from .access import Refused
 from .rewrite import Edit, Seen
-from .spans import NotUnderstood, content_spans
 
 
 class Place:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hooks.utils.reclaim.spans import NotUnderstood, content_spans
+from hooks.utils.edges.spans import NotUnderstood, content_spans
 
 TEXTS = st.text(max_size=12) | st.sampled_from(["tool_result", "content", 'a"b\\', "ä\u2028🎉", "\ud800", "\x00\x1f", "</script>"])
 VALUES = st.recursive(
@@ -165,6 +165,13 @@ def test_a_number_of_any_length_is_a_number():
 
 def test_a_result_without_content_is_left_out():
     assert content_spans(_line('{"content":[{"type":"tool_result","tool_use_id":"a"}]}')) == {}
+
+
+def test_a_result_of_a_side_chain_is_left_out_unless_asked_for():
+    content = '{"content":[{"type":"tool_result","tool_use_id":"a","content":"x"}]}'
+    line = b'{"type":"user","message":' + content.encode() + b',"isSidechain":true}'
+    assert content_spans(line) == {}
+    assert [line[start:end] for start, end in content_spans(line, side_chains=True).values()] == [b'"x"']
 
 
 def test_the_time_grows_with_the_length():

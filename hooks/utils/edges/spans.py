@@ -7,7 +7,7 @@ The bytes are looked at as Latin-1, one character each: all marks of JSON are AS
 from __future__ import annotations
 
 import codecs
-import json  # noqa: TID253  whoever rewrites a transcript has parsed it
+import json  # noqa: TID253  whoever looks for contents has parsed the transcript
 import re  # noqa: TID253
 from json.decoder import scanstring  # noqa: TID253
 
@@ -19,20 +19,22 @@ class NotUnderstood(ValueError):
     """A line that is not to be touched."""
 
 
-def content_spans(line: bytes) -> dict:
+def content_spans(line: bytes, side_chains: bool = False) -> dict:
     """tool_use_id -> (start, end) of the value of `content` in each tool_result block of a user's entry, in the order of the blocks.
 
-    A block without `content` is left out; an entry of another type has none, nor has one of a side chain. NotUnderstood for a line that
-    is no UTF-8, not exactly one JSON object, or not clear about which content belongs to which id.
+    A block without `content` is left out; an entry of another type has none, nor, unless asked for, has one of a side chain. NotUnderstood
+    for a line that is no UTF-8, not exactly one JSON object, or not clear about which content belongs to which id.
     """
     _check_encoding(line)
     text = line.decode("latin-1")
     try:
-        return _Line(text).spans()
+        walk = _Line(text)
+        found = walk.spans()
     except NotUnderstood:
         raise
     except (ValueError, StopIteration, RecursionError) as error:
         raise NotUnderstood("not a JSON object" if isinstance(error, StopIteration) else str(error)) from None
+    return {} if walk.is_side and not side_chains else found
 
 
 def _check_encoding(line: bytes) -> None:
@@ -75,7 +77,7 @@ class _Line:
         end = _SPACE(self.text, self.object_at(start, visitors)).end()
         if end != len(self.text):
             raise NotUnderstood("more than one JSON object")
-        return {id: span for id, span in self.found.items() if span} if self.kind == "user" and not self.is_side else {}
+        return {id: span for id, span in self.found.items() if span} if self.kind == "user" else {}
 
     def object_at(self, at: int, visitors: dict) -> int:
         """Walks an object. A member with a visitor is left to it, and may be there once."""

@@ -1,0 +1,123 @@
+"""What stays of a large result beside the notice: names that it held, and nothing else."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hooks.utils.policy.masking import KEYS
+from hooks.utils.policy.outline import LEAST_CHARS, most_tokens, outline
+
+ROOT = Path(__file__).resolve().parents[2]
+FILLER = "some words of plain language that say nothing at all\n" * 40
+KEY_STARTS = ("sk-", "sk_live_", "ghp_", "gho_", "github_pat_", "glpat-", "xoxb-", "npm_", "hf_", "AKIA", "AIza", "eyJ", "whsec_", "ya29.")
+
+_NAME_CHARS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:@"
+names = st.text(_NAME_CHARS, min_size=1, max_size=40)
+words = (
+    names | st.text(max_size=12) | st.sampled_from(["src/auth/session.ts", "handleCheckout7", "1.24.0-beta.3", "[PopKit cleared ", "\n"])
+)
+texts = st.builds(
+    lambda parts, times, between: between.join(parts * times),
+    st.lists(words, min_size=1, max_size=20),
+    st.sampled_from([1, 7, 60]),
+    st.sampled_from([" ", "\n", "\t", ", ", "(", '"', ""]),
+)
+
+
+def test_of_a_large_text_the_names_stay_the_short_ones_first():
+    text = FILLER + "calls handleCheckout7() in src/checkout/steps/payment.ts:118, needs some-package@1.24.0-beta.3"
+    assert outline(text) == "handleCheckout7 some-package@1.24.0-beta.3 src/checkout/steps/payment.ts:118"
+
+
+def test_what_does_not_fit_into_a_tenth_is_left_out_the_long_ones_first():
+    named = [f"name_of_thing_{number:03}" + "_x" * (number % 9) for number in range(90)]
+    short_first = sorted(named, key=lambda name: (len(name), name))
+    text = " ".join(named)
+    kept = outline(text).split()
+    assert kept == short_first[: len(kept)]
+    assert len(" ".join(kept)) <= len(text) // 10 < len(" ".join(short_first[: len(kept) + 1])) + 1
+
+
+def test_words_of_plain_language_say_nothing():
+    assert outline(FILLER) == ""
+    assert outline("Reconciliation of responsibilities, well-understood and/or self-explanatory. " * 20) == ""
+
+
+def test_a_short_text_has_none_for_it_would_hardly_be_shorter():
+    named = (" src/payment_form.ts" * 50)[-LEAST_CHARS:]
+    assert outline(named[1:]) == ""
+    assert outline(named) == "src/payment_form.ts"
+
+
+def test_each_name_stands_in_it_once():
+    assert outline("src/auth/session.ts src/auth/token.ts\n" * 60) == "src/auth/token.ts src/auth/session.ts"
+
+
+@pytest.mark.parametrize("start", KEY_STARTS)
+@pytest.mark.parametrize("before", ["", "key=", "https://x.test/?token=", "Authorization:"])
+def test_a_key_is_left_out_however_it_stands_in_the_text(start: str, before: str):
+    key = start + "AB12CD34EF56GH78IJ90" * 2
+    kept = outline(f"{FILLER}{before}{key}\nsrc/auth/session.ts {before}{key}")
+    assert kept.endswith("src/auth/session.ts")
+    assert key not in kept
+    assert not re.search(KEYS, kept)
+
+
+@pytest.mark.parametrize("start", KEY_STARTS)
+@pytest.mark.parametrize("length", [180, 200, 400, 2_000])
+def test_of_a_long_key_no_part_is_kept(start: str, length: int):
+    random_ = random.Random(start)
+    key = start + "".join(random_.choice("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") for _ in range(length))
+    kept = outline(FILLER * 10 + key + " src/auth/session.ts")
+    assert kept == "src/auth/session.ts"
+
+
+@given(texts)
+def test_it_is_at_most_a_tenth_of_the_text(text: str):
+    kept = outline(text)
+    assert len(kept) <= len(text) // 10
+    assert kept == "" or len(text) >= LEAST_CHARS
+
+
+@given(texts)
+def test_it_is_one_line_of_names_that_were_in_the_text_each_once(text: str):
+    kept = outline(text)
+    found = kept.split(" ") if kept else []
+    assert len(set(found)) == len(found)
+    assert all(name in text for name in found)
+    assert set(kept) <= {*_NAME_CHARS, " "}
+    assert all(12 <= len(name) <= 192 for name in found)
+    assert not re.search(KEYS, kept)
+
+
+@given(texts)
+def test_where_its_lines_end_makes_no_difference(text: str):
+    assert outline(text.replace("\n", " ")) == outline(text)
+
+
+def test_it_is_the_same_in_every_process():
+    text = "".join(f"src/part{number * 7919 % 97}.test.ts handlePart{number} " for number in range(400))
+    program = "import sys; from hooks.utils.policy.outline import outline; print(outline(sys.stdin.read()))"
+    kept = {
+        subprocess.run(
+            [sys.executable, "-c", program], input=text, cwd=ROOT, env={**os.environ, "PYTHONHASHSEED": seed}, text=True,
+            capture_output=True, check=True,
+        ).stdout
+        for seed in ("0", "1", "2")
+    }  # fmt: skip
+    assert kept == {outline(text) + "\n"}
+
+
+@given(st.integers(0, 10**6))
+def test_a_tenth_of_the_tokens_is_what_it_may_take_and_of_few_none(tokens: int):
+    assert 0 <= most_tokens(tokens) <= tokens / 10
+    assert (most_tokens(tokens) > 0) is (tokens >= 300)
