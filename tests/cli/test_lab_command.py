@@ -1,4 +1,4 @@
-"""`popkit lab`: a table of what past sessions would have cost under each policy, a page of it, and a model learnt from them."""
+"""`popkit lab`: a table of what past sessions would have cost under each policy, and a page of it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.cli.main import main
-from hooks.utils.policy.need import model_of
 from tests.lab.test_survey import session
 
 FEW = ("--policy", "auto", "masking-10", "--jobs", "1")
@@ -126,26 +125,3 @@ def test_nothing_is_drawn_where_there_is_no_terminal_and_a_bar_where_there_is_on
         subprocess.run(words, env={**os.environ, **environ, "TERM": "xterm"}, stdout=subprocess.DEVNULL, stderr=slave, check=True)
         os.close(slave)
         assert b"100 % of" in terminal.read(4_096)
-
-
-def test_learning_writes_a_model_and_says_how_good_it_is(environ, capsys, tmp_path) -> None:
-    out = tmp_path / "model.json"
-    code, shown, _ = lab(environ, capsys, "learn", "--out", str(out))
-    assert code == 0
-    assert re.search(r"AUC +[01]\.\d\d", shown)
-    assert str(out) in shown.replace("\n" + " " * 10, "")
-    assert re.search(r"Left out +1: empty", shown)
-    assert model_of(json.loads(out.read_text())).weights
-    assert out.stat().st_mode & 0o777 == 0o600
-
-
-def test_a_learnt_model_goes_to_popkits_folder(environ, capsys, tmp_path) -> None:
-    assert lab(environ, capsys, "learn")[0] == 0
-    assert model_of(json.loads((tmp_path / "claude" / "popkit" / "need-model.json").read_text())).weights
-
-
-def test_there_is_nothing_to_learn_without_sessions(environ, capsys, tmp_path) -> None:
-    (tmp_path / "bare").mkdir()
-    code, _, err = lab(environ, capsys, "learn", str(tmp_path / "bare"))
-    assert code == 1
-    assert "nothing to learn from" in err

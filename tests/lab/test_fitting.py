@@ -9,11 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils.lab.fitting import Table, auc, calibration, fit, judged, learn, rows_of, solve
+from hooks.utils.edges import learnt
+from hooks.utils.lab import sessions
+from hooks.utils.lab.fitting import PRIOR_L2, Table, auc, calibration, fit, judged, learn, log_loss, rows_of, solve
 from hooks.utils.lab.sessions import Block, Request, Session
 from hooks.utils.policy.calls import Call, Outcome
 from hooks.utils.policy.events import Compacted
-from hooks.utils.policy.need import model_of
+from hooks.utils.policy.need import FEATURES, model_of
 from hooks.utils.policy.ruleset import Ruleset
 
 RULES = Ruleset.from_config({})
@@ -139,16 +141,17 @@ def test_the_regression_finds_the_weights_that_the_rows_were_drawn_from():
     assert weights["kind search"] == 0.0
 
 
-def test_at_the_weights_found_no_small_change_makes_the_rows_likelier():
+@pytest.mark.parametrize(("l2", "prior"), [(1.0, {}), (30.0, {"quiet": -2.0, "kind run": 1.0, "size": 0.5})])
+def test_at_the_weights_found_no_small_change_makes_the_rows_likelier(l2, prior):
     rows = _drawn(400, random.Random(3))
-    weights = fit(rows, l2=1.0)
+    weights = fit(rows, l2, prior)
 
     def loss(weights: dict[str, float]) -> float:
         surprise = 0.0
         for found, needed, count in rows:
             total = sum(weights[name] * value for name, value in found)
             surprise += count * (math.log1p(math.exp(total)) - needed * total)
-        return surprise + sum(weight * weight for weight in weights.values()) / 2
+        return surprise + l2 * sum((weight - prior.get(name, 0.0)) ** 2 for name, weight in weights.items()) / 2
 
     best = loss(weights)
     for name in ("kind read", "quiet", "kind run", "size"):
@@ -165,6 +168,42 @@ def test_a_row_of_weight_two_counts_as_two_rows():
 def test_rows_that_all_say_the_same_still_have_finite_weights():
     weights = fit([([("bias", 1.0)], 0, 1.0)] * 50)
     assert -6 < weights["bias"] < -2
+
+
+PRIORS = st.dictionaries(st.sampled_from(FEATURES), st.floats(-5, 5))
+
+
+@given(PRIORS, st.floats(0.01, 10_000))
+def test_without_rows_the_prior_stays(prior, l2):
+    assert fit([], l2, prior) == pytest.approx({name: prior.get(name, 0.0) for name in FEATURES}, abs=1e-9)
+
+
+@given(PRIORS, st.integers(0, 50))
+def test_a_prior_that_is_held_to_strongly_enough_stays(prior, size):
+    assert fit(_drawn(size, random.Random(size)), 1e9, prior) == pytest.approx({name: prior.get(name, 0.0) for name in FEATURES}, abs=1e-5)
+
+
+def test_the_more_rows_there_are_the_further_they_lead_from_the_prior():
+    prior = {"kind read": -2.0, "quiet": 1.0}
+    moved = [abs(fit(_drawn(size, random.Random(7)), PRIOR_L2, prior)["quiet"] - 1.0) for size in (10, 100, 1_000, 20_000)]
+    assert moved == sorted(moved)
+    assert moved[0] < 0.1
+    assert moved[-1] > 1.0
+
+
+def test_a_prior_that_is_sure_and_wrong_leads_the_fit_nowhere_else():
+    rows, prior = _drawn(2_000, random.Random(8)), {"kind read": -15.0, "quiet": 6.0, "kind run": 12.0}
+    assert fit(rows, 0.001, prior) == pytest.approx(fit(rows, 0.001, {}), abs=0.05)
+
+
+def test_the_rows_of_some_folds_are_those_that_were_added_to_them():
+    table, folds = Table(), [_drawn(100, random.Random(seed)) for seed in range(3)]
+    for fold, rows in enumerate(folds):
+        table.add(rows, fold)
+    assert table.size() == 300
+    assert table.of([0, 2]).size() == 200
+    assert fit(table.of([0, 2])) == pytest.approx(fit(folds[0] + folds[2]))
+    assert fit(table) == pytest.approx(fit([row for rows in folds for row in rows]))
 
 
 @given(
@@ -186,6 +225,12 @@ def test_the_area_under_the_curve_is_the_share_of_pairs_in_the_right_order():
     assert auc([0.3, 0.4], [1, 1]) == 0.5
 
 
+def test_the_log_loss_is_the_mean_surprise():
+    assert log_loss([0.5, 0.5], [0, 1]) == pytest.approx(math.log(2))
+    assert log_loss([0.25, 0.9], [1, 0]) == pytest.approx((math.log(4) + math.log(10)) / 2)
+    assert log_loss([], []) == 0
+
+
 @given(st.lists(st.tuples(st.sampled_from([0.1, 0.2, 0.5, 0.9]), st.integers(0, 1)), min_size=2, max_size=30))
 def test_the_area_is_what_counting_all_pairs_gives(drawn):
     pairs = [(a > b) + (a == b) / 2 for a, first in drawn for b, second in drawn if first == 1 and second == 0]
@@ -203,12 +248,12 @@ def test_the_calibration_sets_what_was_predicted_beside_what_was():
     assert all(abs(predicted - real) < 0.1 for predicted, real, _ in parts)
 
 
-def _taught(seed: int) -> Session:
-    """A session whose assistant comes back to what it just read, and to nothing older."""
+def _taught(seed: int, share: float = 0.8) -> Session:
+    """A session whose assistant comes back to that share of what it just read, and to nothing older."""
     story, rng = Story(), random.Random(seed)
     for number in range(60):
         block = story.read(f"/p/{number}.py")
-        story.ask(*([[block]] if rng.random() < 0.8 else []))
+        story.ask(*([[block]] if rng.random() < share else []))
     return story.session
 
 
@@ -227,14 +272,71 @@ def test_what_is_learnt_is_a_model_that_expects_more_of_what_was_just_read():
 
 
 def test_the_same_sessions_teach_the_same():
-    assert learn([_taught(1)]) == learn([_taught(1)])
+    assert learn([_taught(1), _taught(2)]) == learn([_taught(1), _taught(2)])
+
+
+def test_sessions_that_agree_tell_of_each_other_what_the_prior_did_not_know():
+    shipped = learnt.shipped().model.weights
+    about = learn((_taught(seed) for seed in range(6)), prior=shipped)["learnt"]
+    assert about["log_loss"] < about["log_loss_before"]
+
+
+def _needing(everything: bool) -> Session:
+    """A session whose last answer needs every result, or none."""
+    story = Story()
+    blocks = []
+    for number in range(60):
+        blocks.append(story.read(f"/p/{number}.py"))
+        story.ask()
+    story.ask(*([[block] for block in blocks] if everything else []))
+    return story.session
+
+
+def test_sessions_that_contradict_each_other_tell_nothing_of_each_other():
+    shipped = learnt.shipped().model.weights
+    about = learn([_needing(True), _needing(False)], prior=shipped)["learnt"]
+    assert about["log_loss"] > about["log_loss_before"]
+
+
+def test_a_model_is_judged_by_sessions_that_it_was_not_learnt_from():
+    told = [_taught(seed, share) for seed, share in enumerate((0.2, 0.5, 0.9))]
+    surprises, labels = [], []
+    for held in told:
+        rng = random.Random(1)  # each result of these sessions is looked at while it is young, mostly
+        weights = fit([row for other in told if other is not held for row in rows_of(other, RULES, rng)])
+        chances, was = judged(weights, rows_of(held, RULES, rng))
+        surprises.append(log_loss(chances, was) * len(was))
+        labels += was
+    assert learn(told)["learnt"]["log_loss"] == pytest.approx(sum(surprises) / len(labels), rel=0.1)
+
+
+def test_what_is_learnt_is_compared_with_what_it_replaces_also_when_it_does_not_begin_there():
+    shipped = learnt.shipped().model.weights
+    told = [_taught(seed) for seed in range(3)]
+    anew, further = learn(told, before=shipped), learn(told, prior=shipped)
+    assert anew["learnt"]["log_loss_before"] == further["learnt"]["log_loss_before"]
+    assert anew["weights"] != further["weights"]
+    assert anew["weights"] == learn(told)["weights"]
 
 
 def test_sessions_without_a_need_teach_nothing():
     story = Story()
     story.read("/p/a.py")
     story.ask()
-    with pytest.raises(ValueError, match="too little"):
-        learn([story.session])
-    with pytest.raises(ValueError, match="too little"):
+    with pytest.raises(ValueError, match="needed again"):
+        learn([story.session, story.session])
+    with pytest.raises(ValueError, match="two sessions"):
         learn([])
+
+
+def test_one_session_teaches_nothing_that_another_could_judge():
+    with pytest.raises(ValueError, match="two sessions"):
+        learn([_taught(1)])
+
+
+def test_a_real_project_teaches_more_of_itself_than_the_shipped_model_knows(transcripts):
+    found = sorted(transcripts.rglob("PackmindHub*.jsonl"))
+    assert found
+    about = learn((sessions.read(str(path)) for path in found), prior=learnt.shipped().model.weights)["learnt"]
+    assert about["log_loss"] < about["log_loss_before"] - 0.01
+    assert about["auc"] > about["auc_before"]

@@ -1,6 +1,6 @@
-"""`popkit lab`: what past sessions would have saved, cost and missed under each policy; `popkit lab learn`: the model of need, from them.
+"""`popkit lab`: what past sessions would have saved, cost and missed under each policy.
 
-Reads transcripts only; writes the page that --html names, and the model that `learn` makes. Exit 0, or 1 when there is nothing to show.
+Reads transcripts only; writes the page that --html names. Exit 0, or 1 when there is nothing to show.
 """
 
 from __future__ import annotations
@@ -15,13 +15,11 @@ import sys
 
 from ..answers import text
 from ..edges import files, home
-from ..lab import sessions as transcripts
 from ..lab import survey
 from . import screen, sessions
 
 TTLS = {"5m": 300, "1h": 3_600}
 _SAID = {"300": "5 minutes", "3600": "1 hour"}
-MODEL_NAME = "need-model.json"
 _BAR = 30
 _NAME = 22
 
@@ -35,12 +33,14 @@ class Refused(Exception):
 
 
 def run_words(words: list, environ=os.environ) -> int:
-    """Runs `popkit lab`."""
+    """Runs `popkit lab`, and `popkit lab learn`."""
     gc.enable()  # a long run, unlike other commands
-    learns = words[:1] == ["learn"]
-    args = _learn_parser().parse_args(words[1:]) if learns else _parser().parse_args(words)
     try:
-        return _learn(args, environ) if learns else _survey(args, environ)
+        if words[:1] == ["learn"]:
+            from . import learn_command
+
+            return learn_command.run_words(words[1:], environ)
+        return _survey(_parser().parse_args(words), environ)
     except Refused as error:
         typed = ["", "  " + error.command] if error.command else []  # on one line, so that it can be copied
         screen.show([*text.wrap(f"popkit lab: {error}", indent="  "), *typed], sys.stderr, environ)
@@ -53,7 +53,7 @@ def _parser():
         description="What past sessions would have saved, cost and missed under each policy.",
         epilog="`popkit lab learn [PATH …]` learns from them what is needed again; `popkit lab learn --help` says more.",
     )
-    _add_paths(parser)
+    add_paths(parser)
     parser.add_argument("--policy", metavar="NAME", nargs="+", action="extend", help="only these (default: all)")
     parser.add_argument("--ttl", choices=[*TTLS, "both"], default="5m", help="lifetime of the prompt cache (default: 5m)")
     parser.add_argument("--json", action="store_true", help="as JSON")
@@ -62,14 +62,7 @@ def _parser():
     return parser
 
 
-def _learn_parser():
-    parser = argparse.ArgumentParser(prog="popkit lab learn", description="Learns from past sessions which results are needed again.")
-    _add_paths(parser)
-    parser.add_argument("--out", metavar="FILE", help=f"where the model goes (default: {MODEL_NAME} in PopKit's folder)")
-    return parser
-
-
-def _add_paths(parser) -> None:
+def add_paths(parser) -> None:
     parser.add_argument("paths", metavar="PATH", nargs="*", help="transcripts, or folders of them (default: all of this client)")
 
 
@@ -86,8 +79,8 @@ def _survey(args, environ) -> int:
     if args.html:
         _check_html(args.html)
     ttls = list(TTLS.values()) if args.ttl == "both" else [TTLS[args.ttl]]
-    bar = _Bar(environ)
-    found = survey.survey(_paths(args, environ), args.policy, ttls, args.jobs, bar.show)
+    bar = Bar(environ)
+    found = survey.survey(paths_of(args, environ), args.policy, ttls, args.jobs, bar.show)
     bar.end()
     if args.json:
         print(json.dumps(found))
@@ -101,7 +94,7 @@ def _survey(args, environ) -> int:
     return 0
 
 
-def _paths(args, environ) -> list:
+def paths_of(args, environ) -> list:
     """What the user named, else the client's own folder of sessions."""
     folder = sessions.projects_folder(environ)
     if not args.paths and not os.path.isdir(folder):
@@ -145,7 +138,7 @@ def _plural(count: int, one: str, many: str) -> str:
     return f"{count:,} {one if count == 1 else many}"
 
 
-class _Bar:
+class Bar:
     """Progress on stderr, where that is a terminal."""
 
     def __init__(self, environ):
@@ -176,11 +169,14 @@ def _page_maker() -> list:
     return [sys.executable, next(filter(os.path.exists, places), places[0])]
 
 
-def _check_html(path: str) -> None:
+def check_writable(path: str) -> None:
     """Refuses before the long run what would fail after it."""
-    folder = os.path.dirname(os.path.abspath(path))
-    if os.path.isdir(path) or not os.access(folder, os.W_OK):
+    if os.path.isdir(path) or not os.access(os.path.dirname(os.path.abspath(path)), os.W_OK):
         raise Refused(f"{text.clean(path)}: cannot be written")
+
+
+def _check_html(path: str) -> None:
+    check_writable(path)
     checked = subprocess.run([*_page_maker(), "--check"], capture_output=True, check=False)  # noqa: S603  our own script
     if checked.returncode:
         extra = shlex.quote(home.plugin_root() + "[lab]")
@@ -195,64 +191,3 @@ def _write_html(found: dict, path: str) -> None:
         files.replace_text(path, made.stdout.decode("utf-8"))
     except OSError as error:
         raise Refused(f"{text.clean(path)}: {error.strerror or error}") from None
-
-
-# --- learning ----------------------------------------------------------------------------------------------------------------------
-
-
-def _learn(args, environ) -> int:
-    from ..lab import fitting
-
-    skipped: dict = {}
-
-    def skip(path: str, reason: str) -> None:
-        skipped[reason] = skipped.get(reason, 0) + 1
-
-    found = survey.find(_paths(args, environ), skip)
-    bar = _Bar(environ)
-    try:
-        model = fitting.learn(_readable(found, skip, bar))
-    except ValueError as error:
-        raise Refused(f"nothing to learn from: {error}") from None
-    finally:
-        bar.end()
-    path = os.path.abspath(args.out) if args.out else os.path.join(home.popkit_home(environ), MODEL_NAME)
-    try:
-        if not args.out:
-            files.make_private_folder(os.path.dirname(path))
-        files.replace_text(path, json.dumps(model) + "\n")
-    except OSError as error:
-        raise Refused(f"{text.clean(path)}: {error.strerror or error}") from None
-    screen.show(_learnt_lines(model, path, skipped), sys.stdout, environ)
-    return 0
-
-
-def _readable(found: list, skip, bar):
-    """The sessions that can be read, one after the other."""
-    whole, done = sum(size for size, _ in found), 0
-    for size, path in found:
-        try:
-            session = transcripts.read(path)
-        except OSError as error:
-            skip(path, "cannot be read: " + (error.strerror or str(error)))
-        except Exception as error:  # noqa: BLE001  one file that nobody foresaw must not end the run over all the others
-            skip(path, "could not be read: " + type(error).__name__)
-        else:
-            if session.requests:
-                yield session
-            else:
-                skip(path, "no conversation")
-        done += size
-        bar.show(done, whole)
-
-
-def _learnt_lines(model: dict, path: str, skipped: dict) -> list:
-    learnt = model["learnt"]
-    lines = text.title("What is needed again, learnt from past sessions")
-    lines.append(f"Sessions  {learnt['sessions']:,}, {learnt['rows']:,} looks at a result")
-    lines += text.wrap(
-        f"AUC       {learnt['auc']:.2f}: how often a result that was needed is rated above one that was not", indent=" " * 10
-    )
-    lines += text.wrap(f"Model     {path}", indent=" " * 10)
-    lines += [f"Left out  {count:,}: {reason}" for reason, count in sorted(skipped.items())]
-    return lines
