@@ -33,6 +33,13 @@ texts = st.builds(
 )
 
 
+@pytest.mark.parametrize(
+    "name", ["/etc/nginx/nginx.conf", "../shared/notes.txt", "~/.config/shop.toml", "@scope/package-name", ".github/workflows/ci.yml"]
+)
+def test_a_path_and_a_scope_keep_their_beginning(name: str):
+    assert outline(FILLER + f"reads {name} first") == name
+
+
 def test_of_a_large_text_the_names_stay_the_short_ones_first():
     text = FILLER + "calls handleCheckout7() in src/checkout/steps/payment.ts:118, needs some-package@1.24.0-beta.3"
     assert outline(text) == "handleCheckout7 some-package@1.24.0-beta.3 src/checkout/steps/payment.ts:118"

@@ -117,10 +117,24 @@ def test_what_the_last_calls_used_stays_and_goes_with_now_if_it_has_expired():
     session = quiet(auto.LEAST_QUIET - 1)
     assert going(session) == ["T1", "T2"]
     session = Scenario()
-    session.bash("npm test", LARGE)
-    session.bash("npm test", LARGE + "again")
+    session.read("a.py", text=LARGE)
+    session.new_turn()
+    session.edit("a.py")
     assert going(session) == []
     assert going(session, now=True) == ["T1"]
+
+
+def test_what_a_newer_one_follows_goes_although_the_last_calls_saw_it():
+    session = Scenario()
+    session.bash("npm test", LARGE)
+    session.bash("npm test", LARGE + "again")
+    assert going(session) == ["T1"]
+
+
+def test_what_is_more_likely_needed_than_not_stays():
+    session = quiet()
+    assert going(session, NeedModel({"bias": 0.1})) == []
+    assert weighed(session, NeedModel({"bias": 0.1}), now=True)[0].needs["T2"] > 0.5
 
 
 def test_what_is_pinned_is_told_of_where_it_would_be_missed():

@@ -422,7 +422,9 @@ def test_the_journal_holds_the_reason_of_each_and_why_tells_it(cold: Shop):
     (entry,) = [entry for entry in _journal(cold) if entry["event"] == "clear"]
     assert set(entry["reasons"]) == set(entry["ids"]) == set(done.handles)
     needs = plan.selection.needs
-    assert entry["reasons"] == {id: f"worth more gone than kept: needed again with a chance of {needs[id]:.0%}" for id in done.handles}
+    assert entry["reasons"] == {
+        id: f"worth more gone than kept, though needed again with a chance of {needs[id]:.0%}" for id in done.handles
+    }
     told = cold.context("why", "read-long").out
     assert entry["reasons"]["read-long"] in " ".join(told.split())
     assert cold.state().expired["read-long"].ended[4] == [entry["reasons"]["read-long"]]

@@ -11,9 +11,9 @@ from . import ids, phrases, text
 GO_BACK = DEFAULT  # not a profile to choose, but the end of a choice
 _MEANS = {
     "auto": "a clear takes what is worth more gone than kept",
-    "spec": "lifetimes are the specified ones",
-    "aggressive": "lifetimes are halved",
-    "conservative": "lifetimes are doubled",
+    "spec": "lifetimes are the specified ones, and a clear goes by them",
+    "aggressive": "lifetimes are halved, and a clear goes by them",
+    "conservative": "lifetimes are doubled, and a clear goes by them",
 }
 _PATTERN_CHARS = frozenset("/.*?[\\")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..policy.auto import REWRITE_CAUTION
 from ..policy.ruleset import AUTO
 from ..policy.tiers import TIERS
 from . import ids, phrases, text
@@ -86,8 +87,10 @@ def _nothing(found: dict) -> str:
     if found["ids"]:
         return "Nothing to clear: " + ("it is kept." if _any(kept) else "it is out of the context already.")
     of = f" of {text.clean(found['pattern'])}" if found["pattern"] else ""
-    if _any(kept):
+    if kept["early"]["items"] or kept["pinned"]["items"]:
         return f"Nothing to clear: all{of} that has expired is kept."
+    if kept["small"]["items"]:
+        return f"Nothing to clear: what{of} has expired is no larger than its placeholder would be."
     return f"Nothing to clear: no result{of} {'is worth it' if found['profile'] == AUTO else 'has expired'}."
 
 
@@ -97,7 +100,8 @@ def _any(kept: dict) -> bool:
 
 def _sum_lines(found: dict) -> list:
     sum = found["sum"]
-    share = f" ({sum['share']:.0%} of the context)" if sum["share"] >= 0.005 else ""
+    left = sum["share"] * found["tokens"] / sum["leaves"] if sum["leaves"] > 0 else 0.0
+    share = f" ({left:.0%} of the context)" if left >= 0.005 else ""
     lines = _pair("Leaves", f"{text.long_tokens(found['tokens'])}{share} from {text.counted(found['items'], 'result')}")
     if not sum["warm"]:
         lines += _pair("Cache", f"cold: the next request writes its prompt anyway, {text.long_tokens(found['tokens'])} fewer")
@@ -108,11 +112,10 @@ def _sum_lines(found: dict) -> list:
     if after is None:
         return lines + _pair("Pays", "never")
     when = f"after {text.counted(after, 'request')}" if after else "at once"
+    said = f"{when}; {found['likely_requests']} usually follow while the cache is warm"
     if not found["pays"] and found["profile"] == AUTO and after <= found["likely_requests"]:
-        return lines + _pair(
-            "Pays", f"{when}, which is late for the {found['likely_requests']} that usually follow while the cache is warm"
-        )
-    return lines + _pair("Pays", f"{when}; {found['likely_requests']} usually follow while the cache is warm")
+        said += f". The rewrite is certain, they are not: it counts {REWRITE_CAUTION[sum['cache_ttl_s']]:g} times"
+    return lines + _pair("Pays", said)
 
 
 def _pair(name: str, said: str) -> list:
@@ -162,7 +165,8 @@ def _kept_lines(found: dict, command: str) -> list:
         said.append(f"Kept: {many}, {tokens}, {because}: --now takes them too.")
     if kept["pinned"]["items"] and (found["tier"] or found["ids"] or found["pattern"]):
         said.append(f"Kept: {kept['pinned']['items']} pinned; {command} unpin lets go.")
-    if kept["small"]["items"] and (found["ids"] or not found["items"]):
+    told = not found["tier"] and not kept["early"]["items"] and not kept["pinned"]["items"]  # by _nothing
+    if kept["small"]["items"] and (found["ids"] or not (found["items"] or told)):
         said.append(f"Kept: {text.counted(kept['small']['items'], 'result')} no larger than the placeholder that would stay.")
     return ["", *[line for note in said for line in text.wrap(note, indent="  ")]] if said else []
 

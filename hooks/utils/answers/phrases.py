@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..policy.occasions import CLEARED_BY_USER
 from . import text
 
 _PATH_TOOLS = frozenset(("Read", "Edit", "Write", "MultiEdit", "NotebookEdit", "NotebookRead", "Glob", "LS"))
@@ -175,6 +176,8 @@ def caused_by(row: dict) -> str:
 def why_ended(row: dict) -> str:
     """The trigger of an expired result, in words."""
     trigger = row["ended"]["trigger"]
+    if trigger == "manual" and row["ended"]["reasons"][:1] != [CLEARED_BY_USER]:
+        return "long unused"
     return _TRIGGERS.get(trigger, text.clean(trigger))
 
 

@@ -117,7 +117,7 @@ class _Replay:
         """Where results stand now: `prefixes` were measured when they came, with what was cleared since still before them."""
         known = sorted((*self.state.expired.values(), *self.state.live.values()), key=lambda result: result.index)
         moved = dict(prefixes)
-        for at in {self._clear_times[result.id] for result in known if result.cleared and result.id in self._clear_times}:
+        for at in sorted({self._clear_times[result.id] for result in known if result.cleared and result.id in self._clear_times}):
             left = 0
             for result in known:
                 if result.id in moved and result.at < at:

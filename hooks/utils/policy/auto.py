@@ -25,6 +25,10 @@ MISS_OUTPUT_UNITS = 150 * 5.0
 LEAST_TOKENS = 90
 # Calls for which a result stays whatever it is worth: the work is about it now.
 LEAST_QUIET = 4
+# What is more likely needed again than not stays, whatever it is worth: nobody would understand its going.
+MOST_NEED = 0.5
+# Ends by a newer result that stands in the context.
+REPLACED = ("superseded", "same_content")
 
 
 class Candidate:
@@ -58,7 +62,7 @@ def may_go(result, state) -> bool:
     """Whether a result that the model has seen may be cleared unasked: not what is pinned, preserved, cleared already, or in use."""
     if result.pinned or result.cleared or (result.tier == "preserved" and result.ended is None):
         return False
-    return state.quiet_age(result) >= LEAST_QUIET
+    return state.quiet_age(result) >= LEAST_QUIET or bool(result.ended and result.ended[0] in REPLACED)
 
 
 def value(candidate: Candidate, situation: Situation, caution: float | None = None) -> float:
@@ -78,7 +82,8 @@ def worth_more_gone(candidates: list, situation: Situation, caution: float | Non
 
 
 def _valued(candidates: list, situation: Situation, caution: float | None) -> list:
-    worth = [(candidate, value(candidate, situation, caution)) for candidate in candidates if candidate.tokens >= LEAST_TOKENS]
+    fit = [candidate for candidate in candidates if candidate.tokens >= LEAST_TOKENS and candidate.need <= MOST_NEED]
+    worth = [(candidate, value(candidate, situation, caution)) for candidate in fit]
     return [(candidate, units) for candidate, units in worth if units > 0]
 
 

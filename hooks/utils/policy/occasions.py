@@ -5,7 +5,7 @@ from __future__ import annotations
 from . import engine, lifetimes, parts
 from .context import ContextState, add
 
-_CLEARED = "cleared by the user"
+CLEARED_BY_USER = "cleared by the user"
 _NEEDED = "needed again: it was restored"
 
 
@@ -74,7 +74,9 @@ def _on_manual_clear(state: ContextState, event, rules, decisions: list) -> None
     for id in event.ids:
         result = state.live.get(id)
         if result is not None and not result.pinned:
-            engine.end(state, result, "manual", [event.reasons.get(id) or _CLEARED], decisions)
+            engine.end(state, result, "manual", [event.reasons.get(id) or CLEARED_BY_USER], decisions)
+        elif id in state.expired and event.reasons.get(id, "") not in ("", *state.expired[id].ended[4]):
+            state.expired[id].ended[4].append(event.reasons[id])
 
 
 def _on_cleared(state: ContextState, event, rules, decisions: list) -> None:
@@ -82,7 +84,7 @@ def _on_cleared(state: ContextState, event, rules, decisions: list) -> None:
     for id, handle in event.handles.items():
         result = state.live.get(id)
         if result is not None:
-            engine.end(state, result, "manual", [_CLEARED], decisions)
+            engine.end(state, result, "manual", [CLEARED_BY_USER], decisions)
         if id in state.expired:
             state.expired[id].cleared = handle
 

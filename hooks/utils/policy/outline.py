@@ -10,6 +10,8 @@ from .masking import KEYS
 
 # Identifiers, paths, versions, addresses: long enough not to be chance.
 NAME = r"[A-Za-z0-9_][A-Za-z0-9_\-./:@]{10,190}[A-Za-z0-9_]"
+# What a path, a hidden file or a scope begins with belongs to it.
+_BEGINNING = r"(?:~?\.{0,2}/)?[.@]?"
 # A word or two of plain language say nothing.
 PLAIN = r"[A-Za-z][a-z]+(?:[-/.][A-Za-z]?[a-z]+)?\Z"
 SHARE = 0.1
@@ -29,7 +31,9 @@ def outline(text: str) -> str:
     if len(text) < LEAST_CHARS:
         return ""
     plain = re.compile(PLAIN).match
-    names = sorted({name for name in re.findall(NAME, re.sub(KEYS, " ", text)) if not plain(name)}, key=lambda name: (len(name), name))
+    names = sorted(
+        {name for name in re.findall(_BEGINNING + NAME, re.sub(KEYS, " ", text)) if not plain(name)}, key=lambda name: (len(name), name)
+    )
     room, kept = int(len(text) * SHARE), []
     for name in names:
         room -= len(name) + 1

@@ -9,7 +9,7 @@ _HEAD, _MIDDLE, _TAIL = "[PopKit cleared ", "To see it: popkit restore ", "]"
 _HANDLE = frozenset("abcdefghijklmnopqrstuvwxyz234567")
 SHORTEST_HANDLE, LONGEST_HANDLE = 8, 51
 # What an outline is made of (outline.py): names, on one line.
-_OUTLINE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:@ ")
+_OUTLINE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:@~ ")
 
 
 def placeholder(label: str, why: str, handle: str) -> str:

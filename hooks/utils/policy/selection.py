@@ -28,8 +28,6 @@ _WHY = {
 }
 # Tokens: for less, a placeholder is more to read than what it saves, unless the user forces it.
 LEAST_GAIN = 50
-# The newer result that ended these stands in the context.
-_REPLACED = ("superseded", "same_content")
 
 
 class Asked:
@@ -135,7 +133,7 @@ def _matches(result: Result, pattern: str) -> bool:
 
 def grace(result: Result, rules) -> int:
     """The quiet age, in calls, that an expired result must have before it goes unasked."""
-    if result.ended is None or result.ended[0] in _REPLACED:
+    if result.ended is None or result.ended[0] in auto.REPLACED:
         return 0
     kind = result.kind.partition(":")[0]
     return rules.grace_calls.get(kind, rules.grace_calls["other"])

@@ -55,7 +55,7 @@ def _state_of(site, transcript_path: str):
 
     try:
         if os.path.getsize(transcript_path) <= live.REBUILD_BYTES:
-            return live.rebuilt(site, site.paths(), transcript_path)
+            return live.reconcile(site, transcript_path)  # it waits for lines that the host writes late
     except (OSError, ValueError):
         pass  # no transcript: there is nothing to say
     return None
