@@ -423,7 +423,7 @@ def test_the_journal_holds_the_reason_of_each_and_why_tells_it(cold: Shop):
     assert set(entry["reasons"]) == set(entry["ids"]) == set(done.handles)
     needs = plan.selection.needs
     assert entry["reasons"] == {
-        id: f"worth more gone than kept, though needed again with a chance of {needs[id]:.0%}" for id in done.handles
+        id: f"worth more gone than kept: a chance of {needs[id]:.0%} that it is needed again" for id in done.handles
     }
     told = cold.context("why", "read-long").out
     assert entry["reasons"]["read-long"] in " ".join(told.split())

@@ -184,7 +184,7 @@ def _as_json(text: str) -> str:
 def _book(site, found: Plan, handles: dict, tokens: int) -> None:
     """Journals the clear, and lets what the tracker knows follow."""
     needs = found.selection.needs
-    reasons = {id: f"worth more gone than kept, though needed again with a chance of {needs[id]:.0%}" for id in handles if id in needs}
+    reasons = {id: f"worth more gone than kept: a chance of {needs[id]:.0%} that it is needed again" for id in handles if id in needs}
     entry = {"event": "clear", "at": found.now, "ids": list(handles), "tokens": tokens}
     happened = [events.ManualClear(list(handles), found.now, reasons), events.Cleared(handles)]
     live.note(site, site.paths(), [{**entry, "reasons": reasons} if reasons else entry], happened)
