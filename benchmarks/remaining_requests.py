@@ -4,7 +4,8 @@
 
 Counted from each prompt but a session's first, over the main thread: the requests until one comes later than the cache's lifetime
 after the one before it, until a compaction, or until the session's end. A prompt that already finds the cache cold is left out:
-clearing costs nothing there. Quartiles for either lifetime, whatever lifetime the recorded account had.
+clearing costs nothing there. Quartiles for either lifetime, whatever lifetime the recorded account had; and the mean from any request,
+which is what `auto` reckons with.
 """
 
 from __future__ import annotations
@@ -73,6 +74,11 @@ def warm_requests(told: list[tuple[str, float]], newest: float, ttl_s: int) -> i
     return count
 
 
+def after_each(told: list[tuple[str, float]], ttl_s: int) -> list[int]:
+    """For each request, itself and those that still follow it warm."""
+    return [1 + warm_requests(told[number + 1 :], at, ttl_s) for number, (what, at) in enumerate(told) if what == "request"]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--transcripts", type=Path, required=True, help="a folder of *.jsonl")
@@ -85,6 +91,8 @@ def main() -> int:
             continue
         low, median, high = statistics.quantiles(counts, n=4, method="inclusive")
         print(f"{ttl_s} s: {len(counts)} prompts of {len(sessions)} sessions, median {median:g} requests, quartiles {low:g} and {high:g}")
+        mean = statistics.mean(count for told in sessions for count in after_each(told, ttl_s))
+        print(f"{ttl_s} s: from any request, it included, {mean:.1f} in the mean")
     return 0
 
 

@@ -164,5 +164,7 @@ def test_the_benchmark_counts_what_still_follows_a_prompt_while_the_cache_is_war
     )
     assert done.stdout.splitlines() == [
         "300 s: 2 prompts of 1 sessions, median 1.5 requests, quartiles 1.25 and 1.75",
+        "300 s: from any request, it included, 1.9 in the mean",
         "3600 s: 2 prompts of 1 sessions, median 2.5 requests, quartiles 1.75 and 3.25",
+        "3600 s: from any request, it included, 2.9 in the mean",
     ]

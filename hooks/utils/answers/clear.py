@@ -112,10 +112,17 @@ def _sum_lines(found: dict) -> list:
     if after is None:
         return lines + _pair("Pays", "never")
     when = f"after {text.counted(after, 'request')}" if after else "at once"
-    said = f"{when}; {found['likely_requests']} usually follow while the cache is warm"
-    if not found["pays"] and found["profile"] == AUTO and after <= found["likely_requests"]:
+    if not _is_weighed(found):
+        return lines + _pair("Pays", f"{when}; {found['likely_requests']} usually follow while the cache is warm")
+    said = f"{when}; {found['likely_requests']} with a warm cache are reckoned with"
+    if not found["pays"] and after <= found["likely_requests"]:
         said += f". The rewrite is certain, they are not: it counts {REWRITE_CAUTION[sum['cache_ttl_s']]:g} times"
     return lines + _pair("Pays", said)
+
+
+def _is_weighed(found: dict) -> bool:
+    """Whether what goes was chosen by its worth: not by lifetimes, nor by the user."""
+    return found["profile"] == AUTO and not (found["tier"] or found["ids"])
 
 
 def _pair(name: str, said: str) -> list:
@@ -142,8 +149,7 @@ def _result_lines(found: dict, report: dict, everything: bool) -> list:
 
 def _unused(row: dict, found: dict) -> str:
     """Why a live result goes that nobody named; "" for any other."""
-    weighed = row["state"] == "live" and not (found["tier"] or found["ids"])
-    return f"unused for {text.counted(row['quiet_age'], 'call')}" if weighed else ""
+    return f"unused for {text.counted(row['quiet_age'], 'call')}" if row["state"] == "live" and _is_weighed(found) else ""
 
 
 def _smaller_ones(rows: list, shown: int, hint: str = "") -> list:

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from .economics import PRICE_READ, lifetime_of, write_price
 
-# Requests that still follow before the cache goes cold, a compaction or the end: means over recorded sessions, for each lifetime of the
-# cache. By the requests so far they hardly differ.
-LIKELY_REQUESTS = {300: 45, 3_600: 74}
+# Requests over which savings are reckoned, by the lifetime of the cache: chosen with the cautions below over recorded sessions, for what
+# came of it. From any request 32 and 57 follow in the mean before the cache goes cold, a compaction or the end
+# (`python benchmarks/remaining_requests.py --transcripts FOLDER`); more where there is much to clear, for those sessions are long.
+REQUESTS_AHEAD = {300: 45, 3_600: 74}
 # A miss counts this many times what it costs: more carries more and misses less. Chosen where misses stay near one in a hundred requests.
 CAUTION = {300: 1.0, 3_600: 1.0}
 # Of a miss, asking again counts more than what comes back: it interrupts the work, be the result large or small.
@@ -67,7 +68,7 @@ def may_go(result, state) -> bool:
 
 def value(candidate: Candidate, situation: Situation, caution: float | None = None) -> float:
     """What clearing a result is worth, in units, the rewrite of what stands behind it apart."""
-    follow = LIKELY_REQUESTS[situation.ttl_s]
+    follow = REQUESTS_AHEAD[situation.ttl_s]
     write = write_price(situation.ttl_s)
     gain = candidate.tokens - candidate.placeholder
     saved = gain * (PRICE_READ * follow + (write if situation.cold else 0.0))

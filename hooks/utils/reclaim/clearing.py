@@ -20,8 +20,8 @@ from .cooling import cool
 
 
 class Plan:
-    """What a clear would do: `made` (the rebuilt context), `rules`, `selection`, `sum`, whether it pays, and how many requests are
-    likely to follow while the cache is warm."""
+    """What a clear would do: `made` (the rebuilt context), `rules`, `selection`, `sum`, whether it pays, and over how many
+    requests with a warm cache that is reckoned."""
 
     __slots__ = ("asked", "likely_requests", "made", "now", "pays", "rules", "selection", "sum")
 
@@ -97,7 +97,7 @@ def _weigh(site, found: Plan, newest: Usage, warm: bool) -> None:
     seen = {id: tokens for id, tokens in made.prefixes.items() if id not in made.unseen}
     model = learnt.load(site.home, site.session_project).model
     found.selection, found.pays = selection.weigh(made.state, found.rules, found.asked, situation, seen, model)
-    found.likely_requests = auto.LIKELY_REQUESTS[situation.ttl_s]
+    found.likely_requests = auto.REQUESTS_AHEAD[situation.ttl_s]
 
 
 def _prefix(made, going: list) -> int:
