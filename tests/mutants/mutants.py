@@ -388,15 +388,15 @@ MUTANTS = [
     Mutant(
         "under auto now takes beside what is worth it only what has expired",
         "selection.py",
-        "if result.ended and result.id in prefixes",
-        "if result.id in prefixes",
+        "(asked.now and result.ended and result.id in prefixes)",
+        "(asked.now and result.id in prefixes)",
         "test_weighing.py",
     ),
     Mutant(
         "under auto nothing goes that the model has not seen",
         "selection.py",
-        "elif result.id in prefixes and auto.may_go(result, state):",
-        "elif auto.may_go(result, state):",
+        "if result.id in prefixes and auto.may_go(result, state)]",
+        "if auto.may_go(result, state)]",
         "test_weighing.py",
     ),
     Mutant(

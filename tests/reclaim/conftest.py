@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.reclaim.errands import Errands
+from tests.reclaim.looks import looked
 from tests.reclaim.shops import Shop
 
 _MEMORY = Path("/dev/shm")  # noqa: S108  files that are in no need of a disk
@@ -30,6 +31,13 @@ def profile() -> str:
 @pytest.fixture
 def shop(tmp_path: Path, errands: Errands, profile: str) -> Shop:
     return Shop(tmp_path, errands, profile=profile)
+
+
+@pytest.fixture
+def cold(shop: Shop) -> Shop:
+    """A session that looked around long ago, whose prompt cache is cold."""
+    shop.write(looked(str(shop.project)))
+    return shop
 
 
 @pytest.fixture

@@ -82,7 +82,7 @@ def weigh(state: ContextState, rules, asked: Asked, situation: auto.Situation, p
     """(Selection, whether it pays) by expected value: what is worth clearing now, else, as what does not pay, what is worth it but for the
     rewrite; with `now` that and all that has expired. `prefixes`: id of a result that the model has seen -> tokens of the prompt before it;
     `model` says how likely one is needed again."""
-    chosen, candidates, held = Selection(), [], []
+    chosen, eligible = Selection(), []
     for result in _in_order(state):
         if result.cleared or (asked.pattern and not _matches(result, asked.pattern)):
             continue
@@ -92,25 +92,24 @@ def weigh(state: ContextState, rules, asked: Asked, situation: auto.Situation, p
         elif gain(result, state.calibration, rules) < LEAST_GAIN:
             if result.ended:
                 chosen.small.append(result)
-        elif result.id in prefixes and auto.may_go(result, state):
-            chosen.needs[result.id] = need = model.probability(result, state)
-            tokens = round(result.tokens * state.calibration)
-            stays = placeholder_tokens(result, state.calibration, rules)
-            candidates.append(auto.Candidate(result, tokens, stays, prefixes[result.id], need))
-        elif result.ended:
-            held.append(result)
+        else:
+            eligible.append(result)
+    free = [result for result in eligible if result.id in prefixes and auto.may_go(result, state)]
+    chosen.needs = {result.id: model.probability(result, state) for result in free}
+    candidates = [_candidate(result, state, rules, prefixes[result.id], chosen.needs[result.id]) for result in free]
     worth = auto.choose(candidates, situation)
-    going = {candidate.result.id for candidate in worth or auto.worth_more_gone(candidates, situation)}
-    if asked.now:
-        going.update(
-            result.id for result in (*held, *(candidate.result for candidate in candidates)) if result.ended and result.id in prefixes
-        )
-    for result in sorted((*held, *(candidate.result for candidate in candidates)), key=lambda result: result.index):
-        if result.id in going:
+    picked = {candidate.result.id for candidate in worth or auto.worth_more_gone(candidates, situation)}
+    for result in eligible:
+        if result.id in picked or (asked.now and result.ended and result.id in prefixes):
             chosen.going.append(result)
         elif result.ended:
             chosen.early.append(result)
     return chosen, bool(worth)
+
+
+def _candidate(result: Result, state: ContextState, rules, prefix: int, need: float) -> auto.Candidate:
+    stays = placeholder_tokens(result, state.calibration, rules)
+    return auto.Candidate(result, round(result.tokens * state.calibration), stays, prefix, need)
 
 
 def _in_order(state: ContextState) -> list:
