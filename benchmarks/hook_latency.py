@@ -23,8 +23,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from hooks.utils.edges import store  # noqa: E402  the benchmark runs from anywhere
 from hooks.utils.policy.context import ContextState, Result  # noqa: E402
+from hooks.utils.state import store  # noqa: E402  the benchmark runs from anywhere
 
 SESSION = "benchmark"
 STATE_BYTES = 50_000

@@ -17,9 +17,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from hooks.utils.edges import transcript
-from hooks.utils.edges.stamps import seconds_of
-from hooks.utils.edges.usage import usage_of
+from hooks.utils.host import transcript
+from hooks.utils.host.stamps import seconds_of
+from hooks.utils.host.usage import usage_of
 from hooks.utils.policy.economics import PRICE_WRITE
 
 INTERRUPTED = "[Request interrupted"

@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 from dataclasses import asdict, dataclass, field, fields
 
-from .edges import files, home, session
+from .edges import files, home
 from .edges.codec import loads
 from .policy.context import Counts, counts_of
+from .state import session
 
 _STATE = ".state.json"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from .edges import responses
+from .host import responses
 from .policy import engine, events
 from .policy.context import ContextState
 from .policy.ruleset import Ruleset

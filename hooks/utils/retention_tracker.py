@@ -17,13 +17,15 @@ import time
 from datetime import datetime, timezone
 
 from .context_carrier import HookContext, ToolResultMeta
-from .edges import live, responses, store
-from .edges.responses import hash_content
-from .policy import bash, engine, events, parts, tiers
+from .host import responses
+from .host.responses import hash_content
+from .policy import engine, events, parts, tiers
 from .policy.classify import classify
+from .policy.commandline import bash
 from .policy.context import ContextState, Result
 from .policy.estimate import estimate_tokens
 from .policy.ruleset import Ruleset
+from .state import live, store
 
 __all__ = ["HookContext", "RetentionTracker", "ToolResultMeta", "detect_events", "estimate_tokens", "hash_content", "process_retention"]
 

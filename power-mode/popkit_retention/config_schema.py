@@ -1,7 +1,7 @@
 """The schema of record of the configuration: what a document may hold, and the JSON Schema that editors use.
 
 `python -m popkit_retention.config_schema > docs/retention-config.schema.json` writes the schema. Needs pydantic; hooks and
-`popkit config check` have their own table (`hooks/utils/edges/config_fields.py`), which a differential test holds to this.
+`popkit config check` have their own table (`hooks/utils/config/fields.py`), which a differential test holds to this.
 """
 
 from __future__ import annotations

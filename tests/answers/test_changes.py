@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.answers.command import answer
-from hooks.utils.edges import live, store
+from hooks.utils.state import live, store
 from tests.answers.written import Written, spec_session
 
 

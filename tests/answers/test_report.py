@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from hooks.utils.answers import clear, ids, phrases, report, timeline
 from hooks.utils.answers.details import detail_lines
 from hooks.utils.answers.panel import panel
-from hooks.utils.edges import learnt
 from hooks.utils.policy import events
 from hooks.utils.policy.auto import Situation
 from hooks.utils.policy.economics import the_sum
@@ -19,6 +18,7 @@ from hooks.utils.policy.ruleset import PROFILES
 from hooks.utils.policy.selection import Asked, placeholder_tokens, select, weigh
 from hooks.utils.policy.tiers import TIERS
 from hooks.utils.reclaim.clearing import Plan
+from hooks.utils.state import learnt
 from tests.policy.scenario import Scenario
 
 KEYS = {

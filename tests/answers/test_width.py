@@ -16,7 +16,6 @@ from hooks.utils.answers.help import of_word, overview
 from hooks.utils.answers.panel import panel
 from hooks.utils.answers.stats import stats_lines
 from hooks.utils.answers.timeline import timeline
-from hooks.utils.edges import learnt
 from hooks.utils.efficiency_tracker import EfficiencyMetrics, metrics_of
 from hooks.utils.policy.auto import Situation
 from hooks.utils.policy.economics import the_sum
@@ -26,6 +25,7 @@ from hooks.utils.policy.selection import Asked, select, weigh
 from hooks.utils.policy.tiers import TIERS
 from hooks.utils.reclaim.clearing import Cleared, Plan
 from hooks.utils.reclaim.undoing import PutBack
+from hooks.utils.state import learnt
 from tests.policy.scenario import Scenario
 
 HOSTILE = st.one_of(

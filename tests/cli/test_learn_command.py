@@ -12,7 +12,7 @@ import pytest
 
 from hooks.utils.cli.main import main
 from hooks.utils.cli.sessions import folder_name
-from hooks.utils.edges import learnt, project_lifetimes
+from hooks.utils.state import learnt, project_lifetimes
 from tests.lab.test_survey import session
 from tests.lab.told import Told, filled
 

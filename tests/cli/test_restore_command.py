@@ -170,7 +170,7 @@ def test_it_starts_without_what_only_other_commands_need(cleared: Cleared) -> No
     assert done.stdout == cleared.original[5] + "\n"
     loaded = set(done.stderr.split())
     assert {name for name in loaded if name.endswith("_command")} <= {"hooks.utils.cli.restore_command", "hooks.utils.cli.context_command"}
-    assert not {"hooks.utils.edges.rebuild", "hooks.utils.reclaim.clearing", "asyncio", "dataclasses"} & loaded
+    assert not {"hooks.utils.state.rebuild", "hooks.utils.reclaim.clearing", "asyncio", "dataclasses"} & loaded
 
 
 def test_a_content_comes_back_though_nobody_can_count_it(cleared: Cleared) -> None:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.edges import live, store
-from hooks.utils.edges.rebuild import rebuild
 from hooks.utils.policy.context import shared_facts
+from hooks.utils.state import live, store
+from hooks.utils.state.rebuild import rebuild
 
 from . import installs
 from .client import ClientHome, Run

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from hooks.utils.edges import live
+from hooks.utils.state import live
 
 from .client import ClientHome
 from .scripted_api import ScriptedApi, call, say

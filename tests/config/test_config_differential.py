@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from hooks.utils.cli.config_command import BUILT_IN, leaves, sources
-from hooks.utils.edges.config_check import check_document, check_text
-from hooks.utils.edges.config_fields import FIELDS, USER_ONLY, usable
-from hooks.utils.edges.config_reader import LAYERS, Layer, merge, read_layer
+from hooks.utils.config.checking import check_document, check_text
+from hooks.utils.config.fields import FIELDS, USER_ONLY, usable
+from hooks.utils.config.layers import LAYERS, Layer, merge, read_layer
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.policy.tiers import TIERS
 from popkit_retention.config_schema import Retention, validated

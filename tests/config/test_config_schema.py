@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from hooks.utils.edges.config_fields import FIELDS, USER_ONLY
+from hooks.utils.config.fields import FIELDS, USER_ONLY
 from hooks.utils.policy.ruleset import PROFILES
 from hooks.utils.policy.tiers import EVENT_ALIASES, EVENTS, TIERS
 from popkit_retention import config_schema

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 SCRIPT, LAST = Path(sys.argv[1]), int(sys.argv[2])
-OURS = str(SCRIPT.parent / "utils" / "edges")
+OURS = tuple(str(SCRIPT.parent / "utils" / room) for room in ("edges", "state", "config", "host"))
 seen = 0
 
 

@@ -8,9 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from hooks.utils.edges import failures, store
+from hooks.utils.edges import failures
 from hooks.utils.edges.codec import loads
 from hooks.utils.policy.context import ContextState
+from hooks.utils.state import store
 
 ROOT = Path(__file__).resolve().parents[2]
 HOOKS = ROOT / "hooks"

@@ -16,8 +16,8 @@ if __name__ == "__main__" and not __package__:
 
 import tempfile
 
-from hooks.utils.edges import live, store
 from hooks.utils.retention_tracker import HookContext, RetentionTracker, process_retention
+from hooks.utils.state import live, store
 
 # (label, tool, input, whether it fails, what it returns)
 STEPS = (

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.edges import failures, live, store
-from hooks.utils.edges.rebuild import rebuild
+from hooks.utils.edges import failures
 from hooks.utils.policy.context import shared_facts
+from hooks.utils.state import live, store
+from hooks.utils.state.rebuild import rebuild
 from tests.hooks import payloads, processes, sessions
 
 SESSION = payloads.SESSION

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.edges import failures, store
+from hooks.utils.edges import failures
+from hooks.utils.state import store
 from tests.hooks import payloads, processes
 
 AT_ONCE = 64

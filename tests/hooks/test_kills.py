@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.edges import store
+from hooks.utils.state import store
 from tests.hooks import payloads, processes, sessions
 
 SESSION = payloads.SESSION

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hooks.utils.edges import live, project_lifetimes, store
-from hooks.utils.edges.rebuild import rebuild
 from hooks.utils.handlers import context_monitor, post_tool_use, pre_compact, session_end, session_start
 from hooks.utils.policy.context import shared_facts
+from hooks.utils.state import live, project_lifetimes, store
+from hooks.utils.state.rebuild import rebuild
 from tests.hooks import processes, sessions
 
 HANDLERS = {

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.edges import project_lifetimes
 from hooks.utils.policy.lifetimes import MOST_POINTS, POINTS
+from hooks.utils.state import project_lifetimes
 from tests.hooks import payloads, processes
 
 SHOP, OTHER = "/home/dev/shop", "/home/dev/other"
@@ -165,7 +165,7 @@ def test_many_at_once_lose_nothing(tmp_path: Path):
 
 
 def _changed(home: str, by: dict) -> None:
-    code = f"from hooks.utils.edges.project_lifetimes import change; change({home!r}, {SHOP!r}, {by!r})"
+    code = f"from hooks.utils.state.project_lifetimes import change; change({home!r}, {SHOP!r}, {by!r})"
     subprocess.run([sys.executable, "-c", code], check=True, cwd=processes.ROOT)
 
 

@@ -5,7 +5,7 @@ Results have the ids T1, T2, …; the folder is `/p`; one request follows anothe
 
 from __future__ import annotations
 
-from hooks.utils.edges import responses
+from hooks.utils.host import responses
 from hooks.utils.lab import measure
 from hooks.utils.lab.sessions import Block, Request, Session, tokens_of
 from hooks.utils.policy.events import Call, Compacted, Prompted

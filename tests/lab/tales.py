@@ -6,7 +6,7 @@ import json
 
 from hypothesis import strategies as st
 
-from hooks.utils.edges.stamps import seconds_of
+from hooks.utils.host.stamps import seconds_of
 from tests.lab.told import BEGAN, Told
 
 NAMES = [f"src/module_{number}/handler.ts" for number in range(8)]

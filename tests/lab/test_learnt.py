@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils.edges import home, learnt
+from hooks.utils.edges import home
 from hooks.utils.lab.auto_policy import shipped_model
 from hooks.utils.lab.fitting import learn
 from hooks.utils.policy.need import FEATURES, NeedModel
+from hooks.utils.state import learnt
 from tests.lab.test_fitting import _taught
 
 PROJECT = "/home/x/shop"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from hooks.utils.edges import responses
+from hooks.utils.host import responses
 from hooks.utils.policy import engine, events
 from hooks.utils.policy.context import ContextState
 from hooks.utils.policy.ruleset import Ruleset

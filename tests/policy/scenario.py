@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from hooks.utils.edges import responses
 from hooks.utils.edges.codec import dumps, loads
+from hooks.utils.host import responses
 from hooks.utils.policy import engine, events
 from hooks.utils.policy.context import ContextState, state_of
 from hooks.utils.policy.ruleset import Ruleset

@@ -9,7 +9,7 @@ import hashlib
 import json
 from pathlib import Path
 
-from hooks.utils.policy import bash
+from hooks.utils.policy.commandline import bash
 
 LABELS = json.loads((Path(__file__).resolve().parents[1] / "data/bash_labels.json").read_text())["labels"]
 AGREEMENT = 0.97

@@ -8,13 +8,13 @@ from pathlib import Path
 
 from hooks.utils import archive
 from hooks.utils.cli.sessions import folder_name
-from hooks.utils.edges import live, store
 from hooks.utils.policy.context import shared_facts
 from hooks.utils.policy.placeholder import handle_in
 from hooks.utils.policy.selection import Asked
 from hooks.utils.reclaim import access, clearing, restoring, undoing
-from tests.edges.lines import Lines
+from hooks.utils.state import live, store
 from tests.hooks.processes import ROOT
+from tests.host.lines import Lines
 from tests.reclaim.errands import Errands
 
 SESSION = "5e551019-0000-4000-8000-000000000001"

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from hooks.utils.edges import store
 from hooks.utils.policy.estimate import estimate_tokens
+from hooks.utils.state import store
 from tests.hooks import processes
 from tests.reclaim.shops import Shop, Talk, code, worked
 

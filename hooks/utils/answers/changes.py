@@ -3,9 +3,9 @@ repeats it."""
 
 from __future__ import annotations
 
-from ..edges import live, project_lifetimes, store
 from ..policy import events, globs
 from ..policy.ruleset import DEFAULT, PROFILES
+from ..state import live, project_lifetimes, store
 from . import ids, phrases, text
 
 GO_BACK = DEFAULT  # not a profile to choose, but the end of a choice

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 
 from .. import flag_parser
-from ..edges import live, store
 from ..policy import engine, events, selection
 from ..policy.context import ContextState
 from ..policy.tiers import TIERS
 from ..reclaim import access, restoring, rewrite
+from ..state import live, store
 from . import changes, clear, facts, ids, phrases, putback, report, text, timeline, times, why
 from .help import of_word, overview
 from .panel import panel
@@ -192,7 +192,7 @@ def _stats(asked: Asked) -> Answer:
 
 
 def _lifetimes(asked: Asked) -> Answer:
-    from ..edges import learnt
+    from ..state import learnt
     from .lifetimes import lifetimes_data, lifetimes_lines
 
     site, reset = asked.site, "reset" in asked.flags

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 
-from ..edges import store, usage
+from ..host import usage
+from ..state import store
 
 
 def gather(site, rules, transcript_path: str, index, now: float) -> dict:

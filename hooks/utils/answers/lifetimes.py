@@ -18,7 +18,7 @@ _UNDO = {"project": "popkit lab learn --undo --project", "user": "popkit lab lea
 
 
 def lifetimes_data(points: dict, known, profile: str, project: str, reset: bool) -> dict:
-    """What `--json` prints. `points` of each kind (policy/lifetimes.py); `known`: the model that holds (edges.learnt.Known)."""
+    """What `--json` prints. `points` of each kind (policy/lifetimes.py); `known`: the model that holds (state.learnt.Known)."""
     return {
         "project": project,
         "profile": profile,

@@ -13,10 +13,11 @@ import sys
 
 from .. import archive
 from ..answers import text, times
-from ..edges import files, home, peek
+from ..edges import files, home
 from ..edges.system import now as time_of_day
 from ..flag_parser import UsageError
 from ..policy import globs
+from ..state import peek
 from . import screen
 
 LISTED = 50

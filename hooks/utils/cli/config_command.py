@@ -10,8 +10,9 @@ import os
 import sys
 
 from ..answers import text
-from ..edges import config_check, home
-from ..edges.config_reader import Layer, merge, read_layers
+from ..config import checking
+from ..config.layers import Layer, merge, read_layers
+from ..edges import home
 from ..policy.ruleset import AUTO, COMPACTION, GRACE_CALLS, PRESERVED_PATTERNS, RESTORE_HOLD_CALLS, THRESHOLDS
 from ..policy.tiers import TIER_CONFIG
 from . import screen
@@ -86,9 +87,9 @@ def _schema(root: str) -> int:
 def _check(args, folders: tuple) -> tuple[bool, list]:
     if args.files:
         files = args.files
-        problems = [problem for path in files for problem in config_check.check_file(path)]
+        problems = [problem for path in files for problem in checking.check_file(path)]
     else:
-        files, problems = config_check.check_layers(*folders)
+        files, problems = checking.check_layers(*folders)
     if args.json:
         report = {"ok": not problems, "files": files, "problems": [problem._asdict() for problem in problems]}
         return bool(problems), [json.dumps(report, indent=2)]
@@ -149,7 +150,7 @@ def _show(args, folders: tuple) -> tuple[bool, list]:
 def _row(key: str, value: object, source: str) -> list:
     """One row, or one line for each item of a list; a list that is empty has one row."""
     items = value if isinstance(value, list) and value else [value]
-    cells = [text.clean(config_check.shown(item)) for item in items]
+    cells = [text.clean(checking.shown(item)) for item in items]
     lines = [f"{_padded(text.clean(key), KEY_WIDTH)} {_padded(cells[0], VALUE_WIDTH)} {source}"]
     return lines + [f"{'':<{KEY_WIDTH}} {cell}" for cell in cells[1:]]
 
@@ -170,7 +171,7 @@ def sources(layers: list[Layer]) -> list[tuple[str, object, Layer]]:
         origin = {
             path: layer if path not in origin or (path in alone and alone[path] == value) else origin[path] for path, value in held.items()
         }
-    return [(config_check.dotted(path), value, origin[path]) for path, value in held.items()]
+    return [(checking.dotted(path), value, origin[path]) for path, value in held.items()]
 
 
 def leaves(value: object, path: tuple = ()):

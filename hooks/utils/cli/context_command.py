@@ -9,8 +9,8 @@ from .. import flag_parser
 from ..answers import command as answers
 from ..answers import text
 from ..answers.help import of_word, overview
-from ..edges import live
 from ..edges.system import now as time_of_day
+from ..state import live
 from . import screen, sessions
 
 COMMAND = "popkit context"

@@ -10,7 +10,8 @@ import os
 import sys
 
 from ..answers.text import WIDTH, counted, wrap
-from ..edges import config_reader, home
+from ..config import layers
+from ..edges import home
 from ..edges.system import now as time_of_day
 from . import doctor_machine, doctor_state, screen
 from .check import OK, PROBLEM, WARNING, Check
@@ -44,7 +45,7 @@ def all_checks(environ) -> list:
     except home.NoHome as error:
         return [Check("state folder", PROBLEM, str(error), "Hooks do nothing until then.")]
     project = os.path.abspath(environ.get("CLAUDE_PROJECT_DIR") or os.getcwd())
-    enabled = config_reader.load(home.plugin_root(), popkit_home, project).get("enabled") is not False
+    enabled = layers.load(home.plugin_root(), popkit_home, project).get("enabled") is not False
     checks = [
         doctor_machine.interpreter(popkit_home, environ),
         doctor_machine.client(environ),

@@ -10,7 +10,8 @@ import subprocess
 import time
 
 from ..answers.text import listed, span
-from ..edges import files, home, peek
+from ..edges import files, home
+from ..state import peek
 from .check import OK, PROBLEM, WARNING, Check
 
 OLDEST_PYTHON = (3, 9)

@@ -8,10 +8,12 @@ import shutil
 import stat
 
 from ..answers.text import counted, listed
-from ..edges import config_check, failures, files, home, live, peek, session, store
+from ..config import checking
+from ..edges import failures, files, home
 from ..edges.codec import dumps, loads
-from ..edges.rebuild import rebuild
 from ..policy.context import shared_facts
+from ..state import live, peek, session, store
+from ..state.rebuild import rebuild
 from .check import OK, PROBLEM, WARNING, Check
 
 MEMORY = "doctor.json"
@@ -102,7 +104,7 @@ def _remember(popkit_home: str, newest: str, number: int) -> None:
 
 def configuration(popkit_home: str, project: str) -> Check:
     """Whether every layer of the configuration is right."""
-    read, problems = config_check.check_layers(home.plugin_root(), popkit_home, project)
+    read, problems = checking.check_layers(home.plugin_root(), popkit_home, project)
     if not problems:
         return Check("configuration", OK, f"no problems in {counted(len(read), 'file')}", problems=0)
     told = f"{counted(len(problems), 'problem')} in {listed(sorted({problem.file for problem in problems}), 3)}"

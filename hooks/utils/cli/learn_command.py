@@ -13,9 +13,10 @@ import shlex
 import sys
 
 from ..answers import text
-from ..edges import files, home, learnt, project_lifetimes
+from ..edges import files, home
 from ..lab import fitting, survey
 from ..lab import sessions as transcripts
+from ..state import learnt, project_lifetimes
 from . import screen, sessions
 from .lab_command import Bar, Refused, add_paths, check_writable, paths_of
 

@@ -6,8 +6,8 @@ import os
 import sys
 
 from .. import flag_parser
-from ..edges import live
 from ..edges.system import now as time_of_day
+from ..state import live
 
 COMMAND = "popkit restore"
 

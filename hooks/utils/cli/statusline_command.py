@@ -9,10 +9,12 @@ import os
 import sys
 
 from ..answers import statusline
-from ..edges import failures, home, live, peek, usage
+from ..edges import failures, home
 from ..edges.codec import loads
 from ..edges.system import now as time_of_day
+from ..host import usage
 from ..policy.ruleset import THRESHOLDS
+from ..state import live, peek
 from . import statusline_install
 
 INPUT_BYTES = 1 << 20

@@ -12,9 +12,10 @@ from ..answers import clear, facts, report, text
 from ..answers.panel import panel
 from ..answers.text import as_json
 from ..answers.timeline import timeline
-from ..edges import config_reader, home
-from ..edges.rebuild import rebuild
+from ..config import layers
+from ..edges import home
 from ..policy.ruleset import Ruleset
+from ..state.rebuild import rebuild
 from . import screen, sessions
 
 _CALLS = 20  # lines of the timeline
@@ -55,7 +56,7 @@ def report_of(path: str, project: str, environ) -> dict:
         popkit_home = home.popkit_home(environ)
     except home.NoHome:
         popkit_home = None
-    config = config_reader.load(home.plugin_root(), popkit_home, project)
+    config = layers.load(home.plugin_root(), popkit_home, project)
     rules = Ruleset.from_config(config)
     made = rebuild(path, [], lambda profile: Ruleset.from_config(config, profile), sessions.session_id_of(path))
     context = facts.context_of(path, rules, {}, made.state.at)

@@ -1,1 +1,1 @@
-"""Everything that touches the world: files, git, the host's payloads and transcripts."""
+"""The I/O seam: private files, our folder, git, the hook runner. Knows nothing of retention."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from ..edges import live, store, usage
-from ..edges.payload import text
 from ..edges.system import now as time_of_day
+from ..host import usage
+from ..host.payload import text
 from ..policy import engine, events
 from ..policy.context import reclaimable
+from ..state import live, store
 
 COMMAND = "/popkit:context"
 # In this order; from WARNING on the result says what could be reclaimed.

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..edges import live, store
-from ..edges.payload import call_of, text
 from ..edges.system import now as time_of_day
+from ..host.payload import call_of, text
+from ..state import live, store
 
 
 def handle(payload: dict, environ) -> dict | None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..edges import live, store
-from ..edges.payload import text
 from ..edges.system import now as time_of_day
+from ..host.payload import text
+from ..state import live, store
 
 
 def handle(payload: dict, environ) -> str | None:

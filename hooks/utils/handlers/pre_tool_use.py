@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..edges import live
 from ..policy.placeholder import is_handle
+from ..state import live
 
 # Of a Bash call these alone may be set: what they do not change is the command and where it runs.
 _HARMLESS = frozenset(("command", "description", "timeout"))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ..edges import live, store
-from ..edges.payload import text
 from ..edges.system import now as time_of_day
+from ..host.payload import text
 from ..policy import engine, events
+from ..state import live, store
 
 # The host gives a hook 1.5 s at the end of a session, and a clear takes up to 0.05 s a megabyte. Nobody waits for a larger one.
 CLEAR_BYTES = 24 * 1024 * 1024

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ..edges import live, store
-from ..edges.payload import text
 from ..edges.system import now as time_of_day
+from ..host.payload import text
 from ..policy import engine, events
+from ..state import live, store
 
 
 def handle(payload: dict, environ) -> dict | None:

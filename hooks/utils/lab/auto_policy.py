@@ -80,6 +80,6 @@ class _Candidate(auto.Candidate):
 
 def shipped_model():
     """The model of need that comes with the plugin."""
-    from ..edges import learnt
+    from ..state import learnt
 
     return learnt.shipped().model

@@ -9,9 +9,9 @@ import os
 
 from ..archive.content import hash_content, plain
 from ..archive.records import HANDLE_CHARS, digest, handle
-from ..edges import transcript
-from ..edges.archived import task_id
-from ..edges.spans import NotUnderstood, content_spans
+from ..host import transcript
+from ..host.spans import NotUnderstood, content_spans
+from ..state.archived import task_id
 
 _SUFFIX, _AGENT = ".jsonl", "agent-"
 

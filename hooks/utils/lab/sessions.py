@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import json
 
-from ..edges import responses, transcript
-from ..edges.stamps import seconds_of
-from ..edges.usage import prompt_tokens
+from ..host import responses, transcript
+from ..host.stamps import seconds_of
+from ..host.usage import prompt_tokens
 from ..policy.events import Compacted, Prompted
 from ..policy.placeholder import SHORTEST_HANDLE
 from .strings import strings_of, texts_in

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..edges import config_reader, home
+from ..config import layers
+from ..edges import home
 from ..policy.events import Tick
 from ..policy.ruleset import Ruleset
 from .sessions import tokens_of
@@ -11,7 +12,7 @@ from .tracked import Tracked
 
 def shipped_rules(profile: str | None = None) -> Ruleset:
     """The rules of the shipped configuration under a profile."""
-    return Ruleset.from_config(config_reader.load(home.plugin_root(), None, None), profile)
+    return Ruleset.from_config(layers.load(home.plugin_root(), None, None), profile)
 
 
 class Tiers(Tracked):

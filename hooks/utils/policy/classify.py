@@ -110,7 +110,7 @@ def _glob(call, cwd) -> Classification:
 
 def _bash(call, cwd) -> Classification:
     if not _BASH:
-        from . import bash
+        from .commandline import bash
 
         _BASH.append(bash)
     bash = _BASH[0]

@@ -6,8 +6,8 @@ import time
 
 from .. import archive
 from ..edges import files, home
-from ..edges.archived import errors, task_id
 from ..edges.system import join
+from ..state.archived import errors, task_id
 from . import rewrite
 
 _TRIES, _PAUSE_S = 5, 0.05

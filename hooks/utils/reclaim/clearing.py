@@ -9,11 +9,12 @@ from __future__ import annotations
 import json  # noqa: TID253  see places.py
 
 from .. import archive
-from ..edges import learnt, live, responses
-from ..edges.usage import Usage, newest_usage
+from ..host import responses
+from ..host.usage import Usage, newest_usage
 from ..policy import auto, economics, engine, events, outline, selection
 from ..policy.estimate import estimate_tokens
 from ..policy.placeholder import SHORTEST_HANDLE, placeholder, with_outline
+from ..state import learnt, live
 from . import places, rewrite
 from .access import Opened, Refused, chain_of, check_understood, original_path, sweep, trouble_of, turnstile, until_whole
 from .cooling import cool

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from .. import archive
-from ..edges.archived import errors
 from ..edges.system import os
+from ..state.archived import errors
 
 
 def cool(db, task_id: str) -> dict:

@@ -4,9 +4,9 @@ an index of it afterwards. What it adds to the conversation is booked."""
 from __future__ import annotations
 
 from .. import archive
-from ..edges import live, store
-from ..edges.archived import errors
 from ..policy.estimate import estimate_tokens
+from ..state import live, store
+from ..state.archived import errors
 from . import compaction, places
 from .access import Opened, Refused, chain_of
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json  # noqa: TID253  whoever rewrites a transcript has parsed it
 
-from ..edges import transcript
-from ..edges.spans import NotUnderstood, content_spans
 from ..edges.system import sha256
+from ..host import transcript
+from ..host.spans import NotUnderstood, content_spans
 from ..policy.estimate import estimate_tokens
 from ..policy.placeholder import handle_in
 from .access import Refused

@@ -6,10 +6,11 @@ the client has loaded, the text is nowhere.
 
 from __future__ import annotations
 
-from ..edges import home, live, store
+from ..edges import home
 from ..edges.system import now as time_of_day
 from ..policy import parts
 from ..policy.estimate import estimate_tokens
+from ..state import live, store
 from .unchanged import full_read
 
 # From this version on the host takes another tool output from a hook; older ones add a text of at most so many characters instead.

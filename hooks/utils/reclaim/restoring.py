@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from .. import archive
-from ..edges import files, live, store
-from ..edges.archived import content_of, task_id
+from ..edges import files
 from ..policy import events, globs
+from ..state import live, store
+from ..state.archived import content_of, task_id
 
 
 class NotFound(Exception):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from .. import archive
-from ..edges import live, transcript
-from ..edges.archived import content_of, task_id
+from ..host import transcript
 from ..policy import events
+from ..state import live
+from ..state.archived import content_of, task_id
 from . import places, rewrite
 from .access import Opened, Refused, check_understood, original_path, sweep, trouble_of, turnstile, until_whole
 

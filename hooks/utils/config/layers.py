@@ -1,0 +1,206 @@
+"""The configuration as hooks read it: tolerant, cheap, and never a reason to fail.
+
+A value that cannot be used is left out alone, so that the layer below shows through; a file that cannot be read as JSON
+is left out whole, and its layer says why. Nothing here raises. `popkit config check` reports what is passed over here.
+"""
+
+from __future__ import annotations
+
+from ..edges.codec import loads
+from ..edges.system import join, os
+from ..policy.ruleset import THRESHOLDS
+from .fields import DROP, RISING, rises, usable
+
+LONGEST_FILE = 256 * 1024
+_BYTE_ORDER_MARK = "\ufeff"
+
+STAYS_OFF = "false; a project cannot switch on what your own configuration switched off"
+
+# Lowest first; each lies above the ones before it.
+LAYERS = ("shipped", "power-mode", "user", "project")
+
+
+class Layer:
+    """One file of the configuration.
+
+    `values` are the usable settings; `error` says why the file as a whole could not be used (None also for a file that
+    does not exist), `ignored` holds the key paths of values that were left out.
+    """
+
+    __slots__ = ("error", "ignored", "name", "path", "values")
+
+    def __init__(self, name: str, path: str, values: dict, error: str | None = None, ignored: tuple = ()) -> None:
+        self.name = name
+        self.path = path
+        self.values = values
+        self.error = error
+        self.ignored = ignored
+
+
+def layer_paths(root: str | None, home: str | None, project: str | None) -> list[tuple[str, str]]:
+    """(layer name, path) of each file, lowest first; a folder that is not known has none."""
+    found = []
+    if root:
+        found.append(("shipped", join(root, "retention-config.json")))
+        found.append(("power-mode", join(root, "power-mode", "config.json")))
+    if home:
+        found.append(("user", join(home, "retention-config.json")))
+    if project:
+        found.append(("project", join(project, ".claude", "retention-config.json")))
+    return found
+
+
+def load(root: str | None, home: str | None, project: str | None) -> dict:
+    """The effective `retention` object: plugin folder, state home and project folder give the four files."""
+    return merge(read_layers(root, home, project))
+
+
+def read_layers(root: str | None, home: str | None, project: str | None) -> list[Layer]:
+    """The layers, lowest first; one whose file does not exist has no values and no error."""
+    return [read_layer(name, path) for name, path in layer_paths(root, home, project)]
+
+
+def read_layer(name: str, path: str) -> Layer:
+    text, error = read_text(path)
+    if text is None:
+        return Layer(name, path, {}, error)
+    try:
+        document = _parsed(text)
+    except ValueError as reason:
+        return Layer(name, path, {}, f"not JSON: {reason}")
+    ignored: list = []
+    values = usable(document, name, lambda at, value, allowed, known: ignored.append(at))
+    return Layer(name, path, values, None, tuple(ignored))
+
+
+def read_text(path: str) -> tuple[str | None, str | None]:
+    """(text, None), or (None, what is wrong); (None, None) when there is no such file."""
+    try:
+        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
+    except (FileNotFoundError, NotADirectoryError):
+        return None, None
+    except (OSError, ValueError) as reason:
+        return None, f"cannot be read: {reason}"
+    try:
+        # A pipe or a device could keep a hook waiting, or never end.
+        if os.fstat(handle).st_mode & 0o170000 != 0o100000:
+            return None, "not a regular file"
+        data = b""
+        while len(data) <= LONGEST_FILE:
+            more = os.read(handle, LONGEST_FILE + 1 - len(data))
+            if not more:
+                return data.decode().lstrip(_BYTE_ORDER_MARK), None
+            data += more
+        return None, f"larger than {LONGEST_FILE // 1024} KB"
+    except UnicodeDecodeError:
+        return None, "not UTF-8"
+    except OSError as reason:
+        return None, f"cannot be read: {reason}"
+    finally:
+        os.close(handle)
+
+
+def _parsed(text: str) -> object:
+    if "NaN" in text or "Infinity" in text:
+        text = _without_constants(without_comments(text))
+    try:
+        return loads(text)
+    except ValueError:
+        if "//" not in text:
+            raise
+        return loads(without_comments(text))
+
+
+def without_comments(text: str) -> str:
+    """The text with each line that is a `//` comment emptied, as in the specification's example; lines stay in place."""
+    return "\n".join(["" if line.lstrip().startswith("//") else line for line in text.split("\n")])
+
+
+def _without_constants(text: str) -> str:
+    """NaN and Infinity, which are not JSON, replaced by `{}`: the codec would read null, and null is a setting.
+
+    An empty object changes nothing where an object is due and is left out everywhere else.
+    """
+    pieces = []
+    at = 0
+    while at < len(text):
+        start = text.find('"', at)
+        start = len(text) if start < 0 else start
+        outside = text[at:start]
+        pieces.append(outside.replace("-Infinity", "{}").replace("Infinity", "{}").replace("NaN", "{}"))
+        at = start + 1
+        while at < len(text) and text[at] != '"':
+            at += 2 if text[at] == "\\" else 1
+        pieces.append(text[start : at + 1])
+        at += 1
+    return "".join(pieces)
+
+
+def merge(layers: list[Layer], refused: list | None = None) -> dict:
+    """The effective `retention` object of layers, lowest first.
+
+    Objects merge key by key, lists and plain values are replaced, null resets. In `tool_overrides` the upper layer's
+    patterns come first, because the first that matches wins. What a layer may not do to the ones below it is left out
+    and appended to `refused` as (layer, key, value, what is allowed).
+    """
+    effective: dict = {}
+    refused = [] if refused is None else refused
+    for layer in layers:
+        for key, value in layer.values.items():
+            joined = _joined(key, effective, value, layer, refused)
+            if joined is not DROP:
+                effective[key] = joined
+    return effective
+
+
+def _joined(key: str, effective: dict, value, layer: Layer, refused: list):
+    if key == "tiers":
+        below = effective.get(key, {})
+        return {**below, **{tier: {**below.get(tier, {}), **fields} for tier, fields in value.items()}}
+    if key == "tool_overrides":
+        return _over(effective.get(key, {}), value, _joined_override)
+    if key == "thresholds":
+        below = {**THRESHOLDS, **effective.get(key, {})}
+        if rises({**below, **value}):
+            return {**effective.get(key, {}), **value}
+        below = ", ".join([f"{name} {level}" for name, level in below.items()])
+        refused.append((layer, key, value, f"{RISING}; the layers below say {below}"))
+        return DROP
+    if key == "grace_calls":
+        return {**effective.get(key, {}), **value}
+    if key == "compaction":
+        below = effective.get(key, {})
+        refuse = [name for name in value if _switches_on(value[name], below.get(name), layer)]
+        refused.extend((layer, f"{key}.{name}", value[name], STAYS_OFF) for name in refuse)
+        return {**below, **{name: flag for name, flag in value.items() if name not in refuse}}
+    if key == "enabled" and _switches_on(value, effective.get(key), layer):
+        refused.append((layer, key, value, STAYS_OFF))
+        return DROP
+    return value
+
+
+def _switches_on(value, below, layer: Layer) -> bool:
+    """Whether a project would switch on what the layers below it switched off."""
+    return value is True and below is False and layer.name == "project"
+
+
+def _over(below: dict, above: dict, join) -> dict:
+    """`above` first, then what only `below` has; a null above removes the key."""
+    joined = {key: join(below.get(key), value) for key, value in above.items() if value is not None}
+    joined.update((key, value) for key, value in below.items() if key not in above)
+    return joined
+
+
+def _joined_override(below: dict | None, above: dict | str) -> dict:
+    """A plain tier replaces the whole override of the tool, an object is merged into it."""
+    if isinstance(above, str):
+        return {"tier": above}
+    below = below or {}
+    joined: dict = {}
+    tier = above.get("tier") or above.get("default") or below.get("tier")
+    if tier:
+        joined["tier"] = tier
+    patterns = _over(below.get("patterns", {}), above.get("patterns", {}), lambda _, tier: tier)
+    if patterns:
+        joined["patterns"] = patterns
+    return joined

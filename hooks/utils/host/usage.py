@@ -1,0 +1,135 @@
+"""How full the context is, how large its window, whether the prompt cache is warm: from the usage that the host writes down.
+
+`input_tokens` and `output_tokens` in a transcript are often placeholders; the two cache figures are right. The size of a prompt is
+cache_read + cache_creation + input of the newest message of the main chain.
+"""
+
+from __future__ import annotations
+
+import os
+from sys import intern
+
+from ..edges import files
+from ..edges.codec import loads
+from .stamps import seconds_of
+
+TAIL_BYTES = 512 * 1024
+DEFAULT_WINDOW = 200_000
+LONG_WINDOW = 1_000_000
+LONG_MARK = "[1m]"
+# Requests and tokens below which a calibration says nothing, and its bounds.
+_CALIBRATION_PAIRS = 5
+_CALIBRATION_TOKENS = 3_000
+_CALIBRATION_RANGE = (0.6, 1.7)
+
+
+class Usage:
+    """A request: `tokens` of its prompt, of which `read` from the prompt cache and `created` in it; when (seconds); the cache lifetime
+    that the account has."""
+
+    __slots__ = ("at", "cache_ttl_s", "created", "model", "read", "tokens")
+
+    def __init__(self, tokens=0, at=0.0, model="", cache_ttl_s=300, read=0, created=0):
+        self.tokens = tokens
+        self.at = at
+        self.model = model
+        self.cache_ttl_s = cache_ttl_s
+        self.read = read
+        self.created = created
+
+    def is_warm(self, now: float) -> bool:
+        return bool(self.tokens) and now - self.at < self.cache_ttl_s
+
+
+def prompt_tokens(usage: object) -> int:
+    """Tokens of the prompt of a request, from a usage object; 0 when it tells nothing."""
+    if not isinstance(usage, dict):
+        return 0
+    return sum(_count(usage.get(name)) for name in ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"))
+
+
+def _count(value: object) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 10**9 else 0
+
+
+def usage_of(entry: object) -> Usage | None:
+    """The usage of an entry, when it is an answer of the main chain (or of a subagent's own file)."""
+    if not isinstance(entry, dict) or entry.get("type") != "assistant" or entry.get("isSidechain"):
+        return None
+    message = entry.get("message")
+    usage = message.get("usage") if isinstance(message, dict) else None
+    tokens = prompt_tokens(usage)
+    if not tokens or message.get("model") == "<synthetic>":
+        return None
+    created = usage.get("cache_creation")
+    hour = created.get("ephemeral_1h_input_tokens") if isinstance(created, dict) else 0
+    model = message.get("model")
+    return Usage(
+        tokens, seconds_of(entry.get("timestamp")), intern(model) if isinstance(model, str) else "", 3_600 if hour else 300,
+        _count(usage.get("cache_read_input_tokens")), _count(usage.get("cache_creation_input_tokens")),
+    )  # fmt: skip
+
+
+def newest_usage(path: str, tail_bytes: int = TAIL_BYTES) -> Usage | None:
+    """The usage of the newest main-chain answer, read from the file's end; None where there is none."""
+    try:
+        file = files.open_regular(path)
+    except (OSError, ValueError):
+        return None
+    with file:
+        size = os.fstat(file.fileno()).st_size
+        file.seek(max(0, size - tail_bytes))
+        lines = file.read(tail_bytes).split(b"\n")
+    if size > tail_bytes:
+        lines = lines[1:]
+    found = None
+    hour = False
+    for line in reversed(lines):
+        if b'"usage"' not in line or b'"assistant"' not in line:
+            continue
+        try:
+            usage = usage_of(loads(line.decode("utf-8", "replace")))
+        except ValueError:
+            continue
+        if usage is None:
+            continue
+        found = found or usage
+        hour = hour or usage.cache_ttl_s == 3_600
+        if hour:
+            break
+    if found is not None and hour:
+        found.cache_ttl_s = 3_600
+    return found
+
+
+def window_of(model: str, configured: object, status_line: object, largest: int) -> tuple:
+    """(tokens of the context window, where that is known from). Never below the largest usage seen; "assumed" when nothing tells."""
+    for value, source in ((configured, "configuration"), (status_line, "status line")):
+        if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+            return _at_least(value, source, largest)
+    if LONG_MARK in model:
+        return _at_least(LONG_WINDOW, "model", largest)
+    return _at_least(DEFAULT_WINDOW, "assumed", largest)
+
+
+def _at_least(window: int, source: str, largest: int) -> tuple:
+    if largest <= window:
+        return window, source
+    return (max(LONG_WINDOW, largest)), "assumed"
+
+
+def calibration(requests: list) -> float | None:
+    """Measured tokens per estimated token, from [(prompt tokens, estimated tokens added since the request before)]; None when the
+    session has too little to tell."""
+    measured = estimated = pairs = 0
+    for (before, _), (tokens, added) in zip(requests, requests[1:]):
+        grown = tokens - before
+        if added < 300 or grown <= 0 or grown > 6 * added:
+            continue  # too little to tell, a compaction, or an attachment that is no result
+        measured += grown
+        estimated += added
+        pairs += 1
+    if pairs < _CALIBRATION_PAIRS or estimated < _CALIBRATION_TOKENS:
+        return None
+    low, high = _CALIBRATION_RANGE
+    return round(min(high, max(low, measured / estimated)), 3)

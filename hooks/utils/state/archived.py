@@ -1,0 +1,76 @@
+"""The contents that placeholders stand for, from the archive. `sqlite3` is loaded where there is an archive and somebody asks."""
+
+from __future__ import annotations
+
+from ..edges import home
+from ..edges.system import os
+
+
+def task_id(session_id: str, agent_id: str = "") -> str:
+    """The name of a context's chain in the archive."""
+    return session_id + "/" + agent_id if agent_id else session_id
+
+
+def errors() -> tuple:
+    """What an archive that cannot be used raises."""
+    import sqlite3
+
+    from .. import archive
+
+    return (archive.ArchiveError, archive.RetentionIntegrityError, sqlite3.Error, OSError)
+
+
+def content_of(db, handle: str) -> str | None:
+    """The archived content of a record as JSON text, a cold one made again from its source; None where it is gone for good."""
+    from .. import archive
+
+    try:
+        found = archive.retrieve_record(db, handle)
+        if found is None:
+            return None
+        return found["content"] if found["content_available"] else archive.recover(db, handle)
+    except errors():
+        return None
+
+
+class Originals:
+    """handle -> the content that was archived, as JSON text; None where there is none. Opens the archive at the first question."""
+
+    __slots__ = ("_db", "_path")
+
+    def __init__(self, popkit_home: str):
+        self._path = home.archive_path(popkit_home)
+        self._db = None
+
+    def __call__(self, handle: str) -> str | None:
+        if self._db is None:
+            self._db = _open(self._path)
+        if not self._db:
+            return None
+        from .. import archive
+
+        try:
+            found = archive.retrieve_record(self._db, handle)
+        except errors():
+            return None  # `popkit archive verify` tells of it
+        return found["content"] if found and found["content_available"] else None
+
+    def close(self) -> None:
+        """Lets go of the archive."""
+        if self._db:
+            self._db.close()
+        self._db = None
+
+
+def _open(path: str):
+    """The archive, False where there is none that can be read."""
+    try:
+        os.stat(path)
+    except OSError:
+        return False
+    from .. import archive
+
+    try:
+        return archive.open_archive(path, create=False)
+    except errors():
+        return False

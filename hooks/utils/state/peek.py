@@ -1,0 +1,67 @@
+"""A look at stored contexts: reads what is there, takes no lock, changes nothing."""
+
+from __future__ import annotations
+
+import os
+
+from ..edges import files, home
+from ..edges.codec import loads
+from ..policy.context import ContextState, reclaimable, state_of
+from . import store
+
+
+def state(paths: store.ContextFiles) -> ContextState | None:
+    """The state as it stands; None when there is none. ValueError when it is corrupt, OSError when it cannot be read."""
+    text = files.read_text(paths.state)
+    if text is None:
+        return None
+    value = loads(text)
+    if isinstance(value, dict):
+        value.pop("watched", None)
+    try:
+        return state_of(value)
+    except TypeError as error:
+        raise ValueError(str(error)) from None
+
+
+def reclaimable_tokens(paths: store.ContextFiles, known: ContextState) -> int:
+    """Tokens of all that is expired, by the session's calibration."""
+    return sum(round(result.tokens * known.calibration) for result in reclaimable(store.read_expired(paths, known)).values())
+
+
+class Seen:
+    """A stored context: whose it is and when its state was written (seconds)."""
+
+    __slots__ = ("paths", "written")
+
+    def __init__(self, paths: store.ContextFiles, written: float):
+        self.paths = paths
+        self.written = written
+
+
+def contexts(popkit_home: str) -> list:
+    """Every stored context, newest first. A session is named by its folder, which is its id where that is a harmless name."""
+    found = []
+    for session_id in _names(os.path.join(popkit_home, "sessions")):
+        for name in _names(home.session_folder(popkit_home, session_id)):
+            stem, _, rest = name.partition(".")
+            if rest == "state.json" and (stem == "main" or stem.startswith("agent-")):
+                paths = store.ContextFiles(popkit_home, session_id, stem[len("agent-") :] if stem != "main" else "")
+                try:
+                    found.append(Seen(paths, os.stat(paths.state).st_mtime))
+                except OSError:
+                    continue  # it was swept away meanwhile
+    return sorted(found, key=lambda seen: seen.written, reverse=True)
+
+
+def sessions(popkit_home: str) -> list:
+    """The folders of all stored sessions."""
+    folder = os.path.join(popkit_home, "sessions")
+    return [os.path.join(folder, name) for name in _names(folder)]
+
+
+def _names(folder: str) -> list:
+    try:
+        return sorted(os.listdir(folder))
+    except OSError:
+        return []

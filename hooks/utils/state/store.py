@@ -1,0 +1,198 @@
+"""One context on disk: state (replaced whole), expired log and journal (appended), and their lock.
+
+The state holds what is live, so that a hook's cost depends on that alone. What expired is a log, one row a result, newest last; rows
+of an earlier compaction, or of results that are live again, no longer count. The journal holds what the transcript lacks.
+"""
+
+from __future__ import annotations
+
+from ..edges import files, home
+from ..edges.codec import dumps, loads
+from ..edges.system import join, os
+from ..policy.context import ContextState, result_of, state_of
+
+# More than the timeouts of hooks.json.
+_LONGEST_HOOK_S = 120
+
+
+class ContextFiles:
+    """The paths of one context: the main thread of a session (agent_id "") or a subagent."""
+
+    __slots__ = ("agent_id", "expired", "folder", "journal", "lock", "session_id", "state")
+
+    def __init__(self, popkit_home: str, session_id: str, agent_id: str = ""):
+        self.session_id = session_id
+        self.agent_id = agent_id
+        self.folder = home.session_folder(popkit_home, session_id)
+        stem = join(self.folder, "agent-" + home.safe_name(agent_id) if agent_id else "main")
+        self.state = stem + ".state.json"
+        self.expired = stem + ".expired.jsonl"
+        self.journal = stem + ".journal.jsonl"
+        self.lock = stem + ".lock"
+
+    def locked(self) -> files.Lock:
+        """The lock of this context, the folder made if need be; hold it from load to save."""
+        files.make_private_folder(self.folder, may_be_link=False)
+        return _ContextLock(self)
+
+
+class _ContextLock(files.Lock):
+    """The lock of a context. A state that made a hook fail, and is not what a state should be, does not meet the next one."""
+
+    __slots__ = ("paths",)
+
+    def __init__(self, paths: ContextFiles):
+        super().__init__(paths.lock)
+        self.paths = paths
+
+    def __exit__(self, *exc) -> None:
+        try:
+            if exc[0] is not None and not issubclass(exc[0], OSError) and not _is_sound(files.read_text(self.paths.state)):
+                _set_aside(self.paths)
+        finally:
+            super().__exit__(*exc)
+
+
+class Stored:
+    """A state as loaded, with what the drivers keep beside it: `watched`, path -> [mtime_ns, size] of files that live reads show."""
+
+    __slots__ = ("state", "watched")
+
+    def __init__(self, state: ContextState, watched: dict | None = None):
+        self.state = state
+        self.watched = watched or {}
+
+
+def load(paths: ContextFiles) -> Stored | None:
+    """The stored state; None when there is none or when it is corrupt, which is then set aside as *.corrupt."""
+    text = files.read_text(paths.state)
+    if text is None:
+        return None
+    try:
+        return _stored_of(text)
+    except (ValueError, TypeError):
+        _set_aside(paths)
+        return None
+
+
+def _stored_of(text: str) -> Stored:
+    value = loads(text)
+    watched = value.pop("watched", None) if isinstance(value, dict) else None
+    state = state_of(value)
+    rows = [line[:-1] if line[-1:] == "," else line for line in text.split("\n")[1:-1]]
+    # One line for each result, unless somebody else has laid the file out.
+    if len(rows) == len(state.live) and all(row.startswith(f'["{id}",') for id, row in zip(state.live, rows)):
+        for result, row in zip(state.live.values(), rows):
+            result.stored = row
+    return Stored(state, watched if isinstance(watched, dict) else None)
+
+
+def _text_of(stored: Stored) -> str:
+    """The state as JSON, a line for each live result; a line whose result has not changed since it was loaded is taken over as it is."""
+    state = stored.state
+    header = state.header()
+    header["watched"] = {path: seen for path, seen in stored.watched.items() if "read:" + path in state.by_key}
+    rows = ",\n".join([result.stored or dumps(result.to_row()) for result in state.live.values()])
+    return f'{dumps(header)[:-1]},"live":[\n{rows}\n]}}'
+
+
+def _set_aside(paths: ContextFiles) -> None:
+    os.replace(paths.state, paths.state + ".corrupt")
+
+
+def _is_amount(value: object) -> bool:
+    """Whether a count is one; those of a ledger have a fraction."""
+    return type(value) is int or (type(value) is float and value - value == 0)
+
+
+def _is_sound(text: str | None) -> bool:
+    """Whether a state is right to the last value; a load looks at no more than it must. No state is no bad one."""
+    if text is None:
+        return True
+    try:
+        state = _stored_of(text).state
+    except (ValueError, TypeError):
+        return False
+    live = list(state.live.values())
+    numbers = [state.at, state.calibration, *(result.at for result in live)]
+    tables = [table for table in state.counts.to_json().values() if isinstance(table, dict)]
+    texts = [state.recent.values(), *((result.tool, result.label, result.hash, result.verdict, *result.subjects) for result in live)]
+    return (
+        all(number - number == 0 for number in numbers)  # not infinite, which JSON has no form for
+        and all(_is_amount(amount) for table in tables for amount in table.values())
+        and all(isinstance(value, str) for values in texts for value in values)
+        and all(_is_part(part) for result in live for part in result.parts)
+    )
+
+
+def _is_part(part: object) -> bool:
+    if not isinstance(part, list) or len(part) != 2 or not isinstance(part[0], str) or not isinstance(part[1], list):
+        return False
+    kind = int if part[0].startswith("read:") else str
+    return all(isinstance(item, kind) for item in part[1]) and (kind is str or len(part[1]) == 2)
+
+
+def save(paths: ContextFiles, stored: Stored) -> None:
+    """Writes a state; what expired since it was loaded goes to the log first, so that a kill in between loses nothing."""
+    state = stored.state
+    if state.expired:
+        rows = [dumps([state.epoch, *result.to_row()]) + "\n" for result in state.expired.values()]
+        files.append_text(paths.expired, "".join(rows))
+    files.replace_text(paths.state, _text_of(stored))
+
+
+def save_rebuilt(paths: ContextFiles, stored: Stored) -> None:
+    """Writes a state that holds everything that is expired (a rebuild's), replacing the log."""
+    _sweep(paths.folder)
+    state = stored.state
+    rows = [dumps([state.epoch, *result.to_row()]) + "\n" for result in state.expired.values()]
+    if rows or files.read_text(paths.expired, 1) is not None:
+        files.replace_text(paths.expired, "".join(rows))
+    files.replace_text(paths.state, _text_of(stored))
+
+
+def _sweep(folder: str) -> None:
+    """Removes what killed hooks have left: temporary files that are older than any hook may run. Seldom: not with every tool call."""
+    import time
+
+    for name in os.listdir(folder):
+        if name.endswith(".tmp"):
+            path = join(folder, name)
+            try:
+                if time.time() - os.stat(path).st_mtime > _LONGEST_HOOK_S:
+                    os.unlink(path)
+            except FileNotFoundError:
+                continue  # somebody else swept
+
+
+def read_expired(paths: ContextFiles, state: ContextState) -> dict:
+    """id -> Result of everything that expired since the last compaction and is not live again, oldest first."""
+    expired: dict = {}
+    for row in read_lines(paths.expired):
+        if not isinstance(row, list) or not row or row[0] != state.epoch:
+            continue
+        try:
+            result = result_of(row[1:])
+        except (ValueError, TypeError):
+            continue  # a line that a kill cut short
+        if result.id not in state.live:
+            expired.pop(result.id, None)
+            expired[result.id] = result
+    return expired
+
+
+def read_lines(path: str) -> list:
+    """The values of a file of JSON lines; lines that are none are passed over."""
+    values = []
+    for line in (files.read_text(path) or "").splitlines():
+        if line:
+            try:
+                values.append(loads(line))
+            except ValueError:
+                continue  # a line that a kill cut short
+    return values
+
+
+def journal(paths: ContextFiles, entry: dict) -> None:
+    """Adds to the journal what the transcript will not tell."""
+    files.append_text(paths.journal, dumps(entry) + "\n")
