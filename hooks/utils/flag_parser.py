@@ -80,11 +80,6 @@ WORDS = (
     Word("why", "why a result has its tier, and what ends it", (_JSON,), "ID", 1, 1),
     Word("pin", "hold a result, or all of a path: none expires", (_JSON,), "ID|PATH…", 1, 50),
     Word("unpin", "let go of what was pinned", (_JSON,), "ID|PATH…", 1, 50),
-    Word(
-        "lifetimes",
-        "what this project taught: which kinds live longer here",
-        (Flag("--reset", "forget it: the configured lifetimes again"), _JSON),
-    ),
     Word("stats", "efficiency: this session, this project, all", (_DETAILS, _JSON)),
     Word(
         "clear",

@@ -19,7 +19,7 @@ from datetime import datetime, timezone
 from .context_carrier import HookContext, ToolResultMeta
 from .host import responses
 from .host.responses import hash_content
-from .policy import engine, events, parts, tiers
+from .policy import engine, events, lifecycle, parts, tiers
 from .policy.classify import classify
 from .policy.commandline import bash
 from .policy.context import ContextState, Result
@@ -104,18 +104,44 @@ class RetentionTracker:
     def check_expirations(self, current_index: int, events: list) -> list:
         """Marks what expires when the calls up to an index have completed and these events have happened ("edit:PATH", "commit",
         "session_end", "supersede:PATTERN"); the ids of everything that this has marked, oldest first."""
-        decisions = []
+        decisions: list = []
         for name in events:
-            decisions.extend(self.observe(_event_of(name)))
-        decisions.extend(self.observe(_Advanced(current_index)))
+            self._happened(name, decisions)
+        state = self.state
+        for index in sorted(index for index in state.due if state.index < index <= current_index):
+            state.index = index
+            lifecycle.expire_due(state, self.rules, decisions)
+        state.index = max(state.index, current_index)
         return [decision.id for decision in decisions]
+
+    def _happened(self, name: str, decisions: list) -> None:
+        kind, _, subject = name.partition(":")
+        if kind in ("edit", "edit_file"):
+            lifecycle.expire_file(self.state, self.rules, subject, "edited", subject, "", decisions)
+        elif kind == "commit":
+            lifecycle.expire_committed(self.state, self.rules, subject.split("\0") if subject else None, "commit", "", decisions)
+        elif kind == "session_end":
+            decisions.extend(self.observe(events.SessionEnded()))
+        elif kind == "supersede":
+            key, mark, scope = subject.partition("\0")
+            self._supersede((key, scope.split("\0") if mark and scope else [] if mark else None), decisions)
+        else:
+            raise ValueError(f"unknown event {name!r}: known are edit:PATH, commit, session_end, supersede:PATTERN")
+
+    def _supersede(self, part: tuple, decisions: list) -> None:
+        """Ends what shows a part of this (key, scope); a scope of None covers every old one."""
+        key, scope = part
+        for result in list(self.state.by_key.get(key, {}).values()):
+            shows = [have for have in result.parts if have[0] == key and (scope is None or parts.covers(part, have))]
+            if shows and lifecycle.may_expire(result):
+                lifecycle.end(self.state, result, "superseded", ["superseded: " + key], decisions)
 
     def mark_superseded(self, pattern: str) -> list:
         """Marks every live result of a thing as superseded: "grep:PATTERN", "bash:COMMAND" or a part's key; the ids marked."""
-        marked = []
+        decisions: list = []
         for key in keys_of(pattern, self.state.cwd):
-            marked.extend(decision.id for decision in self.observe(events.Superseded(key)))
-        return marked
+            self._supersede((key, None), decisions)
+        return [decision.id for decision in decisions]
 
     def get_live(self) -> list:
         """The live results, oldest first."""
@@ -138,23 +164,6 @@ class RetentionTracker:
         found = {id: result for id, result in self._earlier.items() if id not in self.state.live}
         found.update(self.state.expired)
         return found
-
-
-_Advanced = events.Advanced
-
-
-def _event_of(name: str):
-    kind, _, subject = name.partition(":")
-    if kind in ("edit", "edit_file"):
-        return events.Edited(subject)
-    if kind == "commit":
-        return events.Committed(subject.split("\0") if subject else None)
-    if kind == "session_end":
-        return events.SessionEnded()
-    if kind == "supersede":
-        key, mark, scope = subject.partition("\0")
-        return events.Superseded(key, scope.split("\0") if mark and scope else [] if mark else None)
-    raise ValueError(f"unknown event {name!r}: known are edit:PATH, commit, session_end, supersede:PATTERN")
 
 
 def keys_of(pattern: str, cwd: str) -> list:

@@ -1,11 +1,11 @@
-"""What a person changes from an answer: pins, the session's profile, lifetimes that were learnt. Written to the journal, so that a rebuild
+"""What a person changes from an answer: pins and the session's profile. Written to the journal, so that a rebuild
 repeats it."""
 
 from __future__ import annotations
 
-from ..policy import events, globs
+from ..policy import globs
 from ..policy.ruleset import DEFAULT, PROFILES
-from ..state import live, project_lifetimes, store
+from ..state import store
 from . import ids, phrases, text
 
 GO_BACK = DEFAULT  # not a profile to choose, but the end of a choice
@@ -32,12 +32,6 @@ def choose_profile(site, name: str, now: float) -> str:
     if target is None:
         return f"Back to the configured profile, {site.rules().profile}."
     return f"Profile {name} for this session: {_MEANS[name]}. Back with --profile {GO_BACK}."
-
-
-def forget_lifetimes(site, now: float) -> None:
-    """Every kind lives as configured again, in this session and in later ones of its project."""
-    project_lifetimes.reset(site.home, site.session_project)
-    live.note(site, site.paths(), [{"event": "lifetimes", "at": now, "points": {}}], [events.LifetimesLearnt({}, now)])
 
 
 def pin(site, report: dict, words: list, now: float) -> list:

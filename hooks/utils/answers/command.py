@@ -191,21 +191,6 @@ def _stats(asked: Asked) -> Answer:
     return Answer(stats_lines(found, "details" in asked.flags), found)
 
 
-def _lifetimes(asked: Asked) -> Answer:
-    from ..state import learnt
-    from .lifetimes import lifetimes_data, lifetimes_lines
-
-    site, reset = asked.site, "reset" in asked.flags
-    if reset:
-        asked.report()  # so that there is a state which can follow
-        changes.forget_lifetimes(site, asked.now)
-    state, _ = current(site, asked.transcript_path, asked.now)
-    known = learnt.load(site.home, site.session_project)
-    profile = site.rules_for(state.profile).profile
-    found = lifetimes_data(state.lifetimes, known, profile, site.session_project, reset)
-    return Answer(lifetimes_lines(found, asked.command), found)
-
-
 def _clear(asked: Asked) -> Answer:
     from ..reclaim import clearing
 
@@ -284,7 +269,6 @@ _ANSWERS = {
     "pin": _pin,
     "unpin": _unpin,
     "stats": _stats,
-    "lifetimes": _lifetimes,
     "clear": _clear,
     "undo": _undo,
     "restore": _restore,

@@ -44,9 +44,6 @@ def _head(report: dict) -> list:
     if report["profile_source"] == "session":
         profile += " (chosen for this session)"
     lines.append("Profile   " + profile)
-    if report["lifetimes"] and report["profile"] == AUTO:
-        longer = [f"{text.clean(kind)} x{by:.2f}" for kind, by in report["lifetimes"].items() if by > 1]
-        lines.append("Lifetimes " + text.listed(longer, 3) + ": needed again in this project")
     return [text.cut(line, text.WIDTH) for line in lines]
 
 

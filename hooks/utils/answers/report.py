@@ -2,8 +2,8 @@
 
 Every token figure is an estimate times the session's calibration. The keys are stable:
 
-`schema` 1 · `session`, `project`, `transcript` · `enabled` · `profile`, `profile_source` (session or configuration) · `lifetimes`: kind
--> how many times as long it lives here under auto · `calls`, `turns`, `at` (seconds) · `context`: {`tokens`, `window`, `window_source`,
+`schema` 1 · `session`, `project`, `transcript` · `enabled` · `profile`, `profile_source` (session or configuration) ·
+`calls`, `turns`, `at` (seconds) · `context`: {`tokens`, `window`, `window_source`,
 `ratio`, `model`, `cache` (warm, cold or null), `cache_seconds_left`} · `calibration` · `tiers`: tier -> {`live`, `expired`: {`items`,
 `tokens`}, `next`} · `reclaimable`, `cleared`: {`items`, `tokens`} · `ledger`: what clears really reclaimed and were charged
 (policy/ledger.py), empty where nothing was ever cleared · `compactions`, `compacted` (results that compactions took), `abandoned`
@@ -20,9 +20,8 @@ repeat, reread, success, newer, session_end, manual, unpin; `held_until`: the ca
 
 from __future__ import annotations
 
-from ..policy import lifetimes, parts
+from ..policy import parts
 from ..policy.tiers import TIERS
-from .lifetimes import factors
 from .phrases import run_name
 
 SCHEMA = 1
@@ -45,7 +44,6 @@ def build(state, rules, facts: dict, now: float = 0.0) -> dict:
         "enabled": rules.enabled,
         "profile": rules.profile,
         "profile_source": "session" if state.profile else "configuration",
-        "lifetimes": factors(state.lifetimes),
         "calls": state.index,
         "turns": state.turn,
         "at": now,
@@ -129,7 +127,8 @@ def expiry(result, state, rules, now: float) -> dict:
     held = state.holds.get(result.id)
     if held is not None:
         left["held_until"] = max(held, state.index) + 1
-    calls, seconds = lifetimes.lifetime(result, state, rules)
+    rule = rules.tier_rule(result.tier)
+    calls, seconds = rule.ttl_calls, rule.ttl_s
     if calls is not None:
         left["at_call"] = max(result.index + calls, left["held_until"] or state.index + 1)
         left["calls_left"] = left["at_call"] - state.index

@@ -16,20 +16,12 @@ import sys
 from ..answers import text
 from ..edges import files, home
 from ..lab import survey
-from . import screen, sessions
+from . import screen
+from .past_sessions import Bar, Refused, add_paths, check_writable, paths_of
 
 TTLS = {"5m": 300, "1h": 3_600}
 _SAID = {"300": "5 minutes", "3600": "1 hour"}
-_BAR = 30
 _NAME = 22
-
-
-class Refused(Exception):
-    """What the user asked for cannot be done; the message says what to do, and `command` is what to type for it."""
-
-    def __init__(self, message: str, command: str = ""):
-        super().__init__(message)
-        self.command = command
 
 
 def run_words(words: list, environ=os.environ) -> int:
@@ -62,10 +54,6 @@ def _parser():
     return parser
 
 
-def add_paths(parser) -> None:
-    parser.add_argument("paths", metavar="PATH", nargs="*", help="transcripts, or folders of them (default: all of this client)")
-
-
 # --- the survey --------------------------------------------------------------------------------------------------------------------
 
 
@@ -92,14 +80,6 @@ def _survey(args, environ) -> int:
         _write_html(found, args.html)
         print(f"popkit lab: the page is {text.clean(os.path.abspath(args.html))}", file=sys.stderr)
     return 0
-
-
-def paths_of(args, environ) -> list:
-    """What the user named, else the client's own folder of sessions."""
-    folder = sessions.projects_folder(environ)
-    if not args.paths and not os.path.isdir(folder):
-        raise Refused(f"there are no sessions of Claude Code here: {text.clean(folder)} does not exist. Name a folder or a file")
-    return args.paths or [folder]
 
 
 def lines_of(found: dict) -> list:
@@ -138,27 +118,6 @@ def _plural(count: int, one: str, many: str) -> str:
     return f"{count:,} {one if count == 1 else many}"
 
 
-class Bar:
-    """Progress on stderr, where that is a terminal."""
-
-    def __init__(self, environ):
-        self.on = sys.stderr.isatty() and environ.get("TERM") != "dumb"
-        self.shown = -1
-
-    def show(self, done: int, whole: int) -> None:
-        """So many bytes of all are done."""
-        percent = 100 * done // whole if whole else 100
-        if self.on and percent != self.shown:
-            self.shown = percent
-            full = _BAR * percent // 100
-            sys.stderr.write(f"\r[{'#' * full}{'.' * (_BAR - full)}] {percent:>3} % of {whole / 1e6:,.1f} MB")
-            sys.stderr.flush()
-
-    def end(self) -> None:
-        if self.shown >= 0:
-            sys.stderr.write("\r\x1b[K")
-
-
 # --- the page ----------------------------------------------------------------------------------------------------------------------
 
 
@@ -167,12 +126,6 @@ def _page_maker() -> list:
     root = home.plugin_root()
     places = [os.path.join(root, *folders, "popkit_retention", "lab_report.py") for folders in (("power-mode",), ())]
     return [sys.executable, next(filter(os.path.exists, places), places[0])]
-
-
-def check_writable(path: str) -> None:
-    """Refuses before the long run what would fail after it."""
-    if os.path.isdir(path) or not os.access(os.path.dirname(os.path.abspath(path)), os.W_OK):
-        raise Refused(f"{text.clean(path)}: cannot be written")
 
 
 def _check_html(path: str) -> None:

@@ -16,9 +16,9 @@ from ..answers import text
 from ..edges import files, home
 from ..lab import fitting, survey
 from ..lab import sessions as transcripts
-from ..state import learnt, project_lifetimes
+from ..state import learnt
 from . import screen, sessions
-from .lab_command import Bar, Refused, add_paths, check_writable, paths_of
+from .past_sessions import Bar, Refused, add_paths, check_writable, paths_of
 
 _HERE = "."
 # With fewer, whether a model is better held out was seen to be a matter of chance.
@@ -89,13 +89,8 @@ def _learn(args, project: str, folder: str, environ) -> int:
     judged = model["learnt"]
     better = judged["sessions"] >= _FEWEST and judged["log_loss"] < judged["log_loss_before"]
     written = bool(args.out or args.force or better)
-    if written and project and not args.out:
-        # What they taught is in the model now; they would lengthen lives twice.
-        judged["lifetimes"] = {**learnt.load(popkit_home, project).lifetimes, **project_lifetimes.read(popkit_home, project)}
     if written:
         _write(model, path, private=not args.out)
-    if judged.get("lifetimes"):
-        project_lifetimes.reset(popkit_home, project)
     if args.json:
         about = {"learnt": judged, "before": before.source, "better": better, "written": path if written else None}
         print(json.dumps({"schema": 1, **about, "project": project or None, "skipped": skipped, "trouble": before.trouble}))
@@ -175,11 +170,8 @@ def _write(model: dict, path: str, private: bool) -> None:
 def _undo(args, project: str, environ) -> int:
     popkit_home = home.popkit_home(environ)
     path = learnt.model_path(popkit_home, project)
-    lifetimes = learnt.load(popkit_home, project).lifetimes if project else {}
     try:
         removed = learnt.remove(popkit_home, project)
-        if removed and lifetimes:
-            project_lifetimes.change(popkit_home, project, lifetimes)
     except OSError as error:
         raise Refused(f"{text.clean(path)}: cannot be removed: {error.strerror or error}") from None
     known = learnt.load(popkit_home, project)
@@ -218,8 +210,6 @@ def _kept_lines(args, path: str, about: dict, written: bool, better: bool) -> li
     lines = _line("Model", path if better else f"{path}, although it is not better than before")
     if not args.out:
         folder = "" if args.project in (None, _HERE) else " " + shlex.quote(args.project)
-        if about.get("lifetimes"):
-            lines += _line("", "Lifetimes that restores and re-reads had lengthened begin anew: what they taught is in the model.")
         lines += _line("Go back", "popkit lab learn --undo" + ("" if args.project is None else " --project" + folder))
     return lines
 

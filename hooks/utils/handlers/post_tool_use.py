@@ -22,11 +22,8 @@ def handle(payload: dict, environ) -> dict | None:
         stored, rules = live.open_context(site, paths, "" if agent_id else text(payload, "transcript_path"))
         if call.id in stored.state.live:
             return answer  # the hook is registered twice
-        before = dict(stored.state.lifetimes)
         live.observe_call(paths, stored, call, rules, payload)
         store.save(paths, stored)
-    if stored.state.lifetimes != before:
-        live.teach_lifetimes(site.home, site.session_project, before, stored.state.lifetimes)
     return answer
 
 

@@ -26,7 +26,6 @@ def handle(payload: dict, environ) -> dict | None:
         before = store.load(paths)
         live.rebuilt_if_small(site, paths, facts["transcript"], before)
         stored, rules = live.open_context(site, paths)
-        live.take_lifetimes(site, paths, stored, rules)
         if stored.state.index == 0:
             stored.state.cwd = text(payload, "cwd")
         if compacted and before is not None and stored.state.epoch == before.state.epoch:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import accumulate
 
-from ..policy import auto, lifetimes, outline
+from ..policy import auto, outline
 from ..policy.placeholder import with_outline
 from .sessions import tokens_of
 from .tracked import Tracked
@@ -25,7 +25,6 @@ class AutoPolicy(Tracked):
 
     def missed(self, block) -> None:
         self.stays.add(block)
-        lifetimes.lengthen(self.result(block), self.state)
 
     def decide(self, view) -> list:
         prefixes = list(accumulate(view.sizes, initial=view.base))

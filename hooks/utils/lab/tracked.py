@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from ..policy import engine
 from ..policy.context import ContextState
-from ..policy.events import Quoted
 from ..policy.placeholder import placeholder
 from ..policy.selection import why
 from .measure import Policy
 
 
 class Tracked(Policy):
-    """Feeds the engine under a Ruleset. `state` is the context's; what a quotation touches is known once a request is answered."""
+    """Feeds the engine under a Ruleset. `state` is the context's."""
 
     def __init__(self, rules):
         self.rules = rules
@@ -27,11 +26,6 @@ class Tracked(Policy):
 
     def compact(self, event) -> None:
         engine.observe(self.state, event, self.rules)
-
-    def answered(self, request) -> None:
-        quoted = {max(holders, key=lambda block: block.place).id for _, holders in request.needs}
-        if quoted:
-            engine.observe(self.state, Quoted(sorted(quoted)), self.rules)
 
     def why(self, result) -> str:
         """Why a result would go now, in a few words."""

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from .lifetimes import understood
-
-SCHEMA = 2
+SCHEMA = 3
 # How many expired contents are remembered to notice that one was fetched again unchanged. Bounded, so that a hook's cost does not
 # grow with what has expired; an older false expiration goes uncounted by the hooks and by the rebuild alike.
 RECENT = 128
 
 _FIELDS = (
     "id", "index", "at", "turn", "tool", "kind", "tier", "basis", "label", "parts", "subjects", "tokens", "hash", "error", "verdict",
-    "touched", "quoted", "ended", "cleared",
+    "touched", "ended", "cleared",
 )  # fmt: skip
 
 
@@ -21,7 +19,7 @@ class Result:
     __slots__ = (*_FIELDS, "pinned", "stored")
 
     def __init__(self, id, index, at, turn, tool, kind, tier, basis, label, parts, subjects, tokens, hash, error, verdict,
-                 touched=0, quoted=0, ended=None, cleared=""):  # fmt: skip
+                 touched=0, ended=None, cleared=""):  # fmt: skip
         self.id = id
         self.index = index  # the call's number in its context, from 1
         self.at = at
@@ -38,7 +36,6 @@ class Result:
         self.error = error
         self.verdict = verdict
         self.touched = touched  # index of the last touch, 0 for none
-        self.quoted = quoted  # index at which the assistant last quoted it; only the transcript tells
         self.ended = ended  # [trigger, index, at, by, reasons] once expired
         self.cleared = cleared  # handle of what is archived, once a placeholder stands in its place
         self.pinned = False
@@ -52,12 +49,12 @@ class Result:
     def to_row(self) -> list:
         return [
             self.id, self.index, self.at, self.turn, self.tool, self.kind, self.tier, self.basis, self.label, self.parts, self.subjects,
-            self.tokens, self.hash, self.error, self.verdict, self.touched, self.quoted, self.ended, self.cleared,
+            self.tokens, self.hash, self.error, self.verdict, self.touched, self.ended, self.cleared,
         ]  # fmt: skip
 
     def last_touch(self) -> int:
         """The index from which its quiet age counts."""
-        return max(self.index, self.touched, self.quoted)
+        return max(self.index, self.touched)
 
 
 def result_of(row: object) -> Result:
@@ -68,7 +65,7 @@ def result_of(row: object) -> Result:
     if not (isinstance(result.id, str) and isinstance(result.index, int) and isinstance(result.parts, list)
             and isinstance(result.at, (int, float)) and isinstance(result.tokens, int) and isinstance(result.tier, str)
             and isinstance(result.kind, str) and isinstance(result.subjects, list) and isinstance(result.touched, int)
-            and isinstance(result.quoted, int) and isinstance(result.cleared, str)):  # fmt: skip
+            and isinstance(result.cleared, str)):  # fmt: skip
         raise ValueError("wrong types in a result row")
     return result
 
@@ -118,8 +115,8 @@ class ContextState:
     """Everything the engine knows of one context. `by_key`, `by_hash`, `due` and `timed` are indexes, never saved."""
 
     __slots__ = (
-        "agent_id", "at", "by_hash", "by_key", "calibration", "counts", "cwd", "due", "epoch", "expired", "holds", "index", "lifetimes",
-        "live", "pins", "profile", "prompt_id", "prompted", "recent", "session_id", "timed", "turn",
+        "agent_id", "at", "by_hash", "by_key", "calibration", "counts", "cwd", "due", "epoch", "expired", "holds", "index", "live",
+        "pins", "profile", "prompt_id", "prompted", "recent", "session_id", "timed", "turn",
     )  # fmt: skip
 
     def __init__(self, session_id: str = "", agent_id: str = ""):
@@ -135,7 +132,6 @@ class ContextState:
         self.profile = None  # chosen for the session; None: what the configuration says
         self.pins: list = []  # targets: ids and path patterns
         self.holds: dict = {}  # id -> index up to which a restored result is held like a pinned one
-        self.lifetimes: dict = {}  # kind -> points, which make it live longer (lifetimes.py)
         self.calibration = 1.0  # measured tokens / estimated tokens
         self.live: dict = {}  # id -> Result, in order of completion
         self.expired: dict = {}  # id -> Result with `ended`; after a load only what expired since
@@ -170,7 +166,6 @@ class ContextState:
             "profile": self.profile,
             "pins": self.pins,
             "holds": self.holds,
-            "lifetimes": self.lifetimes,
             "calibration": self.calibration,
             "recent": self.recent,
             "counts": self.counts.to_json(),
@@ -200,7 +195,6 @@ def state_of(value: object) -> ContextState:
         state.holds = {id: until for id, until in value["holds"].items() if isinstance(until, int)}
     if isinstance(value.get("recent"), dict):
         state.recent = value["recent"]
-    state.lifetimes = understood(value.get("lifetimes"))
     state.counts = counts_of(value.get("counts"))
     for row in value["live"]:
         result = result_of(row)
@@ -209,7 +203,7 @@ def state_of(value: object) -> ContextState:
 
 
 def shared_facts(state: ContextState) -> dict:
-    """What hooks and a rebuild must agree on: all but times, quotations, the calibration and the ledger (which only a transcript has) and
+    """What hooks and a rebuild must agree on: all but times, the calibration and the ledger (which only a transcript has) and
     the host's turn ids (which not every client gives to hooks)."""
     plain = state.to_json()
     for name in ("at", "calibration", "prompt_id", "prompted"):
@@ -218,8 +212,7 @@ def shared_facts(state: ContextState) -> dict:
     rows = []
     for result in list(state.live.values()):
         fields = dict(zip(_FIELDS, result.to_row()))
-        for name in ("at", "quoted"):
-            del fields[name]
+        del fields["at"]
         rows.append(fields)
     plain["live"] = rows
     return plain

@@ -5,8 +5,8 @@ from __future__ import annotations
 from .calls import Call, FilesChanged, Outcome
 
 __all__ = [
-    "Advanced", "Call", "Cleared", "Committed", "Compacted", "Edited", "FilesChanged", "LifetimesLearnt", "ManualClear", "Outcome",
-    "Pinned", "ProfileChosen", "Prompted", "Quoted", "Restored", "SessionEnded", "Superseded", "Tick", "Undone", "Unpinned",
+    "Call", "Cleared", "Compacted", "FilesChanged", "ManualClear", "Outcome",
+    "Pinned", "ProfileChosen", "Prompted", "Restored", "SessionEnded", "Tick", "Undone", "Unpinned",
 ]  # fmt: skip
 
 
@@ -18,16 +18,6 @@ class Prompted:
 
     def __init__(self, at=0.0):
         self.at = at
-
-
-class Quoted:
-    """The assistant wrote something that only these results held."""
-
-    __slots__ = ("ids",)
-    name = "quoted"
-
-    def __init__(self, ids):
-        self.ids = ids
 
 
 class Compacted:
@@ -116,62 +106,6 @@ class Undone:
 
     def __init__(self, ids, at=0.0):
         self.ids = ids
-        self.at = at
-
-
-class Superseded:
-    """A driver says that a newer run of a part exists (`RetentionTracker.mark_superseded`); a scope of None covers every old one."""
-
-    __slots__ = ("at", "key", "scope")
-    name = "superseded"
-
-    def __init__(self, key, scope=None, at=0.0):
-        self.key = key
-        self.scope = scope
-        self.at = at
-
-
-class Edited:
-    """A driver says that this file was edited, apart from any call that it feeds."""
-
-    __slots__ = ("at", "path")
-    name = "edited"
-
-    def __init__(self, path, at=0.0):
-        self.path = path
-        self.at = at
-
-
-class Committed:
-    """A driver says that something was committed: absolute paths, None where nobody can say which."""
-
-    __slots__ = ("at", "files")
-    name = "committed"
-
-    def __init__(self, files=None, at=0.0):
-        self.files = files
-        self.at = at
-
-
-class Advanced:
-    """Calls up to this index completed, of which nothing else is known."""
-
-    __slots__ = ("at", "index")
-    name = "advanced"
-
-    def __init__(self, index, at=0.0):
-        self.index = index
-        self.at = at
-
-
-class LifetimesLearnt:
-    """What the project has taught until here: kind -> points, which make it live longer (policy/lifetimes.py)."""
-
-    __slots__ = ("at", "points")
-    name = "lifetimes_learnt"
-
-    def __init__(self, points, at=0.0):
-        self.points = points
         self.at = at
 
 

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from math import exp, log, log1p
 
-from .lifetimes import factor_of
-
 KINDS = ("read", "search", "run", "ack", "error", "decision", "tasks", "other")
-SCHEMA = 1
+SCHEMA = 2
 _LEAST_TOKENS = 20
 # Triggers of the engine, by what they say of a later need.
 _ENDINGS = {
@@ -30,28 +28,25 @@ FEATURES = (
     "bias",
     *("kind " + kind for kind in KINDS),
     *("quiet " + kind for kind in KINDS),
-    "quiet", "quiet squared", "age", "size", "quiet x size", "error", "quoted", "since quoted", "touched", "calls", "turns",
+    "quiet", "quiet squared", "age", "size", "quiet x size", "error", "touched", "calls", "turns",
     "edited", "since edited", "replaced", "since replaced", "old", "settled", "far", "shell read",
 )  # fmt: skip
 
 
 def features(result, state) -> list:
-    """[(name of FEATURES, value)] of a Result in a ContextState, zeros left out. Ages are in calls, which count the less the longer such
-    results live here; ages and sizes as logarithms."""
+    """[(name of FEATURES, value)] of a Result in a ContextState, zeros left out. Ages are in calls; ages and sizes as
+    logarithms."""
     kind = result.kind.partition(":")[0]
     kind = kind if kind in KINDS else "other"
-    longer = factor_of(result, state)
-    quiet = log1p(max(0, state.index - result.last_touch()) / longer)
+    quiet = log1p(max(0, state.index - result.last_touch()))
     size = log(max(_LEAST_TOKENS, result.tokens))
     found = [
         ("bias", 1.0), ("kind " + kind, 1.0), ("quiet " + kind, quiet), ("quiet", quiet), ("quiet squared", quiet * quiet),
-        ("age", log1p(max(0, state.index - result.index) / longer)), ("size", size), ("quiet x size", quiet * size),
+        ("age", log1p(max(0, state.index - result.index))), ("size", size), ("quiet x size", quiet * size),
         ("calls", log1p(state.index)), ("turns", log1p(max(0, state.turn - result.turn))),
     ]  # fmt: skip
     if result.error:
         found.append(("error", 1.0))
-    if result.quoted:
-        found += [("quoted", 1.0), ("since quoted", log1p(max(0, state.index - result.quoted)))]
     if result.touched:
         found.append(("touched", 1.0))
     if result.tool in _FAR_TOOLS:

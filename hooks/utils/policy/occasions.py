@@ -1,8 +1,8 @@
-"""What else happens to a context than calls: time passes, the user decides, the session is folded or ends. Pure, part of the engine."""
+"""What else happens to a context than calls: time passes, the user decides, the session is folded or ends. Pure, part of the lifecycle."""
 
 from __future__ import annotations
 
-from . import engine, lifetimes, parts
+from . import lifecycle
 from .context import ContextState, add
 
 CLEARED_BY_USER = "cleared by the user"
@@ -11,19 +11,11 @@ _NEEDED = "needed again: it was restored"
 
 def _on_tick(state: ContextState, event, rules, decisions: list) -> None:
     state.at = max(state.at, event.at)
-    engine.expire_timed(state, rules, decisions, "")
+    lifecycle.expire_timed(state, rules, decisions, "")
 
 
 def _on_prompted(state: ContextState, event, rules, decisions: list) -> None:
     state.prompted = True
-
-
-def _on_quoted(state: ContextState, event, rules, decisions: list) -> None:
-    for id in event.ids:
-        result = state.live.get(id) or state.expired.get(id)
-        if result is not None:
-            result.quoted = state.index
-            result.stored = ""
 
 
 def _on_compacted(state: ContextState, event, rules, decisions: list) -> None:
@@ -32,8 +24,8 @@ def _on_compacted(state: ContextState, event, rules, decisions: list) -> None:
     state.epoch += 1
     gone = [result for result in state.live.values() if result.id not in event.kept]
     for result in gone:
-        engine.leave(state, result)
-        decisions.append(engine.Decision("compact", result, "compacted", state.index, ["the conversation was compacted"]))
+        lifecycle.leave(state, result)
+        decisions.append(lifecycle.Decision("compact", result, "compacted", state.index, ["the conversation was compacted"]))
     state.counts.compacted += len(gone)
     state.expired = {id: result for id, result in state.expired.items() if id in event.kept}
     state.recent = {}
@@ -42,14 +34,14 @@ def _on_compacted(state: ContextState, event, rules, decisions: list) -> None:
 def _on_session_ended(state: ContextState, event, rules, decisions: list) -> None:
     state.at = event.at
     for result in list(state.live.values()):
-        if engine.may_expire(result) and "session_end" in rules.tier_rule(result.tier).events:
-            engine.end(state, result, "session_end", ["the session ended"], decisions)
+        if lifecycle.may_expire(result) and "session_end" in rules.tier_rule(result.tier).events:
+            lifecycle.end(state, result, "session_end", ["the session ended"], decisions)
 
 
 def _on_pinned(state: ContextState, event, rules, decisions: list) -> None:
     if event.target not in state.pins:
         state.pins.append(event.target)
-    held = [result for result in state.expired.values() if not result.cleared and engine.is_pinned(state, result, rules)]
+    held = [result for result in state.expired.values() if not result.cleared and lifecycle.is_pinned(state, result, rules)]
     _revive(state, held, rules, "pinned", "pinned: " + event.target, decisions)
 
 
@@ -59,14 +51,14 @@ def _revive(state: ContextState, results: list, rules, trigger: str, reason: str
         result.ended = None
         result.stored = ""
         state.live[result.id] = result
-        decisions.append(engine.Decision("revive", result, trigger, state.index, [reason]))
+        decisions.append(lifecycle.Decision("revive", result, trigger, state.index, [reason]))
     state.live = dict(sorted(state.live.items(), key=lambda item: item[1].index))  # in order of completion, as ever
-    engine.reindex(state, rules)
+    lifecycle.reindex(state, rules)
 
 
 def _on_unpinned(state: ContextState, event, rules, decisions: list) -> None:
     state.pins = [target for target in state.pins if target != event.target]
-    engine.reindex(state, rules)
+    lifecycle.reindex(state, rules)
 
 
 def _on_manual_clear(state: ContextState, event, rules, decisions: list) -> None:
@@ -74,7 +66,7 @@ def _on_manual_clear(state: ContextState, event, rules, decisions: list) -> None
     for id in event.ids:
         result = state.live.get(id)
         if result is not None and not result.pinned:
-            engine.end(state, result, "manual", [event.reasons.get(id) or CLEARED_BY_USER], decisions)
+            lifecycle.end(state, result, "manual", [event.reasons.get(id) or CLEARED_BY_USER], decisions)
         elif id in state.expired and event.reasons.get(id, "") not in ("", *state.expired[id].ended[4]):
             state.expired[id].ended[4].append(event.reasons[id])
 
@@ -84,7 +76,7 @@ def _on_cleared(state: ContextState, event, rules, decisions: list) -> None:
     for id, handle in event.handles.items():
         result = state.live.get(id)
         if result is not None:
-            engine.end(state, result, "manual", [CLEARED_BY_USER], decisions)
+            lifecycle.end(state, result, "manual", [CLEARED_BY_USER], decisions)
         if id in state.expired:
             state.expired[id].cleared = handle
 
@@ -98,7 +90,6 @@ def _on_restored(state: ContextState, event, rules, decisions: list) -> None:
     if _NEEDED not in result.ended[4]:  # asked for once more, it is still one mistake
         result.ended[4].append(_NEEDED)
         add(state.counts.false_expirations, result.tier, 1)
-        lifetimes.lengthen(result, state)
     if event.in_place:
         result.cleared = ""
         result.touch(state.index)
@@ -115,54 +106,22 @@ def _on_undone(state: ContextState, event, rules, decisions: list) -> None:
     _revive(state, [result for result in back if result.ended[0] == "manual"], rules, "undone", "the clear was undone", decisions)
 
 
-def _on_superseded(state: ContextState, event, rules, decisions: list) -> None:
-    state.at = event.at
-    for result in list(state.live.values()):
-        shows = [part for part in result.parts if part[0] == event.key]
-        if event.scope is not None:
-            shows = [part for part in shows if parts.covers((event.key, event.scope), part)]
-        if engine.may_expire(result) and shows:
-            engine.end(state, result, "superseded", ["superseded: " + event.key], decisions)
-
-
 def _on_profile_chosen(state: ContextState, event, rules, decisions: list) -> None:
     """Shorter lifetimes take hold at once; longer ones revive nothing."""
     state.at = event.at
     state.profile = event.profile
     for result in list(state.live.values()):
-        calls = lifetimes.lifetime(result, state, rules)[0]
-        if calls is not None and state.index >= result.index + calls and engine.may_expire(result):
+        calls = rules.tier_rule(result.tier).ttl_calls
+        if calls is not None and state.index >= result.index + calls and lifecycle.may_expire(result):
             age = state.index - result.index
             reason = f"{age} calls have passed; {result.tier} lives {calls} under {rules.profile}"
-            engine.end(state, result, "ttl_calls", [reason], decisions)
-    engine.reindex(state, rules)
-    engine.expire_timed(state, rules, decisions, "")
-
-
-def _on_lifetimes_learnt(state: ContextState, event, rules, decisions: list) -> None:
-    state.at = max(state.at, event.at)
-    state.lifetimes = dict(event.points)
-    engine.reindex(state, rules)
-
-
-def _on_edited(state: ContextState, event, rules, decisions: list) -> None:
-    engine.expire_file(state, rules, event.path, "edited", event.path, "", decisions)
-
-
-def _on_committed(state: ContextState, event, rules, decisions: list) -> None:
-    engine.expire_committed(state, rules, event.files, "commit", "", decisions)
-
-
-def _on_advanced(state: ContextState, event, rules, decisions: list) -> None:
-    for index in sorted(index for index in state.due if state.index < index <= event.index):
-        state.index = index
-        engine.expire_due(state, rules, decisions)
-    state.index = max(state.index, event.index)
+            lifecycle.end(state, result, "ttl_calls", [reason], decisions)
+    lifecycle.reindex(state, rules)
+    lifecycle.expire_timed(state, rules, decisions, "")
 
 
 HANDLERS = {
     "prompted": _on_prompted,
-    "quoted": _on_quoted,
     "compacted": _on_compacted,
     "session_ended": _on_session_ended,
     "pinned": _on_pinned,
@@ -171,11 +130,6 @@ HANDLERS = {
     "cleared": _on_cleared,
     "restored": _on_restored,
     "undone": _on_undone,
-    "superseded": _on_superseded,
     "profile_chosen": _on_profile_chosen,
-    "lifetimes_learnt": _on_lifetimes_learnt,
     "tick": _on_tick,
-    "edited": _on_edited,
-    "committed": _on_committed,
-    "advanced": _on_advanced,
 }

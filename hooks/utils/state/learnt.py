@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from ..edges import codec, files, home
 from ..edges.system import join, os
-from ..policy.lifetimes import understood
 from ..policy.need import model_of
 
 NAME = "need-model.json"
@@ -26,11 +25,6 @@ class Known:
         self.source = source
         self.about = about
         self.trouble = trouble
-
-    @property
-    def lifetimes(self) -> dict:
-        """kind -> points that a project had taught when its model was learnt, and that the model stands for now."""
-        return understood(self.about.get("lifetimes")) if self.source == PROJECT else {}
 
 
 def model_path(popkit_home: str, project: str = "") -> str:

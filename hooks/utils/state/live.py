@@ -91,37 +91,12 @@ def open_context(site: Site, paths: store.ContextFiles, transcript_path: str = "
         stored.state.profile = site.session.get("profile")
     rules = site.rules_for(stored.state.profile)
     engine.reindex(stored.state, rules)
-    if known is None:
-        take_lifetimes(site, paths, stored, rules)
     if paths.agent_id and site.session.get("profile") != stored.state.profile:
         from ..policy.events import ProfileChosen
 
         rules = site.rules()
         engine.observe(stored.state, ProfileChosen(site.session.get("profile"), stored.state.at), rules)
     return stored, rules
-
-
-def take_lifetimes(site: Site, paths: store.ContextFiles, stored: store.Stored, rules: Ruleset) -> None:
-    """From here on a context goes by what its project has taught so far; journalled, for the transcript does not tell. The caller holds the
-    lock, and saves."""
-    from . import project_lifetimes  # at a context's beginning only
-
-    points = project_lifetimes.read(site.home, site.session_project)
-    if points != stored.state.lifetimes:
-        from ..policy.events import LifetimesLearnt
-
-        at = time_of_day(site.environ)
-        store.journal(paths, {"event": "lifetimes", "at": at, "points": points})
-        engine.observe(stored.state, LifetimesLearnt(points, at), rules)
-
-
-def teach_lifetimes(popkit_home: str, project: str, before: dict, after: dict) -> None:
-    """Tells the project how the lifetimes of a context have changed."""
-    by = {kind: after.get(kind, 0) - before.get(kind, 0) for kind in {**before, **after}}
-    if project and any(by.values()):
-        from . import project_lifetimes  # seldom
-
-        project_lifetimes.change(popkit_home, project, by)
 
 
 def rebuilt_if_small(site: Site, paths: store.ContextFiles, transcript_path: str, old: store.Stored | None) -> store.Stored | None:
@@ -165,15 +140,9 @@ def note(site: Site, paths: store.ContextFiles, entries: list, happened: list) -
         stored.state.expired = store.read_expired(paths, stored.state)
         rules = site.rules_for(stored.state.profile)
         engine.reindex(stored.state, rules)
-        before = dict(stored.state.lifetimes)
         for event in happened:
             engine.observe(stored.state, event, rules)
         store.save_rebuilt(paths, stored)
-    if stored.state.lifetimes != before:
-        from . import session
-
-        project = session.read(site.home, paths.session_id).get("project") or site.project
-        teach_lifetimes(site.home, project, before, stored.state.lifetimes)
 
 
 def lags_behind(made, known: ContextState, now: float) -> bool:

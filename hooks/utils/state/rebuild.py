@@ -10,8 +10,7 @@ from ..host import responses, transcript, usage
 from ..policy import engine, events, selection
 from ..policy.context import ContextState, Result
 from ..policy.estimate import estimate_tokens
-from ..policy.lifetimes import understood
-from . import booking, quotes
+from . import booking
 
 # The year 5138: a later time in a journal is none.
 _LATEST = 1e11
@@ -40,7 +39,6 @@ def rebuild(path: str, journal: list, rules_for, session_id: str = "", agent_id:
     index = transcript.index(path)
     replay = _Replay(ContextState(session_id, agent_id), rules_for, booking.clear_times(journal))
     reader = transcript.Reader(index, original)
-    quoting = quotes.Quotes(index.chain)
     requests = _Requests(index.chain, replay.state)
     anchored, timed, commits = _sorted_journal(journal, index.calls & index.result_ids)
     timed.reverse()  # taken from the end
@@ -58,9 +56,6 @@ def rebuild(path: str, journal: list, rules_for, session_id: str = "", agent_id:
             replay.observe(event)
             if isinstance(event, events.Call) and event.id in reader.cleared and event.id in replay.state.live:
                 replay.state.live[event.id].cleared = reader.cleared[event.id]
-        ids = quoting.quoted_by(entry)
-        if ids:
-            replay.observe(events.Quoted(ids))
         requests.see(entry)
     for event in reversed(timed):
         replay.observe(event)
@@ -160,8 +155,6 @@ def event_of(entry: dict):
         return events.Unpinned(target, at)
     if kind == "profile" and (target is None or isinstance(target, str)):
         return events.ProfileChosen(target, at)
-    if kind == "lifetimes":
-        return events.LifetimesLearnt(understood(entry.get("points")), at)
     if kind == "end":
         return events.SessionEnded(at, str(entry.get("why") or ""))
     if kind == "changed" and isinstance(entry.get("changes"), dict):

@@ -1,0 +1,58 @@
+"""What the commands over past sessions share: which files they read, how far they are, what they refuse."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from ..answers import text
+from . import sessions
+
+_BAR = 30
+
+
+class Refused(Exception):
+    """What the user asked for cannot be done; the message says what to do, and `command` is what to type for it."""
+
+    def __init__(self, message: str, command: str = ""):
+        super().__init__(message)
+        self.command = command
+
+
+def add_paths(parser) -> None:
+    parser.add_argument("paths", metavar="PATH", nargs="*", help="transcripts, or folders of them (default: all of this client)")
+
+
+def paths_of(args, environ) -> list:
+    """What the user named, else the client's own folder of sessions."""
+    folder = sessions.projects_folder(environ)
+    if not args.paths and not os.path.isdir(folder):
+        raise Refused(f"there are no sessions of Claude Code here: {text.clean(folder)} does not exist. Name a folder or a file")
+    return args.paths or [folder]
+
+
+def check_writable(path: str) -> None:
+    """Refuses before the long run what would fail after it."""
+    if os.path.isdir(path) or not os.access(os.path.dirname(os.path.abspath(path)), os.W_OK):
+        raise Refused(f"{text.clean(path)}: cannot be written")
+
+
+class Bar:
+    """Progress on stderr, where that is a terminal."""
+
+    def __init__(self, environ):
+        self.on = sys.stderr.isatty() and environ.get("TERM") != "dumb"
+        self.shown = -1
+
+    def show(self, done: int, whole: int) -> None:
+        """So many bytes of all are done."""
+        percent = 100 * done // whole if whole else 100
+        if self.on and percent != self.shown:
+            self.shown = percent
+            full = _BAR * percent // 100
+            sys.stderr.write(f"\r[{'#' * full}{'.' * (_BAR - full)}] {percent:>3} % of {whole / 1e6:,.1f} MB")
+            sys.stderr.flush()
+
+    def end(self) -> None:
+        if self.shown >= 0:
+            sys.stderr.write("\r\x1b[K")
