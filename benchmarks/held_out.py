@@ -1,10 +1,11 @@
 """What `auto` brings on repositories that its model of need has not seen.
 
-    python benchmarks/held_out.py --transcripts FOLDER [--caution N …]
+    python benchmarks/held_out.py --transcripts FOLDER
 
 For each repository the model is fitted on the sessions of all others (a file's repository is its name up to "__", or up to the first
 "-"). Cost and carried tokens are relative to clearing nothing, means over repositories of the ratios of sums; misses per 100 requests and
-the share of sessions that became dearer are pooled. Sessions of fewer than 5 requests are left out.
+the share of sessions that became dearer are pooled. For every price of a cache read and both lifetimes, with the look-back.
+Sessions of fewer than 5 requests are left out.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from hooks.utils.lab import fitting, measure, sessions
 from hooks.utils.lab.auto_policy import AutoPolicy
 from hooks.utils.lab.tiers import shipped_rules
+from hooks.utils.policy.economics import Prices
 from hooks.utils.policy.need import NeedModel
 
 LEAST_REQUESTS = 5
@@ -49,13 +51,13 @@ def read_sessions(folder: Path) -> list:
     return [(repository, session) for repository, session in read if len(session.requests) >= LEAST_REQUESTS]
 
 
-def figures(read: list, by_repository: dict, ttl_s: int, rules, caution: float | None = None, policy=AutoPolicy) -> tuple:
-    """(cost, carried, misses per 100 requests, share that became dearer) of all sessions under one lifetime of the cache."""
+def figures(read: list, by_repository: dict, prices, rules, policy=AutoPolicy) -> tuple:
+    """(cost, carried, misses per 100 requests, share that became dearer) of all sessions at some Prices."""
     sums: dict = defaultdict(lambda: [0.0, 0.0, 0, 0])
     missed = requests = dearer = 0
     for repository, session in read:
-        without = measure.score(session, measure.Policy(), ttl_s)
-        scored = measure.score(session, policy(ttl_s, by_repository[repository], rules, caution), ttl_s)
+        without = measure.score(session, measure.Policy(), prices)
+        scored = measure.score(session, policy(prices, by_repository[repository], rules), prices)
         for place, amount in enumerate((scored.cost, without.cost, scored.carried, without.carried)):
             sums[repository][place] += amount
         missed += scored.missed
@@ -66,21 +68,23 @@ def figures(read: list, by_repository: dict, ttl_s: int, rules, caution: float |
     return cost, carried, 100 * missed / requests, dearer / len(read)
 
 
+def all_prices() -> list:
+    """[Prices] of every price of a cache read that models have, and both lifetimes; thinking unbound."""
+    return [Prices(read, write, 5.0, ttl_s, False) for read in (0.1, 0.05, 0.025) for ttl_s, write in ((300, 1.25), (3_600, 2.0))]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--transcripts", type=Path, required=True, help="a folder of *.jsonl of several repositories")
-    parser.add_argument("--caution", type=float, nargs="*", default=[None], help="instead of the shipped ones")
     options = parser.parse_args()
     read = read_sessions(options.transcripts)
     rules = shipped_rules()
     by_repository = models(read, rules)
-    for caution in options.caution:
-        for ttl_s, name in ((300, "5 minutes"), (3_600, "1 hour")):
-            said = "shipped" if caution is None else f"{caution:g}"
-            cost, carried, misses, dearer = figures(read, by_repository, ttl_s, rules, caution)
-            print(
-                f"{name:<10} caution {said:<8} cost {cost:.3f}  carried {carried:.3f}  misses {misses:.2f}  dearer {dearer:.1%}", flush=True
-            )
+    print("read   lifetime    cost   carried  misses/100  dearer")
+    for prices in all_prices():
+        cost, carried, misses, dearer = figures(read, by_repository, prices, rules)
+        name = "5 minutes" if prices.ttl_s == 300 else "1 hour"
+        print(f"{prices.read:<6g} {name:<10} {cost:.3f}   {carried:.3f}   {misses:>6.2f}      {dearer:.1%}", flush=True)
     return 0
 
 

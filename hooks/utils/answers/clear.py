@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ..policy.auto import REWRITE_CAUTION
 from ..policy.ruleset import AUTO
 from ..policy.tiers import TIERS
 from . import ids, phrases, text
@@ -12,11 +11,11 @@ _MOST = 6  # results of one tier, unless everything is asked for
 _ASIDE = 10  # columns of the left column
 
 
-def clear_data(plan, done, report: dict, dry_run: bool) -> dict:
+def clear_data(plan, done, report: dict, dry_run: bool, profile: str) -> dict:
     """What `--json` prints: the sum, what goes (`results` with the handle of each once it is archived), and what does not."""
     rows = {row["id"]: row for row in report["results"]}
     handles = done.handles if done else {}
-    going = [rows[result.id] for result in plan.selection.going if result.id in rows]
+    going = [rows[result.id] for result in plan.going if result.id in rows]
     return {
         "cleared": done is not None,
         "dry_run": dry_run,
@@ -26,7 +25,7 @@ def clear_data(plan, done, report: dict, dry_run: bool) -> dict:
         "now": plan.asked.now,
         "items": len(going),
         "tokens": done.tokens if done else plan.sum.leaves if going else 0,
-        "profile": plan.rules.profile,
+        "profile": profile,
         "pays": plan.pays,
         "likely_requests": plan.likely_requests,
         "sum": plan.sum.to_json(),
@@ -34,9 +33,9 @@ def clear_data(plan, done, report: dict, dry_run: bool) -> dict:
         "kept": {
             name: {"items": len(results), "tokens": sum(rows[result.id]["tokens"] for result in results if result.id in rows)}
             for name, results in (
-                ("early", plan.selection.early),
-                ("small", plan.selection.small),
-                ("pinned", plan.selection.pinned),
+                ("early", _kept(plan, lambda decision: decision.reason not in ("small", "pinned"))),
+                ("small", _kept(plan, lambda decision: decision.reason == "small")),
+                ("pinned", _kept(plan, lambda decision: decision.reason == "pinned")),
             )
         },
         "session": report["session"],
@@ -47,8 +46,15 @@ def clear_data(plan, done, report: dict, dry_run: bool) -> dict:
 
 def _need(plan, id: str) -> float | None:
     """How likely a result is needed again, where that was weighed."""
-    need = plan.selection.needs.get(id)
+    need = next((decision.need for decision in plan.decisions if decision.result.id == id), None)
     return None if need is None else round(need, 4)
+
+
+def _kept(plan, which) -> list:
+    """The expired results that stay and are kept for such a reason."""
+    going = {result.id for result in plan.going}
+    kept = [decision for decision in plan.decisions if decision.result.id not in going and which(decision)]
+    return [decision.result for decision in kept if decision.result.ended or (decision.reason == "pinned" and plan.asked.pattern)]
 
 
 def _short(row: dict) -> dict:
@@ -116,7 +122,7 @@ def _sum_lines(found: dict) -> list:
         return lines + _pair("Pays", f"{when}; {found['likely_requests']} usually follow while the cache is warm")
     said = f"{when}; {found['likely_requests']} with a warm cache are reckoned with"
     if not found["pays"] and after <= found["likely_requests"]:
-        said += f". The rewrite is certain, they are not: it counts {REWRITE_CAUTION[sum['cache_ttl_s']]:g} times"
+        said += f". The rewrite is certain, they are not: it counts {2:g} times"
     return lines + _pair("Pays", said)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from .. import flag_parser
-from ..policy import engine, events, selection
+from ..policy import engine, events, planning
 from ..policy.context import ContextState
 from ..policy.tiers import TIERS
 from ..reclaim import access, restoring, rewrite
@@ -204,12 +204,12 @@ def _clear(asked: Asked) -> Answer:
     if "id" in flags and not chosen:
         raise flag_parser.UsageError("--id needs a result: --id T12")
     dry_run = "dry-run" in flags
-    wanted = selection.Asked(tier, chosen, pattern, "now" in flags)
+    wanted = planning.Asked(tier, chosen, pattern, "now" in flags)
     if not os.path.isfile(asked.transcript_path):
         raise access.Refused("this session has no transcript yet: there is nothing to clear")
-    plan, done = clearing.clear(asked.site, asked.transcript_path, asked.now, wanted, dry_run)
-    shown = asked.report_of(plan.made.state, plan.made.index)
-    found = clear.clear_data(plan, done, shown, dry_run)
+    prospect, done = clearing.clear(asked.site, asked.transcript_path, asked.now, wanted, dry_run)
+    shown = asked.report_of(prospect.made.state, prospect.made.index)
+    found = clear.clear_data(prospect.plan, done, shown, dry_run, prospect.made.conversation.rules.profile)
     words = " ".join(filter(None, [f"--tier {tier}" if tier else "", f"--id {flags['id']}" if chosen else "", phrases.quoted(pattern)]))
     return Answer(clear.clear_lines(found, shown, asked.command, words, "all" in flags), found)
 

@@ -17,7 +17,7 @@ from ..answers import text
 from ..edges import files, home
 from ..lab import survey
 from . import screen
-from .past_sessions import Bar, Refused, add_paths, check_writable, paths_of
+from .past_sessions import Bar, Refused, add_model, add_paths, check_writable, paths_of
 
 TTLS = {"5m": 300, "1h": 3_600}
 _SAID = {"300": "5 minutes", "3600": "1 hour"}
@@ -48,6 +48,7 @@ def _parser():
     add_paths(parser)
     parser.add_argument("--policy", metavar="NAME", nargs="+", action="extend", help="only these (default: all)")
     parser.add_argument("--ttl", choices=[*TTLS, "both"], default="5m", help="lifetime of the prompt cache (default: 5m)")
+    add_model(parser)
     parser.add_argument("--json", action="store_true", help="as JSON")
     parser.add_argument("--html", metavar="FILE", help="also write a page with plots")
     parser.add_argument("--jobs", metavar="N", type=int, help="processes (default: one for each processor)")
@@ -68,7 +69,7 @@ def _survey(args, environ) -> int:
         _check_html(args.html)
     ttls = list(TTLS.values()) if args.ttl == "both" else [TTLS[args.ttl]]
     bar = Bar(environ)
-    found = survey.survey(paths_of(args, environ), args.policy, ttls, args.jobs, bar.show)
+    found = survey.survey(paths_of(args, environ), args.policy, ttls, args.jobs, bar.show, args.model)
     bar.end()
     if args.json:
         print(json.dumps(found))
@@ -87,6 +88,8 @@ def lines_of(found: dict) -> list:
     counts = [text.counted(found["sessions"], "session"), _plural(found["repositories"], "repository", "repositories")]
     lines = text.title("Past sessions under each policy")
     lines.append(f"{', '.join(counts)}, {text.counted(found['requests'], 'request')}; {_megabytes(found)}")
+    if found["sessions"]:
+        lines += text.wrap(_priced(found))
     for ttl_s, policies in found["ttls"].items():
         lines += ["", f"Prompt cache of {_SAID[ttl_s]}; cost and carried tokens against clearing nothing"]
         lines.append(f"  {'policy':<{_NAME}}{'cost':>7}{'carried':>9}{'misses/100':>12}{'dearer':>8}{'cleared':>9}")
@@ -108,6 +111,15 @@ def lines_of(found: dict) -> list:
     elif not found["sessions"]:
         lines += ["", "No transcripts there: name files or folders of *.jsonl."]
     return lines
+
+
+def _priced(found: dict) -> str:
+    """At which prices it was reckoned."""
+    of = f", as of {found['dated']}" if found["dated"] else ""
+    if found["model"]:
+        return f"At the prices of {text.clean(found['model'])}{of}."
+    models = [text.clean(model) or "unknown" for model in sorted(found["models"], key=lambda model: -found["models"][model])]
+    return f"At the prices of the models that answered them{of}: {text.listed(models, 3)}."
 
 
 def _megabytes(found: dict) -> str:

@@ -23,6 +23,21 @@ def add_paths(parser) -> None:
     parser.add_argument("paths", metavar="PATH", nargs="*", help="transcripts, or folders of them (default: all of this client)")
 
 
+def add_model(parser) -> None:
+    parser.add_argument(
+        "--model", metavar="ID", default="",
+        help="at the prices of this model, for example claude-opus-5-5 (default: the one that answered each session)",
+    )  # fmt: skip
+
+
+def told(prices) -> str:
+    """The prices that something was reckoned with, in words."""
+    whose = text.clean(prices.model) or "a model that is not told"
+    unknown = "" if prices.known else ", which the table of models does not name"
+    bound = ", thinking bound" if prices.bound else ""
+    return f"{whose}{unknown} (read {prices.read:g}, write {prices.write:g}, output {prices.output:g}{bound})"
+
+
 def paths_of(args, environ) -> list:
     """What the user named, else the client's own folder of sessions."""
     folder = sessions.projects_folder(environ)

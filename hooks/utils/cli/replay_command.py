@@ -8,9 +8,10 @@ import os
 import sys
 
 from ..answers.text import clean
-from ..lab import handles, measure
+from ..lab import handles, measure, pricing
 from ..lab import sessions as lab_sessions
 from . import sessions
+from .past_sessions import add_model, told
 
 LIFETIMES = {"5m": 300, "1h": 3_600}
 _STDOUT = "-"
@@ -27,6 +28,7 @@ def add_parser(subparsers) -> None:
     parser.add_argument("transcript", metavar="FILE", help="the transcript of a session, or of a subagent")
     parser.add_argument("--policy", default=_DEFAULT, metavar="NAME", help=f"the rule to follow (default: {_DEFAULT})")
     parser.add_argument("--ttl", choices=LIFETIMES, default="5m", help="lifetime of the prompt cache (default: 5m)")
+    add_model(parser)
     parser.add_argument("--decisions", default=_STDOUT, metavar="OUT.jsonl", help="where to write them (default: standard output)")
     parser.set_defaults(run=run)
 
@@ -38,16 +40,16 @@ def run(args, environ=os.environ) -> int:
         factory = _factory(args.policy)
         sessions.check(path)
         session = _read(path)
-        policy = factory(session, ttl_s)
-        said = _written(session, policy, ttl_s, args.decisions)
+        prices = pricing.prices_for(session, ttl_s, args.model)
+        said = _written(session, factory(session, prices), prices, args.decisions)
     except (sessions.NoSession, Refused) as error:
         print(f"popkit replay: {error}", file=sys.stderr)
         return 1
-    print(f"{args.policy}, {args.ttl} cache: {said}", file=sys.stderr)
+    print(f"{args.policy}, {args.ttl} cache, {told(prices)}: {said}", file=sys.stderr)
     return 0
 
 
-def replay(session, policy, ttl_s: float, file) -> str:
+def replay(session, policy, prices, file) -> str:
     """Writes the decisions of a policy as JSON lines while it goes; returns in words what they came to. OSError when it cannot write."""
 
     def tell(request, decisions: list) -> None:
@@ -55,8 +57,8 @@ def replay(session, policy, ttl_s: float, file) -> str:
         file.write(json.dumps({"before_message_id": request.message_id, "request": request.number, "clear": clear}) + "\n")
         file.flush()
 
-    total = measure.score(session, policy, ttl_s, tell)
-    nothing = measure.score(session, measure.Policy(), ttl_s)
+    total = measure.score(session, policy, prices, tell)
+    nothing = measure.score(session, measure.Policy(), prices)
     cleared = f"{total.requests:,} requests, {total.cleared:,} of {total.results:,} results cleared ({total.cleared_tokens:,} tokens)"
     if not total.requests:
         return cleared
@@ -83,10 +85,10 @@ def _read(path: str):
         raise Refused(f"{clean(path)}: could not be read: {type(error).__name__} {clean(str(error))[:_MESSAGE]}".rstrip()) from None
 
 
-def _written(session, policy, ttl_s: float, out: str) -> str:
+def _written(session, policy, prices, out: str) -> str:
     try:
         with _opened(out, session.path) as file:
-            return replay(session, policy, ttl_s, file)
+            return replay(session, policy, prices, file)
     except BrokenPipeError:
         raise
     except OSError as error:

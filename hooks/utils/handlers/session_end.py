@@ -60,7 +60,7 @@ def _clear(site: live.Site, transcript_path: str, now: float) -> None:
     """Takes what is not needed out of the transcript, so that a later resume starts lean."""
     import os
 
-    from ..policy.selection import Asked
+    from ..policy.planning import Asked
     from ..reclaim import access, clearing
 
     try:

@@ -9,12 +9,15 @@ from __future__ import annotations
 from ..edges.codec import dumps
 from ..edges.system import sha256
 from ..policy.calls import Outcome
-from ..policy.estimate import image_tokens, wide_chars
+from ..policy.estimate import estimate_tokens, image_tokens, wide_chars
 
 HASH_CHARS = 32
 # How much of an output's end is looked at for its verdict.
 TAIL_CHARS = 4_000
 # What stands in the context of an output that the host has moved to a file: a notice and the first 2 kB.
+# Of the signature of a block of thinking: what it has beside the sealed text (characters), and characters of that text to a token.
+_SEAL_CHARS = 235
+_SEALED_CHARS_PER_TOKEN = 2.7
 _PERSISTED_CHARS = 2_300
 # A Read without a limit returns at most this many lines.
 _READ_LINES = 2_000
@@ -179,6 +182,17 @@ def _blocks(blocks: list) -> tuple:
 def text_of_blocks(content: object) -> tuple:
     """(text, image tokens) of a tool_result's content, a string or a list of blocks."""
     return (content, 0) if isinstance(content, str) else _blocks(content) if isinstance(content, list) else ("", 0)
+
+
+def thinking_tokens(block: dict) -> int:
+    """Estimated tokens of a block of thinking, 0 for any other. A signature (or the `data` of what is redacted) holds the whole of it,
+    sealed, in base64; the text beside it may be a summary, or empty. So it is the larger of what either tells
+    (`benchmarks/thinking_tokens.py`)."""
+    if block.get("type") not in ("thinking", "redacted_thinking"):
+        return 0
+    sealed, text = block.get("signature") or block.get("data"), block.get("thinking")
+    chars = max(0, len(sealed) - _SEAL_CHARS) * 3 // 4 if isinstance(sealed, str) else 0
+    return max(round(chars / _SEALED_CHARS_PER_TOKEN), estimate_tokens(text) if isinstance(text, str) else 0)
 
 
 def dumps_or_nothing(value: object) -> str:

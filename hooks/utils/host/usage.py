@@ -11,34 +11,13 @@ from sys import intern
 
 from ..edges import files
 from ..edges.codec import loads
+from ..policy.conversation import Usage
 from .stamps import seconds_of
 
 TAIL_BYTES = 512 * 1024
 DEFAULT_WINDOW = 200_000
 LONG_WINDOW = 1_000_000
 LONG_MARK = "[1m]"
-# Requests and tokens below which a calibration says nothing, and its bounds.
-_CALIBRATION_PAIRS = 5
-_CALIBRATION_TOKENS = 3_000
-_CALIBRATION_RANGE = (0.6, 1.7)
-
-
-class Usage:
-    """A request: `tokens` of its prompt, of which `read` from the prompt cache and `created` in it; when (seconds); the cache lifetime
-    that the account has."""
-
-    __slots__ = ("at", "cache_ttl_s", "created", "model", "read", "tokens")
-
-    def __init__(self, tokens=0, at=0.0, model="", cache_ttl_s=300, read=0, created=0):
-        self.tokens = tokens
-        self.at = at
-        self.model = model
-        self.cache_ttl_s = cache_ttl_s
-        self.read = read
-        self.created = created
-
-    def is_warm(self, now: float) -> bool:
-        return bool(self.tokens) and now - self.at < self.cache_ttl_s
 
 
 def prompt_tokens(usage: object) -> int:
@@ -116,20 +95,3 @@ def _at_least(window: int, source: str, largest: int) -> tuple:
     if largest <= window:
         return window, source
     return (max(LONG_WINDOW, largest)), "assumed"
-
-
-def calibration(requests: list) -> float | None:
-    """Measured tokens per estimated token, from [(prompt tokens, estimated tokens added since the request before)]; None when the
-    session has too little to tell."""
-    measured = estimated = pairs = 0
-    for (before, _), (tokens, added) in zip(requests, requests[1:]):
-        grown = tokens - before
-        if added < 300 or grown <= 0 or grown > 6 * added:
-            continue  # too little to tell, a compaction, or an attachment that is no result
-        measured += grown
-        estimated += added
-        pairs += 1
-    if pairs < _CALIBRATION_PAIRS or estimated < _CALIBRATION_TOKENS:
-        return None
-    low, high = _CALIBRATION_RANGE
-    return round(min(high, max(low, measured / estimated)), 3)

@@ -44,6 +44,7 @@ def rows_of(session, rules, rng) -> list:
             watcher.event(about)
         elif kind == "cut":
             context = context[:about] + step[2]
+            watcher.cut(context)
         elif kind == "compact":
             watcher.compact(about)
             context = []
@@ -53,7 +54,6 @@ def rows_of(session, rules, rng) -> list:
                 if result is None or (watcher.state.index - result.index >= YOUNG and rng.random() * LATER_ONE_IN >= 1.0):
                     continue
                 rows.append((features(result, watcher.state), int(last_need.get(block, 0) >= about.number), 1.0))
-            watcher.answered(about)
     return rows
 
 

@@ -1,24 +1,26 @@
 """What a policy would have cost, carried and broken in a session. Pure.
 
-Units are input tokens: a cache read costs 0.1, a write 1.25 (5-minute lifetime) or 2.0 (1 hour), output 5. A prefix is read from the cache
-up to the first changed block and written from there; after an idle gap longer than the lifetime, or a compaction, all of it is written.
+Units are input tokens, at the prices of a model and a lifetime of the cache (policy/economics.py). A prompt is read from the cache up to
+the end of the last request before the first changed block, where that is within the look-back, else up to the messages; the rest is
+written. After an idle gap longer than the lifetime, or a compaction, all of it is written. Where the model binds its thinking, what it
+thought behind the first change is thought again.
 """
 
 from __future__ import annotations
 
-from ..policy.economics import PRICE_READ, lifetime_of, write_price
+from ..policy.economics import LOOK_BACK_REQUESTS
+from ..policy.worth import MISS_OUTPUT
 from .sessions import tokens_of
-
-PRICE_OUTPUT = 5.0
-MISS_OUTPUT = 150  # tokens that asking for a missed content takes
 
 
 class Score:
     """Sums over the requests of one session under one policy: `cost` in units, `carried` prompt tokens, results and their tokens, those
-    that were cleared at least once, and those that were missed (each counted once). `curve`: prompt tokens of each request."""
+    that were cleared at least once, and those that were missed (each counted once). `curve`: prompt tokens of each request.
+    `rethought`: tokens of thinking that clears have lost."""
 
     __slots__ = (
         "carried", "cleared", "cleared_tokens", "cost", "curve", "missed", "missed_tokens", "requests", "results", "results_tokens",
+        "rethought",
     )  # fmt: skip
 
     def __init__(self):
@@ -27,7 +29,7 @@ class Score:
         self.requests = 0
         self.results = self.results_tokens = 0
         self.cleared = self.cleared_tokens = 0
-        self.missed = self.missed_tokens = 0
+        self.missed = self.missed_tokens = self.rethought = 0
         self.curve: list = []
 
 
@@ -36,17 +38,19 @@ class View:
 
     `context`: Blocks in order, `sizes`: tokens of what stands in the place of each · `cleared`: Block -> placeholder that stands in its
     place · `now`: when the request is sent, `last_at`: when the one before was answered (seconds, 0 for none) · `number` of the request,
-    `since` of the first one after the last compaction · `sent`: how many Blocks of the context the request before has sent just so.
+    `since` of the first one after the last compaction · `sent`: how many Blocks of the context the request before has sent just so ·
+    `prices`: those of the model and the cache.
     """
 
-    __slots__ = ("base", "cleared", "compacted", "context", "last_at", "now", "number", "sent", "since", "sizes", "ttl_s")
+    __slots__ = ("base", "cleared", "compacted", "context", "last_at", "lost", "now", "number", "prices", "sent", "since", "sizes")
 
-    def __init__(self, base: int, ttl_s: float):
+    def __init__(self, base: int, prices):
         self.base = base
-        self.ttl_s = lifetime_of(ttl_s)
+        self.prices = prices
         self.context: list = []
         self.sizes: list = []
         self.cleared: dict = {}
+        self.lost: set = set()  # Blocks of thinking that a clear has lost
         self.now = self.last_at = 0.0
         self.number = 0
         self.since = 1
@@ -56,12 +60,14 @@ class View:
     @property
     def cold(self) -> bool:
         """Whether the whole prompt is written anyway."""
-        return self.compacted or not self.last_at or self.now - self.last_at > self.ttl_s
+        return self.compacted or not self.last_at or self.now - self.last_at > self.prices.ttl_s
 
     def size(self, block) -> int:
         """Tokens of what stands in a block's place."""
         placeholder = self.cleared.get(block)
-        return block.tokens if placeholder is None else tokens_of(len(placeholder))
+        if placeholder is not None:
+            return tokens_of(len(placeholder))
+        return block.tokens + (block.thinking if self.prices.bound and block not in self.lost else 0)
 
 
 class Policy:
@@ -90,9 +96,9 @@ class Policy:
         """The answer to a request is known."""
 
 
-def score(session, policy: Policy, ttl_s: float = 300, on_clear=None) -> Score:
-    """Plays a Session under a policy. `on_clear(request, decisions)` is told of every request at which something is cleared."""
-    play = _Play(session, policy, ttl_s, on_clear)
+def score(session, policy: Policy, prices, on_clear=None) -> Score:
+    """Plays a Session under a policy, at Prices. `on_clear(request, decisions)` is told of every request at which something is cleared."""
+    play = _Play(session, policy, prices, on_clear)
     for step in session.steps:
         getattr(play, step[0])(*step[1:])
     return play.total
@@ -101,18 +107,19 @@ def score(session, policy: Policy, ttl_s: float = 300, on_clear=None) -> Score:
 class _Play:
     """One method for each kind of step of a Session."""
 
-    def __init__(self, session, policy: Policy, ttl_s: float, on_clear):
+    def __init__(self, session, policy: Policy, prices, on_clear):
         self.policy = policy
         self.on_clear = on_clear
         self.total = Score()
-        self.view = View(session.base, ttl_s)
-        self.write = write_price(ttl_s)
+        self.prices = prices
+        self.view = View(session.base, prices)
+        self.ends: list = []  # how many blocks each of the last requests ended with
         self.ever_cleared: set = set()
         self.ever_missed: set = set()
 
     def add(self, block) -> None:
         self.view.context.append(block)
-        self.view.sizes.append(block.tokens)
+        self.view.sizes.append(self.view.size(block))
         if block.id:
             self.total.results += 1
             self.total.results_tokens += block.tokens
@@ -137,22 +144,31 @@ class _Play:
         self.policy.compact(event)
 
     def request(self, request) -> None:
-        view, total = self.view, self.total
+        view, total, prices = self.view, self.total, self.prices
         view.now, view.number = request.sent_at, request.number
         self._clear(request)
-        prompt = view.base + sum(view.sizes)
-        read = 0 if view.cold else view.base + sum(view.sizes[: view.sent])
-        total.cost += PRICE_READ * read + self.write * (prompt - read) + PRICE_OUTPUT * request.output
+        prompt, read = view.base + sum(view.sizes), self._read()
+        total.cost += prices.read * read + prices.write * (prompt - read) + prices.output * request.output
         total.carried += prompt
         total.requests += 1
         total.curve.append(prompt)
         view.sent = len(view.context)
+        self.ends = [*self.ends[-LOOK_BACK_REQUESTS:], view.sent]
         view.compacted = False
         view.last_at = request.answered_at
+        self.policy.answered(request)
         if view.cleared:
             for string, holders in request.needs:
                 self._need(string, holders, prompt)
-        self.policy.answered(request)
+
+    def _read(self) -> int:
+        """Tokens that the request reads from the cache: what an earlier one ended with and is unchanged."""
+        view = self.view
+        if view.cold:
+            self.ends = []
+            return 0
+        self.ends = [end for end in self.ends if end <= view.sent]
+        return view.base + (sum(view.sizes[: self.ends[-1]]) if self.ends else 0)
 
     def _clear(self, request) -> None:
         view, total = self.view, self.total
@@ -169,12 +185,25 @@ class _Play:
                 self.ever_cleared.add(block)
                 total.cleared += 1
                 total.cleared_tokens += block.tokens
+        if self.prices.bound:
+            self._lose(min(places[block] for block, _, _ in decisions))
         if self.on_clear:
             self.on_clear(request, decisions)
 
+    def _lose(self, first: int) -> None:
+        """What was thought behind the first change leaves, and is thought again."""
+        view, total = self.view, self.total
+        for at in range(first, len(view.context)):
+            block = view.context[at]
+            if block.thinking and block not in view.lost:
+                view.lost.add(block)
+                view.sizes[at] = view.size(block)
+                total.rethought += block.thinking
+                total.cost += self.prices.output * block.thinking
+
     def _need(self, string: str, holders: list, prompt: int) -> None:
         """A string that the answer wrote: a miss when nothing of what held it stands in the context, nor a placeholder that names it."""
-        view, total = self.view, self.total
+        view, total, prices = self.view, self.total, self.prices
         if any(holder not in view.cleared or string in view.cleared[holder] for holder in holders):
             return
         block = max(holders, key=lambda holder: holder.place)
@@ -183,7 +212,7 @@ class _Play:
             total.missed += 1
             total.missed_tokens += block.tokens
         # It is fetched again: written, with one more request over the whole prompt, and stays.
-        total.cost += self.write * block.tokens + PRICE_READ * prompt + PRICE_OUTPUT * MISS_OUTPUT
+        total.cost += prices.write * block.tokens + prices.read * prompt + prices.output * MISS_OUTPUT
         total.carried += prompt
         del view.cleared[block]
         view.sizes[view.context.index(block)] = block.tokens

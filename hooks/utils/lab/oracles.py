@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from bisect import insort
 
-from ..policy.economics import PRICE_READ, write_price
 from .measure import Policy
 from .sessions import tokens_of
 
@@ -93,8 +92,8 @@ class Future:
 class Needs(Policy):
     """Clears every result of at least LEAST tokens as soon as nothing will need it again, whatever the cache does."""
 
-    def __init__(self, session, ttl_s: float):
-        self.future = Future(session, ttl_s)
+    def __init__(self, session, prices):
+        self.future = Future(session, prices.ttl_s)
         self.standing: dict = {}
 
     def add(self, block) -> None:
@@ -130,9 +129,9 @@ class Oracle(Needs):
     choice can be tried this came to 99.8 % of what could be saved (92 % at worst). Not looked at: to clear what a later request needs, and
     fetch it again then."""
 
-    def __init__(self, session, ttl_s: float):
-        super().__init__(session, ttl_s)
-        self.dearer = write_price(ttl_s) - PRICE_READ
+    def __init__(self, session, prices):
+        super().__init__(session, prices)
+        self.read, self.dearer = prices.read, prices.write - prices.read
         self.until: dict = {}  # request -> the last one before everything is written anyway
         self.planned: set = set()
         self.came: dict = {}
@@ -148,7 +147,7 @@ class Oracle(Needs):
     def gain(self, block, number: int) -> float:
         """What a result that leaves at a request saves until everything is written anyway, or it would have left by itself."""
         stays = min(self.until[number], self.future.last.get(block, 0)) - number + 1
-        return PRICE_READ * (block.tokens - _LEFT) * max(0, stays)
+        return self.read * (block.tokens - _LEFT) * max(0, stays)
 
     def _plan(self, first: int, last: int) -> set:
         """The requests of a segment at which to clear."""

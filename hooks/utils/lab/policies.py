@@ -7,24 +7,24 @@ from .measure import Policy
 from .tiers import Tiers, shipped_rules
 
 
-def _auto(session, ttl_s: float) -> Policy:
+def _auto(session, prices) -> Policy:
     from .auto_policy import AutoPolicy, shipped_model
 
-    return AutoPolicy(ttl_s, shipped_model(), shipped_rules())
+    return AutoPolicy(prices, shipped_model(), shipped_rules())
 
 
 def _tiers(profile: str, only_cold: bool):
-    return lambda session, ttl_s: Tiers(shipped_rules(profile), only_cold)
+    return lambda session, prices: Tiers(shipped_rules(profile), only_cold)
 
 
 def _rule(make, *values):
-    return lambda session, ttl_s: make(*values)
+    return lambda session, prices: make(*values)
 
 
 _HEADROOM = "[Read content stale: {path} was modified after this read ({lines} lines). Retrieve original: hash=000000000000]"
 _COZEMPIC = "[cozempic: Read {path} — {lines} lines, {kb:.1f} KB]"
 
-# name -> (factory(session, lifetime of the cache in seconds) -> Policy, what it does).
+# name -> (factory(session, Prices) -> Policy, what it does).
 POLICIES = {
     "nothing": (_rule(Policy), "clears nothing"),
     "spec": (_tiers("spec", False), "what has expired by the tiers, at once"),

@@ -29,9 +29,10 @@ def tokens_of(chars: int) -> int:
 
 class Block:
     """A piece of the conversation: what the user or the assistant said, a tool call, or a result, which alone has an `id` (of its tool
-    use), a `text`, a `call` (the engine's event) and a `handle` (handles.py). `place` counts all blocks of the session."""
+    use), a `text`, a `call` (the engine's event) and a `handle` (handles.py). `thinking`: tokens of what the assistant thought, in a block
+    that has no other; only models that bind it carry it on. `place` counts all blocks of the session."""
 
-    __slots__ = ("call", "handle", "id", "place", "text", "tokens")
+    __slots__ = ("call", "handle", "id", "place", "text", "thinking", "tokens")
 
     def __init__(self, place: int, tokens: int, id: str = "", text: str = "", call=None):
         self.place = place
@@ -39,6 +40,7 @@ class Block:
         self.id = id
         self.text = text
         self.call = call
+        self.thinking = 0
         self.handle = NO_HANDLE
 
 
@@ -59,9 +61,10 @@ class Request:
 
 class Session:
     """`steps`: what happened, in order: ("add", Block), ("event", engine event), ("cut", kept, Blocks that stay behind them), ("compact",
-    engine event), ("request", Request). `base`: tokens of system and tools. `size`: bytes that were read, `bad` lines left out."""
+    engine event), ("request", Request). `base`: tokens of system and tools, `model`: the id of the one that answered most requests.
+    `size`: bytes that were read, `bad` lines left out."""
 
-    __slots__ = ("bad", "base", "path", "requests", "size", "steps")
+    __slots__ = ("bad", "base", "models", "path", "requests", "size", "steps")
 
     def __init__(self, path: str):
         self.path = path
@@ -69,6 +72,11 @@ class Session:
         self.requests: list = []
         self.base = LEAST_BASE
         self.size = self.bad = 0
+        self.models: dict = {}  # id -> requests that it answered
+
+    @property
+    def model(self) -> str:
+        return max(self.models, key=self.models.__getitem__) if self.models else ""
 
 
 def read(path: str, with_needs: bool = True) -> Session:
@@ -201,6 +209,8 @@ class _Reading:
         for block in transcript.blocks_of(entry):
             if isinstance(block.get("text"), str):
                 self._write(block["text"], [block["text"]])
+            elif responses.thinking_tokens(block):
+                self._add(0).thinking = responses.thinking_tokens(block)
             elif block.get("type") == "tool_use":
                 tool_input = block.get("input") if isinstance(block.get("input"), dict) else {}
                 if isinstance(block.get("id"), str):
@@ -217,6 +227,9 @@ class _Reading:
         if not session.requests:
             session.base = max(LEAST_BASE, prompt_tokens(entry["message"].get("usage")) - sum(block.tokens for block in self.blocks))
         session.requests.append(self.current)
+        model = entry["message"].get("model")
+        if isinstance(model, str):
+            session.models[model] = session.models.get(model, 0) + 1
         session.steps.append(("request", self.current))
 
     def _write(self, said: str, texts: list) -> None:

@@ -12,6 +12,7 @@ import time
 from ..policy.need import KINDS
 from . import sessions
 from .measure import score
+from .pricing import dated, prices_for
 from .survival import QUIET, survival
 
 SCHEMA = 1
@@ -79,7 +80,7 @@ def repository_of(path: str) -> str:
 # --- one session -----------------------------------------------------------------------------------------------------------------
 
 
-def row_of(path: str, names: list, ttls: list) -> dict:
+def row_of(path: str, names: list, ttls: list, model: str = "") -> dict:
     """The numbers of one session: `scores` is {lifetime: {policy: {"cost", "carried", counts}}} with "nothing" among the policies, `curves`
     the prompt tokens of each request under two of them, for the first lifetime. Skipped when there is nothing to count."""
     try:
@@ -95,12 +96,13 @@ def row_of(path: str, names: list, ttls: list) -> dict:
     curves: dict = {}
     for ttl_s in ttls:
         scores[ttl_s] = {}
+        prices = prices_for(session, ttl_s, model)
         for name in names:
-            total = score(session, table[name][0](session, ttl_s), ttl_s)
+            total = score(session, table[name][0](session, prices), prices)
             scores[ttl_s][name] = {"cost": total.cost, "carried": total.carried, **{key: getattr(total, key) for key in _COUNTS}}
             if ttl_s == ttls[0] and name in ("nothing", drawn(names)):
                 curves[name] = total.curve
-    counts = {"requests": len(session.requests), "bytes": session.size, "bad_lines": session.bad}
+    counts = {"requests": len(session.requests), "bytes": session.size, "bad_lines": session.bad, "model": session.model}
     return {"path": path, "repository": repository_of(path), **counts, "scores": scores, "curves": curves, "survival": survival(session)}
 
 
@@ -110,7 +112,7 @@ def drawn(names: list) -> str:
 
 
 def known_policies() -> dict:
-    """name -> (factory(session, ttl_s), what it does)."""
+    """name -> (factory(session, Prices), what it does)."""
     from .policies import POLICIES
 
     return POLICIES
@@ -119,10 +121,11 @@ def known_policies() -> dict:
 # --- all of them -----------------------------------------------------------------------------------------------------------------
 
 
-def survey(paths: list, policies=None, ttls=(300, 3_600), jobs: int | None = None, progress=None) -> dict:
+def survey(paths: list, policies=None, ttls=(300, 3_600), jobs: int | None = None, progress=None, model: str = "") -> dict:
     """Scores the sessions below some paths under policies (names; all by default; "nothing" is always there).
 
-    `jobs`: processes (one for each processor by default) · `progress(bytes done, of all)` is told as it goes.
+    `jobs`: processes (one for each processor by default) · `progress(bytes done, of all)` is told as it goes · `model`: at whose prices,
+    "" for the one that answered each session.
     """
     table = known_policies()
     names = ["nothing", *[name for name in (table if policies is None else policies) if name != "nothing"]]
@@ -131,7 +134,7 @@ def survey(paths: list, policies=None, ttls=(300, 3_600), jobs: int | None = Non
     whole, done = sum(size for size, _ in files), 0
     begun = time.monotonic()
     sizes = {path: size for size, path in files}
-    for path, row, reason in _rows([path for _, path in files], names, list(ttls), jobs or os.cpu_count() or 1):
+    for path, row, reason in _rows([path for _, path in files], (names, list(ttls), model), jobs or os.cpu_count() or 1):
         if row is None:
             total.skip(path, reason)
         else:
@@ -140,14 +143,22 @@ def survey(paths: list, policies=None, ttls=(300, 3_600), jobs: int | None = Non
         if progress:
             progress(done, whole)
     descriptions = {name: table[name][1] for name in names}
-    return {"schema": SCHEMA, **total.result(), "descriptions": descriptions, "seconds": round(time.monotonic() - begun, 1)}
+    return {
+        "schema": SCHEMA,
+        **total.result(),
+        "model": model,
+        "dated": dated(),
+        "models": total.models,
+        "descriptions": descriptions,
+        "seconds": round(time.monotonic() - begun, 1),
+    }
 
 
-def _rows(paths: list, names: list, ttls: list, jobs: int):
+def _rows(paths: list, how: tuple, jobs: int):
     """(path, row or None, reason) of each file, as they are done."""
     if jobs < 2 or len(paths) < 2:
         for path in paths:
-            yield _task(path, names, ttls)
+            yield _task(path, *how)
         return
     from concurrent.futures import ProcessPoolExecutor, as_completed
     from concurrent.futures.process import BrokenProcessPool
@@ -159,7 +170,7 @@ def _rows(paths: list, names: list, ttls: list, jobs: int):
         waiting: dict = {}
         for path in paths:
             try:
-                waiting[pool.submit(_task, path, names, ttls)] = path
+                waiting[pool.submit(_task, path, *how)] = path
             except BrokenProcessPool:  # noqa: PERF203  it may break after any of them
                 yield path, None, _ENDED
         for future in as_completed(list(waiting)):
@@ -174,9 +185,9 @@ def _rows(paths: list, names: list, ttls: list, jobs: int):
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _task(path: str, names: list, ttls: list) -> tuple:
+def _task(path: str, names: list, ttls: list, model: str) -> tuple:
     try:
-        return path, row_of(path, names, ttls), ""
+        return path, row_of(path, names, ttls, model), ""
     except Skipped as skipped:
         return path, None, str(skipped)
     except Exception as error:  # noqa: BLE001  one file that nobody foresaw must not end the run over all the others
@@ -197,6 +208,7 @@ class _Total:
         self.pooled = {(ttl_s, name): dict.fromkeys((*_COUNTS, "dearer"), 0) for ttl_s in ttls for name in names}
         self.survival: dict = {}
         self.longest: dict | None = None
+        self.models: dict = {}  # id -> sessions that it answered
 
     def skip(self, path: str, reason: str) -> None:
         self.skipped[reason] = self.skipped.get(reason, 0) + 1
@@ -207,6 +219,7 @@ class _Total:
         """Adds a session."""
         self.requests += row["requests"]
         self.bytes += row["bytes"]
+        self.models[row["model"]] = self.models.get(row["model"], 0) + 1
         lifetimes: dict = {}
         for ttl_s, scores in row["scores"].items():
             base = scores["nothing"]

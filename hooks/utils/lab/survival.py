@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..policy.need import KINDS
 from .measure import score
+from .pricing import ANY
 from .tiers import shipped_rules
 from .tracked import Tracked
 
@@ -17,7 +18,7 @@ def survival(session) -> dict:
     """{kind: [[results that had been quiet for so many requests, those of them that were needed again], … for each of QUIET]}; a result
     that is needed begins anew."""
     watch = _Watch(shipped_rules())
-    score(session, watch)
+    score(session, watch, ANY)
     watch.cut([])
     return watch.counts
 

@@ -34,10 +34,12 @@ class Tiers(Tracked):
         self.standing = {}
 
     def cut(self, context: list) -> None:
+        super().cut(context)
         left = {block.id for block in context if block.id}
         self.standing = {id: block for id, block in self.standing.items() if id in left}
 
     def decide(self, view) -> list:
+        super().decide(view)
         if self.only_cold and not view.cold:
             return []
         self.event(Tick(view.now))

@@ -6,6 +6,8 @@ SCHEMA = 3
 # How many expired contents are remembered to notice that one was fetched again unchanged. Bounded, so that a hook's cost does not
 # grow with what has expired; an older false expiration goes uncounted by the hooks and by the rebuild alike.
 RECENT = 128
+# In the place of a handle: what left by other ways than ours, of which nothing is archived. No record has such a name.
+OUTSIDE = "outside"
 
 _FIELDS = (
     "id", "index", "at", "turn", "tool", "kind", "tier", "basis", "label", "parts", "subjects", "tokens", "hash", "error", "verdict",

@@ -1,78 +1,129 @@
 """What clearing costs and when it pays, counted with the prompt cache. Pure.
 
-A request reads from the cache what stands before the first changed token, and writes what stands behind it again. Prices are in units:
-one unit is one plain input token. So dropping tokens from a warm cache costs a rewrite of all that stays behind them, and each request
-from then on reads that much less; with a cold cache the prompt is written anyway, and the smaller one is cheaper at once.
+A request reads from the cache the longest beginning that an earlier request *ended* at, looked for a bounded number of positions back, and
+writes the rest. So dropping tokens from a warm cache costs a rewrite of what stays behind the first of them; of all messages where it
+stands further back than the look-back. Each request from then on reads that much less. With a cold cache the prompt is written anyway,
+and the smaller one is cheaper at once. Where a model binds its thinking to an unedited past, what it thought behind the first change
+leaves too, and is reckoned as if it had to be thought again. Prices are in units: one unit is one plain input token.
 """
 
 from __future__ import annotations
 
 PRICE_PLAIN = 1.0
-PRICE_READ = 0.1
-# By the lifetime of what is written, in seconds.
-PRICE_WRITE = {300: 1.25, 3_600: 2.0}
+# The provider looks 20 positions back from a breakpoint, and a request adds about 2.5 of them (a run of calls or of results is one).
+LOOK_BACK_REQUESTS = 8
 # Requests that still follow a user's prompt before the cache goes cold, by its lifetime: medians over 117 recorded sessions of
 # development (quartiles 5 and 39 for five minutes, 14 and 75 for an hour), as counted by
 # `python benchmarks/remaining_requests.py --transcripts FOLDER`.
 LIKELY_REQUESTS = {300: 14, 3_600: 39}
+_HOUR_S = 3_600
 
 
 def lifetime_of(cache_ttl_s: float) -> int:
     """The lifetime that has a price: an hour, or five minutes for anything shorter."""
-    return 3_600 if cache_ttl_s >= 3_600 else 300
+    return _HOUR_S if cache_ttl_s >= _HOUR_S else 300
 
 
-def write_price(cache_ttl_s: float) -> float:
-    """Units for a token that is written to the cache."""
-    return PRICE_WRITE[lifetime_of(cache_ttl_s)]
+class Prices:
+    """Units a token with one model and one lifetime of the cache: `read`, `write`, `output`; `ttl_s` is that lifetime. `bound`: whether a
+    change of the past loses the thinking behind it. `model`: its id as it was asked for, `known`: whether the table of models names it."""
 
+    __slots__ = ("bound", "known", "model", "output", "read", "ttl_s", "write")
 
-class Sum:
-    """What a clear does to the requests from now on.
-
-    `leaves`: tokens that the prompt loses, placeholders subtracted (negative where these are larger) · `share`: of the context, 0 to 1 ·
-    `rewritten`: tokens behind the first change, placeholders included · `cost_now`: units that the rewrite costs beyond a read, 0 when
-    the cache is cold · `saved_now`: units that the next request costs less, 0 when the cache is warm · `saved_per_request`: units, each
-    request that finds the cache warm · `pays_after`: requests until the cost is earned, the rewriting one counted; 0 at once, None
-    never · `warm` · `cache_ttl_s`.
-    """
-
-    __slots__ = ("cache_ttl_s", "cost_now", "leaves", "pays_after", "rewritten", "saved_now", "saved_per_request", "share", "warm")
-
-    def __init__(self, leaves, share, rewritten, cost_now, saved_now, saved_per_request, pays_after, warm, cache_ttl_s):
-        self.leaves = leaves
-        self.share = share
-        self.rewritten = rewritten
-        self.cost_now = cost_now
-        self.saved_now = saved_now
-        self.saved_per_request = saved_per_request
-        self.pays_after = pays_after
-        self.warm = warm
-        self.cache_ttl_s = cache_ttl_s
+    def __init__(self, read: float, write: float, output: float, ttl_s: float, bound: bool, model: str = "", known: bool = True) -> None:
+        self.read = read
+        self.write = write
+        self.output = output
+        self.ttl_s = lifetime_of(ttl_s)
+        self.bound = bound
+        self.model = model
+        self.known = known
 
     def to_json(self) -> dict:
         return {name: getattr(self, name) for name in self.__slots__}
 
 
-def the_sum(
-    context_tokens: int, leaving_tokens: int, placeholder_tokens: int, prefix_tokens: int, warm: bool, cache_ttl_s: int
-) -> Sum:  # fmt: skip
-    """The sum for contents of `leaving_tokens` that leave a context of `context_tokens` (the prompt of the newest request) and
-    `placeholder_tokens` that stay in their place; `prefix_tokens` of the prompt stand before the first of them."""
-    leaves = leaving_tokens - placeholder_tokens
-    rewritten = max(0, context_tokens - prefix_tokens - leaving_tokens) + placeholder_tokens
-    write = write_price(cache_ttl_s)
-    cost = round(rewritten * (write - PRICE_READ), 2) if warm else 0.0
-    gained = max(0, leaves)
-    saved = round(gained * PRICE_READ, 2)
-    pays_after = None
-    if gained:
-        # In hundredths, which are whole: a quotient of fractions may lie a hair above the number that it is.
-        pays_after = -(-round(cost * 100) // round(saved * 100))
-    return Sum(
-        leaves, round(min(1.0, gained / context_tokens), 4) if context_tokens > 0 else 0.0, rewritten, cost,
-        0.0 if warm else round(gained * write, 2), saved, pays_after, warm, lifetime_of(cache_ttl_s),
+def prices_of(model, cache_ttl_s: float) -> Prices:
+    """The prices of a Model with a lifetime of the cache."""
+    write = model.write_price(cache_ttl_s)
+    return Prices(model.read, write, model.output_units, cache_ttl_s, model.thinking_bound, model.id, model.known)
+
+
+class Change:
+    """What a clear changes in the prompt of the newest request: `prompt`, its tokens · `base`, those of system and tools, which every
+    change leaves in the cache · `prefix`, those up to the last request that ended before the first change · `requests_back`: how many
+    requests have ended since then · `leaving`, `staying`: tokens of the results that leave, and of what takes their place · `thinking`:
+    tokens of thinking behind the first change, where the model binds it, else 0 · `warm`: whether the cache is."""
+
+    __slots__ = ("base", "leaving", "prefix", "prompt", "requests_back", "staying", "thinking", "warm")
+
+    def __init__(
+        self, prompt: int, leaving: int, staying: int, prefix: int, warm: bool, base: int = 0, requests_back: int = 0, thinking: int = 0
+    ) -> None:
+        self.prompt = prompt
+        self.leaving = leaving
+        self.staying = staying
+        self.prefix = prefix
+        self.warm = warm
+        self.base = base
+        self.requests_back = requests_back
+        self.thinking = thinking
+
+    @property
+    def rewritten(self) -> int:
+        """Tokens that the next request writes again, what takes the place of results included."""
+        return max(0, self.prompt - kept_prefix(self.prefix, self.base, self.requests_back) - self.leaving - self.thinking) + self.staying
+
+
+def kept_prefix(prefix: int, base: int, requests_back: int) -> int:
+    """Tokens that are still read from a warm cache after a change behind `prefix`; that one ended `requests_back` requests ago."""
+    return prefix if requests_back <= LOOK_BACK_REQUESTS else min(prefix, base)
+
+
+class Sum:
+    """What a clear does to the requests from now on.
+
+    `leaves`: tokens that the prompt loses, placeholders subtracted, thinking apart (negative where these are larger) · `share`: of the
+    context, 0 to 1 · `rewritten`: tokens that are written again, placeholders included, where the cache is warm; `all_messages`: whether
+    that is everything behind system and tools · `cost_now`: units that the rewrite costs beyond a read, 0 when the cache is cold ·
+    `saved_now`: units that the next request costs less, 0 when the cache is warm · `saved_per_request`: units, each request that finds
+    the cache warm · `thinking`: tokens of thinking that leave too, `thinking_cost`: units if all of it is thought again · `pays_after`:
+    requests until the costs are earned, the rewriting one counted; 0 at once, None never · `warm` · `cache_ttl_s` · `read`, `write`:
+    the prices it is reckoned with, `model` whose these are.
+    """
+
+    __slots__ = (
+        "all_messages", "cache_ttl_s", "cost_now", "leaves", "model", "pays_after", "read", "rewritten", "saved_now",
+        "saved_per_request", "share", "thinking", "thinking_cost", "warm", "write",
     )  # fmt: skip
+
+    def __init__(self, change: Change, prices: Prices) -> None:
+        self.warm = change.warm
+        self.cache_ttl_s = prices.ttl_s
+        self.read, self.write, self.model = prices.read, prices.write, prices.model
+        self.leaves = change.leaving - change.staying
+        self.thinking = change.thinking if prices.bound else 0
+        self.rewritten = change.rewritten
+        self.all_messages = change.warm and kept_prefix(change.prefix, change.base, change.requests_back) < change.prefix
+        gone = max(0, self.leaves)
+        self.share = round(min(1.0, gone / change.prompt), 4) if change.prompt > 0 else 0.0
+        gone += self.thinking if gone else 0
+        self.cost_now = round(self.rewritten * (prices.write - prices.read), 2) if change.warm else 0.0
+        self.thinking_cost = round(self.thinking * prices.output, 2)
+        self.saved_now = 0.0 if change.warm else round(gone * prices.write, 2)
+        self.saved_per_request = round(gone * prices.read, 2)
+        self.pays_after = self._pays_after() if gone else None
+
+    def _pays_after(self) -> int | None:
+        # In hundredths, which are whole: a quotient of fractions may lie a hair above the number that it is.
+        owed = round((self.cost_now + self.thinking_cost - self.saved_now) * 100)
+        each = round(self.saved_per_request * 100)
+        if owed <= 0:
+            return 0
+        return -(-owed // each) if each else None
+
+    def to_json(self) -> dict:
+        return {name: getattr(self, name) for name in self.__slots__}
 
 
 def pays(sum: Sum, likely_requests: int | None = None) -> bool:

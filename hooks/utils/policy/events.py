@@ -5,7 +5,7 @@ from __future__ import annotations
 from .calls import Call, FilesChanged, Outcome
 
 __all__ = [
-    "Call", "Cleared", "Compacted", "FilesChanged", "ManualClear", "Outcome",
+    "Call", "Cleared", "ClearedOutside", "Compacted", "FilesChanged", "ManualClear", "Outcome",
     "Pinned", "ProfileChosen", "Prompted", "Restored", "SessionEnded", "Tick", "Undone", "Unpinned",
 ]  # fmt: skip
 
@@ -84,6 +84,18 @@ class Cleared:
 
     def __init__(self, handles):
         self.handles = handles
+
+
+class ClearedOutside:
+    """Results left the context while the transcript still holds them: the provider or the host took them out; `how` in a few words."""
+
+    __slots__ = ("at", "how", "ids")
+    name = "cleared_outside"
+
+    def __init__(self, ids, at=0.0, how=""):
+        self.ids = ids
+        self.at = at
+        self.how = how
 
 
 class Restored:

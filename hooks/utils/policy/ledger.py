@@ -10,27 +10,28 @@ confirms it: one whose prompt lacks at least half of what the clear was estimate
 
 from __future__ import annotations
 
-from .economics import PRICE_PLAIN, PRICE_READ, PRICE_WRITE, write_price
+from .economics import PRICE_PLAIN, Prices
 
 CAUSES = ("rewrite", "restores", "refetches", "advice")
 # Of a lifetime of an hour, some of a prompt may have been written for less: read to no token after that long, it was cold.
-_SHORTEST_S = min(PRICE_WRITE)
+_SHORTEST_S = 300
+_USUAL = Prices(0.1, 1.25, 5.0, _SHORTEST_S, False)
 
 
 class Request:
     """A request of the main thread: when it was answered (seconds); its prompt, of which `read` from the cache and `created` in it;
     `added`, the estimated tokens that the conversation grew by since the request before (results, what user and assistant said); the
-    lifetime of what it wrote to the cache. All but `added` as the host's usage tells."""
+    Prices of its model and of what it wrote to the cache. All but `added` as the host's usage tells."""
 
-    __slots__ = ("added", "at", "created", "prompt", "read", "ttl_s")
+    __slots__ = ("added", "at", "created", "prices", "prompt", "read")
 
-    def __init__(self, at, prompt, read, created, added=0, ttl_s=300):
+    def __init__(self, at, prompt, read, created, added=0, prices=_USUAL):
         self.at = at
         self.prompt = prompt
         self.read = read
         self.created = created
         self.added = added
-        self.ttl_s = ttl_s
+        self.prices = prices
 
 
 class Compaction:
@@ -129,7 +130,7 @@ class Ledger:
 
 def settle(requests: list, bookings: list) -> Ledger:
     """The ledger of one context, from its Requests and Compactions in the order in which they were sent and all bookings in any order."""
-    context = _Context(next((request.ttl_s for request in requests if isinstance(request, Request)), _SHORTEST_S))
+    context = _Context(next((request.prices for request in requests if isinstance(request, Request)), _USUAL))
     waiting = sorted(bookings, key=_order, reverse=True)
     for moment in requests:
         while waiting and waiting[-1].at < moment.at:
@@ -161,9 +162,9 @@ class _Change:
 class _Context:
     """The conversation between two requests: what is changed and not yet shown, what is out, what of our making it carries."""
 
-    def __init__(self, ttl_s: int):
+    def __init__(self, prices: Prices):
         self.ledger = Ledger()
-        self.ttl_s = ttl_s  # of the newest write to the cache
+        self.prices = prices  # of the newest write to the cache
         self.compact()
 
     def compact(self) -> None:
@@ -200,7 +201,7 @@ class _Context:
     def _say(self, cause: str, tokens: int) -> None:
         """Writing it is charged now, so that the charge stands even when the next thing is a compaction; carrying it, from the second
         request on."""
-        self.ledger.charged[cause] += tokens * write_price(self.ttl_s)
+        self.ledger.charged[cause] += tokens * self.prices.write
         self.fresh[cause] += tokens
 
     def _put_back(self, tokens: int) -> None:
@@ -230,10 +231,10 @@ class _Context:
                 self._take_effect(shown, request)
                 if not cold:
                     beyond = max(0, request.created - request.added)
-                    self.ledger.charged["rewrite"] += beyond * (write_price(request.ttl_s) - PRICE_READ)
-        rate = PRICE_READ
+                    self.ledger.charged["rewrite"] += beyond * (request.prices.write - request.prices.read)
+        rate = request.prices.read
         if cold:
-            rate = write_price(request.ttl_s) if request.created else PRICE_PLAIN  # where caching is switched off
+            rate = request.prices.write if request.created else PRICE_PLAIN  # where caching is switched off
         self.ledger.saved += self.out * rate
         for cause in CAUSES:
             self.ledger.charged[cause] += self.carried[cause] * rate
@@ -241,11 +242,11 @@ class _Context:
             self.fresh[cause] = 0
         self.previous = request
         if request.created:
-            self.ttl_s = request.ttl_s
+            self.prices = request.prices
 
     def _has_run_out(self, request: Request) -> bool:
         gap_s = request.at - self.previous.at
-        return gap_s >= self.ttl_s or (request.read == 0 and gap_s >= _SHORTEST_S)
+        return gap_s >= self.prices.ttl_s or (request.read == 0 and gap_s >= _SHORTEST_S)
 
     def _missing(self, request: Request) -> int:
         """Tokens that the prompt lacks of what it would hold had nothing changed; negative where it holds more."""

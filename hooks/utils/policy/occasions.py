@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from . import lifecycle
-from .context import ContextState, add
+from .context import OUTSIDE, ContextState, add
 
 CLEARED_BY_USER = "cleared by the user"
 _NEEDED = "needed again: it was restored"
@@ -81,6 +81,17 @@ def _on_cleared(state: ContextState, event, rules, decisions: list) -> None:
             state.expired[id].cleared = handle
 
 
+def _on_cleared_outside(state: ContextState, event, rules, decisions: list) -> None:
+    """No placeholder of ours stands for these; the provider's or the host's does."""
+    state.at = event.at
+    for id in event.ids:
+        result = state.live.get(id)
+        if result is not None:
+            lifecycle.end(state, result, "manual", [event.how or "cleared outside the transcript"], decisions)
+        if id in state.expired and not state.expired[id].cleared:
+            state.expired[id].cleared = OUTSIDE
+
+
 def _on_restored(state: ContextState, event, rules, decisions: list) -> None:
     """Its end was a mistake, whatever ended it. Back in its place it is held for a while; a printed copy is a result of its own."""
     state.at = event.at
@@ -128,6 +139,7 @@ HANDLERS = {
     "unpinned": _on_unpinned,
     "manual_clear": _on_manual_clear,
     "cleared": _on_cleared,
+    "cleared_outside": _on_cleared_outside,
     "restored": _on_restored,
     "undone": _on_undone,
     "profile_chosen": _on_profile_chosen,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from .estimate import estimate_tokens
+from .outline import most_tokens
+
 # The model reads a placeholder with every request: at most 40 tokens, by the 2.9 characters of a token of plain language.
 LONGEST = 116
 LONGEST_WHY = 24
@@ -10,6 +13,19 @@ _HANDLE = frozenset("abcdefghijklmnopqrstuvwxyz234567")
 SHORTEST_HANDLE, LONGEST_HANDLE = 8, 51
 # What an outline is made of (outline.py): names, on one line.
 _OUTLINE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:@~ ")
+
+# In a few words: why a result went.
+_WHY = {
+    "edited": "edited later",
+    "committed": "committed later",
+    "changed_on_disk": "changed on disk later",
+    "superseded": "a newer one follows",
+    "same_content": "the same follows",
+    "ttl_calls": "old",
+    "ttl_seconds": "old",
+    "session_end": "an earlier session",
+    "manual": "by the user",
+}
 
 
 def placeholder(label: str, why: str, handle: str) -> str:
@@ -42,3 +58,21 @@ def handle_in(content: object) -> str:
         return ""
     handle = notice[: -len(_TAIL)].rpartition(_MIDDLE)[2]
     return handle if is_handle(handle) else ""
+
+
+def why(result, quiet_age: int | None = None) -> str:
+    """Why a result goes, in a few words; `quiet_age` (calls) of a live one that nobody named."""
+    if result.ended:
+        return _WHY.get(result.ended[0], "expired")
+    return _WHY["manual"] if quiet_age is None else f"unused for {quiet_age} call{'' if quiet_age == 1 else 's'}"
+
+
+def placeholder_tokens(result, calibration: float, rules) -> int:
+    """Estimated tokens of what takes a result's place: under `auto` with an outline, counted as long as it may be."""
+    kept = most_tokens(round(result.tokens * calibration)) if rules.weighs else 0
+    return kept + estimate_tokens(placeholder(result.label, why(result), "a" * SHORTEST_HANDLE))
+
+
+def gain(result, calibration: float, rules) -> int:
+    """Tokens that leave the context with a result, what takes its place counted."""
+    return round(result.tokens * calibration) - placeholder_tokens(result, calibration, rules)

@@ -48,6 +48,7 @@ class Ruleset:
     """
 
     __slots__ = (
+        "_config",
         "_glob_tools",
         "_overrides",
         "_preserved_globs",
@@ -70,6 +71,7 @@ class Ruleset:
     def from_config(cls, config: dict, profile: str | None = None) -> Ruleset:
         """Compile an effective `retention` object; `profile` is the session's choice and beats the configured one."""
         rules = cls()
+        rules._config = config
         rules.enabled = config.get("enabled") is not False
         rules.profile = _known_profile(profile) or _known_profile(config.get("profile")) or AUTO
         rules.window_tokens = config.get("window_tokens")
@@ -90,6 +92,13 @@ class Ruleset:
         rules.compaction_index = compaction.get("index") is not False
         rules.clear_at_exit = config.get("clear_at_exit") is True
         return rules
+
+    @property
+    def models(self):
+        """The table of models (models.py), which only those ask for who reckon."""
+        from .models import models_of
+
+        return models_of(self._config)
 
     @property
     def weighs(self) -> bool:

@@ -10,30 +10,24 @@ import json  # noqa: TID253  see places.py
 
 from .. import archive
 from ..host import responses
-from ..host.usage import Usage, newest_usage
-from ..policy import auto, economics, engine, events, outline, selection
+from ..policy import economics, events, outline, planning
 from ..policy.estimate import estimate_tokens
-from ..policy.placeholder import SHORTEST_HANDLE, placeholder, with_outline
-from ..state import learnt, live
+from ..policy.placeholder import SHORTEST_HANDLE, placeholder, why, with_outline
+from ..state import journal, learnt, live
 from . import places, rewrite
 from .access import Opened, Refused, chain_of, check_understood, original_path, sweep, trouble_of, turnstile, until_whole
 from .cooling import cool
 
 
-class Plan:
-    """What a clear would do: `made` (the rebuilt context), `rules`, `selection`, `sum`, whether it pays, and over how many
-    requests with a warm cache that is reckoned."""
+class Prospect:
+    """What a clear would do: `made` (the Rebuilt context), its `plan` (policy/planning.py), when."""
 
-    __slots__ = ("asked", "likely_requests", "made", "now", "pays", "rules", "selection", "sum")
+    __slots__ = ("made", "now", "plan")
 
-    def __init__(self, made, rules, asked, now):
+    def __init__(self, made, plan: planning.Plan, now: float) -> None:
         self.made = made
-        self.rules = rules
-        self.asked = asked
+        self.plan = plan
         self.now = now
-        self.selection = self.sum = None
-        self.pays = False
-        self.likely_requests = 0
 
 
 class Cleared:
@@ -49,69 +43,31 @@ class Cleared:
         self.trouble = trouble
 
 
-def clear(site, transcript_path: str, now: float, asked: selection.Asked, dry_run: bool = False, at_end: bool = False) -> tuple:
-    """(Plan, Cleared or None). Acts when something goes and it pays, or the user said `now`; `at_end` of a session the next request will
-    find no cache. Refused where nothing may be changed, RewriteFailed (OSError) where that failed; either way nothing was changed."""
+def clear(site, transcript_path: str, now: float, asked: planning.Asked, dry_run: bool = False, at_end: bool = False) -> tuple:
+    """(Prospect, Cleared or None). Acts when something goes and it pays, or the user said `now`; `at_end` of a session the next request
+    will find no cache. Refused where nothing may be changed, RewriteFailed (OSError) where that failed; either way nothing was changed."""
     with turnstile(site):
         sweep(site, transcript_path)
-        found = plan(site, transcript_path, now, asked, at_end)
-        if dry_run or not found.selection.going or not (found.pays or asked.now):
+        found = prospect(site, transcript_path, now, asked, at_end)
+        if dry_run or not found.plan.going or not (found.plan.pays or asked.now):
             return found, None
         return found, _clear(site, transcript_path, found)
 
 
-def plan(site, transcript_path: str, now: float, asked: selection.Asked, at_end: bool = False) -> Plan:
+def prospect(site, transcript_path: str, now: float, asked: planning.Asked, at_end: bool = False) -> Prospect:
     """What a clear would do; changes nothing but the tracker's own state."""
     made = until_whole(lambda: live.reconcile(site, transcript_path, now=now), lambda made: made.index)
-    state = made.state
-    newest = newest_usage(transcript_path) or Usage()
-    warm = newest.is_warm(now) and not at_end
-    found = Plan(made, site.rules_for(state.profile), asked, now)
-    weighed = found.rules.weighs and not asked.forces
-    if weighed:
-        _weigh(site, found, newest, warm)
-    else:
-        found.selection = selection.select(state, found.rules, asked)
-    going = found.selection.going
-    check_understood(made.index, [result.id for result in going])
-    leaving = round(sum(result.tokens for result in going) * state.calibration)
-    found.sum = economics.the_sum(
-        newest.tokens,
-        leaving,
-        sum(selection.placeholder_tokens(result, state.calibration, found.rules) for result in going),
-        # Measured, but never so much that the results which stay behind would not fit.
-        min(_prefix(made, going), max(0, newest.tokens - leaving - _staying(state, going))),
-        warm,
-        newest.cache_ttl_s,
-    )  # fmt: skip
-    if not weighed:
-        found.likely_requests = economics.LIKELY_REQUESTS[found.sum.cache_ttl_s]
-        found.pays = economics.pays(found.sum, found.likely_requests)
-    return found
+    plan = plan_of(site, made.conversation, asked, now, at_end)
+    check_understood(made.index, [result.id for result in plan.going])
+    return Prospect(made, plan, now)
 
 
-def _weigh(site, found: Plan, newest: Usage, warm: bool) -> None:
-    """Fills a plan with what is worth clearing of what the model has seen, in the prompt as it would go out now."""
-    made = found.made
-    prompt = newest.tokens + round(made.unsent * made.state.calibration)
-    situation = auto.Situation(prompt, newest.tokens, not warm, newest.cache_ttl_s)
-    seen = {id: tokens for id, tokens in made.prefixes.items() if id not in made.unseen}
+def plan_of(site, conversation, asked: planning.Asked, now: float, cold: bool = False) -> planning.Plan:
+    """The plan over a conversation with the model and the prices that hold for it; `cold`: the next request will find no cache."""
+    last = conversation.newest
+    prices = economics.prices_of(conversation.rules.models.model(last.model), last.cache_ttl_s)
     model = learnt.load(site.home, site.session_project).model
-    found.selection, found.pays = selection.weigh(made.state, found.rules, found.asked, situation, seen, model)
-    found.likely_requests = auto.REQUESTS_AHEAD[situation.ttl_s]
-
-
-def _prefix(made, going: list) -> int:
-    """Tokens of the prompt before the first of these results, as the request that called it measured them."""
-    return min((made.prefixes.get(result.id, 0) for result in going), default=0)
-
-
-def _staying(state, going: list) -> int:
-    """Estimated tokens of the results that stay behind the first of these."""
-    first = min((result.index for result in going), default=0)
-    gone = {result.id for result in going}
-    behind = (result for result in (*state.live.values(), *state.expired.values()) if result.index > first and result.id not in gone)
-    return round(sum(result.tokens for result in behind if not result.cleared) * state.calibration)
+    return planning.plan(conversation, asked, now, model, prices, cold or None)
 
 
 class _Leaving:
@@ -129,7 +85,7 @@ class _Leaving:
         return with_outline(placeholder(self.result.label, self.why, handle), self.kept)
 
 
-def _clear(site, transcript_path: str, found: Plan) -> Cleared:
+def _clear(site, transcript_path: str, found: Prospect) -> Cleared:
     index, state = found.made.index, found.made.state
     leaving: list = []  # in the order of the file
     with Opened(site.home, create=True) as db:
@@ -157,14 +113,14 @@ def _clear(site, transcript_path: str, found: Plan) -> Cleared:
     return Cleared(handles, tokens, original_path(site), trouble)
 
 
-def _records(transcript_path: str, found: Plan, leaving: list):
+def _records(transcript_path: str, found: Prospect, leaving: list):
     """What is archived of each result, as its line is come to; `leaving` fills with them."""
-    state, index = found.made.state, found.made.index
-    going = {result.id: result for result in found.selection.going}
+    state, index, weighs = found.made.state, found.made.index, found.made.conversation.rules.weighs
+    going = {result.id: result for result in found.plan.going}
     for place, content in places.contents(transcript_path, index, going.__contains__, index.since):
         result = going[place.id]
-        quiet_age = None if found.asked.forces else state.quiet_age(result)
-        one = _Leaving(place, result, selection.why(result, quiet_age), _outline(content) if found.rules.weighs else "")
+        quiet_age = None if found.plan.asked.forces else state.quiet_age(result)
+        one = _Leaving(place, result, why(result, quiet_age), _outline(content) if weighs else "")
         if place.end - place.start <= len(_as_json(one.text()).encode("utf-8")):
             continue  # estimated as more than it is
         leaving.append(one)
@@ -182,12 +138,11 @@ def _as_json(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def _book(site, found: Plan, handles: dict, tokens: int) -> None:
+def _book(site, found: Prospect, handles: dict, tokens: int) -> None:
     """Journals the clear, and lets what the tracker knows follow."""
-    needs = found.selection.needs
+    needs = {decision.result.id: decision.need for decision in found.plan.decisions if decision.need is not None}
     reasons = {id: f"worth more gone than kept: a chance of {needs[id]:.0%} that it is needed again" for id in handles if id in needs}
-    entry = {"event": "clear", "at": found.now, "ids": list(handles), "tokens": tokens}
     happened = [events.ManualClear(list(handles), found.now, reasons), events.Cleared(handles)]
-    live.note(site, site.paths(), [{**entry, "reasons": reasons} if reasons else entry], happened)
+    live.note(site, site.paths(), [journal.cleared(list(handles), tokens, reasons, found.now)], happened)
     for event in happened:
-        engine.observe(found.made.state, event, found.rules)
+        found.made.conversation.observe(event)

@@ -1,4 +1,4 @@
-"""transcript + journal -> state: what hooks would have, had every one of them fired.
+"""transcript + journal -> conversation: what hooks would have, had every one of them fired.
 
 The transcript's times and the order of its lines win. The journal gives what it lacks: pins, profiles, session ends, files changed on
 disk, git's answers, what was cleared and restored. An entry that names a call stands right before that call; any other goes by its time.
@@ -7,88 +7,87 @@ disk, git's answers, what was cleared and restored. An entry that names a call s
 from __future__ import annotations
 
 from ..host import responses, transcript, usage
-from ..policy import engine, events, selection
+from ..policy import events, ledger
 from ..policy.context import ContextState, Result
+from ..policy.conversation import Conversation
+from ..policy.economics import prices_of
 from ..policy.estimate import estimate_tokens
-from . import booking
-
-# The year 5138: a later time in a journal is none.
-_LATEST = 1e11
-_REASON_CHARS = 200
+from . import journal as journals
 
 
 class Rebuilt:
-    """A rebuilt state with what was seen on the way: `index` of the transcript, `requests` of the main chain, `prefixes`: id of a
-    result -> tokens of the prompt that stand before it, `unsent`: estimated tokens that the conversation grew by since the last request,
-    `unseen`: ids of the results among them. The ledger is in the state's counts."""
+    """A rebuilt Conversation with its `state` (the ledger is in its counts), and the `index` of the transcript."""
 
-    __slots__ = ("index", "prefixes", "requests", "state", "unseen", "unsent")
+    __slots__ = ("conversation", "index")
 
-    def __init__(self, state, index, requests, prefixes, unsent, unseen):
-        self.state = state
+    def __init__(self, conversation: Conversation, index) -> None:
+        self.conversation = conversation
         self.index = index
-        self.requests = requests  # [(Usage, estimated tokens that the conversation grew by since the request before)]
-        self.prefixes = prefixes
-        self.unsent = unsent
-        self.unseen = unseen
+
+    @property
+    def state(self) -> ContextState:
+        return self.conversation.state
 
 
 def rebuild(path: str, journal: list, rules_for, session_id: str = "", agent_id: str = "", original=None) -> Rebuilt:
-    """The state of a context, from its transcript file and journal entries; `rules_for(profile)` compiles the rules, `original(handle)`
-    gives what a placeholder stands for. OSError when the transcript cannot be read."""
+    """The conversation of a context, from its transcript file and journal entries; `rules_for(profile)` compiles the rules,
+    `original(handle)` gives what a placeholder stands for. OSError when the transcript cannot be read."""
     index = transcript.index(path)
-    replay = _Replay(ContextState(session_id, agent_id), rules_for, booking.clear_times(journal))
-    reader = transcript.Reader(index, original)
-    requests = _Requests(index.chain, replay.state)
-    anchored, timed, commits = _sorted_journal(journal, index.calls & index.result_ids)
-    timed.reverse()  # taken from the end
+    told = _Telling(Conversation(ContextState(session_id, agent_id), rules_for), index, journal, original)
     for entry in transcript.entries(path, index.size, index.telling):
-        if not agent_id and not replay.state.cwd and replay.state.index == 0 and isinstance(entry.get("cwd"), str):
-            replay.state.cwd = entry["cwd"]
-        for event in reader.events(entry):
-            while timed and timed[-1].at <= event.at:
-                replay.observe(timed.pop())
-            if isinstance(event, events.Call):
-                for before in anchored.get(event.id, ()):
-                    replay.observe(before)
-                if event.id in commits:
-                    event.committed = commits[event.id]
-            replay.observe(event)
-            if isinstance(event, events.Call) and event.id in reader.cleared and event.id in replay.state.live:
-                replay.state.live[event.id].cleared = reader.cleared[event.id]
-        requests.see(entry)
-    for event in reversed(timed):
-        replay.observe(event)
-    if reader.cleared:
-        replay.observe(events.Cleared(reader.cleared))
-    factor = usage.calibration([(request.tokens, added) for request, added in requests.rows])
-    if factor is not None:
-        replay.state.calibration = factor
-    again = replay.fetched_again(reader.cleared)
-    replay.state.counts.ledger = booking.settled(requests.rows, journal, reader.cleared, again, replay.printed)
-    return Rebuilt(replay.state, index, requests.rows, replay.moved(requests.prefixes), requests.unsent, requests.unseen)
+        told.take(entry)
+    told.end(journal)
+    return Rebuilt(told.conversation, index)
 
 
-class _Replay:
-    """An engine with its rules, which a chosen profile changes on the way."""
+class _Telling:
+    """Tells a Conversation of the entries of a transcript as they come, and of the journal's between them."""
 
-    __slots__ = ("_clear_times", "_shown", "printed", "rules", "rules_for", "state")
-
-    def __init__(self, state: ContextState, rules_for, clear_times: dict):
-        self._shown: dict = {}
-        self._clear_times = clear_times
+    def __init__(self, conversation: Conversation, index, journal: list, original) -> None:
+        self.conversation = conversation
+        self.index = index
+        self.reader = transcript.Reader(index, original)
+        self.known = journals.Sorted(journal, index.calls & index.result_ids)
+        self.known.timed.reverse()  # taken from the end
+        self.clear_times = journals.clear_times(journal)
+        self.message = None  # whose usage was told last
+        self.shown: dict = {}  # name of a content -> [(id, seconds, tokens)] of the results that show it
         self.printed: list = []  # (seconds, tokens) of what `popkit restore` printed
-        self.state = state
-        self.rules_for = rules_for
-        self.rules = rules_for(None)
-        engine.reindex(state, self.rules)
 
-    def observe(self, event) -> None:
-        if isinstance(event, events.ProfileChosen):
-            self.rules = self.rules_for(event.profile)
-        engine.observe(self.state, event, self.rules)
-        if self._clear_times and isinstance(event, events.Call) and event.id in self.state.live:
-            self._note(self.state.live[event.id])
+    def take(self, entry: dict) -> None:
+        """Takes the next entry in."""
+        state = self.conversation.state
+        if not state.agent_id and not state.cwd and state.index == 0 and isinstance(entry.get("cwd"), str):
+            state.cwd = entry["cwd"]
+        for event in self.reader.events(entry):
+            while self.known.timed and self.known.timed[-1].at <= event.at:
+                self.conversation.observe(self.known.timed.pop())
+            if isinstance(event, events.Call):
+                self._call(event)
+            else:
+                self.conversation.observe(event)
+        if entry.get("uuid") in self.index.chain:
+            self._said(entry)
+
+    def _call(self, call) -> None:
+        for before in self.known.before.get(call.id, ()):
+            self.conversation.observe(before)
+        if call.id in self.known.commits:
+            call.committed = self.known.commits[call.id]
+        self.conversation.observe(call)
+        result = self.conversation.state.live.get(call.id)
+        if result is not None:
+            result.cleared = self.reader.cleared.get(call.id, "")
+            if self.clear_times:
+                self._note(result)
+
+    def _said(self, entry: dict) -> None:
+        found = usage.usage_of(entry)
+        if found is not None and entry["message"].get("id") != self.message:
+            self.message = entry["message"].get("id")
+            self.conversation.sent(found)
+        if found is not None or entry.get("type") == "user":
+            self.conversation.said(*_written(entry))
 
     def _note(self, result: Result) -> None:
         """Remembers by what a later call would fetch the same again: the content, or the file that a read shows."""
@@ -96,125 +95,58 @@ class _Replay:
             self.printed.append((result.at, result.tokens))
         elif result.kind != "ack" and not result.error:
             for name in (result.kind + "|" + result.hash, *(part[0] for part in result.parts if part[0].startswith("read:"))):
-                self._shown.setdefault(name, []).append((result.id, result.at, result.tokens))
+                self.shown.setdefault(name, []).append((result.id, result.at, result.tokens))
 
-    def fetched_again(self, cleared: dict) -> list:
+    def end(self, journal: list) -> None:
+        """The transcript is over: the rest of the journal, what left, and what came of it."""
+        conversation, cleared = self.conversation, self.reader.cleared
+        for event in reversed(self.known.timed):
+            conversation.observe(event)
+        if cleared:
+            conversation.observe(events.Cleared(cleared))
+        gone = {result.id for result in conversation.results() if result.cleared and result.id in self.clear_times}
+        for at in sorted({self.clear_times[id] for id in gone}):
+            conversation.left({id for id in gone if self.clear_times[id] == at}, before=at)
+        self._settle(journal, cleared)
+
+    def _settle(self, journal: list, cleared: dict) -> None:
+        booked = journals.bookings(journal, set(cleared))
+        if booked:
+            booked += [ledger.Refetched(at, tokens) for at, tokens in self._fetched_again(cleared)]
+            booked += [ledger.Restored(at, tokens) for at, tokens in self.printed]
+            models = self.conversation.rules.models
+            moments = [moment(sent, added, models) for sent, added in self.conversation.requests]
+            self.conversation.state.counts.ledger = ledger.settle(moments, booked).to_json()
+
+    def _fetched_again(self, cleared: dict) -> list:
         """[(seconds, tokens)] of the results that show again what one of the cleared had shown, each once and only after that clear."""
         again: dict = {}
-        for shown in self._shown.values():
-            gone = [(self._clear_times[id], tokens) for id, _, tokens in shown if id in cleared and id in self._clear_times]
+        for shown in self.shown.values():
+            gone = [(self.clear_times[id], tokens) for id, _, tokens in shown if id in cleared and id in self.clear_times]
             for id, at, tokens in shown:
                 sizes = [size for since, size in gone if at > since]
                 if sizes and id not in cleared:
                     again[id] = (at, min(tokens, max(sizes)))
         return sorted(again.values())
 
-    def moved(self, prefixes: dict) -> dict:
-        """Where results stand now: `prefixes` were measured when they came, with what was cleared since still before them."""
-        known = sorted((*self.state.expired.values(), *self.state.live.values()), key=lambda result: result.index)
-        moved = dict(prefixes)
-        for at in sorted({self._clear_times[result.id] for result in known if result.cleared and result.id in self._clear_times}):
-            left = 0
-            for result in known:
-                if result.id in moved and result.at < at:
-                    moved[result.id] = max(0, moved[result.id] - left)
-                if result.cleared and self._clear_times.get(result.id) == at:
-                    left += selection.gain(result, self.state.calibration, self.rules)
-        return moved
+
+def moment(sent, added: int, models):
+    """A request, or the compaction between two, as the ledger takes it."""
+    if not sent.tokens:
+        return ledger.Compaction(sent.at)
+    return ledger.Request(sent.at, sent.tokens, sent.read, sent.created, added, prices_of(models.model(sent.model), sent.cache_ttl_s))
 
 
-def _sorted_journal(journal: list, known: set) -> tuple:
-    """(call id -> events right before it, events by time, call id -> files of its commit)."""
-    anchored: dict = {}
-    timed = []
-    commits = {}
-    for entry in journal:
-        if not isinstance(entry, dict):
-            continue
-        event = event_of(entry)
-        call = entry.get("call")
-        if entry.get("event") == "commit" and isinstance(call, str):
-            names = entry.get("files")
-            commits[call] = [name for name in names if isinstance(name, str)] if isinstance(names, list) else None
-        elif event is not None and isinstance(call, str) and call in known:
-            anchored.setdefault(call, []).append(event)
-        elif event is not None:
-            timed.append(event)
-    timed.sort(key=lambda event: event.at)
-    return anchored, timed, commits
-
-
-def event_of(entry: dict):
-    """The event that a journal entry tells of; None for one that is not understood."""
-    at = entry.get("at")
-    at = at if isinstance(at, (int, float)) and abs(at) < _LATEST else 0.0
-    kind, target = entry.get("event"), entry.get("target")
-    if kind == "pin" and isinstance(target, str):
-        return events.Pinned(target, at)
-    if kind == "unpin" and isinstance(target, str):
-        return events.Unpinned(target, at)
-    if kind == "profile" and (target is None or isinstance(target, str)):
-        return events.ProfileChosen(target, at)
-    if kind == "end":
-        return events.SessionEnded(at, str(entry.get("why") or ""))
-    if kind == "changed" and isinstance(entry.get("changes"), dict):
-        return events.FilesChanged({str(path): str(how) for path, how in entry["changes"].items()}, at)
-    if kind == "clear" and isinstance(entry.get("ids"), list):
-        reasons = entry.get("reasons") if isinstance(entry.get("reasons"), dict) else {}
-        said = {id: text[:_REASON_CHARS] for id, text in reasons.items() if isinstance(text, str)}
-        return events.ManualClear([id for id in entry["ids"] if isinstance(id, str)], at, said)
-    if kind == "undo" and isinstance(entry.get("ids"), list):
-        return events.Undone([id for id in entry["ids"] if isinstance(id, str)], at)
-    if kind == "restore" and isinstance(entry.get("id"), str):
-        return events.Restored(entry["id"], entry.get("in_place") is True, at)
-    return None
-
-
-class _Requests:
-    """The requests of the main chain as its entries come: `rows` of (Usage, estimated tokens added since the request before), one per
-    message, and (Usage(), 0) for a compaction."""
-
-    __slots__ = ("_chain", "_message", "_state", "prefixes", "rows", "unseen", "unsent")
-
-    def __init__(self, chain: set, state: ContextState):
-        self._chain = chain
-        self._state = state
-        self.unsent = 0
-        self.unseen: set = set()
-        self._message = None
-        self.rows: list = []
-        self.prefixes: dict = {}
-
-    def see(self, entry: dict) -> None:
-        """Takes an entry in, after the engine has taken in what it tells of."""
-        if entry.get("type") == "user":
-            for block in transcript.blocks_of(entry):
-                result = self._state.live.get(block.get("tool_use_id"))
-                if result is not None:
-                    self.unsent += result.tokens
-                    self.unseen.add(result.id)
-                    self.prefixes.setdefault(result.id, self.rows[-1][0].tokens if self.rows else 0)
-            return
-        if entry.get("uuid") not in self._chain:
-            return
-        if entry.get("subtype") == "compact_boundary":
-            self.rows.append((usage.Usage(at=transcript.seconds_of(entry.get("timestamp"))), 0))
-            known = (self._state.live, self._state.expired)
-            self.prefixes = {id: tokens for id, tokens in self.prefixes.items() if any(id in results for results in known)}
-        found = usage.usage_of(entry)
-        if found is not None:
-            message = entry["message"].get("id")
-            if message != self._message:
-                self.rows.append((found, self.unsent))
-                self.unsent, self.unseen, self._message = 0, set(), message
-            self.unsent += _written_tokens(entry)
-
-
-def _written_tokens(entry: dict) -> int:
-    total = 0
+def _written(entry: dict) -> tuple:
+    """(estimated tokens that a user's or assistant's entry says beside results, tokens of thinking)."""
+    message = entry["message"] if isinstance(entry.get("message"), dict) else {}
+    total = estimate_tokens(message["content"]) if isinstance(message.get("content"), str) else 0
+    thinking = 0
     for block in transcript.blocks_of(entry):
         if isinstance(block.get("text"), str):
             total += estimate_tokens(block["text"])
         elif block.get("type") == "tool_use":
             total += estimate_tokens(responses.dumps_or_nothing(block.get("input")), "markup")
-    return total
+        else:
+            thinking += responses.thinking_tokens(block)
+    return total, thinking

@@ -1,0 +1,237 @@
+"""One plan over one conversation: what goes before the next request, what waits, what stays, and why. Pure.
+
+Under a profile of fixed lifetimes what has expired goes once it is past its grace. Under `auto` what is worth more gone than kept goes,
+live or expired (worth.py), when that pays; what does not pay while the cache is warm waits. A tier or ids force: they take live results
+too, preserved ones only when these are named. What is pinned never goes, nor what is hardly larger than its placeholder.
+"""
+
+from __future__ import annotations
+
+from . import globs, worth
+from .economics import LIKELY_REQUESTS, Change, Prices, Sum, pays
+from .placeholder import placeholder_tokens
+
+CLEAR, HOLD, KEEP = "clear", "hold", "keep"
+# Tokens: for less, a placeholder is more to read than what it saves, unless the user forces it.
+LEAST_GAIN = 50
+
+
+class Asked:
+    """What the user asked a clear to take: a tier, ids, or a path pattern ("" and () for none); `now` takes also what waits."""
+
+    __slots__ = ("ids", "now", "pattern", "tier")
+
+    def __init__(self, tier: str = "", ids: tuple = (), pattern: str = "", now: bool = False) -> None:
+        self.tier = tier
+        self.ids = ids
+        self.pattern = pattern
+        self.now = now
+
+    @property
+    def forces(self) -> bool:
+        return bool(self.tier or self.ids)
+
+
+class Decision:
+    """What is thought of one result that stands in the context.
+
+    `action`: clear (goes now), hold (is to go, but not now), keep · `reason`: why, one of REASONS · `tokens`, and those of the
+    `placeholder` that would stay · `need`: how likely it is needed again, None where that was not asked · `value`: what its going is
+    worth, in units, the rewrite behind it apart; None where it was not valued.
+    """
+
+    __slots__ = ("action", "need", "placeholder", "reason", "result", "tokens", "value")
+
+    def __init__(self, result, action: str, reason: str, tokens: int, placeholder: int, need=None, value=None) -> None:
+        self.result = result
+        self.action = action
+        self.reason = reason
+        self.tokens = tokens
+        self.placeholder = placeholder
+        self.need = need
+        self.value = value
+
+    @property
+    def gain(self) -> int:
+        """Tokens that leave with it, its placeholder subtracted."""
+        return self.tokens - self.placeholder
+
+    def to_json(self) -> dict:
+        return {
+            "action": self.action, "reason": self.reason, "gain": self.gain,
+            "need": None if self.need is None else round(self.need, 4), "value": None if self.value is None else round(self.value, 1),
+        }  # fmt: skip
+
+
+# Why a result has its action: `worth` (gone it is worth more than kept), `expired` (past its grace), `asked` (the user forces it);
+# `waits` (worth it, but the rewrite is not), `grace` (expired, but used lately); `pinned`, `small` (no larger than its placeholder),
+# `unseen` (the model has not had it yet), `preserved`, `in_use`, `likely` (likelier needed again than not), `worth_keeping`, `live`.
+REASONS = (
+    "worth", "expired", "asked", "waits", "grace", "pinned", "small", "unseen", "preserved", "in_use", "likely", "worth_keeping", "live",
+)  # fmt: skip
+
+
+class Plan:
+    """`decisions`: one for each result that stands in the context, in the order of completion · `sum`: of all that would go, clears and,
+    where there are none or the user said now, what waits for the cache · `pays`: whether the clear is worth doing now ·
+    `likely_requests`: over how many requests that is reckoned · `asked`, `prices`."""
+
+    __slots__ = ("asked", "decisions", "likely_requests", "pays", "prices", "sum")
+
+    def __init__(self, asked: Asked, prices: Prices, decisions: list) -> None:
+        self.asked = asked
+        self.prices = prices
+        self.decisions = decisions
+        self.sum: Sum | None = None
+        self.pays = False
+        self.likely_requests = 0
+
+    def having(self, *actions: str) -> list:
+        """The Decisions with these actions."""
+        return [decision for decision in self.decisions if decision.action in actions]
+
+    @property
+    def going(self) -> list:
+        """The results that a clear takes; where it does not pay, those that it would take."""
+        taken = self.having(CLEAR) or [decision for decision in self.decisions if decision.reason == "waits"]
+        return [decision.result for decision in taken]
+
+
+def plan(conversation, asked: Asked, now: float, model, prices: Prices, cold: bool | None = None) -> Plan:
+    """What a clear of this conversation takes at `now` (seconds). `model` says how likely a result is needed again; `cold`: whether the
+    next request finds no cache, by the clock where that is not said."""
+    if cold is None:
+        cold = not conversation.last.is_warm(now)
+    rules, state = conversation.rules, conversation.state
+    decisions = []
+    for result in conversation.results():
+        if not result.cleared:
+            tokens = round(result.tokens * state.calibration)
+            decisions.append(Decision(result, KEEP, "live", tokens, placeholder_tokens(result, state.calibration, rules)))
+    made = Plan(asked, prices, decisions)
+    if asked.forces or not rules.weighs:
+        _by_lifetime(conversation, asked, decisions)
+    else:
+        made.pays = _by_worth(conversation, asked, decisions, model, prices, cold)
+        made.likely_requests = worth.tuned_for(prices).ahead
+    made.sum = _sum(conversation, made.going, decisions, prices, cold)
+    if asked.forces or not rules.weighs:
+        made.likely_requests = LIKELY_REQUESTS[prices.ttl_s]
+        made.pays = pays(made.sum, made.likely_requests)
+    return made
+
+
+# --- by lifetime, or by force --------------------------------------------------------------------------------------------------
+
+
+def _by_lifetime(conversation, asked: Asked, decisions: list) -> None:
+    for decision in decisions:
+        result = decision.result
+        if result.pinned:
+            decision.reason = "pinned"
+        elif not _is_meant(result, asked):
+            decision.reason = "preserved" if result.tier == "preserved" and not result.ended else "live"
+        elif decision.gain < (1 if asked.forces else LEAST_GAIN):
+            decision.reason = "small"
+        elif not (asked.forces or asked.now) and conversation.state.quiet_age(result) < grace(result, conversation.rules):
+            decision.action, decision.reason = HOLD, "grace"
+        else:
+            decision.action, decision.reason = CLEAR, "asked" if asked.forces else "expired"
+
+
+def _is_meant(result, asked: Asked) -> bool:
+    if asked.ids:
+        return result.id in asked.ids
+    if asked.tier:
+        return result.tier == asked.tier
+    return result.ended is not None and (not asked.pattern or matches(result, asked.pattern))
+
+
+def matches(result, pattern: str) -> bool:
+    """Whether a path pattern means a result."""
+    return any(globs.matches(pattern, subject) for subject in result.subjects)
+
+
+def grace(result, rules) -> int:
+    """The quiet age, in calls, that an expired result must have before it goes unasked under a profile of fixed lifetimes."""
+    if result.ended is None or result.ended[0] in worth.REPLACED:
+        return 0
+    kind = result.kind.partition(":")[0]
+    return rules.grace_calls.get(kind, rules.grace_calls["other"])
+
+
+# --- by worth ------------------------------------------------------------------------------------------------------------------
+
+
+def _by_worth(conversation, asked: Asked, decisions: list, model, prices: Prices, cold: bool) -> bool:
+    """Fills the decisions in; whether anything is worth clearing now."""
+    situation = worth.Situation(conversation.prompt, conversation.last.tokens, cold, prices, conversation.base)
+    valued = []
+    for decision in decisions:
+        decision.reason = _why_it_stays(decision, conversation, asked)
+        if not decision.reason:
+            candidate = _candidate(decision, conversation, model)
+            decision.value = worth.value(candidate, situation)
+            if decision.need > worth.MOST_NEED:
+                decision.reason = "likely"
+            elif decision.value <= 0:
+                decision.reason = "worth_keeping"
+            else:
+                decision.action, decision.reason = HOLD, "waits"
+                valued.append((candidate, decision.value))
+    chosen = {candidate.result.id for candidate in worth.choose(valued, situation)}
+    for decision in decisions:
+        if decision.result.id in chosen:
+            decision.action, decision.reason = CLEAR, "worth"
+        elif asked.now and (decision.action == HOLD or _has_ended(decision, conversation)):
+            decision.action, decision.reason = CLEAR, "asked"
+    return bool(chosen)
+
+
+def _why_it_stays(decision: Decision, conversation, asked: Asked) -> str:
+    """Why a result stays whatever it is worth; "" for nothing."""
+    result = decision.result
+    if result.pinned:
+        return "pinned"
+    if asked.pattern and not matches(result, asked.pattern):
+        return "live"
+    if result.tier == "preserved" and result.ended is None:
+        return "preserved"
+    if not conversation.is_seen(result.id):
+        return "unseen"
+    if decision.gain < LEAST_GAIN or decision.tokens < worth.LEAST_TOKENS:
+        return "small"
+    return "in_use" if worth.is_in_use(result, conversation.state.quiet_age(result)) else ""
+
+
+def _candidate(decision: Decision, conversation, model) -> worth.Candidate:
+    id = decision.result.id
+    decision.need = model.probability(decision.result, conversation.state)
+    back, thinking = conversation.requests_behind(id), conversation.thinking_behind(id)
+    prefix = conversation.places[id].prefix
+    return worth.Candidate(decision.result, decision.tokens, decision.placeholder, prefix, decision.need, back, thinking)
+
+
+def _has_ended(decision: Decision, conversation) -> bool:
+    """Whether a result that stays has expired, and may go when the user says now."""
+    if decision.result.ended is None or decision.reason in ("pinned", "small", "unseen", "live"):
+        return False
+    return decision.gain >= LEAST_GAIN
+
+
+# --- what it comes to ----------------------------------------------------------------------------------------------------------
+
+
+def _sum(conversation, going: list, decisions: list, prices: Prices, cold: bool) -> Sum:
+    ids = {result.id for result in going}
+    taken = [decision for decision in decisions if decision.result.id in ids]
+    leaving, staying = (sum([getattr(decision, name) for decision in taken]) for name in ("tokens", "placeholder"))
+    prompt, prefix, back, thinking = conversation.last.tokens, 0, 0, 0
+    first = next((result for result in going if result.id in conversation.places), None)
+    if first is not None:
+        # Measured, but never so much that the results which stay behind would not fit.
+        behind = [decision.tokens for decision in decisions if decision.result.index > first.index and decision.result.id not in ids]
+        prefix = min(conversation.places[first.id].prefix, max(0, prompt - leaving - sum(behind)))
+        back, thinking = conversation.requests_behind(first.id), conversation.thinking_behind(first.id)
+    change = Change(prompt, leaving, staying, prefix, not cold, conversation.base, back, thinking if prices.bound else 0)
+    return Sum(change, prices)

@@ -1,0 +1,183 @@
+"""The journal: what the transcript does not tell, as entries on disk and as what they mean. The one place that knows an entry's form.
+
+An entry is a JSON object with `event` and `at` (seconds). What cannot be understood means nothing. Reads and writes no file.
+"""
+
+from __future__ import annotations
+
+from ..policy import events, ledger
+
+# The year 5138: a later time in a journal is none.
+_LATEST = 1e11
+_REASON_CHARS = 200
+
+
+# --- what we write --------------------------------------------------------------------------------------------------------------
+
+
+def pinned(target: str, at: float) -> dict:
+    """The user holds a result or a path pattern."""
+    return {"event": "pin", "target": target, "at": at}
+
+
+def unpinned(target: str, at: float) -> dict:
+    """The user lets go of it."""
+    return {"event": "unpin", "target": target, "at": at}
+
+
+def profile_chosen(profile: str | None, at: float) -> dict:
+    """The user chose a profile for the session; None goes back to the configured one."""
+    return {"event": "profile", "target": profile, "at": at}
+
+
+def ended(reason: str, at: float) -> dict:
+    """The host ended the session."""
+    return {"event": "end", "at": at, "why": reason}
+
+
+def committed(call_id: str, files: list | None, at: float) -> dict:
+    """The files of the commit that a call made; None where git could not tell."""
+    return {"event": "commit", "call": call_id, "at": at, "files": files}
+
+
+def files_changed(changes: dict, at: float, before_call: str = "") -> dict:
+    """path -> how it changed on disk; noticed right before a call completed, or by itself."""
+    entry = {"event": "changed", "at": at, "changes": changes}
+    return {**entry, "call": before_call} if before_call else entry
+
+
+def cleared(ids: list, tokens: int, reasons: dict, at: float) -> dict:
+    """Results left the transcript; `tokens` is what the context loses by it, `reasons`: id -> why."""
+    entry = {"event": "clear", "at": at, "ids": ids, "tokens": tokens}
+    return {**entry, "reasons": reasons} if reasons else entry
+
+
+def cleared_outside(ids: list, tokens: int, how: str, at: float) -> dict:
+    """Results left the context while the transcript still holds them: the provider, or the host, took them out; `how` in a few words."""
+    return {"event": "outside", "at": at, "ids": ids, "tokens": tokens, "how": how}
+
+
+def undone(ids: list, tokens: int, at: float) -> dict:
+    """A clear was taken back."""
+    return {"event": "undo", "at": at, "ids": ids, "tokens": tokens}
+
+
+def restored(id: str, at: float, tokens: int | None = None) -> dict:
+    """A content was printed; with `tokens` it was put back in its place."""
+    entry = {"event": "restore", "at": at, "id": id}
+    return entry if tokens is None else {**entry, "tokens": tokens, "in_place": True}
+
+
+def advised(tokens: int, at: float) -> dict:
+    """Text of ours entered the conversation."""
+    return {"event": "advice", "at": at, "tokens": tokens}
+
+
+# --- what it means --------------------------------------------------------------------------------------------------------------
+
+
+def event_of(entry: object):
+    """The event of the engine that an entry tells of; None for one that tells of none."""
+    if not isinstance(entry, dict):
+        return None
+    at, target, ids = _time(entry), entry.get("target"), _ids(entry)
+    kind = entry.get("event")
+    if kind == "pin" and isinstance(target, str):
+        return events.Pinned(target, at)
+    if kind == "unpin" and isinstance(target, str):
+        return events.Unpinned(target, at)
+    if kind == "profile" and (target is None or isinstance(target, str)):
+        return events.ProfileChosen(target, at)
+    if kind == "end":
+        return events.SessionEnded(at, str(entry.get("why") or ""))
+    if kind == "changed" and isinstance(entry.get("changes"), dict):
+        return events.FilesChanged({str(path): str(how) for path, how in entry["changes"].items()}, at)
+    if kind == "clear" and ids is not None:
+        reasons = entry.get("reasons") if isinstance(entry.get("reasons"), dict) else {}
+        return events.ManualClear(ids, at, {id: text[:_REASON_CHARS] for id, text in reasons.items() if isinstance(text, str)})
+    if kind == "outside" and ids is not None:
+        return events.ClearedOutside(ids, at, str(entry.get("how") or "")[:_REASON_CHARS])
+    if kind == "undo" and ids is not None:
+        return events.Undone(ids, at)
+    if kind == "restore" and isinstance(entry.get("id"), str):
+        return events.Restored(entry["id"], entry.get("in_place") is True, at)
+    return None
+
+
+def booking_of(entry: object):
+    """The booking of the ledger that an entry stands for; None for one that books nothing."""
+    if not isinstance(entry, dict):
+        return None
+    at, tokens = entry.get("at"), entry.get("tokens")
+    if not isinstance(at, (int, float)) or type(tokens) is not int:
+        return None
+    kind, ids = entry.get("event"), entry.get("ids")
+    if kind in ("clear", "outside"):
+        return ledger.Cleared(at, tokens, len(ids) if isinstance(ids, list) else 1)
+    if kind == "undo":
+        return ledger.Undone(at, tokens)
+    if kind == "restore" and entry.get("in_place") is True:
+        return ledger.Restored(at, tokens, True)
+    return ledger.Advice(at, tokens) if kind == "advice" else None
+
+
+class Sorted:
+    """The entries of a journal by how they meet the transcript. `before`: call id -> events that stand right before that call, for calls
+    in `known` · `timed`: the other events, by their time · `commits`: call id -> files of its commit."""
+
+    __slots__ = ("before", "commits", "timed")
+
+    def __init__(self, journal: list, known: set) -> None:
+        self.before: dict = {}
+        self.timed: list = []
+        self.commits: dict = {}
+        for entry in journal:
+            event, call = event_of(entry), entry.get("call") if isinstance(entry, dict) else None
+            if isinstance(call, str) and entry.get("event") == "commit":
+                names = entry.get("files")
+                self.commits[call] = [name for name in names if isinstance(name, str)] if isinstance(names, list) else None
+            elif event is not None and isinstance(call, str) and call in known:
+                self.before.setdefault(call, []).append(event)
+            elif event is not None:
+                self.timed.append(event)
+        self.timed.sort(key=lambda event: event.at)
+
+
+def clear_times(journal: list) -> dict:
+    """id of a result -> when it was last cleared (seconds)."""
+    times: dict = {}
+    for entry in journal:
+        if booking_of(entry) is not None and entry.get("event") in ("clear", "outside"):
+            times.update((id, entry["at"]) for id in _ids(entry) or ())
+    return times
+
+
+def bookings(journal: list, standing: set) -> list:
+    """The bookings of a journal, without clears of which nothing is to be seen (a kill came between the transcript and the journal):
+    `standing` are ids of the results that placeholders stand for."""
+    known = _put_back(journal).union(standing)
+    return [
+        booking_of(entry) for entry in journal
+        if booking_of(entry) is not None and not (entry.get("event") == "clear" and known.isdisjoint(_ids(entry) or known))
+    ]  # fmt: skip
+
+
+def _put_back(journal: list) -> set:
+    """Ids of the results that the journal says were put back."""
+    found: set = set()
+    for entry in journal:
+        if isinstance(entry, dict) and entry.get("event") == "undo":
+            found.update(_ids(entry) or ())
+        elif isinstance(entry, dict) and entry.get("event") == "restore" and isinstance(entry.get("id"), str):
+            found.add(entry["id"])
+    return found
+
+
+def _time(entry: dict) -> float:
+    at = entry.get("at")
+    return at if isinstance(at, (int, float)) and abs(at) < _LATEST else 0.0
+
+
+def _ids(entry: dict) -> list | None:
+    ids = entry.get("ids")
+    return [id for id in ids if isinstance(id, str)] if isinstance(ids, list) else None
