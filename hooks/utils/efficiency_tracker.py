@@ -32,7 +32,7 @@ class EfficiencyMetrics:
     expired_by_tier: dict[str, int] = field(default_factory=dict)
     expired_tokens_by_tier: dict[str, int] = field(default_factory=dict)
     false_expirations: int = 0
-    """Expired, and then fetched again unchanged."""
+    """Expired, and then fetched again unchanged, or restored."""
     false_expirations_by_tier: dict[str, int] = field(default_factory=dict)
     triggers: dict[str, int] = field(default_factory=dict)
     compacted: int = 0

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from hooks.utils.policy.need import SCHEMA
 from hooks.utils.policy.placeholder import handle_in
 from tests.answers.test_clear_answers import COLD_S, GOLDENS, Asking
 from tests.answers.written import Written, long_session, spec_session
@@ -19,7 +20,7 @@ NEED = {"bias": -1.0, "kind read": 1.0, "kind run": -0.5, "quiet": -0.5, "edited
 
 def asked(written: Written, home: Path) -> Asking:
     asking = Asking(written, home, "")
-    (home / "need-model.json").write_text(json.dumps({"schema": 1, "weights": NEED}))
+    (home / "need-model.json").write_text(json.dumps({"schema": SCHEMA, "weights": NEED}))
     return asking
 
 

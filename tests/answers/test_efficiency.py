@@ -93,6 +93,21 @@ def test_what_was_fetched_again_unchanged_is_a_false_expiration(tmp_path: Path) 
     assert _ask(written, tmp_path / "home")["session"]["false_expirations_by_tier"] == {"short": 1}
 
 
+def test_a_person_sees_false_expirations_by_tier_and_what_they_are(tmp_path: Path) -> None:
+    written, home = spec_session(tmp_path / "a"), tmp_path / "home"
+    written.grep("cookie", "src/a.ts: cookie\n" * 9)
+    for number in range(6):
+        written.bash(f"echo {number}")
+    written.grep("cookie", "src/a.ts: cookie\n" * 9)
+    shown = answer("stats", written.site(home), str(written.path), written.now)
+    lines = [line.split() for line in shown.splitlines()]
+    at = next(place for place, words in enumerate(lines) if words[:2] == ["False", "expirations"])
+    assert lines[at][2::2] == ["1", "1", "1"]
+    assert lines[at + 1] == ["short", "1", "1", "1"]
+    assert lines[at + 2][:3] == ["Left", "at", "a"], "of the other tiers none was false"
+    assert "False expirations: expired, then fetched again unchanged, or restored." in " ".join(shown.split())
+
+
 def test_compacted_results_are_counted_and_not_as_expired(tmp_path: Path) -> None:
     session = _ask(long_session(tmp_path / "a"), tmp_path / "home")["session"]
     assert session["compacted"] == 8

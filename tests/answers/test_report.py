@@ -22,7 +22,7 @@ from hooks.utils.state import learnt
 from tests.policy.scenario import Scenario
 
 KEYS = {
-    "schema", "session", "project", "transcript", "enabled", "profile", "profile_source", "lifetimes", "calls", "turns", "at", "context",
+    "schema", "session", "project", "transcript", "enabled", "profile", "profile_source", "calls", "turns", "at", "context",
     "calibration", "tiers", "reclaimable", "cleared", "ledger", "compactions", "compacted", "abandoned", "pins", "configured_pins",
     "agents", "partial_reads", "results",
 }  # fmt: skip
@@ -210,7 +210,7 @@ def test_unasked_nothing_that_lives_would_go_by_lifetime():
 def test_unasked_what_lives_would_go_under_auto_and_is_told_with_the_chance_that_it_is_needed():
     session = _busy()
     session.read("/p/long.ts", 1, 900)
-    session.nothing(60)
+    session.nothing(150)
     planned = _planned(session)
     (row,) = [row for row in planned["results"] if row["label"] == "Read long.ts:1-900"]
     assert (row["state"], planned["profile"]) == ("live", "auto")

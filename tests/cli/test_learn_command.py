@@ -12,7 +12,7 @@ import pytest
 
 from hooks.utils.cli.main import main
 from hooks.utils.cli.sessions import folder_name
-from hooks.utils.state import learnt, project_lifetimes
+from hooks.utils.state import learnt
 from tests.lab.test_survey import session
 from tests.lab.told import Told, filled
 
@@ -250,26 +250,6 @@ def test_fewer_than_four_sessions_cannot_judge_a_model(user) -> None:
     assert user.written() == set()
     user.learn("--project", user.shop, "--force")
     assert user.source(user.shop) == "project"
-
-
-def test_lifetimes_that_the_project_had_taught_begin_anew_with_its_model_and_come_back_with_undo(user) -> None:
-    project = str(user.shop)
-    project_lifetimes.change(user.ours, project, {"search": 40})
-    code, shown, _ = user.learn("--project", user.shop)
-    assert code == 0
-    assert says(shown, "Lifetimes that restores and re-reads had lengthened begin anew")
-    assert project_lifetimes.read(user.ours, project) == {}
-    project_lifetimes.change(user.ours, project, {"read": 20})
-    user.learn("--project", user.shop)
-    assert project_lifetimes.read(user.ours, project) == {}
-    user.learn("--undo", "--project", user.shop)
-    assert project_lifetimes.read(user.ours, project) == {"search": 40, "read": 20}
-
-
-def test_a_model_that_is_not_kept_changes_no_lifetimes(user) -> None:
-    project_lifetimes.change(user.ours, str(user.forum), {"search": 40})
-    user.learn("--project", user.forum)
-    assert project_lifetimes.read(user.ours, str(user.forum)) == {"search": 40}
 
 
 def test_undo_where_nothing_was_learnt_says_so(user) -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from hooks.utils.handlers import context_monitor, post_tool_use, pre_compact, session_end, session_start
 from hooks.utils.policy.context import shared_facts
-from hooks.utils.state import live, project_lifetimes, store
+from hooks.utils.state import live, store
 from hooks.utils.state.rebuild import rebuild
 from tests.hooks import processes, sessions
 
@@ -50,7 +50,7 @@ class Kept:
 
 
 def _ended(result) -> tuple:
-    """An expired result without the times and quotations that only a transcript has."""
+    """An expired result without the times that only a transcript has."""
     trigger, index, _, by, reasons = result.ended
     return (
         result.id,
@@ -230,20 +230,3 @@ def test_a_profile_chosen_while_a_subagent_works_means_the_same_to_both(tmp_path
     home = processes.Home(tmp_path)
     sessions.play(day.steps, _run_inside(home, day))
     _assert_equal(Kept(home, day), ("a1",))
-
-
-def test_what_the_project_taught_means_the_same_to_both(tmp_path: Path):
-    day = sessions.Day(tmp_path, random.Random(15))
-    home = processes.Home(tmp_path)
-    project_lifetimes.change(str(home.path), str(day.cwd), {"search": 50, "read": 30})
-    day.begin()
-    for number in range(3):
-        day.shell("rg -n add src", "src/app.js:1:add")
-        day.chains.setdefault("a1", None)
-        day.shell("rg -n add src", "src/app.js:1:add", "a1")
-        for word in range(9):
-            day.shell(f"mkdir out/{number}/{word}")
-            day.shell(f"mkdir out/{number}/{word}", "", "a1")
-    sessions.play(day.steps, _run_inside(home, day))
-    _assert_equal(Kept(home, day), ("", "a1"))
-    assert home.state(day.session_id).lifetimes["search"] > 50

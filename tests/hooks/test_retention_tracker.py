@@ -8,8 +8,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hooks.utils import context_carrier, efficiency_tracker, retention_tracker
+from hooks.utils.edges.codec import dumps, loads
+from hooks.utils.policy import engine
+from hooks.utils.policy.context import state_of
+from hooks.utils.policy.events import Pinned
 from hooks.utils.retention_tracker import (
     HookContext,
     RetentionTracker,
@@ -19,6 +25,7 @@ from hooks.utils.retention_tracker import (
     hash_content,
     process_retention,
 )
+from tests.policy.histories import HOSTILE, histories
 
 ROOT = Path(__file__).resolve().parents[2]
 READ = {"file_path": "src/auth.ts"}
@@ -328,6 +335,91 @@ def test_check_expirations(session, index, events, expired):
     assert tracker.check_expirations(index, events) == expired
     assert tracker.check_expirations(index, []) == []
     assert tracker.current_index == index
+
+
+@pytest.mark.parametrize(
+    ("told", "ended"),
+    [
+        ("edit:/p/src/auth.ts", {"T1": "edited"}),
+        ("commit:/p/src/auth.ts", {"T1": "committed"}),
+        ("commit", {"T1": "committed", "T3": "committed"}),
+        ("supersede:{key}", {"T2": "superseded"}),
+        ("supersede:search:other", {}),
+    ],
+)
+def test_what_a_driver_tells_of_apart_from_any_call_ends_with_its_trigger_and_counts_as_no_call(session, told, ended):
+    session.call("Read", READ)
+    session.call("Grep", {"pattern": "login"})
+    session.call("Read", {"file_path": "src/config.ts"})
+    session.call("Read", {"file_path": "gone.ts"}, "File does not exist.", error=True)
+    tracker = session.load()
+    key = tracker.state.live["T2"].parts[0][0]
+    assert tracker.check_expirations(4, [told.format(key=key)]) == list(ended)
+    assert {id: result.ended[0] for id, result in tracker.state.expired.items()} == ended
+    assert tracker.current_index == 4
+
+
+def test_a_newer_run_that_a_driver_tells_of_is_the_reason(session):
+    session.call("Grep", {"pattern": "login"})
+    tracker = session.load()
+    key = tracker.state.live["T1"].parts[0][0]
+    tracker.mark_superseded("grep:login")
+    assert tracker.state.expired["T1"].ended[4] == ["superseded: " + key]
+
+
+@pytest.mark.parametrize("told", ["edit:/p/src/auth.ts", "commit", "commit:/p/src/auth.ts", "session_end", "supersede:{key}"])
+def test_a_driver_ends_nothing_that_is_pinned(session, told):
+    session.call("Read", READ)
+    session.call("Grep", {"pattern": "login"})
+    tracker = session.load()
+    for id in ("T1", "T2"):
+        tracker.observe(Pinned(id))
+    assert tracker.check_expirations(9, [told.format(key=tracker.state.live["T2"].parts[0][0])]) == []
+
+
+def test_calls_of_which_nothing_is_known_count_too(session):
+    session.call("Grep", {"pattern": "login"})
+    session.call("Edit", {"file_path": "a.py"})
+    tracker = session.load()
+    assert tracker.check_expirations(5, []) == ["T2"]
+    assert tracker.check_expirations(6, []) == ["T1"]
+    assert tracker.check_expirations(3, []) == []
+    assert tracker.current_index == 6
+
+
+_KINDS = st.sampled_from(["edit", "edit_file", "commit", "session_end", "supersede"])
+_TOLD = st.sampled_from(["edit:/p/a.py", "commit", "commit:/p/src/b.py", "session_end", "supersede:call:tasks", "supersede:edit:/p/a.py"])
+
+
+@given(histories(profiles=False, longest=20), st.lists(st.tuples(st.integers(0, 3), _TOLD), min_size=1, max_size=4))
+def test_what_a_driver_tells_of_keeps_the_laws(history, told):
+    tracker = RetentionTracker()
+    for event in history:
+        tracker.observe(event)
+    for calls, name in told:
+        live, expired = dict(tracker.state.live), set(tracker.state.expired)
+        marked = tracker.check_expirations(tracker.current_index + calls, [name])
+        assert set(marked) == set(live) - set(tracker.state.live) == set(tracker.state.expired) - expired
+        assert len(marked) == len(set(marked))
+        assert not any(live[id].pinned or live[id].tier == "preserved" for id in marked)
+        assert all(tracker.state.expired[id].ended[4] for id in marked)
+    kept = [{key: set(held) for key, held in index.items()} for index in (tracker.state.by_key, tracker.state.by_hash)]
+    engine.reindex(tracker.state, tracker.rules)
+    assert kept == [{key: set(held) for key, held in index.items()} for index in (tracker.state.by_key, tracker.state.by_hash)]
+
+
+@given(
+    st.lists(HOSTILE, max_size=6),
+    st.lists(st.tuples(st.integers(-(10**40), 500), _TOLD | st.builds("{}:{}".format, _KINDS, st.text())), max_size=6),
+)
+def test_nothing_that_a_driver_tells_makes_the_tracker_raise_or_its_state_unsavable(history, told):
+    tracker = RetentionTracker()
+    for event in history:
+        tracker.observe(event)
+    for index, name in told:
+        tracker.check_expirations(index, [name])
+        assert state_of(loads(dumps(tracker.state.to_json()))).to_json() == tracker.state.to_json()
+        assert set(tracker.state.live) & set(tracker.state.expired) == set()
 
 
 def test_an_event_that_does_not_exist_gets_an_error_that_lists_those_that_do():

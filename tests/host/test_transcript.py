@@ -173,18 +173,6 @@ def test_the_folder_of_a_call_is_the_one_that_the_call_before_left(lines, tmp_pa
     assert [result.parts for result in state.live.values()] == [[["read:/shop/src/a.js", [1, 0]]], [["read:/shop/src/b.js", [1, 0]]]]
 
 
-def test_a_quotation_of_what_only_one_result_held_restarts_its_quiet_age(lines, tmp_path):
-    lines.prompt()
-    lines.bash("t1", "cat notes.txt", "the secret_identifier_of_the_thing stands here")
-    lines.bash("t2", "cat other.txt", "nothing of interest")
-    lines.bash("t3", "pwd", "/shop")
-    lines.use("t4", "Bash", {"command": "echo secret_identifier_of_the_thing"}, text="I use it")
-    lines.result("t4", "x", {"stdout": "x", "stderr": ""})
-    state = rebuilt(lines, tmp_path)
-    assert state.quiet_age(state.live["t1"]) == 1
-    assert state.quiet_age(state.live["t2"]) == 2
-
-
 def test_journal_entries_stand_where_they_belong(lines, tmp_path):
     lines.prompt()
     lines.use("t1", "Read", {"file_path": "/shop/a.py"})

@@ -111,16 +111,6 @@ def test_a_result_gives_a_row_with_every_request_while_it_is_young_and_with_few_
     assert 20 < len(ages) < 80
 
 
-def test_a_row_knows_nothing_of_what_its_own_answer_quotes():
-    story = Story()
-    block = story.read("/p/a.py")
-    story.ask([block])
-    story.ask()
-    first, second = [dict(found) for found, _, _ in rows_of(story.session, RULES, random.Random(1))]
-    assert "quoted" not in first
-    assert "quoted" in second
-
-
 def _drawn(size: int, rng: random.Random) -> list:
     """Rows of results of which reads are needed with odds of e to the (1 - quiet), and runs with even odds."""
     rows = []

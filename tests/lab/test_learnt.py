@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hooks.utils.edges import home
 from hooks.utils.lab.auto_policy import shipped_model
 from hooks.utils.lab.fitting import learn
-from hooks.utils.policy.need import FEATURES, NeedModel
+from hooks.utils.policy.need import FEATURES, SCHEMA, NeedModel
 from hooks.utils.state import learnt
 from tests.lab.test_fitting import _taught
 
@@ -27,7 +27,7 @@ def put(path: str, value: object) -> None:
 
 
 def model(bias: float) -> dict:
-    return {"schema": 1, "weights": {"bias": bias}, "learnt": {"sessions": 3}}
+    return {"schema": SCHEMA, "weights": {"bias": bias}, "learnt": {"sessions": 3}}
 
 
 def test_where_nothing_was_learnt_the_shipped_model_holds(tmp_path) -> None:
@@ -50,15 +50,16 @@ def test_a_projects_model_is_nearer_than_the_users_and_that_nearer_than_the_ship
 
 DAMAGED = {
     "empty": ("", "not JSON"),
-    "cut": ('{"schema": 1, "weigh', "not JSON"),
+    "cut": (json.dumps(model(1.0))[:20], "not JSON"),
     "noise": (b"\xff\xfe\x00\x01", "not JSON"),
     "deep": ("[" * 50_000, "not JSON"),
-    "list": ([], "schema 1"),
-    "newer": ({"schema": 2, "weights": {"bias": 1.0}}, "schema 1"),
-    "bare": ({"schema": 1, "weights": {}}, "schema 1"),
-    "unknown": ({"schema": 1, "weights": {"luck": 1.0}}, "luck"),
-    "wild": ({"schema": 1, "weights": {"bias": 1e9}}, "bias"),
-    "null": ('{"schema": 1, "weights": {"bias": NaN}}', "bias"),
+    "list": ([], f"schema {SCHEMA}"),
+    "newer": ({"schema": SCHEMA + 1, "weights": {"bias": 1.0}}, f"schema {SCHEMA}"),
+    "older": ({"schema": SCHEMA - 1, "weights": {"bias": 1.0}}, f"schema {SCHEMA}"),
+    "bare": ({"schema": SCHEMA, "weights": {}}, f"schema {SCHEMA}"),
+    "unknown": ({"schema": SCHEMA, "weights": {"luck": 1.0}}, "luck"),
+    "wild": ({"schema": SCHEMA, "weights": {"bias": 1e9}}, "bias"),
+    "null": (json.dumps(model(float("nan"))), "bias"),
     "huge": (json.dumps(model(1.0)) + " " * 70_000, "64 KB"),
 }
 
@@ -104,7 +105,7 @@ def test_what_is_learnt_is_read_again(tmp_path) -> None:
     plain = learn([_taught(1), _taught(2)], prior=shipped_model().weights)
     put(learnt.model_path(str(tmp_path)), plain)
     known = learnt.load(str(tmp_path))
-    assert (known.model.to_json(), known.about) == ({"schema": 1, "weights": plain["weights"]}, plain["learnt"])
+    assert (known.model.to_json(), known.about) == ({"schema": SCHEMA, "weights": plain["weights"]}, plain["learnt"])
 
 
 @pytest.mark.parametrize("project", ["/", "..", "../../etc", "/a/../..", "a" * 5_000, "/caf\u00e9", "/\udcff", "/a\nb"])

@@ -22,14 +22,14 @@ MUTANTS = [
     # Lifetimes.
     Mutant(
         "a result of call i that lives n calls ends when call i + n completes",
-        "engine.py",
-        "max(result.index + calls, state.index + 1)",
-        "max(result.index + calls + 1, state.index + 1)",
+        "lifecycle.py",
+        "state.due.setdefault(max(result.index + rule.ttl_calls, state.index + 1), {})",
+        "state.due.setdefault(max(result.index + rule.ttl_calls + 1, state.index + 1), {})",
         "test_ttl.py",
     ),
     Mutant(
         "a search ends after 300 seconds, not after 301",
-        "engine.py",
+        "lifecycle.py",
         "if state.at - result.at >= seconds and",
         "if state.at - result.at > seconds and",
         "test_ttl.py",
@@ -51,21 +51,21 @@ MUTANTS = [
     # Who may expire.
     Mutant(
         "what is pinned never expires",
-        "engine.py",
+        "lifecycle.py",
         'return not result.pinned and result.tier != "preserved"',
         'return result.tier != "preserved"',
         "test_pins.py",
     ),
     Mutant(
         "what is preserved never expires by itself",
-        "engine.py",
+        "lifecycle.py",
         'return not result.pinned and result.tier != "preserved"',
         "return not result.pinned",
         "test_edits.py test_supersession.py",
     ),
     Mutant(
         "a pin by pattern holds results too, not only one by id",
-        "engine.py",
+        "lifecycle.py",
         "rules.pinned_by(result.subjects, state.pins))",
         "rules.pinned_by(result.subjects, []))",
         "test_pins.py",
@@ -73,7 +73,7 @@ MUTANTS = [
     Mutant(
         "a pin revives",
         "occasions.py",
-        "held = [result for result in state.expired.values() if not result.cleared and engine.is_pinned(state, result, rules)]",
+        "held = [result for result in state.expired.values() if not result.cleared and lifecycle.is_pinned(state, result, rules)]",
         "held = []",
         "test_pins.py",
     ),
@@ -90,28 +90,28 @@ MUTANTS = [
         "engine.py",
         'answers = not new.error or new.kind.startswith("run") or new.tier == "session"',
         "answers = not new.error",
-        "test_same_run.py",
+        "commandline/test_same_run.py",
     ),
     Mutant(
         "a failed run leaves its verdict in the reasons",
         "engine.py",
         "if old.verdict:",
         "if not old.verdict:",
-        "test_same_run.py",
+        "commandline/test_same_run.py",
     ),
     Mutant(
         "npm t is npm test",
-        "runs.py",
+        "commandline/runs.py",
         'if name in ("t", "tst") and not spoken:',
         'if name == "tst" and not spoken:',
-        "test_same_run.py",
+        "commandline/test_same_run.py",
     ),
     Mutant(
         "a partial run does not end a full one",
         "parts.py",
         "    if not old:\n        return False\n",
         "    if not old:\n        return True\n",
-        "test_same_run.py",
+        "commandline/test_same_run.py",
     ),
     Mutant(
         "a folder holds what lies in it, not what begins with its name",
@@ -125,7 +125,7 @@ MUTANTS = [
         "parts.py",
         "return start <= old[0] and (end == 0 or 0 < old[1] <= end)",
         "return start <= old[1] and (end == 0 or old[0] <= end)",
-        "test_partial_reads.py",
+        "commandline/test_partial_reads.py",
     ),
     Mutant(
         "the same content of the same kind ends the earlier",
@@ -168,7 +168,7 @@ MUTANTS = [
         "classify.py",
         'if tool in _SHELLS and found.tier == "session":',
         'if tool in _SHELLS and found.tier == "preserved":',
-        "test_same_run.py",
+        "commandline/test_same_run.py",
     ),
     Mutant(
         "the bare words error and fail are no patterns on paths",
@@ -193,7 +193,7 @@ MUTANTS = [
     ),
     Mutant(
         "a line that does several things has the longest-lived tier among them",
-        "bash.py",
+        "commandline/bash.py",
         '_ORDER = {"ephemeral": 0, "short": 1, "medium": 2, "session": 3}',
         '_ORDER = {"ephemeral": 0, "short": 0, "medium": 0, "session": 0}',
         "test_tiers_of_results.py",
@@ -215,21 +215,21 @@ MUTANTS = [
     ),
     Mutant(
         "a commit of no file at all ends nothing",
-        "engine.py",
+        "lifecycle.py",
         "if files is not None:",
         "if files:",
         "test_commits.py",
     ),
     Mutant(
         "where git cannot say, a commit ends medium results only",
-        "engine.py",
+        "lifecycle.py",
         'and result.tier == "medium" and "commit" in',
         'and "commit" in',
         "test_commits.py",
     ),
     Mutant(
         "a line that read two files lives until both are gone",
-        "engine.py",
+        "lifecycle.py",
         'if any(not part[0].startswith("search:") for part in left):',
         "if False:",
         "test_several_parts.py",
@@ -254,14 +254,7 @@ MUTANTS = [
         "engine.py",
         '_touch_key(state, "read:" + found.subjects[0])',
         "pass",
-        "test_partial_reads.py",
-    ),
-    Mutant(
-        "a quotation touches what it quotes",
-        "occasions.py",
-        "result.quoted = state.index",
-        "result.quoted = 0",
-        "test_touching.py",
+        "commandline/test_partial_reads.py",
     ),
     # Endings.
     Mutant(
@@ -287,7 +280,7 @@ MUTANTS = [
     ),
     Mutant(
         "what was superseded is no false expiration",
-        "engine.py",
+        "lifecycle.py",
         '_CONTENT_STILL_TRUE = frozenset(("ttl_calls",',
         '_CONTENT_STILL_TRUE = frozenset(("superseded", "ttl_calls",',
         "test_endings.py",
@@ -458,7 +451,7 @@ MUTANTS = [
     ),
     Mutant(
         "the counts agree with the decisions",
-        "engine.py",
+        "lifecycle.py",
         "counts.superseded += 1",
         "counts.superseded = 1",
         "test_identities.py",

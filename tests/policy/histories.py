@@ -1,6 +1,6 @@
 """Random histories of a context, as hypothesis strategies: realistic ones, and ones in which nothing is as it should be.
 
-A history is a list of events. Calls have the ids T1, T2, …; what is pinned, cleared, quoted or kept is named so too, and may not exist.
+A history is a list of events. Calls have the ids T1, T2, …; what is pinned, cleared or kept is named so too, and may not exist.
 """
 
 from __future__ import annotations
@@ -81,11 +81,8 @@ UNPINNED = [*_about(events.Unpinned), *[_now(lambda at, pin=pin: events.Unpinned
 REST = [
     *[_now(events.Tick), _now(lambda at: events.Tick(at + 400)), _now(events.Prompted), _now(lambda at: events.SessionEnded(at, "other"))],
     *[_now(lambda at, file=file: events.FilesChanged({"/p/" + file: "modified"}, at)) for file in FILES],
-    *_about(lambda newest, at: events.Quoted([newest, "T1"])),
     *_about(lambda newest, at: events.ManualClear([newest, "T2"], at)),
     *_about(lambda newest, at: events.Compacted(at, (newest, "T3")))[:4],
-    *[lambda *_, event=event: event for event in (events.Edited("/p/a.py"), events.Committed(["/p/src/b.py"]), events.Committed(None))],
-    lambda *_: events.Superseded("call:tasks"),
 ]
 CHOSEN = [_now(lambda at, profile=profile: events.ProfileChosen(profile, at)) for profile in PROFILES]
 
@@ -186,14 +183,9 @@ HOSTILE = st.one_of(
     st.builds(events.Pinned, _IDS, _AT),
     st.builds(events.Unpinned, _IDS, _AT),
     st.builds(events.FilesChanged, st.dictionaries(_WORDS, _WORDS, max_size=3), _AT),
-    st.builds(events.Quoted, st.lists(_IDS, max_size=3)),
     st.builds(events.ManualClear, st.lists(_IDS, max_size=3), _AT),
     st.builds(events.Compacted, _AT, st.lists(_IDS, max_size=3)),
     st.builds(events.SessionEnded, _AT, _WORDS),
-    st.builds(events.Superseded, _WORDS, _AT),
-    st.builds(events.Edited, _WORDS, _AT),
-    st.builds(events.Committed, st.none() | st.lists(_WORDS, max_size=3), _AT),
-    st.builds(events.Advanced, st.integers(-(10**40), 500)),
     st.builds(events.ProfileChosen, _WORDS, _AT),
     st.builds(events.Tick, _AT),
     st.builds(events.Prompted, _AT),

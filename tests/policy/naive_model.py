@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-TTL_CALLS = {"search": 5, "ack": 1}
+TTL_CALLS = {"search": 5, "ack": 1, "commit": 1}
 TTL_SECONDS = {"search": 300}
 
 
@@ -58,4 +58,4 @@ class Naive:
             return new["pattern"] == old["pattern"]
         if new["what"] == "run":
             return new["target"] in ("", old["target"])
-        return new["what"] == "ack" and new["file"] == old["file"]
+        return new["what"] == "commit" or (new["what"] == "ack" and new["file"] == old["file"])

@@ -138,15 +138,8 @@ class Scenario:
     def clear(self, *ids: str) -> dict[str, str]:
         return self.observe(events.ManualClear(list(ids), self.at))
 
-    def observe_commit(self, files: list | None) -> dict[str, str]:
-        """A commit that no call made."""
-        return self.observe(events.Committed(files, self.at))
-
     def changed_on_disk(self, path: str, how: str = "modified") -> dict[str, str]:
         return self.observe(events.FilesChanged({path: how}, self.at))
-
-    def quote(self, *ids: str) -> dict[str, str]:
-        return self.observe(events.Quoted(list(ids)))
 
     def choose(self, profile: str) -> dict[str, str]:
         self.rules = Ruleset.from_config(self.config, profile)

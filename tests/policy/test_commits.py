@@ -76,14 +76,6 @@ def test_a_commit_does_not_end_pinned_or_preserved_results():
     assert {"T1", "T2"} <= set(session.live)
 
 
-def test_a_driver_may_tell_of_a_commit_apart_from_any_call():
-    session = Scenario()
-    session.read("a.py")
-    session.read("b.py")
-    assert session.observe_commit(["/p/a.py"]) == {"T1": "committed"}
-    assert session.observe_commit(None) == {"T2": "committed"}
-
-
 def test_the_reason_says_whether_git_could_tell():
     session = Scenario()
     session.read("a.py")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from hooks.utils.policy.events import Edited
 from tests.policy.scenario import Scenario
 
 EDIT_TOOLS = ("Edit", "Write", "MultiEdit", "NotebookEdit")
@@ -88,13 +87,6 @@ def test_an_edit_of_a_file_that_a_newer_read_has_shown_ends_only_what_is_left():
     session.read("a.py")
     session.read("a.py")
     assert session.edit("a.py") == {"T2": "edited"}
-
-
-def test_a_driver_may_tell_of_an_edit_apart_from_any_call():
-    session = Scenario()
-    session.read("a.py")
-    assert session.observe(Edited("/p/a.py")) == {"T1": "edited"}
-    assert session.state.index == 1
 
 
 def test_the_reason_names_the_edit():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hooks.utils.policy.events import Superseded
 from tests.policy.scenario import Scenario
 
 
@@ -111,23 +110,6 @@ def test_a_pin_does_not_bring_back_what_a_compaction_ended():
     session.compact()
     assert session.pin("*.py") == {}
     assert session.live == []
-
-
-def test_a_driver_may_say_that_a_newer_run_exists():
-    session = Scenario()
-    session.grep("login")
-    key = session.result("T1").parts[0][0]
-    session.read_fails("a.py")
-    assert session.observe(Superseded("search:other")) == {}
-    assert session.observe(Superseded(key)) == {"T1": "superseded"}
-    assert session.reasons("T1") == "superseded: " + key
-
-
-def test_a_driver_ends_no_pinned_result():
-    session = Scenario()
-    session.grep("login")
-    session.pin("T1")
-    assert session.observe(Superseded(session.result("T1").parts[0][0])) == {}
 
 
 # False expirations: expired, and then fetched again unchanged.

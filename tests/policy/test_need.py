@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils.policy.need import FEATURES, KINDS, NeedModel, features, model_of
+from hooks.utils.policy.need import FEATURES, KINDS, SCHEMA, NeedModel, features, model_of
 from tests.policy.scenario import Scenario
 
 SHIPPED = Path(__file__).resolve().parents[2] / "hooks" / "utils" / "data" / "need-model.json"
@@ -30,25 +30,25 @@ def test_every_feature_has_a_name_of_the_list_and_none_comes_twice():
     given_.bash_fails("make")
     given_.grep("word")
     given_.edit("/p/a.py")
-    given_.quote("T3")
-    for id in ("T1", "T2", "T3", "T4"):
+    given_.grep("word", "src")  # touches the first one
+    for id in ("T1", "T2", "T3", "T4", "T5"):
         names = [name for name, _ in features(given_.result(id), given_.state)]
         assert len(names) == len(set(names))
         assert set(names) <= set(FEATURES)
 
 
-def test_a_result_that_was_quoted_counts_as_quiet_from_then_on():
+def test_a_result_that_was_touched_counts_as_quiet_from_then_on():
     given_ = Scenario()
     given_.read("/p/a.py")
-    given_.nothing(6)
+    given_.nothing(5)
     before = _known(given_, "T1")
-    given_.quote("T1")
+    given_.read("/p/a.py", 10, 20)
     after = _known(given_, "T1")
-    assert "quoted" not in before
+    assert "touched" not in before
     assert before["quiet"] > 0
-    assert after["quoted"] == 1.0
+    assert after["touched"] == 1.0
     assert after["quiet"] == 0.0
-    assert after["age"] == before["age"]
+    assert after["age"] > before["age"]
 
 
 def test_an_edited_read_says_that_it_was_edited_and_how_long_ago():
@@ -129,9 +129,11 @@ def test_a_model_is_read_back_as_it_was_written(ten_thousandths: dict[str, int])
 @pytest.mark.parametrize(
     "value",
     [
-        None, [], {}, {"schema": 1}, {"schema": 1, "weights": {}}, {"schema": 99, "weights": {"bias": 1.0}},
-        {"schema": 1, "weights": {"unheard of": 1.0}}, {"schema": 1, "weights": {"bias": "1"}}, {"schema": 1, "weights": {"bias": True}},
-        {"schema": 1, "weights": {"bias": float("nan")}}, {"schema": 1, "weights": {"bias": float("inf")}},
+        None, [], {}, {"schema": SCHEMA}, {"schema": SCHEMA, "weights": {}},
+        {"schema": SCHEMA - 1, "weights": {"bias": 1.0}}, {"schema": 99, "weights": {"bias": 1.0}},
+        {"schema": SCHEMA, "weights": {"unheard of": 1.0}},
+        {"schema": SCHEMA, "weights": {"bias": "1"}}, {"schema": SCHEMA, "weights": {"bias": True}},
+        {"schema": SCHEMA, "weights": {"bias": float("nan")}}, {"schema": SCHEMA, "weights": {"bias": float("inf")}},
     ],
 )  # fmt: skip
 def test_what_is_no_model_is_refused(value: object):

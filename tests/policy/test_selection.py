@@ -67,9 +67,17 @@ def test_a_read_that_was_edited_goes_twenty_calls_after_its_last_use():
 
 
 def test_grace_counts_from_the_last_use():
-    session = edited(30)
-    session.quote("T1")
+    session = Scenario(profile="spec")
+    session.read("a.py", text=LONG)
+    session.nothing(30)
+    session.read("a.py", 10, 10)
+    session.new_turn()
+    session.edit("a.py")
     assert (going(session), early(session)) == ([], ["T1"])
+    session.nothing(18)
+    assert (going(session), early(session)) == ([], ["T1"])
+    session.nothing()
+    assert (going(session), early(session)) == (["T1"], [])
 
 
 @pytest.mark.parametrize(("kind", "calls"), [("read", 3), ("search", 4), ("run", 5), ("other", 6)])

@@ -55,22 +55,10 @@ def test_a_re_read_of_a_part_touches_the_read_that_holds_it():
     assert session.quiet_age("T1") == 0
 
 
-def test_a_quotation_touches_the_results_that_it_quotes():
-    session = Scenario()
-    session.read("a.py")
-    session.read("b.py")
-    session.nothing(5)
-    session.quote("T1", "T99")
-    assert (session.quiet_age("T1"), session.quiet_age("T2")) == (0, 5)
-    session.nothing(2)
-    assert (session.quiet_age("T1"), session.quiet_age("T2")) == (2, 7)
-
-
 def test_no_touch_brings_an_expired_result_back():
     session = Scenario()
     session.read("a.py")
     session.edit("a.py")
-    session.quote("T1")
     session.read("a.py", 1, 5)
     session.edit("b.py")
     session.read_again("a.py")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from hooks.utils.policy.events import Advanced
 from tests.policy.scenario import Scenario
 
 
@@ -113,20 +112,10 @@ def test_a_lifetime_can_be_given_to_any_tier_but_preserved():
     assert session.live == ["T3"]
 
 
-def test_calls_of_which_nothing_is_known_count_too():
-    session = Scenario()
-    session.grep("login")
-    session.edit("a.py")
-    assert session.observe(Advanced(5)) == {"T2": "ttl_calls"}
-    assert session.observe(Advanced(6)) == {"T1": "ttl_calls"}
-    assert session.observe(Advanced(3)) == {}
-    assert session.state.index == 6
-
-
 def test_touching_does_not_prolong_a_lifetime():
     session = Scenario()
     session.grep("login")
-    session.quote("T1")
-    session.nothing(4)
-    session.quote("T1")
+    session.nothing(3)
+    session.grep("login", "src")
+    assert session.quiet_age("T1") == 0
     assert session.nothing() == {"T1": "ttl_calls"}

@@ -20,6 +20,7 @@ def stats_lines(found: dict, details: bool = False) -> list:
     lines += _tier_rows(found, "expired_by_tier", "expired_tokens_by_tier")
     lines.append(_row("Superseded by newer ones", [f"{found[scope]['supersession_events']:,}" for scope, _ in _SCOPES]))
     lines.append(_row("False expirations", [_false(found[scope]) for scope, _ in _SCOPES]))
+    lines += _false_rows(found)
     lines.append(_row("Left at a compaction", [f"{found[scope]['compacted']:,}" for scope, _ in _SCOPES]))
     lines.append(_row("Tokens reclaimed", [f"{found[scope]['tokens_reclaimed']:,}" for scope, _ in _SCOPES]))
     lines += _ledger_rows(found)
@@ -56,6 +57,12 @@ def _tier_rows(found: dict, items: str, tokens: str) -> list:
         if any(count for count, _ in counts):
             rows.append(_row("  " + tier, [f"{count:,} {text.tokens(size):>6}" for count, size in counts]))
     return rows
+
+
+def _false_rows(found: dict) -> list:
+    """By tier: it tells whose lifetime is too short."""
+    counts = {tier: [found[scope]["false_expirations_by_tier"].get(tier, 0) for scope, _ in _SCOPES] for tier in TIERS}
+    return [_row("  " + tier, [f"{count:,}" for count in row]) for tier, row in counts.items() if any(row)]
 
 
 def _false(metrics: dict) -> str:
