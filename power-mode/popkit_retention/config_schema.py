@@ -116,6 +116,39 @@ class Compaction(_Strict):
     index: bool = Field(True, description="Whether an index of what can be restored is given back afterwards.")
 
 
+Dollars = Annotated[float, Field(ge=0, le=10_000)]
+Write = Annotated[float, Field(ge=1, le=10)]
+Tokens = Annotated[int, Field(ge=1000, le=100_000_000)]
+
+
+class Model(_Strict):
+    """What is known of one model; what is left out is taken as the most cautious case."""
+
+    read: Annotated[float, Field(ge=0, le=1)] = Field(
+        0.025, description="Price of a token read from the cache, a share of the input price."
+    )
+    write_5m: Write = Field(1.25, description="Price of a token written to the cache for five minutes, in input tokens.")
+    write_1h: Write = Field(2.0, description="The same for an hour.")
+    input: Dollars = Field(0, description="Dollars a million tokens of the prompt.")
+    output: Dollars = Field(0, description="Dollars a million tokens of the answer.")
+    long_prompt: Annotated[int, Field(ge=1, le=100_000_000)] = Field(
+        1, description="Tokens of a prompt above which the other two prices hold."
+    )
+    long_input: Dollars = Field(0, description="Dollars a million tokens of a longer prompt.")
+    long_output: Dollars = Field(0, description="Dollars a million tokens of the answer to a longer prompt.")
+    window: Tokens = Field(1_000_000, description="The context window in tokens.")
+    thinking_bound: bool = Field(True, description="Whether a change of the past loses the thinking behind it.")
+
+
+class Models(_Strict):
+    """Prices and windows of the models. Only your own file may hold this, no project's."""
+
+    dated: Annotated[str, Field(max_length=10)] = Field("", description="The month that the figures are of.")
+    by_id: dict[Pattern, Optional[Model]] = Field(
+        default={}, max_length=200, description="Ids of models, from claude- on, with what holds for them; null removes one."
+    )
+
+
 class _Notes(_Strict):
     schema_: Prose = Field("", alias="$schema", description="Where an editor finds this schema; no setting.")
     comment_: Prose = Field("", alias="$comment", description="A note for readers; no setting.")
@@ -156,11 +189,12 @@ class Retention(_Notes):
     clear_at_exit: bool = Field(
         False, description="Whether the end of a session clears what is expired. Only your own file may hold this key, no project's."
     )
+    models: Models = Field(default_factory=Models, description="Prices and windows of the models; only in your own file, no project's.")
 
     @model_validator(mode="after")
     def _of_the_user_alone(self, info: ValidationInfo) -> Retention:
-        if info.context == "project" and "clear_at_exit" in self.model_fields_set:
-            raise ValueError("clear_at_exit belongs into your own configuration")
+        if info.context == "project" and {"clear_at_exit", "models"} & self.model_fields_set:
+            raise ValueError("clear_at_exit and models belong in your own configuration")
         return self
 
 

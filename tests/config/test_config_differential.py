@@ -76,6 +76,23 @@ OVERRIDE = (
 SHARES = mostly(st.floats(0.01, 1) | st.sampled_from([1, 0.01]))
 GRACE = members(dict.fromkeys(("read", "search", "run", "ack", "other"), mostly(st.integers(0, 1_000_000))))
 COMPACTION = members(dict.fromkeys(("advise", "index"), mostly(st.booleans())))
+PRICE = mostly(st.floats(0, 10) | st.integers(0, 10))
+MODEL = members(
+    {
+        "read": mostly(st.floats(0, 1)),
+        **dict.fromkeys(("write_5m", "write_1h"), mostly(st.floats(1, 10))),
+        **dict.fromkeys(("input", "output", "long_input", "long_output"), PRICE),
+        "long_prompt": mostly(st.integers(1, 10**8)),
+        "window": mostly(st.integers(1000, 10**8)),
+        "thinking_bound": mostly(st.booleans()),
+    }
+)
+MODELS = members(
+    {
+        "dated": mostly(st.text(max_size=10)),
+        "by_id": mostly(st.dictionaries(st.sampled_from(["claude-a", "b*"]), st.none() | MODEL, max_size=2)),
+    }
+)
 RETENTION = members(
     {
         "enabled": mostly(st.booleans()),
@@ -90,6 +107,7 @@ RETENTION = members(
         "restore_hold_calls": mostly(st.integers(0, 1_000_000)),
         "compaction": mostly(COMPACTION),
         "clear_at_exit": mostly(st.booleans()),
+        "models": mostly(MODELS),
         "$schema": PROSE,
         "$comment": PROSE,
     }
@@ -101,6 +119,7 @@ PARTS = {
     "thresholds": members(dict.fromkeys(("notice", "warning", "critical", "emergency"), SHARES)).map(lambda value: {"thresholds": value}),
     "grace_calls": GRACE.map(lambda value: {"grace_calls": value}),
     "compaction": COMPACTION.map(lambda value: {"compaction": value}),
+    "models": MODELS.map(lambda value: {"models": value}),
 }
 
 
@@ -172,6 +191,11 @@ EDGES = [
     *[{key: {}} for key in USER_ONLY],
     *[{"clear_at_exit": value} for value in (True, False, None, 1)],
     {"retention": {"clear_at_exit": True}},
+    *[{"models": {"by_id": {"a": {"read": n}}}} for n in (-0.1, 0, 1, 1.01, True, None, "1", 10**400)],
+    *[{"models": {"by_id": {"a": {"write_5m": n}}}} for n in (0.99, 1, 10, 10.01)],
+    *[{"models": {"by_id": {"a": {"input": n}}}} for n in (-1, 0, 10_000, 10_001)],
+    *[{"models": {"by_id": {"a": {"window": n}}}} for n in (0, 1, 999, 1000, 1e6)],
+    *[{"models": value} for value in (None, {}, {"by_id": None}, {"by_id": {"": {}}}, {"by_id": {"a": None}}, {"dated": 2026})],
 ]
 
 

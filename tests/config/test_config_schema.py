@@ -72,6 +72,8 @@ MODELS = (
     config_schema.Thresholds,
     config_schema.GraceCalls,
     config_schema.Compaction,
+    config_schema.Models,
+    config_schema.Model,
     config_schema.RetentionDocument,
 )
 KEYS = sorted({field.alias or name for model in MODELS for name, field in model.model_fields.items()})

@@ -78,7 +78,7 @@ def test_the_shipped_file_is_the_document_of_the_specification_with_our_keys_add
     specified = json.loads(SPECIFIED.partition("\n")[2])["retention"]
     assert (layer.error, layer.ignored) == (None, ())
     assert {key: layer.values[key] for key in specified} == specified
-    assert {key: value for key, value in layer.values.items() if key not in specified} == {
+    assert {key: value for key, value in layer.values.items() if key not in {*specified, "models"}} == {
         "profile": "auto",
         "thresholds": {"notice": 0.60, "warning": 0.80, "critical": 0.90, "emergency": 0.95},
         "window_tokens": None,
@@ -151,6 +151,8 @@ BAD_VALUES = [
     ({"compaction": False}, {}),
     ({"compaction": {"advise": 0, "index": False, "advice": True}}, {"compaction": {"index": False}}),
     ({"clear_at_exit": 1}, {}),
+    ({"models": {"by_id": {"claude-a-1": {"read": 1.5, "window": 0}, "claude-b-1": 3}}}, {"models": {"by_id": {"claude-a-1": {}}}}),
+    ({"models": {"claude-a-1": {"read": 0.1}}}, {"models": {}}),
     ({"unknown": 1, "profile": "spec"}, {"profile": "spec"}),
     ([], {}),
     (None, {}),
@@ -320,6 +322,21 @@ def test_a_project_can_switch_the_compaction_partner_off_but_not_on_again(tree):
     tree.write("user", {"compaction": {"index": False}})
     tree.write("project", {"compaction": {"advise": True, "index": True}})
     assert tree.load()["compaction"] == {"advise": True, "index": False}
+
+
+def test_what_is_said_of_a_model_merges_field_by_field_and_null_takes_a_model_away(tree):
+    tree.write("shipped", {"models": {"dated": "2026-11", "by_id": {"claude-a-1": {"read": 0.1, "window": 200000}, "claude-b-1": {}}}})
+    tree.write("user", {"models": {"by_id": {"claude-a-1": {"read": 0.05}, "claude-b-1": None, "claude-c-1": {"thinking_bound": False}}}})
+    assert tree.load()["models"] == {
+        "dated": "2026-11",
+        "by_id": {"claude-a-1": {"read": 0.05, "window": 200000}, "claude-c-1": {"thinking_bound": False}},
+    }
+
+
+def test_a_project_says_nothing_of_models(tree):
+    tree.write("shipped", {"models": {"by_id": {"claude-a-1": {"read": 0.025, "thinking_bound": True}}}})
+    tree.write("project", {"models": {"by_id": {"claude-a-1": {"read": 1, "thinking_bound": False}}}})
+    assert tree.load()["models"] == {"by_id": {"claude-a-1": {"read": 0.025, "thinking_bound": True}}}
 
 
 def test_merging_leaves_the_layers_as_they_were(tree):

@@ -17,14 +17,16 @@ MOST_CALLS = 1_000_000
 MOST_SECONDS = 31_536_000  # a year
 FEWEST_WINDOW_TOKENS, MOST_WINDOW_TOKENS = 1_000, 100_000_000
 LOWEST_SHARE = 0.01
+MOST_DOLLARS = 10_000
+MONTH_CHARS = 10
 # A pattern costs every hook a comparison, so a file cannot bring thousands.
 MOST_ENTRIES = 200
 LONGEST_PATTERN = 256
 LONGEST_TEXT = 2_000
 
-# A project file comes with a repository that may be anybody's. These keys let PopKit write outside its own folder or
-# send requests elsewhere, so only the user's own files may hold them; in a project file they do nothing.
-USER_ONLY = ("clear_at_exit", "gateway")
+# A project file comes with a repository that may be anybody's. These keys let PopKit write outside its own folder, send requests
+# elsewhere or believe that a clear costs nothing, so only the user's own files may hold them; in a project file they do nothing.
+USER_ONLY = ("clear_at_exit", "gateway", "models")
 
 
 def flag(value, path, note):
@@ -41,6 +43,18 @@ def whole(low: int, high: int):
         # `type`, because True is an int too.
         if type(value) is int and low <= value <= high:
             return value
+        note(path, value, allowed, ())
+        return DROP
+
+    return kind
+
+
+def number(low: float, high: float, meaning: str):
+    allowed = f"a number from {low} to {high}, {meaning}"
+
+    def kind(value, path, note):
+        if type(value) in (int, float) and low <= value <= high:
+            return float(value)
         note(path, value, allowed, ())
         return DROP
 
@@ -232,6 +246,24 @@ def override(value, path, note):
     return DROP
 
 
+READ_PRICE = number(0, 1, "a share of the input price")
+WRITE_PRICE = number(1, 10, "a multiple of the input price")
+DOLLARS = number(0, MOST_DOLLARS, "dollars a million tokens")
+MODEL = record(
+    {
+        "read": READ_PRICE,
+        "write_5m": WRITE_PRICE,
+        "write_1h": WRITE_PRICE,
+        "input": DOLLARS,
+        "output": DOLLARS,
+        "long_prompt": whole(1, MOST_WINDOW_TOKENS),
+        "long_input": DOLLARS,
+        "long_output": DOLLARS,
+        "window": whole(FEWEST_WINDOW_TOKENS, MOST_WINDOW_TOKENS),
+        "thinking_bound": flag,
+    }
+)
+
 FIELDS = {
     "enabled": flag,
     "profile": word((*PROFILES, DEFAULT)),
@@ -245,6 +277,9 @@ FIELDS = {
     "restore_hold_calls": whole(0, MOST_CALLS),
     "compaction": record(dict.fromkeys(COMPACTION, flag)),
     "clear_at_exit": flag,
+    "models": record(
+        {"dated": text(MONTH_CHARS), "by_id": keyed(pattern, or_null(MODEL, "no such model"), "model ids and what holds for them")}
+    ),
 }
 # What a file may say about itself; it is no setting.
 NOTES = {"$schema": prose, "$comment": prose}

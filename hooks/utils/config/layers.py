@@ -166,6 +166,10 @@ def _joined(key: str, effective: dict, value, layer: Layer, refused: list):
         below = ", ".join([f"{name} {level}" for name, level in below.items()])
         refused.append((layer, key, value, f"{RISING}; the layers below say {below}"))
         return DROP
+    if key == "models":
+        below = effective.get(key, {})
+        by_id = _over(below.get("by_id", {}), value.get("by_id", {}), lambda known, said: {**(known or {}), **said})
+        return {**below, **value, **({"by_id": by_id} if by_id else {})}
     if key == "grace_calls":
         return {**effective.get(key, {}), **value}
     if key == "compaction":
