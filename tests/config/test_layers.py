@@ -12,6 +12,10 @@ from hypothesis import strategies as st
 
 from hooks.utils.config import layers
 from hooks.utils.config.layers import Layer, load, merge, read_layer, read_layers
+from hooks.utils.policy.calls import Call, Outcome
+from hooks.utils.policy.classify import classify
+from hooks.utils.policy.ruleset import Ruleset
+from hooks.utils.policy.tiers import TIERS
 
 ROOT = pathlib.Path(__file__).parents[2]
 
@@ -73,12 +77,25 @@ def test_the_document_of_the_specification_is_valid_as_it_stands_with_its_commen
     assert layer.values == bare["retention"]
 
 
-def test_the_shipped_file_is_the_document_of_the_specification_with_our_keys_added():
+def test_what_is_shipped_gives_the_rules_of_the_specification():
+    specified = Ruleset.from_config(json.loads(SPECIFIED.partition("\n")[2])["retention"], "spec")
+    shipped = Ruleset.from_config(load(str(ROOT), None, None), "spec")
+    for tier in TIERS:
+        rules = [(rule.ttl_calls, rule.ttl_s, rule.events) for rule in (specified.tier_rule(tier), shipped.tier_rule(tier))]
+        assert rules[0] == rules[1]
+    for path in ("/p/a.py", "/p/a.md", "/p/a.json", "/p/a.test.ts", "/p/a.test.md"):
+        found = [classify(Call("", "Read", {"file_path": path}, Outcome()), "/p", rules).tier for rules in (specified, shipped)]
+        assert found[0] == found[1]
+    assert [specified.preserve_errors, specified.preserve_decisions] == [shipped.preserve_errors, shipped.preserve_decisions]
+    assert specified.preserving_glob(["STATUS.json"]) == shipped.preserving_glob(["STATUS.json"]) == "STATUS.json"
+
+
+def test_the_shipped_file_holds_what_the_specification_leaves_to_us():
     layer = read_layer("shipped", str(ROOT / "retention-config.json"))
-    specified = json.loads(SPECIFIED.partition("\n")[2])["retention"]
     assert (layer.error, layer.ignored) == (None, ())
-    assert {key: layer.values[key] for key in specified} == specified
-    assert {key: value for key, value in layer.values.items() if key not in {*specified, "models"}} == {
+    assert {key: value for key, value in layer.values.items() if key not in {"tool_overrides", "models"}} == {
+        "enabled": True,
+        "preserved_patterns": ["error", "fail", "decision", "STATUS.json"],
         "profile": "auto",
         "thresholds": {"notice": 0.60, "warning": 0.80, "critical": 0.90, "emergency": 0.95},
         "window_tokens": None,
