@@ -232,8 +232,8 @@ def test_a_pipe_does_not_keep_a_hook_waiting(tmp_path):
 def test_layers_lie_in_the_documented_order(tree):
     assert [layer.name for layer in read_layers(*tree.folders)] == ["shipped", "power-mode", "user", "project"]
     for count, layer in enumerate(layers.LAYERS, 1):
-        tree.write(layer, {"retention": {"window_tokens": 1000 * count}})
-        assert tree.load()["window_tokens"] == 1000 * count
+        tree.write(layer, {"retention": {"restore_hold_calls": 1000 * count}})
+        assert tree.load()["restore_hold_calls"] == 1000 * count
 
 
 def test_a_folder_that_is_not_known_has_no_layer():
@@ -286,8 +286,8 @@ def test_default_is_another_spelling_of_tier(tree):
 
 def test_thresholds_that_would_not_rise_with_those_below_are_left_out(tree):
     tree.write("shipped", {"thresholds": {"notice": 0.6, "warning": 0.8}})
-    tree.write("user", {"thresholds": {"warning": 0.5}})
-    tree.write("project", {"thresholds": {"notice": 0.7}})
+    tree.write("power-mode", {"retention": {"thresholds": {"warning": 0.5}}})
+    tree.write("user", {"thresholds": {"notice": 0.7}})
     assert tree.load()["thresholds"] == {"notice": 0.7, "warning": 0.8}
 
 
@@ -328,8 +328,8 @@ def test_the_exit_is_cleared_on_the_word_of_the_user_alone(tree):
 def test_grace_merges_kind_by_kind(tree):
     tree.write("shipped", {"grace_calls": {"read": 20, "search": 5}})
     tree.write("user", {"grace_calls": {"read": 3}})
-    tree.write("project", {"grace_calls": {"run": 0}})
-    assert tree.load()["grace_calls"] == {"read": 3, "search": 5, "run": 0}
+    tree.write("project", {"grace_calls": {"run": 4}})
+    assert tree.load()["grace_calls"] == {"read": 3, "search": 5, "run": 4}
 
 
 def test_a_project_can_switch_the_compaction_partner_off_but_not_on_again(tree):
