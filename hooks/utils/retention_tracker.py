@@ -31,7 +31,9 @@ __all__ = ["HookContext", "RetentionTracker", "ToolResultMeta", "detect_events",
 
 
 class RetentionTracker:
-    """The tool results of one context and their retention status. Not thread-safe; `locked` guards load to save across processes."""
+    """The tool results of one context and their retention status. Not thread-safe; `locked` guards load to save across processes.
+
+    The two tables are the engine's own: changed here, in place or by a subclass, they hold for every tracker made afterwards."""
 
     TIER_CONFIG = tiers.TIER_CONFIG
     TOOL_TIERS = tiers.TOOL_TIERS
@@ -65,6 +67,15 @@ class RetentionTracker:
             store.save(paths, self._stored)
         self._earlier.update(self.state.expired)
         self.state.expired = {}
+
+    @property
+    def rules(self) -> Ruleset:
+        return self._rules
+
+    @rules.setter
+    def rules(self, rules: Ruleset) -> None:
+        rules.use_tables(self.TIER_CONFIG, self.TOOL_TIERS)
+        self._rules = rules
 
     @property
     def state(self) -> ContextState:

@@ -1,28 +1,18 @@
-"""The schema of record of the configuration: what a document may hold, and the JSON Schema that editors use.
+"""The configuration as pydantic models, for services that want typed settings: made of the table that hooks read by, `config/fields.py`.
 
-`python -m popkit_retention.config_schema > docs/retention-config.schema.json` writes the schema. Needs pydantic; hooks and
-`popkit config check` have their own table (`hooks/utils/config/fields.py`), which a differential test holds to this.
+Needs pydantic. What it accepts is what `popkit config check` accepts; a differential test holds the two readings of the table together.
 """
 
 from __future__ import annotations
 
-import json
-import sys
 from typing import Annotated, Literal, Optional, Union
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, model_validator
-from pydantic.json_schema import models_json_schema
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, create_model, model_validator
 
-TierName = Literal["ephemeral", "short", "medium", "session", "preserved"]
-Event = Literal["edit", "edit_file", "commit", "supersede", "session_end", "manual"]
-Pattern = Annotated[str, Field(min_length=1, max_length=256)]
-Prose = Annotated[str, Field(max_length=2000)]
-Share = Annotated[float, Field(ge=0.01, le=1)]
-Calls = Annotated[int, Field(ge=1, le=1_000_000)]
-Grace = Annotated[int, Field(ge=0, le=1_000_000)]
-Seconds = Annotated[int, Field(ge=1, le=31_536_000)]
+from hooks.utils.config import fields, usable
+from hooks.utils.config.schema import json_schema
 
-THRESHOLD_NAMES = ("notice", "warning", "critical", "emergency")
+__all__ = ["Retention", "RetentionDocument", "json_schema", "models", "validated"]
 
 
 class _Strict(BaseModel):
@@ -30,182 +20,70 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
 
-class Tier(_Strict):
-    """How results of one tier end. A field that is left out keeps the value of the layer below."""
-
-    ttl_tools: Optional[Calls] = Field(
-        None, description="Tool calls of the same context after which a result expires; null: their number ends nothing."
-    )
-    ttl_seconds: Optional[Seconds] = Field(None, description="Seconds after which a result expires; null: time ends nothing.")
-    expiry_events: list[Event] = Field(
-        default=[],
-        max_length=200,
-        description="Events that expire a result: edit (also spelt edit_file), commit, supersede, session_end, manual.",
-    )
-    description: Prose = Field("", description="What the tier is for; shown to people, read by nothing.")
+def _rising(model):
+    if not usable.rises(model.model_dump(exclude_unset=True)):
+        raise ValueError(fields.RISING)
+    return model
 
 
-class PreservedTier(_Strict):
-    """The preserved tier never expires by age or event: only a person clears what it holds."""
-
-    ttl_tools: None = Field(None, description="Only null.")
-    ttl_seconds: None = Field(None, description="Only null.")
-    expiry_events: list[Literal["manual"]] = Field(default=[], max_length=200, description="Only manual.")
-    description: Prose = Field("", description="What the tier is for; shown to people, read by nothing.")
+def _one_tier(model):
+    if {"tier", "default"} <= model.model_fields_set:
+        raise ValueError('"tier" and "default" both name the tier of the tool')
+    return model
 
 
-class Tiers(_Strict):
-    """The five tiers, from the shortest life to the longest."""
-
-    ephemeral: Tier = Field(default_factory=Tier, description="Acknowledgments: edits, mkdir.")
-    short: Tier = Field(default_factory=Tier, description="Searches.")
-    medium: Tier = Field(default_factory=Tier, description="File contents.")
-    session: Tier = Field(default_factory=Tier, description="Tests, builds, and whatever is not known better.")
-    preserved: PreservedTier = Field(default_factory=PreservedTier, description="Errors, decisions, preserved patterns.")
-
-
-class ToolOverride(_Strict):
-    """The tier of one tool's results."""
-
-    tier: TierName = Field("session", description="The tier of calls that no pattern matches.")
-    default: TierName = Field("session", description="Another spelling of tier; only one of the two may stand.")
-    patterns: dict[Pattern, Optional[TierName]] = Field(
-        default={},
-        max_length=200,
-        description="Globs on the path, for Bash the first words of the command or a glob on all of it, each with a tier. "
-        "The first that matches wins; null removes a pattern of a layer below.",
-    )
-
-    @model_validator(mode="after")
-    def _one_spelling(self) -> ToolOverride:
-        if {"tier", "default"} <= self.model_fields_set:
-            raise ValueError('"tier" and "default" both name the tier of the tool')
-        return self
+def _what_a_project_may(model, info: ValidationInfo):
+    if info.context == "project":
+        if set(fields.USER_ONLY) & model.model_fields_set:
+            raise ValueError("only your own configuration may hold " + ", ".join(fields.USER_ONLY))
+        if usable.pattern_cost(model.model_dump(exclude_unset=True)) > usable.PATTERN_BUDGET:
+            raise ValueError(usable.TOO_MUCH)
+    return model
 
 
-class Thresholds(_Strict):
-    """Shares of the context window at which PopKit speaks up; each lies above the one before."""
-
-    notice: Share = Field(0.60, description="The first notice.")
-    warning: Share = Field(0.80, description="A warning with what could be cleared.")
-    critical: Share = Field(0.90, description="The critical level.")
-    emergency: Share = Field(0.95, description="The last level before the window is full.")
-
-    @model_validator(mode="after")
-    def _rising(self) -> Thresholds:
-        levels = [getattr(self, name) for name in THRESHOLD_NAMES if name in self.model_fields_set]
-        if any(low >= high for low, high in zip(levels, levels[1:])):
-            raise ValueError("notice < warning < critical < emergency")
-        return self
+_RULES = {"rising": _rising, "one_tier": _one_tier}
+# Name -> the model of each record of the table.
+models: dict = {}
 
 
-class GraceCalls(_Strict):
-    """Calls for which an expired result must have been left alone before a clear takes it unasked, by kind."""
-
-    read: Grace = Field(20, description="File contents: what was just edited is often needed again.")
-    search: Grace = Field(5, description="Searches.")
-    run: Grace = Field(1, description="Tests, builds and other runs.")
-    ack: Grace = Field(0, description="Acknowledgments: edits, mkdir.")
-    other: Grace = Field(5, description="Everything else.")
+def _type_of(field: dict):
+    made = _MAKERS[field["kind"]](field)
+    return Optional[made] if "null" in field else made
 
 
-class Compaction(_Strict):
-    """What PopKit adds when the conversation is compacted. A project file can only switch it off."""
-
-    advise: bool = Field(True, description="Whether the summariser is told what is dead and what must survive.")
-    index: bool = Field(True, description="Whether an index of what can be restored is given back afterwards.")
-
-
-Dollars = Annotated[float, Field(ge=0, le=10_000)]
-Write = Annotated[float, Field(ge=1, le=10)]
-Tokens = Annotated[int, Field(ge=1000, le=100_000_000)]
-
-
-class Model(_Strict):
-    """What is known of one model; what is left out is taken as the most cautious case."""
-
-    read: Annotated[float, Field(ge=0, le=1)] = Field(
-        0.025, description="Price of a token read from the cache, a share of the input price."
-    )
-    write_5m: Write = Field(1.25, description="Price of a token written to the cache for five minutes, in input tokens.")
-    write_1h: Write = Field(2.0, description="The same for an hour.")
-    input: Dollars = Field(0, description="Dollars a million tokens of the prompt.")
-    output: Dollars = Field(0, description="Dollars a million tokens of the answer.")
-    long_prompt: Annotated[int, Field(ge=1, le=100_000_000)] = Field(
-        1, description="Tokens of a prompt above which the other two prices hold."
-    )
-    long_input: Dollars = Field(0, description="Dollars a million tokens of a longer prompt.")
-    long_output: Dollars = Field(0, description="Dollars a million tokens of the answer to a longer prompt.")
-    window: Tokens = Field(1_000_000, description="The context window in tokens.")
-    thinking_bound: bool = Field(True, description="Whether a change of the past loses the thinking behind it.")
+def _model(field: dict):
+    name = field["name"]
+    if name not in models:
+        members = {}
+        for key, member in field["fields"].items():
+            # `$schema` is no name of Python.
+            named = {"alias": key} if key.startswith("$") else {}
+            members[key.lstrip("$") + "_" * bool(named)] = (_type_of(member), Field(None, description=member["about"], **named))
+        rule = _RULES.get(field["rule"]) or (_what_a_project_may if field is fields.RETENTION else None)
+        checks = {"rule": model_validator(mode="after")(rule)} if rule else {}
+        models[name] = create_model(name, __base__=_Strict, __doc__=field["about"], __validators__=checks, **members)
+    return models[name]
 
 
-class Models(_Strict):
-    """Prices and windows of the models. Only your own file may hold this, no project's."""
+_MAKERS = {
+    "flag": lambda field: bool,
+    "whole": lambda field: Annotated[int, Field(ge=field["low"], le=field["high"])],
+    "number": lambda field: Annotated[float, Field(ge=field["low"], le=field["high"])],
+    "text": lambda field: Annotated[str, Field(min_length=field["shortest"], max_length=field["longest"])],
+    "word": lambda field: Literal[tuple(field["words"])],
+    "null": lambda field: None,
+    "either": lambda field: Union[tuple(map(_type_of, field["of"]))],
+    "list": lambda field: Annotated[list[_type_of(field["of"])], Field(max_length=fields.MOST_ENTRIES)],
+    "map": lambda field: Annotated[dict[_type_of(field["key"]), _type_of(field["of"])], Field(max_length=fields.MOST_ENTRIES)],
+    "record": _model,
+}
 
-    dated: Annotated[str, Field(max_length=10)] = Field("", description="The month that the figures are of.")
-    by_id: dict[Pattern, Optional[Model]] = Field(
-        default={}, max_length=200, description="Ids of models, from claude- on, with what holds for them; null removes one."
-    )
-
-
-class _Notes(_Strict):
-    schema_: Prose = Field("", alias="$schema", description="Where an editor finds this schema; no setting.")
-    comment_: Prose = Field("", alias="$comment", description="A note for readers; no setting.")
-
-
-class Retention(_Notes):
-    """The settings of tiered retention. Everything may be left out: the layer below then counts."""
-
-    enabled: bool = Field(True, description="Whether results are tracked at all. A project file can only switch this off.")
-    profile: Literal["auto", "spec", "aggressive", "conservative", "default"] = Field(
-        "auto",
-        description="auto (also called default): a clear takes what is worth more gone than kept. spec: what has expired and is past its "
-        "grace; aggressive: the same with lifetimes halved (at least 1), conservative: doubled.",
-    )
-    tiers: Tiers = Field(default_factory=Tiers, description="Lifetimes and events of each tier.")
-    tool_overrides: dict[Pattern, Union[TierName, ToolOverride, None]] = Field(
-        default={},
-        max_length=200,
-        description="Tiers by tool name, which may hold wildcards (mcp__github__*): a tier, an object, or null for no override.",
-    )
-    preserved_patterns: list[Pattern] = Field(
-        default=["error", "fail", "decision", "STATUS.json"],
-        max_length=200,
-        description="error and fail preserve failed calls, decision preserves answers of the user; every other entry is a "
-        "glob on paths and command lines whose results are preserved.",
-    )
-    thresholds: Thresholds = Field(default_factory=Thresholds, description="Shares of the window at which PopKit speaks up.")
-    window_tokens: Optional[Annotated[int, Field(ge=1000, le=100_000_000)]] = Field(
-        None, description="The context window in tokens; null: the window of the model in use."
-    )
-    pins: list[Pattern] = Field(default=[], max_length=200, description="Globs on paths whose results never expire.")
-    grace_calls: GraceCalls = Field(
-        default_factory=GraceCalls,
-        description="Calls for which an expired result is left in the context, by kind of result; auto weighs instead.",
-    )
-    restore_hold_calls: Grace = Field(20, description="Calls for which a restored result is held as if it were pinned.")
-    compaction: Compaction = Field(default_factory=Compaction, description="What PopKit adds when the conversation is compacted.")
-    clear_at_exit: bool = Field(
-        False, description="Whether the end of a session clears what is expired. Only your own file may hold this key, no project's."
-    )
-    models: Models = Field(default_factory=Models, description="Prices and windows of the models; only in your own file, no project's.")
-
-    @model_validator(mode="after")
-    def _of_the_user_alone(self, info: ValidationInfo) -> Retention:
-        if info.context == "project" and {"clear_at_exit", "models"} & self.model_fields_set:
-            raise ValueError("clear_at_exit and models belong in your own configuration")
-        return self
-
-
-class RetentionDocument(_Notes):
-    """A configuration file: the settings in a retention object."""
-
-    retention: Retention = Field(default_factory=Retention, description="The settings.")
+Retention = _model(fields.RETENTION)
+RetentionDocument = _model(fields.DOCUMENT)
 
 
 def validated(document: object, layer: str = "user") -> Retention:
-    """The settings of a document, which may be the retention object itself; raises pydantic.ValidationError.
+    """The settings of a document, which may be the retention object itself; raises pydantic.ValidationError. What is left out is None.
 
     Of `power-mode/config.json` (layer "power-mode") only the key `retention` is looked at.
     """
@@ -213,28 +91,5 @@ def validated(document: object, layer: str = "user") -> Retention:
         document = {key: document[key] for key in ("retention",) if key in document}
     wrapped = not isinstance(document, dict) or "retention" in document
     if wrapped:
-        return RetentionDocument.model_validate(document, context=layer).retention
+        return RetentionDocument.model_validate(document, context=layer).retention or Retention()
     return Retention.model_validate(document, context=layer)
-
-
-def json_schema() -> dict:
-    """The JSON Schema of a configuration file, both of its forms."""
-    _, schema = models_json_schema([(RetentionDocument, "validation"), (Retention, "validation")])
-    for definition in schema["$defs"].values():
-        for member in definition["properties"].values():
-            # What a file leaves out is what the layer below says, not the default of the model.
-            member.pop("default", None)
-            member.pop("title", None)
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "PopKit retention configuration",
-        "type": "object",
-        "if": {"required": ["retention"]},
-        "then": {"$ref": "#/$defs/RetentionDocument"},
-        "else": {"$ref": "#/$defs/Retention"},
-        "$defs": schema["$defs"],
-    }
-
-
-if __name__ == "__main__":
-    sys.stdout.write(json.dumps(json_schema(), indent=2) + "\n")

@@ -129,7 +129,7 @@ def test_every_problem_is_reported_at_once():
         ({"enabeld": True}, 'There is no such key. Did you mean "enabled"?'),
         ({"retension": {}}, 'There is no such key. Did you mean "retention"?'),
         ({"xyzzy": 1}, "There is no such key."),
-        ({"retention": {}, "tiers": {}}, 'It belongs into "retention".'),
+        ({"retention": {}, "tiers": {}}, 'Move it inside "retention".'),
         ({"retention": {"tier": {}}}, 'There is no such key. Did you mean "tiers"?'),
     ],
 )
@@ -200,14 +200,19 @@ def test_all_layers_are_checked_and_those_that_are_there_are_named(tmp_path):
 
 
 def test_what_only_the_layers_together_make_a_problem_is_reported_at_the_upper_one(tmp_path):
-    write(tmp_path / "retention-config.json", {"enabled": False, "thresholds": {"warning": 0.7}})
-    project = write(tmp_path / "p" / ".claude" / "retention-config.json", {"enabled": True, "thresholds": {"notice": 0.75}})
+    write(tmp_path / "retention-config.json", {"enabled": False})
+    project = write(tmp_path / "p" / ".claude" / "retention-config.json", {"enabled": True})
     _, found = check_layers(str(ROOT), str(tmp_path), str(tmp_path / "p"))
     assert [(problem.file, problem.key, problem.value) for problem in found] == [
         (project, "enabled", "true"),
-        (project, "thresholds", '{"notice": 0.75}'),
     ]
-    assert "notice 0.6, warning 0.7, critical 0.9, emergency 0.95" in found[1].allowed
+
+
+def test_thresholds_that_do_not_rise_with_those_of_the_layers_below_are_reported(tmp_path):
+    user = write(tmp_path / "retention-config.json", {"thresholds": {"warning": 0.5}})
+    _, [found] = check_layers(str(ROOT), str(tmp_path), None)
+    assert (found.file, found.key, found.value) == (user, "thresholds", '{"warning": 0.5}')
+    assert "notice 0.6, warning 0.8, critical 0.9, emergency 0.95" in found.allowed
 
 
 def test_a_project_that_switches_the_compaction_partner_on_again_is_told_so(tmp_path):

@@ -93,7 +93,7 @@ def test_show_says_where_each_value_comes_from(shell):
     assert found["profile"] == ['"aggressive"', "user"]
     assert found["window_tokens"] == ["500000", "user"]
     assert found["tiers.short.ttl_tools"] == ["7", "project"]
-    assert found["tiers.short.ttl_seconds"] == ["300", "shipped"]
+    assert found["tiers.short.ttl_seconds"] == ["300", "built-in"]
     assert found["tiers.medium.ttl_tools"] == ["null", "built-in"]
     assert found['tool_overrides.Read.patterns["*.py"]'] == ['"session"', "project"]
     assert found['tool_overrides.Read.patterns["*.md"]'] == ['"short"', "shipped"]
@@ -101,7 +101,7 @@ def test_show_says_where_each_value_comes_from(shell):
 
 def test_show_has_what_reclaiming_can_be_told(shell):
     shell.user.write_text('{"clear_at_exit": true, "grace_calls": {"read": 3}}')
-    shell.in_project.write_text('{"compaction": {"advise": false}, "restore_hold_calls": 9}')
+    shell.in_project.write_text('{"compaction": {"advise": false}, "restore_hold_calls": 30}')
     code, text = shell.run("show")
     assert code == 0
     found = rows(text)
@@ -110,7 +110,7 @@ def test_show_has_what_reclaiming_can_be_told(shell):
     assert found["grace_calls.search"] == ["5", "shipped"]
     assert found["compaction.advise"] == ["false", "project"]
     assert found["compaction.index"] == ["true", "shipped"]
-    assert found["restore_hold_calls"] == ["9", "project"]
+    assert found["restore_hold_calls"] == ["30", "project"]
 
 
 def test_the_table_of_show_fits_76_columns(shell):
@@ -162,8 +162,12 @@ def test_schema_prints_the_committed_schema(shell):
     assert text == (ROOT / "docs" / "retention-config.schema.json").read_text()
 
 
-def test_schema_fails_in_words_when_the_file_is_not_there(shell, tmp_path):
-    assert shell.run("schema", root=str(tmp_path))[0] == 1
+def test_show_leaves_the_shipped_models_out_and_has_those_that_a_user_corrected(shell):
+    shell.user.write_text('{"models": {"by_id": {"claude-opus-5-5": {"read": 0.04}}}}')
+    code, text = shell.run("show")
+    assert code == 0
+    assert {key: cells for key, cells in rows(text).items() if "by_id" in key} == {"models.by_id.claude-opus-5-5.read": ["0.04", "user"]}
+    assert len(json.loads(shell.run("show", "--json")[1])["values"]) > 100
 
 
 def test_without_any_home_the_user_has_no_layer(capsys, tmp_path):

@@ -12,6 +12,10 @@ from hypothesis import strategies as st
 
 from hooks.utils.config import layers
 from hooks.utils.config.layers import Layer, load, merge, read_layer, read_layers
+from hooks.utils.policy.calls import Call, Outcome
+from hooks.utils.policy.classify import classify
+from hooks.utils.policy.ruleset import Ruleset
+from hooks.utils.policy.tiers import TIERS
 
 ROOT = pathlib.Path(__file__).parents[2]
 
@@ -73,12 +77,25 @@ def test_the_document_of_the_specification_is_valid_as_it_stands_with_its_commen
     assert layer.values == bare["retention"]
 
 
-def test_the_shipped_file_is_the_document_of_the_specification_with_our_keys_added():
+def test_what_is_shipped_gives_the_rules_of_the_specification():
+    specified = Ruleset.from_config(json.loads(SPECIFIED.partition("\n")[2])["retention"], "spec")
+    shipped = Ruleset.from_config(load(str(ROOT), None, None), "spec")
+    for tier in TIERS:
+        rules = [(rule.ttl_calls, rule.ttl_s, rule.events) for rule in (specified.tier_rule(tier), shipped.tier_rule(tier))]
+        assert rules[0] == rules[1]
+    for path in ("/p/a.py", "/p/a.md", "/p/a.json", "/p/a.test.ts", "/p/a.test.md"):
+        found = [classify(Call("", "Read", {"file_path": path}, Outcome()), "/p", rules).tier for rules in (specified, shipped)]
+        assert found[0] == found[1]
+    assert [specified.preserve_errors, specified.preserve_decisions] == [shipped.preserve_errors, shipped.preserve_decisions]
+    assert specified.preserving_glob(["STATUS.json"]) == shipped.preserving_glob(["STATUS.json"]) == "STATUS.json"
+
+
+def test_the_shipped_file_holds_what_the_specification_leaves_to_us():
     layer = read_layer("shipped", str(ROOT / "retention-config.json"))
-    specified = json.loads(SPECIFIED.partition("\n")[2])["retention"]
     assert (layer.error, layer.ignored) == (None, ())
-    assert {key: layer.values[key] for key in specified} == specified
-    assert {key: value for key, value in layer.values.items() if key not in {*specified, "models"}} == {
+    assert {key: value for key, value in layer.values.items() if key not in {"tool_overrides", "models"}} == {
+        "enabled": True,
+        "preserved_patterns": ["error", "fail", "decision", "STATUS.json"],
         "profile": "auto",
         "thresholds": {"notice": 0.60, "warning": 0.80, "critical": 0.90, "emergency": 0.95},
         "window_tokens": None,
@@ -215,8 +232,8 @@ def test_a_pipe_does_not_keep_a_hook_waiting(tmp_path):
 def test_layers_lie_in_the_documented_order(tree):
     assert [layer.name for layer in read_layers(*tree.folders)] == ["shipped", "power-mode", "user", "project"]
     for count, layer in enumerate(layers.LAYERS, 1):
-        tree.write(layer, {"retention": {"window_tokens": 1000 * count}})
-        assert tree.load()["window_tokens"] == 1000 * count
+        tree.write(layer, {"retention": {"restore_hold_calls": 1000 * count}})
+        assert tree.load()["restore_hold_calls"] == 1000 * count
 
 
 def test_a_folder_that_is_not_known_has_no_layer():
@@ -269,8 +286,8 @@ def test_default_is_another_spelling_of_tier(tree):
 
 def test_thresholds_that_would_not_rise_with_those_below_are_left_out(tree):
     tree.write("shipped", {"thresholds": {"notice": 0.6, "warning": 0.8}})
-    tree.write("user", {"thresholds": {"warning": 0.5}})
-    tree.write("project", {"thresholds": {"notice": 0.7}})
+    tree.write("power-mode", {"retention": {"thresholds": {"warning": 0.5}}})
+    tree.write("user", {"thresholds": {"notice": 0.7}})
     assert tree.load()["thresholds"] == {"notice": 0.7, "warning": 0.8}
 
 
@@ -311,8 +328,8 @@ def test_the_exit_is_cleared_on_the_word_of_the_user_alone(tree):
 def test_grace_merges_kind_by_kind(tree):
     tree.write("shipped", {"grace_calls": {"read": 20, "search": 5}})
     tree.write("user", {"grace_calls": {"read": 3}})
-    tree.write("project", {"grace_calls": {"run": 0}})
-    assert tree.load()["grace_calls"] == {"read": 3, "search": 5, "run": 0}
+    tree.write("project", {"grace_calls": {"run": 4}})
+    assert tree.load()["grace_calls"] == {"read": 3, "search": 5, "run": 4}
 
 
 def test_a_project_can_switch_the_compaction_partner_off_but_not_on_again(tree):

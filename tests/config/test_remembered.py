@@ -34,9 +34,9 @@ def test_a_file_that_is_made_changed_or_removed_counts_at_once(places):
     write(home, {"pins": ["b"]})
     assert agree()["pins"] == ["b"]
     write(project, {"pins": ["c"]}, ".claude/retention-config.json")
-    assert agree()["pins"] == ["c"]
+    assert agree()["pins"] == ["b", "c"]
     write(project, {"pins": ["d"]}, ".claude/retention-config.json")
-    assert agree()["pins"] == ["d"]
+    assert agree()["pins"] == ["b", "d"]
     (Path(project) / ".claude/retention-config.json").unlink()
     assert agree()["pins"] == ["b"]
 
@@ -44,7 +44,7 @@ def test_a_file_that_is_made_changed_or_removed_counts_at_once(places):
 def test_projects_do_not_share_what_is_remembered(places, tmp_path):
     root, home, project = places
     write(project, {"pins": ["here"]}, ".claude/retention-config.json")
-    assert remembered.effective(root, home, project)["pins"] == ["here"]
+    assert remembered.effective(root, home, project)["pins"] == ["a", "here"]
     assert remembered.effective(root, home, str(tmp_path / "elsewhere"))["pins"] == ["a"]
     assert remembered.effective(root, home, "")["pins"] == ["a"]
 

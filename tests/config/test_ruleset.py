@@ -33,7 +33,7 @@ def test_without_configuration_the_rules_are_those_of_the_specification_and_a_cl
     assert rules.preserve_errors
     assert rules.preserve_decisions
     assert rules.preserving_glob(["/x/STATUS.json"]) == "STATUS.json"
-    assert events(rules)["session"] == {"supersede"}
+    assert events(rules)["session"] == {"supersede", "session_end"}
     assert lifetimes(rules) == lifetimes(Ruleset.from_config(SHIPPED))
 
 
@@ -139,12 +139,12 @@ READS = [
     ("/x/auth.test.ts", ("session", "configured for Read *.test.*")),
     # The first pattern of the file that matches.
     ("/x/auth.test.md", ("short", "configured for Read *.md")),
-    ("/x/main.py", ("medium", "configured for Read")),
+    ("/x/main.py", None),
 ]
 
 
 @pytest.mark.parametrize(("path", "expected"), READS)
-def test_the_first_pattern_that_matches_beats_the_plain_tier_of_the_tool(path, expected):
+def test_the_first_pattern_that_matches_decides(path, expected):
     assert Ruleset.from_config(SHIPPED).override("Read", [path]) == expected
 
 

@@ -111,7 +111,7 @@ def test_the_tier_table_is_that_of_the_specification():
         "ephemeral": {"ttl_tools": 1, "ttl_seconds": None},
         "short": {"ttl_tools": 5, "ttl_seconds": 300},
         "medium": {"ttl_tools": None, "ttl_seconds": None, "expiry_events": ["edit", "commit"]},
-        "session": {"ttl_tools": None, "ttl_seconds": None, "expiry_events": ["supersede"]},
+        "session": {"ttl_tools": None, "ttl_seconds": None, "expiry_events": ["supersede", "session_end"]},
         "preserved": {"ttl_tools": None, "ttl_seconds": None, "expiry_events": ["manual"]},
     }
 

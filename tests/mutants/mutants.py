@@ -193,9 +193,9 @@ MUTANTS = [
     ),
     Mutant(
         "a line that does several things has the longest-lived tier among them",
-        "commandline/bash.py",
-        '_ORDER = {"ephemeral": 0, "short": 1, "medium": 2, "session": 3}',
-        '_ORDER = {"ephemeral": 0, "short": 0, "medium": 0, "session": 0}',
+        "tiers.py",
+        "return TIERS.index(tier) > TIERS.index(other)",
+        "return False",
         "test_tiers_of_results.py",
     ),
     # Files.

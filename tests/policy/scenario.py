@@ -22,8 +22,7 @@ UNCHANGED = "File unchanged since last read. The content from the earlier Read t
 class Scenario:
     def __init__(self, config: dict | None = None, profile: str | None = None, cwd: str = "/p"):
         config = dict(config or {})
-        tiers = {tier: {**rule, **config.get("tiers", {}).get(tier, {})} for tier, rule in SHIPPED["tiers"].items()}
-        self.config = {**SHIPPED, **config, "tiers": tiers}
+        self.config = {**SHIPPED, **config}
         self.rules = Ruleset.from_config(self.config, profile)
         self.state = ContextState("session")
         self.cwd = cwd

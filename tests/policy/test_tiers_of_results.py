@@ -141,7 +141,7 @@ def test_the_reason_for_a_tier_is_kept():
     assert session.result("T1").basis == "configured for Read *.md"
     assert session.result("T2").basis == "preserved pattern STATUS.json"
     assert session.result("T3").basis == "an error"
-    assert session.result("T4").basis == "configured for Read"
+    assert session.result("T4").basis == "tool Read"
 
 
 # Preserved patterns.

@@ -11,29 +11,16 @@ import sys
 
 from ..answers import text
 from ..config import checking
+from ..config.fields import FIELDS
 from ..config.layers import Layer, merge, read_layers
+from ..config.schema import json_schema
 from ..edges import home
-from ..policy.ruleset import AUTO, COMPACTION, GRACE_CALLS, PRESERVED_PATTERNS, RESTORE_HOLD_CALLS, THRESHOLDS
-from ..policy.tiers import TIER_CONFIG
 from . import screen
 
 KEY_WIDTH, VALUE_WIDTH = 41, 21
 
 # What holds where no file says anything.
-BUILT_IN = {
-    "enabled": True,
-    "profile": AUTO,
-    "tiers": TIER_CONFIG,
-    "tool_overrides": {},
-    "preserved_patterns": list(PRESERVED_PATTERNS),
-    "thresholds": THRESHOLDS,
-    "window_tokens": None,
-    "pins": [],
-    "grace_calls": GRACE_CALLS,
-    "restore_hold_calls": RESTORE_HOLD_CALLS,
-    "compaction": COMPACTION,
-    "clear_at_exit": False,
-}
+BUILT_IN = {key: field["default"] for key, field in FIELDS.items()}
 
 
 def add_parser(subparsers) -> None:
@@ -55,7 +42,8 @@ def run(args, environ=os.environ, root: str | None = None) -> int:
     """Run one act of `popkit config`; `root` is the plugin's folder, by default the one that this file lies in."""
     root = root or home.plugin_root()
     if args.act == "schema":
-        return _schema(root)
+        print(json.dumps(json_schema(), indent=2))
+        return 0
     folders = (root, _state_home(environ), os.path.abspath(_project(args, environ)))
     problems, lines = {"check": _check, "show": _show, "path": _path}[args.act](args, folders)
     screen.show(lines, sys.stdout, environ)
@@ -71,17 +59,6 @@ def _state_home(environ) -> str | None:
         return home.popkit_home(environ)
     except home.NoHome:
         return None
-
-
-def _schema(root: str) -> int:
-    path = os.path.join(root, "docs", "retention-config.schema.json")
-    try:
-        with open(path, encoding="utf-8") as schema:
-            sys.stdout.write(schema.read())
-    except OSError as error:
-        print(f"{path}: {error.strerror}", file=sys.stderr)
-        return 1
-    return 0
 
 
 def _check(args, folders: tuple) -> tuple[bool, list]:
@@ -138,13 +115,18 @@ def _show(args, folders: tuple) -> tuple[bool, list]:
         values = [{"key": key, "value": value, "source": layer.name, "file": layer.path} for key, value, layer in rows]
         files = [{"layer": layer.name, "file": layer.path, "error": layer.error} for layer in layers]
         return problems, [json.dumps({"values": values, "files": files}, indent=2)]
-    # Descriptions decide nothing, and are wide.
-    lines = [line for key, value, layer in rows if not key.endswith(".description") for line in _row(key, value, layer.name)]
+    lines = [line for key, value, layer in rows if not _in_the_way(key, layer) for line in _row(key, value, layer.name)]
+    lines += ["", "Shipped models are left out here; --json lists them."]
     lines += ["", "The files, lowest first:", *_path(args, folders)[1], ""]
     lines += ["A session's own profile and pins lie above them: /popkit:context retention"]
     if problems:
         lines += ["Some values are left out: popkit config check says which and why."]
     return problems, lines
+
+
+def _in_the_way(key: str, layer: Layer) -> bool:
+    """Descriptions decide nothing, and are wide; the shipped models are a hundred rows."""
+    return key.endswith(".description") or (key.startswith("models.by_id") and layer.name == "shipped")
 
 
 def _row(key: str, value: object, source: str) -> list:
@@ -163,13 +145,15 @@ def sources(layers: list[Layer]) -> list[tuple[str, object, Layer]]:
     """(key, value, layer that it comes from) for each plain value and list of the effective configuration."""
     layers = [Layer("built-in", "", BUILT_IN), *layers]
     origin: dict = {}
+    held: dict = {}
     for count, layer in enumerate(layers, 1):
         # Thresholds as written: alone, some of them might not rise with the built-in ones.
-        alone = dict(leaves({**merge([layer]), "thresholds": layer.values.get("thresholds", {})}))
-        held = dict(leaves(merge(layers[:count])))
+        alone = dict(leaves({**merge([Layer("", "", layer.values)]), "thresholds": layer.values.get("thresholds", {})}))
+        below, held = held, dict(leaves(merge(layers[:count])))
         # A layer that repeats the value below it is the one to edit, so it is the source too.
         origin = {
-            path: layer if path not in origin or (path in alone and alone[path] == value) else origin[path] for path, value in held.items()
+            path: origin[path] if path in below and below[path] == value and not (path in alone and alone[path] == value) else layer
+            for path, value in held.items()
         }
     return [(checking.dotted(path), value, origin[path]) for path, value in held.items()]
 

@@ -11,8 +11,9 @@ import difflib
 import json
 import os
 
-from .fields import FIELDS, usable
+from .fields import FIELDS
 from .layers import layer_paths, merge, read_layer, read_text, without_comments
+from .usable import usable
 
 LONGEST_VALUE = 60
 
@@ -136,7 +137,7 @@ def _about_unknown(at: tuple, known: tuple) -> str:
     if len(at) > 1:
         return ("There is no such key. " + _nearest(at[-1], known)).strip()
     if at[0] in FIELDS:
-        return 'It belongs into "retention".'
+        return 'Move it inside "retention".'
     return ("There is no such key. " + _nearest(at[0], (*known, "retention"))).strip()
 
 

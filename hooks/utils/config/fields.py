@@ -1,316 +1,264 @@
-"""The one table of configuration keys: what each may hold, and what of a document can be used.
+"""The one table of configuration keys: what each may hold, what it means, what holds where no file says anything, what a project may do.
 
-A *kind* is a function of (value, path, note): it returns what can be used of the value, or `DROP`, and calls `note` for
-each part that cannot be: `note(path, value, allowed, known)`, where `allowed` says in words what could stand there and
-`known` names the possible words (with an empty `allowed`, the key itself is unknown). Never raises, touches nothing.
-The hooks' reader and `popkit config check` both walk this table, so neither can accept what the other refuses.
+Plain data. `usable` reads documents by it, `schema` makes the JSON Schema of it, the pydantic model of the services and the table of
+docs/configuration.md are held to it.
+
+A field is a dict: `kind`, what that kind needs (`low` and `high`, `words`, `of`, `fields`, …), `about` in words for people, `null` where
+null may stand (what it means, in words), and at the top level `default` and `project`.
 """
 
 from __future__ import annotations
 
-from ..policy.ruleset import COMPACTION, DEFAULT, GRACE_CALLS, PROFILES
-from ..policy.tiers import EVENT_ALIASES, EVENTS, TIERS
-
-DROP = object()
+from ..policy.ruleset import AUTO, COMPACTION, DEFAULT, GRACE_CALLS, PRESERVED_PATTERNS, PROFILES, RESTORE_HOLD_CALLS, THRESHOLDS
+from ..policy.tiers import EVENT_ALIASES, EVENTS, TIER_CONFIG, TIERS
 
 MOST_CALLS = 1_000_000
 MOST_SECONDS = 31_536_000  # a year
 FEWEST_WINDOW_TOKENS, MOST_WINDOW_TOKENS = 1_000, 100_000_000
-LOWEST_SHARE = 0.01
 MOST_DOLLARS = 10_000
-MONTH_CHARS = 10
 # A pattern costs every hook a comparison, so a file cannot bring thousands.
 MOST_ENTRIES = 200
 LONGEST_PATTERN = 256
 LONGEST_TEXT = 2_000
 
-# A project file comes with a repository that may be anybody's. These keys let PopKit write outside its own folder, send requests
-# elsewhere or believe that a clear costs nothing, so only the user's own files may hold them; in a project file they do nothing.
-USER_ONLY = ("clear_at_exit", "gateway", "models")
-
-
-def flag(value, path, note):
-    if value is True or value is False:
-        return value
-    note(path, value, "true or false", ())
-    return DROP
-
-
-def whole(low: int, high: int):
-    allowed = f"a whole number from {low} to {high}"
-
-    def kind(value, path, note):
-        # `type`, because True is an int too.
-        if type(value) is int and low <= value <= high:
-            return value
-        note(path, value, allowed, ())
-        return DROP
-
-    return kind
-
-
-def number(low: float, high: float, meaning: str):
-    allowed = f"a number from {low} to {high}, {meaning}"
-
-    def kind(value, path, note):
-        if type(value) in (int, float) and low <= value <= high:
-            return float(value)
-        note(path, value, allowed, ())
-        return DROP
-
-    return kind
-
-
-def share(value, path, note):
-    if type(value) in (int, float) and LOWEST_SHARE <= value <= 1:
-        return float(value)
-    note(path, value, f"a number from {LOWEST_SHARE} to 1, a share of the context window", ())
-    return DROP
-
-
-def text(longest: int, shortest: int = 0):
-    allowed = f"text of at most {longest} characters" + (", not empty" if shortest else "")
-
-    def kind(value, path, note):
-        if isinstance(value, str) and shortest <= len(value) <= longest and _is_unicode(value):
-            return value
-        note(path, value, allowed, ())
-        return DROP
-
-    return kind
-
-
-def _is_unicode(value: str) -> bool:
-    """Whether the text can be written: JSON can spell half of a surrogate pair."""
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def word(words: tuple):
-    allowed = "one of " + ", ".join(words)
-
-    def kind(value, path, note):
-        if isinstance(value, str) and value in words:
-            return value
-        note(path, value, allowed, words)
-        return DROP
-
-    return kind
-
-
-def only_null(allowed: str):
-    def kind(value, path, note):
-        if value is None:
-            return None
-        note(path, value, allowed, ())
-        return DROP
-
-    return kind
-
-
-def or_null(kind, meaning: str):
-    def nullable(value, path, note):
-        if value is None:
-            return None
-        return kind(value, path, lambda at, bad, allowed, known: note(at, bad, f"{allowed}, or null for {meaning}", known))
-
-    return nullable
-
-
-def listed(kind, what: str):
-    """A list; items that cannot be used fall out of it one by one."""
-
-    def items(value, path, note):
-        if not isinstance(value, list):
-            note(path, value, f"a list of {what}", ())
-            return DROP
-        if len(value) > MOST_ENTRIES:
-            note(path, value, f"at most {MOST_ENTRIES} entries", ())
-        found = [kind(item, (*path, at), note) for at, item in enumerate(value[:MOST_ENTRIES])]
-        return [item for item in found if item is not DROP]
-
-    return items
-
-
-def keyed(key_kind, kind, what: str):
-    """An object with free keys."""
-
-    def entries(value, path, note):
-        if not isinstance(value, dict):
-            note(path, value, f"an object of {what}", ())
-            return DROP
-        if len(value) > MOST_ENTRIES:
-            note(path, value, f"at most {MOST_ENTRIES} entries", ())
-        found = {}
-        for key, entry in list(value.items())[:MOST_ENTRIES]:
-            at = (*path, key)
-            used = DROP if key_kind(key, at, note) is DROP else kind(entry, at, note)
-            if used is not DROP:
-                found[key] = used
-        return found
-
-    return entries
-
-
-def record(fields: dict, *rules):
-    """An object with the keys of `fields`; each of `rules` then looks at the usable fields together."""
-    names = tuple(fields)
-
-    def members(value, path, note):
-        if not isinstance(value, dict):
-            note(path, value, "an object with " + ", ".join(names), ())
-            return DROP
-        found = {}
-        for key, entry in value.items():
-            if key not in fields:
-                note((*path, key), entry, "", names)
-                continue
-            used = fields[key](entry, (*path, key), note)
-            if used is not DROP:
-                found[key] = used
-        for rule in rules:
-            found = rule(found, path, note)
-        return found
-
-    return members
-
-
-def rises(thresholds: dict) -> bool:
-    """Whether each threshold present lies above the one before it."""
-    levels = [thresholds[name] for name in THRESHOLDS if name in thresholds]
-    return all(low < high for low, high in zip(levels, levels[1:]))
-
+# What a project's file may do with a key. It comes with a repository that may be anybody's, so it never loosens what protects the user:
+# it tunes (SET), switches off (OFF), adds to a list (ADD), makes a hold longer (LONGER); for all else (NOTHING) it has no say.
+SET, OFF, ADD, LONGER, NOTHING = "set", "switch off", "add", "make longer", "nothing"
 
 RISING = "rising shares: notice < warning < critical < emergency"
-
-
-def _rising(found, path, note):
-    if rises(found):
-        return found
-    note(path, found, RISING, ())
-    return {}
-
-
-def _one_tier(found, path, note):
-    if "tier" in found and "default" in found:
-        note((*path, "default"), found.pop("default"), 'nothing beside "tier": both name the tier of the tool', ())
-    return found
-
-
-THRESHOLDS = ("notice", "warning", "critical", "emergency")
 NO_LIMIT = "no limit"
 NEVER_BY_AGE = "only null; preserved results never expire by age"
 
-pattern = text(LONGEST_PATTERN, shortest=1)
-prose = text(LONGEST_TEXT)
-tier_name = word(TIERS)
 
-TIER = record(
-    {
-        "ttl_tools": or_null(whole(1, MOST_CALLS), NO_LIMIT),
-        "ttl_seconds": or_null(whole(1, MOST_SECONDS), NO_LIMIT),
-        "expiry_events": listed(word(EVENTS + tuple(EVENT_ALIASES)), "events"),
-        "description": prose,
-    }
-)
-PRESERVED_TIER = record(
-    {
-        "ttl_tools": only_null(NEVER_BY_AGE),
-        "ttl_seconds": only_null(NEVER_BY_AGE),
-        "expiry_events": listed(word(("manual",)), "events"),
-        "description": prose,
-    }
-)
-OVERRIDE_OBJECT = record(
-    {
-        "tier": tier_name,
-        "default": tier_name,
-        "patterns": keyed(pattern, or_null(tier_name, "no such pattern"), "patterns and tiers"),
-    },
-    _one_tier,
-)
+def whole(low: int, high: int, about: str = "") -> dict:
+    return {"kind": "whole", "low": low, "high": high, "about": about}
 
 
-def override(value, path, note):
-    """A tier for the whole tool, an object, or null for no override."""
-    if value is None:
-        return None
-    if isinstance(value, dict):
-        return OVERRIDE_OBJECT(value, path, note)
-    if isinstance(value, str):
-        return tier_name(value, path, note)
-    note(path, value, "a tier, an object with tier and patterns, or null for no override", ())
-    return DROP
+def number(low: float, high: float, meaning: str, about: str = "") -> dict:
+    return {"kind": "number", "low": low, "high": high, "meaning": meaning, "about": about}
 
 
+def listed(of: dict, what: str) -> dict:
+    return {"kind": "list", "of": of, "what": what}
+
+
+def keyed(of: dict, what: str) -> dict:
+    return {"kind": "map", "key": PATTERN, "of": of, "what": what}
+
+
+def record(name: str, about: str, fields: dict, rule: str = "") -> dict:
+    return {"kind": "record", "name": name, "about": about, "fields": fields, "rule": rule}
+
+
+def said(about: str, kind: dict, **more) -> dict:
+    """The same kind, with what it means here."""
+    return {**kind, "about": about, **more}
+
+
+FLAG = {"kind": "flag", "about": ""}
+PATTERN = {"kind": "text", "shortest": 1, "longest": LONGEST_PATTERN}
+PROSE = {"kind": "text", "shortest": 0, "longest": LONGEST_TEXT}
+TIER_NAME = {"kind": "word", "words": TIERS}
+EVENT = {"kind": "word", "words": EVENTS + tuple(EVENT_ALIASES)}
+CALLS, HOLD, SECONDS = whole(1, MOST_CALLS), whole(0, MOST_CALLS), whole(1, MOST_SECONDS)
+SHARE = number(0.01, 1, "a share of the context window")
+WINDOW = whole(FEWEST_WINDOW_TOKENS, MOST_WINDOW_TOKENS)
 READ_PRICE = number(0, 1, "a share of the input price")
 WRITE_PRICE = number(1, 10, "a multiple of the input price")
-DOLLARS = number(0, MOST_DOLLARS, "dollars a million tokens")
-MODEL = record(
+DOLLARS = number(0, MOST_DOLLARS, "dollars per million tokens")
+
+_DESCRIPTION = said("What the tier is for; shown to people, read by nothing.", PROSE)
+TIER = record(
+    "Tier",
+    "How results of one tier end. A field that is left out keeps the value of the layer below.",
     {
-        "read": READ_PRICE,
-        "write_5m": WRITE_PRICE,
-        "write_1h": WRITE_PRICE,
-        "input": DOLLARS,
-        "output": DOLLARS,
-        "long_prompt": whole(1, MOST_WINDOW_TOKENS),
-        "long_input": DOLLARS,
-        "long_output": DOLLARS,
-        "window": whole(FEWEST_WINDOW_TOKENS, MOST_WINDOW_TOKENS),
-        "thinking_bound": flag,
-    }
+        "ttl_tools": said(
+            "Tool calls of the same context after which a result expires; null: their number ends nothing.", CALLS, null=NO_LIMIT
+        ),
+        "ttl_seconds": said("Seconds after which a result expires; null: time ends nothing.", SECONDS, null=NO_LIMIT),
+        "expiry_events": said(
+            "Events that expire a result: edit (also spelt edit_file), commit, supersede, session_end, manual.", listed(EVENT, "events")
+        ),
+        "description": _DESCRIPTION,
+    },
 )
+PRESERVED_TIER = record(
+    "PreservedTier",
+    "The preserved tier never expires by age or event: only a person clears what it holds.",
+    {
+        "ttl_tools": {"kind": "null", "allowed": NEVER_BY_AGE, "about": "Only null."},
+        "ttl_seconds": {"kind": "null", "allowed": NEVER_BY_AGE, "about": "Only null."},
+        "expiry_events": said("Only manual.", listed({"kind": "word", "words": ("manual",)}, "events")),
+        "description": _DESCRIPTION,
+    },
+)
+OVERRIDE = record(
+    "ToolOverride",
+    "The tier of one tool's results.",
+    {
+        "tier": said("The tier of calls that no pattern matches.", TIER_NAME),
+        "default": said("Another spelling of tier; only one of the two may stand.", TIER_NAME),
+        "patterns": said(
+            "Globs on the path, for Bash the first words of the command or a glob on all of it, each with a tier. The first that matches "
+            "wins; null removes a pattern of a layer below.",
+            keyed({**TIER_NAME, "null": "no such pattern"}, "patterns and tiers"),
+        ),
+    },
+    "one_tier",
+)
+MODEL = record(
+    "Model",
+    "What is known of one model; what is left out is taken as the most cautious case.",
+    {
+        "read": said("Price of a token read from the cache.", READ_PRICE),
+        "write_5m": said("Price of a token written to the cache for five minutes.", WRITE_PRICE),
+        "write_1h": said("The same for an hour.", WRITE_PRICE),
+        "input": said("Dollars per million tokens of the prompt.", DOLLARS),
+        "output": said("Dollars per million tokens of the answer.", DOLLARS),
+        "long_prompt": whole(1, MOST_WINDOW_TOKENS, "Tokens of a prompt above which the next two prices hold."),
+        "long_input": said("Dollars per million tokens of such a prompt.", DOLLARS),
+        "long_output": said("Dollars per million tokens of the answer to such a prompt.", DOLLARS),
+        "window": said("The context window in tokens.", WINDOW),
+        "thinking_bound": said("Whether changing earlier messages loses the thinking that follows.", FLAG),
+    },
+)
+_TIERS_ABOUT = {
+    "ephemeral": "Acknowledgments: edits, mkdir.",
+    "short": "Searches.",
+    "medium": "File contents.",
+    "session": "Tests, builds, and whatever is not known better.",
+    "preserved": "Errors, decisions, preserved patterns.",
+}
+_THRESHOLDS_ABOUT = {
+    "notice": "The first notice.",
+    "warning": "A warning with what could be cleared.",
+    "critical": "The critical level.",
+    "emergency": "The last level before the window is full.",
+}
+_GRACE_ABOUT = {
+    "read": "File contents: what was just edited is often needed again.",
+    "search": "Searches.",
+    "run": "Tests, builds and other runs.",
+    "ack": "Acknowledgments: edits, mkdir.",
+    "other": "Everything else.",
+}
+_COMPACTION_ABOUT = {
+    "advise": "Whether the summariser is told what is dead and what must survive.",
+    "index": "Whether an index of what can be restored is given back afterwards.",
+}
 
 FIELDS = {
-    "enabled": flag,
-    "profile": word((*PROFILES, DEFAULT)),
-    "tiers": record({**dict.fromkeys(TIERS, TIER), "preserved": PRESERVED_TIER}),
-    "tool_overrides": keyed(pattern, override, "tools and their tiers"),
-    "preserved_patterns": listed(pattern, "patterns"),
-    "thresholds": record(dict.fromkeys(THRESHOLDS, share), _rising),
-    "window_tokens": or_null(whole(FEWEST_WINDOW_TOKENS, MOST_WINDOW_TOKENS), "the window of the model"),
-    "pins": listed(pattern, "path patterns"),
-    "grace_calls": record(dict.fromkeys(GRACE_CALLS, whole(0, MOST_CALLS))),
-    "restore_hold_calls": whole(0, MOST_CALLS),
-    "compaction": record(dict.fromkeys(COMPACTION, flag)),
-    "clear_at_exit": flag,
-    "models": record(
-        {"dated": text(MONTH_CHARS), "by_id": keyed(pattern, or_null(MODEL, "no such model"), "model ids and what holds for them")}
+    "enabled": said("Whether results are tracked at all. A project file can only switch this off.", FLAG, default=True, project=OFF),
+    "profile": said(
+        "auto (also called default): a clear takes what is worth more gone than kept. spec: what has expired and is past its grace; "
+        "aggressive: the same with lifetimes halved (at least 1), conservative: doubled.",
+        {"kind": "word", "words": (*PROFILES, DEFAULT)},
+        default=AUTO,
+        project=SET,
     ),
+    "tiers": {
+        **record(
+            "Tiers",
+            "Lifetimes and events of each tier, from the shortest life to the longest.",
+            {tier: said(about, PRESERVED_TIER if tier == "preserved" else TIER) for tier, about in _TIERS_ABOUT.items()},
+        ),
+        "default": TIER_CONFIG,
+        "project": SET,
+    },
+    "tool_overrides": {
+        **keyed(
+            {"kind": "either", "of": (TIER_NAME, OVERRIDE), "null": "no override", "allowed": "a tier, an object with tier and patterns"},
+            "tools and their tiers",
+        ),
+        "about": "Tiers by tool name, which may hold wildcards (mcp__github__*): a tier, an object, or null for no override.",
+        "default": {},
+        "project": SET,
+    },
+    "preserved_patterns": said(
+        "error and fail preserve failed calls, decision preserves answers of the user; every other entry is a glob on paths and command "
+        "lines whose results are preserved. A project file can only add to it.",
+        listed(PATTERN, "patterns"),
+        default=list(PRESERVED_PATTERNS),
+        project=ADD,
+    ),
+    "thresholds": {
+        **record(
+            "Thresholds",
+            "Shares of the context window at which PopKit speaks up; each lies above the one before.",
+            {name: said(about, SHARE) for name, about in _THRESHOLDS_ABOUT.items()},
+            "rising",
+        ),
+        "default": THRESHOLDS,
+        "project": NOTHING,
+    },
+    "window_tokens": said(
+        "The context window in tokens; null: the window of the model in use.",
+        WINDOW,
+        null="the window of the model",
+        default=None,
+        project=NOTHING,
+    ),
+    "pins": said(
+        "Globs on paths whose results never expire. A project file can only add to it.",
+        listed(PATTERN, "path patterns"),
+        default=[],
+        project=ADD,
+    ),
+    "grace_calls": {
+        **record(
+            "GraceCalls",
+            "Calls for which an expired result must have been left alone before a clear takes it unasked, by kind; auto weighs instead.",
+            {kind: said(about, HOLD) for kind, about in _GRACE_ABOUT.items()},
+        ),
+        "default": GRACE_CALLS,
+        "project": LONGER,
+    },
+    "restore_hold_calls": said(
+        "Calls for which a restored result is held as if it were pinned.", HOLD, default=RESTORE_HOLD_CALLS, project=LONGER
+    ),
+    "compaction": {
+        **record(
+            "Compaction",
+            "What PopKit adds when the conversation is compacted. A project file can only switch it off.",
+            {name: said(about, FLAG) for name, about in _COMPACTION_ABOUT.items()},
+        ),
+        "default": COMPACTION,
+        "project": OFF,
+    },
+    "clear_at_exit": said(
+        "Whether the end of a session clears what is expired. Only your own file may hold this key, no project's.",
+        FLAG,
+        default=False,
+        project=NOTHING,
+    ),
+    "models": {
+        **record(
+            "Models",
+            "Prices and windows of the models. Only your own file may hold this key, no project's.",
+            {
+                "dated": {"kind": "text", "shortest": 0, "longest": 10, "about": "The month that the figures are of."},
+                "by_id": said(
+                    "Ids of models, from claude- on, with what holds for them; null removes one.",
+                    keyed({**MODEL, "null": "no such model"}, "model ids and what holds for them"),
+                ),
+            },
+        ),
+        "default": {},
+        "project": NOTHING,
+    },
 }
 # What a file may say about itself; it is no setting.
-NOTES = {"$schema": prose, "$comment": prose}
-
-_RETENTION = record({**FIELDS, **NOTES})
-_DOCUMENT = record({"retention": _RETENTION, **NOTES})
-
-
-def usable(document: object, layer: str, note) -> dict:
-    """The settings of a document that can be used, as the content of its `retention` object.
-
-    The object may stand alone in its file, but not in `power-mode/config.json`, which holds settings of others as well.
-    """
-    if layer == "power-mode" and isinstance(document, dict):
-        document = {key: document[key] for key in ("retention",) if key in document}
-    wrapped = not isinstance(document, dict) or "retention" in document
-    if layer == "project":
-        document = _without_user_only(document, note)
-    found = (_DOCUMENT if wrapped else _RETENTION)(document, (), note)
-    if wrapped:
-        found = found.get("retention", {}) if found is not DROP else {}
-    return {key: value for key, value in found.items() if key not in NOTES}
-
-
-def _without_user_only(document, note):
-    path = ("retention",) if isinstance(document, dict) and "retention" in document else ()
-    inner = document["retention"] if path else document
-    if not isinstance(inner, dict) or not any(key in inner for key in USER_ONLY):
-        return document
-    for key in USER_ONLY:
-        if key in inner:
-            note((*path, key), inner[key], "nothing here; only your own configuration may hold this key", ())
-    inner = {key: value for key, value in inner.items() if key not in USER_ONLY}
-    return {**document, "retention": inner} if path else inner
+NOTES = {
+    "$schema": said("Where an editor finds this schema; no setting.", PROSE),
+    "$comment": said("A note for readers; no setting.", PROSE),
+}
+RETENTION = record(
+    "Retention", "The settings of tiered retention. Everything may be left out: the layer below then counts.", {**FIELDS, **NOTES}
+)
+DOCUMENT = record(
+    "RetentionDocument",
+    "A configuration file: the settings in a retention object.",
+    {"retention": said("The settings.", RETENTION), **NOTES},
+)
+# `gateway` is reserved: it would send requests elsewhere.
+USER_ONLY = (*(key for key, field in FIELDS.items() if field["project"] == NOTHING), "gateway")

@@ -9,12 +9,14 @@ from __future__ import annotations
 from ..edges.codec import loads
 from ..edges.system import join, os
 from ..policy.ruleset import THRESHOLDS
-from .fields import DROP, RISING, rises, usable
+from .fields import ADD, FIELDS, LONGER, OFF, RISING
+from .usable import DROP, rises, usable
 
 LONGEST_FILE = 256 * 1024
 _BYTE_ORDER_MARK = "\ufeff"
 
 STAYS_OFF = "false; a project cannot switch on what your own configuration switched off"
+STAYS_PRESERVED = "preserved; a project cannot give up what your own configuration preserves"
 
 # Lowest first; each lies above the ones before it.
 LAYERS = ("shipped", "power-mode", "user", "project")
@@ -146,46 +148,78 @@ def merge(layers: list[Layer], refused: list | None = None) -> dict:
     effective: dict = {}
     refused = [] if refused is None else refused
     for layer in layers:
+
+        def refuse(key, value, allowed, layer=layer):
+            refused.append((layer, key, value, allowed))
+
         for key, value in layer.values.items():
-            joined = _joined(key, effective, value, layer, refused)
+            if layer.name == "project":
+                value = _of_a_project(key, effective.get(key, FIELDS[key]["default"]), value, refuse)
+            joined = DROP if value is DROP else _joined(key, effective, value, refuse)
             if joined is not DROP:
                 effective[key] = joined
     return effective
 
 
-def _joined(key: str, effective: dict, value, layer: Layer, refused: list):
-    if key == "tiers":
-        below = effective.get(key, {})
-        return {**below, **{tier: {**below.get(tier, {}), **fields} for tier, fields in value.items()}}
+def _of_a_project(key: str, below, value, refuse):
+    """What of a project's value may count above what lies below it; DROP for none of it."""
+    may = FIELDS[key]["project"]
+    if may == ADD:
+        return [*below, *(item for item in value if item not in below)]
+    if may in (OFF, LONGER):
+        if not isinstance(value, dict):
+            return _no_looser(key, below, value, refuse)
+        kept = {name: _no_looser(f"{key}.{name}", below.get(name), member, refuse) for name, member in value.items()}
+        return {name: member for name, member in kept.items() if member is not DROP}
     if key == "tool_overrides":
-        return _over(effective.get(key, {}), value, _joined_override)
-    if key == "thresholds":
-        below = {**THRESHOLDS, **effective.get(key, {})}
-        if rises({**below, **value}):
-            return {**effective.get(key, {}), **value}
-        below = ", ".join([f"{name} {level}" for name, level in below.items()])
-        refused.append((layer, key, value, f"{RISING}; the layers below say {below}"))
+        return {tool: kept for tool, said in value.items() if (kept := _still_preserving(tool, below.get(tool), said, refuse)) is not DROP}
+    return value
+
+
+def _no_looser(key: str, below, value, refuse):
+    """A switch that is not on where it was off, a number that is not smaller."""
+    if value is True and below is False:
+        refuse(key, value, STAYS_OFF)
         return DROP
-    if key == "models":
-        below = effective.get(key, {})
-        by_id = _over(below.get("by_id", {}), value.get("by_id", {}), lambda known, said: {**(known or {}), **said})
-        return {**below, **value, **({"by_id": by_id} if by_id else {})}
-    if key == "grace_calls":
-        return {**effective.get(key, {}), **value}
-    if key == "compaction":
-        below = effective.get(key, {})
-        refuse = [name for name in value if _switches_on(value[name], below.get(name), layer)]
-        refused.extend((layer, f"{key}.{name}", value[name], STAYS_OFF) for name in refuse)
-        return {**below, **{name: flag for name, flag in value.items() if name not in refuse}}
-    if key == "enabled" and _switches_on(value, effective.get(key), layer):
-        refused.append((layer, key, value, STAYS_OFF))
+    if type(value) is int and type(below) is int and value < below:
+        refuse(key, value, f"at least {below}, as your own configuration says; a project can only make it longer")
         return DROP
     return value
 
 
-def _switches_on(value, below, layer: Layer) -> bool:
-    """Whether a project would switch on what the layers below it switched off."""
-    return value is True and below is False and layer.name == "project"
+def _still_preserving(tool: str, below, said, refuse):
+    """A project's override of a tool without what would end what lies below as preserved."""
+    kept = {pattern for pattern, tier in below.get("patterns", {}).items() if tier == "preserved"} if below else ()
+    whole = bool(below) and below.get("tier") == "preserved"
+    if not kept and not whole:
+        return said
+    said = {"tier": said} if isinstance(said, str) else said or {}
+    if whole or said.get("patterns"):
+        refuse(f"tool_overrides.{tool}", said, STAYS_PRESERVED)
+        return DROP
+    return said
+
+
+def _joined(key: str, effective: dict, value, refuse):
+    below = effective.get(key)
+    if below is None:
+        below = {}
+    if key == "tiers":
+        return {**below, **{tier: {**below.get(tier, {}), **fields} for tier, fields in value.items()}}
+    if key == "tool_overrides":
+        return _over(below, value, _joined_override)
+    if key == "thresholds":
+        whole = {**THRESHOLDS, **below}
+        if rises({**whole, **value}):
+            return {**below, **value}
+        refuse(key, value, f"{RISING}; the layers below say " + ", ".join([f"{name} {level}" for name, level in whole.items()]))
+        return DROP
+    if key == "models":
+        by_id = _over(below.get("by_id", {}), value.get("by_id", {}), lambda known, said: {**(known or {}), **said})
+        return {**below, **value, **({"by_id": by_id} if by_id else {})}
+    if key in ("grace_calls", "compaction"):
+        return {**below, **value}
+    return value
 
 
 def _over(below: dict, above: dict, join) -> dict:

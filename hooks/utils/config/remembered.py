@@ -11,7 +11,7 @@ from ..edges.codec import dumps, loads
 from ..edges.system import join, os, parent_of
 
 # What makes something else of the same files when it changes.
-_READER = ("fields.py", "layers.py")
+_READER = ("fields.py", "usable.py", "layers.py")
 
 
 def effective(root: str, popkit_home: str, project: str) -> dict:

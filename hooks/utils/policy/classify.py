@@ -6,10 +6,11 @@ the built-in reading of the tool (`bash.py` for command lines).
 
 from __future__ import annotations
 
-from . import parts, tiers
+from . import parts
 from .calls import TEXT_CHARS, bounded
 from .estimate import content_of_path
 from .masking import mask
+from .tiers import DEFAULT_TIER, tier_of_tool
 
 LABEL_CHARS = 100
 # The module `bash`, once a command line needed it: it is a third of all that a hook imports.
@@ -69,11 +70,11 @@ def _shorten(text: str) -> str:
     return text if len(text) <= LABEL_CHARS else text[: LABEL_CHARS - 1] + "…"
 
 
-def _read(call, cwd) -> Classification:
+def _read(call, cwd, table) -> Classification:
     path = parts.normal_path(_text(call.tool_input, "file_path", "notebook_path", "path"), cwd)
     if call.outcome.unchanged:
         label = "Read " + shown_path(path, cwd) + " (unchanged)"
-        return Classification("ack", "ephemeral", label, [("do:unchanged " + path, [])], [path], action="Read:" + path)
+        return Classification("ack", tier_of_tool("Edit", table), label, [("do:unchanged " + path, [])], [path], action="Read:" + path)
     lines = call.outcome.interval
     if lines is None:
         first = max(1, _number(call.tool_input.get("offset"), 1))
@@ -81,34 +82,34 @@ def _read(call, cwd) -> Classification:
         lines = [first, first + limit - 1] if limit else [first, 0]
     label = "Read " + shown_path(path, cwd) + ("" if lines == [1, 0] else ":" + parts.describe_interval(lines))
     content = content_of_path(path)
-    return Classification("read", "medium", label, [("read:" + path, lines)], [path], content, action="Read:" + path)
+    return Classification("read", tier_of_tool(call.tool, table), label, [("read:" + path, lines)], [path], content, action="Read:" + path)
 
 
-def _edit(call, cwd) -> Classification:
+def _edit(call, cwd, table) -> Classification:
     path = parts.normal_path(_text(call.tool_input, "file_path", "notebook_path"), cwd)
     label = call.tool + " " + shown_path(path, cwd)
-    return Classification("ack", "ephemeral", label, [("edit:" + path, [])], [path], edits=path, action="edit:" + path)
+    return Classification("ack", tier_of_tool(call.tool, table), label, [("edit:" + path, [])], [path], edits=path, action="edit:" + path)
 
 
-def _grep(call, cwd) -> Classification:
+def _grep(call, cwd, table) -> Classification:
     pattern = mask(_text(call.tool_input, "pattern"))
     root = _text(call.tool_input, "path")
     roots = [parts.normal_path(root, cwd)] if root else [cwd]
     narrowed = "".join(" " + name + "=" + value for name in ("glob", "type") if (value := _text(call.tool_input, name)))
     key, scope = parts.content_search(pattern + narrowed, roots, insensitive=call.tool_input.get("-i") is True)
     label = 'Grep "' + pattern + '"' + (" in " + shown_path(roots[0], cwd) if root else "") + narrowed
-    return Classification("search", "short", label, [(key, scope)], roots, "matches", action=key)
+    return Classification("search", tier_of_tool(call.tool, table), label, [(key, scope)], roots, "matches", action=key)
 
 
-def _glob(call, cwd) -> Classification:
+def _glob(call, cwd, table) -> Classification:
     pattern = mask(_text(call.tool_input, "pattern", "path"))
     root = _text(call.tool_input, "path")
     roots = [parts.normal_path(root, cwd)] if root else [cwd]
     key, scope = parts.file_search(pattern, roots)
-    return Classification("search", "short", call.tool + " " + pattern, [(key, scope)], roots, "log", action=key)
+    return Classification("search", tier_of_tool(call.tool, table), call.tool + " " + pattern, [(key, scope)], roots, "log", action=key)
 
 
-def _bash(call, cwd) -> Classification:
+def _bash(call, cwd, table) -> Classification:
     if not _BASH:
         from .commandline import bash
 
@@ -117,7 +118,7 @@ def _bash(call, cwd) -> Classification:
     command = call.tool_input.get("command")
     command = mask(command[:COMMAND_CHARS] if isinstance(command, str) else "")
     found = bash.actions(command, cwd)
-    leading = bash.longest_lived(found)
+    leading, tier = bash.longest_lived(found, table)
     shown, keys, commits = [], [], False
     for action in found:
         keys.append(action.part[0])
@@ -127,7 +128,7 @@ def _bash(call, cwd) -> Classification:
     # Acknowledgements show nothing that a re-run would have to cover, unless there is nothing else.
     shown = shown or [action.part for action in found]
     return Classification(
-        leading.kind, leading.tier, call.tool + " " + _telling_line(command[:1_000]), shown, _subjects(command, found),
+        leading.kind, tier, call.tool + " " + _telling_line(command[:1_000]), shown, _subjects(command, found),
         _content_of(leading, command), commits=commits, family=leading.family, action="|".join(keys),
     )  # fmt: skip
 
@@ -163,9 +164,9 @@ def _content_of(leading, command: str) -> str:
     return "diff" if "git diff" in command or "git show" in command else "log"
 
 
-def _other(call, cwd) -> Classification:
+def _other(call, cwd, table) -> Classification:
     tool = call.tool
-    tier = tiers.TOOL_TIERS.get(tool, "session")
+    tier = tier_of_tool(tool, table)
     content = "dialogue" if tool in _DIALOGUE else "markup"
     kind = "other"
     if tool in _TASK_LISTS:
@@ -206,7 +207,7 @@ _READERS.update((tool, _edit) for tool in _EDIT_TOOLS)
 
 def classify(call, cwd: str, rules) -> Classification:
     """The classification of a call made in a folder, under a Ruleset; input of any shape is read as far as it makes sense."""
-    found = _READERS.get(call.tool, _other)(call, cwd)
+    found = _READERS.get(call.tool, _other)(call, cwd, rules.tool_tiers)
     found.label = _shorten(found.label)
     found.basis = found.family or found.kind if call.tool in _SHELLS else "tool " + call.tool
     outcome = call.outcome
@@ -219,8 +220,8 @@ def classify(call, cwd: str, rules) -> Classification:
     elif found.kind == "decision":
         if rules.preserve_decisions:
             found.tier, found.basis = "preserved", "a decision of the user"
-        else:
-            found.tier = "session"
+        elif override is None and found.tier == "preserved":
+            found.tier = DEFAULT_TIER
     pattern = rules.preserving_glob(found.subjects) if found.kind != "ack" else None
     if pattern is not None:
         found.tier, found.basis = "preserved", "preserved pattern " + pattern
@@ -233,10 +234,10 @@ def _found_nothing(found: Classification, outcome) -> bool:
 
 
 def _keep_error(found: Classification, tool: str, rules) -> None:
-    """An error is preserved until its action succeeds; a failing run of a session-tier command waits for its next run."""
+    """An error is preserved until its action succeeds; a failing command that its next run supersedes waits for that."""
     found.edits = ""
     found.commits = False
-    if tool in _SHELLS and found.tier == "session":
+    if tool in _SHELLS and "supersede" in rules.tier_rule(found.tier).events:
         return
     found.kind = "error"
     found.parts = [("error:" + found.action, [])]

@@ -218,19 +218,18 @@ def describe_intervals(intervals: list[list[int]]) -> str:
 
 
 # What a command line does, as actions that have a part each.
-_TIERS = {"search": "short", "read": "medium", "run": "session", "ack": "ephemeral", "other": "session", "restored": "medium"}
 _NAME_CHARS = 80
 KEY_CHARS = 200
 
 
 class Action:
-    """One thing that a line does. `family` is set for runs only; `part` is `(key, scope)` as in the table of docs/design.md."""
+    """One thing that a line does. `kind`: search, read, run, ack, restored or other. `family` is set for runs only;
+    `part` is `(key, scope)` as in the table of docs/design.md."""
 
-    __slots__ = ("commits", "family", "kind", "name", "part", "tier")
+    __slots__ = ("commits", "family", "kind", "name", "part")
 
     def __init__(self, kind, name, part, family="", commits=False):
         self.kind = kind
-        self.tier = _TIERS[kind]
         self.name = name if len(name) <= _NAME_CHARS else name[: _NAME_CHARS - 1] + "…"
         self.part = part
         self.family = family

@@ -7,7 +7,7 @@ the configuration leaves out, or holds in a form that is not understood, comes f
 from __future__ import annotations
 
 from . import globs
-from .tiers import EVENT_ALIASES, EVENTS, TIER_CONFIG, TIERS
+from .tiers import EVENT_ALIASES, EVENTS, TIER_CONFIG, TIERS, TOOL_TIERS, starts_with_words
 
 THRESHOLDS = {"notice": 0.60, "warning": 0.80, "critical": 0.90, "emergency": 0.95}
 PRESERVED_PATTERNS = ("error", "fail", "decision", "STATUS.json")
@@ -44,6 +44,7 @@ class TierRule:
 class Ruleset:
     """The rules of one context. `pins` are the path patterns of the configuration; a context has its own besides.
 
+    `tool_tiers` is the table of tools below the configuration.
     `grace_calls` has the keys of GRACE_CALLS; `restore_hold_calls` is how many calls a restored result is held.
     """
 
@@ -53,6 +54,7 @@ class Ruleset:
         "_overrides",
         "_preserved_globs",
         "_tiers",
+        "_tiers_configured",
         "clear_at_exit",
         "compaction_advise",
         "compaction_index",
@@ -64,6 +66,7 @@ class Ruleset:
         "profile",
         "restore_hold_calls",
         "thresholds",
+        "tool_tiers",
         "window_tokens",
     )
 
@@ -81,7 +84,8 @@ class Ruleset:
         rules.preserve_errors = any(word in patterns for word in ERROR_WORDS)
         rules.preserve_decisions = DECISION_WORD in patterns
         rules._preserved_globs = _with_needles(p for p in patterns if p not in ERROR_WORDS and p != DECISION_WORD)
-        rules._tiers = _tier_rules(_object(config.get("tiers")), PROFILES[rules.profile])
+        rules._tiers_configured = _object(config.get("tiers"))
+        rules.use_tables(TIER_CONFIG, TOOL_TIERS)
         rules._overrides = _object(config.get("tool_overrides"))
         rules._glob_tools = tuple(name for name in rules._overrides if globs.is_wild(name))
         grace = _object(config.get("grace_calls"))
@@ -92,6 +96,11 @@ class Ruleset:
         rules.compaction_index = compaction.get("index") is not False
         rules.clear_at_exit = config.get("clear_at_exit") is True
         return rules
+
+    def use_tables(self, tier_config: dict, tool_tiers: dict) -> None:
+        """Other tables than the built-in ones below what is configured; lifetimes are read at once, tools when they are asked for."""
+        self._tiers = _tier_rules(tier_config, self._tiers_configured, PROFILES[self.profile])
+        self.tool_tiers = tool_tiers
 
     @property
     def models(self):
@@ -160,15 +169,15 @@ def _first_match(patterns: tuple, subjects: list[str]) -> str | None:
 
 def _command_matches(pattern: str, command: str) -> bool:
     """The command starts with the words of the pattern, or the pattern is a glob that matches all of it."""
-    if command.startswith(pattern) and (len(command) == len(pattern) or command[len(pattern)] == " "):
+    if starts_with_words(command, pattern):
         return True
     return globs.is_wild(pattern) and globs.matches_command(pattern, command)
 
 
-def _tier_rules(configured: dict, scale: tuple[int, int]) -> dict[str, TierRule]:
+def _tier_rules(table: dict, configured: dict, scale: tuple[int, int]) -> dict[str, TierRule]:
     rules = {}
     for tier in TIERS:
-        entry = {**TIER_CONFIG[tier], **_object(configured.get(tier))}
+        entry = {**_object(table.get(tier)), **_object(configured.get(tier))}
         events = frozenset([EVENT_ALIASES.get(event, event) for event in _strings(entry.get("expiry_events"), ())])
         rules[tier] = TierRule(_scaled(entry.get("ttl_tools"), scale), _scaled(entry.get("ttl_seconds"), scale), events & _EVENTS)
     # Preserved means that only a person ends it, whatever a configuration says.

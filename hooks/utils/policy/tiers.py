@@ -1,6 +1,7 @@
-"""Tier names in order of lifetime, and the built-in tier of each tool. Pure data: no clock, no disk.
+"""Tier names in order of lifetime, how each tier ends, and the tier of each tool. Pure: no clock, no disk.
 
-`TIER_CONFIG` and `TOOL_TIERS` keep the names and values of the specification; `TOOL_TIERS` knows more tools.
+`TIER_CONFIG` and `TOOL_TIERS` keep the names and values of the specification; `TOOL_TIERS` knows more tools. They are the only place that
+says so: what is changed here changes what results live by. A configuration lies above them.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ TIER_CONFIG = {
     "ephemeral": {"ttl_tools": 1, "ttl_seconds": None},
     "short": {"ttl_tools": 5, "ttl_seconds": 300},
     "medium": {"ttl_tools": None, "ttl_seconds": None, "expiry_events": ["edit", "commit"]},
-    "session": {"ttl_tools": None, "ttl_seconds": None, "expiry_events": ["supersede"]},
+    "session": {"ttl_tools": None, "ttl_seconds": None, "expiry_events": ["supersede", "session_end"]},
     "preserved": {"ttl_tools": None, "ttl_seconds": None, "expiry_events": ["manual"]},
 }
 
@@ -63,7 +64,33 @@ TOOL_TIERS = {
 }
 
 
-def tier_of_tool(tool: str) -> str:
-    """The built-in tier of a tool by its name alone: `session` for tools that no table names."""
-    entry = TOOL_TIERS.get(tool, DEFAULT_TIER)
-    return entry["default"] if isinstance(entry, dict) else entry
+# What a command does counts as what this tool does; runs and whatever is not known have the tier of Bash.
+_SAME_AS = {"read": "Read", "restored": "Read", "search": "Grep", "ack": "Edit"}
+
+
+def tier_of_tool(tool: str, table: dict = TOOL_TIERS) -> str:
+    """The tier of a tool by its name alone: `session` for tools that no table names."""
+    entry = table.get(tool, DEFAULT_TIER)
+    if isinstance(entry, dict):
+        entry = entry.get("default")
+    return entry if entry in TIERS else DEFAULT_TIER
+
+
+def tier_of_command(kind: str, name: str, table: dict = TOOL_TIERS) -> str:
+    """The tier of a command in a Bash line: of the first pattern that its name begins with, else by what it does."""
+    entry = table.get("Bash")
+    patterns = entry.get("patterns") if isinstance(entry, dict) else None
+    for pattern, tier in patterns.items() if isinstance(patterns, dict) else ():
+        if starts_with_words(name, pattern) and tier in TIERS:
+            return tier
+    return tier_of_tool(_SAME_AS.get(kind, "Bash"), table)
+
+
+def starts_with_words(command: str, words: str) -> bool:
+    """Whether a command begins with whole words."""
+    return command.startswith(words) and command[len(words) : len(words) + 1] in ("", " ")
+
+
+def outlives(tier: str, other: str) -> bool:
+    """Whether a tier comes after another in order of lifetime."""
+    return TIERS.index(tier) > TIERS.index(other)
