@@ -19,7 +19,8 @@ _MARKS = tuple(
     "://,token,secret,pass,pwd,key,auth,bearer,basic ,credential,signature,cookie,identified,login,vault,zip,7z,rar ,sql,redis,mongo,ldap"
     ",curl,openssl,smb,snmp,nuget,net u,/p:,--value,from-literal,config:set,config set,setenv,set-env,env:,consul,etcdctl,chamber,credstash"
     ",unlock,-u,otp,mnemonic,<<<,base64,rcon,mosquitto,ipmi,wpa_,user_pw,owner_pw,mc alias,wg set,plink,pscp,putty,nmcli,sig=,code=,pw="
-    ",jwt=,sid=,session=,-p=,-k=,-w=,sudo,expdp,impdp,rman,poetry,composer"
+    ",jwt=,sid=,session=,@,cadaver,ncftp,steghide,rabbitmq,certutil,hash-password,hydra,medusa,psexec,evil-winrm,nxc,netexec,crackmap,altool,rdesktop,influx"
+    ",useradd,usermod,doctl,codecov,twine,psk,pw,cred,connect,fernet,crypt,mysqli,getconn,pdo(,hmac,appid,hook,<password,/rp,-p=,-k=,-w=,sudo,expdp,impdp,rman,poetry,composer"
     ",bundle,lftp,http ,encrypt_string,netrc,variable,kubectl,webapp,gcloud,mkpasswd,rclone,add_user,createkey".split(",")
 )
 

@@ -10,6 +10,10 @@ _OPEN = (
     "hook", "/bot", "/token", "/key", "/secret", "/reset", "/invite", "/verify", "/confirm", "/magic", "/auth", "/v2/", "/v3/", "deploy",
     "integrat", "infura", "alchemy", "quiknode", "hc-ping", "/ping", "catch", "/feed", "/share", "/rss", "/ical",
 )  # fmt: skip
+# Behind these stands the id of a commit.
+_COMMIT = ("/blob/", "/tree/", "/commit/", "/commits/", "/raw/", "/compare/", "/blame/")
+# All that follows is part of the secret.
+_WEBHOOKS = ("hooks.slack.com/", "hooks\\.slack\\.com/", "discord.com/api/webhooks/", "discordapp.com/api/webhooks/", "webhook.office.com/")
 _ENDS = frozenset(" \t\r\n\f\v\"'<>`")
 _MOST_CHARS = 2_000
 # A single name before a host is a token from this length on.
@@ -30,6 +34,11 @@ def spans(text: str) -> list:
         found += [(begin + first, begin + last) for first, last in _before_host(address, end == len(text)) + _in_path(address)]
         at = following
     return found
+
+
+def without_scheme(word: str) -> list:
+    """[(begin, end)] in a word that is the address of a webhook, its scheme left away."""
+    return _in_path(word) if any(name in word for name in _WEBHOOKS) else []
 
 
 def _before_host(address: str, is_cut: bool) -> list:
@@ -64,11 +73,17 @@ def _in_path(address: str) -> list:
         following = address.find("/", at + 1, stop)
         begin, end = at + 1, following if following >= 0 else stop
         segment = address[begin:end].rstrip(".,:;|&)")
-        if segment[:3] == "bot" and ":" in segment:
+        if address[:begin].endswith(_COMMIT):
+            pass
+        elif any(name in lowered for name in _WEBHOOKS) and at > address.find("hook") and not segment.islower():
+            found.append((begin, begin + len(segment)))
+        elif segment[:3] == "bot" and ":" in segment:
             found.append((begin + 3, begin + len(segment)))
         elif is_open and chance.beside(segment) and not chance.is_file(segment):
             found.append((begin, begin + len(segment)))
         else:
             found += [(begin + first, begin + last) for first, last in chance.runs(segment)]
         at = following
+        if segment == "t":  # a channel of conda, with the token behind it
+            is_open = True
     return found + [(stop + first, stop + last) for first, last in chance.runs(address[stop:])]

@@ -11,9 +11,11 @@ _HEX = frozenset("0123456789abcdefABCDEF-")
 _ALONE_CHARS, _ALONE_RUN = 16, 2.7
 # Beside a word that speaks of a secret less is enough.
 _BESIDE_CHARS, _BESIDE_RUN = 8, 3.4
+# Of base64 as a whole.
+_ENCODED_RUN = 2.4
 _DIGIT, _LOWER, _UPPER, _OTHER = range(4)
 # What these begin is public: digests, public keys, ids of messages and of calls.
-_PUBLIC = tuple("sha1- sha256- sha384- sha512- sha256: sha512: md5- h1: AAAA toolu_ msg_ req_ call_ PRRT_ PR_ kwDO".split())
+_PUBLIC = tuple("sha1- sha256- sha384- sha512- sha1: sha256: sha512: md5- md5: h1: aaaa toolu_ msg_ req_ call_ prrt_ pr_ kwdo".split())
 # No word is looked at further than this: what is longer is text or data.
 _MOST_CHARS = 400
 
@@ -28,10 +30,11 @@ def _kinds(word: str) -> list:
 
 def _changes(kinds: list) -> int:
     """Stretches of one kind; a capital and the small letters behind it are one."""
-    count, last = 0, None
+    count, last, capitals = 0, None, 0
     for kind in kinds:
-        if kind != last and not (kind == _LOWER and last == _UPPER):
+        if kind != last and not (kind == _LOWER and capitals == 1):
             count += 1
+        capitals = capitals + 1 if kind == _UPPER else 0
         last = kind
     return count
 
@@ -85,9 +88,20 @@ def _may_be(word: str) -> bool:
 
 
 def runs(word: str) -> list:
-    """Runs of letters and digits that nobody types, with what is glued to them; a part of a path is none."""
-    if len(word) < 16 or word.isalpha() or is_file(word) or word.startswith(_PUBLIC):
+    """[(begin, end)] of the runs in a word that nobody types, with what is glued to them; a part of a path is none."""
+    if len(word) < _ALONE_CHARS or word.isalpha() or is_file(word) or is_public(word):
         return []
+    found, at = [], 0
+    for piece in word.split("="):  # NAME=VALUE; at the end of base64 it stands for nothing
+        if len(piece) >= _ALONE_CHARS and not piece.isalpha() and not is_public(piece):
+            found += [(at + begin, at + end) for begin, end in _runs(piece)]
+        at += len(piece) + 1
+    return found
+
+
+def _runs(word: str) -> list:
+    if _is_encoded(word) or _is_grouped(word):
+        return [(0, len(word))]
     found, at = [], 0
     while at < len(word):
         end = at
@@ -103,6 +117,28 @@ def runs(word: str) -> list:
             found.append((at, end))
         at = end + 1
     return found
+
+
+def _is_encoded(word: str) -> bool:
+    """Base64 with slashes or plus signs: all of it changes as often as chance, which no path does."""
+    letters = word.rstrip("=").replace("/", "").replace("+", "").replace("_", "").replace("-", "")
+    if len(letters) < 32 or word[0] in "/.~" or not letters.isalnum() or is_hex(letters):
+        return False
+    kinds = _kinds(letters)
+    return {_DIGIT, _LOWER, _UPPER}.issubset(kinds) and len(kinds) / _changes(kinds) <= _ENCODED_RUN
+
+
+def _is_grouped(word: str) -> bool:
+    """Groups of capitals and digits with dashes between them, as licences and recovery keys have."""
+    groups = word.split("-")
+    if len(groups) < 4 or not word.isupper() or is_hex(word) or any(not 2 <= len(group) <= 8 or not group.isalnum() for group in groups):
+        return False
+    kinds = _kinds(word)
+    return len(kinds) / _changes(kinds) <= _ALONE_RUN
+
+
+def is_public(word: str) -> bool:
+    return word.lower().startswith(_PUBLIC)
 
 
 def is_file(word: str) -> bool:

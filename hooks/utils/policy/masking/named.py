@@ -8,7 +8,7 @@ from __future__ import annotations
 from . import chance
 
 # Words in the name of a secret: they matter when a value follows the name.
-_WORDS = ("token", "secret", "pass", "pwd", "key", "auth", "credential", "signature", "otp", "mnemonic")
+_WORDS = ("token", "secret", "pass", "pwd", "key", "auth", "credential", "signature", "otp", "mnemonic", "psk", "pw", "cred", "appid")
 _NAME_CHARS = 40
 # What ends a bare word.
 _STOPS = " \t\r\n\"'&;|)<>"
@@ -22,20 +22,41 @@ _HARMLESS = frozenset(
     "true false yes no on off null none nil undefined string str int integer number bool boolean required optional any bytes object basic"
     " bearer digest oauth oauth2 iam password token secret hidden masked redacted".split()
 )
-_EXPRESSIONS = ("os.environ", "os.getenv", "process.env", "env.", "self.", "this.", "config.", "secrets.", "settings.", "${", "$(", "your")
+# Names of these ends have a secret as their value only if it looks like chance: `--secret-id`, `tokens`, `secrets:check`.
+_OFTEN_HARMLESS = ("id", "tokens", "secrets", "credentials", "passwords", "tokens-per-chunk")
+_EXPRESSIONS = (
+    "os.environ",
+    "os.getenv",
+    "process.env",
+    "env.",
+    "self.",
+    "this.",
+    "config.",
+    "secrets.",
+    "settings.",
+    "env:",
+    "file:",
+    "fd:",
+    "stdin",
+    "prompt:",
+    "${",
+    "$(",
+    "your",
+)
 _PUBLIC = ("public_", "public-", "public", "pub_", "pub-", "Public", "PUBLIC_", "PUB_")
 # Words after which a name is followed by its value: `aws configure set NAME VALUE`.
-_SETTERS = frozenset(("set", "--set", "--add", "config", "--global", "--local"))
+_SETTERS = frozenset(("set", "--set", "--add", "config", "--global", "--local", "setenv", "-Ux", "-gx", "-x"))
 
 _NAME = (
-    r"(?i:token(?!iz)s?|secret|passw(?:or)?d|passphrase|passcode|pwd|credential|signature|mnemonic|(?<![a-z])otp(?![a-z])"
+    r"(?i:token(?!iz)s?|secret|passw(?:or)?d|passphrase|passcode|pwd|credential|signature|mnemonic|psk|creds?(?![a-z])|appid|(?<![a-z])pw(?![a-z])|(?<![a-z])otp(?![a-z])"
     r"|(?:api|access|private|secret|signing|encryption|master|account|storage|license|deploy|service|shared|auth|app|client|consumer)[_-]?key"
-    r"|authn?(?![a-z])|(?:store|key)pass(?![\w-]))"
+    r"|authn?(?![a-z])|(?:store|key|ssh)pass(?![\w-]))"
     r"|(?<=[A-Z0-9]_)KEY(?=[\"'\]]{0,2}\s{0,3}[=:,])|(?i:(?<=[?&])key(?==))|(?i:(?<![a-z])pass(?:in|out)?(?![\w-]))|Pass(?![a-z])"
 )
 _NAMED = (
-    r"(" + _NAME + r")([\w-]{0,40})((?:\\{0,4}[\"'])?\]?)"
-    r"(\s{0,3}=(?!=)\s{0,3}|\s{0,3}:(?!:)\s{0,3}|,\s{0,3}(?=\\{0,4}[\"'])|\s{1,3})"
+    r"(" + _NAME + r")([\w-]{0,40})((?:\\{0,4}[\"'])?[\]}]?)"
+    r"(\s{0,3}=(?!=)\s{0,3}|:[-=](?=[^}\s]{1,200}\})|\s{0,3}:\s{0,3}&?\w{1,20}\s{0,3}=\s{0,3}|\s{0,3}:(?!:)\s{0,3}|>(?=[^<>\s])"
+    r"|\s{1,3}value\s?[=:]\s?|\\s[*+]=\\s[*+]\[[\"']{1,3}\]|,\s{0,3}(?=\\{0,4}[\"'])|\s{1,3})"
 )
 _NO_VARIABLE = r"(?!\$[A-Za-z_({])"
 _SCHEMES = "bearer|basic|token|digest|apikey|negotiate"
@@ -83,29 +104,38 @@ def spans(text: str) -> list:
     for match in re.finditer(_NAMED, text) if named else ():
         if match.start() >= at and _has_value(text, match):
             begin, end = value_at(text, match.end(), ":" in match.group(4))
-            if not _is_harmless(text[begin : min(end, begin + _NAME_CHARS)], match):
+            if not _is_harmless(text[begin : min(end, begin + _NAME_CHARS)], match, _is_call_ended(text, begin, end)):
                 found.append((begin, end))
                 at = end
     return found
 
 
-def _is_harmless(value: str, found) -> bool:
+def _is_harmless(value: str, found, is_bare: bool) -> bool:
     """Whether a value is none of a secret: a yes or no, a type, an expression of a program, a placeholder."""
     lowered = value.lower()
     whole = (found.group(1) + found.group(2)).lower()
     if lowered in _HARMLESS or lowered.startswith(_EXPRESSIONS) or not any(char.isalnum() for char in value):
         return True
     call, parenthesis, _ = value.partition("(")
-    if parenthesis and len(call) > 2 and call.replace(".", "").replace("_", "").isalpha():
+    if parenthesis and is_bare and len(call) > 2 and call.replace(".", "").replace("_", "").isalpha():
         return True
     if whole == "pass" and value.isdigit():
         return True
-    return whole.endswith("id") and not chance.beside(value)
+    if whole == "secret" and lowered.startswith("id="):
+        return True
+    return whole.endswith(_OFTEN_HARMLESS) and not chance.beside(value)
+
+
+def _is_call_ended(text: str, begin: int, end: int) -> bool:
+    """Whether a value stands in no quotes, and nothing is glued to the parenthesis that ends it."""
+    return text[begin - 1 : begin] not in ("'", '"') and not text[end + 1 : end + 2].isalnum() and not text[end - 1 : end].isalnum()
 
 
 def _is_set_elsewhere(value: str) -> bool:
     """Whether the last word is a variable, or only says what kind of secret one is: `Bearer $TOKEN`."""
     word = value.rpartition(" ")[2]
+    if value.lower().lstrip().startswith(_EXPRESSIONS):
+        return True
     return word.lower() in _SCHEMES.split("|") or (word[:1] == "$" and is_variable(word[1:2]))
 
 
@@ -118,9 +148,9 @@ def _names_a_value(lowered: str, word: str) -> bool:
     start = lowered.find(word)
     while start >= 0:
         end = start + len(word)
-        while end < len(lowered) and (lowered[end].isalnum() or lowered[end] in "_-]\"'\\"):
+        while end < len(lowered) and (lowered[end].isalnum() or lowered[end] in "_-]}\"'\\"):
             end += 1
-        if lowered[end : end + 4].lstrip()[:1] in ("=", ":", ","):
+        if lowered[end : end + 4].lstrip()[:1] in ("=", ":", ",", ">", "v", "s", "*"):
             return True
         before = lowered[max(0, start - _NAME_CHARS) : start].split(" ")
         if end < len(lowered) and ("-" in before[-1] or not _SETTERS.isdisjoint(before)):
@@ -141,10 +171,18 @@ def _has_value(text: str, found) -> bool:
     if whole == "pwd" and (value[:1] in ("/", "~", ".") or value[1:2] == ":"):
         return False
     words = before.split(" ")
+    if before[-8:].lower().endswith("existing"):
+        return False
     if between.isspace():
+        if quote or "=" in words[-1]:
+            return False
         if following[:1] in ("-", "|", "&", ";", ">", "<", "") or following[1:] == ">":
             return False
         return words[-1].lstrip("\"'\n\t").startswith("-") or (len(words) > 1 and words[-2] in _SETTERS)
+    if between[0] == ">":
+        return before.endswith("<")
+    if between[:2] in (":-", ":="):
+        return "${" in words[-1]
     if between[0] == ",":
         return bool(quote) and _is_first_argument(before)
     if ":" in between and (before.endswith("${") or (following[:1] == "." and following[1:].isalpha())):
@@ -155,7 +193,11 @@ def _has_value(text: str, found) -> bool:
 def _is_first_argument(before: str) -> bool:
     """Whether the name that these characters stand before is quoted behind a parenthesis: `setenv("NAME", …)`."""
     call, quote, start = before.replace("'", '"').replace('\\"', '"').rpartition('"')
-    return bool(quote) and call.endswith("(") and start.replace("_", "").replace("-", "").isalnum() if start else call.endswith("(")
+    return (
+        bool(quote) and call.endswith("(") and start.replace("_", "").replace("-", "").replace(".", "").isalnum()
+        if start
+        else call.endswith("(")
+    )
 
 
 def value_at(text: str, at: int, is_member: bool = False) -> tuple:
@@ -199,7 +241,7 @@ def _quoted(text: str, at: int, is_member: bool) -> tuple:
 
 def _word_end(text: str, at: int, is_member: bool) -> int:
     """The end of a bare word, with what is quoted inside it."""
-    end = at
+    end, depth = at, 0
     while end < len(text):
         char = text[end]
         if char == "\\":
@@ -210,8 +252,12 @@ def _word_end(text: str, at: int, is_member: bool) -> int:
             if closing < 0 or not inner or inner != "".join(inner.split()):
                 break
             end = closing + 1
+        elif char == ")" and depth > 0:
+            depth -= 1
+            end += 1
         elif char in _STOPS or (is_member and char in ",}]"):
             break
         else:
+            depth += char == "("
             end += 1
     return min(end, len(text))

@@ -11,7 +11,8 @@ OPTIONS = (
     ("sshpass", "-p?"),
     ("redis-cli valkey-cli keydb-cli", "-a? --pass"),
     ("docker podman nerdctl buildah skopeo helm oras crane", "--creds --src-creds --dest-creds"),
-    ("login signin mongo mongosh mongodump mongorestore mongoexport mongoimport mongostat oc cf cqlsh twine poetry", "-p -u=p"),
+    ("login signin mongo mongosh mongodump mongorestore mongoexport mongoimport mongostat oc cf cqlsh twine poetry", "-p"),
+    ("cypher-shell cadaver ncftpput ncftpget steghide rabbitmqadmin certutil hash-password", "-p"),
     ("crackmapexec cme nxc netexec evil-winrm hydra medusa psexec altool unlock-keychain rdesktop influx ipmiutil", "-p"),
     ("unlock-keychain create-keychain set-key-partition-list", "-p -k"),
     ("sqlcmd bcp zip unzip zipcloak ipmitool mosquitto_pub mosquitto_sub security ssh-keygen isql osql tsql", "-P?"),
@@ -29,9 +30,9 @@ OPTIONS = (
     ("rcon mcrcon", "-p?"),
     ("az", "-p --value --account-key --sas-token --client-secret"),
     ("aws", "--secret-string --secret-binary"),
-    ("put-parameter secrets secret keyvault env:create secret:create variable credentials", "--value -v --body -b?"),
+    ("put-parameter secrets secret keyvault env:create secret:create variable credentials", "--value --body -b?"),
     ("consul nomad", "--http-token"),
-    ("xfreerdp signtool cmdkey schtasks wmic net", "/p:* /pass:* /password:* /rp:* /p"),
+    ("xfreerdp signtool cmdkey schtasks wmic net", "/p:* /pass:* /password:* /rp:* /p /rp"),
     ("ngrok", "--authtoken"),
     ("kinit wpa_supplicant plink pscp putty", "-pw -pwfile"),
 )
@@ -93,9 +94,11 @@ PHRASES = (
     "mc alias set . . . X",
     "mc config host add . . . X",
     "machine . login . password X",
-    "login . password X",
     "nmcli device|dev|d wifi|w connect . password X",
     "wpa_passphrase . X",
+    "sqlplus|expdp|impdp|sqlldr|rman|sqlcl /X",
+    "acl setuser . . >X",
+    "acl setuser . >X",
     "iwconfig . key X",
     "openssl passwd X",
     "mkpasswd X",
@@ -122,15 +125,58 @@ PHRASES = (
 )
 
 # Files of these names hold one secret, and no more.
-SECRET_FILES = ("token", "secret", "passw", "passphrase", "pwd", "apikey", "api_key", "api-key", ".key", "_key", "credential")
-# Functions whose second argument is a password.
-LOGINS = ("auth", "login", "authenticate", "basicauth", "pscredential", "basic_auth", "createuser")
+SECRET_FILES = (
+    "token",
+    "secret",
+    "passw",
+    "passphrase",
+    "pwd",
+    "apikey",
+    "api_key",
+    "api-key",
+    ".key",
+    "_key",
+    "credential",
+    ".pgpass",
+    "vault_pass",
+    ".netrc",
+)
+# Ends of the names of functions, and which of the texts in their parentheses is the secret; -1 for the last.
+FUNCTIONS = {
+    1: (
+        "set_password",
+        "bcrypt",
+        "hashpw",
+        "make_password",
+        "check_password",
+        "fernet",
+        "convertto-securestring",
+        "password_hash",
+        "generatefrompassword",
+    ),
+    2: ("auth", "login", "authenticate", "basicauth", "basic_auth", "pscredential", "createuser", "setbasicauth", "encryptbypassphrase"),
+    3: ("getconnection", "connect", "pdo", "mysqli", "__construct", "create_superuser", "create_user", "dial"),
+    -1: (
+        "pgp_sym_encrypt",
+        "pgp_sym_decrypt",
+        "jwt.encode",
+        "jwt.decode",
+        "jwt.sign",
+        "jwt.verify",
+        ".sign",
+        "createhmac",
+        "hmac.new",
+        "encrypt",
+        "decrypt",
+    ),
+}
 # Words of a command that takes a secret from what is piped into it.
 RECEIVERS = frozenset(
     "--password-stdin --passwordstdin --with-token --token-stdin --pass-stdin --stdin --passphrase-fd --passphrase-file passwd chpasswd"
     " smbpasswd kinit cryptsetup login auth secret secrets secret:put vault pass base64 openssl gpg age keyring wrangler htpasswd mkpasswd"
     " argon2 kubeseal ansible-vault wg secret-tool security keychain op bw chntpw unlock luksopen luksformat fscrypt fscryptctl sops"
-    " secretsmanager set-secret pbcopy xclip -pass passwd: rclone authtoken encrypt_string gopass".split()
+    " secretsmanager set-secret pbcopy xclip -pass passwd: rclone authtoken encrypt_string gopass env"
+    " -passwd-on-stdin --passwd-on-stdin vercel".split()
 )
 # Programs that write their words to the pipe.
-WRITERS = frozenset(("echo", "printf", "print", "write-output", "write-host"))
+WRITERS = frozenset(("echo", "printf", "print", "yes", "write-output", "write-host"))

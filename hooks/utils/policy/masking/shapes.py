@@ -24,7 +24,7 @@ _SURE_CHARS = 8
 _DOUBTFUL = (
     "sk- secret_ pypi- key- pubkey- re_ sl. SK s. b. fw_ tok_ ion_ pat. oy2 sdk- pul- kg_ A3T SCW EZAK EZTK ATBB AKCp ABSK"
     " LTAI xai- aio_ v1.0- r8_ rnd_ p8e- TWLO dapi tskey- pat-na1- pat-eu1- 1//0 access-sandbox- access-production- nfp_ FlyV1 EAAA EAAG"
-    " SG. glc_ rdme_ tfp_ pnu_ phs_ api- cio_ sq0idp- vck_ vcp_ patu."
+    " SG. AQVN pat glc_ rdme_ tfp_ pnu_ phs_ api- cio_ sq0idp- vck_ vcp_ patu."
 ).split()
 _DOUBTFUL_CHARS = 16
 # What stands inside a key, with how many characters of it before and behind.
