@@ -6,7 +6,7 @@ them the most fit.
 
 from __future__ import annotations
 
-from .masking import KEYS
+from .masking import shapes
 
 # Identifiers, paths, versions, addresses: long enough not to be chance.
 NAME = r"[A-Za-z0-9_][A-Za-z0-9_\-./:@]{10,190}[A-Za-z0-9_]"
@@ -32,7 +32,7 @@ def outline(text: str) -> str:
         return ""
     plain = re.compile(PLAIN).match
     names = sorted(
-        {name for name in re.findall(_BEGINNING + NAME, re.sub(KEYS, " ", text)) if not plain(name)}, key=lambda name: (len(name), name)
+        {name for name in re.findall(_BEGINNING + NAME, shapes.without(text)) if not plain(name)}, key=lambda name: (len(name), name)
     )
     room, kept = int(len(text) * SHARE), []
     for name in names:

@@ -1,0 +1,125 @@
+"""Keys and tokens that their own form gives away, whatever stands around them. Pure.
+
+The beginnings are facts that those who issue the keys publish, so that a key that leaked can be found.
+"""
+
+from __future__ import annotations
+
+from . import chance
+
+# With one of these a key begins, and nothing else does.
+_SURE = (
+    "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- gldt- glrt- glft- glcbt- glptt- glagent- glimt- glsoat- glffct- gloas- GR1348941"
+    " sk_live_ sk_test_ rk_live_ rk_test_ pk_live_ pk_test_ sk_prod_ rk_prod_ whsec_ sk-ant- sk-proj- sk-or- sk-svcacct- sk-admin-"
+    " xoxa- xoxb- xoxc- xoxd- xoxe- xoxe. xoxo- xoxp- xoxr- xoxs- xapp- api_org_ dckr_pat_ dckr_oat_ pplx- tgp_v1_ nvapi-"
+    " shpat_ shpca_ shppa_ shpss_ hvs. hvb. hvr. ya29. GOCSPX- dop_v1_ doo_v1_ dor_v1_ sk.eyJ ops_eyJ eyJ"
+    " dp.pt. dp.st. dp.ct. dp.sa. dp.scim. dp.audit. lin_api_ lin_oauth_ ntn_ PMAK- rubygems_ sntrys_ sntryu_ sq0atp- sq0csp-"
+    " NRAK- NRJS- NRII- ATATT3 ATCTT3 CLOJARS_ duffel_test_ duffel_live_ FLWSECK fio-u- HRKU- lsv2_pt_ lsv2_sk_ pscale_tkn_"
+    " pscale_pw_ pscale_oauth_ sgp_ shippo_live_ shippo_test_ sbp_ sb_secret_ tk-us- tk-eu- xkeysib- xsmtpsib- figd_ figo_ fo1_ fm1r_"
+    " fm2_ essu_ amzn.mws. bkua_ CCIPAT_ CFPAT- dt0c01. dt0s01. dt0s16. cmVmdGtu sha256~ phc_ phx_ waka_ AGE-SECRET-KEY- mlsn."
+    " rzp_live_ rzp_test_ cfut_ cfat_ AKIA ASIA AGPA AIDA AROA AIPA ANPA ANVA ABIA ACCA AIza EAACEdEose0cBA glsa_ hf_ npm_ gsk_ pypi-AgE"
+).split()
+_SURE_CHARS = 8
+# These are beginnings of other words too: what follows must be long and look like chance.
+_DOUBTFUL = (
+    "sk- secret_ pypi- key- pubkey- re_ sl. SK s. b. fw_ tok_ ion_ pat. oy2 sdk- pul- kg_ A3T SCW EZAK EZTK ATBB AKCp ABSK"
+    " LTAI xai- aio_ v1.0- r8_ rnd_ p8e- TWLO dapi tskey- pat-na1- pat-eu1- 1//0 access-sandbox- access-production- nfp_ FlyV1 EAAA EAAG"
+    " SG. AQVN pat glc_ rdme_ tfp_ pnu_ phs_ api- cio_ sq0idp- vck_ vcp_ patu."
+).split()
+_DOUBTFUL_CHARS = 16
+# What stands inside a key, with how many characters of it before and behind.
+_INSIDE = (("Q~", 4, 28), (".atlasv1.", 10, 30), (":AA", 8, 30), (":APA91b", 8, 60), ("-us", 32, 1))
+_BLOCK, _BLOCK_END = "-----BEGIN ", "-----END "
+_SECRET_BLOCKS = ("PRIVATE KEY", "PGP MESSAGE")
+_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
+_WORD = _LETTERS | frozenset("_-")
+# No key is longer; what comes behind is looked at for itself.
+_KEY_CHARS = 4_096
+
+
+def spans(text: str) -> list:
+    """[(begin, end)] of what is known by its form, in any order."""
+    found = _blocks(text)
+    for beginning in _SURE:
+        if beginning in text:
+            found += _keys(text, beginning, _SURE_CHARS, sure=True)
+    for beginning in _DOUBTFUL:
+        if beginning in text:
+            found += _keys(text, beginning, _DOUBTFUL_CHARS, sure=False)
+    for inside, before, behind in _INSIDE:
+        if inside in text:
+            found += _around(text, inside, before, behind)
+    return found
+
+
+def without(text: str) -> str:
+    """The text with a blank in the place of everything that is known by its form."""
+    pieces, at = [], 0
+    for begin, end in sorted(spans(text)):
+        if begin >= at:
+            pieces.append(text[at:begin])
+        at = max(at, end)
+    return " ".join([*pieces, text[at:]])
+
+
+def _keys(text: str, beginning: str, least: int, sure: bool) -> list:
+    found = []
+    at = text.find(beginning)
+    while at >= 0:
+        end = at + len(beginning)
+        if not at or text[at - 1] not in (_LETTERS if sure else _WORD):
+            end = _end(text, end, at + _KEY_CHARS)
+            rest = text[at + len(beginning) : end]
+            if len(rest) >= least and (sure or chance.beside(rest)):
+                found.append((at, end))
+        at = text.find(beginning, end)
+    return found
+
+
+def _end(text: str, at: int, most: int) -> int:
+    """The end of a key: a dot, a slash or a plus sign belongs to it when what follows looks like chance too."""
+    end = _run_end(text, at, most)
+    while text[end : end + 1] in (".", "/", "+", "~"):
+        following = _run_end(text, end + 1, most)
+        if not chance.beside(text[end + 1 : following]):
+            break
+        end = following
+    while text[end : end + 1] == "=" and end < most:
+        end += 1
+    return end
+
+
+def _run_end(text: str, at: int, most: int) -> int:
+    while at < len(text) and at < most and text[at] in _WORD:
+        at += 1
+    return at
+
+
+def _around(text: str, inside: str, before: int, behind: int) -> list:
+    found = []
+    at = text.find(inside)
+    while at >= 0:
+        begin = at
+        while begin and at - begin < _KEY_CHARS and text[begin - 1] in _WORD:
+            begin -= 1
+        end = _end(text, at + len(inside), at + _KEY_CHARS)
+        if at - begin >= before - 1 and end - at - len(inside) >= behind and chance.beside(text[begin:end]):
+            found.append((begin, end))
+        at = text.find(inside, max(end, at + 1))
+    return found
+
+
+def _blocks(text: str) -> list:
+    """Blocks of armoured keys and messages, cut off or whole."""
+    found = []
+    at = text.find(_BLOCK)
+    while at >= 0:
+        if any(name in text[at : at + 60] for name in _SECRET_BLOCKS) and text[at + len(_BLOCK)].isalpha():
+            closing = text.find(_BLOCK_END, at)
+            end = text.find("-----", closing + len(_BLOCK_END)) if closing >= 0 else -1
+            end = end + 5 if end >= 0 else len(text)
+            found.append((at, end))
+        else:
+            end = at + len(_BLOCK)
+        at = text.find(_BLOCK, end)
+    return found
