@@ -99,7 +99,7 @@ def test_it_finds_what_another_session_cleared_next_week(cleared: Shop):
 def test_what_was_pruned_is_gone_for_good(cleared: Shop):
     handle = cleared.cleared()["read-old"]
     cleared.at += 40 * 24 * 3600
-    assert cleared.popkit("archive", "prune", "--older-than", "30d").code == 0
+    assert cleared.popkit("archive", "prune", "--older-than", "30d", "--yes").code == 0
     done = cleared.popkit("restore", handle)
     assert done.code == 1
     assert OLD not in done.out

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ..edges.sqlite_file import Transaction
 from .content import plain
-from .migrations import Transaction
 
 _SELECT = "SELECT id, task_id, at, undone_at, (SELECT count(*) FROM cleared WHERE clear_id = clears.id) FROM clears "
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from .. import archive
 from ..edges import files
-from ..policy import events, globs
-from ..state import live, store
+from ..policy import events
+from ..state import archived, live, store
 from ..state.archived import content_of, task_id
 
 
@@ -33,22 +33,13 @@ def shown(word: str) -> str:
 def matching(db, pattern: str, session_id: str, project: str) -> list:
     """The newest Record of each label that a path pattern matches: of the session, else of the project, else of all. Newest first."""
 
-    def matches(record) -> bool:
-        return any(globs.matches(pattern, subject) for subject in record.subjects if isinstance(subject, str))
-
-    for found in (
-        archive.find_records(db, session_id=session_id, matches=matches) if session_id else [],
-        archive.find_records(db, matches=lambda record: matches(record) and _project_of(db, record) == project) if project else [],
-        archive.find_records(db, matches=matches),
-    ):
+    searches = [{"session_id": session_id}] if session_id else []
+    searches += [{"project": project}] if project else []
+    for where in (*searches, {}):
+        found = archived.matching(db, pattern, **where)
         if found:
             return list({record.label: record for record in reversed(found)}.values())[::-1]
     return []
-
-
-def _project_of(db, record) -> str:
-    chain = archive.chain(db, record.task_id)
-    return chain.project if chain else ""
 
 
 def cleared_since(db, session_id: str, since: float) -> list:
