@@ -4,7 +4,7 @@ Stands on the I/O seam alone. Loading it loads neither `sqlite3` nor `json`: wha
 """
 
 from .chains import FIRST_PREV_HASH, Chain, chain
-from .clears import Clear, clears_of, last_clear, mark_undone
+from .clears import Clear, clears_of, clears_of_records, last_clear, mark_undone
 from .content import RetentionIntegrityError, compress_content, decompress_content, hash_content
 from .display import text_of, value_of
 from .migrations import ArchiveDamaged, ArchiveError, ArchiveTooNew, Transaction, migrate, open_archive
@@ -58,6 +58,7 @@ __all__ = [
     "archive_record",
     "chain",
     "clears_of",
+    "clears_of_records",
     "compress_content",
     "compute_zone",
     "content_from",

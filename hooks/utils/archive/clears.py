@@ -27,6 +27,13 @@ def clears_of(db, task_id: str) -> list:
     return [Clear(*row) for row in rows]
 
 
+def clears_of_records(db, ids) -> list:
+    """The clears, of any chain, that took one of these records, newest first."""
+    asked = "SELECT clear_id FROM cleared WHERE record_id = ?"
+    found = {clear_id for id in ids for (clear_id,) in db.execute(asked, (plain(id),)).fetchall()}
+    return [Clear(*db.execute(_SELECT + "WHERE id = ?", (clear_id,)).fetchone()) for clear_id in sorted(found, reverse=True)]
+
+
 def last_clear(db, task_id: str) -> Clear | None:
     """The newest clear of a chain that was not undone: the one that an undo means."""
     row = db.execute(_SELECT + "WHERE task_id = ? AND undone_at IS NULL ORDER BY id DESC LIMIT 1", (plain(task_id),)).fetchone()
