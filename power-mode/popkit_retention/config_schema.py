@@ -116,6 +116,17 @@ class Compaction(_Strict):
     index: bool = Field(True, description="Whether an index of what can be restored is given back afterwards.")
 
 
+class KeepDays(_Strict):
+    """How long PopKit keeps what it stores beside the archive."""
+
+    originals: Annotated[int, Field(ge=0, le=36_500)] = Field(
+        14, description="Days for which a transcript is kept as it was before its last change, while the transcript is there."
+    )
+    sessions: Annotated[int, Field(ge=1, le=36_500)] = Field(
+        90, description="Days without a change after which what is stored of a session goes; its contents stay in the archive."
+    )
+
+
 class _Notes(_Strict):
     schema_: Prose = Field("", alias="$schema", description="Where an editor finds this schema; no setting.")
     comment_: Prose = Field("", alias="$comment", description="A note for readers; no setting.")
@@ -156,11 +167,15 @@ class Retention(_Notes):
     clear_at_exit: bool = Field(
         False, description="Whether the end of a session clears what is expired. Only your own file may hold this key, no project's."
     )
+    keep_days: KeepDays = Field(
+        default_factory=KeepDays,
+        description="How long PopKit keeps what it stores beside the archive. Only your own file may hold this key, no project's.",
+    )
 
     @model_validator(mode="after")
     def _of_the_user_alone(self, info: ValidationInfo) -> Retention:
-        if info.context == "project" and "clear_at_exit" in self.model_fields_set:
-            raise ValueError("clear_at_exit belongs into your own configuration")
+        if info.context == "project" and {"clear_at_exit", "keep_days"} & self.model_fields_set:
+            raise ValueError("clear_at_exit and keep_days belong in your own configuration")
         return self
 
 

@@ -1,4 +1,4 @@
-"""An undo where something is gone for good: what can come back does, what cannot is named, and older clears can be reached. A fork undoes what
+"""An undo where something is gone for good: what can come back does, what cannot is named, older clears can be reached. A fork undoes what
 its copied placeholders stand for."""
 
 from __future__ import annotations
@@ -35,7 +35,6 @@ def twice(shop: Shop) -> Shop:
     shop.at += 60
     shop.clear(tier="medium")
     return shop
-
 
 
 def newer(shop: Shop) -> set[str]:

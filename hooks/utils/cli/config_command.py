@@ -15,6 +15,7 @@ from ..config.layers import Layer, merge, read_layers
 from ..edges import home
 from ..policy.ruleset import AUTO, COMPACTION, GRACE_CALLS, PRESERVED_PATTERNS, RESTORE_HOLD_CALLS, THRESHOLDS
 from ..policy.tiers import TIER_CONFIG
+from ..state.sweeping import KEEP_DAYS
 from . import screen
 
 KEY_WIDTH, VALUE_WIDTH = 41, 21
@@ -33,6 +34,7 @@ BUILT_IN = {
     "restore_hold_calls": RESTORE_HOLD_CALLS,
     "compaction": COMPACTION,
     "clear_at_exit": False,
+    "keep_days": KEEP_DAYS,
 }
 
 

@@ -22,7 +22,7 @@ _OURS = {
     "sessions": SESSIONS,
     "projects": LEARNT,
     "need-model.json": LEARNT,
-    **dict.fromkeys(("cache", "doctor.json", "hooks.log", "interpreter", "pack", "statusline.", "swept"), REST),
+    **dict.fromkeys(("cache", "doctor.json", "hooks.log", "interpreter", "pack", "past.jsonl", "statusline.", "swept"), REST),
     _CONFIGURATION: CONFIGURATION,
 }
 

@@ -22,9 +22,9 @@ MOST_ENTRIES = 200
 LONGEST_PATTERN = 256
 LONGEST_TEXT = 2_000
 
-# A project file comes with a repository that may be anybody's. These keys let PopKit write outside its own folder or
-# send requests elsewhere, so only the user's own files may hold them; in a project file they do nothing.
-USER_ONLY = ("clear_at_exit", "gateway")
+# A project file comes with a repository that may be anybody's. These keys let PopKit write outside its own folder,
+# send requests elsewhere or let go of what it keeps, so only the user's own files may hold them; in a project file they do nothing.
+USER_ONLY = ("clear_at_exit", "gateway", "keep_days")
 
 
 def flag(value, path, note):
@@ -245,6 +245,7 @@ FIELDS = {
     "restore_hold_calls": whole(0, MOST_CALLS),
     "compaction": record(dict.fromkeys(COMPACTION, flag)),
     "clear_at_exit": flag,
+    "keep_days": record({"originals": whole(0, 36_500), "sessions": whole(1, 36_500)}),
 }
 # What a file may say about itself; it is no setting.
 NOTES = {"$schema": prose, "$comment": prose}
