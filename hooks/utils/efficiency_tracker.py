@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field, fields
 from .edges import files, home
 from .edges.codec import loads
 from .policy.context import Counts, counts_of
-from .state import session
+from .state import session, sweeping
 
 _STATE = ".state.json"
 
@@ -103,21 +103,28 @@ def session_metrics(popkit_home: str, session_id: str) -> EfficiencyMetrics:
 
 def project_metrics(popkit_home: str, project: str) -> EfficiencyMetrics:
     """The metrics of every session whose project this is."""
-    return _over(popkit_home, lambda name: session.read(popkit_home, name).get("project") == project)
+    return _over(popkit_home, project)
 
 
 def all_metrics(popkit_home: str) -> EfficiencyMetrics:
-    """The metrics of every session that is still on disk."""
-    return _over(popkit_home, lambda name: True)
+    """The metrics of every session, those that were swept since included."""
+    return _over(popkit_home)
 
 
-def _over(popkit_home: str, wanted) -> EfficiencyMetrics:
+def _over(popkit_home: str, project: str | None = None) -> EfficiencyMetrics:
     folder = os.path.join(popkit_home, "sessions")
     try:
         names = sorted(os.listdir(folder))
     except OSError:
-        return EfficiencyMetrics()
-    return sum_metrics(_of_session(_contexts_in(os.path.join(folder, name))) for name in names if wanted(name))
+        names = []
+    here = [name for name in names if project is None or session.read(popkit_home, name).get("project") == project]
+    gone = [
+        entry["contexts"]
+        for entry in sweeping.past(popkit_home).values()
+        if project is None or (project and entry.get("project") == home.safe_name(project))
+    ]
+    swept = (_of_session(dict(map(_metrics_in, enumerate(filter(_is_state, contexts))))) for contexts in gone)
+    return sum_metrics([*(_of_session(_contexts_in(os.path.join(folder, name))) for name in here), *swept])
 
 
 def _of_session(contexts: dict) -> EfficiencyMetrics:
@@ -139,9 +146,19 @@ def _contexts_in(folder: str) -> dict:
                 state = loads(files.read_text(os.path.join(folder, name)) or "")
             except (OSError, ValueError):
                 continue
-            if isinstance(state, dict):
-                agent = state.get("agent_id")
-                factor = state.get("calibration")
-                factor = factor if isinstance(factor, (int, float)) and 0 < factor < 10 else 1.0
-                found[agent if isinstance(agent, str) else name] = metrics_of(state.get("counts") or {}, factor)
+            if _is_state(state):
+                agent, metrics = _metrics_in((name, state))
+                found[agent] = metrics
     return found
+
+
+def _is_state(value: object) -> bool:
+    return isinstance(value, dict)
+
+
+def _metrics_in(named: tuple) -> tuple:
+    """(agent id, metrics) of a stored state; without an id it goes by the name given."""
+    name, state = named
+    agent, factor = state.get("agent_id"), state.get("calibration")
+    factor = factor if isinstance(factor, (int, float)) and 0 < factor < 10 else 1.0
+    return agent if isinstance(agent, str) else name, metrics_of(state.get("counts") or {}, factor)

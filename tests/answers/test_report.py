@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
+from hooks.utils.policy.auto import Situation
+from hooks.utils.policy.selection import Asked, placeholder_tokens, select, weigh
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,10 +14,8 @@ from hooks.utils.answers import clear, ids, phrases, report, timeline
 from hooks.utils.answers.details import detail_lines
 from hooks.utils.answers.panel import panel
 from hooks.utils.policy import events
-from hooks.utils.policy.auto import Situation
 from hooks.utils.policy.economics import the_sum
 from hooks.utils.policy.ruleset import PROFILES
-from hooks.utils.policy.selection import Asked, placeholder_tokens, select, weigh
 from hooks.utils.policy.tiers import TIERS
 from hooks.utils.reclaim.clearing import Plan
 from hooks.utils.state import learnt

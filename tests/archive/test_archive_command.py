@@ -215,7 +215,7 @@ def test_a_content_is_written_as_it_is_to_a_pipe_and_harmless_to_a_terminal(shel
 
 def test_verify_names_the_first_broken_record_and_exits_1(shell: Shell, ids: list[str]) -> None:
     assert shell("verify") == (0, "All is as it was written: 5 records of 1 context.\n", "")
-    assert json.loads(shell("verify", "--json")[1]) == {"ok": True, "records": 5, "chains": 1, "broken": []}
+    assert json.loads(shell("verify", "--json")[1]) == {"ok": True, "records": 5, "chains": 1, "broken": [], "lost": []}
     _change(shell, ids[2], "label", "Read src/other.py")
     code, shown, _ = shell("verify")
     assert (code, f"Broken: {ids[2]}, number 3 of session-1" in shown, "1 broken" in shown) == (1, True, True)
@@ -244,15 +244,68 @@ def test_prune_deletes_only_what_is_old_and_says_what_it_did(shell: Shell, ids: 
     assert json.loads(shell("list", "--json")[1])["records"] == []
 
 
-def test_prune_says_how_many_placeholders_still_stand(shell: Shell, tmp_path: Path) -> None:
-    transcript = tmp_path / "session.jsonl"
-    chain = archive.Chain("s", "s", transcript=str(transcript))
+@pytest.fixture
+def standing(shell: Shell, tmp_path: Path) -> list[str]:
+    """Three old records, of which two have their placeholders in the session's transcript, and one in that of a fork."""
+    transcript = tmp_path / "claude" / "projects" / "-shop" / "session.jsonl"
+    transcript.parent.mkdir(parents=True)
     with shell.open() as db:
+        chain = archive.Chain("s", "s", transcript=str(transcript))
         ids = archive.add_records(db, chain, [new(1), new(2), new(3)], now=NOW - 9_000).ids
-    transcript.write_text("".join(f'{{"content":"[PopKit cleared a (b). To see it: popkit restore {id}]"}}\n' for id in ids[:2]))
-    said = " ".join(shell("prune", "--older-than", "1h", "--dry-run")[1].split())
-    assert "1 context would vanish wholly. In transcripts 2 placeholders of them still stand, and could no longer be restored." in said
-    assert json.loads(shell("prune", "--older-than", "1h", "--json")[1])["held"] == 2
+    for path, held in ((transcript, ids[:2]), (transcript.with_name("fork.jsonl"), ids[1:2])):
+        path.write_text("".join(f'{{"content":"[PopKit cleared a (b). To see it: popkit restore {id}]"}}\n' for id in held))
+    shell.environ["CLAUDE_CONFIG_DIR"] = str(tmp_path / "claude")
+    return ids
+
+
+def test_prune_says_which_placeholders_would_stand_for_nothing(shell: Shell, standing: list[str]) -> None:
+    code, shown, _ = shell("prune", "--older-than", "1h", "--dry-run")
+    said = " ".join(shown.split())
+    assert code == 0
+    assert "1 context would vanish wholly. 3 placeholders for them remain in transcripts and could no longer be restored:" in said
+    assert f"session fork {standing[1]} Read src/2.py session session" in said
+    assert "To put contents back first: popkit context undo --session ID" in said
+    found = json.loads(shell("prune", "--older-than", "1h", "--dry-run", "--json")[1])
+    assert found["held"] == 3
+    assert {Path(path).stem: ids for path, ids in found["placeholders"].items()} == {
+        "session": sorted(standing[:2]),
+        "fork": standing[1:2],
+    }
+
+
+@pytest.mark.parametrize(("answer", "code", "left"), [("y\n", 0, 0), ("n\n", 1, 3), ("", 1, 3)])
+def test_prune_asks_before_placeholders_lose_what_they_stand_for(
+    shell: Shell, standing: list[str], answer: str, code: int, left: int
+) -> None:
+    env = {**os.environ, **shell.environ, "PYTHONPATH": str(ROOT)}
+    words = [sys.executable, "-c", RUNS, "prune", "--older-than", "1h"]
+    done = subprocess.run(words, env=env, input=answer, capture_output=True, text=True, check=False, cwd=ROOT)
+    assert "Delete anyway? [y/N]" in done.stdout
+    assert (done.returncode, "nothing was deleted" in done.stderr) == (code, code == 1)
+    assert len(json.loads(shell("list", "--json")[1])["records"]) == left
+
+
+def test_a_yes_beforehand_is_not_asked_for(shell: Shell, standing: list[str]) -> None:
+    code, out, _ = shell("prune", "--older-than", "1h", "--json")
+    assert (code, "3 placeholders in transcripts could no longer be restored" in json.loads(out)["error"]) == (1, True)
+    assert json.loads(shell("prune", "--older-than", "1h", "--json", "--yes")[1])["held"] == 3
+    assert json.loads(shell("list", "--json")[1])["records"] == []
+
+
+def test_verify_names_what_was_left_to_a_source_that_no_longer_has_it(shell: Shell, tmp_path: Path) -> None:
+    file = tmp_path / "a.txt"
+    file.write_text("one\n")
+    read = json.dumps("     1→one\n     2→", ensure_ascii=False)
+    with shell.open() as db:
+        (id,) = archive.add_records(db, CHAIN, [new(0, content=read, source=archive.source_of(read, str(file)))]).ids
+        fill(db, 1, at=NOW)
+        archive.archive_record(db, id, hot_max=1, warm_max=1)
+    assert shell("verify")[0] == 0
+    file.write_text("two\n")
+    code, shown, _ = shell("verify")
+    assert (code, shown.splitlines()[0]) == (1, f"Lost: {id} Read src/0.py: git no longer gives its content")
+    found = json.loads(shell("verify", "--json")[1])
+    assert (found["ok"], found["broken"], found["lost"]) == (False, [], [id])
 
 
 def test_prune_needs_the_word(shell: Shell, ids: list[str]) -> None:

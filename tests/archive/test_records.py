@@ -11,6 +11,9 @@ import pytest
 from hooks.utils import archive
 from hooks.utils.archive import Chain, add_records, find_records, retrieve_record
 from hooks.utils.archive.records import digest, handle
+from hooks.utils.policy import globs
+from hooks.utils.reclaim.restoring import NotFound, meant
+from hooks.utils.state.archived import matching
 from tests.archive.written import CHAIN, content, fill, new, row, tamper
 
 
@@ -183,3 +186,55 @@ def test_a_list_goes_on_where_somebody_has_changed_a_record(db: sqlite3.Connecti
         tamper(db, id, "source", value)
         tamper(db, id, "subjects", value or '"text"')
     assert [(each.id, each.subjects, each.source) for each in find_records(db)] == [(id, [], None) for id in reversed(ids)]
+
+
+def _steps(db: sqlite3.Connection, work) -> int:
+    """How many hundreds of steps of its machine SQLite takes for some work."""
+    taken = 0
+
+    def count() -> int:
+        nonlocal taken
+        taken += 1
+        return 0
+
+    db.set_progress_handler(count, 100)
+    work()
+    db.set_progress_handler(None, 0)
+    return taken
+
+
+@pytest.mark.parametrize("word", ["credentials", "src/nowhere.py", "../b.c", "npm run nothing", "toolu_none", "abcd2345"])
+def test_an_unknown_name_costs_the_same_in_a_large_archive(db: sqlite3.Connection, word: str) -> None:
+    for number in range(40):
+        fill(db, 100, Chain(f"session-{number}", f"session-{number}", project="/home/dev/shop"))
+
+    def ask() -> None:
+        with pytest.raises(NotFound):
+            meant(db, word, "session-1", "/home/dev/shop")
+
+    assert _steps(db, ask) < 20, "of 4,000 records none is walked through"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "labels"),
+    [
+        ("a.py", ["Read a"]),
+        ("src/a.py", ["Read a"]),
+        ("/p/src/a.py", ["Read a"]),
+        ("*.py", ["Read b", "Read a"]),
+        ("src/*.p?", ["Read a"]),
+        ("src/**", ["Read c", "Read a"]),
+        ("src/", ["Read c", "Read a"]),
+        ("src\\a.py", ["Read a"]),
+        ("npm test", ["Bash"]),
+        ("npm *", ["Bash"]),
+        ("npm test src/a.py", []),
+        ("*my file.txt", ["Read c"]),
+        ("z.py", []),
+    ],
+)
+def test_a_pattern_finds_by_the_index_what_a_walk_would_find(db: sqlite3.Connection, pattern: str, labels: list[str]) -> None:
+    subjects = {"Read a": ["/p/src/a.py"], "Read b": ["/p/b.py"], "Bash": ["npm test"], "Read c": ["/p/src/my file.txt"]}
+    add_records(db, CHAIN, [new(n, label=label, subjects=given) for n, (label, given) in enumerate(subjects.items())])
+    walked = find_records(db, matches=lambda record: any(globs.matches(pattern, subject) for subject in record.subjects))
+    assert [each.label for each in matching(db, pattern)] == [each.label for each in walked] == labels

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hooks.utils import archive
-from hooks.utils.archive import Chain, add_records, content_from, recover, source_of
+from hooks.utils.archive import Chain, add_records, content_from, is_kept, recover, source_of
 from tests.archive.written import CHAIN, content, fill, new
 
 TEXT = "def add(a, b):\n    return a + b\n\n\nprint(add(1, 2))\n"
@@ -45,10 +45,13 @@ def git(folder: Path, *words: str) -> str:
     return done.stdout.strip()
 
 
+AUTHOR = ("-c", "user.name=a", "-c", "user.email=a@b")
+
+
 def committed(path: Path) -> None:
     git(path.parent, "init", "-q")
     git(path.parent, "add", path.name)
-    git(path.parent, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "-m", "all")
+    git(path.parent, *AUTHOR, "commit", "-q", "-m", "all")
 
 
 @pytest.mark.parametrize("form", ["arrow", "tab"])
@@ -238,3 +241,50 @@ def test_only_what_can_be_made_again_goes_cold(db: sqlite3.Connection, file: Pat
     archive.archive_chain(db, "s", lambda record: record.source is not None, hot_max=1, warm_max=1)
     assert [archive.record(db, id).zone for id in (sure, unsure)] == ["cold", "warm"]
     assert (recover(db, sure), recover(db, unsure)) == (read, content(1))
+
+
+def _source(path: Path) -> dict:
+    source = source_of(shown(path.read_text()), str(path))
+    assert source is not None
+    return source
+
+
+def test_a_file_on_disk_is_no_proof_that_a_content_can_be_had_again(file: Path) -> None:
+    assert not is_kept(_source(file), shown(TEXT))
+
+
+def test_a_staged_file_is_no_proof_but_a_committed_one_is(file: Path) -> None:
+    git(file.parent, "init", "-q")
+    git(file.parent, "add", file.name)
+    assert not is_kept(_source(file), shown(TEXT)), "the next edit and a collection of garbage take the blob away"
+    committed(file)
+    source = _source(file)
+    assert is_kept(source, shown(TEXT))
+    assert not is_kept(source, shown(TEXT + "more")), "it is held against the content"
+    file.write_text("other\n")
+    git(file.parent, *AUTHOR, "commit", "-qam", "an edit")
+    file.unlink()
+    assert is_kept(source, shown(TEXT)), "history keeps what was edited since"
+
+
+@pytest.mark.parametrize("where", ["stash", "detached", "branch that goes"])
+def test_a_commit_that_no_branch_or_tag_leads_to_is_no_proof(file: Path, where: str) -> None:
+    folder = file.parent
+    committed(file)
+    file.write_text(TEXT + "# later\n")
+    read = shown(TEXT + "# later\n")
+    if where == "stash":
+        git(folder, *AUTHOR, "stash")
+        file.write_text(TEXT + "# later\n")
+    else:
+        git(folder, "checkout", "-q", *(["--detach"] if where == "detached" else ["-b", "other"]))
+        git(folder, *AUTHOR, "commit", "-qam", "later")
+    source = _source(file)
+    if where == "branch that goes":
+        assert is_kept(source, read)
+        git(folder, "checkout", "-q", "--detach")
+        git(folder, "branch", "-D", "other")
+    assert source["git"], "git has it for now"
+    assert not is_kept(source, read)
+    git(folder, "tag", "kept", "stash@{0}" if where == "stash" else "HEAD")
+    assert is_kept(source, read)

@@ -92,19 +92,25 @@ def test_prune_takes_old_chains_wholly_and_leaves_stubs_in_younger_ones(opened: 
     mixed = [*fill(opened, 3, at=100.0), *add_records(opened, CHAIN, [new(8), new(9)], now=300.0).ids]
     archive_chain(opened, "session-1", hot_max=3, warm_max=9)
     size = sum(len(content(number)) for number in (1, 2, 2)) + sum(len(row(opened, id)["content_compressed"]) for id in mixed[:2])
-    would = prune(opened, 200.0, dry_run=True, held=lambda record: record.id in (old.ids[0], mixed[4]))
-    assert would.to_json() == {"records": 5, "chains": 1, "bytes": size, "held": 1, "shrunk": False}
+    assert sorted(archive.prunable(opened, 200.0)) == sorted([*old.ids, *mixed[:3]])
+    would = prune(opened, 200.0, dry_run=True)
+    assert would.to_json() == {"records": 5, "chains": 1, "bytes": size, "shrunk": False}
+    assert archive.pruned_of(opened, "session-0") is None
     assert stats(opened)["records"] == 7
-    did = prune(opened, 200.0)
-    assert did.to_json() == {"records": 5, "chains": 1, "bytes": size, "held": 0, "shrunk": True}
+    did = prune(opened, 200.0, now=1_000.0)
+    assert did.to_json() == {"records": 5, "chains": 1, "bytes": size, "shrunk": True}
+    assert archive.pruned_of(opened, "session-0") == (1_000.0, 2)
+    assert archive.pruned_of(opened, "session-1") == (1_000.0, 3)
     assert [retrieve_record(opened, id) for id in old.ids] == [None, None]
     assert archive.chain(opened, "session-0") is archive.last_clear(opened, "session-0") is None
     assert [retrieve_record(opened, id)["content_available"] for id in mixed] == [False] * 3 + [True] * 2
     assert archive.verify(opened).broken == []
     assert opened.execute("PRAGMA foreign_key_check").fetchall() == []
     assert prune(opened, 200.0).records == 0, "what is gone is not pruned again"
-    assert prune(opened, 400.0).chains == 1
+    assert prune(opened, 400.0, now=2_000.0).chains == 1
+    assert archive.pruned_of(opened, "session-1") == (2_000.0, 8)
     assert stats(opened)["records"] == 0
+    assert opened.execute("SELECT count(*) FROM named").fetchone()[0] == 0
 
 
 def test_what_was_pruned_is_not_in_the_file_any_more(tmp_path) -> None:
@@ -148,7 +154,7 @@ def test_a_file_that_cannot_be_written_anew_has_lost_the_contents_all_the_same(t
 
 def test_nothing_old_is_nothing_to_prune(db: sqlite3.Connection) -> None:
     fill(db, 3, at=300.0)
-    assert prune(db, 300.0).to_json() == {"records": 0, "chains": 0, "bytes": 0, "held": 0, "shrunk": False}
+    assert prune(db, 300.0).to_json() == {"records": 0, "chains": 0, "bytes": 0, "shrunk": False}
     assert prune(db, 0.0).records == 0
 
 

@@ -305,3 +305,16 @@ def test_only_sessions_of_this_project_are_compared(played: Played, tmp_path: Pa
 def test_the_oldest_client_is_the_one_that_the_tests_run() -> None:
     assert ".".join(map(str, doctor_machine.OLDEST_CLIENT)) == OLDEST_SUPPORTED
     assert OLDEST_SUPPORTED in (ROOT / "README.md").read_text()
+
+
+def test_it_tells_how_large_each_part_of_our_folder_is(played: Played) -> None:
+    played.start()
+    played.read("a.py", "x = 1\n")
+    (played.home / "sessions" / SESSION / "original.jsonl").write_bytes(b"x" * 3_000_000)
+    (played.home / "archive.sqlite").write_bytes(b"x" * 2_000_000)
+    check = found(played, "state folder")
+    assert check["parts"]["kept originals"] == {"files": 1, "bytes": 3_000_000}
+    assert check["parts"]["archive"] == {"files": 1, "bytes": 2_000_000}
+    assert check["parts"]["states of sessions"]["files"] >= 2
+    assert "(kept originals 3.0 MB, archive 2.0 MB, " in check["text"]
+    assert sum(part["bytes"] for part in check["parts"].values()) == pytest.approx(check["bytes"], abs=50_000)

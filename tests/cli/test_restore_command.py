@@ -142,7 +142,7 @@ def test_a_mistake_exits_1_and_prints_nothing(cleared: Cleared, words: list, sai
 
 def test_what_was_pruned_is_gone_for_good(cleared: Cleared) -> None:
     cleared.environ["POPKIT_CLOCK"] = "1800000000"
-    assert cleared("archive", "prune", "--older-than", "1d")[0] == 0
+    assert cleared("archive", "prune", "--older-than", "1d", "--yes")[0] == 0
     code, shown, error = cleared("restore", cleared.handles[5])
     assert code == 1
     assert "npm" not in shown or "Gone for good" in shown

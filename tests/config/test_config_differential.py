@@ -108,6 +108,7 @@ RETENTION = members(
         "restore_hold_calls": mostly(st.integers(0, 1_000_000)),
         "compaction": mostly(COMPACTION),
         "clear_at_exit": mostly(st.booleans()),
+        "keep_days": mostly(members({"originals": st.integers(-1, 40_000), "sessions": st.integers(-1, 40_000)})),
         "models": mostly(MODELS),
         "$schema": PROSE,
         "$comment": PROSE,

@@ -104,6 +104,7 @@ def test_the_shipped_file_holds_what_the_specification_leaves_to_us():
         "restore_hold_calls": 20,
         "compaction": {"advise": True, "index": True},
         "clear_at_exit": False,
+        "keep_days": {"originals": 14, "sessions": 90},
     }
 
 
@@ -310,10 +311,10 @@ def test_a_user_can_switch_on_what_the_installation_switched_off(tree):
 
 @pytest.mark.parametrize("wrapped", [True, False])
 def test_keys_of_the_user_alone_do_nothing_in_a_project(tmp_path, wrapped):
-    inner = {"clear_at_exit": True, "gateway": {"enabled": True}, "profile": "spec"}
+    inner = {"clear_at_exit": True, "gateway": {"enabled": True}, "keep_days": {"originals": 0}, "profile": "spec"}
     layer = read(tmp_path, json.dumps({"retention": inner} if wrapped else inner), "project")
     assert layer.values == {"profile": "spec"}
-    assert len(layer.ignored) == 2
+    assert len(layer.ignored) == 3
 
 
 def test_the_exit_is_cleared_on_the_word_of_the_user_alone(tree):

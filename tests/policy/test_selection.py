@@ -4,11 +4,11 @@ what is pinned. What `auto` takes is in test_weighing.py."""
 from __future__ import annotations
 
 import pytest
+from hooks.utils.policy.selection import Asked, select
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hooks.utils.policy import events, selection
-from hooks.utils.policy.selection import Asked, select
 from hooks.utils.policy.tiers import TIERS
 from tests.policy.scenario import Scenario
 

@@ -99,11 +99,23 @@ def test_it_finds_what_another_session_cleared_next_week(cleared: Shop):
 def test_what_was_pruned_is_gone_for_good(cleared: Shop):
     handle = cleared.cleared()["read-old"]
     cleared.at += 40 * 24 * 3600
-    assert cleared.popkit("archive", "prune", "--older-than", "30d").code == 0
+    assert cleared.popkit("archive", "prune", "--older-than", "30d", "--yes").code == 0
     done = cleared.popkit("restore", handle)
     assert done.code == 1
     assert OLD not in done.out
     assert cleared.transcript.read_bytes()  # and it stands
+
+
+@pytest.mark.parametrize("words", [["--since", "60d"], ["abcdabcd"]])
+def test_after_a_prune_a_restore_says_that_it_was_pruned(cleared: Shop, words: list[str]):
+    """When, and how much; not that nothing was ever cleared."""
+    cleared.at += 40 * 24 * 3600
+    assert cleared.popkit("archive", "prune", "--older-than", "30d", "--yes").code == 0
+    done = cleared.context("restore", *words)
+    said = " ".join(done.err.split())
+    assert done.code == 1
+    assert "3 results that this session had cleared were pruned on 2026-" in said
+    assert "nothing of this session was cleared" not in said
 
 
 def test_a_picture_is_told_of_and_comes_back_in_place(shop: Shop):

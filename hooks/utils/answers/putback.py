@@ -46,7 +46,7 @@ def _lines(title: str, back, session_id: str, said: str) -> list:
         lines += [_record_line(record) for record in back.records[:8]]
         lines += [f"  … {len(back.records) - 8} more"] if len(back.records) > 8 else []
     for record in back.gone:
-        lines += text.wrap(f"Gone for good (pruned, or its file has changed): {text.clean(record.label)}", indent="  ")
+        lines += text.wrap(f"Gone for good (pruned, or no longer in git): {text.clean(record.label)}", indent="  ")
     if back.records:
         lines += ["", *text.wrap("The client has it again once you type"), "", phrases.resume(session_id)]
     return lines + text.wrap(back.trouble) if back.trouble else lines
@@ -64,7 +64,7 @@ def printed_lines(printed: list) -> list:
         if len(printed) > 1:
             lines += [*([""] if lines else []), f"=== {record.id}  {text.clean(record.label)}"]
         if content is None:
-            lines += text.wrap(f"Gone for good (pruned, or its file has changed): {text.clean(record.label)}")
+            lines += text.wrap(f"Gone for good (pruned, or no longer in git): {text.clean(record.label)}")
         else:
             lines += content.split("\n")
     return lines

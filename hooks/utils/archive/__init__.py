@@ -1,10 +1,10 @@
 """The archive: contents that left the context, in a SQLite file, chained per context and kept by zone.
 
-Imports nothing of the other packages. Loading it loads neither `sqlite3` nor `json`: what needs them imports them.
+Stands on the I/O seam alone. Loading it loads neither `sqlite3` nor `json`: what needs them imports them.
 """
 
 from .chains import FIRST_PREV_HASH, Chain, chain
-from .clears import Clear, clears_of, last_clear, mark_undone
+from .clears import Clear, clears_of, clears_of_records, last_clear, mark_undone
 from .content import RetentionIntegrityError, compress_content, decompress_content, hash_content
 from .display import text_of, value_of
 from .migrations import ArchiveDamaged, ArchiveError, ArchiveTooNew, Transaction, migrate, open_archive
@@ -20,8 +20,8 @@ from .records import (
     records_of_tool_use,
     set_source,
 )
-from .sources import content_from, recover, source_of
-from .upkeep import Pruned, archive_chain, prune, stats
+from .sources import content_from, is_kept, recover, source_of
+from .upkeep import Pruned, archive_chain, due_cold, prunable, prune, pruned_of, stats
 from .verification import Broken, Verified, verify
 from .zones import (
     HOT_MAX_POSITION,
@@ -58,19 +58,24 @@ __all__ = [
     "archive_record",
     "chain",
     "clears_of",
+    "clears_of_records",
     "compress_content",
     "compute_zone",
     "content_from",
     "decompress_content",
+    "due_cold",
     "find_records",
     "get_record_position",
     "handles_of",
     "hash_content",
+    "is_kept",
     "last_clear",
     "mark_undone",
     "migrate",
     "open_archive",
+    "prunable",
     "prune",
+    "pruned_of",
     "record",
     "records_of_clear",
     "records_of_tool_use",

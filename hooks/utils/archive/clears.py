@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ..edges.sqlite_file import Transaction
 from .content import plain
-from .migrations import Transaction
 
 _SELECT = "SELECT id, task_id, at, undone_at, (SELECT count(*) FROM cleared WHERE clear_id = clears.id) FROM clears "
 
@@ -25,6 +25,13 @@ def clears_of(db, task_id: str) -> list:
     """The clears of a chain, newest first."""
     rows = db.execute(_SELECT + "WHERE task_id = ? ORDER BY id DESC", (plain(task_id),)).fetchall()
     return [Clear(*row) for row in rows]
+
+
+def clears_of_records(db, ids) -> list:
+    """The clears, of any chain, that took one of these records, newest first."""
+    asked = "SELECT clear_id FROM cleared WHERE record_id = ?"
+    found = {clear_id for id in ids for (clear_id,) in db.execute(asked, (plain(id),)).fetchall()}
+    return [Clear(*db.execute(_SELECT + "WHERE id = ?", (clear_id,)).fetchone()) for clear_id in sorted(found, reverse=True)]
 
 
 def last_clear(db, task_id: str) -> Clear | None:

@@ -9,16 +9,11 @@ from __future__ import annotations
 import time
 import zlib
 
-try:
-    from _sha256 import sha256  # up to 3.11; `hashlib` brings OpenSSL with it, which takes a tenth of a restore's memory and time
-except ImportError:
-    try:
-        from _sha2 import sha256
-    except ImportError:
-        from hashlib import sha256
+from ..edges.system import sha256
 
 # A gzip member begins so; UTF-8 never does, as 8b may not follow 1f.
 _GZIP = b"\x1f\x8b"
+LONGEST_NAME = 1024
 _GZIP_WINDOW = 31  # zlib's word for "with a gzip head and tail"
 
 
@@ -43,6 +38,30 @@ def plain(name: str) -> str:
     if "\0" in name:
         name = name.replace("\0", "\\x00")
     return name if name.isascii() else name.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def subjects_of(text: object) -> list:
+    """The subjects of a record, from the column that holds them; those that somebody has spoilt are left out."""
+    found = read_json(text, list) or []
+    return [subject for subject in found if isinstance(subject, str)]
+
+
+def read_json(text: object, kind: type):
+    """The value of a JSON text if it is of this kind, else None: a verification tells what somebody may have made of it, a list of
+    records goes on."""
+    import json
+
+    try:
+        value = json.loads(text)
+    except (TypeError, ValueError):
+        return None
+    return value if isinstance(value, kind) else None
+
+
+def names_of(subjects) -> set:
+    """What a record is looked up by: the last segment of each path, and a command line as a whole."""
+    last = {subject.replace("\\", "/").rpartition("/")[2][:LONGEST_NAME] for subject in subjects}
+    return last.union(subject[:LONGEST_NAME] for subject in subjects if " " in subject)
 
 
 def stamp(seconds: float) -> str:

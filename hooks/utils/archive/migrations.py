@@ -1,12 +1,14 @@
-"""The archive's file: opened privately, its tables made and brought up to date, its transactions."""
+"""The tables of the archive, version by version."""
 
 from __future__ import annotations
 
-import os
-import stat
+from ..edges import sqlite_file
+from ..edges.sqlite_file import Schema, StoreDamaged, StoreError, StoreTooNew, Transaction
+from .content import names_of, subjects_of
 
-BUSY_S = 5.0  # how long a process waits for another one's transaction
-APPLICATION_ID = 0x506F704B  # "PopK", in the head of the file
+# What an archive that cannot be used raises: see `sqlite_file`.
+ArchiveError, ArchiveTooNew, ArchiveDamaged = StoreError, StoreTooNew, StoreDamaged
+APPLICATION_ID = 0x506F704B  # "PopK"
 
 _RECORDS = """
 CREATE TABLE thought_records (
@@ -59,142 +61,51 @@ CREATE TABLE cleared (
   PRIMARY KEY (clear_id, record_id)
 ) WITHOUT ROWID
 """
-# Statements that lead from one version of the tables to the next; what has been released is never edited. Contents stand last in a
-# row, so that reading the rest of it does not walk through them.
+# Every record by the names that a person may know it by, see `content.names_of`.
+_NAMED = "CREATE TABLE named (name TEXT NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (name, seq)) WITHOUT ROWID"
+# Of a context that was deleted, wholly or in part: when that was, and how many records it cost. Nothing of what was in it.
+_PRUNED = "CREATE TABLE pruned (task_id TEXT PRIMARY KEY, at REAL NOT NULL, records INTEGER NOT NULL) WITHOUT ROWID"
+
+
+def _name_all(db) -> None:
+    """Enters the records that are there already."""
+    rows = db.execute("SELECT seq, subjects FROM thought_records")
+    db.executemany("INSERT INTO named VALUES (?, ?)", ((name, seq) for seq, text in rows for name in names_of(subjects_of(text))))
+
+
+# Contents stand last in a row, so that reading the rest of it does not walk through them.
 MIGRATIONS = (
     (
-        f"PRAGMA application_id = {APPLICATION_ID}",
-        _CHAINS,
-        "CREATE INDEX chains_of_session ON chains (session_id)",
-        _RECORDS,
-        "CREATE INDEX records_of_tool_use ON thought_records (tool_use_id)",
+        "chains and their records",
+        (
+            _CHAINS,
+            "CREATE INDEX chains_of_session ON chains (session_id)",
+            _RECORDS,
+            "CREATE INDEX records_of_tool_use ON thought_records (tool_use_id)",
+        ),
     ),
     (
-        _CLEARS,
-        "CREATE INDEX clears_of_chain ON clears (task_id)",
-        _CLEARED,
-        "CREATE INDEX clears_of_record ON cleared (record_id)",
+        "clears",
+        (
+            _CLEARS,
+            "CREATE INDEX clears_of_chain ON clears (task_id)",
+            _CLEARED,
+            "CREATE INDEX clears_of_record ON cleared (record_id)",
+        ),
     ),
+    ("names, and what was pruned", (_NAMED, _name_all, _PRUNED)),
 )
-
-
-class ArchiveError(Exception):
-    """The archive cannot be used; the message says why, and what to do."""
-
-
-class ArchiveTooNew(ArchiveError):
-    """A later version of PopKit has written it."""
-
-
-class ArchiveDamaged(ArchiveError):
-    """The file is no archive, or no longer."""
-
-
-class Transaction:
-    """All or nothing, with the write lock held from the first read on. Within a transaction that the caller has begun it is a part of
-    that one."""
-
-    __slots__ = ("db", "joined")
-
-    def __init__(self, db):
-        self.db = db
-        self.joined = db.in_transaction
-
-    def __enter__(self) -> None:
-        if not self.joined:
-            self.db.execute("BEGIN IMMEDIATE")
-
-    def __exit__(self, kind, *_exc) -> None:
-        if self.joined:
-            return
-        try:
-            if kind is None:
-                self.db.execute("COMMIT")
-        finally:
-            if self.db.in_transaction:
-                self.db.execute("ROLLBACK")
+SCHEMA = Schema("archive", APPLICATION_ID, MIGRATIONS, anew="the next clear makes a new one")
 
 
 def open_archive(path: str, create: bool = True):
-    """A connection to the archive, its tables up to date; it commits by itself outside of a `Transaction`.
-
-    FileNotFoundError where there is none and none is to be made, OSError for what is no regular file, ArchiveTooNew, ArchiveDamaged;
-    other errors of sqlite3 (a full disk, a lock that is never given up) as they are.
-    """
-    import sqlite3
-
-    path = os.path.abspath(path)
-    _make_private(path, create)
-    escaped = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
-    # `mode=rw`: a file that has just gone is not made again with the rights of the umask.
-    db = sqlite3.connect("file://" + escaped + "?mode=rw", timeout=BUSY_S, isolation_level=None, uri=True)
-    try:
-        db.execute("PRAGMA foreign_keys = ON")
-        db.execute("PRAGMA synchronous = FULL")
-        migrate(db, path)
-    except sqlite3.DatabaseError as error:
-        db.close()
-        # What is only busy, full or not to be written is an OperationalError.
-        if isinstance(error, sqlite3.OperationalError):
-            raise
-        raise ArchiveDamaged(
-            f"{path}: {error}. Move it away, and the next clear makes a new one; sqlite3's .recover may save more"
-        ) from None
-    except BaseException:
-        db.close()
-        raise
-    return db
+    """A connection to the archive, its tables up to date: see `sqlite_file.open_store`."""
+    return sqlite_file.open_store(path, SCHEMA, create)
 
 
-def _make_private(path: str, create: bool) -> None:
-    """Sees to it that a regular file of ours alone stands there before SQLite writes to it.
-
-    A file that is there is not opened: closing it would give up the locks that this process holds on it through SQLite.
-    """
-    if create:
-        _make_folder(os.path.dirname(path))
-        try:
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
-        except FileExistsError:
-            pass
-    mode = os.lstat(path).st_mode
-    if not stat.S_ISREG(mode):
-        raise OSError(22, "the archive must be a regular file, not a link or anything else", path)
-    if mode & 0o077:
-        os.chmod(path, 0o600)
+def migrate(db) -> None:
+    """Makes the tables of the archive, or brings them up to date."""
+    sqlite_file.migrate(db, SCHEMA)
 
 
-def _make_folder(folder: str) -> None:
-    """The folder and its missing parents, 0700."""
-    if not os.path.isdir(folder):
-        _make_folder(os.path.dirname(folder))
-        try:
-            os.mkdir(folder, 0o700)
-        except FileExistsError:
-            pass
-
-
-def migrate(db, name: str = "the archive") -> None:
-    """Brings the tables up to date, one transaction for each version; several processes may do so at once."""
-    if _version(db, name) == len(MIGRATIONS):
-        return
-    for number, statements in enumerate(MIGRATIONS, 1):
-        with Transaction(db):
-            if _version(db, name) >= number:
-                continue
-            for statement in statements:
-                db.execute(statement)
-            db.execute(f"PRAGMA user_version = {number:d}")
-
-
-def _version(db, name: str) -> int:
-    """The version of the tables, 0 for an empty file."""
-    version = db.execute("PRAGMA user_version").fetchone()[0]
-    ours = db.execute("PRAGMA application_id").fetchone()[0] == APPLICATION_ID
-    if not ours and (version or db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]):
-        raise ArchiveDamaged(f"{name}: is a database of another program. Move it away, and the next clear makes a new archive")
-    if version > len(MIGRATIONS):
-        raise ArchiveTooNew(
-            f"{name}: was written by a later PopKit (tables of version {version}; this one knows {len(MIGRATIONS)}). Update PopKit"
-        )
-    return version
+__all__ = ["ArchiveDamaged", "ArchiveError", "ArchiveTooNew", "Transaction", "migrate", "open_archive"]

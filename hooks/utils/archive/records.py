@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import time
 
+from ..edges.sqlite_file import Transaction
 from .chains import HASHED, Chain, begin, link_hash
-from .content import RetentionIntegrityError, hash_content, plain, stamp, to_bytes
-from .migrations import Transaction
+from .content import RetentionIntegrityError, hash_content, names_of, plain, read_json, stamp, subjects_of, to_bytes
 
 HANDLE_CHARS = 8
 # Of a handle so much must be given where its beginning stands for it.
 PREFIX_CHARS = 4
 _LETTERS = "abcdefghijklmnopqrstuvwxyz234567"
 _LONGEST_HANDLE = 256 // 5
+_MOST_NAMES = 500  # of the 999 values that every SQLite takes
 
 _FIELDS = ("id", "type", "task_id", "agent_id", "timestamp", "created_at", "zone", "place", "tool_use_id", "label", "subjects", "tokens",
            "size", "content_hash", "source")  # fmt: skip
@@ -54,26 +55,14 @@ class Record:
 
     @property
     def subjects(self) -> list:
-        return _read(self._subjects, list) or []
+        return subjects_of(self._subjects)
 
     @property
     def source(self) -> dict | None:
-        return _read(self._source, dict)
+        return read_json(self._source, dict)
 
     def to_json(self) -> dict:
         return {name: getattr(self, name) for name in _FIELDS}
-
-
-def _read(text: object, kind: type):
-    """The value of a JSON text if it is of this kind, else None: a verification tells what somebody may have made of it, a list of
-    records goes on."""
-    import json
-
-    try:
-        value = json.loads(text)
-    except (TypeError, ValueError):
-        return None
-    return value if isinstance(value, kind) else None
 
 
 class Added:
@@ -143,12 +132,14 @@ def _insert(db, chain: Chain, record: NewRecord, born: tuple, prev_hash: str) ->
 
     id, place, content_hash, created_at = born
     data = to_bytes(record.content)
-    subjects = json.dumps([plain(subject) for subject in record.subjects], ensure_ascii=False)
+    names = [plain(subject) for subject in record.subjects]
+    subjects = json.dumps(names, ensure_ascii=False)
     values = (id, plain(record.type), chain.task_id, chain.agent_id, plain(record.timestamp), created_at, place, plain(record.tool_use_id),
               plain(record.label), subjects, record.tokens, len(data), content_hash)  # fmt: skip
     hash = link_hash(prev_hash, values)
     source = None if record.source is None else json.dumps(record.source)
-    db.execute(_INSERT, (*values, prev_hash, hash, source, data))
+    seq = db.execute(_INSERT, (*values, prev_hash, hash, source, data)).lastrowid
+    db.executemany("INSERT INTO named VALUES (?, ?)", [(name, seq) for name in names_of(names)])
     return hash
 
 
@@ -172,20 +163,29 @@ def handles_of(db, word: str, most: int = 5) -> list:
 
 
 def find_records(
-    db, task_id: str | None = None, session_id: str | None = None, matches=None, since: float | None = None, limit: int | None = None
-) -> list:
-    """Records, newest first: of one chain, or of all chains of a session (its id, or the beginning of it); written down at `since`
-    (seconds) or later; only those for which `matches(record)` holds; at most `limit`."""
+    db, task_id: str | None = None, session_id: str | None = None, matches=None, since: float | None = None, limit: int | None = None,
+    project: str | None = None, named=None,
+) -> list:  # fmt: skip
+    """Records, newest first: of one chain, of all chains of a session (its id, or the beginning of it), or of a project; written down at
+    `since` (seconds) or later; only those for which `matches(record)` holds; at most `limit`. `named` narrows the search before
+    `matches` looks: names (see `names_of`), or a function that tells which names will do."""
     wanted, values = [], []
-    if task_id is not None:
-        wanted.append("r.task_id = ?")
-        values.append(plain(task_id))
+    for column, given in (("task_id = ?", task_id), ("task_id IN (SELECT task_id FROM chains WHERE project = ?)", project)):
+        if given is not None:
+            wanted.append("r." + column)
+            values.append(plain(given))
     if session_id is not None:
         wanted.append("r.task_id IN (SELECT task_id FROM chains WHERE substr(session_id, 1, ?) = ?)")
         values += [len(plain(session_id)), plain(session_id)]
     if since is not None:
         wanted.append("r.created_at >= ?")
         values.append(stamp(since))
+    names = _names_meant(db, named)
+    if names is not None:
+        # The plus keeps SQLite from walking through a context, or through all, instead of through the few that bear the name.
+        wanted = ["+" + term for term in wanted]
+        wanted.append(f"r.seq IN (SELECT seq FROM named WHERE name IN ({', '.join('?' * len(names))}))")  # noqa: S608
+        values += names
     where = "WHERE " + " AND ".join(wanted) + " " if wanted else ""
     order = "ORDER BY r.place DESC" if task_id is not None else "ORDER BY r.seq DESC"
     found: list = []
@@ -198,6 +198,16 @@ def find_records(
             if limit is not None and len(found) >= limit:
                 break
     return found
+
+
+def _names_meant(db, named) -> list | None:
+    """The names to look up; None where they are so many that a walk over all records is shorter."""
+    if named is None:
+        return None
+    if not callable(named):
+        return [plain(name) for name in named]
+    names = [name for (name,) in db.execute("SELECT DISTINCT name FROM named") if named(name)]
+    return names if len(names) <= _MOST_NAMES else None
 
 
 def records_of_tool_use(db, tool_use_id: str, task_id: str | None = None) -> list:

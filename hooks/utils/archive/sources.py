@@ -1,4 +1,5 @@
-"""Where a content can be had again: a Read whose file on disk, or whose blob in git, still has every byte that was shown.
+"""Where a content can be had again: a Read whose file on disk, or whose blob in git, still has every byte that was shown. Only what git
+keeps for a commit that a branch or tag leads to is a proof: a file can change, a staged blob be collected.
 
 The client shows a file as numbered lines, and may append a reminder of its own. What such a result is made of is found by making it
 again, and counts only if that gives the archived JSON text byte for byte.
@@ -7,13 +8,12 @@ again, and counts only if that gives the archived JSON text byte for byte.
 from __future__ import annotations
 
 import os
-import stat
 
+from ..edges import files, git
 from .content import hash_content
 from .records import record
 from .zones import retrieve_record
 
-GIT_TIMEOUT_S = 5.0
 # Of a file no more is read, and what the client appends is no longer.
 FILE_BYTES = 64 << 20
 SUFFIX_CHARS = 4096
@@ -34,8 +34,18 @@ def source_of(content: str, path: str) -> dict | None:
     source = {"path": path, **found, "git": None}
     if _made(data, source) != content:
         return None
-    source["git"] = _blob(path, data)
+    blob = git.blob_of(data)
+    source["git"] = blob if git.blob(path, blob) == data else None
     return source
+
+
+def is_kept(source: dict, content: str) -> bool:
+    """Whether git gives this content from a blob that it keeps for good, now."""
+    blob, path = source.get("git"), source.get("path")
+    if not isinstance(blob, str) or not isinstance(path, str) or not git.keeps(path, blob):
+        return False
+    data = git.blob(path, blob)
+    return data is not None and _made(data, source) == content
 
 
 def content_from(source: dict) -> str | None:
@@ -68,7 +78,7 @@ def _candidates(source: dict):
     if not isinstance(path, str):
         return
     if isinstance(blob, str):
-        data = _git(path, "cat-file", "blob", blob)
+        data = git.blob(path, blob)
         if data is not None:
             yield data
     data = _read(path)
@@ -78,22 +88,14 @@ def _candidates(source: dict):
 
 def _read(path: str) -> bytes | None:
     """The bytes of a regular file of bearable size."""
-    if not os.path.isabs(path) or "\0" in path:
+    if not os.path.isabs(path):
         return None
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        with files.open_regular(path) as file:
+            data = file.read(FILE_BYTES + 1)
     except (OSError, ValueError):
         return None
-    try:
-        found = os.fstat(fd)
-        if not stat.S_ISREG(found.st_mode) or found.st_size > FILE_BYTES:
-            return None
-        with open(fd, "rb", closefd=False) as file:
-            return file.read(FILE_BYTES)
-    except OSError:
-        return None
-    finally:
-        os.close(fd)
+    return data if len(data) <= FILE_BYTES else None
 
 
 def _lines(data: bytes) -> list:
@@ -158,35 +160,3 @@ def _quoted(text: str) -> str:
     if quoted.isascii():
         return quoted
     return "".join([f"\\u{ord(char):04x}" if "\ud800" <= char <= "\udfff" else char for char in quoted])
-
-
-def _blob(path: str, data: bytes) -> str | None:
-    """The name of the blob with these bytes, if the repository that the file lies in has it."""
-    from hashlib import sha1
-
-    blob = sha1(b"blob %d\0" % len(data) + data).hexdigest()  # noqa: S324  git's name for it
-    return blob if _git(path, "cat-file", "-e", blob) is not None else None
-
-
-def _git(path: str, *arguments: str) -> bytes | None:
-    """What git says in the nearest folder of a path that is still there; None where it fails. It fetches nothing, and asks nobody."""
-    import subprocess
-
-    folder = os.path.dirname(path)
-    while not os.path.isdir(folder) and folder != os.path.dirname(folder):
-        folder = os.path.dirname(folder)
-    # A GIT_DIR of the caller would have another repository answer.
-    environ = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
-    environ.update(GIT_OPTIONAL_LOCKS="0", GIT_NO_LAZY_FETCH="1", GIT_ALLOW_PROTOCOL="none", GIT_TERMINAL_PROMPT="0", LC_ALL="C")
-    try:
-        done = subprocess.run(  # noqa: S603
-            ["git", "-C", folder, *arguments],  # noqa: S607  the one on the user's PATH
-            capture_output=True,
-            timeout=GIT_TIMEOUT_S,
-            env=environ,
-            check=False,
-            stdin=subprocess.DEVNULL,
-        )
-    except (OSError, ValueError, subprocess.SubprocessError):
-        return None
-    return done.stdout if done.returncode == 0 else None

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from .content import RetentionIntegrityError, plain, stamp
-from .migrations import Transaction
+import time
+
+from ..edges.sqlite_file import Transaction
+from .content import RetentionIntegrityError, names_of, plain, stamp, subjects_of
 from .records import record
 from .zones import HOT_MAX_POSITION, WARM_MAX_POSITION, compute_zone, move
 
@@ -20,23 +22,26 @@ FROM thought_records
 """  # noqa: S608  a piece of our own
 _OLD_CHAINS = "(SELECT task_id FROM thought_records GROUP BY task_id HAVING max(created_at) < ?1)"
 _OLD = "created_at < ?1 AND (coalesce(zone, 'hot') <> 'cold' OR task_id IN " + _OLD_CHAINS + ")"
+_NOTE_PRUNED = f"""
+INSERT INTO pruned (task_id, records, at) SELECT task_id, count(*), ?2 FROM thought_records WHERE {_OLD} GROUP BY task_id
+ON CONFLICT (task_id) DO UPDATE SET at = excluded.at, records = records + excluded.records
+"""  # noqa: S608
 
 
 class Pruned:
     """What a prune took, or would take: records whose content (or whole row) goes, chains that vanish wholly, the bytes stored for them,
-    how many of the records still stand as placeholders, and whether the file gave its space back."""
+    and whether the file gave its space back."""
 
-    __slots__ = ("bytes", "chains", "held", "records", "shrunk")
+    __slots__ = ("bytes", "chains", "records", "shrunk")
 
-    def __init__(self, records: int, chains: int, bytes: int, held: int):
+    def __init__(self, records: int, chains: int, bytes: int):
         self.records = records
         self.chains = chains
         self.bytes = bytes
-        self.held = held
         self.shrunk = False
 
     def to_json(self) -> dict:
-        return {name: getattr(self, name) for name in ("records", "chains", "bytes", "held", "shrunk")}
+        return {name: getattr(self, name) for name in ("records", "chains", "bytes", "shrunk")}
 
 
 def archive_chain(
@@ -72,6 +77,16 @@ def archive_chain(
     return counts
 
 
+def due_cold(db, task_id: str, most: int, warm_max: int = WARM_MAX_POSITION) -> list:
+    """At most so many handles of a chain that by their position could be cold and about whose source nothing is noted yet, oldest
+    first."""
+    found = db.execute(
+        "SELECT id FROM thought_records WHERE task_id = ? AND place <= ? AND zone = 'warm' AND source IS NULL ORDER BY place LIMIT ?",
+        (plain(task_id), _end(db, plain(task_id)) - warm_max, most),
+    )
+    return [row[0] for row in found.fetchall()]
+
+
 def _end(db, task_id: str) -> int:
     """The place of a chain's newest record, 0 where it has none."""
     return db.execute("SELECT coalesce(max(place), 0) FROM thought_records WHERE task_id = ?", (task_id,)).fetchone()[0]
@@ -102,36 +117,50 @@ def stats(db) -> dict:
     }
 
 
-def prune(db, older_than: float, dry_run: bool = False, held=None) -> Pruned:
-    """Deletes for good what was archived before `older_than` (seconds): a chain that has nothing newer vanishes with its clears; in
-    another its old records lose their contents and stay as cold stubs, so that the chain can still be verified.
+def prunable(db, older_than: float) -> list:
+    """The handles of the records that `prune` would take."""
+    return [row[0] for row in db.execute(f"SELECT id FROM thought_records WHERE {_OLD}", (stamp(older_than),)).fetchall()]  # noqa: S608
 
-    `held(record)` tells whether a placeholder of it still stands; those go too, and are counted. Not to be called within a transaction.
-    """
+
+def prune(db, older_than: float, dry_run: bool = False, now: float | None = None) -> Pruned:
+    """Deletes for good what was archived before `older_than` (seconds): a chain that has nothing newer vanishes with its clears; in
+    another its old records lose their contents and stay as cold stubs, so that the chain can still be verified. That it was done stays
+    known (`pruned_of`), with the time `now`. Not to be called within a transaction."""
     cutoff = (stamp(older_than),)
     db.execute("PRAGMA secure_delete = ON")  # freed pages are overwritten
-    standing = 0
-    if held is not None:
-        doomed = [row[0] for row in db.execute(f"SELECT id FROM thought_records WHERE {_OLD}", cutoff).fetchall()]  # noqa: S608
-        standing = sum(1 for id in doomed if held(record(db, id)))
     with Transaction(db):
         count, size = db.execute(f"SELECT count(*), coalesce(sum({_STORED}), 0) FROM thought_records WHERE {_OLD}", cutoff).fetchone()  # noqa: S608
         chains = db.execute(f"SELECT count(*) FROM {_OLD_CHAINS}", cutoff).fetchone()[0]  # noqa: S608
-        report = Pruned(count, chains, size, standing)
+        report = Pruned(count, chains, size)
         if dry_run or not count:
             return report
+        db.execute(_NOTE_PRUNED, (*cutoff, time.time() if now is None else now))
         _delete(db, cutoff)
     report.shrunk = _shrink(db)
     return report
 
 
+def pruned_of(db, task_id: str) -> tuple | None:
+    """(when, in seconds, how many records) of a chain that was pruned, wholly or in part; None for any other."""
+    return db.execute("SELECT at, records FROM pruned WHERE task_id = ?", (plain(task_id),)).fetchone()
+
+
 def _delete(db, cutoff: tuple) -> None:
     gone = [row[0] for row in db.execute(f"SELECT task_id FROM {_OLD_CHAINS}", cutoff).fetchall()]  # noqa: S608
     for task_id in gone:
+        rows = db.execute("SELECT seq, subjects FROM thought_records WHERE task_id = ?", (task_id,)).fetchall()
+        named = [(name, seq) for seq, subjects in rows for name in names_of(subjects_of(subjects))]
+        db.executemany("DELETE FROM named WHERE name = ? AND seq = ?", named)
         db.execute("DELETE FROM cleared WHERE clear_id IN (SELECT id FROM clears WHERE task_id = ?)", (task_id,))
+        # A clear of a fork may have taken a record of another chain.
+        db.execute("DELETE FROM cleared WHERE record_id IN (SELECT id FROM thought_records WHERE task_id = ?)", (task_id,))
         for table in ("clears", "thought_records", "chains"):
             db.execute(f"DELETE FROM {table} WHERE task_id = ?", (task_id,))  # noqa: S608
-    db.execute(f"UPDATE thought_records SET zone = 'cold', content = NULL, content_compressed = NULL WHERE {_OLD}", cutoff)  # noqa: S608
+    # Without its source it is not made again from a repository: who prunes means it.
+    db.execute(
+        f"UPDATE thought_records SET zone = 'cold', content = NULL, content_compressed = NULL, source = NULL WHERE {_OLD}",  # noqa: S608
+        cutoff,
+    )
 
 
 def _shrink(db) -> bool:

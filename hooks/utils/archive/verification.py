@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from .chains import FIRST_PREV_HASH, HASHED, link_hash
 from .content import RetentionIntegrityError, decompress_content, hash_content, to_text
+from .sources import recover
 
 _ROWS = f"""
 SELECT id, seq, place, prev_hash, hash, zone, source, content_hash, content_compressed, CAST(content AS BLOB), {", ".join(HASHED)}
 FROM thought_records WHERE task_id = ? ORDER BY place
 """  # noqa: S608  names of our own columns
 _CHAINS = "SELECT task_id FROM chains UNION SELECT task_id FROM thought_records ORDER BY 1"
+_LEFT_TO_A_SOURCE = "SELECT id FROM thought_records WHERE zone = 'cold' AND source IS NOT NULL ORDER BY seq"
 # Which of content and content_compressed a zone keeps.
 _KEEPS = {None: (True, False), "hot": (True, False), "warm": (False, True), "cold": (False, False)}
 
@@ -30,14 +32,16 @@ class Broken:
 
 
 class Verified:
-    """What a walk over the archive found: records that were looked at, chains, and the first broken record of each broken chain."""
+    """What a walk over the archive found: records that were looked at, chains, the first broken record of each broken chain, and the
+    handles of those that are `lost`: as they were written, but their content was left to a source that no longer gives it."""
 
-    __slots__ = ("broken", "chains", "records")
+    __slots__ = ("broken", "chains", "lost", "records")
 
     def __init__(self):
         self.chains = 0
         self.records = 0
         self.broken: list = []
+        self.lost: list = []
 
 
 def verify(db) -> Verified:
@@ -64,7 +68,16 @@ def verify(db) -> Verified:
                 report.broken.append(broken)
     finally:
         db.text_factory = kept
+    broken = {each.id for each in report.broken}
+    report.lost = [id for (id,) in db.execute(_LEFT_TO_A_SOURCE).fetchall() if id not in broken and _is_lost(db, id)]
     return report
+
+
+def _is_lost(db, id: str) -> bool:
+    try:
+        return recover(db, id) is None
+    except RetentionIntegrityError:
+        return True
 
 
 def _walk(db, task_id: str, report: Verified) -> Broken | None:

@@ -6,8 +6,8 @@ Records only ever go that way, no row is deleted, and nothing but `zone`, `conte
 
 from __future__ import annotations
 
+from ..edges.sqlite_file import Transaction
 from .content import RetentionIntegrityError, compress_content, decompress_content, hash_content, plain, to_text
-from .migrations import Transaction
 
 RETENTION_ZONES = ("hot", "warm", "cold")
 HOT_MAX_POSITION = 100

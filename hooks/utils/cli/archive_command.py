@@ -7,22 +7,19 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sqlite3
 import sys
 
 from .. import archive
 from ..answers import text, times
-from ..edges import files, home
+from ..edges import home
 from ..edges.system import now as time_of_day
 from ..flag_parser import UsageError
-from ..policy import globs
-from ..state import peek
-from . import screen
+from ..state import archived, peek
+from . import screen, standing
+from .holdings import size
 
 LISTED = 50
-# How a placeholder ends, as it stands in a transcript.
-_STANDING = re.compile(rb"popkit restore ([a-z2-7]{8,51})\]")
 
 
 class Refused(Exception):
@@ -47,6 +44,7 @@ def add_parser(subparsers) -> None:
     prune = acts.add_parser("prune", help="delete old contents for good")
     prune.add_argument("--older-than", metavar="AGE", required=True, help="what was archived longer ago: 12h, 30d, 8w")
     prune.add_argument("--dry-run", action="store_true", help="only say what would go")
+    prune.add_argument("--yes", action="store_true", help="do not ask")
     for act in (stats, listing, show, verify, prune):
         act.add_argument("--json", action="store_true", help="as JSON")
 
@@ -99,7 +97,7 @@ def _stats(db, args, environ) -> int:
         _print(found)
         return 0
     zones = ", ".join(f"{count:,} {zone}" for zone, count in found["zones"].items())
-    original, stored, file = (_size(found[name]) for name in ("original_bytes", "stored_bytes", "file_bytes"))
+    original, stored, file = (size(found[name]) for name in ("original_bytes", "stored_bytes", "file_bytes"))
     lines = text.title("Archive") + _field("Records", f"{found['records']:,} ({zones})")
     lines += _field("Contexts", f"{found['chains']:,}, cleared {text.counted(found['clears'], 'time')}")
     lines += _field("Contents", f"{original}, kept in {stored}; the file has {file}")
@@ -113,11 +111,8 @@ def _list(db, args, environ) -> int:
     since = None if args.since is None else times.since(args.since, time_of_day(environ))
     if args.limit < 1:
         raise Refused("--limit takes a number from 1")
-
-    def matches(record) -> bool:
-        return args.pattern is None or any(globs.matches(args.pattern, subject) for subject in record.subjects)
-
-    found = archive.find_records(db, session_id=args.session, matches=matches, since=since, limit=args.limit + 1)
+    where = {"session_id": args.session, "since": since, "limit": args.limit + 1}
+    found = archive.find_records(db, **where) if args.pattern is None else archived.matching(db, args.pattern, **where)
     more = len(found) > args.limit
     found = found[: args.limit]
     if args.json:
@@ -147,7 +142,7 @@ def _show(db, args, environ) -> int:
         lines += _field("Session", whose.session_id + (f", subagent {whose.agent_id}" if whose.agent_id else ""))
     lines += _field("Call", f"{record.tool_use_id} {record.timestamp}")
     lines += _field("Archived", _when(record.created_at) + " UTC")
-    lines += _field("Size", f"{text.long_tokens(record.tokens)}, {_size(record.size)}")
+    lines += _field("Size", f"{text.long_tokens(record.tokens)}, {size(record.size)}")
     if content is None:
         lines += _field("Content", f"gone for good; its SHA-256 is {record.content_hash}")
     screen.show([*lines, ""], sys.stdout, environ)
@@ -183,54 +178,91 @@ def _write(content: str) -> None:
 
 def _verify(db, args, environ) -> int:
     found = archive.verify(db)
+    well = not (found.broken or found.lost)
     if args.json:
-        _print(
-            {"ok": not found.broken, "records": found.records, "chains": found.chains, "broken": [each.to_json() for each in found.broken]}
-        )
-        return int(bool(found.broken))
+        broken = [each.to_json() for each in found.broken]
+        _print({"ok": well, "records": found.records, "chains": found.chains, "broken": broken, "lost": found.lost})
+        return int(not well)
     lines: list = []
     for each in found.broken:
         which = each.id or "no record"
         lines += text.wrap(f"Broken: {which}, number {each.place} of {each.task_id}: {each.what}", indent="  ")
+    for id in found.lost:
+        lines += text.wrap(f"Lost: {id} {archive.record(db, id).label}: git no longer gives its content", indent="  ")
     checked = f"{text.counted(found.records, 'record')} of {text.counted(found.chains, 'context')}"
-    lines.append(f"{checked} checked, {len(found.broken)} broken." if found.broken else f"All is as it was written: {checked}.")
+    lost = f", {len(found.lost)} lost" if found.lost else ""
+    lines.append(f"All is as it was written: {checked}." if well else f"{checked} checked, {len(found.broken)} broken{lost}.")
     screen.show(lines, sys.stdout, environ)
-    return int(bool(found.broken))
+    return int(not well)
 
 
 def _prune(db, args, environ) -> int:
-    older_than = max(0.0, time_of_day(environ) - times.age(args.older_than))
-    found = archive.prune(db, older_than, args.dry_run, held=_standing(db))
-    originals = _prune_originals(home.popkit_home(environ), older_than, args.dry_run)
+    now = time_of_day(environ)
+    older_than = max(0.0, now - times.age(args.older_than))
+    popkit_home = home.popkit_home(environ)
+    held = standing.placeholders(db, environ, set(archive.prunable(db, older_than)))
+    doing = not args.dry_run
+    if held and doing and not args.yes:
+        _agree(db, held, older_than, args, environ)
+    found = archive.prune(db, older_than, args.dry_run, now)
+    originals = _prune_originals(popkit_home, older_than, args.dry_run)
     if args.json:
-        _print({**found.to_json(), "originals": originals, "dry_run": args.dry_run})
+        _print({
+            **found.to_json(), "held": standing.count(held), "placeholders": standing.data(held), "originals": originals,
+            "dry_run": args.dry_run,
+        })  # fmt: skip
         return 0
+    lines: list = []
     if originals:
-        said = f"{'Would delete' if args.dry_run else 'Deleted'} {text.counted(originals, 'transcript')} kept as before a change."
-        screen.show(text.wrap(said), sys.stdout, environ)
+        lines += text.wrap(f"{'Deleted' if doing else 'Would delete'} {text.counted(originals, 'transcript')} kept as before a change.")
     if not found.records:
-        screen.show([f"Nothing: no content was archived more than {text.clean(args.older_than)} ago."], sys.stdout, environ)
+        lines.append(f"Nothing: no content was archived more than {text.clean(args.older_than)} ago.")
+        screen.show(lines, sys.stdout, environ)
         return 0
-    what = f"{text.counted(found.records, 'record')} ({_size(found.bytes)})"
-    lines = text.wrap(f"Would delete {what} for good." if args.dry_run else f"Deleted {what} for good.")
-    if found.chains:
-        lines.append(f"{text.counted(found.chains, 'context')} {'would vanish' if args.dry_run else 'vanished'} wholly.")
-    if found.held:
-        placeholders = text.counted(found.held, "placeholder")
-        lines += text.wrap(
-            f"In transcripts {placeholders} of them still stand, and {'could' if args.dry_run else 'can'} no longer be restored."
-        )
-    if not args.dry_run and not found.shrunk:
+    lines += _would(found) if args.dry_run else text.wrap(f"Deleted {_what(found)} for good.")
+    if doing and found.chains:
+        lines.append(f"{text.counted(found.chains, 'context')} vanished wholly.")
+    if held and (args.dry_run or args.yes):
+        lines += _held(held, "can" if doing else "could")
+    if doing and not found.shrunk:
         lines += text.wrap("The file keeps its size for now: there was no room, or no moment, to write it anew.")
     screen.show(lines, sys.stdout, environ)
     return 0
+
+
+def _agree(db, held: dict, older_than: float, args, environ) -> None:
+    """Says what would go and which placeholders would stand for nothing, and asks. Refused without a yes."""
+    if args.json:
+        many = text.counted(standing.count(held), "placeholder")
+        raise Refused(f"nothing was deleted: {many} in transcripts could no longer be restored. --dry-run lists them, --yes deletes anyway")
+    screen.show(_would(archive.prune(db, older_than, dry_run=True)) + _held(held, "could"), sys.stdout, environ)
+    if not screen.said_yes("Delete anyway?"):
+        raise Refused("nothing was deleted. --yes answers beforehand")
+
+
+def _what(found) -> str:
+    return f"{text.counted(found.records, 'record')} ({size(found.bytes)})"
+
+
+def _would(found) -> list:
+    lines = text.wrap(f"Would delete {_what(found)} for good.")
+    return [*lines, f"{text.counted(found.chains, 'context')} would vanish wholly."] if found.chains else lines
+
+
+def _held(held: dict, can: str) -> list:
+    one = standing.count(held) == 1
+    said = f"{text.counted(standing.count(held), 'placeholder')} for {'it remains' if one else 'them remain'} in transcripts and {can} no"
+    lines = [*text.wrap(said + " longer be restored:"), *standing.lines(held)]
+    if can == "could":
+        lines += text.wrap("To put contents back first: popkit context undo --session ID", indent="  ")
+    return lines
 
 
 def _prune_originals(popkit_home: str, older_than: float, dry_run: bool) -> int:
     """Deletes the transcripts that are kept as they were before a change which was made before `older_than` (seconds)."""
     gone = 0
     for seen in peek.sessions(popkit_home):
-        path = os.path.join(seen, "original.jsonl")
+        path = os.path.join(seen, home.ORIGINAL)
         try:
             if os.lstat(path).st_ctime < older_than:  # a kept file is a renamed one: its own time tells of its last line
                 gone += 1
@@ -241,38 +273,8 @@ def _prune_originals(popkit_home: str, older_than: float, dry_run: bool) -> int:
     return gone
 
 
-def _standing(db):
-    """A function that tells whether the placeholder of a record still stands in its transcript."""
-    handles: dict = {}  # transcript -> what its placeholders name
-
-    def stands(record) -> bool:
-        whose = archive.chain(db, record.task_id)
-        path = whose.transcript if whose else ""
-        if path not in handles:
-            handles[path] = _named_in(path)
-        return record.id.encode() in handles[path]
-
-    return stands
-
-
-def _named_in(path: str) -> set:
-    try:
-        with files.open_regular(path) as file:
-            return {handle for line in file for handle in _STANDING.findall(line)}
-    except (OSError, ValueError):
-        return set()
-
-
 def _when(stamp: str) -> str:
     return text.clean(stamp[:16].replace("T", " "))
-
-
-def _size(count: int) -> str:
-    """Bytes as a person says them: 820 bytes, 1.2 kB, 15 kB, 1.3 MB."""
-    if count < 1_000:
-        return text.counted(count, "byte")
-    scaled, unit = next(((count / size, unit) for size, unit in ((1e3, "kB"), (1e6, "MB")) if count < 999.5 * size), (count / 1e9, "GB"))
-    return f"{scaled:.1f} {unit}" if scaled < 9.95 else f"{scaled:.0f} {unit}"
 
 
 _ACTS = {"stats": _stats, "list": _list, "show": _show, "verify": _verify, "prune": _prune}

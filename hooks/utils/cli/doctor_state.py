@@ -14,6 +14,7 @@ from ..edges.codec import dumps, loads
 from ..policy.context import shared_facts
 from ..state import live, peek, session, store
 from ..state.rebuild import rebuild
+from . import holdings
 from .check import OK, PROBLEM, WARNING, Check
 
 MEMORY = "doctor.json"
@@ -35,8 +36,9 @@ def state_folder(popkit_home: str) -> Check:
     if shutil.disk_usage(popkit_home).free < FREE_BYTES:
         return Check("state folder", PROBLEM, f"the disk of {popkit_home} is full", "Make room.", **facts)
     size, open_to_others, corrupt = _survey(popkit_home)
-    facts.update(bytes=size, open_to_others=open_to_others, corrupt=corrupt)
-    told = f"{popkit_home}: {size / 1e6:.1f} MB"
+    parts = holdings.parts(popkit_home)
+    facts.update(bytes=size, parts={name: part.to_json() for name, part in parts.items()}, open_to_others=open_to_others, corrupt=corrupt)
+    told = f"{popkit_home}: {holdings.size(size)}" + (f" ({holdings.told(parts)})" if size else "")
     if open_to_others:
         return Check(
             "state folder", WARNING, f"{told}; others can read {listed(open_to_others, 3)}", f"chmod -R go= {popkit_home}", **facts

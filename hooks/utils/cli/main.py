@@ -22,6 +22,7 @@ COMMANDS = {
     "config": ("config_command", "check and show the configuration"),
     "doctor": ("doctor_command", "is everything in place, and does it work"),
     "statusline": ("statusline_command", "a line for the client's status line"),
+    "uninstall": ("uninstall_command", "delete what PopKit has stored, and remove the status line"),
 }
 
 

@@ -20,6 +20,16 @@ def show(lines: list, stream, environ) -> None:
     stream.write(text.encode(encoding, "replace").decode(encoding))
 
 
+def said_yes(question: str) -> bool:
+    """Asks on the terminal; no answer is a no."""
+    import sys
+
+    print(f"{question} [y/N] ", end="", flush=True)
+    answer = sys.stdin.readline() if sys.stdin else ""
+    print("" if answer.endswith("\n") and sys.stdin.isatty() else "\n", end="")
+    return answer.strip().lower() in ("y", "yes")
+
+
 def _draws(encoding: str) -> bool:
     try:
         _DRAWN.encode(encoding)

@@ -63,7 +63,7 @@ def _project_folders(root: str, project: str) -> list:
 def by_id(environ, wanted: str) -> str:
     """The transcript of a session, by its id or the beginning of one."""
     root = projects_folder(environ)
-    paths = _transcripts([os.path.join(root, name) for name in _names(root)])
+    paths = every(environ)
     found = [path for path in paths if session_id_of(path) == wanted] or [
         path for path in paths if wanted and session_id_of(path).startswith(wanted)
     ]
@@ -80,11 +80,16 @@ def by_id(environ, wanted: str) -> str:
 def newest_with_results(environ) -> str | None:
     """The newest transcript of any project in which a tool was called; None where there is none."""
     try:
-        root = projects_folder(environ)
+        paths = sorted(every(environ), key=_changed, reverse=True)
     except home.NoHome:
         return None
-    paths = sorted(_transcripts([os.path.join(root, name) for name in _names(root)]), key=_changed, reverse=True)
     return next((path for path in paths[:_LOOKED_INTO] if _has_results(path)), None)
+
+
+def every(environ) -> list:
+    """The transcripts of all main threads."""
+    root = projects_folder(environ)
+    return _transcripts([os.path.join(root, name) for name in _names(root)])
 
 
 def _names(folder: str) -> list:

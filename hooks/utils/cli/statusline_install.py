@@ -72,7 +72,7 @@ class Settings:
         now = (self.text or "").splitlines()
         diff = difflib.unified_diff(now, text.splitlines(), self.path, self.path, "now", "then", lineterm="")
         screen.show([clean(line.replace("\t", "    ")) for line in diff], sys.stdout, self.environ)
-        if yes or _said_yes():
+        if yes or screen.said_yes("Make this change?"):
             return True
         print("Nothing was changed. --yes answers beforehand.")
         return False
@@ -103,13 +103,6 @@ def _replace(path: str, text: str) -> None:
     files.replace_text(temporary, text)
     os.chmod(temporary, mode)
     os.replace(temporary, path)
-
-
-def _said_yes() -> bool:
-    print("Make this change? [y/N] ", end="", flush=True)
-    answer = sys.stdin.readline() if sys.stdin else ""
-    print("" if answer.endswith("\n") and sys.stdin.isatty() else "\n", end="")
-    return answer.strip().lower() in ("y", "yes")
 
 
 def _install(settings: Settings, yes: bool, replace: bool) -> int:

@@ -9,7 +9,7 @@ null may stand (what it means, in words), and at the top level `default` and `pr
 
 from __future__ import annotations
 
-from ..policy.ruleset import AUTO, COMPACTION, DEFAULT, GRACE_CALLS, PRESERVED_PATTERNS, PROFILES, RESTORE_HOLD_CALLS, THRESHOLDS
+from ..policy.ruleset import AUTO, COMPACTION, DEFAULT, GRACE_CALLS, KEEP_DAYS, PRESERVED_PATTERNS, PROFILES, RESTORE_HOLD_CALLS, THRESHOLDS
 from ..policy.tiers import EVENT_ALIASES, EVENTS, TIER_CONFIG, TIERS
 
 MOST_CALLS = 1_000_000
@@ -147,6 +147,11 @@ _COMPACTION_ABOUT = {
     "index": "Whether an index of what can be restored is given back afterwards.",
 }
 
+_KEEP_ABOUT = {
+    "originals": (0, "Days for which a transcript is kept as it was before its last change, while the transcript is there."),
+    "sessions": (1, "Days without a change after which what is stored of a session goes; its contents stay in the archive."),
+}
+
 FIELDS = {
     "enabled": said("Whether results are tracked at all. A project file can only switch this off.", FLAG, default=True, project=OFF),
     "profile": said(
@@ -231,6 +236,15 @@ FIELDS = {
         default=False,
         project=NOTHING,
     ),
+    "keep_days": {
+        **record(
+            "KeepDays",
+            "How long PopKit keeps what it stores beside the archive. Only your own file may hold this key, no project's.",
+            {name: said(about, whole(low, 36_500)) for name, (low, about) in _KEEP_ABOUT.items()},
+        ),
+        "default": KEEP_DAYS,
+        "project": NOTHING,
+    },
     "models": {
         **record(
             "Models",

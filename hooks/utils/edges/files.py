@@ -10,7 +10,7 @@ LOCK_WAIT_S = 5.0
 _POLL_S = 0.002
 _BUFFER = 1 << 16  # transcripts are read through line by line
 # In the mode of a file.
-_KIND, _LINK = 0o170000, 0o120000
+_KIND, _LINK, _REGULAR = 0o170000, 0o120000, 0o100000
 
 
 def make_private_folder(path: str, may_be_link: bool = True) -> None:
@@ -32,6 +32,25 @@ def make_private_folder(path: str, may_be_link: bool = True) -> None:
         pass
 
 
+def make_private_file(path: str, create: bool = True) -> None:
+    """Sees to it that a regular file stands there that is ours alone; FileNotFoundError where there is none and none is to be made,
+    OSError for anything else than a file.
+
+    A file that is there is not opened: closing it would give up the locks that this process holds on it.
+    """
+    if create:
+        make_private_folder(parent_of(path))
+        try:
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
+        except FileExistsError:
+            pass
+    mode = os.lstat(path).st_mode
+    if mode & _KIND != _REGULAR:
+        raise OSError(22, "must be a regular file, not a link or anything else", path)
+    if mode & 0o077:
+        os.chmod(path, 0o600)
+
+
 def read_text(path: str, limit: int = 0) -> str | None:
     """The text of a file (its first `limit` bytes), None when there is none; OSError for anything else. Bytes that are no UTF-8 are
     replaced."""
@@ -47,7 +66,7 @@ def read_text(path: str, limit: int = 0) -> str | None:
 def open_regular(path: str):
     """Opens a file for reading bytes; OSError for what is no regular file: a pipe would keep us waiting for its writer."""
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    if os.fstat(fd).st_mode & 0o170000 != 0o100000:
+    if os.fstat(fd).st_mode & _KIND != _REGULAR:
         os.close(fd)
         raise OSError(22, "not a regular file", path)
     return open(fd, "rb", buffering=_BUFFER)

@@ -6,6 +6,7 @@ from .system import absolute, join, parent_of, sha256
 
 _SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
 NAME_CHARS = 80
+ORIGINAL = "original.jsonl"  # in the folder of a session: its transcript as it was before the last change of ours
 
 
 class NoHome(Exception):

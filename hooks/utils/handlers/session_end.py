@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..edges.system import now as time_of_day
 from ..host.payload import text
 from ..policy import engine, events
-from ..state import live, store
+from ..state import live, store, sweeping
 
 # The host gives a hook 1.5 s at the end of a session, and a clear takes up to 0.05 s a megabyte. Nobody waits for a larger one.
 CLEAR_BYTES = 24 * 1024 * 1024
@@ -29,6 +29,7 @@ def handle(payload: dict, environ) -> None:
         store.save(paths, stored)
     if rules.clear_at_exit and text(payload, "reason") not in _GOES_ON:
         _in_a_process_of_its_own(lambda: _clear(site, text(payload, "transcript_path"), now), environ)
+    sweeping.sweep(site, now)
 
 
 def _in_a_process_of_its_own(work, environ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..edges.system import now as time_of_day
 from ..host.payload import text
 from ..policy import engine, events
-from ..state import live, store
+from ..state import live, store, sweeping
 
 
 def handle(payload: dict, environ) -> dict | None:
@@ -31,7 +31,10 @@ def handle(payload: dict, environ) -> dict | None:
         if compacted and before is not None and stored.state.epoch == before.state.epoch:
             engine.observe(stored.state, events.Compacted(time_of_day(environ)), rules)
         store.save(paths, stored)
-    return _index(site, time_of_day(environ)) if compacted else None
+    if compacted:
+        return _index(site, time_of_day(environ))
+    sweeping.sweep(site, time_of_day(environ))
+    return None
 
 
 def _index(site: live.Site, now: float) -> dict | None:

@@ -24,6 +24,8 @@ GRACE_CALLS = {"read": 20, "search": 5, "run": 1, "ack": 0, "other": 5}
 RESTORE_HOLD_CALLS = 20
 # What of the compaction partner is switched on.
 COMPACTION = {"advise": True, "index": True}
+# Days for which what is stored beside the archive is kept (state/sweeping.py).
+KEEP_DAYS = {"originals": 14, "sessions": 90}
 
 # These words of `preserved_patterns` are about what a result is; every other pattern is a glob on its path or command.
 ERROR_WORDS = ("error", "fail")

@@ -38,7 +38,7 @@ class _Turnstile(files.Lock):
 
 def original_path(site) -> str:
     """Where the transcript is kept as it was before the last change."""
-    return join(home.session_folder(site.home, site.session_id), "original.jsonl")
+    return join(home.session_folder(site.home, site.session_id), home.ORIGINAL)
 
 
 def sweep(site, transcript_path: str) -> None:

@@ -1,38 +1,46 @@
-"""What of the archive may go cold: a record whose content can be made again, or whose placeholder nobody can see any more."""
+"""What of the archive may go cold: a record whose content git keeps for good."""
 
 from __future__ import annotations
 
+import time
+
 from .. import archive
-from ..edges.system import os
 from ..state.archived import errors
+
+# With one clear git is asked about so many records, and for so long: a person waits. The others keep their contents until later.
+ASKED, PATIENCE_S = 25, 2.0
+_NONE: dict = {}  # noted as the source of a record that has none, so that it is not looked for with every clear
 
 
 def cool(db, task_id: str) -> dict:
-    """Moves the records of a chain to their zones, and returns how many went where (`archive_chain`). A content goes only when a file
-    on disk or an object of git provably has its bytes, or when no transcript is left that could hold its placeholder."""
-    chain = archive.chain(db, task_id)
-    gone = chain is None or not _exists(chain.transcript)
-    return archive.archive_chain(db, task_id, lambda record: gone or _can_be_made_again(db, record))
+    """Moves the records of a chain to their zones, and returns how many went where (see `archive_chain`). The last copy of a content goes
+    only when git has just given the same from a commit that a branch or tag leads to; a chain without a transcript is not gone, for it
+    may be on another machine, or have moved."""
+    counts = archive.archive_chain(db, task_id, lambda record: False)
+    until = time.monotonic() + PATIENCE_S
+    for id in archive.due_cold(db, task_id, ASKED):
+        if time.monotonic() > until:
+            break
+        if _is_kept(db, id) and archive.archive_record(db, id)["to_zone"] == "cold":
+            counts["warm_to_cold"] += 1
+            counts["kept_warm"] -= 1
+    return counts
 
 
-def _exists(path: str) -> bool:
+def _is_kept(db, id: str) -> bool:
+    """Whether git keeps the content of a record; either way what was found is noted with it."""
     try:
-        os.stat(path)
-    except FileNotFoundError:
-        return False
-    except OSError:
-        return True  # who knows
-    return True
-
-
-def _can_be_made_again(db, record) -> bool:
-    if record.type != "read":
-        return False
-    try:
-        found = archive.retrieve_record(db, record.id)
-        if not found or not found["content_available"]:
-            return True  # it is cold already
-        source = next(filter(None, (archive.source_of(found["content"], path) for path in record.subjects if path.startswith("/"))), None)
-        return source is not None and archive.set_source(db, record.id, source)
+        content = archive.retrieve_record(db, id)["content"]
+        source = _source(archive.record(db, id), content)
+        return archive.set_source(db, id, source) and source is not _NONE
     except errors():
-        return False
+        return False  # what is damaged stays as it is
+
+
+def _source(record, content: str) -> dict:
+    """From where git gives the content; nothing where it does not."""
+    for path in record.subjects if record.type == "read" else ():
+        source = archive.source_of(content, path) if path.startswith("/") else None
+        if source and archive.is_kept(source, content):
+            return source
+    return _NONE

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from .. import archive
+from ..archive.content import stamp
 from ..edges import files
-from ..policy import events, globs
-from ..state import live, store
+from ..policy import events
+from ..state import archived, live, store
 from ..state.archived import content_of, task_id
 
 
@@ -21,7 +22,8 @@ def meant(db, word: str, session_id: str, project: str) -> list:
     found = [archive.record(db, handle) for handle in handles] or archive.records_of_tool_use(db, word)[:1]
     found = found or matching(db, word, session_id, project)
     if not found:
-        raise NotFound(f"nothing that was cleared goes by {shown(word)}. popkit archive list shows what there is")
+        said = f"nothing that was cleared goes by {shown(word)}. popkit archive list shows what there is"
+        raise NotFound(". ".join(filter(None, (said, pruned(db, session_id)))))
     return found
 
 
@@ -33,31 +35,35 @@ def shown(word: str) -> str:
 def matching(db, pattern: str, session_id: str, project: str) -> list:
     """The newest Record of each label that a path pattern matches: of the session, else of the project, else of all. Newest first."""
 
-    def matches(record) -> bool:
-        return any(globs.matches(pattern, subject) for subject in record.subjects if isinstance(subject, str))
-
-    for found in (
-        archive.find_records(db, session_id=session_id, matches=matches) if session_id else [],
-        archive.find_records(db, matches=lambda record: matches(record) and _project_of(db, record) == project) if project else [],
-        archive.find_records(db, matches=matches),
-    ):
+    searches = [{"session_id": session_id}] if session_id else []
+    searches += [{"project": project}] if project else []
+    for where in (*searches, {}):
+        found = archived.matching(db, pattern, **where)
         if found:
             return list({record.label: record for record in reversed(found)}.values())[::-1]
     return []
 
 
-def _project_of(db, record) -> str:
-    chain = archive.chain(db, record.task_id)
-    return chain.project if chain else ""
-
-
 def cleared_since(db, session_id: str, since: float) -> list:
-    """The Records that clears of a session's main thread took at `since` (seconds) or later, oldest first, each once."""
+    """The Records that clears of a session's main thread took at `since` (seconds) or later, oldest first, each once. NotFound where
+    they were pruned."""
     found: dict = {}
     for clear in reversed(archive.clears_of(db, task_id(session_id))):
         if clear.at >= since:
             found.update((record.id, record) for record in archive.records_of_clear(db, clear.id))
+    if not found and pruned(db, session_id):
+        raise NotFound(pruned(db, session_id))
     return list(found.values())
+
+
+def pruned(db, session_id: str) -> str:
+    """What a prune took of a session, for a person; "" for nothing."""
+    known = archive.pruned_of(db, task_id(session_id)) if session_id else None
+    if known is None:
+        return ""
+    at, count = known
+    many = "1 result that this session had cleared was" if count == 1 else f"{count:,} results that this session had cleared were"
+    return f"{many} pruned on {stamp(at)[:10]}, and cannot be restored"
 
 
 def printed(db, records: list) -> list:

@@ -10,6 +10,8 @@ from ..state.archived import content_of, task_id
 from . import places, rewrite
 from .access import Opened, Refused, check_understood, original_path, sweep, trouble_of, turnstile, until_whole
 
+_NAMED = 8  # contents that are gone for good, in a message
+
 
 class PutBack:
     """What went back: `records` whose contents stand in the transcript again, and the `tokens` that each of them adds; those whose
@@ -25,24 +27,40 @@ class PutBack:
 
 
 def undo(site, transcript_path: str, now: float) -> PutBack:
-    """Takes the last clear back that has placeholders in the transcript. Refused where there is none, or nothing may be changed;
-    RewriteFailed (OSError) where that failed."""
+    """Takes back the newest clear of which something can come back, whichever session made it: a fork has copied placeholders. What of it,
+    and of newer ones, is gone for good is named. Refused where nothing can come back, or nothing may be changed; RewriteFailed (OSError)
+    where that failed."""
     with turnstile(site), Opened(site.home) as db:
         sweep(site, transcript_path)
         index = _understood(transcript_path)
         standing = list(places.placeholders(transcript_path, index))
         handles = {handle for _, handle in standing}
-        for clear in archive.clears_of(db, task_id(site.session_id)):
+        lost: dict = {}
+        for clear in archive.clears_of_records(db, handles):
             records = [record for record in archive.records_of_clear(db, clear.id) if record.id in handles]
-            if records and clear.undone_at is None:
-                back = _put_back(site, transcript_path, index, standing, db, records)
+            back = _put_back(site, transcript_path, index, standing, db, records)
+            lost.update((record.id, record) for record in back.gone)
+            if back.records:
+                back.gone = list(lost.values())
                 _follow(back, _note_undone, site, db, clear, back, now)
                 return back
-    raise Refused("there is nothing to undo: no clear of this session stands in its transcript")
+    raise Refused(_nothing(len(standing), list(lost.values())))
+
+
+def _nothing(standing: int, lost: list) -> str:
+    """Why nothing can be undone."""
+    if lost:
+        named = "; ".join(record.label for record in lost[:_NAMED])
+        more = f"; and {len(lost) - _NAMED:,} more" if len(lost) > _NAMED else ""
+        return f"nothing can be undone: these contents are gone for good: {named}{more}"
+    if standing:
+        many = "1 placeholder" if standing == 1 else f"{standing:,} placeholders"
+        return f"nothing can be undone: the contents of {many} are no longer in the archive"
+    return "there is nothing to undo: no clear of this session stands in its transcript"
 
 
 def _note_undone(site, db, clear, back: PutBack, now: float) -> None:
-    if not back.gone:
+    if not back.gone and clear.task_id == task_id(site.session_id):
         archive.mark_undone(db, clear.id, now)
     ids = [record.tool_use_id for record in back.records]
     entry = {"event": "undo", "at": now, "ids": ids, "tokens": sum(back.tokens)}

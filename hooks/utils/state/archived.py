@@ -33,6 +33,24 @@ def content_of(db, handle: str) -> str | None:
         return None
 
 
+def matching(db, pattern: str, **where) -> list:
+    """The Records with a path or a command that a pattern matches, newest first; `where` as for `archive.find_records`."""
+    from .. import archive
+    from ..policy import globs
+
+    def matches(record) -> bool:
+        return any(globs.matches(pattern, subject) for subject in record.subjects)
+
+    path, _, last = pattern.replace("\\", "/").rpartition("/")
+    if not globs.is_wild(pattern) and last:
+        named = {last, pattern}  # the last segment of a path, or the whole of a command
+    elif last in ("", "**") and path:
+        named = None  # everything below a folder: no name tells
+    else:
+        named = lambda name: globs.matches(last, name) or (" " in name and globs.matches(pattern, name))  # noqa: E731
+    return archive.find_records(db, matches=matches, named=named, **where)
+
+
 class Originals:
     """handle -> the content that was archived, as JSON text; None where there is none. Opens the archive at the first question."""
 

@@ -1,0 +1,203 @@
+"""What our folder lets go, a little at a time: transcripts kept as they were before a change, and folders of sessions that are over.
+
+An original goes when its undo can no longer be asked for: its transcript is gone, or it is older than `keep_days.originals`. The folder of
+a session goes when its transcript is gone, and in any case after `keep_days.sessions` in which neither has changed. Never that of a session
+that lives. What a session's counters say stays, in `past.jsonl`: the statistics go on from it.
+"""
+
+from __future__ import annotations
+
+from ..edges import files, home
+from ..edges.codec import dumps, loads
+from ..edges.system import join, os, parent_of
+from ..policy.ruleset import KEEP_DAYS
+from . import session
+
+# With one call: folders of sessions that are looked at, files that are removed, their bytes.
+FOLDERS, FILES, BYTES = 20, 200, 256 << 20
+PAST, _CURSOR = "past.jsonl", "swept"
+_DAY_S = 86_400.0
+_LIVES_S = 2 * _DAY_S  # what was written to so lately belongs to a session that lives
+_GONE_S = 7 * _DAY_S  # how long a state waits for a transcript that may come back
+_ASIDE = ".swept-"
+
+
+class _Budget:
+    """What may still be removed with this call."""
+
+    __slots__ = ("bytes", "files")
+
+    def __init__(self):
+        self.files = FILES
+        self.bytes = BYTES
+
+    @property
+    def spent(self) -> bool:
+        return self.files <= 0 or self.bytes <= 0
+
+    def remove(self, path: str) -> None:
+        """Removes a file if there is one."""
+        try:
+            size = os.lstat(path).st_size
+            os.unlink(path)
+        except OSError:
+            return  # there is none, or it went meanwhile
+        self.files -= 1
+        self.bytes -= size
+
+
+def sweep(site, now: float) -> None:
+    """Looks at the next few sessions and removes what is due of them; `now` in seconds. The session of the caller lives."""
+    budget = _Budget()
+    sessions = join(site.home, "sessions")
+    names = _names(sessions)
+    for name in names:
+        if name.startswith(_ASIDE):
+            _empty(join(sessions, name), budget)
+    keep = {**KEEP_DAYS, **(site.config.get("keep_days") or {})}
+    for name in _next(site.home, [name for name in names if not name.startswith(_ASIDE)]):
+        if budget.spent:
+            return
+        if name != home.safe_name(site.session_id):
+            _sweep_session(site.home, name, now, keep, budget)
+
+
+def _next(popkit_home: str, names: list) -> list:
+    """The sessions behind those that were looked at last, which the next call begins behind."""
+    if not names:
+        return []
+    path = join(popkit_home, _CURSOR)
+    last = files.read_text(path, home.NAME_CHARS) or ""
+    chosen = ([name for name in names if name > last] + names)[: min(FOLDERS, len(names))]
+    files.replace_text(path, chosen[-1])
+    return chosen
+
+
+def _sweep_session(popkit_home: str, name: str, now: float, keep: dict, budget: _Budget) -> None:
+    folder = join(popkit_home, "sessions", name)
+    transcript = session.read(popkit_home, name).get("transcript") or ""
+    inside = [join(folder, each) for each in _names(folder)]
+    idle = now - max(map(_changed, (*(inside or [folder]), transcript)))
+    if not _is_folder(folder) or idle < _LIVES_S:
+        return
+    gone = bool(transcript) and _is_gone(transcript)
+    if idle >= keep["sessions"] * _DAY_S or (gone and idle >= _GONE_S):
+        _remove_session(popkit_home, name, budget)
+        return
+    original = join(folder, home.ORIGINAL)
+    # A kept original is a renamed file: when it was last written to tells of its last line, its status of the change.
+    if gone or now - _changed(original, status=True) >= keep["originals"] * _DAY_S:
+        budget.remove(original)
+
+
+def _is_gone(transcript: str) -> bool:
+    """Whether a transcript was deleted. Where all of the host's projects are missing, it is somewhere else."""
+    try:
+        os.stat(parent_of(parent_of(transcript)))
+    except OSError:
+        return False
+    try:
+        os.stat(transcript)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        pass  # who knows
+    return False
+
+
+def _is_folder(path: str) -> bool:
+    """Whether it is a folder, and no link to one."""
+    try:
+        return os.lstat(path).st_mode & 0o170000 == 0o040000
+    except OSError:
+        return False
+
+
+def _changed(path: str, status: bool = False) -> float:
+    """When a file was last written to, or changed in any way; 0 for none."""
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return 0.0
+    return found.st_ctime if status else found.st_mtime
+
+
+def _remove_session(popkit_home: str, name: str, budget: _Budget) -> None:
+    """Puts a session's folder aside as a whole, its counters noted, and empties it as far as the budget goes; the next call goes on."""
+    folder = join(popkit_home, "sessions", name)
+    held: list = []
+    try:
+        for each in _names(folder):
+            if each.endswith(".lock") and not _try_lock(join(folder, each), held):
+                return  # somebody is at work in it
+        _note_past(popkit_home, name)
+        aside = join(popkit_home, "sessions", _ASIDE + name)
+        os.rename(folder, aside)
+    except OSError:
+        return  # another sweep was faster
+    finally:
+        for fd in held:
+            os.close(fd)
+    _empty(aside, budget)
+
+
+def _try_lock(path: str, held: list) -> bool:
+    fd = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    held.append(fd)
+    try:
+        if hasattr(os, "lockf"):
+            os.lockf(fd, os.F_TLOCK, 0)
+    except OSError as error:
+        return not isinstance(error, (BlockingIOError, PermissionError))
+    return True
+
+
+def _empty(folder: str, budget: _Budget) -> None:
+    for name in _names(folder):
+        if budget.spent:
+            return
+        budget.remove(join(folder, name))
+    try:
+        os.rmdir(folder)
+    except OSError:
+        pass  # a folder of somebody else's in it: it stays
+
+
+def _note_past(popkit_home: str, name: str) -> None:
+    """Keeps the counters of a session that is about to go; of the rest, only a digest of its project's name."""
+    folder = join(popkit_home, "sessions", name)
+    contexts = []
+    for each in _names(folder):
+        if each.endswith(".state.json"):
+            try:
+                state = loads(files.read_text(join(folder, each)) or "")
+            except ValueError:
+                continue
+            if isinstance(state, dict):
+                contexts.append({key: state.get(key) for key in ("agent_id", "calibration", "counts")})
+    if contexts:
+        project = session.read(popkit_home, name).get("project") or ""
+        entry = {"session": name, "project": project and home.safe_name(project), "contexts": contexts}
+        files.append_text(join(popkit_home, PAST), dumps(entry) + "\n")
+
+
+def past(popkit_home: str) -> dict:
+    """session -> {"project": its safe name, "contexts": what is left of their states} of the sessions whose folder was swept. One that
+    has come back since counts by its folder."""
+    found: dict = {}
+    for line in (files.read_text(join(popkit_home, PAST)) or "").splitlines():
+        try:
+            entry = loads(line)
+        except ValueError:
+            continue  # a line that a kill cut short
+        if isinstance(entry, dict) and isinstance(entry.get("session"), str) and isinstance(entry.get("contexts"), list):
+            found[entry["session"]] = entry
+    here = set(_names(join(popkit_home, "sessions")))
+    return {name: entry for name, entry in found.items() if name not in here}
+
+
+def _names(folder: str) -> list:
+    try:
+        return sorted(os.listdir(folder))
+    except OSError:
+        return []
