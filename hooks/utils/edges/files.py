@@ -10,7 +10,7 @@ LOCK_WAIT_S = 5.0
 _POLL_S = 0.002
 _BUFFER = 1 << 16  # transcripts are read through line by line
 # In the mode of a file.
-_KIND, _LINK = 0o170000, 0o120000
+_KIND, _LINK, _FILE = 0o170000, 0o120000, 0o100000
 
 
 def make_private_folder(path: str, may_be_link: bool = True) -> None:
@@ -33,24 +33,33 @@ def make_private_folder(path: str, may_be_link: bool = True) -> None:
 
 
 def read_text(path: str, limit: int = 0) -> str | None:
-    """The text of a file (its first `limit` bytes), None when there is none; OSError for anything else. Bytes that are no UTF-8 are
-    replaced."""
+    """The text of a file (its first `limit` bytes), None when there is none; OSError for anything else. Lone surrogates are read as
+    they were written, other bytes that are no UTF-8 are replaced."""
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        fd = _open(path, os.O_RDONLY)
     except FileNotFoundError:
         return None
     with open(fd, "rb", buffering=0) as file:
         # A read of a known size reserves that much memory, which a limited process may not have.
-        return (file.read(limit) if limit else file.readall()).decode("utf-8", "replace")
+        data = file.read(limit) if limit else file.readall()
+    try:
+        return data.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        return data.decode("utf-8", "replace")
 
 
 def open_regular(path: str):
-    """Opens a file for reading bytes; OSError for what is no regular file: a pipe would keep us waiting for its writer."""
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    if os.fstat(fd).st_mode & 0o170000 != 0o100000:
+    """Opens a file for reading bytes; OSError for what is no regular file."""
+    return open(_open(path, os.O_RDONLY), "rb", buffering=_BUFFER)
+
+
+def _open(path: str, flags: int) -> int:
+    """A descriptor of a regular file; OSError for anything else: a pipe would keep us waiting for whoever is at its other end."""
+    fd = os.open(path, flags | os.O_CLOEXEC | os.O_NONBLOCK, 0o600)
+    if os.fstat(fd).st_mode & _KIND != _FILE:
         os.close(fd)
-        raise OSError(22, "not a regular file", path)
-    return open(fd, "rb", buffering=_BUFFER)
+        raise OSError(22, "not a regular file: move it away", path)
+    return fd
 
 
 def replace_text(path: str, text: str) -> None:
@@ -73,7 +82,7 @@ def replace_text(path: str, text: str) -> None:
 
 def append_text(path: str, text: str) -> None:
     """Appends whole lines. A line that a kill cut short before is closed first, so that it spoils no other."""
-    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    fd = _open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW)
     try:
         size = os.fstat(fd).st_size
         if size and os.pread(fd, 1, size - 1) != b"\n":

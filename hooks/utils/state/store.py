@@ -184,7 +184,7 @@ def read_expired(paths: ContextFiles, state: ContextState) -> dict:
 def read_lines(path: str) -> list:
     """The values of a file of JSON lines; lines that are none are passed over."""
     values = []
-    for line in (files.read_text(path) or "").splitlines():
+    for line in (files.read_text(path) or "").split("\n"):
         if line:
             try:
                 values.append(loads(line))
