@@ -233,6 +233,38 @@ def test_our_folder_itself_may_be_a_link(home: processes.Home, tmp_path: Path):
     assert len(home.failures()) == 1
 
 
+# --- pipes ---------------------------------------------------------------------------------------------------------------------
+
+PIPES = ["main.state.json", "main.journal.jsonl", "main.expired.jsonl", "main.lock", "session.json", "session.json.lock"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of POSIX")
+@pytest.mark.parametrize("name", PIPES)
+def test_a_pipe_in_place_of_a_file_of_the_session_holds_up_no_hook_and_no_command(session: Session, name: str):
+    home, session_id = session.home, session.day.session_id
+    path = Path(session.paths.folder) / name
+    path.unlink(missing_ok=True)
+    os.mkfifo(path)
+    common = {"session_id": session_id, "transcript_path": str(session.day.transcript)}
+    last = session.day.steps[-1].payload
+    given = [
+        last,
+        payloads.prompt("go", **common),
+        payloads.stop(**common),
+        payloads.session_start(**common),
+        payloads.session_end(**common),
+    ]
+    for payload in given:
+        assert processes.run_event(payload, home.env()).silent
+    asked = ["context", "--session", session_id, "--transcript", str(session.day.transcript)]
+    for command in (asked, ["doctor"]):
+        done = subprocess.run(
+            [str(processes.ROOT / "bin/popkit"), *command], env=home.env(), capture_output=True, text=True, timeout=30, check=False
+        )
+        assert "Traceback" not in done.stderr
+        assert done.stdout or done.stderr
+
+
 # --- disks that are full, read-only or missing ---------------------------------------------------------------------------------
 
 
