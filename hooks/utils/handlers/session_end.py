@@ -1,4 +1,4 @@
-"""A session ends; it may be resumed later."""
+"""A session ends, or its client turns to another one; it may be resumed later."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _GOES_ON = ("resume",)
 
 
 def handle(payload: dict, environ) -> None:
-    """Ends what lives for the session. The transcript does not tell of it, so the journal does."""
+    """Ends what lives for the session, if this is an end. The transcript does not tell of it, so the journal does."""
     site = live.site_of(payload, environ)
     if site is None:
         return
