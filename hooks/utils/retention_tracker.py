@@ -59,7 +59,7 @@ class RetentionTracker:
         """The tracker of a context. The caller holds the lock."""
         tracker = cls(paths.session_id, paths.agent_id, site.rules())
         tracker._environ = site.environ
-        tracker._stored, tracker.rules = live.open_context(site, paths)
+        tracker._stored, tracker.rules = live.open_context(site, paths, store.load(paths))
         tracker._earlier = store.read_expired(paths, tracker.state)
         return tracker
 

@@ -1,11 +1,14 @@
-"""A context as the hooks keep it: load, observe one event, save; and reconcile it with the transcript before a person is answered."""
+"""A context as the hooks keep it: load, observe one event, save; and reconcile it with the transcript before a person is answered.
+
+Transcripts are read without the lock; what a hook cannot add because somebody else holds it waits beside the state (missed.py).
+"""
 
 from __future__ import annotations
 
 import time
 
 from ..config import remembered
-from ..edges import home
+from ..edges import files, home
 from ..edges.system import now as time_of_day
 from ..edges.system import os
 from ..host import payload as payloads
@@ -19,6 +22,8 @@ from . import disk, store
 REBUILD_BYTES = 16 * 1024 * 1024
 # A result that a hook saw is in the transcript after this many seconds, or never (its line was lost, its session rewound).
 TRANSCRIPT_LAG_S = 5.0
+# So often a transcript is read before a hook that keeps writing meanwhile has the last word.
+_TRIES = 3
 
 
 class Site:
@@ -81,11 +86,36 @@ def site_of(payload: dict, environ) -> Site | None:
     return site if site.enabled else None
 
 
-def open_context(site: Site, paths: store.ContextFiles, transcript_path: str = "") -> tuple:
-    """(the stored context, else one rebuilt from the transcript, else a new one; the rules under its profile). The caller holds the
-    lock."""
-    known = store.load(paths)
-    stored = known or rebuilt_if_small(site, paths, transcript_path, None)
+def change(site: Site, paths: store.ContextFiles, transcript_path: str, work) -> None:
+    """Lets `work(stored, rules)` change a context, with all that was missed in it, and saves it unless the answer is False. What is not
+    stored is rebuilt first, without the lock. LockTimeout when somebody else holds it for too long."""
+    for is_last in (False, True):
+        with paths.locked():
+            known = store.load(paths)
+            if known is not None or is_last or not _is_small(transcript_path):
+                stored, rules = open_context(site, paths, known)
+                done = _taken_in(paths, stored, rules)
+                if work(stored, rules) is not False or done:
+                    store.save(paths, stored)
+                if done:
+                    from . import missed
+
+                    missed.remove(done)
+                return
+        follow(site, paths, transcript_path)
+
+
+def _taken_in(paths: store.ContextFiles, stored: store.Stored, rules: Ruleset) -> list:
+    if not files.spilled(paths.state):
+        return []
+    from . import missed
+
+    return missed.take_in(paths, stored, rules, lambda call: observe_call(paths, stored, call, rules, False))
+
+
+def open_context(site: Site, paths: store.ContextFiles, known: store.Stored | None) -> tuple:
+    """(the stored context, or a new one for None; the rules under its profile). The caller holds the lock."""
+    stored = known
     if stored is None:
         stored = store.Stored(ContextState(paths.session_id, paths.agent_id))
         stored.state.profile = site.session.get("profile")
@@ -124,21 +154,60 @@ def teach_lifetimes(popkit_home: str, project: str, before: dict, after: dict) -
         project_lifetimes.change(popkit_home, project, by)
 
 
-def rebuilt_if_small(site: Site, paths: store.ContextFiles, transcript_path: str, old: store.Stored | None) -> store.Stored | None:
-    """The context rebuilt from its transcript and saved; None when there is no transcript, none that a hook has time for, or one that
-    the host has not finished writing. The caller holds the lock."""
+def follow(site: Site, paths: store.ContextFiles, transcript_path: str) -> bool:
+    """Whether the context was rebuilt from its transcript and saved: not where there is none, none that a hook has time for, or one that
+    the host has not finished writing."""
     try:
-        if not transcript_path or os.stat(transcript_path).st_size > REBUILD_BYTES:
-            return None
-        made = rebuilt(site, paths, transcript_path)
+        return _is_small(transcript_path) and _refreshed(site, paths, transcript_path, 0)[1]
     except (OSError, ValueError):
-        return None
-    if old is not None and lags_behind(made, old.state, time_of_day(site.environ)):
-        return None
-    stored = store.Stored(made.state, old.watched if old else None)
-    store.save_rebuilt(paths, stored)
-    made.state.expired = {}  # they are in the log now
-    return stored
+        return False
+
+
+def _is_small(transcript_path: str) -> bool:
+    try:
+        return bool(transcript_path) and os.stat(transcript_path).st_size <= REBUILD_BYTES
+    except (OSError, ValueError):
+        return False
+
+
+def _refreshed(site: Site, paths: store.ContextFiles, transcript_path: str, patience: int) -> tuple:
+    """(the Rebuilt of a context, whether it was saved). Reads without the lock and writes with it, if what it was made from still holds:
+    a hook may have saved a call meanwhile. Then a small transcript is read again, a few times; `patience` is for lines that come late."""
+    from . import missed
+
+    tries = _TRIES if _is_small(transcript_path) else 1
+    while True:
+        mark, old, found = store.stamp(paths), store.look(paths), missed.rows(paths)
+        made = rebuilt(site, paths, transcript_path)
+        if old is not None and lags_behind(made, old.state, time_of_day(site.environ)):
+            if not patience:
+                return made, False
+            patience -= 1
+            time.sleep(TRANSCRIPT_LAG_S / 50)
+            continue
+        tries -= 1
+        saved = _saved(paths, made, old, mark, found)
+        if saved or not tries:
+            return made, saved
+
+
+def _saved(paths: store.ContextFiles, made, old: store.Stored | None, mark: list, found: list) -> bool:
+    """Whether what was rebuilt could be saved: nobody has written since, and nobody holds the lock."""
+    from . import missed
+
+    try:
+        with paths.locked():
+            if store.stamp(paths) != mark:
+                return False
+            if old is None:
+                store.load(paths)  # sets a corrupt one aside
+            stored = store.Stored(made.state, old.watched if old else None)
+            done = missed.settle(paths, stored, found, made.index.result_ids)
+            store.save_rebuilt(paths, stored)
+            missed.remove(done)
+            return True
+    except files.LockTimeout:
+        return False
 
 
 def rebuilt(site: Site, paths: store.ContextFiles, transcript_path: str):
@@ -155,7 +224,16 @@ def rebuilt(site: Site, paths: store.ContextFiles, transcript_path: str):
 
 def note(site: Site, paths: store.ContextFiles, entries: list, happened: list) -> None:
     """Journals what the transcript will not tell, and lets the stored state follow: what a rebuild makes of the entries is what these
-    events make of the state. Where nothing is stored there is nothing to follow."""
+    events make of the state. Where nothing is stored there is nothing to follow, where somebody else holds the lock the next reconcile
+    does."""
+    try:
+        _note(site, paths, entries, happened)
+    except files.LockTimeout:
+        for entry in entries:
+            store.journal(paths, entry)
+
+
+def _note(site: Site, paths: store.ContextFiles, entries: list, happened: list) -> None:
     with paths.locked():
         for entry in entries:
             store.journal(paths, entry)
@@ -192,21 +270,22 @@ def _readable_journal(site: Site, paths: store.ContextFiles) -> list:
 
 def journal_of(site: Site, paths: store.ContextFiles) -> list:
     """The journal of a context; a subagent's begins with what the session's main thread says for all (its profile)."""
-    entries = store.read_lines(paths.journal)
+    from . import missed
+
+    entries = store.read_lines(paths.journal) + missed.entries(missed.rows(paths))
     if paths.agent_id:
         shared = store.read_lines(site.paths().journal)
         entries = [entry for entry in shared if isinstance(entry, dict) and entry.get("event") == "profile"] + entries
     return entries
 
 
-def observe_call(paths: store.ContextFiles, stored: store.Stored, call: Call, rules: Ruleset, payload: dict) -> list:
+def observe_call(paths: store.ContextFiles, stored: store.Stored, call: Call, rules: Ruleset, commits: bool) -> list:
     """Feeds a completed call: first what it changed on disk, then itself; journals what the transcript will not tell."""
     edited = call.tool_input.get("file_path") or call.tool_input.get("notebook_path") or ""
     own = edited if call.tool in ("Edit", "Write", "MultiEdit", "NotebookEdit") and not call.outcome.error else ""
     decisions = notice_changes(paths, stored, rules, call.at, call.id, own if isinstance(own, str) else "")
-    if payloads.commits(call):
-        call.committed = payloads.committed(call, payload, call.at)
-        store.journal(paths, {"event": "commit", "call": call.id, "at": call.at, "files": call.committed})
+    if commits:
+        store.journal(paths, commit_entry(call))
     decisions.extend(engine.observe(stored.state, call, rules))
     result = stored.state.live.get(call.id)
     if result is not None and not call.outcome.error:
@@ -217,6 +296,11 @@ def observe_call(paths: store.ContextFiles, stored: store.Stored, call: Call, ru
                 if seen is not None:
                     stored.watched[path] = seen
     return decisions
+
+
+def commit_entry(call: Call) -> dict:
+    """What the journal keeps of a commit."""
+    return {"event": "commit", "call": call.id, "at": call.at, "files": call.committed}
 
 
 def notice_changes(paths, stored: store.Stored, rules: Ruleset, at: float, call_id: str = "", but: str = "") -> list:
@@ -235,19 +319,9 @@ def notice_changes(paths, stored: store.Stored, rules: Ruleset, at: float, call_
 
 
 def reconcile(site: Site, transcript_path: str, agent_id: str = "", now: float = 0.0):
-    """The context as transcript and journal give it, saved as its state; the answer has TTLs by the clock brought up to now. OSError
-    when the transcript cannot be read. Returns a Rebuilt."""
-    paths = site.paths(agent_id)
-    with paths.locked():
-        old = store.load(paths)
-        made = rebuilt(site, paths, transcript_path)
-        patience = 4
-        while old is not None and patience and lags_behind(made, old.state, time_of_day(site.environ)):
-            time.sleep(TRANSCRIPT_LAG_S / 50)
-            made = rebuilt(site, paths, transcript_path)
-            patience -= 1
-        if old is None or patience:
-            store.save_rebuilt(paths, store.Stored(made.state, old.watched if old else None))
+    """The Rebuilt of a context, saved as its state where nobody else is at work; in the answer TTLs by the clock are brought up to now.
+    OSError when the transcript cannot be read."""
+    made, _ = _refreshed(site, site.paths(agent_id), transcript_path, 4)
     if now:  # for the answer only: what is saved stays what transcript and journal give
         from ..policy.events import Tick
 

@@ -63,8 +63,29 @@ class Stored:
         self.watched = watched or {}
 
 
+def look(paths: ContextFiles) -> Stored | None:
+    """The stored state as it stands, without the lock; None when there is none, or a corrupt one."""
+    try:
+        return _stored_of(files.read_text(paths.state) or "")
+    except (ValueError, TypeError):
+        return None
+
+
+def stamp(paths: ContextFiles) -> tuple:
+    """What tells whether a state or a journal was written since."""
+    return _stamp(paths.state), _stamp(paths.journal)
+
+
+def _stamp(path: str) -> tuple:
+    try:
+        stat = os.stat(path)
+    except FileNotFoundError:
+        return ()
+    return stat.st_mtime_ns, stat.st_size, stat.st_ino
+
+
 def load(paths: ContextFiles) -> Stored | None:
-    """The stored state; None when there is none or when it is corrupt, which is then set aside as *.corrupt."""
+    """The stored state; None when there is none or when it is corrupt, which is then set aside as *.corrupt. The caller holds the lock."""
     text = files.read_text(paths.state)
     if text is None:
         return None
@@ -194,5 +215,6 @@ def read_lines(path: str) -> list:
 
 
 def journal(paths: ContextFiles, entry: dict) -> None:
-    """Adds to the journal what the transcript will not tell."""
+    """Adds to the journal what the transcript will not tell. Needs no lock: lines are appended, each in one write."""
+    files.make_private_folder(paths.folder, may_be_link=False)
     files.append_text(paths.journal, dumps(entry) + "\n")
