@@ -8,7 +8,7 @@ from ..host import usage
 from ..host.payload import text
 from ..policy import engine, events
 from ..policy.context import reclaimable
-from ..state import live, store
+from ..state import disk, live, store
 
 COMMAND = "/popkit:context"
 # In this order; from WARNING on the result says what could be reclaimed.
@@ -68,6 +68,10 @@ def _on_prompt(site: live.Site, transcript_path: str, now: float, typed: bool) -
         from ..state import missed
 
         missed.note(paths, prompted=now if typed else 0.0)
+    if disk.stamp(paths.unarchived):
+        from ..reclaim import partner
+
+        partner.catch_up(site, transcript_path)
 
 
 def check_thresholds(site: live.Site, transcript_path: str, now: float, model: str | None = None) -> dict:

@@ -38,8 +38,7 @@ def repair(site, payload: dict, call, transcript_path: str, agent_id: str) -> tu
 
 
 def _book(paths, tokens: int, now: float) -> None:
-    with paths.locked():
-        store.journal(paths, {"event": "advice", "at": now, "tokens": tokens})
+    store.journal(paths, {"event": "advice", "at": now, "tokens": tokens})
 
 
 def _of_agent(transcript_path: str, agent_id: str) -> str:

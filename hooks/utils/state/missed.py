@@ -1,6 +1,7 @@
 """What hooks saw while somebody else held the lock of a context: noted beside the state, taken in by whoever gets the lock next.
 
-Of a call no more is kept than of any result: its input cut down to what tells what it is, secrets masked, of the output of a run or an error one line.
+Of a call no more is kept than of any result: its input cut down to what tells what it is, secrets masked; of the output of a run or an
+error one line.
 """
 
 from __future__ import annotations

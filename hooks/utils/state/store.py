@@ -18,7 +18,7 @@ _LONGEST_HOOK_S = 120
 class ContextFiles:
     """The paths of one context: the main thread of a session (agent_id "") or a subagent."""
 
-    __slots__ = ("agent_id", "expired", "folder", "journal", "lock", "session_id", "state")
+    __slots__ = ("agent_id", "expired", "folder", "journal", "lock", "session_id", "state", "unarchived")
 
     def __init__(self, popkit_home: str, session_id: str, agent_id: str = ""):
         self.session_id = session_id
@@ -29,6 +29,7 @@ class ContextFiles:
         self.expired = stem + ".expired.jsonl"
         self.journal = stem + ".journal.jsonl"
         self.lock = stem + ".lock"
+        self.unarchived = stem + ".unarchived.json"  # what a compaction has folded while the archive was locked
 
     def locked(self) -> files.Lock:
         """The lock of this context, the folder made if need be; hold it from load to save."""
