@@ -22,6 +22,8 @@ from . import disk, store
 REBUILD_BYTES = 16 * 1024 * 1024
 # A result that a hook saw is in the transcript after this many seconds, or never (its line was lost, its session rewound).
 TRANSCRIPT_LAG_S = 5.0
+# Of a state with so many characters, what a hook's call is not about rests as text.
+REST_FROM = 16_000
 # So often a transcript is read before a hook that keeps writing meanwhile has the last word.
 _TRIES = 3
 
@@ -91,7 +93,7 @@ def change(site: Site, paths: store.ContextFiles, transcript_path: str, work) ->
     stored is rebuilt first, without the lock. LockTimeout when somebody else holds it for too long."""
     for is_last in (False, True):
         with paths.locked():
-            known = store.load(paths)
+            known = store.load(paths, REST_FROM)
             if known is not None or is_last or not _is_small(transcript_path):
                 stored, rules = open_context(site, paths, known)
                 done = _taken_in(paths, stored, rules)
@@ -120,13 +122,17 @@ def open_context(site: Site, paths: store.ContextFiles, known: store.Stored | No
         stored = store.Stored(ContextState(paths.session_id, paths.agent_id))
         stored.state.profile = site.session.get("profile")
     rules = site.rules_for(stored.state.profile)
-    engine.reindex(stored.state, rules)
+    if stored.rows is not None:
+        stored.rows.open(stored.state, rules)
+    else:
+        engine.reindex(stored.state, rules)
+    stored.rules = rules
     if known is None:
         take_lifetimes(site, paths, stored, rules)
     if paths.agent_id and site.session.get("profile") != stored.state.profile:
         from ..policy.events import ProfileChosen
 
-        rules = site.rules()
+        rules = stored.rules = site.rules()
         engine.observe(stored.state, ProfileChosen(site.session.get("profile"), stored.state.at), rules)
     return stored, rules
 
