@@ -24,6 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from hooks.utils.policy.context import ContextState, Result  # noqa: E402
+from hooks.utils.policy.ruleset import Ruleset  # noqa: E402
 from hooks.utils.state import store  # noqa: E402  the benchmark runs from anywhere
 
 SESSION = "benchmark"
@@ -31,6 +32,7 @@ STATE_BYTES = 50_000
 BOUND_50_KB = 1.8  # times a bare interpreter
 AIM_50_KB = 1.45
 BOUND_2000 = 3.0  # 2,000 live results against 10
+BOUND_3000 = 2.0  # 3,000 live results of Bash against 10
 COMMAND = json.loads((ROOT / "hooks/hooks.json").read_text())["hooks"]["PostToolUse"][0]["hooks"][0]["command"]
 
 PAYLOADS = {
@@ -44,8 +46,8 @@ PAYLOADS = {
 }  # fmt: skip
 
 
-def state_with(results: int = 0, size: int = 0) -> ContextState:
-    """A state of so many live results, or of about so many bytes, in the mix that sessions have."""
+def state_with(results: int = 0, size: int = 0, bash: bool = False) -> ContextState:
+    """A state of so many live results, or of about so many bytes, in the mix that sessions have or of Bash alone."""
     state = ContextState(SESSION)
     state.cwd = "/tmp/popkit-benchmark"  # noqa: S108
     while (
@@ -54,7 +56,7 @@ def state_with(results: int = 0, size: int = 0) -> ContextState:
         or (size and len(state.live) % 10)
     ):
         state.index += 1
-        add(state, state.index)
+        add(state, state.index * (3 if bash else 1) + bash)
     return state
 
 
@@ -84,7 +86,7 @@ class Bench:
         self.paths = store.ContextFiles(str(folder / "popkit"), SESSION)
 
     def prepare(self, state: ContextState, expired: int = 0) -> None:
-        """Stores a state, and behind it a log of so many expired results."""
+        """Stores a state as a hook does, and behind it a log of so many expired results."""
         shutil.rmtree(self.paths.folder, ignore_errors=True)
         with self.paths.locked():
             for n in range(1, expired + 1):
@@ -92,7 +94,9 @@ class Bench:
                 row = state.live.popitem()[1]
                 row.ended = ["ttl_calls", n, 0.0, "", ["5 calls have passed"]]
                 state.expired[row.id] = row
-            store.save(self.paths, store.Stored(state))
+            stored = store.Stored(state)
+            stored.rules = Ruleset.from_config({})
+            store.save(self.paths, stored)
             state.expired = {}
         self.saved = Path(self.paths.state).read_bytes()
 
@@ -147,6 +151,11 @@ def measure(runs: int) -> list:
             bench.prepare(state_with(size=STATE_BYTES))
             label = f"{tool}, state of {len(bench.saved) // 1000} KB, against a bare interpreter"
             rows.append((label, paired(runs, lambda tool=tool: bench.hook(tool), bench.bare), BOUND_50_KB))
+        bench.prepare(state_with(3_000, bash=True))
+        small.prepare(state_with(10, bash=True))
+        rows.append(
+            ("3,000 live Bash results against 10", paired(runs, lambda: bench.hook("Bash"), lambda: small.hook("Bash")), BOUND_3000)
+        )
         bench.prepare(state_with(2_000))
         small.prepare(state_with(10))
         rows.append(("2,000 live results against 10", paired(runs, lambda: bench.hook("Read"), lambda: small.hook("Read")), BOUND_2000))

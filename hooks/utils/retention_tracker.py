@@ -31,7 +31,8 @@ __all__ = ["HookContext", "RetentionTracker", "ToolResultMeta", "detect_events",
 
 
 class RetentionTracker:
-    """The tool results of one context and their retention status. Not thread-safe; `locked` guards load to save across processes.
+    """The tool results of one context and their retention status. Not thread-safe. Between `load` and `save` nothing is locked: what
+    another process saves meanwhile is lost; `process_retention` holds the lock over all three steps.
 
     The two tables are the engine's own: changed here, in place or by a subclass, they hold for every tracker made afterwards."""
 
@@ -50,21 +51,29 @@ class RetentionTracker:
     @classmethod
     def load(cls, session_id: str, agent_id: str = "", environ=None) -> RetentionTracker:
         """The tracker of a session (or of one of its subagents), a new one where nothing is stored."""
-        environ = os.environ if environ is None else environ
-        site = live.Site(environ, session_id, os.getcwd())
-        tracker = cls(session_id, agent_id, site.rules())
-        tracker._environ = environ
+        site = _site(session_id, environ)
         paths = site.paths(agent_id)
         with paths.locked():
-            tracker._stored, tracker.rules = live.open_context(site, paths)
-            tracker._earlier = store.read_expired(paths, tracker.state)
+            return cls.opened(site, paths)
+
+    @classmethod
+    def opened(cls, site: live.Site, paths: store.ContextFiles) -> RetentionTracker:
+        """The tracker of a context. The caller holds the lock."""
+        tracker = cls(paths.session_id, paths.agent_id, site.rules())
+        tracker._environ = site.environ
+        tracker._stored, tracker.rules = live.open_context(site, paths, store.load(paths))
+        tracker._earlier = store.read_expired(paths, tracker.state)
         return tracker
 
     def save(self) -> None:
         """Writes state and expired log."""
-        paths = live.Site(self._environ, self.session_id, os.getcwd()).paths(self.agent_id)
+        paths = _site(self.session_id, self._environ).paths(self.agent_id)
         with paths.locked():
-            store.save(paths, self._stored)
+            self.write(paths)
+
+    def write(self, paths: store.ContextFiles) -> None:
+        """Writes state and expired log. The caller holds the lock."""
+        store.save(paths, self._stored)
         self._earlier.update(self.state.expired)
         self.state.expired = {}
 
@@ -177,6 +186,10 @@ class RetentionTracker:
         return found
 
 
+def _site(session_id: str, environ) -> live.Site:
+    return live.Site(os.environ if environ is None else environ, session_id, os.getcwd())
+
+
 def keys_of(pattern: str, cwd: str) -> list:
     """The keys of parts that a pattern of the specification names: "grep:login", "bash:npm test"; any other is a key itself."""
     kind, _, rest = pattern.partition(":")
@@ -216,9 +229,13 @@ def detect_events(ctx: HookContext) -> list:
 
 def process_retention(ctx: HookContext, tool_result: str, environ=None) -> dict:
     """Processes a completed tool call: `meta` of its result, `expired_ids` that it ended, `tokens_reclaimable` of these."""
-    tracker = RetentionTracker.load(ctx.session_id, ctx.agent_id, environ)
-    call = _call_of(ctx, tool_result, tracker.state.cwd, tracker.current_index + 1)
-    decisions = tracker.observe(call)
+    site = _site(ctx.session_id, environ)
+    paths = site.paths(ctx.agent_id)
+    with paths.locked():
+        tracker = RetentionTracker.opened(site, paths)
+        call = _call_of(ctx, tool_result, tracker.state.cwd, tracker.current_index + 1)
+        decisions = tracker.observe(call)
+        tracker.write(paths)
     expired = [decision for decision in decisions if decision.action in ("expire", "supersede")]
     result = tracker.state.live[call.id]
     meta = ToolResultMeta(
@@ -230,7 +247,6 @@ def process_retention(ctx: HookContext, tool_result: str, environ=None) -> dict:
         content_hash=hash_content(tool_result) if tool_result else "",
         token_estimate=result.tokens,
     )
-    tracker.save()
     return {
         "meta": meta,
         "expired_ids": [decision.id for decision in expired],

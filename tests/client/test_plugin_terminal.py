@@ -102,23 +102,76 @@ def test_a_rewound_branch_is_neither_live_nor_expired(tracked: Tracked):
     assert made.state.index == 4
 
 
-def test_clear_begins_a_new_session_and_ends_the_old_one(tracked: Tracked):
-    with ClientTerminal(tracked.home, plugin_dir=ROOT) as terminal:
-        terminal.wait_ready()
-        terminal.send("go [[SCRIPT:look]]")
-        terminal.wait("looked at it")
-        terminal.wait_idle()
-        first = session_of(tracked)
+LOOKED = ["Read src/app.js", "Bash npm test"]
+
+
+def look(tracked: Tracked, terminal: ClientTerminal) -> str:
+    """A file is read and the tests are run; the session's id."""
+    terminal.wait_ready()
+    terminal.send("go [[SCRIPT:look]]")
+    terminal.wait("looked at it")
+    terminal.wait_idle()
+    return session_of(tracked)
+
+
+def asks(terminal: ClientTerminal, words: str, says: str) -> str:
+    """The screen once /popkit:context has answered."""
+    terminal.send("/popkit:context " + words)
+    terminal.wait(says)
+    return "\n".join(terminal.wait_idle())
+
+
+def test_clear_begins_a_new_session_and_what_is_current_in_the_old_one_stays_so(tracked: Tracked):
+    with ClientTerminal(tracked.home, plugin_dir=ROOT, rows=100) as terminal:
+        first = look(tracked, terminal)
         terminal.send("/clear")
         terminal.wait_idle()
         terminal.send("go [[SCRIPT:search]]")
         terminal.wait("searched it")
         terminal.wait_idle()
-        assert tracked.live_labels(first) == ["Read src/app.js"]
-    sessions = sorted(path.name for path in (tracked.popkit_home / "sessions").iterdir() if (path / "main.state.json").exists())
-    assert len(sessions) == 2
-    second = next(name for name in sessions if name != first)
-    assert tracked.stored(second)["index"] == 2
+        assert tracked.live_labels(first) == LOOKED
+        sessions = sorted(path.name for path in (tracked.popkit_home / "sessions").iterdir() if (path / "main.state.json").exists())
+        assert len(sessions) == 2
+        second = next(name for name in sessions if name != first)
+        assert tracked.stored(second)["index"] == 2
+        terminal.send("/resume " + first)
+        terminal.wait("looked at it")
+        terminal.wait_idle()
+        panel = asks(terminal, "retention", "Adjust tiers")
+    assert any(line.strip().startswith("Session") and "npm test" in line for line in panel.splitlines())
+    assert labels(tracked, second)[-1] == "Bash ls src"
+
+
+def test_what_is_current_stays_so_when_the_session_is_loaded_again(tracked: Tracked):
+    with ClientTerminal(tracked.home, plugin_dir=ROOT, rows=100) as terminal:
+        session_id = look(tracked, terminal)
+        terminal.send("/resume " + session_id)
+        terminal.wait_idle(1)
+        assert tracked.live_labels(session_id) == LOOKED
+        panel = asks(terminal, "retention", "Adjust tiers")
+        assert any(line.strip().startswith("Session") and "npm test" in line for line in panel.splitlines())
+        assert labels(tracked, session_id) == LOOKED
+        terminal.send("/exit")
+        terminal.wait_end()
+    assert labels(tracked, session_id) == ["Read src/app.js"], "that was an end"
+    assert tracked.errors() == ""
+
+
+def test_a_fork_ends_nothing_in_the_session_that_it_comes_from(tracked: Tracked):
+    with ClientTerminal(tracked.home, plugin_dir=ROOT) as terminal:
+        first = look(tracked, terminal)
+        with ClientTerminal(tracked.home, plugin_dir=ROOT, resume=first, extra=["--fork-session"]) as other:
+            other.wait_ready()
+            other.send("go [[SCRIPT:search]]")
+            other.wait("searched it")
+            other.wait_idle()
+            (path,) = [found for found in (tracked.home.config / "projects").glob("*/*.jsonl") if found.stem != first]
+            assert labels(tracked, path.stem)[:2] == LOOKED
+            other.send("/exit")
+            other.wait_end()
+        assert tracked.live_labels(first) == LOOKED
+        assert labels(tracked, first) == LOOKED
+    assert tracked.errors() == ""
 
 
 def test_pinning_in_the_terminal_holds_a_result(tracked: Tracked):

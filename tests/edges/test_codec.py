@@ -9,10 +9,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hooks.utils.edges import codec
+from hooks.utils.edges import codec, files
+from hooks.utils.state import store
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -71,5 +72,26 @@ def test_not_a_number_is_read_as_nothing_and_never_written():
             codec.dumps([value])
 
 
-def test_lone_surrogates_survive():
-    assert codec.loads(codec.dumps("a\ud800b")) == "a\ud800b"
+# Text that comes from outside may hold any code point: halves of pairs alone, in the wrong order, or side by side.
+HALVES = st.text(st.sampled_from('a\ud83d\ude00\ud800\udfff\U0001f600\u2028\x85\n"\\'))
+
+
+@given(st.recursive(HALVES, lambda inner: st.lists(inner, max_size=5) | st.dictionaries(HALVES, inner, max_size=5), max_leaves=20))
+@example("\ud83d\ude00")
+@example({"\ud800\udc00": ["\U00010000", "\udc00\ud800"]})
+def test_any_text_survives_saving_and_loading(value):
+    assert codec.loads(codec.dumps(value)) == value
+
+
+@given(st.lists(HALVES, max_size=5))
+def test_any_text_survives_a_file_of_lines(tmp_path_factory, texts):
+    path = str(tmp_path_factory.getbasetemp() / "lines.jsonl")
+    files.replace_text(path, "")
+    files.append_text(path, "".join(codec.dumps(text) + "\n" for text in texts))
+    assert store.read_lines(path) == texts
+
+
+def test_bytes_that_are_no_text_are_replaced(tmp_path):
+    (tmp_path / "file").write_bytes(b"a\xff\xed\xa0\x80b")
+    read = files.read_text(str(tmp_path / "file"))
+    assert (read[0], read[-1], read[1]) == ("a", "b", "\ufffd")

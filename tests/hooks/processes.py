@@ -11,7 +11,7 @@ from pathlib import Path
 from hooks.utils.edges import failures
 from hooks.utils.edges.codec import loads
 from hooks.utils.policy.context import ContextState
-from hooks.utils.state import store
+from hooks.utils.state import live, store
 
 ROOT = Path(__file__).resolve().parents[2]
 HOOKS = ROOT / "hooks"
@@ -70,6 +70,12 @@ class Home:
 
     def paths(self, session_id: str, agent_id: str = "") -> store.ContextFiles:
         return store.ContextFiles(str(self.path), session_id, agent_id)
+
+    def caught_up(self, session_id: str, agent_id: str = "") -> ContextState:
+        """The state once somebody has had the lock who takes in what hooks could not add in time: on a busy machine there is such."""
+        site = live.Site(self.env(), session_id)
+        live.change(site, site.paths(agent_id), "", lambda _stored, _rules: False)
+        return self.state(session_id, agent_id)
 
     def state(self, session_id: str, agent_id: str = "") -> ContextState:
         """The stored state, read without the store's leave to set a corrupt one aside."""

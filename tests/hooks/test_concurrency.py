@@ -32,7 +32,7 @@ def test_sixty_four_hooks_at_once_lose_no_record(home: processes.Home):
     ran = processes.all_at_once("post-tool-use", calls, home.env())
     assert [one for one in ran if not one.silent] == []
     assert home.failures() == []
-    state = home.state(SESSION)
+    state = home.caught_up(SESSION)
     assert state.index == AT_ONCE
     assert set(state.live) == _ids(calls)
     assert sorted(result.index for result in state.live.values()) == list(range(1, AT_ONCE + 1))
@@ -43,7 +43,7 @@ def test_what_expires_while_sixty_four_hooks_run_is_logged_once_each(home: proce
     calls = [payloads.bash(f"mkdir -p build/{number}") for number in range(AT_ONCE)]
     ran = processes.all_at_once("post-tool-use", calls, home.env())
     assert [one for one in ran if not one.silent] == []
-    paths, state = home.paths(SESSION), home.state(SESSION)
+    paths, state = home.paths(SESSION), home.caught_up(SESSION)
     assert len(state.live) == 1, "an acknowledgement lives for one call"
     expired = store.read_expired(paths, state)
     assert set(expired) | set(state.live) == _ids(calls)
@@ -59,7 +59,7 @@ def test_the_main_thread_and_subagents_at_once_are_kept_apart(home: processes.Ho
     assert [one for one in ran if not one.silent] == []
     assert home.failures() == []
     for agent in agents:
-        state = home.state(SESSION, agent)
+        state = home.caught_up(SESSION, agent)
         assert state.index == len(calls[agent])
         assert set(state.live) == _ids(calls[agent])
         assert state.agent_id == agent
@@ -76,21 +76,21 @@ def test_prompts_and_stops_between_calls_lose_no_record(home: processes.Home):
     ran = [processes.finish(process) for process in waiting]
     assert [one for one in ran if not one.silent] == []
     assert home.failures() == []
-    assert set(home.state(SESSION).live) == _ids(calls)
+    assert set(home.caught_up(SESSION).live) == _ids(calls)
 
 
 def test_a_call_that_two_registrations_report_at_once_counts_once(home: processes.Home):
     call = payloads.read("/home/dev/shop/README.md", "# shop\n")
     ran = processes.all_at_once("post-tool-use", [call] * 8, home.env())
     assert [one for one in ran if not one.silent] == []
-    assert home.state(SESSION).index == 1
+    assert home.caught_up(SESSION).index == 1
 
 
 def test_sessions_that_run_side_by_side_share_nothing(home: processes.Home):
     calls = [payloads.read("/home/dev/shop/README.md", "# shop\n", session_id=f"session-{number}") for number in range(16)]
     ran = processes.all_at_once("post-tool-use", calls, home.env())
     assert [one for one in ran if not one.silent] == []
-    assert [home.state(f"session-{number}").index for number in range(16)] == [1] * 16
+    assert [home.caught_up(f"session-{number}").index for number in range(16)] == [1] * 16
 
 
 def test_failures_at_once_are_all_counted_although_the_log_is_rotated_meanwhile(home: processes.Home):

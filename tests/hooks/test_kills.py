@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import subprocess
@@ -11,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.state import store
+from hooks.utils.policy.context import shared_facts
+from hooks.utils.state import session, store
 from tests.hooks import payloads, processes, sessions
 
 SESSION = payloads.SESSION
@@ -38,6 +40,7 @@ def _worked_in(home: processes.Home) -> None:
     given += [payloads.bash(f"mkdir build{n}") for n in range(4)]
     ran = processes.all_at_once("post-tool-use", given, home.env())
     assert all(one.silent for one in ran)
+    home.caught_up(SESSION)
 
 
 def _life_s(home: processes.Home) -> float:
@@ -184,18 +187,89 @@ def test_what_killed_hooks_leave_is_swept_when_the_session_is_resumed(home: proc
     assert home.leftovers() == [new], "a file that a hook may still be writing stays"
 
 
-def test_a_hook_that_holds_the_lock_when_it_is_killed_keeps_nobody_waiting(home: processes.Home):
-    assert processes.run("post-tool-use", payloads.bash("mkdir a"), home.env()).silent
-    argv = [sys.executable, "-c", HOLDS_A_LOCK, home.paths(SESSION).lock]
+def _holder(home: processes.Home, name: str) -> subprocess.Popen:
+    """A process that holds a lock of the session until it is killed."""
+    argv = [sys.executable, "-c", HOLDS_A_LOCK, str(Path(home.paths(SESSION).folder) / name)]
     holder = subprocess.Popen(argv, cwd=processes.ROOT, stdout=subprocess.PIPE)
     assert holder.stdout is not None
     holder.stdout.readline()
-    waiting = processes.start("post-tool-use", home.env())
-    processes.feed(waiting, payloads.bash("mkdir b"))
-    time.sleep(0.2)
-    assert waiting.poll() is None, "it waits for its turn"
+    return holder
+
+
+def _end(holder: subprocess.Popen) -> None:
     holder.kill()
     holder.communicate()
-    assert processes.finish(waiting).silent
+
+
+def test_a_hook_that_holds_the_lock_when_it_is_killed_keeps_nobody_waiting(home: processes.Home):
+    assert processes.run("post-tool-use", payloads.bash("mkdir a"), home.env()).silent
+    _end(_holder(home, "main.lock"))
+    assert processes.run("post-tool-use", payloads.bash("mkdir b"), home.env()).silent
     assert home.failures() == []
     assert home.state(SESSION).index == 2
+
+
+def test_what_hooks_see_while_somebody_holds_the_lock_is_taken_in_in_order_by_the_next(home: processes.Home, tmp_path: Path):
+    read = tmp_path / "read.py"
+    read.write_text("x = 1\n")
+    given = [
+        payloads.read(str(read), "x = 1\n"),
+        payloads.bash("rg -n 'PASSWORD=hunter2hunter2' src", "src/a.py:1:PASSWORD=hunter2hunter2"),
+        payloads.prompt("go on"),
+        payloads.failed_bash("npm test", "1 failing", 1),
+        payloads.edit(str(read), "1", "2", "x = 1\n"),
+        payloads.bash("npm test", "1 passing"),
+        payloads.mcp({"key": "colour"}, "blue"),
+        payloads.write(str(tmp_path / "notes.md"), "not a word of this\n"),
+    ]
+    first, last = payloads.bash("mkdir a"), payloads.bash("mkdir b")
+    assert processes.run_event(first, home.env()).silent
+    holder = _holder(home, "main.lock")
+    for payload in given:
+        assert processes.run_event(payload, home.env()).silent
+    noted = "".join(path.read_text() for path in Path(home.paths(SESSION).folder).glob("*.missed-*"))
+    _end(holder)
+    assert home.state(SESSION).index == 1
+    assert not [word for word in ("hunter2", "not a word", "blue") if word in noted]
+    assert processes.run_event(last, home.env()).silent
+    other = processes.Home(tmp_path / "undisturbed")
+    other.parent.mkdir()
+    for payload in (first, *given, last):
+        assert processes.run_event(payload, other.env()).silent
+    assert _facts(home) == _facts(other)
+    assert home.failures() == []
+    assert list(Path(home.paths(SESSION).folder).glob("*.missed-*")) == []
+
+
+def _facts(home: processes.Home) -> dict:
+    """What is known of the session, but for times, and for the identity of an input of which nothing is kept."""
+    state = home.state(SESSION)
+    facts = shared_facts(state)
+    expired = store.read_expired(home.paths(SESSION), state).values()
+    ended = [(result.id, result.label, result.ended[0], result.ended[1], result.ended[4]) for result in expired]
+    for row in facts["live"]:
+        row["parts"] = [part for part in row["parts"] if not part[0].startswith("call:")]
+    return {**facts, "expired": ended}
+
+
+def test_an_end_that_comes_while_somebody_holds_the_lock_is_an_end(home: processes.Home):
+    assert processes.run("post-tool-use", payloads.bash("npm test", "1 passing"), home.env()).silent
+    holder = _holder(home, "main.lock")
+    assert processes.run_event(payloads.session_end("logout"), home.env()).silent
+    _end(holder)
+    assert len(home.state(SESSION).live) == 1
+    assert home.caught_up(SESSION).live == {}
+    assert [entry["why"] for entry in store.read_lines(home.paths(SESSION).journal)] == ["logout"]
+
+
+def test_facts_of_a_session_that_come_while_somebody_holds_its_lock_are_not_lost(home: processes.Home):
+    assert processes.run_event(payloads.session_start(model="claude-sonnet-5"), home.env()).silent
+    holder = _holder(home, "session.json.lock")
+    assert processes.run_event(payloads.session_start(model="claude-opus-5"), home.env()).silent
+    assert session.read(str(home.path), SESSION)["model"] == "claude-opus-5"
+    _end(holder)
+    session.update(str(home.path), SESSION, told="notice")
+    stored = json.loads((Path(home.paths(SESSION).folder) / "session.json").read_text())
+    assert (stored["model"], stored["told"]) == ("claude-opus-5", "notice")
+    assert list(Path(home.paths(SESSION).folder).glob("*.missed-*")) == []
+    assert home.failures() == []

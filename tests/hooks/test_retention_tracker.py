@@ -223,6 +223,30 @@ def test_process_retention_gives_the_metadata_of_the_result(session):
     assert meta.token_estimate > 0
 
 
+CALLER = """
+import sys
+from hooks.utils.retention_tracker import HookContext, process_retention
+home, name = sys.argv[1:]
+sys.stdin.read()
+for number in range(10):
+    command = {"command": f"node job-{name}-{number}.js"}
+    process_retention(HookContext("session", "Bash", command, tool_use_id=f"T{name}-{number}", cwd="/p"), name, {"POPKIT_HOME": home})
+"""
+
+
+def test_eight_processes_that_process_results_at_once_lose_none(tmp_path: Path):
+    home = str(tmp_path / "home")
+    command = [sys.executable, "-c", CALLER, home]
+    callers = [subprocess.Popen([*command, str(number)], cwd=ROOT, stdin=subprocess.PIPE) for number in range(8)]
+    for caller in callers:  # all have started before the first begins
+        caller.stdin.close()
+    assert [caller.wait(60) for caller in callers] == [0] * 8
+    tracker = RetentionTracker.load("session", environ={"POPKIT_HOME": home})
+    known = {result.id for result in tracker.get_live()} | set(tracker.get_all_expired())
+    assert known == {f"T{name}-{number}" for name in range(8) for number in range(10)}
+    assert tracker.current_index == 80
+
+
 def test_process_retention_follows_the_timeline_of_the_specification(session):
     ended = [
         session.call("Read", READ),

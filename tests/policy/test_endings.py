@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from hooks.utils.policy.events import SessionEnded
 from tests.policy.scenario import Scenario
 
 
@@ -19,6 +22,20 @@ def test_the_end_of_a_session_ends_what_lives_for_the_session():
     one_of_each(session)
     assert session.end_session() == {"T2": "session_end", "T3": "session_end"}
     assert session.reasons("T2") == "the session ended"
+
+
+@pytest.mark.parametrize("why", ["resume", "clear"])
+def test_a_session_that_the_client_leaves_for_another_has_not_ended(why: str):
+    session = Scenario()
+    one_of_each(session)
+    assert session.observe(SessionEnded(session.at, why)) == {}
+
+
+@pytest.mark.parametrize("why", ["", "other", "logout", "prompt_input_exit", "bypass_permissions_disabled", "a later client's word"])
+def test_a_session_ends_with_the_client_that_runs_it(why: str):
+    session = Scenario()
+    one_of_each(session)
+    assert session.observe(SessionEnded(session.at, why)) == {"T2": "session_end", "T3": "session_end"}
 
 
 def test_the_end_of_a_session_ends_nothing_where_the_configuration_does_not_say_so():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hooks.utils.edges.codec import dumps, loads
@@ -259,6 +259,7 @@ def test_the_quiet_age_is_never_negative_nor_more_than_the_age(history):
 
 
 @given(st.lists(HOSTILE, max_size=12))
+@example([events.ProfileChosen("halves of a pair: \ud83d\ude00", 0.0)])
 def test_nothing_that_comes_from_outside_makes_the_engine_raise_or_its_state_unsavable(history):
     walk = Walk()
     for event in history:

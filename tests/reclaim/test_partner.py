@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
+from hooks.utils.edges import files, home
 from hooks.utils.policy.estimate import estimate_tokens
+from hooks.utils.reclaim import access, partner
 from hooks.utils.state import store
 from tests.hooks import processes
 from tests.reclaim.shops import Shop, Talk, code, worked
@@ -158,3 +163,64 @@ def test_an_archive_that_cannot_be_used_costs_the_index_alone(shop: Shop):
     (shop.home / "archive.sqlite").write_bytes(b"no database " * 100)
     assert "Outdated" in _before(shop)
     assert _after(shop) == ""
+
+
+HOLDS_THE_ARCHIVE = """
+import sqlite3, sys, time
+db = sqlite3.connect(sys.argv[1], isolation_level=None)
+db.execute("BEGIN EXCLUSIVE")
+print(flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.fixture
+def locked_archive(shop: Shop):
+    """An archive that somebody else holds until `end` is called."""
+    shop.write(worked(str(shop.project)))
+    access.archive.open_archive(home.archive_path(shop.site().home)).close()
+    command = [sys.executable, "-c", HOLDS_THE_ARCHIVE, home.archive_path(shop.site().home)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as holder:
+        holder.stdout.readline()
+        yield holder
+        holder.kill()
+
+
+def _end(holder: subprocess.Popen) -> None:
+    holder.kill()
+    holder.wait()
+
+
+def test_a_locked_archive_costs_a_compaction_no_advice_and_its_index_comes_once_it_is_free(shop: Shop, locked_archive):
+    talk = worked(str(shop.project))
+    told = _before(shop)
+    assert "old.ts" in told.partition("Outdated:")[2]
+    _compact(shop, talk)
+    _end(locked_archive)
+    index = _after(shop)
+    handle = index.partition("lib.ts")[0].split()[-2]
+    assert shop.popkit("restore", handle).out.startswith("     1→export const lib0")
+    assert _after(shop) == "", "once"
+
+
+def test_what_was_folded_while_the_archive_was_locked_is_archived_at_the_next_prompt(shop: Shop, locked_archive):
+    talk = worked(str(shop.project))
+    _before(shop)
+    _compact(shop, talk)
+    assert _after(shop) == ""
+    _end(locked_archive)
+    common = {"session_id": shop.session_id, "transcript_path": str(shop.transcript), "cwd": str(shop.project)}
+    payload = {**common, "hook_event_name": "UserPromptSubmit", "prompt": "go on"}
+    assert processes.run("context-monitor", payload, shop.environ(CLAUDE_PROJECT_DIR=str(shop.project))).silent
+    assert "lib.ts" in shop.popkit("archive", "list").out
+    assert not Path(shop.site().paths().unarchived).exists()
+
+
+def test_a_locked_archive_is_waited_for_once_and_not_again(shop: Shop, locked_archive):
+    files.patience.left_s = files.HOOK_WAIT_S
+    try:
+        for _ in range(3):
+            assert partner.before(shop.site(), str(shop.transcript), 0.0, manual=False)
+            assert files.patience.left_s == 0, "there is no patience left for the next"
+    finally:
+        files.patience.left_s = float("inf")

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from ..policy import globs
 from ..policy.ruleset import DEFAULT, PROFILES
-from ..state import store
+from ..state import journal, store
 from . import ids, phrases, text
 
 GO_BACK = DEFAULT  # not a profile to choose, but the end of a choice
@@ -27,7 +27,7 @@ def choose_profile(site, name: str, now: float) -> str:
     if name not in PROFILES and name != GO_BACK:
         raise Unknown(f"unknown profile {ids.shown(name)}. Known: {', '.join(PROFILES)}, {GO_BACK} (to go back)")
     target = None if name == GO_BACK else name
-    _journal(site, [{"event": "profile", "target": target, "at": now}])
+    _journal(site, [journal.profile_chosen(target, now)])
     site.remember(profile=target)
     if target is None:
         return f"Back to the configured profile, {site.rules().profile}."
@@ -37,14 +37,14 @@ def choose_profile(site, name: str, now: float) -> str:
 def pin(site, report: dict, words: list, now: float) -> list:
     """Pins what the words name, all or nothing; returns the targets: tool_use ids and path patterns."""
     targets = [pin_target(report, word) for word in words]
-    _journal(site, [{"event": "pin", "target": target, "at": now} for target in targets if target not in report["pins"]])
+    _journal(site, [journal.pinned(target, now) for target in targets if target not in report["pins"]])
     return targets
 
 
 def unpin(site, report: dict, words: list, now: float) -> list:
     """Lets go of what the words name, all or nothing; returns the targets."""
     targets = [unpin_target(report, word) for word in words]
-    _journal(site, [{"event": "unpin", "target": target, "at": now} for target in targets])
+    _journal(site, [journal.unpinned(target, now) for target in targets])
     return targets
 
 

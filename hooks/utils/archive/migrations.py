@@ -98,9 +98,9 @@ MIGRATIONS = (
 SCHEMA = Schema("archive", APPLICATION_ID, MIGRATIONS, anew="the next clear makes a new one")
 
 
-def open_archive(path: str, create: bool = True):
+def open_archive(path: str, create: bool = True, busy_s: float = sqlite_file.BUSY_S):
     """A connection to the archive, its tables up to date: see `sqlite_file.open_store`."""
-    return sqlite_file.open_store(path, SCHEMA, create)
+    return sqlite_file.open_store(path, SCHEMA, create, busy_s)
 
 
 def migrate(db) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 _SPACE = " \t\n\r"
 
 try:
-    from _json import encode_basestring_ascii, make_encoder, make_scanner, scanstring
+    from _json import encode_basestring, encode_basestring_ascii, make_encoder, make_scanner, scanstring
 except ImportError:  # another Python than CPython
     import json
 
@@ -20,12 +20,8 @@ except ImportError:  # another Python than CPython
         except RecursionError:
             raise ValueError("nested too deeply") from None
 
-    def dumps(value: object) -> str:
-        """Compact ASCII JSON; ValueError for NaN, Infinity or what JSON has no form for."""
-        try:
-            return json.dumps(value, separators=(",", ":"), allow_nan=False)
-        except (TypeError, RecursionError) as error:
-            raise ValueError(str(error)) from None
+    def _text_of(value: object, ascii_only: bool) -> str:
+        return json.dumps(value, separators=(",", ":"), allow_nan=False, ensure_ascii=ascii_only)
 
 else:
 
@@ -52,7 +48,12 @@ else:
     def _refuse(value):
         raise ValueError("no JSON form for " + type(value).__name__)
 
-    _encode = make_encoder(None, _refuse, encode_basestring_ascii, None, ":", ",", False, False, False)
+    _encoders = [
+        make_encoder(None, _refuse, encode, None, ":", ",", False, False, False) for encode in (encode_basestring, encode_basestring_ascii)
+    ]
+
+    def _text_of(value: object, ascii_only: bool) -> str:
+        return "".join(_encoders[ascii_only](value, 0))
 
     def loads(text: str) -> object:
         """The value of a JSON document; ValueError when it is none (NaN and Infinity are read as null)."""
@@ -68,12 +69,17 @@ else:
             raise ValueError("text after the JSON document")
         return value
 
-    def dumps(value: object) -> str:
-        """Compact ASCII JSON; ValueError for NaN, Infinity or what JSON has no form for."""
-        try:
-            return "".join(_encode(value, 0))
-        except (TypeError, RecursionError) as error:
-            raise ValueError(str(error)) from None
+
+def dumps(value: object) -> str:
+    """Compact JSON that `loads` reads as the same value; ASCII, unless two halves of a surrogate pair stand side by side in a text:
+    escaped they would be read as one character. ValueError for NaN, Infinity or what JSON has no form for."""
+    try:
+        text = _text_of(value, True)
+        if "\\ud" in text and loads(text) != value:
+            text = _text_of(value, False)
+    except (TypeError, RecursionError) as error:
+        raise ValueError(str(error)) from None
+    return text
 
 
 def _no_number(_name: str) -> None:

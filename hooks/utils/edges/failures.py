@@ -22,12 +22,19 @@ def record(environ, hook: str, error: BaseException) -> None:
         files.make_private_folder(popkit_home)
         path = log_path(popkit_home)
         if _is_full(path):
-            with files.Lock(path + ".lock"):  # two that rotate at once would lose the older log
-                if _is_full(path):
-                    os.replace(path, path + ".old")
+            _rotate(path)
         files.append_text(path, _entry(hook, error))
     except (OSError, ValueError, home.NoHome):
         return
+
+
+def _rotate(path: str) -> None:
+    try:
+        with files.Lock(path + ".lock"):  # two that rotate at once would lose the older log
+            if _is_full(path):
+                os.replace(path, path + ".old")
+    except files.LockTimeout:
+        return  # somebody else is at it
 
 
 def _is_full(path: str) -> bool:

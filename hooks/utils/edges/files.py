@@ -6,8 +6,11 @@ import time
 
 from .system import os, parent_of
 
+# How long a command waits for a lock, and a hook for all that others hold.
 LOCK_WAIT_S = 5.0
+HOOK_WAIT_S = 0.3
 _POLL_S = 0.002
+_SPILLED = ".missed-"
 _BUFFER = 1 << 16  # transcripts are read through line by line
 # In the mode of a file.
 _KIND, _LINK, _REGULAR = 0o170000, 0o120000, 0o100000
@@ -52,24 +55,33 @@ def make_private_file(path: str, create: bool = True) -> None:
 
 
 def read_text(path: str, limit: int = 0) -> str | None:
-    """The text of a file (its first `limit` bytes), None when there is none; OSError for anything else. Bytes that are no UTF-8 are
-    replaced."""
+    """The text of a file (its first `limit` bytes), None when there is none; OSError for anything else. Lone surrogates are read as
+    they were written, other bytes that are no UTF-8 are replaced."""
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        fd = _open(path, os.O_RDONLY)
     except FileNotFoundError:
         return None
     with open(fd, "rb", buffering=0) as file:
         # A read of a known size reserves that much memory, which a limited process may not have.
-        return (file.read(limit) if limit else file.readall()).decode("utf-8", "replace")
+        data = file.read(limit) if limit else file.readall()
+    try:
+        return data.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        return data.decode("utf-8", "replace")
 
 
 def open_regular(path: str):
-    """Opens a file for reading bytes; OSError for what is no regular file: a pipe would keep us waiting for its writer."""
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    """Opens a file for reading bytes; OSError for what is no regular file."""
+    return open(_open(path, os.O_RDONLY), "rb", buffering=_BUFFER)
+
+
+def _open(path: str, flags: int) -> int:
+    """A descriptor of a regular file; OSError for anything else: a pipe would keep us waiting for whoever is at its other end."""
+    fd = os.open(path, flags | os.O_CLOEXEC | os.O_NONBLOCK, 0o600)
     if os.fstat(fd).st_mode & _KIND != _REGULAR:
         os.close(fd)
-        raise OSError(22, "not a regular file", path)
-    return open(fd, "rb", buffering=_BUFFER)
+        raise OSError(22, "not a regular file: move it away", path)
+    return fd
 
 
 def replace_text(path: str, text: str) -> None:
@@ -92,7 +104,7 @@ def replace_text(path: str, text: str) -> None:
 
 def append_text(path: str, text: str) -> None:
     """Appends whole lines. A line that a kill cut short before is closed first, so that it spoils no other."""
-    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    fd = _open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW)
     try:
         size = os.fstat(fd).st_size
         if size and os.pread(fd, 1, size - 1) != b"\n":
@@ -108,8 +120,29 @@ def write_all(fd: int, data: bytes) -> None:
         view = view[os.write(fd, view) :]
 
 
+class Patience:
+    """How long this process still waits for others, all in all (seconds). A command has no end of it; a hook gives up early, and what it
+    could not do is done at the next chance."""
+
+    __slots__ = ("left_s",)
+
+    def __init__(self) -> None:
+        self.left_s = float("inf")
+
+    def next_s(self) -> float:
+        """For how long the next lock may keep us."""
+        return min(LOCK_WAIT_S, self.left_s)
+
+    def spend_since(self, began: float) -> None:
+        """Takes the time since then (time.monotonic) off."""
+        self.left_s = max(0.0, self.left_s - (time.monotonic() - began))
+
+
+patience = Patience()
+
+
 class LockTimeout(OSError):
-    """Somebody held the lock of a context for too long."""
+    """Somebody held a lock for longer than this process waits."""
 
 
 class Lock:
@@ -133,19 +166,37 @@ class Lock:
         return self
 
     def _wait(self) -> None:
-        until = time.monotonic() + LOCK_WAIT_S
-        while True:
-            time.sleep(_POLL_S)
-            try:
-                os.lockf(self.fd, os.F_TLOCK, 0)
-                return
-            except OSError:
-                if time.monotonic() > until:
-                    os.close(self.fd)
-                    self.fd = -1
-                    raise LockTimeout("held for more than 5 s: " + self.path) from None
+        began, wait_s = time.monotonic(), patience.next_s()
+        try:
+            while True:
+                time.sleep(_POLL_S)
+                try:
+                    os.lockf(self.fd, os.F_TLOCK, 0)
+                    return
+                except OSError:
+                    if time.monotonic() - began > wait_s:
+                        os.close(self.fd)
+                        self.fd = -1
+                        raise LockTimeout(f"held for more than {wait_s:g} s: {self.path}") from None
+        finally:
+            patience.spend_since(began)
 
     def __exit__(self, *_exc) -> None:
         if self.fd >= 0:
             os.close(self.fd)
             self.fd = -1
+
+
+def spill(path: str, text: str) -> None:
+    """Keeps a text for whoever gets the lock of a file next, in a file of its own beside it."""
+    replace_text(f"{path}{_SPILLED}{time.time_ns():020}-{os.getpid()}", text)
+
+
+def spilled(path: str) -> list:
+    """The files that `spill` has left beside a file, oldest first."""
+    folder, _, name = path.rpartition("/")
+    try:
+        names = os.listdir(folder)
+    except FileNotFoundError:
+        return []
+    return sorted([folder + "/" + found for found in names if found.startswith(name + _SPILLED) and not found.endswith(".tmp")])

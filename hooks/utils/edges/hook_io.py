@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 
-from . import codec
+from . import codec, files
 from .system import environment, os
 
 # Larger payloads are not read: the transcript tells of the call when somebody asks. The host has been seen to send 5 MB.
@@ -18,6 +18,7 @@ _CHUNK = 1 << 20
 def run(handler, hook: str) -> None:
     """Reads the payload from stdin, writes the handler's answer (a JSON object, a text, or None for silence), ends the process."""
     environ = environment()
+    files.patience.left_s = files.HOOK_WAIT_S
     if not environ.get("POPKIT_OFF"):
         try:
             answer = handler(_payload(), environ)

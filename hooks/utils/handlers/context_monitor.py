@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from ..edges import files
 from ..edges.system import now as time_of_day
 from ..host import usage
 from ..host.payload import text
 from ..policy import engine, events
 from ..policy.context import reclaimable
-from ..state import live, store
+from ..state import disk, live, store
 
 COMMAND = "/popkit:context"
 # In this order; from WARNING on the result says what could be reclaimed.
@@ -41,6 +42,7 @@ def command_words(prompt: str) -> str | None:
 def _answer(words: str, site: live.Site, transcript_path: str, now: float) -> dict:
     from ..answers.command import answer
 
+    files.patience.left_s = float("inf")  # a person has asked for it, and waits as for a command
     shown = answer(words, site, transcript_path, now)
     return {
         "decision": "block",
@@ -52,19 +54,24 @@ def _answer(words: str, site: live.Site, transcript_path: str, now: float) -> di
 def _on_prompt(site: live.Site, transcript_path: str, now: float, typed: bool) -> None:
     """A new turn begins (unless the host speaks for a background task), and files may have changed since the last one."""
     paths = site.paths()
-    with paths.locked():
-        _follow_compaction(site, paths, transcript_path)
-        stored, rules = live.open_context(site, paths, transcript_path)
+    if site.session.get("compacted") and live.follow(site, paths, transcript_path):
+        site.remember(compacted=None)  # the transcript tells which results the host carried over; no event did
+
+    def observe(stored, rules) -> None:
         live.notice_changes(paths, stored, rules, now)
         if typed:
             engine.observe(stored.state, events.Prompted(now), rules)
-        store.save(paths, stored)
 
+    try:
+        live.change(site, paths, transcript_path, observe)
+    except files.LockTimeout:
+        from ..state import missed
 
-def _follow_compaction(site: live.Site, paths: store.ContextFiles, transcript_path: str) -> None:
-    """At the first prompt after a compaction the transcript tells which results the host carried over; no event did."""
-    if site.session.get("compacted") and live.rebuilt_if_small(site, paths, transcript_path, store.load(paths)) is not None:
-        site.remember(compacted=None)
+        missed.note(paths, prompted=now if typed else 0.0)
+    if disk.stamp(paths.unarchived):
+        from ..reclaim import partner
+
+        partner.catch_up(site, transcript_path)
 
 
 def check_thresholds(site: live.Site, transcript_path: str, now: float, model: str | None = None) -> dict:

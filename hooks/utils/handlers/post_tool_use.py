@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from ..edges import files
 from ..edges.system import now as time_of_day
-from ..host.payload import call_of, text
-from ..state import live, store
+from ..host.payload import call_of, commits, committed, text
+from ..state import live
 
 
 def handle(payload: dict, environ) -> dict | None:
@@ -17,13 +18,23 @@ def handle(payload: dict, environ) -> dict | None:
     answer = None
     if call.outcome.unchanged:
         answer, call = _repaired(site, payload, call, agent_id)
+    has_committed = commits(call)
+    if has_committed:
+        call.committed = committed(call, payload, call.at)
     paths = site.paths(agent_id)
-    with paths.locked():
-        stored, rules = live.open_context(site, paths, "" if agent_id else text(payload, "transcript_path"))
+
+    def observe(stored, rules) -> bool:
         if call.id in stored.state.live:
-            return answer  # the hook is registered twice
-        live.observe_call(paths, stored, call, rules, payload)
-        store.save(paths, stored)
+            return False  # the hook is registered twice
+        live.observe_call(paths, stored, call, rules, has_committed)
+        return True
+
+    try:
+        live.change(site, paths, "" if agent_id else text(payload, "transcript_path"), observe)
+    except files.LockTimeout:
+        from ..state import journal, missed
+
+        missed.note(paths, call, entries=[journal.committed(call.id, call.committed, call.at)] if has_committed else [])
     return answer
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..edges.system import now as time_of_day
 from ..host.payload import text
-from ..state import live, store
+from ..state import live
 
 
 def handle(payload: dict, environ) -> str | None:
@@ -15,10 +15,6 @@ def handle(payload: dict, environ) -> str | None:
     site = live.site_of(payload, environ)
     if site is None:
         return None
-    transcript_path = text(payload, "transcript_path")
-    paths = site.paths()
-    with paths.locked():
-        live.rebuilt_if_small(site, paths, transcript_path, store.load(paths))
     from ..reclaim import partner
 
-    return partner.before(site, transcript_path, time_of_day(environ), manual=text(payload, "trigger") == "manual")
+    return partner.before(site, text(payload, "transcript_path"), time_of_day(environ), manual=text(payload, "trigger") == "manual")

@@ -1,11 +1,12 @@
-"""A session ends; it may be resumed later."""
+"""A session ends, or its client turns to another one; it may be resumed later."""
 
 from __future__ import annotations
 
+from ..edges import files
 from ..edges.system import now as time_of_day
 from ..host.payload import text
 from ..policy import engine, events
-from ..state import live, store, sweeping
+from ..state import journal, live, store, sweeping
 
 # The host gives a hook 1.5 s at the end of a session, and a clear takes up to 0.05 s a megabyte. Nobody waits for a larger one.
 CLEAR_BYTES = 24 * 1024 * 1024
@@ -14,20 +15,27 @@ _GOES_ON = ("resume",)
 
 
 def handle(payload: dict, environ) -> None:
-    """Ends what lives for the session. The transcript does not tell of it, so the journal does."""
+    """Ends what lives for the session, if this is an end. The transcript does not tell of it, so the journal does."""
     site = live.site_of(payload, environ)
     if site is None:
         return
-    now = time_of_day(environ)
+    now, why = time_of_day(environ), text(payload, "reason")
     paths = site.paths()
-    with paths.locked():
-        if store.load(paths) is None:
-            return  # nothing was tracked
-        stored, rules = live.open_context(site, paths)
-        store.journal(paths, {"event": "end", "at": now, "why": text(payload, "reason")})
-        engine.observe(stored.state, events.SessionEnded(now, text(payload, "reason")), rules)
-        store.save(paths, stored)
-    if rules.clear_at_exit and text(payload, "reason") not in _GOES_ON:
+    if store.look(paths) is None:
+        return  # nothing was tracked
+    entry = journal.ended(why, now)
+
+    def end(stored, rules) -> None:
+        store.journal(paths, entry)
+        engine.observe(stored.state, events.SessionEnded(now, why), rules)
+
+    try:
+        live.change(site, paths, "", end)
+    except files.LockTimeout:
+        from ..state import missed
+
+        missed.note(paths, entries=[entry])
+    if site.rules().clear_at_exit and why not in _GOES_ON:
         _in_a_process_of_its_own(lambda: _clear(site, text(payload, "transcript_path"), now), environ)
     sweeping.sweep(site, now)
 
@@ -64,6 +72,7 @@ def _clear(site: live.Site, transcript_path: str, now: float) -> None:
     from ..policy.planning import Asked
     from ..reclaim import access, clearing
 
+    files.patience.left_s = float("inf")  # nobody waits for us
     try:
         if os.path.getsize(transcript_path) <= CLEAR_BYTES:
             clearing.clear(site, transcript_path, now, Asked(), at_end=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..edges import files
 from ..edges.system import now as time_of_day
 from ..host.payload import text
 from ..policy import engine, events
@@ -22,15 +23,19 @@ def handle(payload: dict, environ) -> dict | None:
         facts["compacted"] = True
     site.remember(**facts)
     paths = site.paths()
-    with paths.locked():
-        before = store.load(paths)
-        live.rebuilt_if_small(site, paths, facts["transcript"], before)
-        stored, rules = live.open_context(site, paths)
+    before = store.look(paths)
+    live.follow(site, paths, facts["transcript"])
+
+    def begin(stored, rules) -> None:
         if stored.state.index == 0:
             stored.state.cwd = text(payload, "cwd")
         if compacted and before is not None and stored.state.epoch == before.state.epoch:
             engine.observe(stored.state, events.Compacted(time_of_day(environ)), rules)
-        store.save(paths, stored)
+
+    try:
+        live.change(site, paths, "", begin)
+    except files.LockTimeout:
+        pass  # the first prompt makes the state follow the transcript
     if compacted:
         return _index(site, time_of_day(environ))
     sweeping.sweep(site, time_of_day(environ))

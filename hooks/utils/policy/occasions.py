@@ -6,6 +6,8 @@ from . import lifecycle
 from .context import OUTSIDE, ContextState, add
 
 CLEARED_BY_USER = "cleared by the user"
+# Why the host says that a session ends when its client only turns to another one, or loads the same again: nothing has ended by that.
+_LEFT = ("clear", "resume")
 _NEEDED = "needed again: it was restored"
 
 
@@ -33,6 +35,8 @@ def _on_compacted(state: ContextState, event, rules, decisions: list) -> None:
 
 def _on_session_ended(state: ContextState, event, rules, decisions: list) -> None:
     state.at = event.at
+    if event.why in _LEFT:
+        return
     for result in list(state.live.values()):
         if lifecycle.may_expire(result) and "session_end" in rules.tier_rule(result.tier).events:
             lifecycle.end(state, result, "session_end", ["the session ended"], decisions)

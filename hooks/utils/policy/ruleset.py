@@ -42,6 +42,10 @@ class TierRule:
         self.ttl_s = ttl_s
         self.events = events
 
+    @property
+    def ends_by_age(self) -> bool:
+        return self.ttl_calls is not None or self.ttl_s is not None
+
 
 class Ruleset:
     """The rules of one context. `pins` are the path patterns of the configuration; a context has its own besides.

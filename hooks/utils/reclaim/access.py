@@ -84,27 +84,31 @@ def chain_of(site, transcript_path: str) -> archive.Chain:
 class Opened:
     """The archive within a `with`; whatever keeps it from being used is a Refused."""
 
-    __slots__ = ("_create", "_db", "_path")
+    __slots__ = ("_began", "_create", "_db", "_path")
 
     def __init__(self, popkit_home: str, create: bool = False):
         self._path = home.archive_path(popkit_home)
         self._create = create
         self._db = None
+        self._began = 0.0
 
     def __enter__(self):
+        self._began = time.monotonic()
         try:
             if self._create:
                 files.make_private_folder(self._path.rpartition("/")[0])
-            self._db = archive.open_archive(self._path, create=self._create)
+            self._db = archive.open_archive(self._path, create=self._create, busy_s=files.patience.next_s())
         except FileNotFoundError:
             raise Refused("nothing has been archived yet") from None
         except errors() as error:
+            files.patience.spend_since(self._began)
             raise _unusable(error) from None
         return self._db
 
     def __exit__(self, kind, error, _trace) -> None:
         self._db.close()
         if kind is not None and issubclass(kind, errors()) and not issubclass(kind, OSError):
+            files.patience.spend_since(self._began)
             raise _unusable(error) from None
 
 

@@ -142,7 +142,7 @@ def _book(site, found: Prospect, handles: dict, tokens: int) -> None:
     """Journals the clear, and lets what the tracker knows follow."""
     needs = {decision.result.id: decision.need for decision in found.plan.decisions if decision.need is not None}
     reasons = {id: f"worth more gone than kept: a chance of {needs[id]:.0%} that it is needed again" for id in handles if id in needs}
-    happened = [events.ManualClear(list(handles), found.now, reasons), events.Cleared(handles)]
-    live.note(site, site.paths(), [journal.cleared(list(handles), tokens, reasons, found.now)], happened)
-    for event in happened:
+    entry, placeholders = journal.cleared(list(handles), tokens, reasons, found.now), events.Cleared(handles)
+    live.note(site, site.paths(), [entry], placeholders)
+    for event in (journal.event_of(entry), placeholders):
         found.made.conversation.observe(event)

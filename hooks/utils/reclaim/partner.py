@@ -4,8 +4,12 @@ an index of it afterwards. What it adds to the conversation is booked."""
 from __future__ import annotations
 
 from .. import archive
+from ..edges import files
+from ..edges.codec import dumps, loads
+from ..edges.system import os
+from ..host import transcript
 from ..policy.estimate import estimate_tokens
-from ..state import live, store
+from ..state import disk, journal, live, store
 from ..state.archived import errors
 from . import compaction, places
 from .access import Opened, Refused, chain_of
@@ -42,7 +46,8 @@ def before(site, transcript_path: str, now: float, manual: bool) -> str | None:
 
 def after(site, now: float) -> str | None:
     """The index for the conversation that goes on, once."""
-    index, echoed = site.session.get("index"), site.session.get("echo_tokens") or 0
+    rows = catch_up(site, site.session.get("transcript") or "")
+    index, echoed = compaction.index(rows) or site.session.get("index"), site.session.get("echo_tokens") or 0
     if index is None and not echoed:
         return None
     site.remember(index=None, echo_tokens=None)
@@ -51,10 +56,8 @@ def after(site, now: float) -> str | None:
 
 
 def _state_of(site, transcript_path: str):
-    import os
-
     try:
-        if os.path.getsize(transcript_path) <= live.REBUILD_BYTES:
+        if os.stat(transcript_path).st_size <= live.REBUILD_BYTES:
             return live.reconcile(site, transcript_path)  # it waits for lines that the host writes late
     except (OSError, ValueError):
         pass  # no transcript: there is nothing to say
@@ -71,53 +74,73 @@ def _contents(site, transcript_path: str, made, verbatim: set, archived: bool) -
     state = made.state
     known = {**state.expired, **state.live}
     texts: dict = {}
-    standing: list = []
-
-    def records():
+    records: list = []
+    try:
         for place, content in places.contents(transcript_path, made.index, known.__contains__, made.index.since):
             result = known[place.id]
             if place.id in verbatim:
                 texts[place.id] = archive.text_of(content)
             tokens = round(result.tokens * state.calibration)
-            if tokens >= _LEAST_TOKENS and not result.cleared and result.kind != "ack":
-                standing.append(result)
+            if archived and tokens >= _LEAST_TOKENS and not result.cleared and result.kind != "ack":
                 stamp = places.stamp_of(result.at)
-                yield archive.NewRecord(place.id, result.kind, result.label, content, stamp, result.subjects, tokens)
+                records.append(archive.NewRecord(place.id, result.kind, result.label, content, stamp, result.subjects, tokens))
+    except (Refused, OSError):
+        return texts, []
+    return texts, _archived(site, transcript_path, records, _worth(state, {record.tool_use_id for record in records})) if archived else []
 
+
+def _archived(site, transcript_path: str, records: list, worth: list) -> list:
+    """Rows of the index, once the records are in the archive; none where that is locked: then it is noted what there is to do."""
+    note = site.paths().unarchived
     try:
-        if not archived:
-            list(records())
-            return texts, []
         with Opened(site.home, create=True) as db:
-            added = archive.add_records(db, chain_of(site, transcript_path), records())
-        return texts, _rows(state, dict(zip((result.id for result in standing), added.ids)))
+            added = archive.add_records(db, chain_of(site, transcript_path), records)
     except (Refused, OSError, *errors()):
-        return texts, []  # without an archive there is nothing to restore
+        todo = [[record.tool_use_id, record.type, record.label, record.timestamp, record.subjects, record.tokens] for record in records]
+        files.replace_text(note, dumps({"records": todo, "worth": worth}))
+        return []
+    if disk.stamp(note):
+        os.unlink(note)
+    handles = dict(zip((record.tool_use_id for record in records), added.ids))
+    return [(cleared or handles[id], label, tokens) for id, cleared, label, tokens in worth if cleared or id in handles]
 
 
-def _rows(state, handles: dict) -> list:
-    """(handle, label, tokens), what is worth most first: what is pinned, what lives and was used last, what expired or was cleared."""
-    results = [result for result in (*state.live.values(), *state.expired.values()) if result.cleared or result.id in handles]
+def catch_up(site, transcript_path: str) -> list:
+    """Archives what was folded away while the archive was locked: it stands in the transcript still. The rows of its index, [] for none."""
+    try:
+        noted = loads(files.read_text(site.paths().unarchived) or "{}")
+        todo = {row[0]: row for row in noted.get("records", ())}
+        if not todo:
+            return []
+        index = transcript.index(transcript_path)
+        records = [
+            archive.NewRecord(id, kind, label, content, stamp, subjects, tokens)
+            for place, content in places.contents(transcript_path, index, todo.__contains__)
+            for id, kind, label, stamp, subjects, tokens in [todo[place.id]]
+        ]
+    except (Refused, OSError, ValueError, TypeError, AttributeError):
+        return []
+    return _archived(site, transcript_path, records, noted["worth"])
+
+
+def _worth(state, wanted: set) -> list:
+    """(id, handle, label, tokens), what is worth most first: what is pinned, what lives and was used last, what expired or was cleared."""
+    results = [result for result in (*state.live.values(), *state.expired.values()) if result.cleared or result.id in wanted]
     results.sort(key=lambda result: (not result.pinned, result.ended is not None, state.quiet_age(result)))
-    return [(result.cleared or handles[result.id], result.label, round(result.tokens * state.calibration)) for result in results]
+    return [[result.id, result.cleared, result.label, round(result.tokens * state.calibration)] for result in results]
 
 
 def _command_of_hook(site) -> str:
     """The command line that hooks.json gives for PreCompact: the host prints it into the conversation."""
-    import json
-    import os
-
     from ..edges import home
 
     try:
-        with open(os.path.join(home.plugin_root(), "hooks", "hooks.json"), encoding="utf-8") as file:
-            return json.load(file)["hooks"]["PreCompact"][0]["hooks"][0]["command"]
+        registered = loads(files.read_text(home.plugin_root() + "/hooks/hooks.json") or "{}")
+        return registered["hooks"]["PreCompact"][0]["hooks"][0]["command"]
     except (OSError, ValueError, LookupError, TypeError):
         return ""
 
 
 def _book(site, tokens: int, now: float) -> None:
     if tokens:
-        paths = site.paths()
-        with paths.locked():
-            store.journal(paths, {"event": "advice", "at": now, "tokens": tokens})
+        store.journal(site.paths(), journal.advised(tokens, now))

@@ -10,7 +10,7 @@ from ..edges import home
 from ..edges.system import now as time_of_day
 from ..policy import parts
 from ..policy.estimate import estimate_tokens
-from ..state import live, store
+from ..state import journal, live, store
 from .unchanged import full_read
 
 # From this version on the host takes another tool output from a hook; older ones add a text of at most so many characters instead.
@@ -38,8 +38,7 @@ def repair(site, payload: dict, call, transcript_path: str, agent_id: str) -> tu
 
 
 def _book(paths, tokens: int, now: float) -> None:
-    with paths.locked():
-        store.journal(paths, {"event": "advice", "at": now, "tokens": tokens})
+    store.journal(paths, journal.advised(tokens, now))
 
 
 def _of_agent(transcript_path: str, agent_id: str) -> str:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from .. import archive
 from ..archive.content import stamp
 from ..edges import files
-from ..policy import events
-from ..state import archived, live, store
+from ..state import archived, journal, live, store
 from ..state.archived import content_of, task_id
 
 
@@ -81,8 +80,7 @@ def book_printed(site, db, records: list, now: float) -> str:
             paths = store.ContextFiles(site.home, chain.session_id, chain.agent_id)
             if files.read_text(paths.state, 1) is None:
                 continue  # that session's state is gone: nobody counts there any more
-            entry = {"event": "restore", "at": now, "id": record.tool_use_id}
-            live.note(site, paths, [entry], [events.Restored(record.tool_use_id, at=now)])
+            live.note(site, paths, [journal.restored(record.tool_use_id, now)])
     except OSError as error:
         return f"not counted as a false expiration: {error}"
     return ""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from .. import archive
 from ..host import transcript
-from ..policy import events
-from ..state import live
+from ..state import journal, live
 from ..state.archived import content_of, task_id
 from . import places, rewrite
 from .access import Opened, Refused, check_understood, original_path, sweep, trouble_of, turnstile, until_whole
@@ -63,8 +62,7 @@ def _note_undone(site, db, clear, back: PutBack, now: float) -> None:
     if not back.gone and clear.task_id == task_id(site.session_id):
         archive.mark_undone(db, clear.id, now)
     ids = [record.tool_use_id for record in back.records]
-    entry = {"event": "undo", "at": now, "ids": ids, "tokens": sum(back.tokens)}
-    live.note(site, site.paths(), [entry], [events.Undone(ids, now)])
+    live.note(site, site.paths(), [journal.undone(ids, sum(back.tokens), now)])
 
 
 def _follow(back: PutBack, work, *given) -> None:
@@ -84,12 +82,8 @@ def restore_in_place(site, transcript_path: str, now: float, records: list) -> P
         if not wanted:
             raise Refused("none of them has a placeholder in this session's transcript: without --in-place they are printed")
         back = _put_back(site, transcript_path, index, standing, db, wanted)
-        entries = [
-            {"event": "restore", "at": now, "id": record.tool_use_id, "tokens": tokens, "in_place": True}
-            for record, tokens in zip(back.records, back.tokens)
-        ]
-        happened = [events.Restored(record.tool_use_id, True, now) for record in back.records]
-        _follow(back, live.note, site, site.paths(), entries, happened)
+        entries = [journal.restored(record.tool_use_id, now, tokens) for record, tokens in zip(back.records, back.tokens)]
+        _follow(back, live.note, site, site.paths(), entries)
         return back
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ..edges import home
+import time
+
+from ..edges import files, home
 from ..edges.system import os
 
 
@@ -88,7 +90,9 @@ def _open(path: str):
         return False
     from .. import archive
 
+    began = time.monotonic()
     try:
-        return archive.open_archive(path, create=False)
+        return archive.open_archive(path, create=False, busy_s=files.patience.next_s())
     except errors():
+        files.patience.spend_since(began)
         return False

@@ -1,75 +1,31 @@
-"""A context as the hooks keep it: load, observe one event, save; and reconcile it with the transcript before a person is answered."""
+"""A context as the hooks keep it: load, observe one event, save; and reconcile it with the transcript before a person is answered.
+
+Transcripts are read without the lock; what a hook cannot add because somebody else holds it waits beside the state (missed.py).
+"""
 
 from __future__ import annotations
 
 import time
 
-from ..config import remembered
-from ..edges import home
+from ..edges import files
 from ..edges.system import now as time_of_day
 from ..edges.system import os
 from ..host import payload as payloads
 from ..policy import engine
-from ..policy.calls import TEXT_CHARS, Call, FilesChanged
+from ..policy.calls import Call, FilesChanged
 from ..policy.context import ContextState
 from ..policy.ruleset import Ruleset
 from . import disk, store
+from .site import Site
 
 # A hook that finds no state rebuilds it from a transcript of at most this size; a larger one waits until a person asks.
 REBUILD_BYTES = 16 * 1024 * 1024
 # A result that a hook saw is in the transcript after this many seconds, or never (its line was lost, its session rewound).
 TRANSCRIPT_LAG_S = 5.0
-
-
-class Site:
-    """Where things are for one hook or command: our folder, the project, the configuration, the session."""
-
-    __slots__ = ("_session", "config", "environ", "home", "project", "session_id")
-
-    def __init__(self, environ, session_id: str, project: str = ""):
-        self.environ = environ
-        self.home = home.popkit_home(environ)
-        self.project = environ.get("CLAUDE_PROJECT_DIR") or project
-        if len(self.project) > TEXT_CHARS:
-            self.project = ""  # no folder has such a name
-        self.session_id = session_id
-        self.config = remembered.effective(home.plugin_root(), self.home, self.project)
-        self._session = None
-
-    @property
-    def enabled(self) -> bool:
-        return self.config.get("enabled") is not False
-
-    @property
-    def session(self) -> dict:
-        """The facts that all contexts of the session share."""
-        if self._session is None:
-            from . import session  # a tool call does not ask for them
-
-            self._session = session.read(self.home, self.session_id) if self.session_id else {}
-        return self._session
-
-    @property
-    def session_project(self) -> str:
-        """The project that the session was begun in; until that is known, the folder that we were called in."""
-        return self.session.get("project") or self.project
-
-    def remember(self, **facts) -> None:
-        """Sets facts of the session (None removes one)."""
-        from . import session
-
-        self._session = session.update(self.home, self.session_id, **facts)
-
-    def rules_for(self, profile: object) -> Ruleset:
-        """The rules under a profile, or under the configured one for None."""
-        return Ruleset.from_config(self.config, profile if isinstance(profile, str) else None)
-
-    def rules(self) -> Ruleset:
-        """The rules under the profile that was chosen for the session, if one was."""
-        return self.rules_for(self.session.get("profile"))
-
-    def paths(self, agent_id: str = "") -> store.ContextFiles:
-        return store.ContextFiles(self.home, self.session_id, agent_id)
+# Of a state with so many characters, what a hook's call is not about rests as text.
+REST_FROM = 16_000
+# So often a transcript is read before a hook that keeps writing meanwhile has the last word.
+_TRIES = 3
 
 
 def site_of(payload: dict, environ) -> Site | None:
@@ -81,39 +37,107 @@ def site_of(payload: dict, environ) -> Site | None:
     return site if site.enabled else None
 
 
-def open_context(site: Site, paths: store.ContextFiles, transcript_path: str = "") -> tuple:
-    """(the stored context, else one rebuilt from the transcript, else a new one; the rules under its profile). The caller holds the
-    lock."""
-    known = store.load(paths)
-    stored = known or rebuilt_if_small(site, paths, transcript_path, None)
+def change(site: Site, paths: store.ContextFiles, transcript_path: str, work) -> None:
+    """Lets `work(stored, rules)` change a context, with all that was missed in it, and saves it unless the answer is False. What is not
+    stored is rebuilt first, without the lock. LockTimeout when somebody else holds it for too long."""
+    for is_last in (False, True):
+        with paths.locked():
+            known = store.load(paths, REST_FROM)
+            if known is not None or is_last or not _is_small(transcript_path):
+                stored, rules = open_context(site, paths, known)
+                done = _taken_in(paths, stored, rules)
+                if work(stored, rules) is not False or done:
+                    store.save(paths, stored)
+                if done:
+                    from . import missed
+
+                    missed.remove(done)
+                return
+        follow(site, paths, transcript_path)
+
+
+def _taken_in(paths: store.ContextFiles, stored: store.Stored, rules: Ruleset) -> list:
+    if not files.spilled(paths.state):
+        return []
+    from . import missed
+
+    return missed.take_in(paths, stored, rules, lambda call: observe_call(paths, stored, call, rules, False))
+
+
+def open_context(site: Site, paths: store.ContextFiles, known: store.Stored | None) -> tuple:
+    """(the stored context, or a new one for None; the rules under its profile). The caller holds the lock."""
+    stored = known
     if stored is None:
         stored = store.Stored(ContextState(paths.session_id, paths.agent_id))
         stored.state.profile = site.session.get("profile")
     rules = site.rules_for(stored.state.profile)
-    engine.reindex(stored.state, rules)
+    if stored.rows is not None:
+        stored.rows.open(stored.state, rules)
+    else:
+        engine.reindex(stored.state, rules)
+    stored.rules = rules
     if paths.agent_id and site.session.get("profile") != stored.state.profile:
         from ..policy.events import ProfileChosen
 
-        rules = site.rules()
+        rules = stored.rules = site.rules()
         engine.observe(stored.state, ProfileChosen(site.session.get("profile"), stored.state.at), rules)
     return stored, rules
 
 
-def rebuilt_if_small(site: Site, paths: store.ContextFiles, transcript_path: str, old: store.Stored | None) -> store.Stored | None:
-    """The context rebuilt from its transcript and saved; None when there is no transcript, none that a hook has time for, or one that
-    the host has not finished writing. The caller holds the lock."""
+def follow(site: Site, paths: store.ContextFiles, transcript_path: str) -> bool:
+    """Whether the context was rebuilt from its transcript and saved: not where there is none, none that a hook has time for, or one that
+    the host has not finished writing."""
     try:
-        if not transcript_path or os.stat(transcript_path).st_size > REBUILD_BYTES:
-            return None
-        made = rebuilt(site, paths, transcript_path)
+        return _is_small(transcript_path) and _refreshed(site, paths, transcript_path, 0)[1]
     except (OSError, ValueError):
-        return None
-    if old is not None and lags_behind(made, old.state, time_of_day(site.environ)):
-        return None
-    stored = store.Stored(made.state, old.watched if old else None)
-    store.save_rebuilt(paths, stored)
-    made.state.expired = {}  # they are in the log now
-    return stored
+        return False
+
+
+def _is_small(transcript_path: str) -> bool:
+    try:
+        return bool(transcript_path) and os.stat(transcript_path).st_size <= REBUILD_BYTES
+    except (OSError, ValueError):
+        return False
+
+
+def _refreshed(site: Site, paths: store.ContextFiles, transcript_path: str, patience: int) -> tuple:
+    """(the Rebuilt of a context, whether it was saved). Reads without the lock and writes with it, if what it was made from still holds:
+    a hook may have saved a call meanwhile. Then a small transcript is read again, a few times; `patience` is for lines that come late."""
+    from . import missed
+
+    tries = _TRIES if _is_small(transcript_path) else 1
+    while True:
+        mark, old, found = store.stamp(paths), store.look(paths), missed.rows(paths)
+        made = rebuilt(site, paths, transcript_path)
+        if old is not None and lags_behind(made, old.state, time_of_day(site.environ)):
+            if not patience:
+                return made, False
+            patience -= 1
+            time.sleep(TRANSCRIPT_LAG_S / 50)
+            continue
+        tries -= 1
+        saved = _saved(paths, made, old, mark, found)
+        if saved or not tries:
+            return made, saved
+
+
+def _saved(paths: store.ContextFiles, made, old: store.Stored | None, mark: list, found: list) -> bool:
+    """Whether what was rebuilt could be saved: nobody has written since, and nobody holds the lock."""
+    from . import missed
+
+    try:
+        with paths.locked():
+            if store.stamp(paths) != mark:
+                return False
+            if old is None:
+                store.load(paths)  # sets a corrupt one aside
+            stored = store.Stored(made.state, old.watched if old else None)
+            done = missed.settle(paths, stored, found, made.index.result_ids)
+            store.save_rebuilt(paths, stored)
+            missed.remove(done)
+            return True
+    except files.LockTimeout:
+        return False
 
 
 def rebuilt(site: Site, paths: store.ContextFiles, transcript_path: str):
@@ -128,21 +152,32 @@ def rebuilt(site: Site, paths: store.ContextFiles, transcript_path: str):
         originals.close()
 
 
-def note(site: Site, paths: store.ContextFiles, entries: list, happened: list) -> None:
-    """Journals what the transcript will not tell, and lets the stored state follow: what a rebuild makes of the entries is what these
-    events make of the state. Where nothing is stored there is nothing to follow."""
-    with paths.locked():
+def note(site: Site, paths: store.ContextFiles, entries: list, *also) -> None:
+    """Journals what the transcript will not tell, and lets the stored state follow what the entries mean, and `also` these events. Where
+    nothing is stored there is nothing to follow, where somebody else holds the lock the next reconcile does."""
+    try:
+        with paths.locked():
+            _follow_entries(site, paths, entries, also)
+    except files.LockTimeout:
         for entry in entries:
             store.journal(paths, entry)
-        stored = store.load(paths)
-        if stored is None:
-            return
-        stored.state.expired = store.read_expired(paths, stored.state)
-        rules = site.rules_for(stored.state.profile)
-        engine.reindex(stored.state, rules)
-        for event in happened:
+
+
+def _follow_entries(site: Site, paths: store.ContextFiles, entries: list, also: tuple) -> None:
+    from .journal import event_of
+
+    for entry in entries:
+        store.journal(paths, entry)
+    stored = store.load(paths)
+    if stored is None:
+        return
+    stored.state.expired = store.read_expired(paths, stored.state)
+    rules = site.rules_for(stored.state.profile)
+    engine.reindex(stored.state, rules)
+    for event in (*map(event_of, entries), *also):
+        if event is not None:
             engine.observe(stored.state, event, rules)
-        store.save_rebuilt(paths, stored)
+    store.save_rebuilt(paths, stored)
 
 
 def lags_behind(made, known: ContextState, now: float) -> bool:
@@ -161,21 +196,24 @@ def _readable_journal(site: Site, paths: store.ContextFiles) -> list:
 
 def journal_of(site: Site, paths: store.ContextFiles) -> list:
     """The journal of a context; a subagent's begins with what the session's main thread says for all (its profile)."""
-    entries = store.read_lines(paths.journal)
+    from . import missed
+
+    entries = store.read_lines(paths.journal) + missed.entries(missed.rows(paths))
     if paths.agent_id:
         shared = store.read_lines(site.paths().journal)
         entries = [entry for entry in shared if isinstance(entry, dict) and entry.get("event") == "profile"] + entries
     return entries
 
 
-def observe_call(paths: store.ContextFiles, stored: store.Stored, call: Call, rules: Ruleset, payload: dict) -> list:
+def observe_call(paths: store.ContextFiles, stored: store.Stored, call: Call, rules: Ruleset, commits: bool) -> list:
     """Feeds a completed call: first what it changed on disk, then itself; journals what the transcript will not tell."""
     edited = call.tool_input.get("file_path") or call.tool_input.get("notebook_path") or ""
     own = edited if call.tool in ("Edit", "Write", "MultiEdit", "NotebookEdit") and not call.outcome.error else ""
     decisions = notice_changes(paths, stored, rules, call.at, call.id, own if isinstance(own, str) else "")
-    if payloads.commits(call):
-        call.committed = payloads.committed(call, payload, call.at)
-        store.journal(paths, {"event": "commit", "call": call.id, "at": call.at, "files": call.committed})
+    if commits:
+        from . import journal  # seldom
+
+        store.journal(paths, journal.committed(call.id, call.committed, call.at))
     decisions.extend(engine.observe(stored.state, call, rules))
     result = stored.state.live.get(call.id)
     if result is not None and not call.outcome.error:
@@ -196,27 +234,16 @@ def notice_changes(paths, stored: store.Stored, rules: Ruleset, at: float, call_
         return []
     for path in changes:
         del stored.watched[path]
-    entry = {"event": "changed", "at": at, "changes": changes}
-    if call_id:
-        entry["call"] = call_id
-    store.journal(paths, entry)
+    from . import journal  # seldom
+
+    store.journal(paths, journal.files_changed(changes, at, call_id))
     return engine.observe(stored.state, FilesChanged(changes, at), rules)
 
 
 def reconcile(site: Site, transcript_path: str, agent_id: str = "", now: float = 0.0):
-    """The context as transcript and journal give it, saved as its state; the answer has TTLs by the clock brought up to now. OSError
-    when the transcript cannot be read. Returns a Rebuilt."""
-    paths = site.paths(agent_id)
-    with paths.locked():
-        old = store.load(paths)
-        made = rebuilt(site, paths, transcript_path)
-        patience = 4
-        while old is not None and patience and lags_behind(made, old.state, time_of_day(site.environ)):
-            time.sleep(TRANSCRIPT_LAG_S / 50)
-            made = rebuilt(site, paths, transcript_path)
-            patience -= 1
-        if old is None or patience:
-            store.save_rebuilt(paths, store.Stored(made.state, old.watched if old else None))
+    """The Rebuilt of a context, saved as its state where nobody else is at work; in the answer TTLs by the clock are brought up to now.
+    OSError when the transcript cannot be read."""
+    made, _ = _refreshed(site, site.paths(agent_id), transcript_path, 4)
     if now:  # for the answer only: what is saved stays what transcript and journal give
         from ..policy.events import Tick
 

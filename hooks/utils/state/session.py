@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..edges import files, home
 from ..edges.codec import dumps, loads
-from ..edges.system import join
+from ..edges.system import join, os
 
 _NAME = "session.json"
 _FACTS = {
@@ -27,22 +27,44 @@ def path_of(popkit_home: str, session_id: str) -> str:
 
 def read(popkit_home: str, session_id: str) -> dict:
     """The facts of a session; empty when nothing (readable) is known."""
+    path = path_of(popkit_home, session_id)
     try:
-        value = loads(files.read_text(path_of(popkit_home, session_id)) or "{}")
-    except (OSError, ValueError):
+        return _known(path, files.spilled(path))
+    except OSError:
         return {}
-    if not isinstance(value, dict):
-        return {}
-    return {name: fact for name, fact in value.items() if type(fact) is _FACTS.get(name)}
+
+
+def _known(path: str, spilled: list) -> dict:
+    """The facts of a file, and what was spilled since."""
+    facts: dict = {}
+    for name in (path, *spilled):
+        try:
+            value = loads(files.read_text(name) or "{}")
+        except (OSError, ValueError):
+            continue
+        facts.update({name: fact for name, fact in value.items() if _is_fact(name, fact)} if isinstance(value, dict) else {})
+    return {name: fact for name, fact in facts.items() if fact is not None}
+
+
+def _is_fact(name: str, fact: object) -> bool:
+    return name in _FACTS and (fact is None or type(fact) is _FACTS[name])
 
 
 def update(popkit_home: str, session_id: str, **facts) -> dict:
-    """Sets facts (None removes one) and returns all; writes only when something has changed. Two processes at once lose no fact."""
+    """Sets facts (None removes one) and returns all; writes only when something has changed. Two processes at once lose no fact, and what
+    cannot be written in time is written by the next that can."""
     path = path_of(popkit_home, session_id)
-    files.make_private_folder(home.session_folder(popkit_home, session_id))
-    with files.Lock(path + ".lock"):
-        known = read(popkit_home, session_id)
-        changed = {name: value for name, value in {**known, **facts}.items() if value is not None}
-        if changed != known:
-            files.replace_text(path, dumps(changed))
+    files.make_private_folder(home.session_folder(popkit_home, session_id), may_be_link=False)
+    try:
+        with files.Lock(path + ".lock"):
+            spilled = files.spilled(path)
+            known = _known(path, spilled)
+            changed = {name: value for name, value in {**known, **facts}.items() if value is not None}
+            if spilled or changed != known:
+                files.replace_text(path, dumps(changed))
+            for name in spilled:
+                os.unlink(name)
+    except files.LockTimeout:
+        files.spill(path, dumps(facts))
+        changed = read(popkit_home, session_id)
     return changed

@@ -13,12 +13,14 @@ from ..policy.context import ContextState, result_of, state_of
 
 # More than the timeouts of hooks.json.
 _LONGEST_HOOK_S = 120
+# Between a state's header and its rows.
+_LIVE = ',"live":[\n'
 
 
 class ContextFiles:
     """The paths of one context: the main thread of a session (agent_id "") or a subagent."""
 
-    __slots__ = ("agent_id", "expired", "folder", "journal", "lock", "session_id", "state")
+    __slots__ = ("agent_id", "expired", "folder", "journal", "lock", "session_id", "state", "unarchived")
 
     def __init__(self, popkit_home: str, session_id: str, agent_id: str = ""):
         self.session_id = session_id
@@ -29,6 +31,7 @@ class ContextFiles:
         self.expired = stem + ".expired.jsonl"
         self.journal = stem + ".journal.jsonl"
         self.lock = stem + ".lock"
+        self.unarchived = stem + ".unarchived.json"  # what a compaction has folded while the archive was locked
 
     def locked(self) -> files.Lock:
         """The lock of this context, the folder made if need be; hold it from load to save."""
@@ -54,22 +57,47 @@ class _ContextLock(files.Lock):
 
 
 class Stored:
-    """A state as loaded, with what the drivers keep beside it: `watched`, path -> [mtime_ns, size] of files that live reads show."""
+    """A state as loaded, with what the drivers keep beside it: `watched`, path -> [mtime_ns, size] of files that live reads show; `rows`
+    where results rest as text (resting.py), `rules` once a driver goes by some."""
 
-    __slots__ = ("state", "watched")
+    __slots__ = ("rows", "rules", "state", "watched")
 
-    def __init__(self, state: ContextState, watched: dict | None = None):
+    def __init__(self, state: ContextState, watched: dict | None = None, rows=None):
         self.state = state
         self.watched = watched or {}
+        self.rows = rows
+        self.rules = None
 
 
-def load(paths: ContextFiles) -> Stored | None:
-    """The stored state; None when there is none or when it is corrupt, which is then set aside as *.corrupt."""
+def look(paths: ContextFiles) -> Stored | None:
+    """The stored state as it stands, without the lock; None when there is none, or a corrupt one."""
+    try:
+        return _stored_of(files.read_text(paths.state) or "")
+    except (ValueError, TypeError):
+        return None
+
+
+def stamp(paths: ContextFiles) -> tuple:
+    """What tells whether a state or a journal was written since."""
+    return _stamp(paths.state), _stamp(paths.journal)
+
+
+def _stamp(path: str) -> tuple:
+    try:
+        stat = os.stat(path)
+    except FileNotFoundError:
+        return ()
+    return stat.st_mtime_ns, stat.st_size, stat.st_ino
+
+
+def load(paths: ContextFiles, rest_from: int = 0) -> Stored | None:
+    """The stored state; None when there is none or when it is corrupt, which is then set aside as *.corrupt. From so many characters on
+    (0 for never) what is not needed rests as text. The caller holds the lock."""
     text = files.read_text(paths.state)
     if text is None:
         return None
     try:
-        return _stored_of(text)
+        return (_resting_of(text) if rest_from and len(text) >= rest_from else None) or _stored_of(text)
     except (ValueError, TypeError):
         _set_aside(paths)
         return None
@@ -87,13 +115,38 @@ def _stored_of(text: str) -> Stored:
     return Stored(state, watched if isinstance(watched, dict) else None)
 
 
+def _resting_of(text: str) -> Stored | None:
+    """A state whose rows rest; None where they cannot: somebody else has laid the file out, or it is not said who must be awake."""
+    head, mark, body = text.partition(_LIVE)
+    if not mark or not text.isascii() or not body.endswith("]\n]}"):
+        return None
+    value = loads(head + "}")
+    noted = value.pop("resting", None) if isinstance(value, dict) else None
+    if not isinstance(noted, list) or len(noted) != 2 or not isinstance(noted[1], list):
+        return None
+    from .resting import Rows
+
+    watched = value.pop("watched", None)
+    state = state_of({**value, "live": []})
+    return Stored(state, watched if isinstance(watched, dict) else None, Rows("\n" + body[:-3] + ",", noted))
+
+
 def _text_of(stored: Stored) -> str:
     """The state as JSON, a line for each live result; a line whose result has not changed since it was loaded is taken over as it is."""
-    state = stored.state
+    state, rows = stored.state, stored.rows
     header = state.header()
-    header["watched"] = {path: seen for path, seen in stored.watched.items() if "read:" + path in state.by_key}
-    rows = ",\n".join([result.stored or dumps(result.to_row()) for result in state.live.values()])
-    return f'{dumps(header)[:-1]},"live":[\n{rows}\n]}}'
+    if rows is not None and not rows.all_awake:
+        gone = {key for key in state.by_key.asked if not dict.__contains__(state.by_key, key)}
+        header["watched"] = {path: seen for path, seen in stored.watched.items() if "read:" + path not in gone}
+        lines = rows.written()[1:-1]
+    else:
+        header["watched"] = {path: seen for path, seen in stored.watched.items() if "read:" + path in state.by_key}
+        lines = ",\n".join([result.stored or dumps(result.to_row()) for result in state.live.values()])
+    if stored.rules is not None:
+        from . import resting
+
+        header["resting"] = [resting.signature(stored.rules), resting.awake(state, stored.rules)]
+    return f"{dumps(header)[:-1]}{_LIVE}{lines}\n]}}"
 
 
 def _set_aside(paths: ContextFiles) -> None:
@@ -184,7 +237,7 @@ def read_expired(paths: ContextFiles, state: ContextState) -> dict:
 def read_lines(path: str) -> list:
     """The values of a file of JSON lines; lines that are none are passed over."""
     values = []
-    for line in (files.read_text(path) or "").splitlines():
+    for line in (files.read_text(path) or "").split("\n"):
         if line:
             try:
                 values.append(loads(line))
@@ -194,5 +247,6 @@ def read_lines(path: str) -> list:
 
 
 def journal(paths: ContextFiles, entry: dict) -> None:
-    """Adds to the journal what the transcript will not tell."""
+    """Adds to the journal what the transcript will not tell. Needs no lock: lines are appended, each in one write."""
+    files.make_private_folder(paths.folder, may_be_link=False)
     files.append_text(paths.journal, dumps(entry) + "\n")

@@ -1,0 +1,133 @@
+"""What hooks saw while somebody else held the lock of a context: noted beside the state, taken in by whoever gets the lock next.
+
+Of a call no more is kept than of any result: its input cut down to what tells what it is, secrets masked; of the output of a run or an
+error one line.
+"""
+
+from __future__ import annotations
+
+from ..edges import files
+from ..edges.codec import dumps, loads
+from ..edges.system import os
+from ..policy.calls import TEXT_CHARS, Call, Outcome, verdict_of
+from ..policy.classify import COMMAND_CHARS, classify
+from ..policy.masking import mask
+from ..policy.ruleset import Ruleset
+from . import disk, store
+
+_PATHS = ("file_path", "notebook_path", "path")
+_TEXTS = ("pattern", "glob", "type", "description", "query", "url", "skill", "subject", "name", "task_id", "taskId")
+_NUMBERS = ("offset", "limit", "-i")
+_KEPT = ("chars", "content_hash", "error", "exit_code", "image_tokens", "interval", "unchanged", "wide")
+
+
+def note(paths: store.ContextFiles, call: Call | None = None, prompted: float = 0.0, entries: tuple = ()) -> None:
+    """Keeps what a hook saw: a call, that the user spoke (seconds), entries for the journal."""
+    row: dict = {"prompted": prompted, "entries": list(entries), "call": None}
+    if call is not None:
+        path = call.tool_input.get("file_path")
+        seen = disk.stamp(path) if isinstance(path, str) else None
+        row.update(call=_row_of(call), seen={path: seen} if seen else {})
+    files.make_private_folder(paths.folder, may_be_link=False)
+    files.spill(paths.state, dumps(row))
+
+
+def _row_of(call: Call) -> list:
+    given, kept = call.tool_input, {}
+    for name in _PATHS:
+        if isinstance(given.get(name), str):
+            kept[name] = given[name][:TEXT_CHARS]
+    for name in (*_TEXTS, "command"):
+        if isinstance(given.get(name), str):
+            kept[name] = mask(given[name][: COMMAND_CHARS if name == "command" else TEXT_CHARS])
+    kept.update({name: given[name] for name in _NUMBERS if isinstance(given.get(name), int)})
+    outcome = {name: getattr(call.outcome, name) for name in _KEPT}
+    found = classify(call, call.cwd, Ruleset.from_config({}))
+    if found.error or found.kind == "run":
+        outcome["tail"] = verdict_of(call.outcome.tail, None)
+    return [call.id, call.tool, kept, outcome, call.at, call.cwd, call.prompt_id, call.committed]
+
+
+def _call_of(row: object) -> Call | None:
+    """The call of a row; None where it has none that is understood."""
+    try:
+        id, tool, given, outcome, at, cwd, prompt_id, committed = row
+        return Call(id, tool, given, Outcome(**outcome), at, cwd, prompt_id, committed)
+    except (TypeError, ValueError):
+        return None
+
+
+def rows(paths: store.ContextFiles) -> list:
+    """(file, what a hook saw) of everything that waits to be taken in, in order."""
+    found = []
+    for path in files.spilled(paths.state):
+        try:
+            value = loads(files.read_text(path) or "null")
+        except ValueError:
+            value = None
+        if isinstance(value, dict) and isinstance(value.get("entries"), list):
+            found.append((path, value))
+        else:
+            _remove(path)
+    return found
+
+
+def entries(found: list) -> list:
+    """What of rows belongs into the journal."""
+    return [entry for _, row in found for entry in row["entries"]]
+
+
+def settle(paths: store.ContextFiles, stored: store.Stored, found: list, known) -> list:
+    """Journals what belongs there of the rows whose call a rebuild knows from the transcript; the files to remove once the state is saved.
+    The caller holds the lock."""
+    done = []
+    for path, row in found:
+        call = _call_of(row.get("call"))
+        if call is None or call.id in known:
+            for entry in row["entries"]:
+                store.journal(paths, entry)
+            _note_seen(stored, row)
+            done.append(path)
+    return done
+
+
+def take_in(paths: store.ContextFiles, stored: store.Stored, rules, observe) -> list:
+    """Lets the state follow all that was missed; `observe(call)` feeds a call. The files to remove once the state is saved. The caller
+    holds the lock."""
+    from ..policy import engine, events
+    from .journal import event_of
+
+    done = []
+    for path, row in rows(paths):
+        for entry in row["entries"]:
+            event = event_of(entry) if isinstance(entry, dict) else None
+            if event is not None:
+                engine.observe(stored.state, event, rules)
+            store.journal(paths, entry)
+        if row.get("prompted"):
+            engine.observe(stored.state, events.Prompted(row["prompted"]), rules)
+        call = _call_of(row.get("call"))
+        if call is not None and call.id not in stored.state.live:
+            observe(call)
+            _note_seen(stored, row)
+        done.append(path)
+    return done
+
+
+def _note_seen(stored: store.Stored, row: dict) -> None:
+    """The file as it was when the call read it: what has happened to it since is seen like any other change."""
+    if isinstance(row.get("seen"), dict):
+        stored.watched.update(row["seen"])
+
+
+def remove(found: list) -> None:
+    """Removes what was taken in."""
+    for path in found:
+        _remove(path)
+
+
+def _remove(path: str) -> None:
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        return  # whoever else reads has removed it

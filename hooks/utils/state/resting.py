@@ -1,0 +1,215 @@
+"""Live results that rest as text: of a large state a hook reads only what its call is about, so that it costs the same however much lives.
+
+A result that never ends by age can only end, or be touched, by what names one of its keys, its content or its id: its row is found in the
+text then, and woken. What walks over all results wakes all. Rows that stay asleep are written back as they stand.
+"""
+
+from __future__ import annotations
+
+from ..edges.codec import dumps, loads
+from ..policy import engine
+from ..policy.context import ContextState, result_of
+from ..policy.tiers import TIERS
+
+
+def signature(rules) -> list:
+    """What of the rules says who may rest: where that has changed, all wake."""
+    return [[rules.tier_rule(tier).ttl_calls, rules.tier_rule(tier).ttl_s] for tier in TIERS]
+
+
+def awake(state: ContextState, rules) -> list:
+    """Ids of the live results, of those that are woken, that end by age."""
+    return [result.id for result in dict.values(state.live) if rules.tier_rule(result.tier).ends_by_age]
+
+
+class Rows:
+    """The rows of a state as text: "\\n" + row + "," for each. `all_awake` once a Result stands for every row."""
+
+    __slots__ = ("all_awake", "awake", "rules", "signature", "spans", "state", "text")
+
+    def __init__(self, text: str, noted: list):
+        self.text = text
+        self.signature, self.awake = noted
+        self.spans: dict = {}  # where a woken row begins -> (its end, the Result)
+        self.all_awake = False
+        self.state = None
+        self.rules = None
+
+    def open(self, state: ContextState, rules) -> None:
+        """Gives the state what is awake and its indexes, which wake what they are asked for."""
+        self.state, self.rules = state, rules
+        state.live, state.by_key, state.by_hash = Live(self), Keys(self), Hashes(self)
+        for id in self.awake:
+            self.wake(_beginning(id))
+        if self.signature != signature(rules):
+            self.wake_all()
+        state.live, woken = {}, dict(sorted(dict.items(state.live), key=_by_index))
+        state.live.update(woken)
+        engine.reindex(state, rules)
+        if not self.all_awake:
+            state.live, state.by_key, state.by_hash = Live(self, state.live), Keys(self, state.by_key), Hashes(self, state.by_hash)
+
+    def wake(self, needle: str) -> None:
+        """Wakes every row that holds a text."""
+        text = self.text
+        at = text.find(needle)
+        while at >= 0:
+            begin = text.rfind("\n", 0, at + 1)
+            end = text.find("\n", begin + 1)
+            end = len(text) if end < 0 else end
+            self._wake(begin, end)
+            at = text.find(needle, end)
+
+    def wake_all(self) -> None:
+        """Wakes every row; live results stand in order of completion again."""
+        begin = 0
+        while begin < len(self.text):
+            end = self.text.find("\n", begin + 1)
+            end = len(self.text) if end < 0 else end
+            self._wake(begin, end)
+            begin = end
+        self.all_awake = True
+        state = self.state
+        for table in (state.live, *dict.values(state.by_key), *dict.values(state.by_hash)):
+            _sort(table)
+
+    def _wake(self, begin: int, end: int) -> None:
+        if begin in self.spans:
+            return
+        state = self.state
+        row = self.text[begin + 1 : end - 1]
+        result = result_of(loads(row))
+        result.stored = row
+        result.pinned = engine.is_pinned(state, result, self.rules)
+        self.spans[begin] = (end, result)
+        dict.__setitem__(state.live, result.id, result)
+        for part in result.parts:
+            dict.setdefault(state.by_key, part[0], {})[result.id] = result
+        if result.hash and not result.error:
+            dict.setdefault(state.by_hash, result.kind + "|" + result.hash, {})[result.id] = result
+
+    def written(self) -> str:
+        """The rows as they are now, "," behind each."""
+        live = self.state.live
+        pieces, at = [], 0
+        for begin in sorted(self.spans):
+            end, result = self.spans[begin]
+            stands = dict.get(live, result.id) is result
+            if stands and result.stored:
+                continue
+            pieces.append(self.text[at:begin])
+            if stands:
+                pieces.append("\n" + dumps(result.to_row()) + ",")
+            at = end
+        pieces.append(self.text[at:])
+        pieces.extend("\n" + dumps(result.to_row()) + "," for result in _new(live, self.spans))
+        return "".join(pieces)
+
+
+def _new(live: dict, spans: dict) -> list:
+    """Results that have no row yet."""
+    old = {id(result) for _, result in spans.values()}
+    return [result for result in dict.values(live) if id(result) not in old]
+
+
+def _by_index(item: tuple) -> int:
+    return item[1].index
+
+
+def _sort(table: dict) -> None:
+    items = sorted(dict.items(table), key=_by_index)
+    dict.clear(table)
+    dict.update(table, items)
+
+
+def _beginning(id: str) -> str:
+    return "\n[" + dumps(id) + ","
+
+
+class _Table(dict):
+    """A dict over rows that may rest; `asked` are the keys whose rows are all awake."""
+
+    __slots__ = ("asked", "rows")
+
+    def __init__(self, rows: Rows, known: dict = {}):  # noqa: B006  only read
+        dict.__init__(self, known)
+        self.rows = rows
+        self.asked: set = set()
+
+    def needle(self, key: str) -> str:
+        raise NotImplementedError
+
+    def _wake(self, key: str) -> None:
+        if not self.rows.all_awake and key not in self.asked:
+            self.asked.add(key)
+            self.rows.wake(self.needle(key))
+            held = dict.get(self, key)
+            if type(held) is dict:  # of an index
+                _sort(held)
+
+    def get(self, key, default=None):
+        self._wake(key)
+        return dict.get(self, key, default)
+
+    def __getitem__(self, key):
+        self._wake(key)
+        return dict.__getitem__(self, key)
+
+    def __contains__(self, key) -> bool:
+        self._wake(key)
+        return dict.__contains__(self, key)
+
+    def setdefault(self, key, default=None):
+        self._wake(key)
+        return dict.setdefault(self, key, default)
+
+
+class Keys(_Table):
+    """Key of a part -> the results that show it."""
+
+    __slots__ = ()
+
+    def needle(self, key: str) -> str:
+        return "[" + dumps(key) + ","
+
+
+class Hashes(_Table):
+    """Kind and hash of a content -> the results that show it."""
+
+    __slots__ = ()
+
+    def needle(self, key: str) -> str:
+        return ',"' + key.rpartition("|")[2] + '",'
+
+
+class Live(_Table):
+    """id -> Result. Whoever walks over it wakes all."""
+
+    __slots__ = ()
+
+    def needle(self, key: str) -> str:
+        return _beginning(key)
+
+    def _all(self) -> None:
+        if not self.rows.all_awake:
+            self.rows.wake_all()
+
+    def __iter__(self):
+        self._all()
+        return dict.__iter__(self)
+
+    def __len__(self) -> int:
+        self._all()
+        return dict.__len__(self)
+
+    def keys(self):
+        self._all()
+        return dict.keys(self)
+
+    def values(self):
+        self._all()
+        return dict.values(self)
+
+    def items(self):
+        self._all()
+        return dict.items(self)

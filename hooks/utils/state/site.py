@@ -1,0 +1,60 @@
+"""Where things are for one hook or command."""
+
+from __future__ import annotations
+
+from ..config import remembered
+from ..edges import home
+from ..policy.calls import TEXT_CHARS
+from ..policy.ruleset import Ruleset
+from . import store
+
+
+class Site:
+    """Where things are for one hook or command: our folder, the project, the configuration, the session."""
+
+    __slots__ = ("_session", "config", "environ", "home", "project", "session_id")
+
+    def __init__(self, environ, session_id: str, project: str = ""):
+        self.environ = environ
+        self.home = home.popkit_home(environ)
+        self.project = environ.get("CLAUDE_PROJECT_DIR") or project
+        if len(self.project) > TEXT_CHARS:
+            self.project = ""  # no folder has such a name
+        self.session_id = session_id
+        self.config = remembered.effective(home.plugin_root(), self.home, self.project)
+        self._session = None
+
+    @property
+    def enabled(self) -> bool:
+        return self.config.get("enabled") is not False
+
+    @property
+    def session(self) -> dict:
+        """The facts that all contexts of the session share."""
+        if self._session is None:
+            from . import session  # a tool call does not ask for them
+
+            self._session = session.read(self.home, self.session_id) if self.session_id else {}
+        return self._session
+
+    @property
+    def session_project(self) -> str:
+        """The project that the session was begun in; until that is known, the folder that we were called in."""
+        return self.session.get("project") or self.project
+
+    def remember(self, **facts) -> None:
+        """Sets facts of the session (None removes one)."""
+        from . import session
+
+        self._session = session.update(self.home, self.session_id, **facts)
+
+    def rules_for(self, profile: object) -> Ruleset:
+        """The rules under a profile, or under the configured one for None."""
+        return Ruleset.from_config(self.config, profile if isinstance(profile, str) else None)
+
+    def rules(self) -> Ruleset:
+        """The rules under the profile that was chosen for the session, if one was."""
+        return self.rules_for(self.session.get("profile"))
+
+    def paths(self, agent_id: str = "") -> store.ContextFiles:
+        return store.ContextFiles(self.home, self.session_id, agent_id)
