@@ -115,8 +115,9 @@ class Transaction:
                 self.db.execute("ROLLBACK")
 
 
-def open_archive(path: str, create: bool = True):
-    """A connection to the archive, its tables up to date; it commits by itself outside of a `Transaction`.
+def open_archive(path: str, create: bool = True, busy_s: float = BUSY_S):
+    """A connection to the archive, its tables up to date; it commits by itself outside of a `Transaction`, and waits `busy_s` for another
+    process's.
 
     FileNotFoundError where there is none and none is to be made, OSError for what is no regular file, ArchiveTooNew, ArchiveDamaged;
     other errors of sqlite3 (a full disk, a lock that is never given up) as they are.
@@ -127,7 +128,7 @@ def open_archive(path: str, create: bool = True):
     _make_private(path, create)
     escaped = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
     # `mode=rw`: a file that has just gone is not made again with the rights of the umask.
-    db = sqlite3.connect("file://" + escaped + "?mode=rw", timeout=BUSY_S, isolation_level=None, uri=True)
+    db = sqlite3.connect("file://" + escaped + "?mode=rw", timeout=busy_s, isolation_level=None, uri=True)
     try:
         db.execute("PRAGMA foreign_keys = ON")
         db.execute("PRAGMA synchronous = FULL")
