@@ -1,4 +1,4 @@
-"""`popkit setup`: what a command needs beyond Python, in a virtual environment of ours; pip and packages are real, the index is a folder."""
+"""`popkit setup`: what a command needs beyond Python, in our virtual environment; pip and packages are real, the index is a folder."""
 
 from __future__ import annotations
 

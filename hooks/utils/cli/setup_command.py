@@ -5,7 +5,6 @@ Exit 0 when it is there afterwards; done again it brings what is there up to dat
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import subprocess
