@@ -47,7 +47,7 @@ def test_where_all_is_well_it_says_so(played: Played) -> None:
     answer = played.popkit("doctor")
     assert (answer.returncode, answer.stderr) == (0, "")
     assert answer.stdout.endswith("\nAll is well.\n")
-    names = ["interpreter", "client", "hooks", "state folder", "hook errors", "configuration", "state"]
+    names = ["interpreter", "extras", "client", "hooks", "state folder", "hook errors", "configuration", "state"]
     assert [line[9:].split(":")[0] for line in answer.stdout.splitlines() if line.startswith("ok ")] == names
     assert max(len(line) for line in answer.stdout.splitlines()) <= 76
 
@@ -91,20 +91,45 @@ def test_a_shim_is_named_with_what_it_costs(played: Played) -> None:
     assert "the launcher goes past it" in check["text"]
 
 
-def test_an_interpreter_that_does_not_start_is_a_problem(played: Played) -> None:
+def test_an_interpreter_that_does_not_start_is_told_and_replaced(played: Played) -> None:
     played.start()
     broken = played.bin / "broken"
     broken.write_text("#!/bin/sh\nexit 3\n")
     broken.chmod(0o755)
     (played.home / "interpreter").write_text(f"{broken}\n")
-    check = doctor_machine.interpreter(str(played.home), played.env).to_json()
-    assert (check["level"], check["text"]) == ("problem", f"{broken} is no Python that starts, so hooks do nothing")
-    assert check["advice"] == f"Delete {played.home}/interpreter: the next hook looks again."
+    check = found(played, "interpreter")
+    assert (check["level"], check["text"]) == ("warning", f"{broken}, which hooks were started with, is no Python that starts")
+    assert check["advice"] == "Nothing, if python3 is installed: the next hook finds another one and remembers it."
+    played.bash("npm test", "PASS\n")
+    assert found(played, "interpreter")["interpreter"] == str(played.bin / "python3")
+
+
+def test_what_hooks_were_started_with_is_not_what_doctor_needs(played: Played) -> None:
+    played.start()
+    venv = played.project / ".venv"
+    (venv / "bin").mkdir(parents=True)
+    (venv / "pyvenv.cfg").write_text("home = /usr/bin\n")
+    (venv / "bin" / "python3").write_text(f"#!/bin/sh\ntouch {played.project}/ran\nexit 127\n")
+    (venv / "bin" / "python3").chmod(0o755)
+    for python in (venv / "bin" / "python3", "/nonexistent/python3", ""):
+        (played.home / "interpreter").write_text(f"{python}\n")
+        assert found(played, "interpreter")["remembered"] is False
+    assert not (played.project / "ran").exists()
 
 
 def test_no_python_at_all_is_a_problem(tmp_path: Path) -> None:
     check = doctor_machine.interpreter(str(tmp_path), {"PATH": str(tmp_path)})
     assert (check.level, check.advice) == ("problem", "Install Python 3.9 or later.")
+
+
+def test_a_relative_folder_of_ours_is_a_problem_and_not_made(played: Played) -> None:
+    before = sorted(played.project.iterdir())
+    for words in (("doctor",), ("restore", "abcd2345"), ("archive", "list"), ("setup", "lab")):
+        done = played.popkit(*words, POPKIT_HOME="popkit")
+        told = " ".join((done.stdout + done.stderr).split())
+        assert (done.returncode, 'POPKIT_HOME is "popkit", a relative path' in told) == (1, True), told
+    assert sorted(played.project.iterdir()) == before
+    assert found(played, "state folder", POPKIT_HOME="~/popkit")["text"].startswith(f"{played.user}/popkit")
 
 
 CLIENTS = [("2.1.100", "ok"), ("2.1.99", "problem"), ("1.9.200", "problem"), ("2.2.0", "ok"), ("3.0.1", "ok"), ("unknown", "warning")]

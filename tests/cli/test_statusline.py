@@ -196,6 +196,12 @@ def test_another_status_line_is_refused_and_with_replace_put_aside(played: Playe
     assert played.settings.read_text() == text
 
 
+def test_a_folder_of_ours_that_a_shell_would_not_find_is_refused(played: Played) -> None:
+    done = played.popkit("statusline", "install", "--yes", POPKIT_HOME="~/popkit")
+    assert (done.returncode, "set POPKIT_HOME without ~" in done.stderr) == (1, True)
+    assert not played.settings.exists()
+
+
 def test_uninstall_leaves_a_status_line_that_is_not_ours(played: Played) -> None:
     played.popkit("statusline", "install", "--yes")
     text = f'{{"statusLine": {OTHER}}}'

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from hooks.utils import archive
 from tests.hooks import payloads, processes
 
 # What 2.1.100 knows. One unknown name disables every hook of a plugin without a word.
@@ -88,10 +89,15 @@ def test_a_command_of_ours_is_answered_through_the_registered_line(tmp_path: Pat
 
 def test_the_model_may_restore_without_a_question_through_the_registered_line(tmp_path: Path):
     home = processes.Home(tmp_path)
-    ran = processes.run_registered(payloads.pre_tool_use("popkit restore abcd2345"), home.env())
+    assert processes.run_registered(payloads.pre_tool_use("popkit restore abcd2345"), home.env()).silent, "nothing was cleared"
+    db = archive.open_archive(str(home.path / "archive.sqlite"))
+    record = archive.NewRecord("toolu_1", "read", "Read a.py", '"x = 1"')
+    (handle,) = archive.add_records(db, archive.Chain(payloads.SESSION, payloads.SESSION), [record]).ids
+    db.close()
+    ran = processes.run_registered(payloads.pre_tool_use("popkit restore " + handle), home.env())
     assert ran.failed_open
     assert json.loads(ran.stdout)["hookSpecificOutput"]["permissionDecision"] == "allow"
-    assert processes.run_registered(payloads.pre_tool_use("popkit restore abcd2345; ls"), home.env()).silent
+    assert processes.run_registered(payloads.pre_tool_use(f"popkit restore {handle}; ls"), home.env()).silent
 
 
 # --- off -----------------------------------------------------------------------------------------------------------------------

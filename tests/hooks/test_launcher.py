@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import stat
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import locales
 from tests.hooks import payloads, processes
 
 SESSION = payloads.SESSION
@@ -64,7 +66,7 @@ class Machine:
         return _program(self.bin / "python3", f'echo called >> "{self.calls}"\n{before}\nexec "{python}" "$@"\n')
 
     def run(self, shell: str, payload: dict | None = None, root: Path = processes.ROOT, **more: str) -> processes.Ran:
-        env = {**self.home.env(**more), "PATH": str(self.bin)}
+        env = {**self.home.env(), "PATH": str(self.bin), **more}
         return processes.run_registered(payload or payloads.bash("mkdir a"), env, shell, root)
 
     @property
@@ -214,6 +216,138 @@ def test_an_interpreter_with_an_odd_name_is_remembered_whole(machine: Machine, s
     assert machine.remembered == f"{odd}/python3\n"
     assert machine.shim_calls == 1
     assert machine.index() == 2
+
+
+# --- whose interpreter it is ------------------------------------------------------------------------------------------------------
+
+
+def _venv(folder: Path, base: Path, python: str = f'exec "{REAL}" "$@"\n') -> Path:
+    """A virtual environment as far as anybody looks; gives its folder of programs."""
+    for name in ("python", "python3"):
+        _program(folder / "bin" / name, f'echo {folder.name} >> "$CALLS"\n{python}')
+    (folder / "pyvenv.cfg").write_text(f"home = {base}\ninclude-system-site-packages = false\n")
+    return folder / "bin"
+
+
+def test_of_a_virtual_environment_what_it_was_made_from_is_remembered(machine: Machine, shell: str):
+    machine.shim()
+    project = machine.folder / "shop"
+    venv = _venv(project / ".venv", machine.bin)
+    for path in (f"{venv}:{machine.bin}", f"{venv}:/nonexistent"):
+        shutil.rmtree(machine.home.path, ignore_errors=True)
+        ran = machine.run(shell, PATH=path, CALLS=str(machine.calls), CLAUDE_PROJECT_DIR=str(project))
+        assert ran.silent, ran
+        assert machine.remembered.strip() == REAL
+    assert ".venv" not in machine.calls.read_text(), "nothing of the project is started"
+
+
+def test_a_virtual_environment_behind_a_shim_is_gone_past_too(machine: Machine, shell: str):
+    venv = _venv(machine.folder / "versions" / "shop", machine.bin)
+    _program(machine.bin / "python3", f'[ "$3" = -c ] && {{ echo "{venv}/python"; exit; }}\nexec "{REAL}" "$@"\n')
+    (machine.bin / "python").symlink_to(REAL)
+    assert machine.run(shell, CALLS=str(machine.calls)).silent
+    assert machine.remembered == f"{machine.bin}/python\n"
+
+
+def test_a_virtual_environment_that_was_remembered_is_used_no_longer(machine: Machine, shell: str):
+    machine.shim()
+    venv = _venv(machine.folder / "shop" / ".venv", machine.bin)
+    machine.home.path.mkdir()
+    (machine.home.path / "interpreter").write_text(f"{venv}/python3\n")
+    assert machine.run(shell, CALLS=str(machine.calls)).silent
+    assert machine.remembered.strip() == REAL
+    assert ".venv" not in machine.calls.read_text()
+
+
+def test_an_interpreter_that_lies_in_the_project_is_neither_started_nor_remembered(machine: Machine, shell: str):
+    project = machine.folder / "shop"
+    _program(project / "bin" / "python3", f'echo shop >> "{machine.calls}"\nexec "{REAL}" "$@"\n')
+    machine.shim()
+    assert machine.run(shell, PATH=f"{project}/bin:{machine.bin}", CLAUDE_PROJECT_DIR=str(project)).silent
+    assert machine.remembered.strip() == REAL
+    assert machine.calls.read_text() == "called\n"
+    shutil.rmtree(machine.home.path)
+    (machine.bin / "python3").unlink()
+    assert machine.run(shell, PATH=f"{project}/bin:bin:{machine.bin}", CLAUDE_PROJECT_DIR=str(project)).silent
+    assert not machine.home.path.exists()
+
+
+def test_a_project_that_has_the_whole_home_folder_in_it_is_no_reason_to_find_nothing(machine: Machine, shell: str):
+    machine.shim()
+    for project in (machine.folder, machine.folder / "no-home"):
+        shutil.rmtree(machine.home.path, ignore_errors=True)
+        assert machine.run(shell, CLAUDE_PROJECT_DIR=str(project)).silent
+        assert machine.remembered.strip() == REAL
+
+
+@pytest.mark.parametrize(
+    "fails",
+    [
+        pytest.param("echo 'error while loading shared libraries: libpython3.so' >&2\nexit 127\n", id="its libraries are gone"),
+        pytest.param("echo 'Fatal Python error: init_fs_encoding' >&2\nexit 1\n", id="its standard library is gone"),
+        pytest.param("exit 2\n", id="with what the host takes for blocked"),
+    ],
+)
+def test_when_the_start_fails_another_one_is_found(machine: Machine, shell: str, fails: str):
+    machine.shim()
+    broken = _program(machine.folder / "old" / "python3", fails)
+    machine.home.path.mkdir()
+    (machine.home.path / "interpreter").write_text(f"{broken}\n")
+    ran = machine.run(shell)
+    assert (ran.code, ran.stdout) == (0, b"")
+    assert machine.remembered.strip() == REAL
+    assert machine.index() == 1, "the call is not lost"
+    (machine.home.path / "interpreter").write_text(f"{broken}\n")
+    (machine.bin / "python3").unlink()
+    for payload in (payloads.prompt("go"), payloads.bash("mkdir a")):
+        ran = machine.run(shell, payload)
+        assert (ran.code, ran.stdout) == (0, b""), "nothing else is found"
+
+
+def test_the_folder_of_ours_may_begin_with_a_tilde(machine: Machine, shell: str):
+    machine.shim()
+    user = machine.folder / "user"
+    work = machine.folder / "work"
+    work.mkdir()
+    for _ in range(2):
+        env = {**machine.home.env(POPKIT_HOME="~/of popkit", HOME=str(user)), "PATH": str(machine.bin)}
+        ran = processes.run_registered(payloads.bash("mkdir a"), env, shell, cwd=work)
+        assert ran.silent, ran
+    assert (user / "of popkit" / "interpreter").read_text().strip() == REAL
+    assert (user / "of popkit" / "sessions" / SESSION / "main.state.json").exists()
+    assert machine.shim_calls == 1
+    assert list(work.iterdir()) == []
+
+
+@pytest.mark.parametrize("folder", ["popkit", "./x", "../x", "~other/x", "x y"])
+def test_a_relative_folder_of_ours_is_refused_and_nothing_written(machine: Machine, shell: str, folder: str):
+    machine.shim()
+    work = machine.folder / "a" / "work"
+    work.mkdir(parents=True)
+    env = {**machine.home.env(POPKIT_HOME=folder), "PATH": str(machine.bin)}
+    before = sorted(machine.folder.rglob("*"))
+    for payload in payloads.one_of_each():
+        ran = processes.run_registered(payload, env, shell, cwd=work)
+        assert ran.silent, ran
+    assert [path for path in sorted(machine.folder.rglob("*")) if path != machine.calls] == before
+
+
+def test_a_path_that_is_not_ascii_is_the_same_under_every_locale(machine: Machine, shell: str, tmp_path_factory: pytest.TempPathFactory):
+    machine.shim()
+    home, file = machine.folder / "日本 é", machine.folder / "données" / "日本.py"
+    file.parent.mkdir()
+    file.write_text("x = 1\n")
+    latin_1 = locales.latin_1(tmp_path_factory.mktemp("locales"))
+    for calls, locale in enumerate((latin_1, {"LC_ALL": "C"}, {"LC_ALL": "C.UTF-8"}), 1):
+        ran = machine.run(shell, payloads.read(str(file), "x = 1\n"), POPKIT_HOME=str(home), **locale)
+        assert ran.silent, ran
+        state = json.loads((home / "sessions" / SESSION / "main.state.json").read_text())
+        assert (state["index"], list(state["watched"])) == (calls, [str(file)]), "the file was found on the disk"
+    assert sorted(path.name for path in machine.folder.iterdir()) == sorted([home.name, "données", "bin", "calls"])
+    assert not (home / "hooks.log").exists()
+
+
+# --- what is gone -----------------------------------------------------------------------------------------------------------------
 
 
 def test_a_plugin_that_was_removed_while_a_session_runs_blocks_nothing(machine: Machine, shell: str, plugin: Path):

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+from pathlib import Path
 
+import pexpect
 import pytest
 
+from hooks.utils import archive
+from tests import locales
 from tests.hooks import payloads, processes
 from tests.reclaim.shops import EXPIRED, Shop, code, numbered, worked
 
@@ -96,6 +102,35 @@ def test_it_finds_what_another_session_cleared_next_week(cleared: Shop):
     assert other.popkit("restore", "old.ts").out == OLD + "\n"
 
 
+@pytest.fixture
+def elsewhere(cleared: Shop) -> str:
+    """The handle of a key that another project's session has cleared."""
+    db = archive.open_archive(str(cleared.home / "archive.sqlite"))
+    chain = archive.Chain("another", "another", "", "/elsewhere", "/elsewhere/t.jsonl")
+    record = archive.NewRecord("key", "read", "Read credentials", '"the key of another project"', subjects=["/elsewhere/credentials"])
+    (handle,) = archive.add_records(db, chain, [record], clear_at=cleared.at).ids
+    db.close()
+    return handle
+
+
+@pytest.mark.parametrize("word", ["credentials", "*", "**", "/elsewhere/**", "Read credentials"])
+def test_a_path_never_reaches_into_another_project(cleared: Shop, elsewhere: str, word: str):
+    for done in (cleared.popkit("restore", word), cleared.popkit("restore", word, environ={"CLAUDE_CODE_SESSION_ID": cleared.session_id})):
+        assert "the key of another project" not in done.out
+        assert done.out or "comes back by its handle" in " ".join(done.err.split())
+    assert cleared.popkit("restore", elsewhere).out == "the key of another project\n", "a person may ask for it"
+
+
+def test_a_path_is_found_from_a_folder_within_the_project(cleared: Shop):
+    inner = cleared.project / "src" / "deep"
+    inner.mkdir(parents=True)
+    done = cleared.errands.run(["restore", "old.ts"], cleared.environ(), cwd=str(inner))
+    assert (done.code, done.out) == (0, OLD + "\n")
+    beside = cleared.folder / "shop-two"
+    beside.mkdir()
+    assert cleared.errands.run(["restore", "old.ts"], cleared.environ(), cwd=str(beside)).code == 1
+
+
 def test_what_was_pruned_is_gone_for_good(cleared: Shop):
     handle = cleared.cleared()["read-old"]
     cleared.at += 40 * 24 * 3600
@@ -131,6 +166,52 @@ def test_a_picture_is_told_of_and_comes_back_in_place(shop: Shop):
     assert "iVBO" not in printed
     shop.restore_in_place("picture")
     assert shop.transcript.read_bytes() == before
+
+
+# --- letters that a terminal obeys ------------------------------------------------------------------------------------------------
+
+HOSTILE = "a\x1b[2J\x1b]0;title\x07b\rc\x9b1m \u202egnp.exe \ud800 日本\u3000é\tok\x00"
+SHOWN = r"a\x1b[2J\x1b]0;title\x07b\rc\x9b1m \u202egnp.exe \ud800 日本" + "\u3000é\tok" + r"\x00"
+
+
+@pytest.fixture
+def hostile(shop: Shop) -> str:
+    """The handle of a content with such letters in it."""
+    talk = worked(str(shop.project))
+    talk.bash("hostile", "cat it", "\n\n".join([HOSTILE] * 20))
+    shop.write(talk)
+    shop.clear(ids=("hostile",))
+    return shop.cleared()["hostile"]
+
+
+def test_for_a_program_a_content_is_what_it_was_byte_for_byte(shop: Shop, hostile: str, tmp_path: Path):
+    for locale in ({"LC_ALL": "C"}, {"LC_ALL": "C.UTF-8"}, locales.latin_1(tmp_path)):
+        done = subprocess.run(
+            [processes.ROOT / "bin" / "popkit", "restore", hostile], env=shop.environ(**locale), capture_output=True, check=False
+        )
+        assert done.stdout == ("\n\n".join([HOSTILE] * 20) + "\n").encode("utf-8", "surrogatepass")
+
+
+@pytest.mark.parametrize("words", [["restore"], ["context", "restore"]], ids=" ".join)
+def test_on_a_terminal_it_is_shown_without_being_obeyed(shop: Shop, hostile: str, words: list[str]):
+    more = ["--transcript", str(shop.transcript)] if words[0] == "context" else []
+    argv = [str(processes.ROOT / "bin" / "popkit"), *words, hostile, *more]
+    child = pexpect.spawn(argv[0], argv[1:], env={**shop.environ(NO_COLOR="1"), "PATH": os.environ["PATH"]}, cwd=str(shop.project))
+    shown = child.read().decode().replace("\r\n", "\n").strip("\n")
+    child.close()
+    assert shown == "\n\n".join([SHOWN] * 20)
+
+
+def test_in_the_client_it_is_shown_without_being_obeyed(shop: Shop, hostile: str):
+    done = shop.hook("context-monitor", hook_event_name="UserPromptSubmit", prompt=f"/popkit:context restore {hostile}")
+    assert done.json["reason"].strip("\n") == "\n\n".join([SHOWN] * 20)
+
+
+def test_what_we_say_ourselves_follows_the_locale(cleared: Shop, tmp_path: Path):
+    argv = [processes.ROOT / "bin" / "popkit", "restore", "é日"]
+    env = cleared.environ(**locales.latin_1(tmp_path))
+    done = subprocess.run(argv, env=env, cwd=cleared.project, capture_output=True, check=False)
+    assert 'goes by "é?"' in done.stderr.decode("latin-1")
 
 
 # --- in place ---------------------------------------------------------------------------------------------------------------------

@@ -240,7 +240,10 @@ def _restore(asked: Asked) -> Answer:
         trouble = restoring.book_printed(site, db, records, asked.now) if printed else ""
     if "in-place" not in asked.flags:
         said = ["", *text.wrap("PopKit: " + trouble)] if trouble else []
-        return Answer(["", *putback.printed_lines(printed), *said], putback.printed_data(printed))
+        lines = putback.printed_lines(printed)
+        if asked.command == COMMAND:
+            lines = list(map(text.visible, lines))  # the client writes them to its terminal
+        return Answer(["", *lines, *said], putback.printed_data(printed))
     back = undoing.restore_in_place(site, asked.transcript_path, asked.now, records)
     hold = site.rules().restore_hold_calls
     return Answer(putback.in_place_lines(back, site.session_id, hold), putback.put_back_data(back))

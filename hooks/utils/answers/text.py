@@ -40,6 +40,17 @@ def _seen(char: str) -> str:
     return "" if category in _UNSEEN or char == _EMOJI_STYLE else char
 
 
+def visible(line: str) -> str:
+    """A line of a content, all of it: what would move the cursor, hide or reorder letters stands there as an escape."""
+    if line.isascii() and line.isprintable():
+        return line
+    return "".join([char if _is_harmless(char) else char.encode("unicode_escape").decode("ascii") for char in line])
+
+
+def _is_harmless(char: str) -> bool:
+    return char == "\t" or char.isprintable() or unicodedata.category(char) == "Zs"
+
+
 def width(text: str) -> int:
     """Columns that a clean text takes."""
     return len(text) if text.isascii() else sum(map(_columns, text))

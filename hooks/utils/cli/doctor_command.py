@@ -48,6 +48,7 @@ def all_checks(environ) -> list:
     enabled = layers.load(home.plugin_root(), popkit_home, project).get("enabled") is not False
     checks = [
         doctor_machine.interpreter(popkit_home, environ),
+        doctor_machine.extras(environ),
         doctor_machine.client(environ),
         doctor_machine.plugin(popkit_home, project, environ, enabled, time_of_day(environ)),
         doctor_state.state_folder(popkit_home),

@@ -7,14 +7,17 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import time
 
 from ..answers.text import listed, span
 from ..edges import files, home
 from ..state import peek
+from . import setup_command
 from .check import OK, PROBLEM, WARNING, Check
 
 OLDEST_PYTHON = (3, 9)
+_NAMES = ("python3", *(f"python3.{minor}" for minor in range(14, 8, -1)), "python")
 OLDEST_CLIENT = (2, 1, 100)
 PLUGIN = "popkit"
 HOW_TO_INSTALL = "claude plugin marketplace add, then claude plugin install popkit@popkit: see README.md"
@@ -28,16 +31,16 @@ RECENT_S = 7 * 24 * 3_600
 def interpreter(popkit_home: str, environ) -> Check:
     """Which Python the launcher starts hooks with, and how long its bare start takes."""
     remembered = _remembered(popkit_home)
-    on_path = shutil.which("python3", path=environ.get("PATH"))
-    python = remembered or on_path
+    on_path = next(filter(None, (shutil.which(name, path=environ.get("PATH")) for name in _NAMES)), None)
+    # Where nothing is remembered, `popkit doctor` was started as the launcher will start hooks.
+    python = remembered or (on_path and sys.executable)
     if not python:
         return Check("interpreter", PROBLEM, "there is no python3 on PATH, so hooks do nothing", "Install Python 3.9 or later.")
     asked = _output([python, "-S", "-E", "-c", "import sys; print(sys.executable); print(sys.version.split()[0])"])
     real, version = [*asked.splitlines(), "", ""][:2]
     if not real or _numbers(version) < OLDEST_PYTHON:
-        what = f"{python} is {'Python ' + version if version else 'no Python that starts'}, so hooks do nothing"
-        again = f"Delete {popkit_home}/interpreter: the next hook looks again." if remembered else "Install Python 3.9 or later."
-        return Check("interpreter", PROBLEM, what, again)
+        what = f"{python}, which hooks were started with, is {'Python ' + version if version else 'no Python that starts'}"
+        return Check("interpreter", WARNING, what, "Nothing, if python3 is installed: the next hook finds another one and remembers it.")
     start_ms = start_time_ms(real)
     facts = {"interpreter": real, "version": version, "start_ms": round(start_ms, 1), "remembered": bool(remembered)}
     told = f"hooks run with {real} ({version}): {start_ms:.0f} ms a start"
@@ -54,12 +57,13 @@ def interpreter(popkit_home: str, environ) -> Check:
 
 
 def _remembered(popkit_home: str) -> str:
-    """The interpreter that the launcher has found; "" when it will look again."""
+    """The interpreter that the launcher has found; "" when it will look again, as for one of a virtual environment."""
     try:
         path = (files.read_text(os.path.join(popkit_home, "interpreter")) or "").split("\n")[0]
     except OSError:
         return ""
-    return path if os.path.isfile(path) and os.access(path, os.X_OK) else ""
+    in_venv = os.path.exists(os.path.join(os.path.dirname(path), os.pardir, "pyvenv.cfg"))
+    return path if os.path.isfile(path) and os.access(path, os.X_OK) and not in_venv else ""
 
 
 def is_script(path: str) -> bool:
@@ -93,6 +97,20 @@ def _output(command: list) -> str:
 def _numbers(version: str) -> tuple:
     found = re.match(r"(\d+)\.(\d+)(?:\.(\d+))?", version)
     return tuple(int(number) for number in found.groups() if number) if found else ()
+
+
+def extras(environ) -> Check:
+    """What `popkit setup` has installed, and whether it still works."""
+    folder = setup_command.folder_of(environ)
+    python = os.path.join(folder, "bin", "python")
+    names = list(setup_command.EXTRAS)
+    if not os.path.lexists(folder):
+        return Check("extras", OK, f"nothing is set up; popkit setup knows {listed(names)}", ready=[])
+    ready = [name for name in names if setup_command.has(python, name, environ)]
+    if not ready:
+        advice = f"popkit setup {names[0]}, or delete {folder}"
+        return Check("extras", WARNING, f"what was set up in {folder} no longer works", advice, ready=[])
+    return Check("extras", OK, f"{listed(ready)} is set up in {folder}", ready=ready)
 
 
 def client(environ) -> Check:

@@ -9,14 +9,13 @@ import argparse
 import gc
 import json
 import os
-import shlex
 import subprocess
 import sys
 
 from ..answers import text
 from ..edges import files, home
 from ..lab import survey
-from . import screen
+from . import screen, setup_command
 from .past_sessions import Bar, Refused, add_model, add_paths, check_writable, paths_of
 
 TTLS = {"5m": 300, "1h": 3_600}
@@ -66,7 +65,8 @@ def _survey(args, environ) -> int:
     if args.jobs is not None and args.jobs < 1:
         raise Refused("--jobs takes a number from 1")
     if args.html:
-        _check_html(args.html)
+        check_writable(args.html)
+        maker = _page_maker(environ)
     ttls = list(TTLS.values()) if args.ttl == "both" else [TTLS[args.ttl]]
     bar = Bar(environ)
     found = survey.survey(paths_of(args, environ), args.policy, ttls, args.jobs, bar.show, args.model)
@@ -78,7 +78,7 @@ def _survey(args, environ) -> int:
     if not found["sessions"]:
         return 1
     if args.html:
-        _write_html(found, args.html)
+        _write_html(found, args.html, maker)
         print(f"popkit lab: the page is {text.clean(os.path.abspath(args.html))}", file=sys.stderr)
     return 0
 
@@ -133,23 +133,18 @@ def _plural(count: int, one: str, many: str) -> str:
 # --- the page ----------------------------------------------------------------------------------------------------------------------
 
 
-def _page_maker() -> list:
+def _page_maker(environ) -> list:
     """The command that makes the page, in a process of its own: it needs a library, which this one cannot see (-S)."""
+    python = setup_command.place_of("lab", environ)
+    if not python:
+        raise Refused("--html needs a plotting library. Install it with", "popkit setup lab")
     root = home.plugin_root()
     places = [os.path.join(root, *folders, "popkit_retention", "lab_report.py") for folders in (("power-mode",), ())]
-    return [sys.executable, next(filter(os.path.exists, places), places[0])]
+    return [python, next(filter(os.path.exists, places), places[0])]
 
 
-def _check_html(path: str) -> None:
-    check_writable(path)
-    checked = subprocess.run([*_page_maker(), "--check"], capture_output=True, check=False)  # noqa: S603  our own script
-    if checked.returncode:
-        extra = shlex.quote(home.plugin_root() + "[lab]")
-        raise Refused("--html needs a plotting library. Install it with", f"{shlex.quote(sys.executable)} -m pip install {extra}")
-
-
-def _write_html(found: dict, path: str) -> None:
-    made = subprocess.run(_page_maker(), input=json.dumps(found).encode(), capture_output=True, check=False)  # noqa: S603  our own script
+def _write_html(found: dict, path: str, maker: list) -> None:
+    made = subprocess.run(maker, input=json.dumps(found).encode(), capture_output=True, check=False)  # noqa: S603  our own script
     if made.returncode:
         raise Refused(f"the page could not be made: {text.clean(made.stderr.decode('utf-8', 'replace')[-300:])}")
     try:

@@ -21,6 +21,7 @@ COMMANDS = {
     "lab": ("lab_command", "what past sessions would have saved under each policy"),
     "config": ("config_command", "check and show the configuration"),
     "doctor": ("doctor_command", "is everything in place, and does it work"),
+    "setup": ("setup_command", "install what some commands need beyond Python"),
     "statusline": ("statusline_command", "a line for the client's status line"),
     "uninstall": ("uninstall_command", "delete what PopKit has stored, and remove the status line"),
 }

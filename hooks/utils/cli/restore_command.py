@@ -56,7 +56,9 @@ def _print(parsed, environ) -> int:
     if as_data:
         print(as_json(putback.printed_data(printed)))
     else:
-        sys.stdout.write("\n".join(putback.printed_lines(printed)) + "\n")
+        from . import screen
+
+        screen.write_content(putback.printed_lines(printed), sys.stdout)
     if trouble:
         print(f"{COMMAND}: {clean(trouble)}", file=sys.stderr)
     return 1 if any(content is None for _, content in printed) else 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ..answers.text import visible
+
 _ASCII = str.maketrans({"█": "#", "░": ".", "·": ":", "─": "-", "►": ">", "←": "<", "…": ">"})
 _DRAWN = "█░·─►←…"
 _BOLD, _DIM, _GREEN, _END = "\x1b[1m", "\x1b[2m", "\x1b[32m", "\x1b[0m"
@@ -14,6 +16,8 @@ def show(lines: list, stream, environ) -> None:
     encoding = getattr(stream, "encoding", None) or "ascii"
     if not _draws(encoding):
         lines = [line.translate(_ASCII) for line in lines]
+    if stream.isatty():
+        lines = list(map(visible, lines))  # a restored content may stand among them
     if _is_coloured(stream, environ):
         lines = _coloured(lines)
     text = "\n".join(lines) + "\n"
@@ -28,6 +32,34 @@ def said_yes(question: str) -> bool:
     answer = sys.stdin.readline() if sys.stdin else ""
     print("" if answer.endswith("\n") and sys.stdin.isatty() else "\n", end="")
     return answer.strip().lower() in ("y", "yes")
+
+
+def write_content(lines: list, stream) -> None:
+    """Writes restored contents: for a program byte for byte, on a terminal with escapes for what would move its cursor, hide or reorder
+    letters."""
+    text = "\n".join(lines) + "\n"
+    if stream.isatty():
+        encoding = getattr(stream, "encoding", None) or "ascii"
+        text = "\n".join(map(visible, text.split("\n")))
+        stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
+    else:
+        stream.flush()
+        stream.buffer.write(text.encode("utf-8", "surrogatepass"))
+        stream.buffer.flush()
+
+
+def follow_locale(*streams) -> None:
+    """Writes as the locale says, for the terminal does; the interpreter runs with UTF-8 for the names of files. Plain ASCII is what a
+    machine says that has no locale: there UTF-8 is the better guess."""
+    try:
+        from _locale import CODESET, nl_langinfo
+
+        encoding = nl_langinfo(CODESET)
+        if encoding.upper() not in ("", "UTF-8", "UTF8", "ASCII", "US-ASCII", "ANSI_X3.4-1968", "646"):
+            for stream in streams:
+                stream.reconfigure(encoding=encoding, errors="replace")
+    except (ImportError, LookupError):
+        return
 
 
 def _draws(encoding: str) -> bool:

@@ -113,6 +113,8 @@ def _install(settings: Settings, yes: bool, replace: bool) -> int:
             " brings it back"
         )
     before = settings.text or "{}\n"
+    if settings.environ.get("POPKIT_HOME", "").startswith("~"):
+        raise Refused("the status line is run by a shell, which needs the whole path: set POPKIT_HOME without ~")
     after = settings_text.with_value(before, KEY, settings_text.formatted(before, {**(ours or {}), **VALUE}))
     if ours == {**(ours or {}), **VALUE}:
         _write_script(settings.home)

@@ -10,21 +10,24 @@ ORIGINAL = "original.jsonl"  # in the folder of a session: its transcript as it 
 
 
 class NoHome(Exception):
-    """No folder of ours can be named: neither POPKIT_HOME nor CLAUDE_CONFIG_DIR nor a home folder is known."""
+    """No folder of ours can be named: neither POPKIT_HOME nor CLAUDE_CONFIG_DIR nor a home folder is known, or POPKIT_HOME is a relative
+    path."""
 
-    def __init__(self):
-        super().__init__("no folder for PopKit's state: set POPKIT_HOME (or HOME)")
+    def __init__(self, why: str = "no folder for PopKit's state: set POPKIT_HOME (or HOME)"):
+        super().__init__(why)
 
 
 def claude_folder(environ) -> str:
     """The host's configuration folder."""
     folder = environ.get("CLAUDE_CONFIG_DIR") or ""
-    if folder:
-        return absolute(folder)
+    return absolute(folder) if folder else join(_user_folder(environ), ".claude")
+
+
+def _user_folder(environ) -> str:
     user = environ.get("HOME") or environ.get("USERPROFILE") or _home_of_user()
     if user.startswith("~"):  # nobody has resolved it
         raise NoHome
-    return join(absolute(user), ".claude")
+    return absolute(user)
 
 
 def _home_of_user() -> str:
@@ -42,9 +45,17 @@ def _home_of_user() -> str:
 
 
 def popkit_home(environ) -> str:
-    """The folder of state, archive and logs: $POPKIT_HOME, else popkit in the host's configuration folder."""
+    """The folder of state, archive and logs: $POPKIT_HOME, else popkit in the host's configuration folder. A shell expands no quoted `~`,
+    so we do. NoHome for a relative path: it would be another folder in every project, with our files among the project's."""
     folder = environ.get("POPKIT_HOME") or ""
-    return absolute(folder) if folder else join(claude_folder(environ), "popkit")
+    if not folder:
+        return join(claude_folder(environ), "popkit")
+    if folder == "~" or folder.startswith("~/"):
+        folder = _user_folder(environ) + folder[1:]
+    if not folder.startswith("/"):
+        shown = "".join(char if char.isprintable() else "?" for char in folder[:60])
+        raise NoHome(f'POPKIT_HOME is "{shown}", a relative path. Set it to an absolute one, or to one that begins with ~/')
+    return absolute(folder)
 
 
 def plugin_root() -> str:

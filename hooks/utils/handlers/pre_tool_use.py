@@ -1,7 +1,12 @@
-"""The model wants to run `popkit restore HANDLE`, as a placeholder tells it: that needs no question to the user."""
+"""The model wants to run `popkit restore HANDLE`, as a placeholder tells it: that needs no question to the user.
+
+What is allowed runs whole, and in every permission mode. So it is allowed only as what provably is ours, and for what this session, or one
+that it continues, has itself cleared; of anything else nothing is said, and the user is asked as ever.
+"""
 
 from __future__ import annotations
 
+from ..host.payload import run_as_ours, text
 from ..policy.placeholder import is_handle
 from ..state import live
 
@@ -10,19 +15,26 @@ _HARMLESS = frozenset(("command", "description", "timeout"))
 
 
 def handle(payload: dict, environ) -> dict | None:
-    """Allows exactly `popkit restore HANDLE`. The host's own pre-filter errs towards calling us, and what we allow it runs whole: on
-    anything else we say nothing, and the user is asked as ever."""
+    """Allows exactly `popkit restore HANDLE`, and hands the host the command under which a project's own `popkit` cannot be meant."""
     tool_input = payload.get("tool_input")
     if payload.get("tool_name") != "Bash" or not isinstance(tool_input, dict) or not _HARMLESS.issuperset(tool_input):
         return None
     command = tool_input.get("command")
     words = command.split(" ") if isinstance(command, str) else []
-    if len(words) != 3 or words[:2] != ["popkit", "restore"] or not is_handle(words[2]) or live.site_of(payload, environ) is None:
+    if len(words) != 3 or words[:2] != ["popkit", "restore"] or not is_handle(words[2]):
+        return None
+    site, ours = live.site_of(payload, environ), run_as_ours(command)
+    if site is None or not ours:
+        return None
+    from ..reclaim import restoring
+
+    if not restoring.was_cleared_here(site, words[2], text(payload, "transcript_path")):
         return None
     return {
         "hookSpecificOutput": {
             "hookEventName": "PreToolUse",
             "permissionDecision": "allow",
             "permissionDecisionReason": "popkit restore prints what was cleared from this context",
+            "updatedInput": {**tool_input, "command": ours},
         }
     }

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from ..edges import home
 from ..policy.calls import Call
 from . import responses
+
+# What stands before and behind the folder of our command, for which a command of the model's is run.
+_OURS, _THEN = "PATH='", "' && "
 
 
 def text(payload: dict, name: str) -> str:
@@ -18,13 +22,30 @@ def call_of(payload: dict, now: float) -> Call | None:
     if not id or not tool:
         return None
     tool_input = payload.get("tool_input")
-    tool_input = tool_input if isinstance(tool_input, dict) else {}
+    tool_input = _as_asked(tool_input) if isinstance(tool_input, dict) else {}
     if payload.get("hook_event_name") == "PostToolUseFailure":
         outcome = responses.outcome_of_error(text(payload, "error"))
     else:
         outcome = responses.outcome_of(tool, tool_input, payload.get("tool_response"))
     prompt = payload.get("prompt_id")
     return Call(id, tool, tool_input, outcome, now, text(payload, "cwd"), prompt if isinstance(prompt, str) else None)
+
+
+def run_as_ours(command: str) -> str:
+    """The shell command in which `popkit …` can be no program but ours, whatever a project puts on the PATH; "" where our folder's name
+    cannot stand there. The words of the model stay in it as they are: the user's own rules against `popkit` look for them."""
+    folder = home.plugin_root() + "/bin"
+    return _OURS + folder.replace("'", "'\\''") + _THEN + command if folder.isprintable() and ":" not in folder else ""
+
+
+def _as_asked(tool_input: dict) -> dict:
+    """The input as the transcript has it: the host tells hooks the command that it ran for it."""
+    command = tool_input.get("command")
+    if isinstance(command, str) and command.startswith(_OURS):
+        begin = run_as_ours("")
+        if begin and command.startswith(begin):
+            return {**tool_input, "command": command[len(begin) :]}
+    return tool_input
 
 
 def commits(call: Call) -> bool:

@@ -4,13 +4,55 @@ from __future__ import annotations
 
 from .. import archive
 from ..archive.content import stamp
-from ..edges import files
+from ..edges import codec, files, home
+from ..edges.system import os
 from ..state import archived, journal, live, store
-from ..state.archived import content_of, task_id
+from ..state.archived import content_of, errors, task_id
+
+# Nobody waits longer for an archive that somebody else holds: then the user is asked.
+WAIT_S = 0.3
 
 
 class NotFound(Exception):
     """Nothing archived goes by that name, or several things do; the message says what to do."""
+
+
+def was_cleared_here(site, handle: str, transcript_path: str) -> bool:
+    """Whether a handle is exactly that of a record of this session, or of one that it continues. A fork has a new id and names no parent,
+    but the host begins its transcript with a copy of the parent's: it holds the call that the record is of. In doubt it is not."""
+    path = home.archive_path(site.home)
+    try:
+        os.stat(path)
+    except OSError:
+        return False
+    try:
+        db = archive.open_archive(path, create=False, busy_s=WAIT_S)
+        try:
+            record = archive.record(db, handle)
+            chain = record and archive.chain(db, record.task_id)
+        finally:
+            db.close()
+        if not chain:
+            return False
+        return chain.session_id == site.session_id or _holds_result(transcript_path, record.tool_use_id)
+    except errors():
+        return False
+
+
+def _holds_result(transcript_path: str, tool_use_id: str) -> bool:
+    """Whether a transcript has a result of this call; ids in what results say do not count."""
+    mark = b'"' + tool_use_id.encode("utf-8", "surrogatepass") + b'"'
+    with files.open_regular(transcript_path) as file:
+        return any(mark in line and tool_use_id in _results_in(line) for line in file)
+
+
+def _results_in(line: bytes) -> list:
+    """The ids of the calls whose results a line of a transcript holds."""
+    try:
+        content = codec.loads(line.decode("utf-8", "replace"))["message"]["content"]
+        return [block.get("tool_use_id") for block in content if block.get("type") == "tool_result"]
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return []
 
 
 def meant(db, word: str, session_id: str, project: str) -> list:
@@ -21,7 +63,8 @@ def meant(db, word: str, session_id: str, project: str) -> list:
     found = [archive.record(db, handle) for handle in handles] or archive.records_of_tool_use(db, word)[:1]
     found = found or matching(db, word, session_id, project)
     if not found:
-        said = f"nothing that was cleared goes by {shown(word)}. popkit archive list shows what there is"
+        advice = "popkit archive list shows what there is; what another project cleared comes back by its handle"
+        said = f"nothing that was cleared goes by {shown(word)}. {advice}"
         raise NotFound(". ".join(filter(None, (said, pruned(db, session_id)))))
     return found
 
@@ -32,15 +75,25 @@ def shown(word: str) -> str:
 
 
 def matching(db, pattern: str, session_id: str, project: str) -> list:
-    """The newest Record of each label that a path pattern matches: of the session, else of the project, else of all. Newest first."""
+    """The newest Record of each label that a path pattern matches: of the session, else of the project that the folder `project` lies in;
+    never of another project. Newest first."""
 
     searches = [{"session_id": session_id}] if session_id else []
-    searches += [{"project": project}] if project else []
-    for where in (*searches, {}):
+    searches += [{"project": folder} for folder in _with_parents(project)]
+    for where in searches:
         found = archived.matching(db, pattern, **where)
         if found:
             return list({record.label: record for record in reversed(found)}.values())[::-1]
     return []
+
+
+def _with_parents(folder: str) -> list:
+    """A folder and those above it, the root apart; none for ""."""
+    folders = []
+    while folder.strip("/"):
+        folders.append(folder)
+        folder = folder.rstrip("/").rpartition("/")[0]
+    return folders
 
 
 def cleared_since(db, session_id: str, since: float) -> list:
