@@ -27,14 +27,6 @@ class NoOutlines(AutoPolicy):
         return ""
 
 
-class NoLifetimes(AutoPolicy):
-    """Nothing is learnt from what was needed again."""
-
-    def _candidate(self, block, prefix: int):
-        self.state.lifetimes = {}
-        return super()._candidate(block, prefix)
-
-
 class AlwaysCold(AutoPolicy):
     """Decides as if nothing behind a result had to be written again."""
 
@@ -54,10 +46,6 @@ def _kind_alone(feature: str) -> bool:
     return feature == "bias" or feature.startswith("kind ")
 
 
-def _no_quotations(feature: str) -> bool:
-    return "quoted" not in feature
-
-
 # What is taken away -> (the policy, the features that its model knows, constants of policy/auto.py).
 PARTS = {
     "nothing": (AutoPolicy, _everything, {}),
@@ -66,8 +54,6 @@ PARTS = {
     "the cache": (AlwaysCold, _everything, {}),
     "caution before a rewrite": (AutoPolicy, _everything, {"REWRITE_CAUTION": {300: 1.0, 3_600: 1.0}}),
     "rest for what is in use": (AutoPolicy, _everything, {"LEAST_QUIET": 0}),
-    "quotations": (AutoPolicy, _no_quotations, {}),
-    "lifetimes that learn": (NoLifetimes, _everything, {}),
 }
 
 
