@@ -7,6 +7,7 @@ terminal all work. Every request is recorded. Must never reach the network and m
 
 from __future__ import annotations
 
+import base64
 import itertools
 import json
 import re
@@ -23,21 +24,32 @@ CHARS_PER_TOKEN = 4
 
 @dataclass(frozen=True)
 class Step:
-    """One assistant message: text, then tool calls (several run in parallel); usage keys override the computed ones."""
+    """One assistant message: thinking, text, then tool calls (several run in parallel); usage keys override the computed ones."""
 
     text: str = ""
     calls: tuple[tuple[str, dict[str, Any]], ...] = ()
     usage: dict[str, int] = field(default_factory=dict)
+    thinking: tuple[dict[str, Any], ...] = ()
 
 
-def say(text: str, **usage: int) -> Step:
+def say(text: str, *, thinking: tuple[dict[str, Any], ...] = (), **usage: int) -> Step:
     """A step of text only, which ends the turn."""
-    return Step(text=text, usage=usage)
+    return Step(text=text, usage=usage, thinking=thinking)
 
 
-def call(*calls: tuple[str, dict[str, Any]], text: str = "", **usage: int) -> Step:
+def call(*calls: tuple[str, dict[str, Any]], text: str = "", thinking: tuple[dict[str, Any], ...] = (), **usage: int) -> Step:
     """A step with one or more tool calls; `{work}` and other places in the inputs are filled in when it is played."""
-    return Step(text=text, calls=calls, usage=usage)
+    return Step(text=text, calls=calls, usage=usage, thinking=thinking)
+
+
+def thought(text: str) -> dict[str, Any]:
+    """A thinking block, signed."""
+    return {"type": "thinking", "thinking": text, "signature": base64.b64encode(b"signed " * 40 + text.encode()).decode()}
+
+
+def redacted(text: str) -> dict[str, Any]:
+    """A thinking block that only the provider can read."""
+    return {"type": "redacted_thinking", "data": base64.b64encode(b"hidden " * 40 + text.encode()).decode()}
 
 
 @dataclass(frozen=True)
@@ -168,7 +180,7 @@ class ScriptedApi:
             steps = self.scripts.get(name, [])
             step = steps[played] if played < len(steps) else say(f"(no step {played} in script '{name}')")
         number = next(self._ids)
-        content: list[dict[str, Any]] = [{"type": "text", "text": step.text}] if step.text else []
+        content: list[dict[str, Any]] = [*step.thinking, *([{"type": "text", "text": step.text}] if step.text else [])]
         for index, (tool, tool_input) in enumerate(step.calls):
             # The number keeps ids unique when a script is played twice in one session.
             use_id = f"toolu_{name}_{played}_{index}_{number:04d}"
@@ -210,19 +222,27 @@ def events_of(message: dict[str, Any]) -> list[dict[str, Any]]:
     start = {**message, "content": [], "stop_reason": None, "usage": {**message["usage"], "output_tokens": 1}}
     events: list[dict[str, Any]] = [{"type": "message_start", "message": start}]
     for index, block in enumerate(message["content"]):
-        if block["type"] == "tool_use":
-            opening = {**block, "input": {}}
-            delta = {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
-        else:
-            opening = {"type": "text", "text": ""}
-            delta = {"type": "text_delta", "text": block["text"]}
+        opening, deltas = streamed(block)
         events.append({"type": "content_block_start", "index": index, "content_block": opening})
-        events.append({"type": "content_block_delta", "index": index, "delta": delta})
+        events.extend({"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas)
         events.append({"type": "content_block_stop", "index": index})
     ending = {"stop_reason": message["stop_reason"], "stop_sequence": None}
     events.append({"type": "message_delta", "delta": ending, "usage": message["usage"]})
     events.append({"type": "message_stop"})
     return events
+
+
+def streamed(block: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """How a block begins, and the deltas that fill it."""
+    kind = block["type"]
+    if kind == "tool_use":
+        return {**block, "input": {}}, [{"type": "input_json_delta", "partial_json": json.dumps(block["input"])}]
+    if kind == "thinking":
+        deltas = [{"type": f"{name}_delta", name: block[name]} for name in ("thinking", "signature")]
+        return {**block, "thinking": "", "signature": ""}, deltas
+    if kind == "redacted_thinking":
+        return block, []
+    return {"type": "text", "text": ""}, [{"type": "text_delta", "text": block["text"]}]
 
 
 def _handler_for(api: ScriptedApi) -> type[BaseHTTPRequestHandler]:

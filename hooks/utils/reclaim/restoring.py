@@ -6,7 +6,7 @@ from .. import archive
 from ..edges import files
 from ..policy import events, globs
 from ..state import live, store
-from ..state.archived import content_of, task_id
+from ..state.archived import THINKING, content_of, task_id
 
 
 class NotFound(Exception):
@@ -52,11 +52,11 @@ def _project_of(db, record) -> str:
 
 
 def cleared_since(db, session_id: str, since: float) -> list:
-    """The Records that clears of a session's main thread took at `since` (seconds) or later, oldest first, each once."""
+    """The Records of results that clears of a session's main thread took at `since` (seconds) or later, oldest first, each once."""
     found: dict = {}
     for clear in reversed(archive.clears_of(db, task_id(session_id))):
         if clear.at >= since:
-            found.update((record.id, record) for record in archive.records_of_clear(db, clear.id))
+            found.update((record.id, record) for record in archive.records_of_clear(db, clear.id) if record.type != THINKING)
     return list(found.values())
 
 
@@ -73,8 +73,8 @@ def book_printed(site, db, records: list, now: float) -> str:
         for record in records:
             chain = archive.chain(db, record.task_id)
             paths = store.ContextFiles(site.home, chain.session_id, chain.agent_id)
-            if files.read_text(paths.state, 1) is None:
-                continue  # that session's state is gone: nobody counts there any more
+            if record.type == THINKING or files.read_text(paths.state, 1) is None:
+                continue  # no result of ours; or that session's state is gone: nobody counts there any more
             entry = {"event": "restore", "at": now, "id": record.tool_use_id}
             live.note(site, paths, [entry], [events.Restored(record.tool_use_id, at=now)])
     except OSError as error:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from ..edges import home
 from ..edges.system import os
 
+# The type of records that hold no result: what was thought behind one that was cleared.
+THINKING = "thinking"
+
 
 def task_id(session_id: str, agent_id: str = "") -> str:
     """The name of a context's chain in the archive."""
