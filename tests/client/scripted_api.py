@@ -7,7 +7,6 @@ terminal all work. Every request is recorded. Must never reach the network and m
 
 from __future__ import annotations
 
-import base64
 import itertools
 import json
 import re
@@ -15,6 +14,8 @@ import threading
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from .provider import SEALS, blocks_of, sealed
 
 MARKER = re.compile(r"\[\[SCRIPT:([A-Za-z0-9_-]+)\]\]")
 SUMMARY = "Scripted summary: the work so far went well."
@@ -43,13 +44,13 @@ def call(*calls: tuple[str, dict[str, Any]], text: str = "", thinking: tuple[dic
 
 
 def thought(text: str) -> dict[str, Any]:
-    """A thinking block, signed."""
-    return {"type": "thinking", "thinking": text, "signature": base64.b64encode(b"signed " * 40 + text.encode()).decode()}
+    """A thinking block; it is sealed when it is played."""
+    return {"type": "thinking", "thinking": text, "signature": ""}
 
 
-def redacted(text: str) -> dict[str, Any]:
+def redacted() -> dict[str, Any]:
     """A thinking block that only the provider can read."""
-    return {"type": "redacted_thinking", "data": base64.b64encode(b"hidden " * 40 + text.encode()).decode()}
+    return {"type": "redacted_thinking", "data": ""}
 
 
 @dataclass(frozen=True)
@@ -74,12 +75,6 @@ class Recorded:
                 if block.get("type") == "tool_result":
                     found[block["tool_use_id"]] = text_of(block.get("content"))
         return found
-
-
-def blocks_of(message: dict[str, Any]) -> list[dict[str, Any]]:
-    """A message's content as blocks, whichever of the two forms it has."""
-    content = message.get("content") or []
-    return [{"type": "text", "text": content}] if isinstance(content, str) else content
 
 
 def text_of(content: object) -> str:
@@ -180,7 +175,9 @@ class ScriptedApi:
             steps = self.scripts.get(name, [])
             step = steps[played] if played < len(steps) else say(f"(no step {played} in script '{name}')")
         number = next(self._ids)
-        content: list[dict[str, Any]] = [*step.thinking, *([{"type": "text", "text": step.text}] if step.text else [])]
+        seal = sealed(body.get("messages", []))
+        thinking = [{**block, SEALS[block["type"]]: seal} for block in step.thinking]
+        content: list[dict[str, Any]] = [*thinking, *([{"type": "text", "text": step.text}] if step.text else [])]
         for index, (tool, tool_input) in enumerate(step.calls):
             # The number keeps ids unique when a script is played twice in one session.
             use_id = f"toolu_{name}_{played}_{index}_{number:04d}"

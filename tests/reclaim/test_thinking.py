@@ -59,7 +59,7 @@ def assert_thinking_left(before: bytes, after: bytes, ids: set[str]) -> int:
             new_start, new_end = transcript_span(new)
             assert (old[:start], old[end:]) == (new[:new_start], new[new_end:])
             taken += 1
-            new = old  # noqa: PLW2901  what is left to compare
+            new = old
         behind = behind or bool(ids & contents_of(line).keys())
         restored.append(new)
     assert_only_contents_changed(before, b"".join(restored), ids)
@@ -201,7 +201,7 @@ def test_in_mid_turn_a_clear_with_thinking_is_refused_and_says_what_to_do(shop: 
     moment(talk)
     before = shop.write(talk)
     for change in (shop.clear, lambda **how: shop.clear(now=True, **how)):
-        with pytest.raises(Refused, match="nothing was changed. Try again after the next answer"):
+        with pytest.raises(Refused, match="nothing was changed: try again after the next answer"):
             change(with_thinking=True)
     assert shop.transcript.read_bytes() == before
     assert shop.archive_report() == (0, 0)
@@ -380,7 +380,7 @@ def test_thinking_is_restored_by_its_handle_only_and_counts_as_no_mistake(though
 # --- any transcript ---------------------------------------------------------------------------------------------------------------
 
 
-@given(made=st.builds(lambda made: generated.with_thinking(made), generated.transcripts), now=st.booleans())
+@given(made=st.builds(generated.with_thinking, generated.transcripts), now=st.booleans())
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 def test_any_transcript_comes_back_as_it_was(made: generated.Generated, now: bool):
     with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as folder:  # noqa: S108  in no need of a disk
@@ -410,8 +410,7 @@ def test_real_sessions_come_back_as_they_were(transcripts: Path, memory: Path, c
         shop.at = 4_000_000_000.0
         try:
             _, done = shop.clear(with_thinking=True, now=True)
-        except Refused as reason:
-            assert "nothing was changed" in str(reason)
+        except Refused:
             done = None
         if done is not None:
             cleared += 1

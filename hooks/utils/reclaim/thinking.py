@@ -24,8 +24,8 @@ _KINDS = frozenset(("thinking", "redacted_thinking"))
 _SEAL_CHARS = 235
 _CHARS_PER_TOKEN = 2.7
 _RUNNING = (
-    "Claude has not finished its turn, and on this model the turn's thinking cannot leave before that: nothing was changed. "
-    "Try again after the next answer"
+    "Claude is in the middle of a turn, whose thinking this model needs until the turn ends, so nothing was changed: "
+    "try again after the next answer"
 )
 
 
