@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 import pytest
 
 from hooks.utils.policy.selection import Asked
@@ -16,19 +15,20 @@ from .scripted_api import Recorded, ScriptedApi, call, redacted, say, thought
 from .terminal import ClientTerminal
 from .test_plugin import ROOT
 
+SHORT = {"file_path": "{work}/README.md"}
 SCRIPTS = {
     # Thinking before the first result that goes (the long run), and in all shapes behind it.
     "deep": [
         call(("Read", EXCERPT), thinking=(thought("what is noted?"),)),
         call(("Bash", {"command": "npm test"}), thinking=(thought("does it work?"),)),
-        call(("Read", {"file_path": LIST}), ("Read", {"file_path": "{work}/README.md"}), text="Two files.", thinking=(thought("why?"), redacted())),
+        call(("Read", {"file_path": LIST}), ("Read", SHORT), text="Two files.", thinking=(thought("why?"), redacted())),
         call(("Edit", EDIT), thinking=(redacted(),)),
         call(("Write", {"file_path": "{work}/count", "content": "2"})),
         call(("Bash", {"command": "npm test"}), thinking=(thought("and now?"),)),
         say("deeply done", thinking=(thought("that is it"),)),
     ],
     "muse": [say("just musing", thinking=(thought("hm"),))],
-}  # fmt: skip
+}
 RUN, READ = "toolu_deep_1_0", "toolu_deep_2_0"
 
 
