@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from hooks.utils.policy.selection import Asked
 from hooks.utils.reclaim import clearing, undoing
+from hooks.utils.reclaim.access import Refused
 from hooks.utils.state import live
 
 from .client import ClientHome
@@ -14,6 +17,7 @@ from .reclaimed import EDIT, EXCERPT, LIST, Reclaimed, blocks, changed, placehol
 from .scripted_api import Recorded, ScriptedApi, call, redacted, say, thought
 from .terminal import ClientTerminal
 from .test_plugin import ROOT
+from .test_reclaim import move_in, real_sessions
 
 SHORT = {"file_path": "{work}/README.md"}
 SCRIPTS = {
@@ -151,6 +155,49 @@ def test_a_session_whose_last_thought_was_interrupted_resumes_too(world: Reclaim
     assert faults(messages) == []
     assert left_out(before.body["messages"], messages) == "back"
     assert "(no content)" not in after.text
+
+
+def test_real_sessions_lose_the_cleared_contents_and_the_thinking_behind_the_first_of_them(
+    home: ClientHome, api: ScriptedApi, transcripts: Path, client_version: str, count
+):
+    """Whatever shapes their lines have: two sessions for each client, ten with --slow."""
+    world = Reclaimed(home, api, profile="")
+    home.extra_env["DISABLE_AUTO_COMPACT"] = "1"
+    wanted, taken = count(2, 10), 0
+    for number, (source, lines) in enumerate(real_sessions(transcripts)):
+        if number % 2 != (client_version == "newest"):
+            continue
+        session_id = move_in(world, lines)
+        path = home.transcript_path(session_id)
+        original, done = path.read_bytes(), cleared_if_possible(world, session_id)
+        if not done or not done.thinking:
+            continue
+        cleared = path.read_bytes()
+        path.write_bytes(original)
+        run(world, "muse", session_id)
+        before = blocks(api.turns()[-1])
+        path.write_bytes(cleared)
+        run(world, "muse", session_id)
+        after = blocks(api.turns()[-1])
+        there = next(at for at, (_, block) in enumerate(after) if block.get("tool_use_id") in done.handles)
+        thinking, kept = ([block for _, block in sent if block["type"] in SEALS] for sent in (after, before[:there]))
+        assert thinking == kept, source
+        differing = changed(*([one for one in sent if one[1]["type"] not in SEALS] for sent in (before, after)))
+        assert differing is not None, source
+        assert differing.keys() == done.handles.keys(), source
+        taken += 1
+        if taken == wanted:
+            return
+    raise AssertionError(f"only {taken} sessions thought behind what was cleared")
+
+
+def cleared_if_possible(world: Reclaimed, session_id: str) -> clearing.Cleared | None:
+    """What a clear with thinking did to a session of any kind; None where it is refused, or there is nothing to clear."""
+    where, path, now = site(world, session_id)
+    try:
+        return clearing.clear(where, path, now, Asked(now=True), with_thinking=True)[1]
+    except Refused:
+        return None
 
 
 def test_in_the_terminal_the_same_window_goes_on_after_resume(world: Reclaimed):

@@ -106,6 +106,16 @@ def test_what_was_thought_behind_the_first_change_leaves_and_all_comes_back(thou
     thoughtful.assert_state_follows()
 
 
+def test_what_a_clear_would_take_is_told_before(thoughtful: Shop):
+    index = transcript.index(str(thoughtful.transcript))
+    behind = thinking.behind_results(str(thoughtful.transcript), index, EXPIRED.__contains__)
+    assert not behind.running
+    _, done = thoughtful.clear(with_thinking=True)
+    assert behind.tokens == done.thinking > 0
+    nothing = thinking.behind_results(str(thoughtful.transcript), index, frozenset().__contains__)
+    assert (nothing.thoughts, nothing.running) == ([], False)
+
+
 def test_unless_it_is_asked_to_a_clear_leaves_the_thinking(thoughtful: Shop):
     before = thoughtful.transcript.read_bytes()
     _, done = thoughtful.clear()

@@ -16,7 +16,7 @@ from ..host.spans import NotUnderstood, content_span
 from ..policy.estimate import estimate_tokens
 from ..state.archived import THINKING
 from .access import Refused
-from .places import Place
+from .places import Place, contents
 from .rewrite import Changed
 
 _KINDS = frozenset(("thinking", "redacted_thinking"))
@@ -85,6 +85,13 @@ def thinking_behind(path: str, index, first_change: int) -> Behind:
         if thinking:
             found.append((message, _thought(begin, line, entry, thinking)))
     return Behind([thought for message, thought in found if message in on_branch & spoken], running)
+
+
+def behind_results(path: str, index, wanted) -> Behind:
+    """What stands behind the first result of the context for which `wanted(id)` holds: what a clear of these would take along."""
+    for place, _ in contents(path, index, wanted, index.since):
+        return thinking_behind(path, index, place.start)
+    return Behind([], False)
 
 
 def check_nothing_said(appended: bytes) -> None:
