@@ -211,7 +211,7 @@ def test_in_mid_turn_a_clear_with_thinking_is_refused_and_says_what_to_do(shop: 
     moment(talk)
     before = shop.write(talk)
     for change in (shop.clear, lambda **how: shop.clear(now=True, **how)):
-        with pytest.raises(Refused, match="nothing was changed: try again after the next answer"):
+        with pytest.raises(Refused, match="nothing was changed: try again once it has answered"):
             change(with_thinking=True)
     assert shop.transcript.read_bytes() == before
     assert shop.archive_report() == (0, 0)
@@ -232,7 +232,7 @@ def test_an_undo_in_mid_turn_is_refused_too(shop: Shop, moment):
     with shop.transcript.open("ab") as file:
         file.write(b"".join(json.dumps(entry).encode() + b"\n" for entry in talk.entries[there:]))
     standing = shop.transcript.read_bytes()
-    with pytest.raises(Refused, match="after the next answer"):
+    with pytest.raises(Refused, match="once it has answered"):
         shop.undo()
     assert shop.transcript.read_bytes() == standing
 
@@ -260,7 +260,7 @@ def test_a_turn_that_begins_while_the_transcript_is_rewritten_ends_the_rewrite(t
     seen = transcripts.seen(path)
     with path.open("ab") as file:
         file.write(HOSTS_OWN + TURN)
-    with pytest.raises(rewrite.Changed, match="after the next answer"):
+    with pytest.raises(rewrite.Changed, match="once it has answered"):
         rewrite.rewrite(str(path), edits, seen, accept=thinking.check_nothing_said)
     assert path.read_bytes() == data + HOSTS_OWN + TURN
     assert transcripts.names(tmp_path) == ["t.jsonl"]

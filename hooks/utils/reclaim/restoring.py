@@ -73,8 +73,8 @@ def book_printed(site, db, records: list, now: float) -> str:
         for record in records:
             chain = archive.chain(db, record.task_id)
             paths = store.ContextFiles(site.home, chain.session_id, chain.agent_id)
-            if record.type == THINKING or files.read_text(paths.state, 1) is None:
-                continue  # no result of ours; or that session's state is gone: nobody counts there any more
+            if files.read_text(paths.state, 1) is None:
+                continue  # that session's state is gone: nobody counts there any more
             entry = {"event": "restore", "at": now, "id": record.tool_use_id}
             live.note(site, paths, [entry], [events.Restored(record.tool_use_id, at=now)])
     except OSError as error:

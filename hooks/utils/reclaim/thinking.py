@@ -25,7 +25,7 @@ _SEAL_CHARS = 235
 _CHARS_PER_TOKEN = 2.7
 _RUNNING = (
     "Claude is in the middle of a turn, whose thinking this model needs until the turn ends, so nothing was changed: "
-    "try again after the next answer"
+    "try again once it has answered"
 )
 
 
@@ -146,7 +146,7 @@ def _entry(line: bytes) -> dict:
         entry = json.loads(line)
     except ValueError:
         return {}
-    return entry if isinstance(entry, dict) and isinstance(entry.get("uuid"), str) and not entry.get("isSidechain") else {}
+    return entry if isinstance(entry, dict) and isinstance(entry.get("uuid"), str) else {}
 
 
 def _is_running(entry: dict, before: bool) -> bool:
