@@ -46,3 +46,18 @@ def test_the_benchmark_of_restoring_runs():
     command = [sys.executable, "benchmarks/restore_latency.py", "--records", "50", "--runs", "1", "--json"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     assert json.loads(done.stdout)["records"] == 50
+
+
+def test_the_benchmark_of_thinking_finds_what_a_signature_holds(tmp_path: Path):
+    lines = []
+    for number in range(60):
+        text, said = "t" * (300 + 37 * (number % 11)), "s" * (50 + 23 * (number % 7))
+        blocks = [{"type": "thinking", "thinking": text, "signature": "x" * (235 + len(text) * 4 // 3)}, {"type": "text", "text": said}]
+        usage = {"output_tokens": len(text) // 3 + len(said) // 2}
+        message = {"id": f"m{number}", "model": "thinker", "content": blocks, "usage": usage}
+        lines.append(json.dumps({"type": "assistant", "uuid": f"u{number}", "message": message}) + "\n")
+    (tmp_path / "session.jsonl").write_text("".join(lines))
+    command = [sys.executable, "benchmarks/thinking_tokens.py", "--transcripts", str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("thinker: 60 messages. Signature: 3.0 characters a token, r2 1.000. Text: 3.0")
+    assert "a signature is 235 characters and 1.33 for each byte of its text" in done.stdout

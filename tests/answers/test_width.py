@@ -6,6 +6,8 @@ import unicodedata
 
 import pyte
 import pytest
+from hooks.utils.policy.auto import Situation
+from hooks.utils.policy.selection import Asked, select, weigh
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,11 +19,9 @@ from hooks.utils.answers.panel import panel
 from hooks.utils.answers.stats import stats_lines
 from hooks.utils.answers.timeline import timeline
 from hooks.utils.efficiency_tracker import EfficiencyMetrics, metrics_of
-from hooks.utils.policy.auto import Situation
 from hooks.utils.policy.economics import the_sum
 from hooks.utils.policy.ledger import Ledger
 from hooks.utils.policy.ruleset import Ruleset
-from hooks.utils.policy.selection import Asked, select, weigh
 from hooks.utils.policy.tiers import TIERS
 from hooks.utils.reclaim.clearing import Cleared, Plan
 from hooks.utils.reclaim.undoing import PutBack

@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from .provider import SEALS, blocks_of, sealed
+
 MARKER = re.compile(r"\[\[SCRIPT:([A-Za-z0-9_-]+)\]\]")
 SUMMARY = "Scripted summary: the work so far went well."
 TITLE = '{"title": "Scripted session"}'
@@ -23,21 +25,32 @@ CHARS_PER_TOKEN = 4
 
 @dataclass(frozen=True)
 class Step:
-    """One assistant message: text, then tool calls (several run in parallel); usage keys override the computed ones."""
+    """One assistant message: thinking, text, then tool calls (several run in parallel); usage keys override the computed ones."""
 
     text: str = ""
     calls: tuple[tuple[str, dict[str, Any]], ...] = ()
     usage: dict[str, int] = field(default_factory=dict)
+    thinking: tuple[dict[str, Any], ...] = ()
 
 
-def say(text: str, **usage: int) -> Step:
+def say(text: str, *, thinking: tuple[dict[str, Any], ...] = (), **usage: int) -> Step:
     """A step of text only, which ends the turn."""
-    return Step(text=text, usage=usage)
+    return Step(text=text, usage=usage, thinking=thinking)
 
 
-def call(*calls: tuple[str, dict[str, Any]], text: str = "", **usage: int) -> Step:
+def call(*calls: tuple[str, dict[str, Any]], text: str = "", thinking: tuple[dict[str, Any], ...] = (), **usage: int) -> Step:
     """A step with one or more tool calls; `{work}` and other places in the inputs are filled in when it is played."""
-    return Step(text=text, calls=calls, usage=usage)
+    return Step(text=text, calls=calls, usage=usage, thinking=thinking)
+
+
+def thought(text: str) -> dict[str, Any]:
+    """A thinking block; it is sealed when it is played."""
+    return {"type": "thinking", "thinking": text, "signature": ""}
+
+
+def redacted() -> dict[str, Any]:
+    """A thinking block that only the provider can read."""
+    return {"type": "redacted_thinking", "data": ""}
 
 
 @dataclass(frozen=True)
@@ -62,12 +75,6 @@ class Recorded:
                 if block.get("type") == "tool_result":
                     found[block["tool_use_id"]] = text_of(block.get("content"))
         return found
-
-
-def blocks_of(message: dict[str, Any]) -> list[dict[str, Any]]:
-    """A message's content as blocks, whichever of the two forms it has."""
-    content = message.get("content") or []
-    return [{"type": "text", "text": content}] if isinstance(content, str) else content
 
 
 def text_of(content: object) -> str:
@@ -168,7 +175,9 @@ class ScriptedApi:
             steps = self.scripts.get(name, [])
             step = steps[played] if played < len(steps) else say(f"(no step {played} in script '{name}')")
         number = next(self._ids)
-        content: list[dict[str, Any]] = [{"type": "text", "text": step.text}] if step.text else []
+        seal = sealed(body.get("messages", []))
+        thinking = [{**block, SEALS[block["type"]]: seal} for block in step.thinking]
+        content: list[dict[str, Any]] = [*thinking, *([{"type": "text", "text": step.text}] if step.text else [])]
         for index, (tool, tool_input) in enumerate(step.calls):
             # The number keeps ids unique when a script is played twice in one session.
             use_id = f"toolu_{name}_{played}_{index}_{number:04d}"
@@ -210,19 +219,27 @@ def events_of(message: dict[str, Any]) -> list[dict[str, Any]]:
     start = {**message, "content": [], "stop_reason": None, "usage": {**message["usage"], "output_tokens": 1}}
     events: list[dict[str, Any]] = [{"type": "message_start", "message": start}]
     for index, block in enumerate(message["content"]):
-        if block["type"] == "tool_use":
-            opening = {**block, "input": {}}
-            delta = {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
-        else:
-            opening = {"type": "text", "text": ""}
-            delta = {"type": "text_delta", "text": block["text"]}
+        opening, deltas = streamed(block)
         events.append({"type": "content_block_start", "index": index, "content_block": opening})
-        events.append({"type": "content_block_delta", "index": index, "delta": delta})
+        events.extend({"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas)
         events.append({"type": "content_block_stop", "index": index})
     ending = {"stop_reason": message["stop_reason"], "stop_sequence": None}
     events.append({"type": "message_delta", "delta": ending, "usage": message["usage"]})
     events.append({"type": "message_stop"})
     return events
+
+
+def streamed(block: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """How a block begins, and the deltas that fill it."""
+    kind = block["type"]
+    if kind == "tool_use":
+        return {**block, "input": {}}, [{"type": "input_json_delta", "partial_json": json.dumps(block["input"])}]
+    if kind == "thinking":
+        deltas = [{"type": f"{name}_delta", name: block[name]} for name in ("thinking", "signature")]
+        return {**block, "thinking": "", "signature": ""}, deltas
+    if kind == "redacted_thinking":
+        return block, []
+    return {"type": "text", "text": ""}, [{"type": "text_delta", "text": block["text"]}]
 
 
 def _handler_for(api: ScriptedApi) -> type[BaseHTTPRequestHandler]:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hooks.utils.host.spans import NotUnderstood, content_spans
+from hooks.utils.host.spans import NotUnderstood, content_span, content_spans
 
 TEXTS = st.text(max_size=12) | st.sampled_from(["tool_result", "content", 'a"b\\', "ä\u2028🎉", "\ud800", "\x00\x1f", "</script>"])
 VALUES = st.recursive(
@@ -88,6 +88,18 @@ def test_the_ranges_hold_exactly_the_contents(given_):
     spans = content_spans(line)
     assert {id: json.loads(line[start:end]) for id, (start, end) in spans.items()} == expected(entry)
     assert all(line[start:end].strip(b" \t\r\n") == line[start:end] for start, end in spans.values())
+
+
+@given(serialized())
+@settings(max_examples=150, deadline=None)
+def test_the_content_of_a_message_is_found_whatever_it_is(given_):
+    entry, line = given_
+    span = content_span(line)
+    message = entry.get("message")
+    if isinstance(message, dict) and "content" in message:
+        assert json.loads(line[slice(*span)]) == message["content"]
+    else:
+        assert span is None
 
 
 @given(serialized(), VALUES)

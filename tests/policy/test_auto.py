@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from hooks.utils.policy.auto import LEAST_QUIET, LEAST_TOKENS, Candidate, Situation, choose, may_go, value
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils.policy.auto import LEAST_QUIET, LEAST_TOKENS, Candidate, Situation, choose, may_go, value
 from tests.policy.scenario import Scenario
 
 TTLS = pytest.mark.parametrize("ttl_s", [300, 3_600])

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from hooks.utils.policy.selection import Asked, Selection, select, weigh
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hooks.utils.policy import auto, globs, selection
 from hooks.utils.policy.need import NeedModel
-from hooks.utils.policy.selection import Asked, Selection, select, weigh
 from hooks.utils.state import learnt
 from tests.policy.scenario import Scenario
 from tests.policy.test_selection import ACTS, LONG, ids, played

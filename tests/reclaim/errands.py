@@ -66,6 +66,10 @@ class Errands:
         does · `file_bytes`: no file may become larger · `kill_after_s`."""
         return self._ask({"words": words, "environ": environ, **how})
 
+    def call(self, function: str, given: list, environ: dict[str, str], **how) -> Done:
+        """A function, "module:name", with what it is given; how it may be ended, as for `run`."""
+        return self._ask({"function": function, "given": given, "environ": environ, **how})
+
     def run_hook(self, name: str, payload: object, environ: dict[str, str], **how) -> Done:
         """The hook of this name."""
         return self._ask({"hook": name, "payload": json.dumps(payload), "environ": environ, **how})
@@ -118,6 +122,10 @@ def _work(job: dict, streams: list[int], note: int) -> None:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)
+    if "function" in job:
+        module, _, name = job["function"].partition(":")
+        getattr(importlib.import_module(module), name)(*job["given"])
+        os._exit(0)
     name = job["hook"].replace("-", "_")
     run(importlib.import_module("hooks.utils.handlers." + name).handle, job["hook"])
 

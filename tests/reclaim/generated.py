@@ -7,7 +7,7 @@ from pathlib import Path
 
 from hypothesis import strategies as st
 
-from tests.reclaim.shops import Talk
+from tests.reclaim.shops import Talk, thought
 
 # Lone surrogates too: the host writes them escaped.
 texts = st.text(st.characters(exclude_categories=()), max_size=30)
@@ -28,6 +28,14 @@ _ways = st.fixed_dictionaries(
     }
 )
 _MOST_CALLS = 14
+
+
+def with_thinking(made: Generated) -> Generated:
+    """The same with thinking in every second line of the assistant, before what else stands there."""
+    for entry in made.talk.entries[::2]:
+        if entry["type"] == "assistant":
+            entry["message"]["content"] = [thought("[so]"), *entry["message"]["content"], thought(", and }so]")]
+    return made
 
 
 def _talk(calls: list[tuple]) -> Talk:

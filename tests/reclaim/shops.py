@@ -6,11 +6,12 @@ import json
 from datetime import datetime, timezone
 from pathlib import Path
 
+from hooks.utils.policy.selection import Asked
+
 from hooks.utils import archive
 from hooks.utils.cli.sessions import folder_name
 from hooks.utils.policy.context import shared_facts
 from hooks.utils.policy.placeholder import handle_in
-from hooks.utils.policy.selection import Asked
 from hooks.utils.reclaim import access, clearing, restoring, undoing
 from hooks.utils.state import live, store
 from tests.hooks.processes import ROOT
@@ -95,10 +96,46 @@ class Talk(Lines):
             self.bash(f"idle-{len(self.entries)}-{number}", f"mkdir -p out/{len(self.entries)}")
 
 
-def worked(cwd: str = "/shop", **how) -> Talk:
+class Thinker(Talk):
+    """A talk with thinking before every call and answer, in all the shapes that hosts write: a line of its own, two of them, in the line
+    of the call, none."""
+
+    def use(self, id: str, tool: str, tool_input: dict, message: str = "", *given, **fields) -> str:
+        message = message or "m-" + id
+        shape = len(self.entries) % 5
+        if shape in (1, 2):
+            self.think(message, redacted=True)
+        if shape in (0, 1, 3):
+            self.think(message)
+        uuid = super().use(id, tool, tool_input, message, *given, **fields)
+        if shape == 2:
+            content = self.entries[-1]["message"]["content"]
+            content[:] = [thought("in one line"), {"type": "text", "text": "I look, [thinking]."}, *content]
+        return uuid
+
+    def say(self, text: str, usage: dict | None = None, **fields) -> str:
+        message = f"m{len(self.entries)}"
+        self.think(message)
+        uuid = super().say(text, usage, **fields)
+        self.entries[-1]["message"]["id"] = message
+        return uuid
+
+    def think(self, message: str, redacted: bool = False, **fields) -> str:
+        """A line of thinking alone."""
+        block = {"type": "redacted_thinking", "data": "c2VhbGVk" * 60} if redacted else thought(f"What to do, {len(self.entries)}?")
+        body = {"id": message, "role": "assistant", "content": [block], "model": "claude-opus-5", "stop_reason": None}
+        return self.add("assistant", message=body, **fields)
+
+
+def thought(text: str) -> dict:
+    """A thinking block."""
+    return {"type": "thinking", "thinking": text, "signature": "c2VhbGVk" * 40}
+
+
+def worked(cwd: str = "/shop", kind: type[Talk] = Talk, **how) -> Talk:
     """A session with a result of every fate. Expired and past their grace: `old-test`, `found`, `read-old`. Expired lately: `read-app`.
     Expired and small: `read-tiny`. Live: `read-lib`, `new-test`. Preserved: `failed`, `asked`."""
-    talk = Talk(cwd, **how)
+    talk = kind(cwd, **how)
     talk.prompt("please fix it")
     talk.read("read-old", cwd + "/old.ts", code(120))
     talk.edit("edit-old", cwd + "/old.ts")
@@ -162,17 +199,17 @@ class Shop:
     def site(self) -> live.Site:
         return live.Site(self.environ(), self.session_id, str(self.project))
 
-    def clear(self, dry_run: bool = False, at_end: bool = False, **asked) -> tuple:
-        return clearing.clear(self.site(), str(self.transcript), self.at, Asked(**asked), dry_run, at_end)
+    def clear(self, dry_run: bool = False, at_end: bool = False, with_thinking: bool = False, **asked) -> tuple:
+        return clearing.clear(self.site(), str(self.transcript), self.at, Asked(**asked), dry_run, at_end, with_thinking)
 
-    def undo(self) -> undoing.PutBack:
-        return undoing.undo(self.site(), str(self.transcript), self.at)
+    def undo(self, with_thinking: bool = False) -> undoing.PutBack:
+        return undoing.undo(self.site(), str(self.transcript), self.at, with_thinking)
 
-    def restore_in_place(self, *words: str) -> undoing.PutBack:
+    def restore_in_place(self, *words: str, with_thinking: bool = False) -> undoing.PutBack:
         site = self.site()
         with access.Opened(site.home) as db:
             records = [record for word in words for record in restoring.meant(db, word, site.session_id, site.project)]
-        return undoing.restore_in_place(site, str(self.transcript), self.at, records)
+        return undoing.restore_in_place(site, str(self.transcript), self.at, records, with_thinking)
 
     def popkit(self, *words: str, **how):
         """`popkit WORDS`, in a process of its own; see `Errands.run`."""
@@ -288,5 +325,6 @@ def assert_only_contents_changed(before: bytes, after: bytes, ids: set[str]) -> 
 
 
 __all__ = [
-    "EXPIRED", "LATELY", "LIVE", "ROOT", "SESSION", "Shop", "Talk", "assert_only_contents_changed", "code", "contents_of", "worked",
+    "EXPIRED", "LATELY", "LIVE", "ROOT", "SESSION", "Shop", "Talk", "Thinker", "assert_only_contents_changed", "code", "contents_of",
+    "thought", "worked",
 ]  # fmt: skip

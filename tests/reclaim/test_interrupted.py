@@ -3,6 +3,7 @@ works."""
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import shutil
@@ -13,19 +14,28 @@ from pathlib import Path
 
 import pytest
 
-from tests.reclaim.errands import SYSTEM_CALLS, Errands
-from tests.reclaim.shops import Shop, code, contents_of, worked
+from hooks.utils import archive
+from hooks.utils.reclaim import access
+from tests.reclaim.errands import SYSTEM_CALLS, Done, Errands
+from tests.reclaim.shops import Shop, Talk, Thinker, code, contents_of, worked
 
 CLEAR, UNDO, RESTORE = ["clear"], ["undo"], ["restore", "read-old", "found", "--in-place"]
+THOUGHTFUL = ["clear", "--with-thinking"]  # of a session that thought before everything
 # operation -> what has been done before it.
 OPERATIONS = {
     "clear": ([], CLEAR),
     "undo": ([CLEAR], UNDO),
     "restore": ([CLEAR], RESTORE),
     "a second clear": ([CLEAR], ["clear", "--tier", "medium"]),
+    "a clear with thinking": ([], THOUGHTFUL),
+    "the undo of one": ([THOUGHTFUL], UNDO),
 }
 # More than any of them asks of the system.
 MOMENTS = 1000
+
+
+def entries(data: bytes) -> list[dict]:
+    return [json.loads(line) for line in data.splitlines()]
 
 
 class Case:
@@ -33,14 +43,15 @@ class Case:
 
     def __init__(self, folder: Path, errands: Errands, operation: str, larger: int = 0):
         self.shop = Shop(folder / "now", errands)
-        talk = worked(str(self.shop.project))
+        before, self.words = OPERATIONS[operation]
+        talk = worked(str(self.shop.project), Thinker if THOUGHTFUL in (*before, self.words) else Talk)
         for number in range(larger):
             talk.read(f"more-{number}", f"{talk.cwd}/more{number}.ts", code(1500))
             talk.edit(f"edit-more-{number}", f"{talk.cwd}/more{number}.ts")
         talk.idle(22 if larger else 0)
+        talk.say("Done.")
         self.original = self.shop.write(talk)
         self.texts = contents_of(self.original)
-        before, self.words = OPERATIONS[operation]
         for words in before:
             self._run(words)
         self.template = folder / "template"
@@ -53,14 +64,22 @@ class Case:
         assert self.new != self.old
 
     def _run(self, words: list[str]) -> None:
-        done = self.shop.context(*words)
+        done = self.ask(words)
         assert done.code == 0, done
+
+    def ask(self, words: list[str], **moment) -> Done:
+        """What a command ends with; it is killed at this moment."""
+        if words != THOUGHTFUL:
+            return self.shop.context(*words, **moment)
+        shop = self.shop
+        given = [shop.environ(), shop.session_id, str(shop.project), str(shop.transcript), shop.at]
+        return shop.errands.call("tests.reclaim.thoughtful:clear", given, shop.environ(), **moment)
 
     def kill(self, **moment) -> bool:
         """Whether it was killed: at this moment, on a session as it was."""
         shutil.rmtree(self.shop.folder)
         shutil.copytree(self.template, self.shop.folder)
-        done = self.shop.context(*self.words, **moment)
+        done = self.ask(self.words, **moment)
         assert done.code in (0, -9), done
         return done.code == -9
 
@@ -72,16 +91,26 @@ class Case:
         for id, handle in shop.cleared().items():
             assert shop.archived(handle) == self.texts[id], "what left the transcript is in the archive"
         shop.archive_report()
+        assert self._thinking_lost(found) == []
         return found == self.new
+
+    def _thinking_lost(self, found: bytes) -> list[str]:
+        """The uuids of lines whose content left, and is not in the archive."""
+        left = [entry for entry, now in zip(entries(self.original), entries(found)) if entry["type"] == "assistant" and entry != now]
+        if not left:
+            return []
+        with access.Opened(str(self.shop.home)) as db:
+            kept = {record.tool_use_id: record.id for record in archive.find_records(db)}
+        return [one["uuid"] for one in left if self.shop.archived(kept.get(one["uuid"], "")) != one["message"]["content"]]
 
     def assert_next(self, done: bool) -> None:
         """The same again works, which has nothing left to do where it was done; then all is taken back."""
         shop = self.shop
         shop.assert_state_follows()
-        if self.words == CLEAR and not done:
+        if self.words in (CLEAR, THOUGHTFUL) and not done:
             undone = shop.context("undo")
             assert (undone.code, shop.transcript.read_bytes()) == (1, self.old), "there is nothing to undo"
-        again = shop.context(*self.words)
+        again = self.ask(self.words)
         assert again.code == (1 if done and self.words[0] != "clear" else 0), again
         assert shop.transcript.read_bytes() == self.new
         for _ in range(3):

@@ -8,9 +8,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from hooks.utils.reclaim.access import Refused
 from hooks.utils.reclaim.rewrite import RewriteFailed
-from tests.reclaim.shops import Shop, code, contents_of, worked
+from tests.reclaim.shops import Shop, Thinker, code, contents_of, worked
 
 CLIENT = Path(__file__).with_name("client.py")
 
@@ -18,8 +20,8 @@ CLIENT = Path(__file__).with_name("client.py")
 class Client:
     """A process that appends entries, each below the one before, until it is told to stop."""
 
-    def __init__(self, path: Path, parent: str, pause_ms: float):
-        argv = [sys.executable, "-S", str(CLIENT), str(path), parent, str(pause_ms)]
+    def __init__(self, path: Path, parent: str, pause_ms: float, kind: str = "assistant"):
+        argv = [sys.executable, "-S", str(CLIENT), str(path), parent, str(pause_ms), kind]
         self.process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         assert self.process.stdout.readline() == "ready\n"
 
@@ -39,16 +41,18 @@ def _assert_chain(data: bytes, written: int, before: bytes) -> None:
     assert sorted(numbers) == list(range(written))
 
 
-def test_many_clears_and_undos_lose_no_line_of_the_client(shop: Shop, count):
-    talk = worked(str(shop.project))
+@pytest.mark.parametrize("with_thinking", [False, True])
+def test_many_clears_and_undos_lose_no_line_of_the_client(shop: Shop, count, with_thinking: bool):
+    """With thinking they wait for the end of a turn: then the client writes what is neither said nor answered."""
+    talk = worked(str(shop.project), Thinker)
     before = shop.write(talk)
-    client = Client(shop.transcript, talk.last, 2)
+    client = Client(shop.transcript, talk.last, 2, "attachment" if with_thinking else "assistant")
     wanted, done, refused = count(40, 500), 0, []
     try:
         while done < wanted:
             shop.at += 1
             try:
-                changed = shop.clear()[1] if done % 2 == 0 else shop.undo()
+                changed = shop.clear(with_thinking=with_thinking)[1] if done % 2 == 0 else shop.undo()
             except (Refused, RewriteFailed) as reason:
                 refused.append(str(reason))
                 if len(refused) > wanted:
@@ -67,6 +71,30 @@ def test_many_clears_and_undos_lose_no_line_of_the_client(shop: Shop, count):
     assert list(shop.folder.rglob("*.popkit-*")) == []
     shop.assert_state_follows()
     print(f"{done} clears and undos, {len(refused)} refused, {written} lines written meanwhile")
+
+
+def test_while_claude_answers_a_clear_with_thinking_changes_nothing(shop: Shop, count):
+    talk = worked(str(shop.project), Thinker)
+    talk.bash("goes-on", "npm test", "ok")
+    before = shop.write(talk)
+    client = Client(shop.transcript, talk.last, 1)
+    try:
+        reasons = [_refusal(shop) for _ in range(count(10, 100))]
+    finally:
+        written = client.stop()
+    assert any(reasons)
+    assert all("nothing was changed" in reason for reason in reasons if reason)
+    _assert_chain(shop.transcript.read_bytes(), written, before)
+
+
+def _refusal(shop: Shop) -> str:
+    """Why a clear with thinking was refused; "" where it was not."""
+    shop.at += 1
+    try:
+        shop.clear(with_thinking=True)
+    except (Refused, RewriteFailed) as reason:
+        return str(reason)
+    return ""
 
 
 def test_restores_in_place_lose_no_line_of_the_client(shop: Shop, count):

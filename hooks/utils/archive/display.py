@@ -38,8 +38,9 @@ def text_of(content: str) -> str:
 def _block(block: object) -> str:
     if not isinstance(block, dict):
         return _json(block)
-    if isinstance(block.get("text"), str):
-        return block["text"]
+    for name in ("text", "thinking"):
+        if isinstance(block.get(name), str):
+            return block[name]
     source = block.get("source")
     if isinstance(source, dict) and isinstance(source.get("data"), str):
         return f"[{block.get('type')}: {source.get('media_type')}, {len(source['data']) * 3 // 4:,} bytes]"

@@ -25,16 +25,25 @@ def content_spans(line: bytes, side_chains: bool = False) -> dict:
     A block without `content` is left out; an entry of another type has none, nor, unless asked for, has one of a side chain. NotUnderstood
     for a line that is no UTF-8, not exactly one JSON object, or not clear about which content belongs to which id.
     """
+    walk = _walked(line)
+    return {} if walk.is_side and not side_chains else walk.spans()
+
+
+def content_span(line: bytes) -> tuple | None:
+    """(start, end) of the value of `content` in an entry's message; None where there is none. NotUnderstood as for `content_spans`."""
+    return _walked(line).content
+
+
+def _walked(line: bytes) -> _Line:
     _check_encoding(line)
-    text = line.decode("latin-1")
+    walk = _Line(line.decode("latin-1"))
     try:
-        walk = _Line(text)
-        found = walk.spans()
+        walk.walk()
     except NotUnderstood:
         raise
     except (ValueError, StopIteration, RecursionError) as error:
         raise NotUnderstood("not a JSON object" if isinstance(error, StopIteration) else str(error)) from None
-    return {} if walk.is_side and not side_chains else found
+    return walk
 
 
 def _check_encoding(line: bytes) -> None:
@@ -61,15 +70,19 @@ _scan = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=_refuse)
 class _Line:
     """One walk over a line. Every method takes the position of a value and returns the position after it."""
 
-    __slots__ = ("found", "is_side", "kind", "text")
+    __slots__ = ("content", "found", "is_side", "kind", "text")
 
     def __init__(self, text: str):
         self.text = text
+        self.content: tuple | None = None  # of the message
         self.found: dict = {}
         self.kind: object = None  # the entry's type
         self.is_side: object = False
 
     def spans(self) -> dict:
+        return {id: span for id, span in self.found.items() if span} if self.kind == "user" else {}
+
+    def walk(self) -> None:
         start = _SPACE(self.text).end()
         if not self.text.startswith("{", start):
             raise NotUnderstood("not a JSON object")
@@ -77,7 +90,6 @@ class _Line:
         end = _SPACE(self.text, self.object_at(start, visitors)).end()
         if end != len(self.text):
             raise NotUnderstood("more than one JSON object")
-        return {id: span for id, span in self.found.items() if span} if self.kind == "user" else {}
 
     def object_at(self, at: int, visitors: dict) -> int:
         """Walks an object. A member with a visitor is left to it, and may be there once."""
@@ -118,7 +130,11 @@ class _Line:
     def _message_at(self, at: int) -> int:
         if not self.text.startswith("{", at):
             return _scan(self.text, at)[1]
-        return self.object_at(at, {"content": self._blocks_at})
+        return self.object_at(at, {"content": self._content_at})
+
+    def _content_at(self, at: int) -> int:
+        self.content = (at, self._blocks_at(at))
+        return self.content[1]
 
     def _blocks_at(self, at: int) -> int:
         text = self.text

@@ -7,6 +7,7 @@ import time
 from .. import archive
 from ..edges import files, home
 from ..edges.system import join
+from ..host.usage import newest_usage
 from ..state.archived import errors, task_id
 from . import rewrite
 
@@ -39,6 +40,12 @@ class _Turnstile(files.Lock):
 def original_path(site) -> str:
     """Where the transcript is kept as it was before the last change."""
     return join(home.session_folder(site.home, site.session_id), home.ORIGINAL)
+
+
+def binds(site, transcript_path: str) -> bool:
+    """Whether the model that answered last binds its thinking to an unedited past."""
+    newest = newest_usage(transcript_path)
+    return newest is not None and site.rules().models.model(newest.model).thinking_bound
 
 
 def sweep(site, transcript_path: str) -> None:

@@ -14,7 +14,7 @@ from ..policy import economics, events, outline, planning
 from ..policy.estimate import estimate_tokens
 from ..policy.placeholder import SHORTEST_HANDLE, placeholder, why, with_outline
 from ..state import journal, learnt, live
-from . import places, rewrite
+from . import places, rewrite, thinking
 from .access import Opened, Refused, chain_of, check_understood, original_path, sweep, trouble_of, turnstile, until_whole
 from .cooling import cool
 
@@ -31,27 +31,33 @@ class Prospect:
 
 
 class Cleared:
-    """What a clear did: `handles` (id of a result -> handle), `tokens` that left, placeholders subtracted, the path at which the
-    original is kept, and what did not work afterwards ("" for nothing)."""
+    """What a clear did: `handles` (id of a result -> handle), `tokens` that left, placeholders subtracted, the estimated tokens of the
+    `thinking` that left with them, the path at which the original is kept, and what did not work afterwards ("" for nothing)."""
 
-    __slots__ = ("handles", "original", "tokens", "trouble")
+    __slots__ = ("handles", "original", "thinking", "tokens", "trouble")
 
-    def __init__(self, handles: dict, tokens: int, original: str, trouble: str = ""):
+    def __init__(self, handles: dict, tokens: int, thinking: int, original: str, trouble: str = ""):
         self.handles = handles
         self.tokens = tokens
+        self.thinking = thinking
         self.original = original
         self.trouble = trouble
 
 
-def clear(site, transcript_path: str, now: float, asked: planning.Asked, dry_run: bool = False, at_end: bool = False) -> tuple:
+def clear(
+    site, transcript_path: str, now: float, asked: planning.Asked, dry_run: bool = False, at_end: bool = False,
+    with_thinking: bool | None = None,
+) -> tuple:  # fmt: skip
     """(Prospect, Cleared or None). Acts when something goes and it pays, or the user said `now`; `at_end` of a session the next request
-    will find no cache. Refused where nothing may be changed, RewriteFailed (OSError) where that failed; either way nothing was changed."""
+    will find no cache; `with_thinking` goes what was thought behind the first result that leaves (None: where the model binds it).
+    Refused where nothing may be changed (with thinking also in mid-turn), RewriteFailed (OSError) where that failed; either way nothing
+    was changed."""
     with turnstile(site):
         sweep(site, transcript_path)
         found = prospect(site, transcript_path, now, asked, at_end)
         if dry_run or not found.plan.going or not (found.plan.pays or asked.now):
             return found, None
-        return found, _clear(site, transcript_path, found)
+        return found, _clear(site, transcript_path, found, found.plan.prices.bound if with_thinking is None else with_thinking)
 
 
 def prospect(site, transcript_path: str, now: float, asked: planning.Asked, at_end: bool = False) -> Prospect:
@@ -85,19 +91,23 @@ class _Leaving:
         return with_outline(placeholder(self.result.label, self.why, handle), self.kept)
 
 
-def _clear(site, transcript_path: str, found: Prospect) -> Cleared:
+def _clear(site, transcript_path: str, found: Prospect, with_thinking: bool) -> Cleared:
     index, state = found.made.index, found.made.state
     leaving: list = []  # in the order of the file
+    thoughts: list = []  # likewise
     with Opened(site.home, create=True) as db:
-        added = archive.add_records(db, chain_of(site, transcript_path), _records(transcript_path, found, leaving), clear_at=found.now)
+        new = _records(transcript_path, found, leaving, thoughts if with_thinking else None)
+        added = archive.add_records(db, chain_of(site, transcript_path), new, clear_at=found.now)
         if not leaving:
             archive.mark_undone(db, added.clear_id, found.now)
             raise Refused("none of these results stands in the main thread as more than a placeholder would take, so nothing was changed")
         handles = {one.result.id: handle for one, handle in zip(leaving, added.ids)}
         edits = [one.place.edit(_as_json(one.text(handles[one.result.id]))) for one in leaving]
+        edits = sorted([*edits, *(thought.leaving() for thought in thoughts)], key=lambda edit: edit.start)
+        accept = thinking.check_nothing_said if with_thinking else None
         trouble = ""
         try:
-            rewrite.rewrite(transcript_path, edits, places.seen_of(index), keep=original_path(site))
+            rewrite.rewrite(transcript_path, edits, places.seen_of(index), original_path(site), accept)
         except rewrite.CarryFailed as error:
             trouble = str(error)
         except OSError:
@@ -110,11 +120,12 @@ def _clear(site, transcript_path: str, found: Prospect) -> Cleared:
             cool(db, chain_of(site, transcript_path).task_id)
 
         trouble = " ".join(filter(None, (trouble, trouble_of(follow))))
-    return Cleared(handles, tokens, original_path(site), trouble)
+    return Cleared(handles, tokens, sum(thought.tokens for thought in thoughts), original_path(site), trouble)
 
 
-def _records(transcript_path: str, found: Prospect, leaving: list):
-    """What is archived of each result, as its line is come to; `leaving` fills with them."""
+def _records(transcript_path: str, found: Prospect, leaving: list, thoughts: list | None):
+    """What is archived of each result, as its line is come to, then of the thinking that goes with them (None: it stays); `leaving` and
+    `thoughts` fill with them."""
     state, index, weighs = found.made.state, found.made.index, found.made.conversation.rules.weighs
     going = {result.id: result for result in found.plan.going}
     for place, content in places.contents(transcript_path, index, going.__contains__, index.since):
@@ -126,6 +137,9 @@ def _records(transcript_path: str, found: Prospect, leaving: list):
         leaving.append(one)
         tokens = round(result.tokens * state.calibration)
         yield archive.NewRecord(place.id, result.kind, result.label, content, places.stamp_of(result.at), result.subjects, tokens)
+    if thoughts is not None and leaving:
+        thoughts += thinking.thinking_behind(transcript_path, index, leaving[0].place.start).check_ended().thoughts
+        yield from (thought.record() for thought in thoughts)
 
 
 def _outline(content: str) -> str:

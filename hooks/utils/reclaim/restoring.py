@@ -7,7 +7,7 @@ from ..archive.content import stamp
 from ..edges import codec, files, home
 from ..edges.system import os
 from ..state import archived, journal, live, store
-from ..state.archived import content_of, errors, task_id
+from ..state.archived import THINKING, content_of, errors, task_id
 
 # Nobody waits longer for an archive that somebody else holds: then the user is asked.
 WAIT_S = 0.3
@@ -97,12 +97,12 @@ def _with_parents(folder: str) -> list:
 
 
 def cleared_since(db, session_id: str, since: float) -> list:
-    """The Records that clears of a session's main thread took at `since` (seconds) or later, oldest first, each once. NotFound where
-    they were pruned."""
+    """The Records of results that clears of a session's main thread took at `since` (seconds) or later, oldest first, each once.
+    NotFound where they were pruned."""
     found: dict = {}
     for clear in reversed(archive.clears_of(db, task_id(session_id))):
         if clear.at >= since:
-            found.update((record.id, record) for record in archive.records_of_clear(db, clear.id))
+            found.update((record.id, record) for record in archive.records_of_clear(db, clear.id) if record.type != THINKING)
     if not found and pruned(db, session_id):
         raise NotFound(pruned(db, session_id))
     return list(found.values())

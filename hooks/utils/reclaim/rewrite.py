@@ -73,16 +73,17 @@ def seen_of(file, size: int) -> Seen:
     return Seen(stat.st_dev, stat.st_ino, size)
 
 
-def rewrite(path: str, edits: list, seen: Seen, keep: str | None = None) -> Rewritten:
+def rewrite(path: str, edits: list, seen: Seen, keep: str | None = None, accept=None) -> Rewritten:
     """Makes the edits, which are sorted and disjoint and end within what was seen; ValueError if not.
 
-    `keep` is where the original goes, in place of an older one: the old file itself, or a copy where it cannot be linked.
+    `keep` is where the original goes, in place of an older one: the old file itself, or a copy where it cannot be linked. `accept(bytes)`
+    is shown what was appended since the scan, right before the rename, and may raise RewriteFailed.
     RewriteFailed (Changed where scanning again helps): nothing was changed. CarryFailed: it was rewritten, see there.
     """
     _check_order(edits, seen.size)
     fds: list = []
     try:
-        return _rewrite(path, edits, seen, keep, fds)
+        return _rewrite(path, edits, seen, keep, accept, fds)
     except (RewriteFailed, CarryFailed):
         raise
     except OSError as error:
@@ -92,7 +93,7 @@ def rewrite(path: str, edits: list, seen: Seen, keep: str | None = None) -> Rewr
             os.close(fd)
 
 
-def _rewrite(path: str, edits: list, seen: Seen, keep: str | None, fds: list) -> Rewritten:
+def _rewrite(path: str, edits: list, seen: Seen, keep: str | None, accept, fds: list) -> Rewritten:
     temporary, aside = _temporary(path), _temporary(keep) if keep else ""
     old = _open_seen(path, seen, fds)
     try:
@@ -106,6 +107,8 @@ def _rewrite(path: str, edits: list, seen: Seen, keep: str | None, fds: list) ->
             _set_aside(old, path, seen, aside, carried, fds)
         await_no_writer(old)
         carried = catch_up(old, new, carried)
+        if accept:
+            accept(os.pread(old, carried - seen.size, seen.size))
         after = os.fstat(new).st_size
         _check_same(os.stat(path, follow_symlinks=False), seen)
         if keep:

@@ -5,30 +5,35 @@ from __future__ import annotations
 from .. import archive
 from ..host import transcript
 from ..state import journal, live
-from ..state.archived import content_of, task_id
-from . import places, rewrite
-from .access import Opened, Refused, check_understood, original_path, sweep, trouble_of, turnstile, until_whole
+from ..state.archived import THINKING, content_of, task_id
+from . import places, rewrite, thinking
+from .access import Opened, Refused, binds, chain_of, check_understood, original_path, sweep, trouble_of, turnstile, until_whole
 
 _NAMED = 8  # contents that are gone for good, in a message
 
 
 class PutBack:
     """What went back: `records` whose contents stand in the transcript again, and the `tokens` that each of them adds; those whose
-    content is `gone` for good; what did not work afterwards ("" for nothing)."""
+    content is `gone` for good; the estimated tokens of the `thinking` that went back with them, and of what was thought since and `left`;
+    what did not work afterwards ("" for nothing)."""
 
-    __slots__ = ("gone", "records", "tokens", "trouble")
+    __slots__ = ("gone", "left", "records", "thinking", "tokens", "trouble")
 
     def __init__(self):
+        self.thinking = self.left = 0
         self.records: list = []
         self.tokens: list = []
         self.gone: list = []
         self.trouble = ""
 
 
-def undo(site, transcript_path: str, now: float) -> PutBack:
-    """Takes back the newest clear of which something can come back, whichever session made it: a fork has copied placeholders. What of it,
-    and of newer ones, is gone for good is named. Refused where nothing can come back, or nothing may be changed; RewriteFailed (OSError)
-    where that failed."""
+def undo(site, transcript_path: str, now: float, with_thinking: bool | None = None) -> PutBack:
+    """Takes back the newest clear of which something can come back, whichever session made it (a fork has copied placeholders), with the
+    thinking that it took. What of it, and of newer ones, is gone for good is named. `with_thinking` (None: where the model binds it),
+    which holds for a clear that took some anyway, what was thought since leaves: it is bound to what stood there. Refused where nothing
+    can come back, or nothing may be changed (with thinking also in mid-turn); RewriteFailed (OSError) where that failed."""
+    if with_thinking is None:
+        with_thinking = binds(site, transcript_path)
     with turnstile(site), Opened(site.home) as db:
         sweep(site, transcript_path)
         index = _understood(transcript_path)
@@ -36,8 +41,10 @@ def undo(site, transcript_path: str, now: float) -> PutBack:
         handles = {handle for _, handle in standing}
         lost: dict = {}
         for clear in archive.clears_of_records(db, handles):
-            records = [record for record in archive.records_of_clear(db, clear.id) if record.id in handles]
-            back = _put_back(site, transcript_path, index, standing, db, records)
+            taken = archive.records_of_clear(db, clear.id)
+            records = [record for record in taken if record.id in handles]
+            thoughts = [record for record in taken if record.type == THINKING]
+            back = _put_back(site, transcript_path, index, standing, db, records, with_thinking or bool(thoughts), thoughts)
             lost.update((record.id, record) for record in back.gone)
             if back.records:
                 back.gone = list(lost.values())
@@ -71,8 +78,11 @@ def _follow(back: PutBack, work, *given) -> None:
         back.trouble = " ".join(filter(None, (back.trouble, trouble_of(lambda: work(*given)))))
 
 
-def restore_in_place(site, transcript_path: str, now: float, records: list) -> PutBack:
-    """Puts the contents of these records back where their placeholders stand. Refused where none does."""
+def restore_in_place(site, transcript_path: str, now: float, records: list, with_thinking: bool | None = None) -> PutBack:
+    """Puts the contents of these records back where their placeholders stand; `with_thinking` what was thought behind the first of them
+    leaves (None: where the model binds it). Refused where none does, with thinking also in mid-turn."""
+    if with_thinking is None:
+        with_thinking = binds(site, transcript_path)
     with turnstile(site), Opened(site.home) as db:
         sweep(site, transcript_path)
         index = _understood(transcript_path)
@@ -81,7 +91,7 @@ def restore_in_place(site, transcript_path: str, now: float, records: list) -> P
         wanted = [record for record in records if record.id in handles]
         if not wanted:
             raise Refused("none of them has a placeholder in this session's transcript: without --in-place they are printed")
-        back = _put_back(site, transcript_path, index, standing, db, wanted)
+        back = _put_back(site, transcript_path, index, standing, db, wanted, with_thinking)
         entries = [journal.restored(record.tool_use_id, now, tokens) for record, tokens in zip(back.records, back.tokens)]
         _follow(back, live.note, site, site.paths(), entries)
         return back
@@ -93,7 +103,7 @@ def _understood(transcript_path: str):
     return index
 
 
-def _put_back(site, transcript_path: str, index, standing: list, db, records: list) -> PutBack:
+def _put_back(site, transcript_path: str, index, standing: list, db, records: list, with_thinking: bool, thoughts: list = ()) -> PutBack:
     check_understood(index, [record.tool_use_id for record in records])
     by_handle = {record.id: record for record in records}
     back = PutBack()
@@ -110,8 +120,32 @@ def _put_back(site, transcript_path: str, index, standing: list, db, records: li
         back.records.append(record)
         back.tokens.append(max(0, record.tokens - place.tokens))
     if edits:
+        accept = thinking.check_nothing_said if with_thinking else None
+        if with_thinking:
+            edits = _with_thinking(edits, site, transcript_path, index, db, back, thoughts)
         try:
-            rewrite.rewrite(transcript_path, edits, places.seen_of(index), keep=original_path(site))
+            rewrite.rewrite(transcript_path, edits, places.seen_of(index), original_path(site), accept)
         except rewrite.CarryFailed as error:
             back.trouble = str(error)
     return back
+
+
+def _with_thinking(edits: list, site, transcript_path: str, index, db, back: PutBack, thoughts: list) -> list:
+    """The edits, and those for the thinking behind the first of them that the context still holds: what the clear took goes back where all
+    of its results do, up to the first that cannot; what was thought since is archived and leaves."""
+    edits = list(edits)
+    first = next((edit.start for edit in edits if edit.start >= index.since), None)
+    if first is not None:
+        since = thinking.thinking_behind(transcript_path, index, first).check_ended()
+        archive.add_records(db, chain_of(site, transcript_path), [thought.record() for thought in since.thoughts])
+        edits += [thought.leaving() for thought in since.thoughts]
+        back.left = since.tokens
+    taken = {} if back.gone else {record.tool_use_id: record for record in thoughts}
+    for place, content in thinking.standing(transcript_path, index, taken):
+        record = taken[place.id]
+        original = content_of(db, record.id)
+        if original is None or content != thinking.without_thinking(original):
+            break  # never from the middle
+        edits.append(place.edit(original))
+        back.thinking += record.tokens
+    return sorted(edits, key=lambda edit: edit.start)

@@ -7,6 +7,9 @@ import time
 from ..edges import files, home
 from ..edges.system import os
 
+# The type of records that hold no result: what was thought behind one that was cleared.
+THINKING = "thinking"
+
 
 def task_id(session_id: str, agent_id: str = "") -> str:
     """The name of a context's chain in the archive."""

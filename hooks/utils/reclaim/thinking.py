@@ -1,0 +1,158 @@
+"""The thinking that stands behind a change of the transcript. A model that binds its thinking to all that was said before it takes none
+that was thought over something else: it leaves with the change, as one run to the end, and is archived like a result.
+
+A line that holds nothing else keeps its place in the chain with an empty content, which the host merges into the rest of its message.
+A message of thinking alone (an interrupted one) is never sent by the host, which would say "(no content)" for an empty one: it stays.
+"""
+
+from __future__ import annotations
+
+import json  # noqa: TID253  see places.py
+
+from .. import archive
+from ..edges.system import sha256
+from ..host import responses, transcript
+from ..host.spans import NotUnderstood, content_span
+from ..state.archived import THINKING
+from .access import Refused
+from .places import Place, contents
+from .rewrite import Changed
+
+_KINDS = frozenset(("thinking", "redacted_thinking"))
+_RUNNING = (
+    "Claude is in the middle of a turn, whose thinking this model needs until the turn ends, so nothing was changed: "
+    "try again once it has answered"
+)
+
+
+class Thought(Place):
+    """The thinking in a line that begins at the byte `begin`: the Place of the message's `content` (its JSON text), the estimated
+    `tokens` of the thinking, and the `timestamp` of the line. `id` is the line's uuid."""
+
+    __slots__ = ("begin", "content", "timestamp")
+
+    def record(self) -> archive.NewRecord:
+        """What is archived of it, under the uuid of its line."""
+        return archive.NewRecord(self.id, THINKING, "thinking", self.content, self.timestamp, tokens=self.tokens)
+
+    def leaving(self):
+        """The edit that takes it out."""
+        return self.edit(without_thinking(self.content))
+
+
+class Behind:
+    """What stands behind a change: the Thoughts in the order of the lines, their `tokens`, and whether the turn is still `running`."""
+
+    __slots__ = ("running", "thoughts")
+
+    def __init__(self, thoughts: list, running: bool):
+        self.thoughts = thoughts
+        self.running = running
+
+    @property
+    def tokens(self) -> int:
+        return sum(thought.tokens for thought in self.thoughts)
+
+    def check_ended(self) -> Behind:
+        """Refused while a turn runs: the thinking of it would be bound to what is changed."""
+        if self.running:
+            raise Refused(_RUNNING)
+        return self
+
+
+def thinking_behind(path: str, index, first_change: int) -> Behind:
+    """The thinking of the active branch in the lines behind the one that holds the byte `first_change`, which is in a tool result."""
+    found, on_branch, spoken = [], set(), set()
+    running = True
+    for begin, line in transcript.lines(path, index.size):
+        entry = _entry(line) if begin > first_change else {}
+        uuid = entry.get("uuid")
+        if uuid in index.chain:
+            running = _is_running(entry, running)
+        if entry.get("type") != "assistant":
+            continue
+        blocks = transcript.blocks_of(entry)
+        message = str(entry["message"].get("id") or uuid) if blocks else uuid
+        thinking = [block for block in blocks if _kind(block) in _KINDS]
+        if uuid in index.chain:
+            on_branch.add(message)
+        if len(thinking) < len(blocks):
+            spoken.add(message)
+        if thinking:
+            found.append((message, _thought(begin, line, entry, thinking)))
+    return Behind([thought for message, thought in found if message in on_branch & spoken], running)
+
+
+def behind_results(path: str, index, wanted) -> Behind:
+    """What stands behind the first result of the context for which `wanted(id)` holds: what a clear of these would take along."""
+    for place, _ in contents(path, index, wanted, index.since):
+        return thinking_behind(path, index, place.start)
+    return Behind([], False)
+
+
+def check_nothing_said(appended: bytes) -> None:
+    """Changed where a turn has begun in these lines: its thinking is bound to what is about to be changed."""
+    entries = map(_entry, appended.splitlines())
+    if any(entry.get("type") == "assistant" or _is_running(entry, False) for entry in entries):
+        raise Changed(_RUNNING)
+
+
+def standing(path: str, index, uuids):
+    """(Place, content) of the message in each of the assistant's lines with these uuids."""
+    for begin, line in transcript.lines(path, index.size):
+        entry = _entry(line) if b'"assistant"' in line else {}
+        if entry.get("uuid") in uuids:
+            thought = _thought(begin, line, entry, [])
+            yield thought, thought.content
+
+
+def without_thinking(content: str) -> str:
+    """The content of a message, as JSON text, without its thinking; every other block as it stands there."""
+    kept, at = [], _next(content, 1)
+    while content[at] != "]":
+        block, end = json.JSONDecoder().raw_decode(content, at)
+        if not isinstance(block, dict) or _kind(block) not in _KINDS:
+            kept.append(content[at:end])
+        at = _next(content, end)
+    return "[" + ",".join(kept) + "]"
+
+
+def _kind(block: dict) -> str:
+    return str(block.get("type"))
+
+
+def _next(content: str, at: int) -> int:
+    while content[at] in " \t\n\r,":
+        at += 1
+    return at
+
+
+def _entry(line: bytes) -> dict:
+    """The entry of a line; empty for one that is none."""
+    try:
+        entry = json.loads(line)
+    except ValueError:
+        return {}
+    return entry if isinstance(entry, dict) and isinstance(entry.get("uuid"), str) else {}
+
+
+def _is_running(entry: dict, before: bool) -> bool:
+    """Whether the turn is under way after this entry of the branch: something was said to Claude, or a tool called, and the answer has not
+    come. An interrupted turn goes on with what is said next; the host's own words about a failed request are no answer."""
+    blocks = transcript.blocks_of(entry)
+    kinds = set(map(_kind, blocks))
+    if entry.get("type") == "assistant" and not entry.get("isApiErrorMessage"):
+        return "text" not in kinds or "tool_use" in kinds or entry["message"].get("stop_reason") == "tool_use"
+    return before or transcript.is_prompt(entry) or (entry.get("type") == "user" and "tool_result" in kinds)
+
+
+def _thought(begin: int, line: bytes, entry: dict, thinking: list) -> Thought:
+    try:
+        start, end = content_span(line) or (0, 0)
+    except NotUnderstood as error:
+        raise Refused(f"the transcript is not understood, so nothing was changed: byte {begin:,}: {error}") from None
+    content = line[start:end]
+    thought = Thought(entry["uuid"], begin + start, begin + end, sha256(content).hexdigest())
+    thought.begin, thought.content, thought.timestamp = begin, content.decode("utf-8"), str(entry.get("timestamp") or "")
+    thought.tokens = sum(map(responses.thinking_tokens, thinking))
+    return thought
