@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import HANG_S
+
 ROOT = Path(__file__).resolve().parents[1]
 PYPROJECT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
 PLUGIN = json.loads((ROOT / ".claude-plugin" / "plugin.json").read_text(encoding="utf-8"))
@@ -69,7 +71,7 @@ def test_nothing_that_is_shipped_names_a_folder_of_somebodys_machine() -> None:
 @pytest.mark.slow
 def test_the_wheel_holds_the_library_and_nothing_else(tmp_path: Path) -> None:
     build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", tmp_path, ROOT]
-    subprocess.run(build, check=True, capture_output=True, timeout=300)
+    subprocess.run(build, check=True, capture_output=True, timeout=HANG_S)
     (wheel,) = tmp_path.glob("*.whl")
     names = zipfile.ZipFile(wheel).namelist()
     assert {name.split("/")[0] for name in names if ".dist-info" not in name} == {"hooks", "popkit_retention"}

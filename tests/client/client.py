@@ -18,6 +18,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.patience import HANG_S
+
 from .installs import Installed
 
 API_KEY = "sk-ant-scripted-key-that-opens-nothing-0000"
@@ -102,7 +104,7 @@ class ClientHome:
             path.write_text(text)
         for command in (["init", "-q", "-b", "main"], ["add", "-A"], ["commit", "-q", "-m", "start"]):
             identity = ["-c", "user.name=dev", "-c", "user.email=dev@example.invalid", "-c", "commit.gpgsign=false"]
-            subprocess.run(["git", *identity, *command], cwd=folder, env=self.env(), check=True, timeout=30)
+            subprocess.run(["git", *identity, *command], cwd=folder, env=self.env(), check=True, timeout=HANG_S)
 
     def approve(self, *folders: Path) -> None:
         """Answer every first-start question beforehand: onboarding, the API key, trust in the folders."""

@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.patience import HANG_S
+
 PACKAGE = "@anthropic-ai/claude-code"
 OLDEST_SUPPORTED = "2.1.100"
 PROJECT_ROOT = Path(__file__).resolve().parents[2]
@@ -78,7 +80,7 @@ def _starts(installed: Installed) -> bool:
     if not installed.executable.exists():
         return False
     command = [installed.executable, "--version"]
-    answer = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    answer = subprocess.run(command, capture_output=True, text=True, timeout=HANG_S, check=False)
     return answer.returncode == 0 and answer.stdout.split()[:1] == [installed.version]
 
 

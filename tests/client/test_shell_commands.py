@@ -6,6 +6,8 @@ import json
 import re
 import subprocess
 
+from tests.patience import HANG_S
+
 from .client import ClientHome
 from .scripted_api import ScriptedApi, call, say
 from .terminal import ClientTerminal
@@ -27,7 +29,7 @@ def popkit(home: ClientHome, *words: str) -> str:
     """The command from where the client has put it, with that client on PATH."""
     (program,) = (home.config / "plugins" / "cache").glob("popkit/popkit/*/bin/popkit")
     env = {**home.env(), "PATH": f"{home.installed.executable.parent}:{home.env()['PATH']}"}
-    return subprocess.run([program, *words], env=env, cwd=home.work, capture_output=True, text=True, check=False, timeout=60).stdout
+    return subprocess.run([program, *words], env=env, cwd=home.work, capture_output=True, text=True, check=False, timeout=HANG_S).stdout
 
 
 def test_doctor_understands_the_settings_of_the_client(home: ClientHome, api: ScriptedApi, marketplace: str) -> None:  # noqa: F811

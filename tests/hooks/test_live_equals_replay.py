@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import time
 from pathlib import Path
 
 import pytest
@@ -93,7 +92,6 @@ def _as_it_may(payload: dict, ran: processes.Ran) -> bool:
 def test_three_hundred_calls_through_real_processes_give_the_state_that_replay_gives(tmp_path: Path, prompt_ids: bool):
     day = sessions.day(tmp_path, random.Random(300 + prompt_ids), 300 if prompt_ids else 60, prompt_ids=prompt_ids)
     home = processes.Home(tmp_path)
-    began = time.perf_counter()
     told: list[str] = []
 
     def run(payload: dict, at: float) -> dict | None:
@@ -103,7 +101,6 @@ def test_three_hundred_calls_through_real_processes_give_the_state_that_replay_g
         return json.loads(ran.stdout) if ran.stdout.startswith(b"{") else None
 
     sessions.play(day.steps, run)
-    taken = time.perf_counter() - began
     assert home.failures() == []
     assert set(told) <= {"PreCompact", "SessionStart", "PostToolUse"}
     assert "PreCompact" in told, "what is dead and what must survive"
@@ -113,7 +110,6 @@ def test_three_hundred_calls_through_real_processes_give_the_state_that_replay_g
     assert sum(kept.stored(agent)[0]["index"] for agent in _agents(day)) == day.calls
     assert len(facts["live"]) + len(expired) > 20, "there is something to compare"
     assert facts["epoch"] == 2
-    assert taken < 60, "a hook is quick"
 
 
 def _run_inside(home: processes.Home, day: sessions.Day):

@@ -57,7 +57,7 @@ _ALPHABET = frozenset("abcdefghijklmnopqrstuvwxyz234567")
 
 
 @given(command=_commands)
-@settings(max_examples=500, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=500, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None)
 def test_no_other_string_is_ever_allowed(shop: Shop, command: str):
     head, handle = command[:15], command[15:]
     is_it = head == "popkit restore " and 8 <= len(handle) <= 51 and _ALPHABET.issuperset(handle)
@@ -65,7 +65,7 @@ def test_no_other_string_is_ever_allowed(shop: Shop, command: str):
 
 
 @given(handle=st.text(sorted(_ALPHABET), min_size=8, max_size=51))
-@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None)
 def test_every_handle_is(shop: Shop, handle: str):
     assert pre_tool_use.handle(_asked("popkit restore " + handle), shop.environ()) is not None
 
