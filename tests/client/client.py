@@ -43,8 +43,9 @@ SWITCHES = {
     "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1",
     "CLAUDE_CODE_DISABLE_OFFICIAL_MARKETPLACE_AUTOINSTALL": "1",
     "CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION": "false",
-    # Tests share the machine: a hook at the end of a session gets longer than the 1.5 s that the client allows.
-    "CLAUDE_CODE_SESSIONEND_HOOKS_TIMEOUT_MS": "10000",
+    # Tests share the machine: a hook at the end of a session gets longer than the 1.5 s that the client allows, a server too.
+    "CLAUDE_CODE_SESSIONEND_HOOKS_TIMEOUT_MS": "120000",
+    "MCP_TIMEOUT": "120000",
     "DISABLE_AUTOUPDATER": "1",
     "DISABLE_TELEMETRY": "1",
     "DISABLE_ERROR_REPORTING": "1",
@@ -169,7 +170,7 @@ class ClientHome:
         mcp_server: Path | None = None,
         extra: Sequence[str] = (),
         plain: bool = False,
-        timeout: float = 60,
+        timeout: float = HANG_S,
     ) -> Run:
         """Run the client in -p mode until it exits.
 

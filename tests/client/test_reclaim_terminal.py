@@ -209,6 +209,7 @@ def test_a_clear_typed_during_a_turn_runs_as_it_ends_and_loses_no_line(world: Re
         with Watched(path) as watched:
             terminal.send("/popkit:context clear")
             assert "the late work is done" not in terminal.text()
+            (world.home.work / "seen").write_text("")
             terminal.wait("Take it back")
             terminal.wait_idle()
         session_id = world.session_id()

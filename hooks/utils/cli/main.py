@@ -81,11 +81,15 @@ def overview() -> list:
 
 
 def version() -> str:
-    """The plugin's version, as its manifest says."""
+    """The plugin's version, as its manifest says; as the package says where it is installed as one."""
     import json
 
     try:
         with open(os.path.join(home.plugin_root(), ".claude-plugin", "plugin.json"), encoding="utf-8") as file:
             return text.clean(json.load(file)["version"])
     except (OSError, ValueError, KeyError, TypeError):
+        from importlib import metadata
+    try:
+        return metadata.version("popkit-retention")
+    except metadata.PackageNotFoundError:
         return "unknown"
