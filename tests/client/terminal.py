@@ -195,13 +195,22 @@ class ClientTerminal:
                 raise ClientTimeoutError(message)
             meanwhile()
 
-    def close(self) -> None:
-        """End the client: politely by Ctrl-C, so that it fires SessionEnd, else by force."""
-        deadline = time.monotonic() + 60
+    def leave(self) -> None:
+        """End the client by Ctrl-C, as often as it takes: the first one may stop a turn or empty the prompt, two in a row leave. One more
+        would cut off the hooks that the end of a session fires."""
+        deadline = time.monotonic() + HANG_S
         while self._child.isalive() and time.monotonic() < deadline:
-            # The first one may stop a turn or empty the prompt; two in a row leave.
             self.press(CTRL_C)
-            self.wait_still(0.3)
+            try:
+                self.wait("again to exit", self._pace)
+                self.press(CTRL_C)
+                self.wait(lambda _shown: not self._child.isalive(), 5 * self._pace)
+            except ClientTimeoutError:
+                continue  # it has ended, or did not take the key for what it was meant to be
+
+    def close(self) -> None:
+        """End the client: politely, so that it fires SessionEnd, else by force."""
+        self.leave()
         self._child.close(force=True)
 
     def wait_still(self, seconds: float) -> None:

@@ -11,7 +11,7 @@ from .client import ClientHome
 from .installs import OLDEST_SUPPORTED, Installed
 from .reclaimed import FIRST_RUN, LATE_RUN, READ, RUN, Reclaimed, Watched, blocks, changed, kinds, placeholders, plain, result, whole
 from .scripted_api import Recorded, ScriptedApi, call, say
-from .terminal import CTRL_C, ESCAPE, ClientTerminal
+from .terminal import ESCAPE, ClientTerminal
 from .test_plugin import ROOT
 
 ROWS = 120  # a whole test on one screen
@@ -234,11 +234,9 @@ def leave(terminal: ClientTerminal, ending: str) -> None:
         return
     if ending == "exit":
         terminal.send("/exit")
+        terminal.wait_end()
     else:
-        terminal.press(CTRL_C)
-        terminal.wait("again to exit")
-        terminal.press(CTRL_C)
-    terminal.wait_end()
+        terminal.leave()
 
 
 @pytest.mark.parametrize("ending", ["exit", "ctrl-c twice", "hang-up"])
