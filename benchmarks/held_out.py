@@ -13,6 +13,7 @@ import argparse
 import random
 import sys
 from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -21,6 +22,7 @@ from hooks.utils.lab import fitting, measure, sessions
 from hooks.utils.lab.auto_policy import AutoPolicy
 from hooks.utils.lab.tiers import shipped_rules
 from hooks.utils.policy.need import NeedModel
+from hooks.utils.policy.ruleset import Ruleset
 
 LEAST_REQUESTS = 5
 
@@ -30,7 +32,7 @@ def repository_of(path: Path) -> str:
     return path.name.partition("__")[0] if "__" in path.name else path.name.partition("-")[0]
 
 
-def models(read: list, rules, knows=lambda feature: True) -> dict:
+def models(read: list, rules: Ruleset, knows: Callable[[str], bool] = lambda feature: True) -> dict:
     """repository -> the model fitted on all others, with the features that it `knows`."""
     rng = random.Random(1)
     rows = [
@@ -49,7 +51,7 @@ def read_sessions(folder: Path) -> list:
     return [(repository, session) for repository, session in read if len(session.requests) >= LEAST_REQUESTS]
 
 
-def figures(read: list, by_repository: dict, ttl_s: int, rules, caution: float | None = None, policy=AutoPolicy) -> tuple:
+def figures(read: list, by_repository: dict, ttl_s: int, rules: Ruleset, caution: float | None = None, policy: type = AutoPolicy) -> tuple:
     """(cost, carried, misses per 100 requests, share that became dearer) of all sessions under one lifetime of the cache."""
     sums: dict = defaultdict(lambda: [0.0, 0.0, 0, 0])
     missed = requests = dearer = 0

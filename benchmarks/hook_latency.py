@@ -18,6 +18,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -126,7 +128,7 @@ def spawn(command: list, env: dict, stdin: int) -> float:
     return time.perf_counter() - start
 
 
-def paired(runs: int, one, other) -> dict:
+def paired(runs: int, one: Callable[[], float], other: Callable[[], float]) -> dict:
     """Medians of two measurements taken in turn, and of their ratio pair by pair."""
     one(), other()  # warm-up
     pairs = [(one(), other()) for _ in range(runs)]
@@ -146,7 +148,7 @@ def measure(runs: int) -> list:
         for tool in PAYLOADS:
             bench.prepare(state_with(size=STATE_BYTES))
             label = f"{tool}, state of {len(bench.saved) // 1000} KB, against a bare interpreter"
-            rows.append((label, paired(runs, lambda tool=tool: bench.hook(tool), bench.bare), BOUND_50_KB))
+            rows.append((label, paired(runs, partial(bench.hook, tool), bench.bare), BOUND_50_KB))
         bench.prepare(state_with(2_000))
         small.prepare(state_with(10))
         rows.append(("2,000 live results against 10", paired(runs, lambda: bench.hook("Read"), lambda: small.hook("Read")), BOUND_2000))

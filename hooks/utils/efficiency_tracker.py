@@ -14,6 +14,10 @@ from .edges.codec import loads
 from .policy.context import Counts, counts_of
 from .state import session
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
 _STATE = ".state.json"
 
 
@@ -77,7 +81,7 @@ def _amounts(table: dict) -> dict:
     return {key: value for key, value in table.items() if isinstance(value, (int, float)) and not isinstance(value, bool)}
 
 
-def sum_metrics(several) -> EfficiencyMetrics:
+def sum_metrics(several: Iterable[EfficiencyMetrics]) -> EfficiencyMetrics:
     """All of them together."""
     total = EfficiencyMetrics()
     for metrics in several:
@@ -111,7 +115,7 @@ def all_metrics(popkit_home: str) -> EfficiencyMetrics:
     return _over(popkit_home, lambda name: True)
 
 
-def _over(popkit_home: str, wanted) -> EfficiencyMetrics:
+def _over(popkit_home: str, wanted: Callable[[str], bool]) -> EfficiencyMetrics:
     folder = os.path.join(popkit_home, "sessions")
     try:
         names = sorted(os.listdir(folder))

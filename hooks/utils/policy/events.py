@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from .calls import Call, FilesChanged, Outcome
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
 __all__ = [
     "Advanced", "Call", "Cleared", "Committed", "Compacted", "Edited", "FilesChanged", "LifetimesLearnt", "ManualClear", "Outcome",
     "Pinned", "ProfileChosen", "Prompted", "Quoted", "Restored", "SessionEnded", "Superseded", "Tick", "Undone", "Unpinned",
@@ -16,7 +20,7 @@ class Prompted:
     __slots__ = ("at",)
     name = "prompted"
 
-    def __init__(self, at=0.0):
+    def __init__(self, at: float = 0.0):
         self.at = at
 
 
@@ -26,7 +30,7 @@ class Quoted:
     __slots__ = ("ids",)
     name = "quoted"
 
-    def __init__(self, ids):
+    def __init__(self, ids: Collection[str]):
         self.ids = ids
 
 
@@ -36,7 +40,7 @@ class Compacted:
     __slots__ = ("at", "kept")
     name = "compacted"
 
-    def __init__(self, at=0.0, kept=()):
+    def __init__(self, at: float = 0.0, kept: Collection[str] = ()):
         self.at = at
         self.kept = kept
 
@@ -47,7 +51,7 @@ class SessionEnded:
     __slots__ = ("at", "why")
     name = "session_ended"
 
-    def __init__(self, at=0.0, why=""):
+    def __init__(self, at: float = 0.0, why: str = ""):
         self.at = at
         self.why = why
 
@@ -58,7 +62,7 @@ class Pinned:
     __slots__ = ("at", "target")
     name = "pinned"
 
-    def __init__(self, target, at=0.0):
+    def __init__(self, target: str, at: float = 0.0):
         self.target = target
         self.at = at
 
@@ -69,7 +73,7 @@ class Unpinned:
     __slots__ = ("at", "target")
     name = "unpinned"
 
-    def __init__(self, target, at=0.0):
+    def __init__(self, target: str, at: float = 0.0):
         self.target = target
         self.at = at
 
@@ -80,7 +84,7 @@ class ManualClear:
     __slots__ = ("at", "ids", "reasons")
     name = "manual_clear"
 
-    def __init__(self, ids, at=0.0, reasons=None):
+    def __init__(self, ids: Collection[str], at: float = 0.0, reasons: dict | None = None):
         self.ids = ids
         self.at = at
         self.reasons = reasons or {}
@@ -92,7 +96,7 @@ class Cleared:
     __slots__ = ("handles",)
     name = "cleared"
 
-    def __init__(self, handles):
+    def __init__(self, handles: dict[str, str]):
         self.handles = handles
 
 
@@ -102,7 +106,7 @@ class Restored:
     __slots__ = ("at", "id", "in_place")
     name = "restored"
 
-    def __init__(self, id, in_place=False, at=0.0):
+    def __init__(self, id: str, in_place: bool = False, at: float = 0.0):
         self.id = id
         self.in_place = in_place
         self.at = at
@@ -114,7 +118,7 @@ class Undone:
     __slots__ = ("at", "ids")
     name = "undone"
 
-    def __init__(self, ids, at=0.0):
+    def __init__(self, ids: Collection[str], at: float = 0.0):
         self.ids = ids
         self.at = at
 
@@ -125,7 +129,7 @@ class Superseded:
     __slots__ = ("at", "key", "scope")
     name = "superseded"
 
-    def __init__(self, key, scope=None, at=0.0):
+    def __init__(self, key: str, scope: list | None = None, at: float = 0.0):
         self.key = key
         self.scope = scope
         self.at = at
@@ -137,7 +141,7 @@ class Edited:
     __slots__ = ("at", "path")
     name = "edited"
 
-    def __init__(self, path, at=0.0):
+    def __init__(self, path: str, at: float = 0.0):
         self.path = path
         self.at = at
 
@@ -148,7 +152,7 @@ class Committed:
     __slots__ = ("at", "files")
     name = "committed"
 
-    def __init__(self, files=None, at=0.0):
+    def __init__(self, files: list[str] | None = None, at: float = 0.0):
         self.files = files
         self.at = at
 
@@ -159,7 +163,7 @@ class Advanced:
     __slots__ = ("at", "index")
     name = "advanced"
 
-    def __init__(self, index, at=0.0):
+    def __init__(self, index: int, at: float = 0.0):
         self.index = index
         self.at = at
 
@@ -170,7 +174,7 @@ class LifetimesLearnt:
     __slots__ = ("at", "points")
     name = "lifetimes_learnt"
 
-    def __init__(self, points, at=0.0):
+    def __init__(self, points: dict[str, int], at: float = 0.0):
         self.points = points
         self.at = at
 
@@ -181,7 +185,7 @@ class ProfileChosen:
     __slots__ = ("at", "profile")
     name = "profile_chosen"
 
-    def __init__(self, profile, at=0.0):
+    def __init__(self, profile: str, at: float = 0.0):
         self.profile = profile
         self.at = at
 
@@ -192,5 +196,5 @@ class Tick:
     __slots__ = ("at",)
     name = "tick"
 
-    def __init__(self, at=0.0):
+    def __init__(self, at: float = 0.0):
         self.at = at
