@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -17,20 +18,21 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import held_out
 
+from hooks.utils.lab import measure, sessions
 from hooks.utils.lab.auto_policy import AutoPolicy
 from hooks.utils.lab.tiers import shipped_rules
 from hooks.utils.policy import auto
 
 
 class NoOutlines(AutoPolicy):
-    def _outline(self, block) -> str:
+    def _outline(self, block: sessions.Block) -> str:
         return ""
 
 
 class AlwaysCold(AutoPolicy):
     """Decides as if nothing behind a result had to be written again."""
 
-    def decide(self, view) -> list:
+    def decide(self, view: measure.View) -> list:
         compacted, view.compacted = view.compacted, True
         try:
             return super().decide(view)
@@ -47,7 +49,7 @@ def _kind_alone(feature: str) -> bool:
 
 
 # What is taken away -> (the policy, the features that its model knows, constants of policy/auto.py).
-PARTS = {
+PARTS: dict[str, tuple[type, Callable[[str], bool], dict]] = {
     "nothing": (AutoPolicy, _everything, {}),
     "outlines": (NoOutlines, _everything, {}),
     "need by anything but kind": (AutoPolicy, _kind_alone, {}),

@@ -20,6 +20,7 @@ import tempfile
 import time
 import uuid
 from pathlib import Path
+from typing import BinaryIO
 
 ROOT = Path(__file__).resolve().parent.parent
 POPKIT = str(ROOT / "bin/popkit")
@@ -50,10 +51,10 @@ WORDS = (
 class Session:
     """Writes a session a line at a time, so that its size costs no memory."""
 
-    def __init__(self, file, seed: int = 7):
+    def __init__(self, file: BinaryIO, seed: int = 7):
         self.file = file
         self.random = random.Random(seed)
-        self.parent = None
+        self.parent: str | None = None
         self.clock = 1_790_000_000.0
         self.calls = 0
         self.tokens = 20_000
@@ -61,7 +62,7 @@ class Session:
         words = self.random.choices(WORDS, k=12_000)
         self.text = "".join(word + ("\n    " if n % 9 == 8 else " ") for n, word in enumerate(words))
 
-    def entry(self, kind: str, **fields) -> None:
+    def entry(self, kind: str, **fields: object) -> None:
         self.clock += self.random.uniform(0.2, 4.0)
         stamp = time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(self.clock))
         here = str(uuid.UUID(int=self.random.getrandbits(128), version=4))
@@ -250,7 +251,8 @@ def measure(original: Path, runs: int) -> list:
         generate(tiny_original, TINY_BYTES)
         large, tiny = Bench(Path(folder) / "large", original), Bench(Path(folder) / "tiny", tiny_original)
         for _ in range(runs):
-            large.reset(), tiny.reset()
+            large.reset()
+            tiny.reset()
             for word, *flags in (("clear", "--now", "--dry-run"), ("clear", "--now"), ("undo",)):
                 name = " ".join([word, *flags[1:]])
                 taken, busy, most, told = large.run(word, *flags)

@@ -14,6 +14,7 @@ import argparse
 import random
 import sys
 from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -23,6 +24,7 @@ from hooks.utils.lab.auto_policy import AutoPolicy
 from hooks.utils.lab.tiers import shipped_rules
 from hooks.utils.policy.economics import Prices
 from hooks.utils.policy.need import NeedModel
+from hooks.utils.policy.ruleset import Ruleset
 
 LEAST_REQUESTS = 5
 
@@ -32,7 +34,7 @@ def repository_of(path: Path) -> str:
     return path.name.partition("__")[0] if "__" in path.name else path.name.partition("-")[0]
 
 
-def models(read: list, rules, knows=lambda feature: True) -> dict:
+def models(read: list, rules: Ruleset, knows: Callable[[str], bool] = lambda feature: True) -> dict:
     """repository -> the model fitted on all others, with the features that it `knows`."""
     rng = random.Random(1)
     rows = [
@@ -51,7 +53,7 @@ def read_sessions(folder: Path) -> list:
     return [(repository, session) for repository, session in read if len(session.requests) >= LEAST_REQUESTS]
 
 
-def figures(read: list, by_repository: dict, prices, rules, policy=AutoPolicy) -> tuple:
+def figures(read: list, by_repository: dict, prices: Prices, rules: Ruleset, policy: type = AutoPolicy) -> tuple:
     """(cost, carried, misses per 100 requests, share that became dearer) of all sessions at some Prices."""
     sums: dict = defaultdict(lambda: [0.0, 0.0, 0, 0])
     missed = requests = dearer = 0

@@ -18,6 +18,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -130,7 +132,7 @@ def spawn(command: list, env: dict, stdin: int) -> float:
     return time.perf_counter() - start
 
 
-def paired(runs: int, one, other) -> dict:
+def paired(runs: int, one: Callable[[], float], other: Callable[[], float]) -> dict:
     """Medians of two measurements taken in turn, and of their ratio pair by pair."""
     one(), other()  # warm-up
     pairs = [(one(), other()) for _ in range(runs)]
@@ -150,7 +152,7 @@ def measure(runs: int) -> list:
         for tool in PAYLOADS:
             bench.prepare(state_with(size=STATE_BYTES))
             label = f"{tool}, state of {len(bench.saved) // 1000} KB, against a bare interpreter"
-            rows.append((label, paired(runs, lambda tool=tool: bench.hook(tool), bench.bare), BOUND_50_KB))
+            rows.append((label, paired(runs, partial(bench.hook, tool), bench.bare), BOUND_50_KB))
         bench.prepare(state_with(3_000, bash=True))
         small.prepare(state_with(10, bash=True))
         rows.append(

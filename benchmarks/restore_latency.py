@@ -74,10 +74,10 @@ def measure(count: int, runs: int) -> dict:
         home = Path(folder) / "popkit"
         home.mkdir()
         # The real interpreter, and where the hooks leave its name.
-        python = subprocess.run(
+        asked = subprocess.run(
             ["python3", "-S", "-E", "-c", "import sys; print(sys.executable)"], capture_output=True, text=True, check=True
         )
-        python = python.stdout.strip()
+        python = asked.stdout.strip()
         (home / "interpreter").write_text(python + "\n")
         handles = fill(home, count)
         env = {"PATH": os.environ["PATH"], "HOME": folder, "POPKIT_HOME": str(home)}

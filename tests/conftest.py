@@ -9,10 +9,14 @@ import tarfile
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).resolve().parents[1]
 SESSIONS = ROOT.parent / "shared" / "transcripts" / "dev-sessions.tar.xz"
 OPT_IN = {"slow": "the counts that take long", "bench": "measurements of time"}
+# No example is too slow: that would be a time, and the machine may be busy.
+settings.register_profile("any time", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any time")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -12,16 +12,21 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import HANG_S
+from tests.reclaim.shops import Shop, worked
+
 ROOT = Path(__file__).resolve().parents[1]
 HOOKS = ROOT / "hooks"
 VERSIONS = ("3.9", "3.10", "3.11", "3.12", "3.13")
 # What PostToolUse may load beyond what a bare interpreter has: C modules. Not even `os`, which costs 1 ms.
 HOT = {"__future__", "_blake2", "_json", "_sha2", "_sha256", "gc", "time"}
-# What no hook may load, however seldom it runs: each costs more than a bare start.
+# What no hook may load: each costs more than a bare start.
 NEVER = {
     "argparse", "asyncio", "concurrent.futures", "dataclasses", "http.client", "importlib.metadata", "inspect", "logging",
-    "multiprocessing", "pathlib", "pydantic", "socket", "sqlite3", "ssl", "tempfile", "unittest", "urllib.request",
+    "multiprocessing", "pathlib", "pydantic", "socket", "ssl", "tempfile", "unittest", "urllib.request",
 }  # fmt: skip
+# SQLite costs as much, and so only those may load it that run once in a long while and look up what has been cleared.
+MAY_OPEN_THE_ARCHIVE = {"session-start", "pre-compact"}
 PYTHON_TEXT = "def add(a, b):\n    return a + b\n"
 FILE = {"filePath": "/project/app.py", "content": PYTHON_TEXT, "numLines": 2, "startLine": 1, "totalLines": 2}
 EDIT = {"file_path": "/project/app.py", "old_string": "a + b", "new_string": "b + a"}
@@ -61,13 +66,13 @@ def _name(python: Path) -> str:
 every_python = pytest.mark.parametrize("python", _interpreters(), ids=_name)
 
 
-def _payloads(folder: Path) -> list[dict]:
+def _payloads(common: dict) -> list[dict]:
     payloads = []
     for number, (tool, tool_input, response) in enumerate(CALLS):
         outcome = {"tool_response": response} if response is not None else {"error": "Exit code 1\n1 failed\n"}
         event = "PostToolUse" if response is not None else "PostToolUseFailure"
-        common = {"session_id": "imports", "cwd": "/project", "transcript_path": str(folder / "none.jsonl"), "hook_event_name": event}
-        payloads.append({**common, "tool_name": tool, "tool_input": tool_input, "tool_use_id": f"toolu_{number}", **outcome})
+        names = {"hook_event_name": event, "tool_name": tool, "tool_use_id": f"toolu_{number}"}
+        payloads.append({**common, **names, "tool_input": tool_input, **outcome})
     return payloads
 
 
@@ -80,7 +85,7 @@ def _loaded(python: Path, home: Path, script: Path | None = None, payload: objec
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=HANG_S,
         env={"POPKIT_HOME": str(home), "PATH": os.defpath},
     )
     lines = [line.split("|")[-1].strip() for line in done.stderr.splitlines() if line.startswith("import time:")]
@@ -92,19 +97,42 @@ def _beyond_bare(python: Path, home: Path, script: Path, payload: object) -> set
     return {name for name in loaded if not name.startswith(("utils", "encodings."))}
 
 
+@pytest.fixture
+def session(tmp_path: Path) -> Shop:
+    """A session with a transcript, of which a part has been cleared into the archive."""
+    shop = Shop(tmp_path)
+    shop.write(worked(str(shop.project)))
+    assert shop.clear()[1] is not None
+    assert (shop.home / "archive.sqlite").exists()
+    return shop
+
+
+def _common(session: Shop) -> dict:
+    """What the host tells every hook."""
+    return {"session_id": session.session_id, "cwd": str(session.project), "transcript_path": str(session.transcript)}
+
+
 @every_python
-def test_a_tool_call_loads_only_what_the_list_allows(python: Path, tmp_path: Path) -> None:
-    for payload in _payloads(tmp_path):
-        surplus = _beyond_bare(python, tmp_path, HOOKS / "post-tool-use.py", payload) - HOT
+def test_a_tool_call_loads_only_what_the_list_allows(python: Path, session: Shop) -> None:
+    state = session.home / "sessions" / session.session_id / "main.state.json"
+    before = json.loads(state.read_text())["index"]
+    for payload in _payloads(_common(session)):
+        surplus = _beyond_bare(python, session.home, HOOKS / "post-tool-use.py", payload) - HOT
         assert surplus == set(), (payload["tool_name"], payload["tool_input"])
-    state = json.loads((tmp_path / "sessions" / "imports" / "main.state.json").read_text())
-    assert state["index"] == len(CALLS), "the hook really did its work"
-    assert not (tmp_path / "hooks.log").exists()
+    assert json.loads(state.read_text())["index"] == before + len(CALLS), "the hook really did its work"
+    assert not (session.home / "hooks.log").exists()
+
+
+@every_python
+def test_the_first_tool_call_of_a_session_loads_no_more(python: Path, tmp_path: Path) -> None:
+    none_yet = {"session_id": "imports", "cwd": "/project", "transcript_path": str(tmp_path / "none.jsonl")}
+    assert _beyond_bare(python, tmp_path, HOOKS / "post-tool-use.py", _payloads(none_yet)[0]) <= HOT
+    assert json.loads((tmp_path / "sessions" / "imports" / "main.state.json").read_text())["index"] == 1
 
 
 OTHERS = {
     "context-monitor": {"hook_event_name": "UserPromptSubmit", "prompt": "go on"},
-    "session-start": {"hook_event_name": "SessionStart", "source": "startup", "model": "claude-opus-4-8"},
+    "session-start": {"hook_event_name": "SessionStart", "source": "resume", "model": "claude-opus-4-8"},
     "pre-compact": {"hook_event_name": "PreCompact", "trigger": "manual", "custom_instructions": ""},
     "session-end": {"hook_event_name": "SessionEnd", "reason": "other"},
     "pre-tool-use": {"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "popkit restore abcd2345"}},
@@ -113,11 +141,11 @@ OTHERS = {
 
 @every_python
 @pytest.mark.parametrize("hook", OTHERS)
-def test_no_hook_loads_what_costs_more_than_a_start(python: Path, hook: str, tmp_path: Path) -> None:
-    start = {"session_id": "imports", "cwd": "/project", "transcript_path": str(tmp_path / "none.jsonl")}
-    loaded = _loaded(python, tmp_path, HOOKS / f"{hook}.py", {**start, **OTHERS[hook]})
+def test_no_hook_loads_what_costs_more_than_a_start(python: Path, hook: str, session: Shop) -> None:
+    loaded = _loaded(python, session.home, HOOKS / f"{hook}.py", {**_common(session), **OTHERS[hook]})
     assert loaded & NEVER == set()
-    assert not (tmp_path / "hooks.log").exists()
+    assert "sqlite3" not in loaded or hook in MAY_OPEN_THE_ARCHIVE
+    assert not (session.home / "hooks.log").exists()
 
 
 @every_python
@@ -139,7 +167,7 @@ def test_every_module_of_the_library_imports(python: Path) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=HANG_S,
     )
     assert done.returncode == 0, done.stderr
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import stat
 import subprocess
@@ -11,6 +12,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
+
+from tests.patience import HANG_S
 
 ROOT = Path(__file__).resolve().parents[1]
 PYPROJECT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
@@ -43,7 +46,7 @@ def test_hooks_name_only_events_that_the_oldest_client_knows() -> None:
     assert all(len(matcher["hooks"]) == 1 for matchers in hooks.values() for matcher in matchers), "one process for each event"
 
 
-@pytest.mark.parametrize("name", ["bin/popkit", "scripts/test", ".ci/run"])
+@pytest.mark.parametrize("name", ["bin/popkit", "scripts/test", "scripts/test-under-load", ".ci/run"])
 def test_scripts_can_be_run(name: str) -> None:
     assert (ROOT / name).stat().st_mode & stat.S_IXUSR
     shell = "bash" if "bash" in (ROOT / name).read_text().split("\n")[0] else "sh"
@@ -66,11 +69,37 @@ def test_nothing_that_is_shipped_names_a_folder_of_somebodys_machine() -> None:
     assert found == []
 
 
-@pytest.mark.slow
-def test_the_wheel_holds_the_library_and_nothing_else(tmp_path: Path) -> None:
-    build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", tmp_path, ROOT]
-    subprocess.run(build, check=True, capture_output=True, timeout=300)
-    (wheel,) = tmp_path.glob("*.whl")
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The package as it would be installed, built by its own build system from this folder; no index is asked."""
+    folder = tmp_path_factory.mktemp("wheel")
+    build = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", folder]
+    subprocess.run(build, cwd=ROOT, check=True, capture_output=True, timeout=HANG_S)
+    (found,) = folder.glob("*.whl")
+    return found
+
+
+def test_the_wheel_holds_the_library_and_nothing_else(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     assert {name.split("/")[0] for name in names if ".dist-info" not in name} == {"hooks", "popkit_retention"}
-    assert "hooks/utils/cli/main.py" in names
+    tracked = [
+        path.relative_to(ROOT).as_posix() for path in (ROOT / "hooks").rglob("*") if path.is_file() and "__pycache__" not in path.parts
+    ]
+    assert {name for name in names if name.startswith("hooks/")} == set(tracked)
+
+
+def test_what_is_installed_from_the_wheel_works_by_itself(wheel: Path, tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    zipfile.ZipFile(wheel).extractall(site)
+    entry = re.search(r"^popkit = (.+):(.+)$", next(site.glob("*.dist-info/entry_points.txt")).read_text(), re.MULTILINE)
+
+    def popkit(*words: str) -> str:
+        code = f"import sys; from {entry[1]} import {entry[2]}; sys.exit({entry[2]}({list(words)!r}))"
+        env = {"PATH": os.defpath, "HOME": str(tmp_path), "PYTHONPATH": str(site)}
+        done = subprocess.run([sys.executable, "-S", "-c", code], cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
+        return done.stdout
+
+    assert popkit("--version") == f"popkit {PLUGIN['version']}\n"
+    assert "Retention status" in popkit("try")
+    assert "built-in" in popkit("config", "show")

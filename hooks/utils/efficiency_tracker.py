@@ -14,6 +14,10 @@ from .edges.codec import loads
 from .policy.context import Counts, counts_of
 from .state import session, sweeping
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 _STATE = ".state.json"
 
 
@@ -77,7 +81,7 @@ def _amounts(table: dict) -> dict:
     return {key: value for key, value in table.items() if isinstance(value, (int, float)) and not isinstance(value, bool)}
 
 
-def sum_metrics(several) -> EfficiencyMetrics:
+def sum_metrics(several: Iterable[EfficiencyMetrics]) -> EfficiencyMetrics:
     """All of them together."""
     total = EfficiencyMetrics()
     for metrics in several:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 
 class Flag:
     """One flag. `value` names what follows it, "" for a flag that stands alone; `cli` marks those of the shell command only."""
@@ -204,7 +208,7 @@ def _known(word: Word, known: dict) -> str:
     return f"{word.name} knows {', '.join(flag.usage() for flag in known.values())}"
 
 
-def _nearest(given: str, names) -> str:
+def _nearest(given: str, names: Iterable[str]) -> str:
     import difflib  # only for an error
 
     found = difflib.get_close_matches(given[:60], list(names), 1)

@@ -89,7 +89,7 @@ _SURVIVAL = (
 )
 
 
-def trade_off(policies: dict):
+def trade_off(policies: dict) -> go.Figure:
     """Cost against misses: one mark for each policy, the oracles joined to a frontier."""
     figure = _figure("misses per 100 requests", "cost, relative to clearing nothing", height=_TALL)
     for name, one in policies.items():
@@ -166,7 +166,7 @@ def _overlap(one: tuple, other: tuple) -> float:
     return across * up if across > 0 and up > 0 else 0.0
 
 
-def curve(found: dict):
+def curve(found: dict) -> go.Figure:
     """Prompt tokens of each request, with clearing and without."""
     figure = _figure("request", "tokens of the prompt", height=380)
     for key, name, colour in (("without", "clearing nothing", GREY), ("with", found["policy"], ORANGE)):
@@ -178,7 +178,7 @@ def curve(found: dict):
     return figure
 
 
-def survival(found: dict):
+def survival(found: dict) -> go.Figure:
     """The share of results that is needed again after so many quiet requests, a line for each kind."""
     figure = _figure("requests since it was last of use", "needed again later", height=420)
     for at, (kind, marks) in enumerate(found["kinds"].items()):
@@ -194,7 +194,7 @@ def survival(found: dict):
     return figure
 
 
-def _figure(across: str, up: str, height: int):
+def _figure(across: str, up: str, height: int) -> go.Figure:
     axis = {"gridcolor": _GRID, "linecolor": GREY, "zeroline": False, "ticks": "outside", "tickcolor": GREY}
     clear = "rgba(0,0,0,0)"
     return go.Figure(
@@ -208,7 +208,7 @@ def _figure(across: str, up: str, height: int):
     )  # fmt: skip
 
 
-def _section(title: str, said: str, figure, id: str) -> str:
+def _section(title: str, said: str, figure: go.Figure, id: str) -> str:
     config = {"displayModeBar": False, "responsive": True}
     drawn = to_html(figure, full_html=False, include_plotlyjs=False, div_id="plot-" + id, config=config)
     title, said = html.escape(title), html.escape(said)

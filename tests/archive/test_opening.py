@@ -18,6 +18,7 @@ from hooks.utils import archive
 from hooks.utils.archive import ArchiveDamaged, ArchiveTooNew, open_archive
 from hooks.utils.archive.migrations import SCHEMA
 from tests.archive.written import CHAIN, fill, new
+from tests.patience import HANG_S
 
 ROOT = Path(__file__).resolve().parents[2]
 ADDS = """
@@ -26,6 +27,7 @@ from hooks.utils import archive
 path, name, count = sys.argv[1:]
 sys.stdin.readline()
 db = archive.open_archive(path)
+db.execute("PRAGMA busy_timeout = 300000")
 for number in range(int(count)):
     chain = archive.Chain("shared", "shared")
     archive.add_records(db, chain, [archive.NewRecord(name + str(number), "read", "label", '"content ' + name + '"')], clear_at=1.0)
@@ -172,7 +174,7 @@ def test_processes_that_open_a_new_archive_at_once_all_succeed_and_lose_nothing(
         process.stdin.write("go\n")
         process.stdin.flush()
     for process in processes:
-        assert process.communicate(timeout=60)[1] == ""
+        assert process.communicate(timeout=HANG_S)[1] == ""
         assert process.returncode == 0
     with closing(open_archive(str(path), create=False)) as db:
         found = archive.verify(db)

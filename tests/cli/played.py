@@ -10,6 +10,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from hooks.utils.cli.sessions import folder_name
+from tests.patience import HANG_S
 
 ROOT = Path(__file__).resolve().parents[2]
 SESSION = "5e551017-0000-4000-8000-000000000001"
@@ -53,7 +54,7 @@ class Played:
             env={**self.env, "POPKIT_CLOCK": str(self.now), **env},
             cwd=cwd or self.project,
             check=False,
-            timeout=60,
+            timeout=HANG_S,
         )
         done.stdout, done.stderr = done.stdout.decode(), done.stderr.decode()
         return done
@@ -74,7 +75,7 @@ class Played:
             env={**self.env, "CLAUDE_PLUGIN_ROOT": str(ROOT), "CLAUDE_PROJECT_DIR": str(self.project), "POPKIT_CLOCK": str(self.now)},
             cwd=self.project,
             check=True,
-            timeout=60,
+            timeout=HANG_S,
         )
         assert done.stderr == b""
 

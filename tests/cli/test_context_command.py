@@ -17,6 +17,7 @@ from hooks.utils.cli.main import COMMANDS, main
 from hooks.utils.cli.sessions import folder_name
 from hooks.utils.edges import home
 from tests.answers.written import Written, spec_session
+from tests.patience import HANG_S
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -236,7 +237,7 @@ def test_only_the_called_command_is_imported() -> None:
 
 def _run(shell: Shell, *words: str, **environ: str) -> subprocess.CompletedProcess:
     env = {"PATH": os.environ["PATH"], **shell.environ, **environ}
-    return subprocess.run([sys.executable, ROOT / "hooks" / "popkit.py", *words], env=env, capture_output=True, check=False, timeout=60)
+    return subprocess.run([sys.executable, ROOT / "hooks" / "popkit.py", *words], env=env, capture_output=True, check=False, timeout=HANG_S)
 
 
 def test_where_the_encoding_has_no_blocks_plain_ascii_is_drawn(shell: Shell) -> None:
@@ -253,7 +254,7 @@ def test_a_reader_that_leaves_early_is_no_error(shell: Shell) -> None:
     shell.session("one")
     env = {"PATH": os.environ["PATH"], **shell.environ}
     command = f"{sys.executable} {ROOT / 'hooks' / 'popkit.py'} context retention --json --session one | head -c 10"
-    done = subprocess.run(["/bin/sh", "-c", command], env=env, capture_output=True, check=False, timeout=60)
+    done = subprocess.run(["/bin/sh", "-c", command], env=env, capture_output=True, check=False, timeout=HANG_S)
     assert (done.returncode, done.stderr) == (0, b"")
 
 
@@ -265,6 +266,6 @@ def test_colour_is_for_terminals_that_want_it(shell: Shell, environ: dict, colou
     words = ["context", "--session", "one"]
     env = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", **shell.environ, **environ}
     command = f"{sys.executable} {ROOT / 'hooks' / 'popkit.py'} {' '.join(words)}"
-    shown = pexpect.run(command, env=env, encoding="utf-8", timeout=30)
+    shown = pexpect.run(command, env=env, encoding="utf-8", timeout=HANG_S)
     assert ("\x1b[" in shown) is coloured
     assert "\x1b[" not in _run(shell, *words).stdout.decode()

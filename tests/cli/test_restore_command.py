@@ -13,6 +13,7 @@ import pytest
 from hooks.utils.cli.main import main
 from hooks.utils.cli.sessions import folder_name
 from tests.answers.written import Written, spec_session
+from tests.patience import HANG_S
 
 ROOT = Path(__file__).resolve().parents[2]
 SESSION = "5e551017-0000-4000-8000-00000000000a"
@@ -165,7 +166,7 @@ def test_it_starts_without_what_only_other_commands_need(cleared: Cleared) -> No
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=HANG_S,
     )
     assert done.stdout == cleared.original[5] + "\n"
     loaded = set(done.stderr.split())

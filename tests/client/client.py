@@ -18,6 +18,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.patience import HANG_S
+
 from .installs import Installed
 
 API_KEY = "sk-ant-scripted-key-that-opens-nothing-0000"
@@ -41,8 +43,9 @@ SWITCHES = {
     "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1",
     "CLAUDE_CODE_DISABLE_OFFICIAL_MARKETPLACE_AUTOINSTALL": "1",
     "CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION": "false",
-    # Tests share the machine: a hook at the end of a session gets longer than the 1.5 s that the client allows.
-    "CLAUDE_CODE_SESSIONEND_HOOKS_TIMEOUT_MS": "10000",
+    # Tests share the machine: a hook at the end of a session gets longer than the 1.5 s that the client allows, a server too.
+    "CLAUDE_CODE_SESSIONEND_HOOKS_TIMEOUT_MS": "120000",
+    "MCP_TIMEOUT": "120000",
     "DISABLE_AUTOUPDATER": "1",
     "DISABLE_TELEMETRY": "1",
     "DISABLE_ERROR_REPORTING": "1",
@@ -102,7 +105,7 @@ class ClientHome:
             path.write_text(text)
         for command in (["init", "-q", "-b", "main"], ["add", "-A"], ["commit", "-q", "-m", "start"]):
             identity = ["-c", "user.name=dev", "-c", "user.email=dev@example.invalid", "-c", "commit.gpgsign=false"]
-            subprocess.run(["git", *identity, *command], cwd=folder, env=self.env(), check=True, timeout=30)
+            subprocess.run(["git", *identity, *command], cwd=folder, env=self.env(), check=True, timeout=HANG_S)
 
     def approve(self, *folders: Path) -> None:
         """Answer every first-start question beforehand: onboarding, the API key, trust in the folders."""
@@ -167,7 +170,7 @@ class ClientHome:
         mcp_server: Path | None = None,
         extra: Sequence[str] = (),
         plain: bool = False,
-        timeout: float = 60,
+        timeout: float = HANG_S,
     ) -> Run:
         """Run the client in -p mode until it exits.
 

@@ -7,6 +7,8 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from tests.patience import HANG_S
+
 SOURCE = Path(__file__).parent / "hook_probe"
 
 
@@ -48,5 +50,5 @@ class Probe:
 
 def probe_hook(**changes: Any) -> list[dict[str, Any]]:
     """The hooks.json value of one event: run the probe for everything."""
-    hook = {"type": "command", "command": 'python3 "${CLAUDE_PLUGIN_ROOT}/hooks/probe.py"', "timeout": 20, **changes}
+    hook = {"type": "command", "command": 'python3 "${CLAUDE_PLUGIN_ROOT}/hooks/probe.py"', "timeout": int(HANG_S), **changes}
     return [{"hooks": [hook]}]

@@ -7,6 +7,8 @@ import subprocess
 import threading
 from pathlib import Path
 
+from tests.patience import HANG_S
+
 from .client import ClientHome
 from .scripted_api import Recorded, ScriptedApi, blocks_of, call, say
 from .test_plugin import ROOT, Tracked
@@ -26,13 +28,13 @@ SCRIPTS = {
         call(("Bash", {"command": "npm test"})),
         say("the work is done"),
     ],
-    # The long run stands at the end of the prompt, so that clearing it costs little.
+    # The long run stands at the end of the prompt, so that clearing it costs little. The turn goes on until there is a file `seen`.
     "late": [
         call(("Read", EXCERPT)),
         call(("Bash", {"command": "npm test"})),
         call(("Write", {"file_path": COUNT, "content": "2"})),
         call(("Bash", {"command": "npm test"})),
-        call(("Bash", {"command": "sleep 1.5"})),
+        call(("Bash", {"command": "until [ -e seen ]; do sleep 0.05; done"})),
         say("the late work is done"),
     ],
     "runs": [
@@ -83,7 +85,7 @@ class Reclaimed(Tracked):
     def popkit(self, *words: str) -> subprocess.CompletedProcess:
         """The command in a shell of the user's, in the project."""
         command = [ROOT / "bin" / "popkit", *words]
-        return subprocess.run(command, env=self.home.env(), cwd=self.home.work, capture_output=True, text=True, check=False, timeout=60)
+        return subprocess.run(command, env=self.home.env(), cwd=self.home.work, capture_output=True, text=True, check=False, timeout=HANG_S)
 
     def asked(self, *words: str) -> dict:
         """What `popkit context WORDS --json` answers."""

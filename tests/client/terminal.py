@@ -1,6 +1,7 @@
 """The real client in a pseudo terminal: type, wait for what the screen shows, read the screen.
 
-Must never sleep a fixed time where it can wait for something on the screen.
+Must never sleep a fixed time where it can wait for something on the screen. Where only stillness tells that something is over, how long
+it must last goes by how long the client takes to show what was typed.
 """
 
 from __future__ import annotations
@@ -13,12 +14,16 @@ from pathlib import Path
 import pexpect
 import pyte
 
+from tests.patience import HANG_S
+
 from .client import ClientHome, ClientTimeoutError
 
 ENTER, ESCAPE, UP, DOWN, CTRL_C, CTRL_U = "\r", "\x1b", "\x1b[A", "\x1b[B", "\x03", "\x15"
 # Sequences that pyte would print or misread: private CSI (kitty keys, modifyOtherKeys, XTVERSION), DCS, APC.
 UNKNOWN_TO_PYTE = re.compile(r"\x1b\[[<>=][0-9;]*[ -/]*[@-~]|\x1b[P_^][^\x1b]*\x1b\\")
 UNFINISHED = re.compile(r"\x1b(?:\[[<>=0-9;?]*|[P_^\]][^\x1b\x07]*)?\Z")
+# How long the client takes to show what was typed where nothing else is at work.
+ECHO_S = 0.3
 READY = re.compile(r"bypass permissions on|\? for shortcuts")
 
 
@@ -41,6 +46,7 @@ class ClientTerminal:
         self._screen = pyte.Screen(columns, rows)
         self._stream = pyte.Stream(self._screen)
         self._pending = ""
+        self._pace = 1.0  # how many times longer it takes here and now
         self._lines: list[str] | None = None  # of the screen as it stands; drawing it is slow
         self._child = pexpect.spawn(
             command[0],
@@ -72,7 +78,7 @@ class ClientTerminal:
         """The screen as one string."""
         return "\n".join(self.screen())
 
-    def wait(self, what: str | re.Pattern[str] | Callable[[str], bool], timeout: float = 20) -> list[str]:
+    def wait(self, what: str | re.Pattern[str] | Callable[[str], bool], timeout: float = HANG_S) -> list[str]:
         """Wait until the screen shows a text, matches a pattern, or satisfies a test; gives the screen then."""
         deadline = time.monotonic() + timeout
         while True:
@@ -87,16 +93,18 @@ class ClientTerminal:
             if satisfied:
                 return lines
             if time.monotonic() > deadline or not self._child.isalive():
-                message = f"waited {timeout} s for {what!r}; the screen shows:\n{shown}"
+                ended = "" if self._child.isalive() else ", and the client has ended"
+                message = f"waited up to {timeout:.0f} s for {what!r}{ended}; the screen shows:\n{shown}"
                 raise ClientTimeoutError(message)
 
-    def wait_ready(self, timeout: float = 30) -> list[str]:
+    def wait_ready(self) -> list[str]:
         """Wait for the prompt of a freshly started client."""
-        return self.wait(READY, timeout)
+        return self.wait(READY)
 
-    def wait_idle(self, quiet: float = 0.6, timeout: float = 20) -> list[str]:
-        """Wait until the screen has not changed for `quiet` seconds."""
-        deadline = time.monotonic() + timeout
+    def wait_idle(self, quiet: float = 0.6) -> list[str]:
+        """Wait until the screen has not changed for `quiet` seconds; for longer where the client is slow."""
+        quiet *= self._pace
+        deadline = time.monotonic() + HANG_S
         last, since = self.text(), time.monotonic()
         while time.monotonic() - since < quiet:
             now = self.text()
@@ -114,9 +122,11 @@ class ClientTerminal:
 
     def type(self, text: str) -> None:
         """Type text into the prompt and wait until it stands there."""
+        began = time.monotonic()
         self._child.send(text)
         tail = text[-20:]
-        self.wait(lambda shown: tail.replace(" ", "") in re.sub(r"[\s│|]", "", shown), 10)
+        self.wait(lambda shown: tail.replace(" ", "") in re.sub(r"[\s│|]", "", shown))
+        self._pace = max(1.0, (time.monotonic() - began) / ECHO_S, self._pace / 2)
 
     def send(self, text: str) -> None:
         """Type a prompt and submit it."""
@@ -125,12 +135,7 @@ class ClientTerminal:
 
     def rewind(self, prompts_back: int = 1) -> None:
         """Restore the conversation to before the n-th last prompt, and empty the prompt that it puts back."""
-        self.wait_idle()
-        self.press(ESCAPE)
-        # Two Escapes in one read would be one key; too far apart they are two single ones.
-        self.wait_still(0.2)
-        self.press(ESCAPE)
-        self.wait(re.compile(r"❯ \(current\)"))
+        self._open_rewind()
         for _ in range(prompts_back):
             before = self._chosen()
             self._press_until(UP, lambda _shown, before=before: self._chosen() != before)
@@ -143,12 +148,27 @@ class ClientTerminal:
         self.press(CTRL_U)
         self.wait_idle(0.3)
 
+    def _open_rewind(self) -> None:
+        """Two Escapes in one read would be one key; too far apart they are two single ones, and then once more."""
+        deadline = time.monotonic() + HANG_S
+        while True:
+            self.wait_idle()
+            self.press(ESCAPE)
+            self.wait_still(0.2)
+            self.press(ESCAPE)
+            try:
+                self.wait(re.compile(r"❯ \(current\)"), 5 * self._pace)
+                return
+            except ClientTimeoutError:
+                if time.monotonic() > deadline:
+                    raise
+
     def _press_until(self, key: str, satisfied: Callable[[str], bool]) -> None:
         """Press a key in a menu, and once more if the menu was drawn before it took keys."""
         self.wait_idle(0.3)
         self.press(key)
         try:
-            self.wait(satisfied, 4)
+            self.wait(satisfied, 4 * self._pace)
         except ClientTimeoutError:
             self.press(key)
             self.wait(satisfied)
@@ -167,21 +187,30 @@ class ClientTerminal:
         """Wait until the client has ended by itself."""
         self._wait_end(self._read)
 
-    def _wait_end(self, meanwhile: Callable[[], None], timeout: float = 20) -> None:
-        deadline = time.monotonic() + timeout
+    def _wait_end(self, meanwhile: Callable[[], None]) -> None:
+        deadline = time.monotonic() + HANG_S
         while self._child.isalive():
             if time.monotonic() > deadline:
-                message = f"the client still ran after {timeout} s"
+                message = f"the client still ran after {HANG_S:.0f} s"
                 raise ClientTimeoutError(message)
             meanwhile()
 
-    def close(self) -> None:
-        """End the client: politely by Ctrl-C, so that it fires SessionEnd, else by force."""
-        deadline = time.monotonic() + 8
+    def leave(self) -> None:
+        """End the client by Ctrl-C, as often as it takes: the first one may stop a turn or empty the prompt, two in a row leave. One more
+        would cut off the hooks that the end of a session fires."""
+        deadline = time.monotonic() + HANG_S
         while self._child.isalive() and time.monotonic() < deadline:
-            # The first one may stop a turn or empty the prompt; two in a row leave.
             self.press(CTRL_C)
-            self.wait_still(0.3)
+            try:
+                self.wait("again to exit", self._pace)
+                self.press(CTRL_C)
+                self.wait(lambda _shown: not self._child.isalive(), 5 * self._pace)
+            except ClientTimeoutError:
+                continue  # it has ended, or did not take the key for what it was meant to be
+
+    def close(self) -> None:
+        """End the client: politely, so that it fires SessionEnd, else by force."""
+        self.leave()
         self._child.close(force=True)
 
     def wait_still(self, seconds: float) -> None:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import HANG_S
+
 from . import installs
 from .client import ClientHome
 from .git_server import GitServer
@@ -34,7 +36,7 @@ def marketplace(tmp_path: Path):
 def claude(home: ClientHome, *arguments: str) -> str:
     """Runs a management command of the client; what it printed."""
     done = subprocess.run(
-        [home.installed.executable, *arguments], env=home.env(), cwd=home.work, capture_output=True, text=True, timeout=90, check=False
+        [home.installed.executable, *arguments], env=home.env(), cwd=home.work, capture_output=True, text=True, timeout=HANG_S, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

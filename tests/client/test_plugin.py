@@ -204,7 +204,8 @@ def test_off_means_off(tracked: Tracked):
 def test_a_subagent_in_the_background_is_tracked_like_any_other(tracked: Tracked):
     tracked.home.extra_env["CLAUDE_CODE_DISABLE_BACKGROUND_TASKS"] = ""  # the client's own default
     job = {name: value for name, value in JOB.items() if name != "run_in_background"}
-    tracked.api.scripts["background"] = [call(("Agent", job)), call(("Bash", {"command": "sleep 2"})), say("started")]
+    its_end = f"until grep -qs 'the readme is short' {tracked.home.config}/projects/*/*/subagents/*.jsonl; do sleep 0.1; done"
+    tracked.api.scripts["background"] = [call(("Agent", job)), call(("Bash", {"command": its_end})), say("started")]
     run = tracked.run("go [[SCRIPT:background]]")
     assert tracked.errors() == ""
     assert tracked.stored(run.session_id) == tracked.rebuilt(run.session_id)

@@ -125,6 +125,7 @@ def test_clear_begins_a_new_session_and_what_is_current_in_the_old_one_stays_so(
     with ClientTerminal(tracked.home, plugin_dir=ROOT, rows=100) as terminal:
         first = look(tracked, terminal)
         terminal.send("/clear")
+        terminal.wait(lambda text: "looked at it" not in text)
         terminal.wait_idle()
         terminal.send("go [[SCRIPT:search]]")
         terminal.wait("searched it")
@@ -175,7 +176,7 @@ def test_a_fork_ends_nothing_in_the_session_that_it_comes_from(tracked: Tracked)
 
 
 def test_pinning_in_the_terminal_holds_a_result(tracked: Tracked):
-    with ClientTerminal(tracked.home, plugin_dir=ROOT) as terminal:
+    with ClientTerminal(tracked.home, plugin_dir=ROOT, rows=100) as terminal:
         terminal.wait_ready()
         terminal.send("go [[SCRIPT:search]]")
         terminal.wait("searched it")
@@ -183,9 +184,11 @@ def test_pinning_in_the_terminal_holds_a_result(tracked: Tracked):
         terminal.send("/popkit:context pin T1")
         terminal.wait("inned")
         session_id = session_of(tracked)
-        for _ in range(3):
+        for times in range(1, 4):
             terminal.send("go [[SCRIPT:look]]")
-            terminal.wait_idle(quiet=1.5)
+            terminal.wait(lambda text, times=times: text.count("looked at it") == times)
+            terminal.wait_idle()
+        before = terminal.text().count("grep -rn add src")
         terminal.send("/popkit:context why T1")
-        terminal.wait("grep -rn add src")
+        terminal.wait(lambda text: text.count("grep -rn add src") > before)
     assert "Bash grep -rn add src" in labels(tracked, session_id)

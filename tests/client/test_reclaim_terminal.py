@@ -11,7 +11,7 @@ from .client import ClientHome
 from .installs import OLDEST_SUPPORTED, Installed
 from .reclaimed import FIRST_RUN, LATE_RUN, READ, RUN, Reclaimed, Watched, blocks, changed, kinds, placeholders, plain, result, whole
 from .scripted_api import Recorded, ScriptedApi, call, say
-from .terminal import CTRL_C, ESCAPE, ClientTerminal
+from .terminal import ESCAPE, ClientTerminal
 from .test_plugin import ROOT
 
 ROWS = 120  # a whole test on one screen
@@ -209,6 +209,7 @@ def test_a_clear_typed_during_a_turn_runs_as_it_ends_and_loses_no_line(world: Re
         with Watched(path) as watched:
             terminal.send("/popkit:context clear")
             assert "the late work is done" not in terminal.text()
+            (world.home.work / "seen").write_text("")
             terminal.wait("Take it back")
             terminal.wait_idle()
         session_id = world.session_id()
@@ -233,11 +234,9 @@ def leave(terminal: ClientTerminal, ending: str) -> None:
         return
     if ending == "exit":
         terminal.send("/exit")
+        terminal.wait_end()
     else:
-        terminal.press(CTRL_C)
-        terminal.wait("again to exit")
-        terminal.press(CTRL_C)
-    terminal.wait_end()
+        terminal.leave()
 
 
 @pytest.mark.parametrize("ending", ["exit", "ctrl-c twice", "hang-up"])

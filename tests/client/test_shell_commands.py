@@ -6,6 +6,8 @@ import json
 import re
 import subprocess
 
+from tests.patience import HANG_S
+
 from .client import ClientHome
 from .scripted_api import ScriptedApi, call, say
 from .terminal import ClientTerminal
@@ -27,7 +29,7 @@ def popkit(home: ClientHome, *words: str) -> str:
     """The command from where the client has put it, with that client on PATH."""
     (program,) = (home.config / "plugins" / "cache").glob("popkit/popkit/*/bin/popkit")
     env = {**home.env(), "PATH": f"{home.installed.executable.parent}:{home.env()['PATH']}"}
-    return subprocess.run([program, *words], env=env, cwd=home.work, capture_output=True, text=True, check=False, timeout=60).stdout
+    return subprocess.run([program, *words], env=env, cwd=home.work, capture_output=True, text=True, check=False, timeout=HANG_S).stdout
 
 
 def test_doctor_understands_the_settings_of_the_client(home: ClientHome, api: ScriptedApi, marketplace: str) -> None:  # noqa: F811
@@ -37,7 +39,9 @@ def test_doctor_understands_the_settings_of_the_client(home: ClientHome, api: Sc
     api.scripts.update(SCRIPTS)
     run = home.run_headless("go [[SCRIPT:work]]")
     checks = {check["check"]: check for check in json.loads(popkit(home, "doctor", "--json"))["checks"]}
-    assert {name: check["level"] for name, check in checks.items()} == dict.fromkeys(checks, "ok")
+    # Of the interpreter's start it may warn where the machine is busy.
+    assert {check["level"] for name, check in checks.items() if name != "interpreter"} == {"ok"}
+    assert checks["interpreter"]["level"] != "problem"
     assert checks["client"]["version"] == home.installed.version
     assert checks["hooks"]["plugin"] == "popkit@popkit"
     assert checks["state"]["text"] == f"{run.session_id[:8]} equals its transcript and journal (3 calls)"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import os
 import pkgutil
+import resource
 import signal
 import subprocess
 import sys
@@ -20,6 +21,7 @@ import hooks.utils
 from hooks.utils.edges.hook_io import run
 from hooks.utils.handlers import context_monitor, post_tool_use, pre_compact, pre_tool_use, session_end, session_start
 from tests.hooks.processes import ROOT, Ran
+from tests.patience import HANG_S
 
 HANDLERS = {
     "post-tool-use": post_tool_use.handle,
@@ -29,8 +31,8 @@ HANDLERS = {
     "session-end": session_end.handle,
     "pre-tool-use": pre_tool_use.handle,
 }
-# No payload may hold a hook for longer.
-PATIENCE_S = 20
+# No payload may keep a hook at work for longer: seconds of processor time, of which a busy machine takes none away.
+PATIENCE_CPU_S = 20
 
 
 def run_all(work: Path, given: list[tuple[str, bytes]], env: dict[str, str]) -> list[Ran]:
@@ -55,7 +57,8 @@ def _one(payload: Path) -> None:
             opened = os.open(payload.with_suffix(suffix), flags, 0o600)
             os.dup2(opened, fd)
             os.close(opened)
-        signal.alarm(PATIENCE_S)
+        signal.alarm(int(HANG_S))
+        resource.setrlimit(resource.RLIMIT_CPU, (PATIENCE_CPU_S,) * 2)
         hook = payload.with_suffix(".hook").read_text()
         run(HANDLERS[hook], hook)
     payload.with_suffix(".code").write_text(str(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])))

@@ -12,6 +12,7 @@ from hooks.utils.edges import failures
 from hooks.utils.edges.codec import loads
 from hooks.utils.policy.context import ContextState
 from hooks.utils.state import live, store
+from tests.patience import HANG_S
 
 ROOT = Path(__file__).resolve().parents[2]
 HOOKS = ROOT / "hooks"
@@ -27,7 +28,6 @@ SCRIPTS = {
     "PreCompact": "pre-compact",
     "SessionEnd": "session-end",
 }
-TIMEOUT_S = 60
 
 
 class Ran:
@@ -144,13 +144,13 @@ def all_at_once(script: str, payloads: list[dict], env: dict[str, str]) -> list[
 
 
 def finish(process: subprocess.Popen) -> Ran:
-    stdout, stderr = process.communicate(timeout=TIMEOUT_S)
+    stdout, stderr = process.communicate(timeout=HANG_S)
     return Ran(process.returncode, stdout, stderr)
 
 
 def run_argv(argv: list[str], payload: object, env: dict[str, str], **more) -> Ran:
     """Runs a hook by its command."""
-    done = subprocess.run(argv, input=data_of(payload), capture_output=True, env=env, timeout=TIMEOUT_S, check=False, **more)
+    done = subprocess.run(argv, input=data_of(payload), capture_output=True, env=env, timeout=HANG_S, check=False, **more)
     return Ran(done.returncode, done.stdout, done.stderr)
 
 

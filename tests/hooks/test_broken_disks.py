@@ -16,6 +16,7 @@ from hooks.utils.policy.context import shared_facts
 from hooks.utils.state import live, store
 from hooks.utils.state.rebuild import rebuild
 from tests.hooks import payloads, processes, sessions
+from tests.patience import HANG_S
 
 SESSION = payloads.SESSION
 IS_ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
@@ -327,7 +328,7 @@ def test_a_limit_on_the_size_of_files_costs_the_record_and_nothing_else(home: pr
     assert Path(home.paths(SESSION).state).stat().st_size > 4096
     argv = ["sh", "-c", 'ulimit -f 8 && exec "$@"', "sh", *processes.argv("post-tool-use")]  # 4 KB
     call = processes.data_of(payloads.read("/home/dev/more.py", "x\n"))
-    done = subprocess.run(argv, input=call, capture_output=True, env=home.env(), timeout=60, check=False)
+    done = subprocess.run(argv, input=call, capture_output=True, env=home.env(), timeout=HANG_S, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     assert [line.split()[2] for line in home.failures()] == ["OSError"]
     assert home.state(SESSION).index == 30
@@ -424,7 +425,7 @@ def test_without_any_home_nothing_is_written_anywhere(tmp_path: Path, env: dict,
     roots = {path: path.exists() for path in (Path("/.claude"), Path("/popkit"), Path.home() / ".claude" / "popkit")}
     environ = {"PATH": os.environ["PATH"], "CLAUDE_PLUGIN_ROOT": str(processes.ROOT), **env}
     call = processes.data_of(payloads.bash("mkdir a"))
-    done = subprocess.run(argv, input=call, capture_output=True, env=environ, cwd=tmp_path, timeout=60, check=False)
+    done = subprocess.run(argv, input=call, capture_output=True, env=environ, cwd=tmp_path, timeout=HANG_S, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     assert {path: path.exists() for path in roots} == roots
     assert sorted(path.name for path in tmp_path.iterdir()) == ["nsswitch", "passwd"]
@@ -435,7 +436,7 @@ def test_without_home_in_the_environment_the_systems_own_record_is_asked(tmp_pat
     argv = _without_users(processes.argv("post-tool-use"), tmp_path, f"dev:x:{0 if IS_ROOT else os.geteuid()}:0::{tmp_path}/dev:/bin/sh\n")
     environ = {"PATH": os.environ["PATH"]}
     done = subprocess.run(
-        argv, input=processes.data_of(payloads.bash("mkdir a")), capture_output=True, env=environ, timeout=60, check=False
+        argv, input=processes.data_of(payloads.bash("mkdir a")), capture_output=True, env=environ, timeout=HANG_S, check=False
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     assert (tmp_path / "dev" / ".claude" / "popkit" / "sessions" / SESSION / "main.state.json").exists()
@@ -455,6 +456,6 @@ def test_streams_that_are_closed_or_full_harm_nothing(home: processes.Home, clos
     help_ = payloads.prompt("/popkit:context help")
     for script, payload in (("post-tool-use", payloads.read("/a.py", "x\n")), ("context-monitor", help_)):
         argv = ["sh", "-c", f'exec "$@" {closed}', "sh", *processes.argv(script)]
-        done = subprocess.run(argv, input=processes.data_of(payload), capture_output=True, env=home.env(), timeout=60, check=False)
+        done = subprocess.run(argv, input=processes.data_of(payload), capture_output=True, env=home.env(), timeout=HANG_S, check=False)
         assert (done.returncode, done.stderr) == (0, b"")
     assert all(json.loads(path.read_text()) for path in home.files() if path.suffix == ".json"), "no answer went into a file"

@@ -12,6 +12,7 @@ import pytest
 
 from hooks.utils.edges import failures
 from tests.hooks import forked, mutations, payloads, processes
+from tests.patience import HANG_S
 
 SESSION = payloads.SESSION
 SCRIPTS = sorted(set(processes.SCRIPTS.values()))
@@ -90,7 +91,7 @@ def test_a_hook_works_in_little_memory(home: processes.Home):
     limited = 'ulimit -v 400000 && exec "$@"'
     argv = ["sh", "-c", limited, "sh", *processes.argv("post-tool-use")]
     for call in (payloads.bash("mkdir a"), payloads.read("/home/dev/shop/a.py", "x = 1\n")):
-        done = subprocess.run(argv, input=processes.data_of(call), capture_output=True, env=home.env(), timeout=60, check=False)
+        done = subprocess.run(argv, input=processes.data_of(call), capture_output=True, env=home.env(), timeout=HANG_S, check=False)
         assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     assert home.failures() == []
     assert home.state(SESSION).index == 2
@@ -303,7 +304,7 @@ def test_a_transcript_that_is_none_is_passed_over(home: processes.Home, path: st
 def test_a_pipe_in_place_of_a_transcript_keeps_nobody_waiting(home: processes.Home, tmp_path: Path):
     os.mkfifo(tmp_path / "pipe")
     call = processes.data_of(payloads.read("/a.py", "x\n", transcript_path=str(tmp_path / "pipe")))
-    subprocess.run(processes.argv("post-tool-use"), input=call, capture_output=True, env=home.env(), timeout=2, check=True)
+    subprocess.run(processes.argv("post-tool-use"), input=call, capture_output=True, env=home.env(), timeout=HANG_S, check=True)
 
 
 @pytest.mark.parametrize("field", ["tool_name", "tool_use_id", "cwd", "prompt_id", "pattern", "query", "file_path"])

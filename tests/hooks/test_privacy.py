@@ -12,6 +12,7 @@ import pytest
 from hooks.utils.answers.command import answer
 from tests.answers.written import Written
 from tests.hooks import forked, payloads, processes
+from tests.patience import HANG_S
 
 MARK = "BODY-MARK-"
 SECRET = "hunter2Xq9Zk7Vb3"  # noqa: S105  a made-up one
@@ -377,7 +378,7 @@ def test_files_and_folders_are_for_their_owner_alone(tmp_path: Path, umask: str)
         event = payload["hook_event_name"] if isinstance(payload, dict) else "PostToolUse"
         argv = ["sh", "-c", f'umask {umask} && exec sh -c "$0"', processes.command_of(event)]
         env = home.env(CLAUDE_PLUGIN_ROOT=str(processes.ROOT))
-        done = subprocess.run(argv, input=processes.data_of(payload), capture_output=True, env=env, timeout=60, check=False)
+        done = subprocess.run(argv, input=processes.data_of(payload), capture_output=True, env=env, timeout=HANG_S, check=False)
         assert (done.returncode, done.stderr) == (0, b"")
     modes = {str(path.relative_to(tmp_path)): stat.S_IMODE(path.stat().st_mode) for path in [home.path, *home.path.rglob("*")]}
     assert {name: oct(mode) for name, mode in modes.items() if mode != (0o700 if (tmp_path / name).is_dir() else 0o600)} == {}

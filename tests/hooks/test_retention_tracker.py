@@ -25,6 +25,7 @@ from hooks.utils.retention_tracker import (
     hash_content,
     process_retention,
 )
+from tests.patience import HANG_S
 from tests.policy.histories import HOSTILE, histories
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -542,7 +543,7 @@ def test_the_scripts_of_the_specification_work_from_any_folder(script, folder, t
         cwd=tmp_path if folder == "elsewhere" else ROOT,
         capture_output=True,
         encoding="utf-8",
-        timeout=60,
+        timeout=HANG_S,
         check=False,
     )
     assert (ran.returncode, ran.stderr) == (0, "")
@@ -552,7 +553,12 @@ def test_the_scripts_of_the_specification_work_from_any_folder(script, folder, t
 
 def test_the_simulated_session_shows_bars_and_what_ended_each_result():
     ran = subprocess.run(
-        [sys.executable, "tests/hooks/retention_integration.py"], cwd=ROOT, capture_output=True, encoding="utf-8", timeout=60, check=True
+        [sys.executable, "tests/hooks/retention_integration.py"],
+        cwd=ROOT,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=HANG_S,
+        check=True,
     )
     lines = {line[:2]: line for line in ran.stdout.splitlines() if line[:1] == "T" and line[2:3] == ":"}
     assert list(lines) == [f"T{step}" for step in range(1, 9)]

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hooks.utils.host.spans import NotUnderstood, content_span, content_spans
+from tests.work import steps
 
 TEXTS = st.text(max_size=12) | st.sampled_from(["tool_result", "content", 'a"b\\', "ä\u2028🎉", "\ud800", "\x00\x1f", "</script>"])
 VALUES = st.recursive(
@@ -186,14 +187,21 @@ def test_a_result_of_a_side_chain_is_left_out_unless_asked_for():
     assert [line[start:end] for start, end in content_spans(line, side_chains=True).values()] == [b'"x"']
 
 
-def test_the_time_grows_with_the_length():
-    """Odd lines included: much space, many blocks, text of many bytes per character."""
+def _odd_line(factor: int) -> bytes:
+    """Much space, many blocks, text of many bytes per character."""
+    space, text = " " * 20_000 * factor, "ä🎉\\n" * 20_000 * factor
+    blocks = ",".join(f'{{"type":"tool_result","tool_use_id":"{number}","content":[{space[:20]}]}}' for number in range(500 * factor))
+    return _line(f'{{"content":[{space}{{"type":"tool_result","tool_use_id":"a","content":"{text}"}},{blocks}]}}')
 
+
+def test_the_steps_grow_with_the_length():
+    assert steps(content_spans, _odd_line(8)) < 12 * steps(content_spans, _odd_line(1))
+
+
+@pytest.mark.bench
+def test_the_time_grows_with_the_length():
     def took(factor: int) -> float:
-        space, text = " " * 20_000 * factor, "ä🎉\\n" * 20_000 * factor
-        blocks = ",".join(f'{{"type":"tool_result","tool_use_id":"{number}","content":[{space[:20]}]}}' for number in range(500 * factor))
-        line = _line(f'{{"content":[{space}{{"type":"tool_result","tool_use_id":"a","content":"{text}"}},{blocks}]}}')
-        times = []
+        line, times = _odd_line(factor), []
         for _ in range(5):
             began = time.perf_counter()
             content_spans(line)

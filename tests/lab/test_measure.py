@@ -255,7 +255,7 @@ def test_a_smaller_placeholder_may_take_the_place_of_one(tmp_path) -> None:
 # --- laws ------------------------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(tales())
 def test_clearing_nothing_costs_what_a_plain_reckoning_says(tmp_path, tale: Tale) -> None:
     session = sessions.read(tale.write(tmp_path / "tale.jsonl"))
@@ -268,7 +268,7 @@ def test_clearing_nothing_costs_what_a_plain_reckoning_says(tmp_path, tale: Tale
         assert (total.cleared, total.missed) == (0, 0)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(tales())
 def test_clearing_everything_carries_no_more_but_for_what_is_fetched_again(tmp_path, tale: Tale) -> None:
     session = sessions.read(tale.write(tmp_path / "tale.jsonl"))

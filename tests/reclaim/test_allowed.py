@@ -224,7 +224,7 @@ _commands = st.one_of(st.text(), st.lists(_pieces, max_size=8).map("".join), st.
 
 
 @given(command=_commands)
-@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None)
 def test_no_other_string_is_ever_allowed(cleared: Shop, command: str):
     good = _good(cleared)
     command = command.replace(HANDLE, good[15:])

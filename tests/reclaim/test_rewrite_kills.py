@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 import subprocess
 import sys
 import time
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.reclaim import rewrite
+from tests.patience import Moments
 from tests.reclaim import transcripts
 
 ROOT = Path(__file__).parents[2]
@@ -80,24 +80,23 @@ def test_a_rewrite_killed_between_any_two_things_it_asks_of_the_system_is_done_o
 
 def test_a_rewrite_killed_at_a_random_moment_is_done_or_undone(tmp_path: Path, count):
     case = Case(tmp_path, 1500, 2000)
-    random_ = random.Random(20_261_122)
-    taken = []
-    for _ in range(3):
-        case.restore()
-        process = case.start()
-        began = time.perf_counter()
-        process.communicate()
-        taken.append(time.perf_counter() - began)
-        assert case.assert_whole()
+    case.restore()
+    process = case.start()
+    began = time.perf_counter()
+    process.communicate()
+    assert case.assert_whole()
+    moments = Moments(20_261_122, time.perf_counter() - began)
     kills, done = count(40, 500), 0
     for _ in range(kills):
         case.restore()
         process = case.start()
-        time.sleep(random_.uniform(0, sorted(taken)[1]))
+        time.sleep(moments.draw())
         process.kill()
         process.communicate()
-        done += case.assert_whole()
-    assert done < kills, "some were killed before they were done"
+        was_done = case.assert_whole()
+        moments.tell(was_done)
+        done += was_done
+    assert 0 < done < kills, "some were killed before they were done"
 
 
 def test_after_a_kill_the_next_rewrite_works(tmp_path: Path):

@@ -10,7 +10,7 @@ class Check:
 
     __slots__ = ("advice", "facts", "level", "name", "text")
 
-    def __init__(self, name: str, level: str, text: str, advice: str = "", **facts):
+    def __init__(self, name: str, level: str, text: str, advice: str = "", **facts: object):
         self.name = name
         self.level = level
         self.text = text

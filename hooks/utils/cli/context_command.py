@@ -13,15 +13,19 @@ from ..edges.system import now as time_of_day
 from ..state import live
 from . import screen, sessions
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 COMMAND = "popkit context"
 
 
-def run_words(words: list, environ) -> int:
+def run_words(words: list[str], environ: Mapping[str, str]) -> int:
     """Answers one line of words, which flag_parser reads as in the client."""
     return answer(words, environ)
 
 
-def answer(words: list, environ, command: str = COMMAND) -> int:
+def answer(words: list[str], environ: Mapping[str, str], command: str = COMMAND) -> int:
     """Answers a line of words, called as `command`."""
     try:
         parsed = flag_parser.parse(words, cli=True)
@@ -44,7 +48,7 @@ def answer(words: list, environ, command: str = COMMAND) -> int:
     return 0
 
 
-def _transcript(flags: dict, environ) -> str:
+def _transcript(flags: dict, environ: Mapping[str, str]) -> str:
     if "session" in flags and "transcript" in flags:
         raise flag_parser.UsageError("give --session or --transcript, not both")
     if "transcript" in flags:
@@ -58,7 +62,7 @@ def _transcript(flags: dict, environ) -> str:
         return sessions.newest_of_project(environ, os.getcwd())
 
 
-def fail(message: str, as_json: bool, environ, command: str = COMMAND) -> int:
+def fail(message: str, as_json: bool, environ: Mapping[str, str], command: str = COMMAND) -> int:
     """Tells of a mistake; returns the exit code."""
     if as_json:
         print(text.as_json({"error": message}))

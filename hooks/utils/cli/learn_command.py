@@ -20,6 +20,10 @@ from ..state import learnt
 from . import screen, sessions
 from .past_sessions import Bar, Refused, add_paths, check_writable, paths_of
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
 _HERE = "."
 # With fewer, whether a model is better held out was seen to be a matter of chance.
 _FEWEST = 4
@@ -27,7 +31,7 @@ _INDENT = " " * 10
 _SAID = {learnt.SHIPPED: "the shipped model", learnt.USER: "the model learnt from all sessions", learnt.PROJECT: "the project's model"}
 
 
-def run_words(words: list, environ=os.environ) -> int:
+def run_words(words: list[str], environ: Mapping[str, str] = os.environ) -> int:
     """Runs `popkit lab learn`; Refused when it cannot."""
     parser = _parser()
     args = parser.parse_args(words)
@@ -39,7 +43,7 @@ def run_words(words: list, environ=os.environ) -> int:
     return _undo(args, project, environ)
 
 
-def _parser():
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="popkit lab learn",
         description="Learns from past sessions which results are needed again, beginning at the shipped model. What is learnt is kept if it"
@@ -56,7 +60,7 @@ def _parser():
     return parser
 
 
-def _project(folder: str, environ) -> tuple:
+def _project(folder: str, environ: Mapping[str, str]) -> tuple:
     """(the project that a folder belongs to, the client's folder of its sessions); where the client has none, the folder itself and ""."""
     project = os.path.realpath(folder)
     if os.path.isfile(project):  # what is near it would be learnt from instead
@@ -68,7 +72,7 @@ def _project(folder: str, environ) -> tuple:
     return project, found
 
 
-def _client_folder(folder: str, environ) -> str:
+def _client_folder(folder: str, environ: Mapping[str, str]) -> str:
     try:
         return os.path.dirname(sessions.newest_of_project(environ, folder))
     except sessions.NoSession:
@@ -78,7 +82,7 @@ def _client_folder(folder: str, environ) -> str:
 # --- learning ----------------------------------------------------------------------------------------------------------------------
 
 
-def _learn(args, project: str, folder: str, environ) -> int:
+def _learn(args: argparse.Namespace, project: str, folder: str, environ: Mapping[str, str]) -> int:
     popkit_home = home.popkit_home(environ)
     if args.out:
         check_writable(args.out)
@@ -105,7 +109,7 @@ def _learn(args, project: str, folder: str, environ) -> int:
     return 0
 
 
-def _paths(args, project: str, folder: str, environ) -> list:
+def _paths(args: argparse.Namespace, project: str, folder: str, environ: Mapping[str, str]) -> list[str]:
     """What the user named, else the sessions of the project, else all."""
     if args.paths or not project:
         return paths_of(args, environ)
@@ -117,7 +121,7 @@ def _paths(args, project: str, folder: str, environ) -> list:
     return [folder]
 
 
-def _model(paths: list, before: dict, from_nothing: bool, environ) -> tuple:
+def _model(paths: list[str], before: dict, from_nothing: bool, environ: Mapping[str, str]) -> tuple:
     """(the model's plain values, {reason: how many files were left out})."""
     skipped: dict = {}
 
@@ -136,7 +140,7 @@ def _model(paths: list, before: dict, from_nothing: bool, environ) -> tuple:
     return model, skipped
 
 
-def _readable(found: list, skip, bar):
+def _readable(found: list, skip: Callable[[str, str], None], bar: Bar) -> Iterator[transcripts.Session]:
     """The sessions that can be read, one after the other."""
     whole, done = sum(size for size, _ in found), 0
     for size, path in found:
@@ -167,7 +171,7 @@ def _write(model: dict, path: str, private: bool) -> None:
 # --- undoing -----------------------------------------------------------------------------------------------------------------------
 
 
-def _undo(args, project: str, environ) -> int:
+def _undo(args: argparse.Namespace, project: str, environ: Mapping[str, str]) -> int:
     popkit_home = home.popkit_home(environ)
     path = learnt.model_path(popkit_home, project)
     try:
@@ -189,7 +193,7 @@ def _undo(args, project: str, environ) -> int:
 # --- what is said of it ------------------------------------------------------------------------------------------------------------
 
 
-def _judged_lines(about: dict, before) -> list:
+def _judged_lines(about: dict, before: learnt.Known) -> list[str]:
     parts = min(fitting.FOLDS, about["sessions"])
     return [
         *_line("Sessions", f"{about['sessions']:,}, {about['rows']:,} looks at a result"),
@@ -201,7 +205,7 @@ def _judged_lines(about: dict, before) -> list:
     ]
 
 
-def _kept_lines(args, path: str, about: dict, written: bool, better: bool) -> list:
+def _kept_lines(args: argparse.Namespace, path: str, about: dict, written: bool, better: bool) -> list:
     if not written:
         few = about["sessions"] < _FEWEST
         because = f"fewer than {_FEWEST} sessions cannot judge it" if few else "held out, its log loss is not below that of before"
@@ -214,7 +218,7 @@ def _kept_lines(args, path: str, about: dict, written: bool, better: bool) -> li
     return lines
 
 
-def _trouble_lines(known) -> list:
+def _trouble_lines(known: learnt.Known) -> list[str]:
     return text.wrap(f"Passed over: {known.trouble}", indent="  ") if known.trouble else []
 
 

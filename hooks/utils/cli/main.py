@@ -10,6 +10,10 @@ from ..answers import text
 from ..edges import home
 from . import screen
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 # name -> (module, what it does). A module has add_parser(subparsers) and run(args, environ) -> exit code, or reads its words by
 # itself: run_words(words, environ).
 COMMANDS = {
@@ -27,7 +31,7 @@ COMMANDS = {
 }
 
 
-def main(argv: list | None = None, environ=os.environ) -> int:
+def main(argv: list[str] | None = None, environ: Mapping[str, str] = os.environ) -> int:
     """Runs one command; returns the exit code: 0, or 1 for what the user got wrong."""
     argv = sys.argv[1:] if argv is None else argv
     try:
@@ -45,7 +49,7 @@ def main(argv: list | None = None, environ=os.environ) -> int:
     return code
 
 
-def _run(argv: list, environ) -> int:
+def _run(argv: list[str], environ: Mapping[str, str]) -> int:
     name, rest = (argv[0], argv[1:]) if argv else ("help", [])
     if name in ("help", "-h", "--help"):
         if not rest:
@@ -63,7 +67,7 @@ def _run(argv: list, environ) -> int:
     return _call(name, rest, environ)
 
 
-def _call(name: str, rest: list, environ) -> int:
+def _call(name: str, rest: list[str], environ: Mapping[str, str]) -> int:
     module = importlib.import_module("." + COMMANDS[name][0], __package__)
     if hasattr(module, "run_words"):
         return module.run_words(rest, environ)
@@ -74,7 +78,7 @@ def _call(name: str, rest: list, environ) -> int:
     return module.run(parser.parse_args([name, *rest]), environ)
 
 
-def overview() -> list:
+def overview() -> list[str]:
     """The help of all commands."""
     lines = [*text.title("PopKit: lifetimes for tool results"), "popkit COMMAND", ""]
     for name, (_, said) in COMMANDS.items():
@@ -83,11 +87,15 @@ def overview() -> list:
 
 
 def version() -> str:
-    """The plugin's version, as its manifest says."""
+    """The plugin's version, as its manifest says; as the package says where it is installed as one."""
     import json
 
     try:
         with open(os.path.join(home.plugin_root(), ".claude-plugin", "plugin.json"), encoding="utf-8") as file:
             return text.clean(json.load(file)["version"])
     except (OSError, ValueError, KeyError, TypeError):
+        from importlib import metadata
+    try:
+        return metadata.version("popkit-retention")
+    except metadata.PackageNotFoundError:
         return "unknown"

@@ -13,6 +13,14 @@ from ..lab import sessions as lab_sessions
 from . import sessions
 from .past_sessions import add_model, told
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Mapping
+    from typing import TextIO
+
+    from ..policy.economics import Prices
+
 LIFETIMES = {"5m": 300, "1h": 3_600}
 _STDOUT = "-"
 _DEFAULT = "auto"
@@ -23,7 +31,7 @@ class Refused(Exception):
     """The command cannot be done; the message says why."""
 
 
-def add_parser(subparsers) -> None:
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser = subparsers.add_parser("replay", help="what a policy would have cleared in a past session, request by request")
     parser.add_argument("transcript", metavar="FILE", help="the transcript of a session, or of a subagent")
     parser.add_argument("--policy", default=_DEFAULT, metavar="NAME", help=f"the rule to follow (default: {_DEFAULT})")
@@ -33,7 +41,7 @@ def add_parser(subparsers) -> None:
     parser.set_defaults(run=run)
 
 
-def run(args, environ=os.environ) -> int:
+def run(args: argparse.Namespace, environ: Mapping[str, str] = os.environ) -> int:
     """Writes a line for each request at which the policy clears something, and on standard error what that came to."""
     path, ttl_s = args.transcript, LIFETIMES[args.ttl]
     try:
@@ -49,10 +57,10 @@ def run(args, environ=os.environ) -> int:
     return 0
 
 
-def replay(session, policy, prices, file) -> str:
+def replay(session: lab_sessions.Session, policy: measure.Policy, prices: Prices, file: TextIO) -> str:
     """Writes the decisions of a policy as JSON lines while it goes; returns in words what they came to. OSError when it cannot write."""
 
-    def tell(request, decisions: list) -> None:
+    def tell(request: lab_sessions.Request, decisions: list) -> None:
         clear = [{"id": block.id, "placeholder": placeholder, "reasons": list(reasons)} for block, placeholder, reasons in decisions]
         file.write(json.dumps({"before_message_id": request.message_id, "request": request.number, "clear": clear}) + "\n")
         file.flush()
@@ -66,7 +74,7 @@ def replay(session, policy, prices, file) -> str:
     return f"{cleared}, {total.missed:,} missed; against clearing nothing cost {cost:.3f}, carried {carried:.3f}"
 
 
-def _factory(name: str):
+def _factory(name: str) -> Callable[[lab_sessions.Session, int], measure.Policy]:
     from ..lab.policies import POLICIES
 
     if name not in POLICIES:
@@ -74,7 +82,7 @@ def _factory(name: str):
     return POLICIES[name][0]
 
 
-def _read(path: str):
+def _read(path: str) -> lab_sessions.Session:
     try:
         session = lab_sessions.read(path)
         handles.name(session)
@@ -85,7 +93,7 @@ def _read(path: str):
         raise Refused(f"{clean(path)}: could not be read: {type(error).__name__} {clean(str(error))[:_MESSAGE]}".rstrip()) from None
 
 
-def _written(session, policy, prices, out: str) -> str:
+def _written(session: lab_sessions.Session, policy: measure.Policy, prices: Prices, out: str) -> str:
     try:
         with _opened(out, session.path) as file:
             return replay(session, policy, prices, file)
@@ -95,7 +103,7 @@ def _written(session, policy, prices, out: str) -> str:
         raise Refused(f"{clean(out)}: cannot be written: {clean(error.strerror or str(error))}") from None
 
 
-def _opened(out: str, transcript: str):
+def _opened(out: str, transcript: str) -> contextlib.AbstractContextManager[TextIO]:
     """Where the decisions go, open for writing; never the transcript itself."""
     if out == _STDOUT:
         return contextlib.nullcontext(sys.stdout)

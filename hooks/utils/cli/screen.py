@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from ..answers.text import visible
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import TextIO
+
 _ASCII = str.maketrans({"█": "#", "░": ".", "·": ":", "─": "-", "►": ">", "←": "<", "…": ">"})
 _DRAWN = "█░·─►←…"
 _BOLD, _DIM, _GREEN, _END = "\x1b[1m", "\x1b[2m", "\x1b[32m", "\x1b[0m"
 
 
-def show(lines: list, stream, environ) -> None:
+def show(lines: list[str], stream: TextIO, environ: Mapping[str, str]) -> None:
     """Writes the lines, without the empty ones at their head (in the client those make room for its own text)."""
     while lines and not lines[0]:
         lines = lines[1:]
@@ -70,11 +75,11 @@ def _draws(encoding: str) -> bool:
     return True
 
 
-def _is_coloured(stream, environ) -> bool:
+def _is_coloured(stream: TextIO, environ: Mapping[str, str]) -> bool:
     return not environ.get("NO_COLOR") and environ.get("TERM") != "dumb" and stream.isatty()
 
 
-def _coloured(lines: list) -> list:
+def _coloured(lines: list[str]) -> list[str]:
     """Titles bold, their rules dim, what could be reclaimed green."""
     painted = []
     for at, line in enumerate(lines):

@@ -9,6 +9,10 @@ from ..edges import home
 from ..edges.codec import loads
 from ..edges.files import open_regular
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 _SUFFIX = ".jsonl"
 # The host shortens longer folder names and puts a hash behind them.
 _FOLDER_NAME_CHARS = 200
@@ -26,7 +30,7 @@ def folder_name(project: str) -> str:
     return "".join(char if char.isascii() and char.isalnum() else "-" * (2 if ord(char) > 0xFFFF else 1) for char in project)
 
 
-def projects_folder(environ) -> str:
+def projects_folder(environ: Mapping[str, str]) -> str:
     return os.path.join(home.claude_folder(environ), "projects")
 
 
@@ -35,7 +39,7 @@ def session_id_of(path: str) -> str:
     return os.path.basename(path)[: -len(_SUFFIX)] if path.endswith(_SUFFIX) else os.path.basename(path)
 
 
-def newest_of_project(environ, folder: str) -> str:
+def newest_of_project(environ: Mapping[str, str], folder: str) -> str:
     """The newest transcript of the project that a folder belongs to: its own, else the nearest one above it that has any."""
     root = projects_folder(environ)
     here = os.path.abspath(folder)
@@ -60,7 +64,7 @@ def _project_folders(root: str, project: str) -> list:
     return [os.path.join(root, other) for other in _names(root) if other.startswith(name[:_FOLDER_NAME_CHARS])]
 
 
-def by_id(environ, wanted: str) -> str:
+def by_id(environ: Mapping[str, str], wanted: str) -> str:
     """The transcript of a session, by its id or the beginning of one."""
     root = projects_folder(environ)
     paths = every(environ)
@@ -77,7 +81,7 @@ def by_id(environ, wanted: str) -> str:
     raise NoSession(f"{len(found)} sessions begin with {clean(wanted)}: {ids}. Give more of the id")
 
 
-def newest_with_results(environ) -> str | None:
+def newest_with_results(environ: Mapping[str, str]) -> str | None:
     """The newest transcript of any project in which a tool was called; None where there is none."""
     try:
         paths = sorted(every(environ), key=_changed, reverse=True)
@@ -154,9 +158,6 @@ def _conversation_entry(line: bytes) -> dict | None:
         entry = loads(line.decode("utf-8", "replace"))
     except ValueError:
         return None
-    known = (
-        isinstance(entry, dict)
-        and isinstance(entry.get("uuid"), str)
-        and entry.get("type") in ("user", "assistant", "system", "attachment")
-    )
-    return entry if known else None
+    if not isinstance(entry, dict) or not isinstance(entry.get("uuid"), str):
+        return None
+    return entry if entry.get("type") in ("user", "assistant", "system", "attachment") else None

@@ -17,10 +17,17 @@ from ..policy.ruleset import THRESHOLDS
 from ..state import live, peek
 from . import statusline_install
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping
+
+    from ..state import store
+
 INPUT_BYTES = 1 << 20
 
 
-def add_parser(subparsers) -> None:
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser = subparsers.add_parser("statusline", help="print the status line; install it into the client's settings, or uninstall it")
     parser.set_defaults(run=run)
     acts = parser.add_subparsers(dest="act", metavar="ACT")
@@ -32,7 +39,7 @@ def add_parser(subparsers) -> None:
         act.add_argument("--scope", choices=("user", "project"), default="user", help="whose settings.json (default: user)")
 
 
-def run(args, environ=os.environ) -> int:
+def run(args: argparse.Namespace, environ: Mapping[str, str] = os.environ) -> int:
     """Prints the line, or changes the settings on the user's word."""
     if args.act == "install":
         return statusline_install.install(args.scope, args.yes, args.replace, environ)
@@ -46,7 +53,7 @@ def run(args, environ=os.environ) -> int:
     return 0
 
 
-def line_for(data: str, environ) -> str:
+def line_for(data: str, environ: Mapping[str, str]) -> str:
     """The line for what the client wrote."""
     try:
         payload = loads(data)
@@ -95,7 +102,7 @@ def _stored(site: live.Site, payload: dict, window: int, now: float) -> dict:
     return facts
 
 
-def _reclaimable(paths) -> int | None:
+def _reclaimable(paths: store.ContextFiles) -> int | None:
     try:
         known = peek.state(paths)
     except ValueError:

@@ -16,6 +16,10 @@ from ..edges import files, home
 from ..edges.codec import dumps, loads
 from . import screen, settings_text
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
 KEY = "statusLine"
 SCRIPT = "statusline.sh"
 PREVIOUS = "statusline.previous.json"
@@ -29,17 +33,17 @@ class Refused(Exception):
     """The settings are left as they are; the message says why."""
 
 
-def install(scope: str, yes: bool, replace: bool, environ) -> int:
+def install(scope: str, yes: bool, replace: bool, environ: Mapping[str, str]) -> int:
     """Shows the change, asks, makes it. 0 when the status line is installed afterwards."""
     return _report(lambda: _install(Settings(scope, environ), yes, replace))
 
 
-def uninstall(scope: str, yes: bool, environ) -> int:
+def uninstall(scope: str, yes: bool, environ: Mapping[str, str]) -> int:
     """Brings back what was there before. 0 when our status line is not in the settings afterwards."""
     return _report(lambda: _uninstall(Settings(scope, environ), yes))
 
 
-def _report(act) -> int:
+def _report(act: Callable[[], int]) -> int:
     try:
         return act()
     except (Refused, OSError, home.NoHome) as error:
@@ -50,7 +54,7 @@ def _report(act) -> int:
 class Settings:
     """One settings.json, read once, and our folder."""
 
-    def __init__(self, scope: str, environ):
+    def __init__(self, scope: str, environ: Mapping[str, str]):
         self.environ = environ
         self.home = home.popkit_home(environ)
         project = environ.get("CLAUDE_PROJECT_DIR") or os.getcwd()
@@ -135,7 +139,7 @@ def _uninstall(settings: Settings, yes: bool) -> int:
         print(f"The status line is not in {settings.path}; nothing was changed.")
         return 0
     aside = _aside(settings.home).get(settings.path)
-    text = settings.text
+    text = settings.text or ""  # ours is in it
     after = settings_text.with_value(text, KEY, aside) if isinstance(aside, str) else settings_text.without(text, KEY)
     if not settings.agreed(after, yes):
         return 1

@@ -18,18 +18,23 @@ from ..policy.ruleset import Ruleset
 from ..state.rebuild import rebuild
 from . import screen, sessions
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping
+
 _CALLS = 20  # lines of the timeline
 _SAMPLE = os.path.join("hooks", "utils", "data", "sample-session.jsonl")
 
 
-def add_parser(subparsers) -> None:
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser = subparsers.add_parser("try", help="what PopKit would say of your newest session, or of a sample; writes nothing")
     parser.add_argument("transcript", nargs="?", metavar="TRANSCRIPT", help="this transcript (default: the newest of any project)")
     parser.add_argument("--json", action="store_true", help="as JSON")
     parser.set_defaults(run=run)
 
 
-def run(args, environ=os.environ) -> int:
+def run(args: argparse.Namespace, environ: Mapping[str, str] = os.environ) -> int:
     """Shows status, timeline and what could be reclaimed of one session."""
     root = home.plugin_root()
     sample = os.path.join(root, _SAMPLE)
@@ -50,7 +55,7 @@ def run(args, environ=os.environ) -> int:
     return 0
 
 
-def report_of(path: str, project: str, environ) -> dict:
+def report_of(path: str, project: str, environ: Mapping[str, str]) -> dict:
     """The report of a transcript as it stood at its last line, under the configuration that holds for its project."""
     try:
         popkit_home = home.popkit_home(environ)

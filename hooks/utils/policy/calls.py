@@ -65,7 +65,17 @@ class Call:
     __slots__ = ("at", "committed", "cwd", "id", "outcome", "prompt_id", "tool", "tool_input")
     name = "call"
 
-    def __init__(self, id, tool, tool_input, outcome, at=0.0, cwd="", prompt_id=None, committed=None):
+    def __init__(
+        self,
+        id: str,
+        tool: str,
+        tool_input: dict,
+        outcome: Outcome,
+        at: float = 0.0,
+        cwd: str = "",
+        prompt_id: str | None = None,
+        committed: list[str] | None = None,
+    ):
         self.id = bounded(id, NAME_CHARS)
         self.tool = bounded(tool, NAME_CHARS)
         self.tool_input = tool_input
@@ -82,6 +92,6 @@ class FilesChanged:
     __slots__ = ("at", "changes")
     name = "files_changed"
 
-    def __init__(self, changes, at=0.0):
+    def __init__(self, changes: dict[str, str], at: float = 0.0):
         self.changes = changes
         self.at = at

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from .calls import Call, FilesChanged, Outcome
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
 __all__ = [
     "Call", "Cleared", "ClearedOutside", "Compacted", "FilesChanged", "ManualClear", "Outcome",
     "Pinned", "ProfileChosen", "Prompted", "Restored", "SessionEnded", "Tick", "Undone", "Unpinned",
@@ -16,7 +20,7 @@ class Prompted:
     __slots__ = ("at",)
     name = "prompted"
 
-    def __init__(self, at=0.0):
+    def __init__(self, at: float = 0.0):
         self.at = at
 
 
@@ -26,7 +30,7 @@ class Compacted:
     __slots__ = ("at", "kept")
     name = "compacted"
 
-    def __init__(self, at=0.0, kept=()):
+    def __init__(self, at: float = 0.0, kept: Collection[str] = ()):
         self.at = at
         self.kept = kept
 
@@ -37,7 +41,7 @@ class SessionEnded:
     __slots__ = ("at", "why")
     name = "session_ended"
 
-    def __init__(self, at=0.0, why=""):
+    def __init__(self, at: float = 0.0, why: str = ""):
         self.at = at
         self.why = why
 
@@ -48,7 +52,7 @@ class Pinned:
     __slots__ = ("at", "target")
     name = "pinned"
 
-    def __init__(self, target, at=0.0):
+    def __init__(self, target: str, at: float = 0.0):
         self.target = target
         self.at = at
 
@@ -59,7 +63,7 @@ class Unpinned:
     __slots__ = ("at", "target")
     name = "unpinned"
 
-    def __init__(self, target, at=0.0):
+    def __init__(self, target: str, at: float = 0.0):
         self.target = target
         self.at = at
 
@@ -70,7 +74,7 @@ class ManualClear:
     __slots__ = ("at", "ids", "reasons")
     name = "manual_clear"
 
-    def __init__(self, ids, at=0.0, reasons=None):
+    def __init__(self, ids: Collection[str], at: float = 0.0, reasons: dict | None = None):
         self.ids = ids
         self.at = at
         self.reasons = reasons or {}
@@ -82,7 +86,7 @@ class Cleared:
     __slots__ = ("handles",)
     name = "cleared"
 
-    def __init__(self, handles):
+    def __init__(self, handles: dict[str, str]):
         self.handles = handles
 
 
@@ -104,7 +108,7 @@ class Restored:
     __slots__ = ("at", "id", "in_place")
     name = "restored"
 
-    def __init__(self, id, in_place=False, at=0.0):
+    def __init__(self, id: str, in_place: bool = False, at: float = 0.0):
         self.id = id
         self.in_place = in_place
         self.at = at
@@ -116,7 +120,7 @@ class Undone:
     __slots__ = ("at", "ids")
     name = "undone"
 
-    def __init__(self, ids, at=0.0):
+    def __init__(self, ids: Collection[str], at: float = 0.0):
         self.ids = ids
         self.at = at
 
@@ -127,7 +131,7 @@ class ProfileChosen:
     __slots__ = ("at", "profile")
     name = "profile_chosen"
 
-    def __init__(self, profile, at=0.0):
+    def __init__(self, profile: str, at: float = 0.0):
         self.profile = profile
         self.at = at
 
@@ -138,5 +142,5 @@ class Tick:
     __slots__ = ("at",)
     name = "tick"
 
-    def __init__(self, at=0.0):
+    def __init__(self, at: float = 0.0):
         self.at = at

@@ -13,7 +13,7 @@ from ..edges.system import os
 
 # How long a writer may take between opening and writing: where the system does not tell whether there is one, and where it does.
 _PATIENCE_S = 0.25
-_LONG_PATIENCE_S = 1.0
+LONG_PATIENCE_S = 1.0
 # An open that has found the old file by its name is not counted among its writers for an instant.
 _SETTLE_S = 0.01
 _POLL_S = 0.001
@@ -96,14 +96,15 @@ def await_no_writer(old: int) -> None:
         time.sleep(_POLL_S)
 
 
-def carry_over(old: int, new: int, carried: int, path: str, keep: str | None) -> int:
-    """Appends to the new file what still comes into the old one, whole lines as long as there may be more; returns how many bytes."""
+def carry_over(old: int, new: int, carried: int, path: str, keep: str | None, patience_s: float = LONG_PATIENCE_S) -> int:
+    """Appends to the new file what still comes into the old one, whole lines as long as there may be more; returns how many bytes. A
+    writer who has the old one open may take `patience_s`."""
     began, late, failure = time.monotonic(), 0, None
     while True:
         # In this order: whoever is gone by now has written what he had to write.
         unwritten = unwritten_by_anybody(old)
         waited = time.monotonic() - began
-        over = waited > (_LONG_PATIENCE_S if unwritten is False else _SETTLE_S if unwritten else _PATIENCE_S)
+        over = waited > (patience_s if unwritten is False else _SETTLE_S if unwritten else _PATIENCE_S)
         lines = os.pread(old, max(0, os.fstat(old).st_size - carried), carried)
         if not over:
             lines = lines[: lines.rfind(b"\n") + 1]

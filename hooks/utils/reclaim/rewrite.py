@@ -13,7 +13,7 @@ import time
 
 from ..edges.files import write_all
 from ..edges.system import os, parent_of, sha256
-from .appending import CarryFailed, Changed, RewriteFailed, await_no_writer, carry_over, catch_up, copy
+from .appending import LONG_PATIENCE_S, CarryFailed, Changed, RewriteFailed, await_no_writer, carry_over, catch_up, copy
 
 _SWEEP_AGE_S = 60.0
 _PIECE = 1 << 18
@@ -73,17 +73,20 @@ def seen_of(file, size: int) -> Seen:
     return Seen(stat.st_dev, stat.st_ino, size)
 
 
-def rewrite(path: str, edits: list, seen: Seen, keep: str | None = None, accept=None) -> Rewritten:
+def rewrite(
+    path: str, edits: list, seen: Seen, keep: str | None = None, accept=None, patience_s: float = LONG_PATIENCE_S
+) -> Rewritten:  # fmt: skip
     """Makes the edits, which are sorted and disjoint and end within what was seen; ValueError if not.
 
     `keep` is where the original goes, in place of an older one: the old file itself, or a copy where it cannot be linked. `accept(bytes)`
-    is shown what was appended since the scan, right before the rename, and may raise RewriteFailed.
+    is shown what was appended since the scan, right before the rename, and may raise RewriteFailed. Whoever has the transcript open when
+    it is replaced has `patience_s` seconds to write; what comes later stays in the old file.
     RewriteFailed (Changed where scanning again helps): nothing was changed. CarryFailed: it was rewritten, see there.
     """
     _check_order(edits, seen.size)
     fds: list = []
     try:
-        return _rewrite(path, edits, seen, keep, accept, fds)
+        return _rewrite(path, edits, seen, keep, accept, patience_s, fds)
     except (RewriteFailed, CarryFailed):
         raise
     except OSError as error:
@@ -93,7 +96,7 @@ def rewrite(path: str, edits: list, seen: Seen, keep: str | None = None, accept=
             os.close(fd)
 
 
-def _rewrite(path: str, edits: list, seen: Seen, keep: str | None, accept, fds: list) -> Rewritten:
+def _rewrite(path: str, edits: list, seen: Seen, keep: str | None, accept, patience_s: float, fds: list) -> Rewritten:
     temporary, aside = _temporary(path), _temporary(keep) if keep else ""
     old = _open_seen(path, seen, fds)
     try:
@@ -121,7 +124,7 @@ def _rewrite(path: str, edits: list, seen: Seen, keep: str | None, accept, fds: 
     if keep:
         _remove(aside)  # a rename onto another name of the same file leaves both names
         _make_private(old)
-    late = carry_over(old, new, carried, path, keep)
+    late = carry_over(old, new, carried, path, keep, patience_s)
     _sync_folder(path)
     return Rewritten(carried, after, carried - seen.size, late)
 

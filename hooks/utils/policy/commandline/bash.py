@@ -13,7 +13,7 @@ from ..parts import EXCERPT, KEY_CHARS, UNKNOWN, WHOLE, Action, describe_interva
 from ..tiers import DEFAULT_TIER, TOOL_TIERS, outlives, tier_of_command
 from .programs import GIT_KINDS, GIT_VALUES, KINDS, SHELLS
 from .runs import run_of
-from .shell import parse
+from .shell import Command, parse
 from .wrappers import Inner, unwrap
 
 # Scripts inside scripts (`bash -c "bash -c .."`) are looked into so deep.
@@ -68,12 +68,12 @@ class _Place:
 
     __slots__ = ("cwd", "depth", "folders", "group", "pushed")
 
-    def __init__(self, cwd, depth):
+    def __init__(self, cwd: str, depth: int):
         self.cwd = cwd
         self.depth = depth
-        self.group = ()
-        self.folders = {(): cwd}
-        self.pushed = []
+        self.group: tuple[int, ...] = ()
+        self.folders: dict[tuple[int, ...], str] = {(): cwd}
+        self.pushed: list[str] = []
 
     def enter(self, group: tuple) -> None:
         self.group = group
@@ -121,17 +121,17 @@ def _pipeline(stages: list, place: _Place) -> list[Action]:
                 if fed_kind in _KINDS_BEHIND_XARGS or fed.script or run_of(fed.program, fed.words, fed.cwd):
                     inner, kind, deciding = fed, fed_kind, at
                     break
-    reader = _READERS.get(kind)
+    reader = _READERS.get(kind or "")
     return reader(inner, stages, deciding, place) if reader else _run_or_other(inner, stages, deciding, place)
 
 
-def _only_feeds(kind: str | None, inner: Inner, command) -> bool:
+def _only_feeds(kind: str | None, inner: Inner, command: Command) -> bool:
     if kind == "feed" or kind == "aside":
         return True
     return inner.program == "cat" and len(inner.words) == 1 and not any(one[0] == "<" for one in command.redirects)
 
 
-def _written(command) -> list[str]:
+def _written(command: Command) -> list[str]:
     """The files that take what a command would print."""
     return [target for operator, target in command.redirects if ">" in operator and operator[0] != "2" and _is_file(operator, target)]
 

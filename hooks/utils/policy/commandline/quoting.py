@@ -20,14 +20,14 @@ class Scanner:
 
     __slots__ = ("arithmetic", "copied", "documents", "held", "line", "out", "stack", "start")
 
-    def __init__(self, line, held):
+    def __init__(self, line: str, held: list[str]):
         self.line = line
         self.held = held
-        self.out = []
+        self.out: list[str] = []
         self.copied = 0
         self.start = 0
-        self.stack = []
-        self.documents = []
+        self.stack: list[str] = []
+        self.documents: list[tuple[str, bool, int]] = []
         self.arithmetic = 2
 
     def scan(self) -> str | None:

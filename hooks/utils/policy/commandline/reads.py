@@ -5,25 +5,30 @@ from __future__ import annotations
 from ..parts import EXCERPT, WHOLE
 from .lookups import options
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    # The intervals of lines, and the files.
+    Shown = tuple[list[list[int]], list[str]]
+
 _BAT_VALUES = frozenset(
     "--line-range --language --theme --style --paging --color --decorations --wrap --tabs --file-name --highlight-line".split()
 )
 
 
-def shown(program: str, words: list[str]) -> tuple[list[list[int]], list[str]] | None:
+def shown(program: str, words: list[str]) -> Shown | None:
     """The intervals shown of each of the files, and the files; None when the words do anything but show lines."""
     reader = _READERS.get(program)
     return reader(words) if reader else None
 
 
-def _whole(words):
+def _whole(words: list[str]) -> Shown:
     for word in words:
         if word[:1] == "-" and word != "-":
             return _with_options(words)
     return [WHOLE], words[1:]
 
 
-def _with_options(words):
+def _with_options(words: list[str]) -> Shown:
     bat = words[0].rpartition("/")[2] in ("bat", "batcat")
     number = words[0].rpartition("/")[2] == "nl"
     found, others = options(words, "rlH" if bat else "bdfhilnsvw" if number else "", _BAT_VALUES)
@@ -57,7 +62,7 @@ def _is_number(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) < 10
 
 
-def _head(words):
+def _head(words: list[str]) -> Shown:
     count = "10"
     found, others = options(words, "nc", frozenset(("--lines", "--bytes")))
     digits = "".join([name[1:] for name, value in found if name[1:].isdigit()])
@@ -71,7 +76,7 @@ def _head(words):
     return [_lines("1", count.strip()) if count != "0" else EXCERPT], others
 
 
-def _tail(words):
+def _tail(words: list[str]) -> Shown:
     found, others = options(words, "nc", frozenset(("--lines", "--bytes")))
     start = ""
     for name, value in found:
@@ -82,7 +87,7 @@ def _tail(words):
     return [_lines(start[1:], "$") if start[:1] == "+" else EXCERPT], others
 
 
-def _sed(words):
+def _sed(words: list[str]) -> Shown | None:
     scripts: list[str] = []
     found, others = options(words, "efl", frozenset(("--expression", "--file", "--line-length")))
     quiet = False
@@ -113,7 +118,7 @@ def _sed_range(command: str) -> list[int]:
     return _lines(start, end if comma else start)
 
 
-def _awk(words):
+def _awk(words: list[str]) -> Shown | None:
     """Only the programs that print lines by number: `NR>=1 && NR<=9`, `NR==7`, `NR==1,NR==9`."""
     found, others = options(words, "Fvf")
     if not others or any(name == "-f" for name, value in found):
@@ -137,7 +142,7 @@ def _awk(words):
     return [_lines(str(begin), str(int(until) - (last[3:4] != "=")))], others
 
 
-def _awk_open(comparison: str, others):
+def _awk_open(comparison: str, others: list[str]) -> Shown | None:
     number = comparison.lstrip("<>=")
     if not _is_number(number):
         return None

@@ -10,6 +10,10 @@ from ..parts import PACKAGE, SELECTION, UNKNOWN, has_variable, normal_path
 from . import programs
 from .run_options import letters_of
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 # A run limited to more than this is known by none of it: it covers nothing and nothing but a full run covers it.
 MOST_TARGETS = 64
 _ASKS = frozenset(("--version", "--help", "-V", "-h"))
@@ -24,7 +28,7 @@ class Run:
 
     __slots__ = ("family", "name", "part")
 
-    def __init__(self, family, name, identity, scope, cwd):
+    def __init__(self, family: str, name: str, identity: str, scope: list, cwd: str):
         self.family = family
         self.name = name
         where = UNKNOWN if cwd.startswith(UNKNOWN) else cwd
@@ -45,7 +49,7 @@ def family_of(name: str) -> str:
     return ""
 
 
-def run_of(program: str, words: list[str], cwd: str, outer: tuple = ()) -> Run | None:
+def run_of(program: str, words: list[str], cwd: str, outer: Sequence[str] = ()) -> Run | None:
     """The run that the words start (`words[0]` stands for `program`), None when they start none.
 
     `outer` is what limits it from outside: `p=` packages of a package manager's `exec`, assignments in front of it.
@@ -68,7 +72,7 @@ def run_of(program: str, words: list[str], cwd: str, outer: tuple = ()) -> Run |
     return None
 
 
-def _tool(family: str, tool: str, identity: str, words: list[str], at: int, cwd: str, outer) -> Run | None:
+def _tool(family: str, tool: str, identity: str, words: list[str], at: int, cwd: str, outer: Sequence[str]) -> Run | None:
     limits = Limits(tool, cwd, outer)
     limits.read(words, at)
     return limits.run(family, identity.replace(":", " "), identity)
@@ -79,10 +83,10 @@ class Limits:
 
     __slots__ = ("cwd", "items", "letters", "tool", "variants")
 
-    def __init__(self, tool, cwd, outer=()):
+    def __init__(self, tool: str, cwd: str, outer: Sequence[str] = ()):
         self.tool = tool
         self.cwd = cwd
-        self.letters = None
+        self.letters: dict[str, str] | None = None
         self.items = [item for item in outer if item.startswith(PACKAGE)]
         self.variants = [item for item in outer if not item.startswith(PACKAGE)]
 
@@ -176,7 +180,7 @@ def _go_target(word: str) -> str:
     return "./." if word in (".", "") else word.rstrip("/") + "/."
 
 
-def _script(program: str, words: list[str], cwd: str, outer) -> Run | None:
+def _script(program: str, words: list[str], cwd: str, outer: Sequence[str]) -> Run | None:
     """A script of package.json; npm, yarn, pnpm and bun run the same script the same way."""
     limits = Limits("script", cwd, outer)
     at = next_name(words, 1, limits)
@@ -216,7 +220,7 @@ def next_name(words: list[str], at: int, limits: Limits) -> int:
     return at
 
 
-def _tasks(program: str, words: list[str], cwd: str, outer) -> Run | None:
+def _tasks(program: str, words: list[str], cwd: str, outer: Sequence[str]) -> Run | None:
     """Tasks are what is run, so they are in the key; their order does not matter."""
     if not _ASKS.isdisjoint(words[1:]):
         return None
@@ -261,7 +265,7 @@ def _split_task(program: str, task: str) -> tuple[str, str, str]:
     return "", "", task
 
 
-def _subcommand(program: str, words: list[str], cwd: str, outer) -> Run | None:
+def _subcommand(program: str, words: list[str], cwd: str, outer: Sequence[str]) -> Run | None:
     limits = Limits(program, cwd, outer)
     at = next_name(words, 1, limits)
     known = programs.SUBCOMMANDS[program]

@@ -21,7 +21,7 @@ class Command:
 
     __slots__ = ("assignments", "background", "group", "redirects", "stage", "words")
 
-    def __init__(self, words, assignments, redirects, stage, group):
+    def __init__(self, words: list[str], assignments: list[str], redirects: list[tuple[str, str]], stage: int, group: tuple[int, ...]):
         self.words = words
         self.assignments = assignments
         self.redirects = redirects
@@ -93,11 +93,12 @@ def _listed(text: str, held: list[str]) -> list[Command] | None:
                 stage += 1
                 continue
             assignments = []
-            redirects = []
+            redirects: list[tuple[str, str]] = []
             if ">" in part or "<" in part or "&" in part:
-                words = _without_redirects(words, redirects, held)
-                if words is None:
+                kept = _without_redirects(words, redirects, held)
+                if kept is None:
                     return None
+                words = kept
             while words and "=" in words[0] and _is_assignment(words[0]):
                 assignments.append(_value(words.pop(0), held))
             if words and words[0] in _KEYWORDS:
@@ -191,15 +192,15 @@ class _Reader:
         "words",
     )  # fmt: skip
 
-    def __init__(self, held):
+    def __init__(self, held: list[str]):
         self.held = held
-        self.commands = []
-        self.words = []
-        self.assignments = []
-        self.redirects = []
+        self.commands: list[Command] = []
+        self.words: list[str] = []
+        self.assignments: list[str] = []
+        self.redirects: list[tuple[str, str]] = []
         self.stage = 0
         self.first = 0
-        self.group = ()
+        self.group: tuple[int, ...] = ()
         self.groups = 0
         self.cases = 0
         self.operator = ""

@@ -26,7 +26,7 @@ class Inner:
 
     __slots__ = ("cwd", "outer", "program", "script", "words")
 
-    def __init__(self, program, words, cwd, outer=(), script=""):
+    def __init__(self, program: str, words: list[str], cwd: str, outer: tuple[str, ...] = (), script: str = ""):
         self.program = program
         self.words = words
         self.cwd = cwd

@@ -1,0 +1,71 @@
+"""`scripts/test` gives up on a registry that does not answer, and says what to do."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.patience import HANG_S
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture
+def silent() -> Iterator[str]:
+    """The address of a server that takes every connection and never says a word."""
+    with socket.create_server(("127.0.0.1", 0), backlog=64) as server:
+        yield f"http://127.0.0.1:{server.getsockname()[1]}/"
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """What the set-up needs of the project, without what an earlier run has set up."""
+    folder = tmp_path / "popkit"
+    (folder / "scripts").mkdir(parents=True)
+    for name in ("scripts/test", "pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy2(ROOT / name, folder / name)
+    return folder
+
+
+def run(command: list, folder: Path, **env: str) -> subprocess.CompletedProcess:
+    kept = {name: value for name, value in os.environ.items() if not name.upper().startswith(("PIP_", "NPM_", "POPKIT_"))}
+    kept |= {"PYTHON": sys.executable, **env}
+    return subprocess.run(command, cwd=folder, env=kept, capture_output=True, text=True, timeout=HANG_S, check=False)
+
+
+def test_a_package_index_that_does_not_answer_is_given_up_on(clone: Path, silent: str) -> None:
+    done = run(["scripts/test"], clone, PIP_INDEX_URL=silent, PIP_DEFAULT_TIMEOUT="1", PIP_RETRIES="0", PIP_CONFIG_FILE=os.devnull)
+    assert done.returncode == 1
+    assert done.stdout.startswith("== Python packages, into a new .venv")
+    for told in ("try again", "PIP_INDEX_URL", "scripts/test --offline", "== failed after"):
+        assert told in done.stderr
+    assert not (clone / ".venv" / "wanted").exists(), "the next run begins anew"
+
+
+def test_offline_with_nothing_there_says_so_at_once(clone: Path, silent: str) -> None:
+    done = run(["scripts/test", "--offline"], clone, PIP_INDEX_URL=silent)
+    assert done.returncode == 1
+    assert "run scripts/test once without it" in done.stderr
+
+
+@pytest.mark.skipif(not shutil.which("npm"), reason="npm is not on PATH")
+def test_an_npm_registry_that_does_not_answer_is_given_up_on(tmp_path: Path, silent: str) -> None:
+    asked = {"npm_config_registry": silent, "npm_config_fetch_timeout": "1000", "npm_config_fetch_retries": "0"}
+    done = run([sys.executable, "-m", "tests.client.installs"], ROOT, POPKIT_CLIENT_DIR=str(tmp_path), **asked)
+    assert done.returncode == 1
+    for told in ("try again", "npm config set registry", "scripts/test --offline"):
+        assert told in done.stderr
+
+
+def test_offline_the_newest_client_is_the_one_that_was_recorded(tmp_path: Path) -> None:
+    asked = "from tests.client import installs; print(installs.newest_version())"
+    (tmp_path / "newest").write_text("2.1.999\n")
+    done = run([sys.executable, "-c", asked], ROOT, POPKIT_CLIENT_DIR=str(tmp_path), POPKIT_OFFLINE="1")
+    assert done.stdout == "2.1.999\n", done.stderr
