@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..config import remembered
 from ..edges.system import now as time_of_day
 from ..host.payload import text
 from ..policy import engine, events
@@ -32,6 +33,7 @@ def handle(payload: dict, environ) -> dict | None:
         if compacted and before is not None and stored.state.epoch == before.state.epoch:
             engine.observe(stored.state, events.Compacted(time_of_day(environ)), rules)
         store.save(paths, stored)
+    remembered.sweep(site.home, time_of_day(environ))
     return _index(site, time_of_day(environ)) if compacted else None
 
 

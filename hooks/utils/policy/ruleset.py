@@ -51,6 +51,7 @@ class Ruleset:
     __slots__ = (
         "_glob_tools",
         "_overrides",
+        "_pin_globs",
         "_preserved_globs",
         "_tiers",
         "_tiers_configured",
@@ -78,6 +79,7 @@ class Ruleset:
         rules.window_tokens = config.get("window_tokens")
         rules.thresholds = {**THRESHOLDS, **_object(config.get("thresholds"))}
         rules.pins = _strings(config.get("pins"), ())
+        rules._pin_globs = _with_needles(rules.pins)
         patterns = _strings(config.get("preserved_patterns"), PRESERVED_PATTERNS)
         rules.preserve_errors = any(word in patterns for word in ERROR_WORDS)
         rules.preserve_decisions = DECISION_WORD in patterns
@@ -142,7 +144,7 @@ class Ruleset:
 
     def pinned_by(self, subjects: list[str], patterns: list[str] | tuple = ()) -> str | None:
         """The first of the context's pin `patterns`, then of the configured pins, that matches any of `subjects`."""
-        return _first_match(_with_needles(patterns), subjects) or _first_match(_with_needles(self.pins), subjects)
+        return (_first_match(_with_needles(patterns), subjects) if patterns else None) or _first_match(self._pin_globs, subjects)
 
 
 def _with_needles(patterns) -> tuple:
