@@ -262,6 +262,15 @@ def test_failures_of_hooks_are_told_once(played: Played) -> None:
     assert found(played, "hook errors")["new_failures"] == 1
 
 
+def test_a_project_whose_patterns_cost_too_much_is_told_that_its_file_is_ignored(played: Played) -> None:
+    folder = Path(played.project) / ".claude"
+    folder.mkdir(exist_ok=True)
+    (folder / "retention-config.json").write_text(json.dumps({"retention": {"pins": ["?" * 250] * 200}}))
+    check = found(played, "configuration")
+    assert check["level"] == "warning"
+    assert f"ignored as a whole: {folder / 'retention-config.json'}" in check["text"]
+
+
 def test_a_configuration_with_problems_is_told(played: Played) -> None:
     played.home.mkdir()
     (played.home / "retention-config.json").write_text('{"pins": 1}')

@@ -91,3 +91,10 @@ def test_the_defaults_of_the_documentation_are_the_shipped_ones():
         for part in key.split("."):
             value = value[part]
         assert json.loads(text) == value, key
+
+
+def test_what_the_shipped_file_says_is_what_holds_without_it():
+    """Two exceptions, which stand nowhere else: the patterns of Read, and the models."""
+    shipped = json.loads((ROOT / "retention-config.json").read_text())["retention"]
+    assert {key for key, value in shipped.items() if value != FIELDS[key]["default"]} == {"tool_overrides", "models"}
+    assert set(FIELDS) - set(shipped) == {"tiers"}

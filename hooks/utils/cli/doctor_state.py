@@ -110,6 +110,9 @@ def configuration(popkit_home: str, project: str) -> Check:
     if not problems:
         return Check("configuration", OK, f"no problems in {counted(len(read), 'file')}", problems=0)
     told = f"{counted(len(problems), 'problem')} in {listed(sorted({problem.file for problem in problems}), 3)}"
+    ignored = sorted({problem.file for problem in problems if not problem.key})
+    if ignored:
+        told += f"; ignored as a whole: {listed(ignored, 3)}"
     return Check("configuration", WARNING, told, "popkit config check says what is allowed.", problems=len(problems))
 
 

@@ -10,6 +10,9 @@ from ..edges import files, home
 from ..edges.codec import dumps, loads
 from ..edges.system import join, os, parent_of
 
+# A remembered configuration is swept a month after it was made, so many at a session's start.
+KEPT_S = 30 * 86_400
+SWEPT_AT_ONCE = 50
 # What makes something else of the same files when it changes.
 _READER = ("fields.py", "usable.py", "layers.py")
 
@@ -38,7 +41,8 @@ def effective(root: str, popkit_home: str, project: str) -> dict:
 def _remembered(cache: str, key: list) -> dict | None:
     """What is remembered under this key; None when there is nothing (readable), and the files themselves must tell."""
     try:
-        known = loads(files.read_text(cache) or "null")
+        with files.open_regular(cache) as file:  # a pipe in its place would keep a hook waiting
+            known = loads(file.read().decode())
     except (OSError, ValueError):
         return None
     return known[2] if isinstance(known, list) and len(known) == 3 and known[:2] == key and isinstance(known[2], dict) else None
@@ -50,6 +54,27 @@ def _remember(cache: str, entry: list) -> None:
         files.replace_text(cache, dumps(entry))
     except (OSError, ValueError):
         return  # a folder that cannot be written: the next hook reads the files again
+
+
+def sweep(popkit_home: str, now: float, budget: int = SWEPT_AT_ONCE) -> int:
+    """Removes remembered configurations that were made long ago, at most `budget` of them; how many. A project that is still worked in
+    makes its own again. `now` in seconds."""
+    folder = join(popkit_home, "cache")
+    gone = 0
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return 0
+    for name in names:
+        if gone >= budget:
+            break
+        try:
+            if name.startswith("config-") and now - os.lstat(join(folder, name)).st_mtime > KEPT_S:
+                os.unlink(join(folder, name))
+                gone += 1
+        except OSError:
+            continue  # another hook was faster, or it is a folder
+    return gone
 
 
 def _stamp(path: str) -> list | None:

@@ -12,9 +12,10 @@ from .fields import DOCUMENT, MOST_ENTRIES, NOTES, RETENTION, RISING, THRESHOLDS
 
 DROP = object()
 # Of all patterns of a project's file together: each hook holds them against what it sees.
-PATTERN_BUDGET = 10_000
+PATTERN_BUDGET = 4_000
 TOO_MUCH = (
-    f"patterns of at most {PATTERN_BUDGET} characters together, 8 for each in one with ?, [ or with * and /; the whole file is ignored"
+    f"patterns that come to at most {PATTERN_BUDGET} characters together, where those with * and / count 4 times and those with ? or [ "
+    "16 times; the whole file is ignored"
 )
 
 
@@ -44,11 +45,13 @@ def pattern_cost(values: dict) -> int:
     for tool, override in values.get("tool_overrides", {}).items():
         patterns.append(tool)
         patterns.extend(override.get("patterns", ()) if isinstance(override, dict) else ())
-    return sum([len(pattern) * (8 if _in_steps(pattern) else 1) for pattern in patterns])
+    return sum([len(pattern) * _weight(pattern) for pattern in patterns])
 
 
-def _in_steps(pattern: str) -> bool:
-    return "?" in pattern or "[" in pattern or ("*" in pattern and "/" in pattern)
+def _weight(pattern: str) -> int:
+    if "?" in pattern or "[" in pattern:
+        return 16
+    return 4 if "*" in pattern and "/" in pattern else 1
 
 
 def read(field: dict, value, path: tuple, note):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..config import remembered
 from ..edges import files
 from ..edges.system import now as time_of_day
 from ..host.payload import text
@@ -38,6 +39,7 @@ def handle(payload: dict, environ) -> dict | None:
         pass  # the first prompt makes the state follow the transcript
     if compacted:
         return _index(site, time_of_day(environ))
+    remembered.sweep(site.home, time_of_day(environ))
     sweeping.sweep(site, time_of_day(environ))
     return None
 

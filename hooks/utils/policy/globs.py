@@ -96,7 +96,54 @@ def _segment_matches(pattern: str, text: str) -> bool:
         return text.endswith(pattern[1:])
     if "?" not in pattern and "[" not in pattern:
         return _literals_in_order(pattern.split("*"), text)
-    return _covers(_tokens(pattern), text, "*", _character_matches)
+    return _in_steps(pattern, text)
+
+
+def _in_steps(pattern: str, text: str) -> bool:
+    """As `_covers`, character by character, over a pattern that is taken to pieces once."""
+    literals, any_one, sets, loops, count = _COMPILED.get(pattern) or _compiled(pattern)
+    if len(text) < count or (not loops and len(text) > count):
+        return False
+    reached, known = 1, {}
+    for character in text:
+        fits = known.get(character)
+        if fits is None:
+            fits = literals.get(character, 0) | any_one
+            for token, bits in sets.items():
+                if _in_set(token, character):
+                    fits |= bits
+            known[character] = fits
+        reached = (reached & fits) << 1 | reached & loops
+        if not reached:
+            return False
+    return bool(reached >> count & 1)
+
+
+_COMPILED: dict = {}
+_MOST_COMPILED = 1_000
+
+
+def _compiled(pattern: str) -> tuple:
+    """(bits of each literal character, bits of `?`, bits of each set, bits where `*` may stay, number of tokens that take a character)."""
+    literals: dict = {}
+    sets: dict = {}
+    any_one = loops = count = 0
+    for token in _tokens(pattern):
+        bit = 1 << count
+        if token == "*":
+            loops |= bit
+            continue
+        count += 1
+        if token == "?":
+            any_one |= bit
+        elif isinstance(token, str):
+            literals[token] = literals.get(token, 0) | bit
+        else:
+            sets[token] = sets.get(token, 0) | bit
+    if len(_COMPILED) >= _MOST_COMPILED:
+        _COMPILED.clear()
+    _COMPILED[pattern] = made = literals, any_one, sets, loops, count
+    return made
 
 
 def _literals_in_order(pieces: list[str], text: str) -> bool:
@@ -141,14 +188,10 @@ def _set(body: str) -> tuple:
         else:
             singles.append(body[at])
             at += 1
-    return negated, "".join(singles), ranges
+    return negated, "".join(singles), tuple(ranges)
 
 
-def _character_matches(token, character: str) -> bool:
-    if token == "?":
-        return True
-    if isinstance(token, str):
-        return token == character
+def _in_set(token: tuple, character: str) -> bool:
     negated, singles, ranges = token
     inside = character in singles or any(low <= character <= high for low, high in ranges)
     return inside != negated

@@ -58,6 +58,7 @@ class Ruleset:
         "_config",
         "_glob_tools",
         "_overrides",
+        "_pin_globs",
         "_preserved_globs",
         "_tiers",
         "_tiers_configured",
@@ -86,6 +87,7 @@ class Ruleset:
         rules.window_tokens = config.get("window_tokens")
         rules.thresholds = {**THRESHOLDS, **_object(config.get("thresholds"))}
         rules.pins = _strings(config.get("pins"), ())
+        rules._pin_globs = _with_needles(rules.pins)
         patterns = _strings(config.get("preserved_patterns"), PRESERVED_PATTERNS)
         rules.preserve_errors = any(word in patterns for word in ERROR_WORDS)
         rules.preserve_decisions = DECISION_WORD in patterns
@@ -157,7 +159,7 @@ class Ruleset:
 
     def pinned_by(self, subjects: list[str], patterns: list[str] | tuple = ()) -> str | None:
         """The first of the context's pin `patterns`, then of the configured pins, that matches any of `subjects`."""
-        return _first_match(_with_needles(patterns), subjects) or _first_match(_with_needles(self.pins), subjects)
+        return (_first_match(_with_needles(patterns), subjects) if patterns else None) or _first_match(self._pin_globs, subjects)
 
 
 def _with_needles(patterns) -> tuple:
