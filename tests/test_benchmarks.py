@@ -5,9 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
+
+from hooks.utils.policy.masking import mask
+from tests.hooks.test_secrets import HOSTILE
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -46,3 +50,12 @@ def test_the_benchmark_of_restoring_runs():
     command = [sys.executable, "benchmarks/restore_latency.py", "--records", "50", "--runs", "1", "--json"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     assert json.loads(done.stdout)["records"] == 50
+
+
+@pytest.mark.bench
+@pytest.mark.parametrize("piece", HOSTILE)
+def test_no_text_holds_a_hook_for_long(piece: str):
+    text = (piece * (20_000 // len(piece) + 1))[:20_000]
+    began = time.process_time()
+    mask(text)
+    assert time.process_time() - began < 1.5
