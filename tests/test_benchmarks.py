@@ -5,9 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
+
+from hooks.utils.policy.masking import mask
+from tests.hooks.test_secrets import HOSTILE
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -61,3 +65,12 @@ def test_the_benchmark_of_thinking_finds_what_a_signature_holds(tmp_path: Path):
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.startswith("thinker: 60 messages. Signature: 3.0 characters a token, r2 1.000. Text: 3.0")
     assert "a signature is 235 characters and 1.33 for each byte of its text" in done.stdout
+
+
+@pytest.mark.bench
+@pytest.mark.parametrize("piece", HOSTILE)
+def test_no_text_holds_a_hook_for_long(piece: str):
+    text = (piece * (20_000 // len(piece) + 1))[:20_000]
+    began = time.process_time()
+    mask(text)
+    assert time.process_time() - began < 1.5

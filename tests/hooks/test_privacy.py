@@ -259,7 +259,53 @@ COMMANDS = [
     "sqlcmd -S db -U sa -P {0}",
     "7z x -p{0} a.7z",
     "echo 'machine x.invalid login bob password {0}' >> ~/.netrc",
+    # what is written into a program
+    "echo {0} | docker login -u bob --password-stdin registry.invalid",
+    "echo '{0}' | gh auth login --with-token",
+    "printf '%s' {0} | vault kv put secret/x value=-",
+    "echo bob:{0} | sudo chpasswd",
+    "sudo -S apt update <<< {0}",
+    "echo {0} > ~/.vault_pass",
+    # SQL
+    "psql -c \"ALTER USER bob WITH PASSWORD '{0}'\"",
+    "mysql -e \"CREATE USER 'bob'@'%' IDENTIFIED BY '{0}'\"",
+    "mysql -e \"ALTER USER bob IDENTIFIED WITH plugin BY '{0}'\"",
+    # options and words of programs
+    "az keyvault secret set --name x --value {0}",
+    "aws secretsmanager create-secret --name x --secret-string {0}",
+    "kubectl create secret generic x --from-literal=db={0}",
+    "kubectl create secret generic x --from-literal db={0}",
+    "vault kv put secret/app db={0}",
+    "fly secrets set DB={0} -a app",
+    "doppler secrets set DB {0}",
+    "vault login {0}",
+    "cargo login {0}",
+    "openssl enc -aes-256-cbc -k {0} -in a",
+    "sqlplus scott/{0}@orcl",
+    "expdp system/{0}@db full=y",
+    "cypher-shell -u neo4j -p {0} 'RETURN 1'",
+    "xfreerdp /u:bob /p:{0} /v:host",
+    "smbclient //h/s -U bob%{0}",
+    # code
+    "python -c \"import os; os.environ['API_KEY'] = '{0}'\"",
+    "node -e \"process.env.API_TOKEN = '{0}'\"",
+    "python -c \"requests.get(u, auth=('bob', '{0}'))\"",
+    "mongosh --eval 'db.createUser({{user: \"bob\", pwd: \"{0}\"}})'",
 ]  # fmt: skip
+# Where nothing but its own look tells that it is a secret.
+BY_LOOK = [
+    # addresses
+    "curl -X POST https://hooks.slack.com/services/T024BE7LD/B024BE7LE/{0}",
+    "curl https://discord.com/api/webhooks/123456789012345678/{0}",
+    "curl https://api.telegram.org/bot123456789:AA{0}/sendMessage",
+    "curl https://example.invalid/reset-password/{0}",
+    "curl https://example.invalid/v1/{0}/items",
+    # nothing but the secret itself
+    "rg {0} src",
+    "git log -S {0}",
+    "tool -k {0}",
+    "tool -p={0}",
+]
 # Secrets that are known by their own form, whatever stands around them.
 KNOWN = [
     "ghp_" + "a1B2" * 9,
@@ -286,6 +332,9 @@ KNOWN = [
     "shpat_" + "a1b2c3d4" * 4,
     "hvs." + "a1B2c3D4" * 4,
     "gsk_" + "a1B2c3D4" * 4,
+    "SG." + "a1B2c3D4e5F6g7H8i9J0k1" + "." + "Z9y8X7w6V5u4T3s2R1q0P9o8N7m6L5k4J3h2G1f0E9d",
+    "AGE-SECRET-KEY-1" + "QPZRY9X8GF2TVDW0" * 3,
+    "dop_v1_" + "a1b2c3d4" * 8,
     "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U",
 ]
 
@@ -301,7 +350,7 @@ def _calls_with(command: str) -> list[dict]:
 
 
 def test_no_secret_of_a_command_line_is_kept(home: processes.Home, tmp_path: Path):
-    given = [call for command in COMMANDS for call in _calls_with(command.format(SECRET))]
+    given = [call for command in COMMANDS + BY_LOOK for call in _calls_with(command.format(SECRET))]
     tmp_path.joinpath("work").mkdir()
     ran = forked.run_all(tmp_path / "work", [("post-tool-use", processes.data_of(call)) for call in given], home.env())
     assert all(one.silent for one in ran)
@@ -345,6 +394,15 @@ OTHERS = [
     payloads.failed_bash("npm test", f"Error: connect to postgres://bob:{SECRET}@db failed"),
     payloads.failed_bash("npm test", f"1 failed: Authorization: Bearer {SECRET}"),
     payloads.failed_bash("./deploy", f"{'x' * 70} error: https://bob:{SECRET}@example.invalid/{'y' * 300}"),
+    payloads.grep(SECRET, "found"),
+    payloads.read(f"/srv/token={SECRET}/a.py", "x"),
+    payloads.edit(f"/srv/token={SECRET}/a.py", "x", "y", "x"),
+    payloads.call("WebFetch", {"url": f"https://example.invalid/invite/{SECRET}", "prompt": "read it"}, {"code": 200, "result": "x"}),
+    payloads.failed_bash("npm test", f"1 failed: invalid token {SECRET}"),
+    payloads.failed_bash("npm test", f"Error: Incorrect API key provided: {SECRET}."),
+    payloads.failed_bash("npm test", f"error: '{SECRET}' is not a valid token"),
+    payloads.failure("mcp__demo__fail", {"id": 1}, f"error: password '{SECRET}' rejected"),
+    payloads.failed_bash("gpg -d a", f"-----BEGIN PGP PRIVATE KEY BLOCK-----  {SECRET}  error"),
     payloads.prompt(f"my password is {SECRET}, token={SECRET}"),
 ]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from . import parts
 from .calls import TEXT_CHARS, bounded
 from .estimate import content_of_path
-from .masking import mask
+from .masking import mask, without_numbers
 from .tiers import DEFAULT_TIER, tier_of_tool
 
 LABEL_CHARS = 100
@@ -71,7 +71,7 @@ def _shorten(text: str) -> str:
 
 
 def _read(call, cwd, table) -> Classification:
-    path = parts.normal_path(_text(call.tool_input, "file_path", "notebook_path", "path"), cwd)
+    path = mask(parts.normal_path(_text(call.tool_input, "file_path", "notebook_path", "path"), cwd), tell_apart=True)
     if call.outcome.unchanged:
         label = "Read " + shown_path(path, cwd) + " (unchanged)"
         return Classification("ack", tier_of_tool("Edit", table), label, [("do:unchanged " + path, [])], [path], action="Read:" + path)
@@ -86,24 +86,24 @@ def _read(call, cwd, table) -> Classification:
 
 
 def _edit(call, cwd, table) -> Classification:
-    path = parts.normal_path(_text(call.tool_input, "file_path", "notebook_path"), cwd)
+    path = mask(parts.normal_path(_text(call.tool_input, "file_path", "notebook_path"), cwd), tell_apart=True)
     label = call.tool + " " + shown_path(path, cwd)
     return Classification("ack", tier_of_tool(call.tool, table), label, [("edit:" + path, [])], [path], edits=path, action="edit:" + path)
 
 
 def _grep(call, cwd, table) -> Classification:
-    pattern = mask(_text(call.tool_input, "pattern"))
-    root = _text(call.tool_input, "path")
+    pattern = mask(_text(call.tool_input, "pattern"), tell_apart=True)
+    root = mask(_text(call.tool_input, "path"), tell_apart=True)
     roots = [parts.normal_path(root, cwd)] if root else [cwd]
-    narrowed = "".join(" " + name + "=" + value for name in ("glob", "type") if (value := _text(call.tool_input, name)))
+    narrowed = "".join(" " + name + "=" + mask(value) for name in ("glob", "type") if (value := _text(call.tool_input, name)))
     key, scope = parts.content_search(pattern + narrowed, roots, insensitive=call.tool_input.get("-i") is True)
     label = 'Grep "' + pattern + '"' + (" in " + shown_path(roots[0], cwd) if root else "") + narrowed
     return Classification("search", tier_of_tool(call.tool, table), label, [(key, scope)], roots, "matches", action=key)
 
 
 def _glob(call, cwd, table) -> Classification:
-    pattern = mask(_text(call.tool_input, "pattern", "path"))
-    root = _text(call.tool_input, "path")
+    pattern = mask(_text(call.tool_input, "pattern", "path"), tell_apart=True)
+    root = mask(_text(call.tool_input, "path"), tell_apart=True)
     roots = [parts.normal_path(root, cwd)] if root else [cwd]
     key, scope = parts.file_search(pattern, roots)
     return Classification("search", tier_of_tool(call.tool, table), call.tool + " " + pattern, [(key, scope)], roots, "log", action=key)
@@ -116,7 +116,7 @@ def _bash(call, cwd, table) -> Classification:
         _BASH.append(bash)
     bash = _BASH[0]
     command = call.tool_input.get("command")
-    command = mask(command[:COMMAND_CHARS] if isinstance(command, str) else "")
+    command = mask(command[:COMMAND_CHARS] if isinstance(command, str) else "", tell_apart=True)
     found = bash.actions(command, cwd)
     leading, tier = bash.longest_lived(found, table)
     shown, keys, commits = [], [], False
@@ -147,10 +147,10 @@ def _telling_line(command: str) -> str:
 
 def _subjects(command: str, found: list) -> list:
     """What patterns match of a command line: the line, its commands, the files that it reads."""
-    subjects = [" ".join(command[:400].split())]
+    subjects = [without_numbers(" ".join(command[:400].split()))]
     for action in found[:8]:
         path = action.part[0].partition(":")[2] if action.kind == "read" else ""
-        subjects.extend(name for name in (path, action.name) if name and name not in subjects)
+        subjects.extend(name for name in (path, without_numbers(action.name)) if name and name not in subjects)
     return subjects
 
 
@@ -208,7 +208,7 @@ _READERS.update((tool, _edit) for tool in _EDIT_TOOLS)
 def classify(call, cwd: str, rules) -> Classification:
     """The classification of a call made in a folder, under a Ruleset; input of any shape is read as far as it makes sense."""
     found = _READERS.get(call.tool, _other)(call, cwd, rules.tool_tiers)
-    found.label = _shorten(found.label)
+    found.label = _shorten(without_numbers(found.label))
     found.basis = found.family or found.kind if call.tool in _SHELLS else "tool " + call.tool
     outcome = call.outcome
     found.error = outcome.error and not _found_nothing(found, outcome)

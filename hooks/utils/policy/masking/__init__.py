@@ -8,45 +8,74 @@ than one that leaks. What the shell puts in from elsewhere (`$TOKEN`) is no secr
 
 from __future__ import annotations
 
-from . import chance, shapes
+from . import chance, programs, shapes
 
 MASK = "****"
+# What introduces the number that tells one secret from another, and its length.
+_NUMBER, _NUMBER_CHARS = "#", 4
 # What one form leaves may be what another looks for.
 _PASSES = 8
 
-# A text with none of these, no key of a known form, and no word that looks like chance, holds no secret. In small letters.
+# A text with none of these, none of the programs in the tables, no key of a known form, and no word that looks like chance, holds no
+# secret. In small letters.
 _MARKS = tuple(
-    "://,token,secret,pass,pwd,key,auth,bearer,basic ,credential,signature,cookie,identified,login,vault,zip,7z,rar ,sql,redis,mongo,ldap"
-    ",curl,openssl,smb,snmp,nuget,net u,/p:,--value,from-literal,config:set,config set,setenv,set-env,env:,consul,etcdctl,chamber,credstash"
-    ",unlock,-u,otp,mnemonic,<<<,base64,rcon,mosquitto,ipmi,wpa_,user_pw,owner_pw,mc alias,wg set,plink,pscp,putty,nmcli,sig=,code=,pw="
-    ",jwt=,sid=,session=,@,cadaver,ncftp,steghide,rabbitmq,certutil,hash-password,hydra,medusa,psexec,evil-winrm,nxc,netexec,crackmap,altool,rdesktop,influx"
-    ",useradd,usermod,doctl,codecov,twine,psk,pw,cred,connect,fernet,crypt,mysqli,getconn,pdo(,hmac,appid,hook,<password,/rp,-p=,-k=,-w=,sudo,expdp,impdp,rman,poetry,composer"
-    ",bundle,lftp,http ,encrypt_string,netrc,variable,kubectl,webapp,gcloud,mkpasswd,rclone,add_user,createkey".split(",")
+    "://,token,secret,pass,pwd,key,auth,bearer,basic ,credential,signature,cookie,identified,login,authenticate,connect,fernet,crypt,mysqli"
+    ",__construct,pdo(,hmac,create_user,createuser,--value,from-literal,unlock,-u,otp,mnemonic,psk,pw,cred,appid,hook,<password,<<<,@,sudo"
+    ",base64,netrc,vault,sig=,code=,jwt=,sid=,session=,-p=,-k=,-w=,-a=,-t=,setup,jwt.,.sign,encode,decode,dial(,/p:,rp:".split(",")
 )
+# What stands between words, and the folders before a program.
+_BETWEEN = str.maketrans(dict.fromkeys("\"'`|;&()<>/:=.", " "))
 
 
-def mask(text: str) -> str:
-    """The text with every secret of a known form replaced by ****; masking twice changes nothing more."""
+def mask(text: str, tell_apart: bool = False) -> str:
+    """The text with every secret of a known form replaced by ****; masking twice changes nothing more.
+
+    `tell_apart`: behind each **** stands a number, so that texts which differ in their secrets alone stay different. It has 16 bits: too
+    few to find the secret again by trying.
+    """
     for _ in range(_PASSES):
-        masked = _masked_once(text)
+        masked = _masked_once(text, tell_apart)
         if masked == text:
             break
         text = masked
     return text
 
 
-def _masked_once(text: str) -> str:
+def without_numbers(text: str) -> str:
+    """A text that was masked with `tell_apart`, as it would be without."""
+    first, *others = text.split(MASK + _NUMBER)
+    return MASK.join([first, *(other[_NUMBER_CHARS:] for other in others)])
+
+
+def _masked_once(text: str, tell_apart: bool) -> str:
     found = shapes.spans(text)
     lowered = text.lower()
-    if any(mark in lowered for mark in _MARKS) or chance.has_any(text):
+    if _may_hold(text, lowered):
         from . import addresses, named, words  # modules that most texts do not need
 
         found += words.spans(text) + addresses.spans(text) + named.spans(text)
     pieces, at = [], 0
     for begin, end in _joined(found):
-        pieces += (text[at:begin], MASK)
+        if tell_apart and text.startswith(MASK, begin):
+            continue
+        pieces += (text[at:begin], MASK + _number(text[begin:end]) if tell_apart else MASK)
         at = end
     return "".join([*pieces, text[at:]])
+
+
+def _may_hold(text: str, lowered: str) -> bool:
+    """Whether it is worth looking at the words and names of a text: this looks at every command line."""
+    if any(mark in lowered for mark in _MARKS) or not programs.NAMES.isdisjoint(lowered.translate(_BETWEEN).split()):
+        return True
+    return chance.has_any(text)
+
+
+def _number(secret: str) -> str:
+    try:
+        from _blake2 import blake2b
+    except ImportError:
+        from hashlib import blake2b
+    return _NUMBER + blake2b(secret.encode("utf-8", "surrogatepass"), digest_size=_NUMBER_CHARS // 2).hexdigest()
 
 
 def _joined(found: list) -> list:

@@ -1,0 +1,189 @@
+"""Of shapes of secrets that somebody wrote down who had not seen the rules, nearly all are masked; of what only looks like one, nothing.
+
+And no text costs more than its length: what is counted is work, not time.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+try:
+    from re import _constants, _parser
+except ImportError:  # before Python 3.11
+    import sre_constants as _constants
+    import sre_parse as _parser
+
+from hooks.utils.policy.calls import Call, Outcome
+from hooks.utils.policy.classify import classify
+from hooks.utils.policy.masking import MASK, mask, named, programs, words
+from hooks.utils.policy.parts import covers
+from hooks.utils.policy.ruleset import Ruleset
+from tests.hooks.test_masking import PIECES
+
+ROOT = Path(__file__).resolve().parents[2]
+SECRETS = json.loads((ROOT / "tests" / "data" / "secrets.json").read_text())
+HARMLESS = json.loads((ROOT / "tests" / "data" / "not-secrets.json").read_text())
+# So many characters of a secret in a row are a part of it.
+PART = 8
+
+
+def _is_masked(entry: dict) -> bool:
+    """Whether nothing of the secret is left, not even a part."""
+    secret, masked = entry["secret"], mask(entry["text"])
+    size = min(PART, len(secret))
+    return not any(secret[at : at + size] in masked for at in range(len(secret) - size + 1) if secret[at : at + size].isalnum()) and (
+        secret not in masked
+    )
+
+
+def test_of_the_list_at_least_95_in_100_are_masked():
+    left = [entry["text"] for entry in SECRETS if not _is_masked(entry)]
+    assert len(left) <= 0.05 * len(SECRETS), left
+
+
+def test_of_the_list_what_is_no_secret_is_left_alone():
+    assert [entry["text"] for entry in HARMLESS if mask(entry["text"]) != entry["text"]] == []
+
+
+def test_masking_the_list_twice_changes_nothing_more():
+    for entry in SECRETS:
+        once = mask(entry["text"])
+        assert mask(once) == once
+
+
+def test_of_recorded_command_lines_fewer_than_one_in_a_hundred_change(transcripts: Path):
+    done = subprocess.run(
+        [sys.executable, "benchmarks/masked_commands.py", "--transcripts", str(transcripts), "--json"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    found = json.loads(done.stdout)
+    assert found["lines"] > 1_000
+    assert found["changed"] < 0.01 * found["lines"]
+
+
+# --- the tables and what lets texts through to them -----------------------------------------------------------------------------
+
+WORD = "hunter-two"
+
+
+@pytest.mark.parametrize("name", sorted({name for names, _ in programs.OPTIONS for name in names.split()}))
+def test_every_option_of_every_program_is_masked(name: str):
+    options = [option for names, listed in programs.OPTIONS if name in names.split() for option in listed.split()]
+    for option in options:
+        bare = option.rstrip("*?")
+        line = f"{name} {bare}{WORD}" if option[-1] in "*?" else f"{name} {bare} {WORD}"
+        assert mask(line) == line.replace(WORD, MASK), option
+
+
+@pytest.mark.parametrize("phrase", programs.PHRASES)
+def test_every_phrase_is_masked(phrase: str):
+    for name in phrase.split(maxsplit=1)[0].split("|"):
+        said = [name.replace("*", "x")]
+        for part in phrase.split()[1:]:
+            first = part.split("|")[0].replace("*", "x")
+            said.append({".": "some", "X": WORD, "=": "SOME=" + WORD, ":X": "bob:" + WORD, "/X": "bob/" + WORD}.get(part, first))
+        line = " ".join(said).replace(">X", "'>" + WORD + "'")
+        assert WORD not in mask(line), line
+
+
+# --- what differs in its secrets alone stays different ----------------------------------------------------------------------------
+
+
+def _classified(tool: str, tool_input: dict):
+    return classify(Call("toolu_1", tool, tool_input, Outcome(chars=10, content_hash="x")), "/work", Ruleset.from_config({}))
+
+
+@pytest.mark.parametrize(
+    ("tool", "field", "text"),
+    [
+        ("Bash", "command", "curl -H 'Authorization: Bearer {0}' https://example.invalid"),
+        ("Bash", "command", "rg 'password={0}' src"),
+        ("Grep", "pattern", "{0}"),
+        ("Glob", "pattern", "**/{0}/*"),
+        ("Read", "file_path", "/srv/{0}/app.log"),
+    ],
+)
+def test_a_call_supersedes_one_with_the_same_secret_and_none_with_another(tool: str, field: str, text: str):
+    one, same, other = (
+        _classified(tool, {field: text.format(secret)}) for secret in ("ghp_" + "a1B2" * 9, "ghp_" + "a1B2" * 9, "ghp_" + "c3D4" * 9)
+    )
+    assert one.label == other.label
+    assert MASK in one.label
+    assert covers(same.parts[0], one.parts[0])
+    assert not covers(other.parts[0], one.parts[0])
+    kept = json.dumps([one.label, one.parts, one.subjects, one.action])
+    assert "a1B2" not in kept
+
+
+# --- work ---------------------------------------------------------------------------------------------------------------------------
+
+HOSTILE = [
+    *PIECES, "token-", "-u a", "://a", "mysql -p", "token='", "\\", 'token=\\"', "curl -b -pass x ", "-----BEGIN PRIVATE KEY", '-p"x"',
+    "a@", "vault kv put ", "<<< ", "echo x|", "echo x|vault ", "Q~", ":AA", "-us1", "a1B2-", "aB1cD2eF3gH4iJ5kL6_", "'authorization: x",
+    "key=", "identified by ", "password '", "ghp_", "SG.aB1cD2eF3g.", "-u a:b", "environ['KEY'] = '", 'setenv("KEY","', "invalid token ",
+    "connect('a',",
+]  # fmt: skip
+
+
+def _steps(text: str) -> int:
+    """Lines of the package that run while a text is masked."""
+    count = 0
+
+    def each_line(frame, event, arg):
+        nonlocal count
+        count += event == "line"
+        return each_line
+
+    def calls(frame, event, arg):
+        return each_line if "/masking/" in frame.f_code.co_filename else None
+
+    before = sys.gettrace()
+    sys.settrace(calls)
+    try:
+        mask(text)
+    finally:
+        sys.settrace(before)
+    return count
+
+
+@pytest.mark.parametrize("piece", HOSTILE)
+def test_work_grows_no_faster_than_the_text(piece: str):
+    few, many = (_steps((piece * (length // len(piece) + 1))[:length] + " token=x") for length in (4_000, 8_000))
+    assert many <= 2.3 * few + 2_000
+
+
+def _repeats(parsed, is_last: bool):
+    """(most, whether nothing may fail behind it) of every repetition of a pattern."""
+    for place, (op, value) in enumerate(parsed):
+        last = is_last and place == len(parsed) - 1
+        if op in (_constants.MAX_REPEAT, _constants.MIN_REPEAT):
+            yield value[1], last
+            yield from _repeats(value[2], is_last=False)
+        elif op is _constants.SUBPATTERN:
+            yield from _repeats(value[-1], last)
+        elif op is _constants.BRANCH:
+            for branch in value[1]:
+                yield from _repeats(branch, last)
+        elif op in (_constants.ASSERT, _constants.ASSERT_NOT):
+            yield from _repeats(value[1], is_last=False)
+
+
+@pytest.mark.parametrize("pattern", [form for _, form in named._FORMS] + [named._NAMED])
+def test_every_repetition_of_a_pattern_has_a_bound_or_ends_it(pattern: str):
+    assert re.compile(pattern)
+    for most, last in _repeats(_parser.parse(pattern), is_last=True):
+        assert most is not _constants.MAXREPEAT or last
+        assert most is _constants.MAXREPEAT or most <= 512
+
+
+def test_no_command_is_looked_at_further_than_its_bound():
+    assert words.AHEAD <= 40
