@@ -70,20 +70,21 @@ def figures(read: list, by_repository: dict, prices: Prices, rules: Ruleset, pol
     return cost, carried, 100 * missed / requests, dearer / len(read)
 
 
-def all_prices() -> list:
-    """[Prices] of every price of a cache read that models have, and both lifetimes; thinking unbound."""
-    return [Prices(read, write, 5.0, ttl_s, False) for read in (0.1, 0.05, 0.025) for ttl_s, write in ((300, 1.25), (3_600, 2.0))]
+def all_prices(bound: bool = False) -> list:
+    """[Prices] of every price of a cache read that models have, and both lifetimes; `bound`: where thinking is bound to the past."""
+    return [Prices(read, write, 5.0, ttl_s, bound) for read in (0.1, 0.05, 0.025) for ttl_s, write in ((300, 1.25), (3_600, 2.0))]
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--transcripts", type=Path, required=True, help="a folder of *.jsonl of several repositories")
+    parser.add_argument("--bound", action="store_true", help="as if the models bound their thinking")
     options = parser.parse_args()
     read = read_sessions(options.transcripts)
     rules = shipped_rules()
     by_repository = models(read, rules)
     print("read   lifetime    cost   carried  misses/100  dearer")
-    for prices in all_prices():
+    for prices in all_prices(options.bound):
         cost, carried, misses, dearer = figures(read, by_repository, prices, rules)
         name = "5 minutes" if prices.ttl_s == 300 else "1 hour"
         print(f"{prices.read:<6g} {name:<10} {cost:.3f}   {carried:.3f}   {misses:>6.2f}      {dearer:.1%}", flush=True)

@@ -108,8 +108,6 @@ def choose(valued: list, situation: Situation) -> list:
     if not situation.cold and weight is None:
         return []
     dearer = 0.0 if situation.cold else weight * (prices.write - prices.read)
-    # What leaves of the thinking is carried no more; what was thought is thought again.
-    again = prices.output - prices.read * situation.tuned.ahead - (prices.write if situation.cold else 0.0)
     best, begin, total, leaving, staying = 0.0, None, 0.0, 0, 0
     for at in range(len(valued) - 1, -1, -1):
         candidate, units = valued[at]
@@ -120,7 +118,7 @@ def choose(valued: list, situation: Situation) -> list:
             staying += candidate.placeholder
         kept = kept_prefix(candidate.prefix, situation.base, candidate.requests_back)
         rewritten = max(0, situation.sent - kept - leaving) + staying
-        net = total - dearer * rewritten - (max(0.0, again) * candidate.thinking if prices.bound else 0.0)
+        net = total - dearer * rewritten - (prices.output * candidate.thinking if prices.bound else 0.0)
         if net > best:
             best, begin = net, at
     return [] if begin is None else [candidate for candidate, _ in valued[begin:]]
