@@ -53,7 +53,7 @@ def read_sessions(folder: Path) -> list:
     return [(repository, session) for repository, session in read if len(session.requests) >= LEAST_REQUESTS]
 
 
-def figures(read: list, by_repository: dict, prices: Prices, rules: Ruleset, policy: type = AutoPolicy) -> tuple:
+def figures(read: list, by_repository: dict, prices: Prices, rules: Ruleset, policy: Callable = AutoPolicy) -> tuple:
     """(cost, carried, misses per 100 requests, share that became dearer) of all sessions at some Prices."""
     sums: dict = defaultdict(lambda: [0.0, 0.0, 0, 0])
     missed = requests = dearer = 0

@@ -12,8 +12,9 @@ class AutoPolicy(Tracked):
     """Clears what the plan says, when it says so; of a large result an outline stays. `model` is a NeedModel; a result that came back is
     held as one that the user put back."""
 
-    def __init__(self, prices, model, rules):
+    def __init__(self, prices, model, rules, tuned=None):
         super().__init__(rules)
+        self.tuned = tuned
         self.prices = prices
         self.model = model
         self.blocks: dict = {}  # id -> Block
@@ -29,7 +30,9 @@ class AutoPolicy(Tracked):
 
     def decide(self, view) -> list:
         super().decide(view)
-        plan = planning.plan(self.conversation, planning.Asked(), view.now, self.model, self.prices, view.cold)
+        if not view.cold:
+            return []  # the plan would hold everything back
+        plan = planning.plan(self.conversation, planning.Asked(), view.now, self.model, self.prices, True, self.tuned)
         if not plan.pays:
             return []
         going = plan.having(planning.CLEAR)

@@ -1,7 +1,7 @@
 """One plan over one conversation: what goes before the next request, what waits, what stays, and why. Pure.
 
 Under a profile of fixed lifetimes what has expired goes once it is past its grace. Under `auto` what is worth more gone than kept goes,
-live or expired (worth.py), when that pays; what does not pay while the cache is warm waits. A tier or ids force: they take live results
+live or expired (worth.py), once the cache is cold; while it is warm, that waits. A tier or ids force: they take live results
 too, preserved ones only when these are named. What is pinned never goes, nor what is hardly larger than its placeholder.
 """
 
@@ -64,10 +64,12 @@ class Decision:
 
 
 # Why a result has its action: `worth` (gone it is worth more than kept), `expired` (past its grace), `asked` (the user forces it);
-# `waits` (worth it, but the rewrite is not), `grace` (expired, but used lately); `pinned`, `small` (no larger than its placeholder),
-# `unseen` (the model has not had it yet), `preserved`, `in_use`, `likely` (likelier needed again than not), `worth_keeping`, `live`.
+# `waits` (worth it once the cache is cold), `grace` (expired, but used lately); `pinned`, `small` (no larger than its placeholder),
+# `unseen` (the model has not had it yet), `preserved`, `in_use`, `likely` (likelier needed again than not), `worth_keeping`,
+# `thinking` (worth less than the thinking that would leave with it), `live`.
 REASONS = (
-    "worth", "expired", "asked", "waits", "grace", "pinned", "small", "unseen", "preserved", "in_use", "likely", "worth_keeping", "live",
+    "worth", "expired", "asked", "waits", "grace", "pinned", "small", "unseen", "preserved", "in_use", "likely", "worth_keeping",
+    "thinking", "live",
 )  # fmt: skip
 
 
@@ -97,9 +99,9 @@ class Plan:
         return [decision.result for decision in taken]
 
 
-def plan(conversation, asked: Asked, now: float, model, prices: Prices, cold: bool | None = None) -> Plan:
+def plan(conversation, asked: Asked, now: float, model, prices: Prices, cold: bool | None = None, tuned: worth.Tuned | None = None) -> Plan:
     """What a clear of this conversation takes at `now` (seconds). `model` says how likely a result is needed again; `cold`: whether the
-    next request finds no cache, by the clock where that is not said."""
+    next request finds no cache, by the clock where that is not said; `tuned`: other constants than those that are shipped."""
     if cold is None:
         cold = not conversation.last.is_warm(now)
     rules, state = conversation.rules, conversation.state
@@ -112,8 +114,9 @@ def plan(conversation, asked: Asked, now: float, model, prices: Prices, cold: bo
     if asked.forces or not rules.weighs:
         _by_lifetime(conversation, asked, decisions)
     else:
-        made.pays = _by_worth(conversation, asked, decisions, model, prices, cold)
-        made.likely_requests = worth.tuned_for(prices).ahead
+        situation = worth.Situation(conversation.prompt, prices, tuned)
+        made.pays = _by_worth(conversation, asked, decisions, model, situation, cold)
+        made.likely_requests = situation.tuned.ahead
     made.sum = _sum(conversation, made.going, decisions, prices, cold)
     if asked.forces or not rules.weighs:
         made.likely_requests = LIKELY_REQUESTS[prices.ttl_s]
@@ -163,9 +166,8 @@ def grace(result, rules) -> int:
 # --- by worth ------------------------------------------------------------------------------------------------------------------
 
 
-def _by_worth(conversation, asked: Asked, decisions: list, model, prices: Prices, cold: bool) -> bool:
+def _by_worth(conversation, asked: Asked, decisions: list, model, situation: worth.Situation, cold: bool) -> bool:
     """Fills the decisions in; whether anything is worth clearing now."""
-    situation = worth.Situation(conversation.prompt, conversation.last.tokens, cold, prices, conversation.base)
     valued = []
     for decision in decisions:
         decision.reason = _why_it_stays(decision, conversation, asked)
@@ -181,11 +183,13 @@ def _by_worth(conversation, asked: Asked, decisions: list, model, prices: Prices
                 valued.append((candidate, decision.value))
     chosen = {candidate.result.id for candidate in worth.choose(valued, situation)}
     for decision in decisions:
-        if decision.result.id in chosen:
+        if decision.action == HOLD and decision.result.id not in chosen:
+            decision.action, decision.reason = KEEP, "thinking"
+        elif decision.action == HOLD and cold:
             decision.action, decision.reason = CLEAR, "worth"
-        elif asked.now and (decision.action == HOLD or _has_ended(decision, conversation)):
+        if decision.action != CLEAR and asked.now and (decision.action == HOLD or _has_ended(decision)):
             decision.action, decision.reason = CLEAR, "asked"
-    return bool(chosen)
+    return bool(chosen) and cold
 
 
 def _why_it_stays(decision: Decision, conversation, asked: Asked) -> str:
@@ -207,12 +211,10 @@ def _why_it_stays(decision: Decision, conversation, asked: Asked) -> str:
 def _candidate(decision: Decision, conversation, model) -> worth.Candidate:
     id = decision.result.id
     decision.need = model.probability(decision.result, conversation.state)
-    back, thinking = conversation.requests_behind(id), conversation.thinking_behind(id)
-    prefix = conversation.places[id].prefix
-    return worth.Candidate(decision.result, decision.tokens, decision.placeholder, prefix, decision.need, back, thinking)
+    return worth.Candidate(decision.result, decision.tokens, decision.placeholder, decision.need, conversation.thinking_behind(id))
 
 
-def _has_ended(decision: Decision, conversation) -> bool:
+def _has_ended(decision: Decision) -> bool:
     """Whether a result that stays has expired, and may go when the user says now."""
     if decision.result.ended is None or decision.reason in ("pinned", "small", "unseen", "live"):
         return False
