@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..policy import outline, planning
+from ..policy import outline, planning, worth
 from ..policy.events import Cleared, ManualClear, Restored
 from ..policy.placeholder import with_outline
 from .tracked import Tracked
@@ -12,7 +12,7 @@ class AutoPolicy(Tracked):
     """Clears what the plan says, when it says so; of a large result an outline stays. `model` is a NeedModel; a result that came back is
     held as one that the user put back."""
 
-    def __init__(self, prices, model, rules, tuned=None):
+    def __init__(self, prices, model, rules, tuned=worth.TUNED):
         super().__init__(rules)
         self.tuned = tuned
         self.prices = prices

@@ -99,7 +99,7 @@ class Plan:
         return [decision.result for decision in taken]
 
 
-def plan(conversation, asked: Asked, now: float, model, prices: Prices, cold: bool | None = None, tuned: worth.Tuned | None = None) -> Plan:
+def plan(conversation, asked: Asked, now: float, model, prices: Prices, cold: bool | None = None, tuned: worth.Tuned = worth.TUNED) -> Plan:
     """What a clear of this conversation takes at `now` (seconds). `model` says how likely a result is needed again; `cold`: whether the
     next request finds no cache, by the clock where that is not said; `tuned`: other constants than those that are shipped."""
     if cold is None:

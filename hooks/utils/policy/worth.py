@@ -24,8 +24,8 @@ REPLACED = ("superseded", "same_content")
 
 
 class Tuned:
-    """What is chosen over recorded sessions for one price: `ahead`, the requests over which savings are reckoned · `caution`: a miss counts
-    so many times what it costs."""
+    """What is chosen over recorded sessions: `ahead`, the requests over which savings are reckoned · `caution`: a miss counts so many times
+    what it costs."""
 
     __slots__ = ("ahead", "caution")
 
@@ -34,21 +34,9 @@ class Tuned:
         self.caution = caution
 
 
-# (price of a cache read, lifetime of the cache) -> Tuned: by `python benchmarks/tuning.py --transcripts FOLDER`.
-TUNED = {
-    (0.1, 300): Tuned(45, 1.0),
-    (0.1, 3_600): Tuned(74, 1.0),
-    (0.05, 300): Tuned(45, 1.0),
-    (0.05, 3_600): Tuned(74, 1.0),
-    (0.025, 300): Tuned(45, 1.0),
-    (0.025, 3_600): Tuned(74, 1.0),
-}
-
-
-def tuned_for(prices) -> Tuned:
-    """What is chosen for these Prices: that of the nearest price of a cache read."""
-    read = min({read for read, _ in TUNED}, key=lambda read: abs(read - prices.read))
-    return TUNED[read, prices.ttl_s]
+# For each price of a cache read and each lifetime of the cache the same came out best with at most one miss in a hundred requests:
+# `python benchmarks/tuning.py --transcripts FOLDER`.
+TUNED = Tuned(90, 0.7)
 
 
 class Candidate:
@@ -70,10 +58,10 @@ class Situation:
 
     __slots__ = ("prices", "prompt", "tuned")
 
-    def __init__(self, prompt: int, prices, tuned: Tuned | None = None) -> None:
+    def __init__(self, prompt: int, prices, tuned: Tuned = TUNED) -> None:
         self.prompt = prompt
         self.prices = prices
-        self.tuned = tuned or tuned_for(prices)
+        self.tuned = tuned
 
 
 def is_in_use(result, quiet_age: int) -> bool:
