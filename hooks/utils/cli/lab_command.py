@@ -117,7 +117,8 @@ def _priced(found: dict) -> str:
     """At which prices it was reckoned."""
     of = f", as of {found['dated']}" if found["dated"] else ""
     if found["model"]:
-        return f"At the prices of {text.clean(found['model'])}{of}."
+        unknown = "" if found["known"] else ", which the table of models does not name: the most cautious ones"
+        return f"At the prices of {text.clean(found['model'])}{of}{unknown}."
     models = [text.clean(model) or "unknown" for model in sorted(found["models"], key=lambda model: -found["models"][model])]
     return f"At the prices of the models that answered them{of}: {text.listed(models, 3)}."
 

@@ -12,7 +12,7 @@ import time
 from ..policy.need import KINDS
 from . import sessions
 from .measure import score
-from .pricing import dated, prices_for
+from .pricing import dated, known, prices_for
 from .survival import QUIET, survival
 
 SCHEMA = 1
