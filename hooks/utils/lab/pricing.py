@@ -16,7 +16,7 @@ def _models():
     return shipped_rules().models
 
 
-def known(model: str) -> bool:
+def is_known(model: str) -> bool:
     """Whether the table of models names a model."""
     return _models().model(model).known
 

@@ -12,7 +12,7 @@ import time
 from ..policy.need import KINDS
 from . import sessions
 from .measure import score
-from .pricing import dated, known, prices_for
+from .pricing import dated, is_known, prices_for
 from .survival import QUIET, survival
 
 SCHEMA = 1
@@ -147,6 +147,7 @@ def survey(paths: list, policies=None, ttls=(300, 3_600), jobs: int | None = Non
         "schema": SCHEMA,
         **total.result(),
         "model": model,
+        "known": is_known(model),
         "dated": dated(),
         "models": total.models,
         "descriptions": descriptions,
