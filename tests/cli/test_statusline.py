@@ -138,7 +138,7 @@ def test_files_that_cannot_be_read_do_not_put_the_line_out(worked: Played) -> No
     (folder / "main.state.json").mkdir()
     answer = worked.popkit("statusline", stdin=worked.status())
     assert (answer.returncode, answer.stdout, answer.stderr) == (0, "context 50%\n", "")
-    assert "statusline IsADirectoryError" in (worked.home / "hooks.log").read_text()
+    assert "statusline OSError" in (worked.home / "hooks.log").read_text()
 
 
 def test_at_a_terminal_it_says_what_it_is_for_instead_of_waiting(played: Played) -> None:

@@ -66,15 +66,6 @@ def test_the_window_is_never_below_the_largest_usage_seen(model, configured, sta
     assert usage.window_of(model, configured, status_line, largest) == expected
 
 
-def test_calibration_needs_enough_requests_and_stays_in_bounds():
-    growing = [(10_000 + 1_200 * n, 1_000) for n in range(8)]
-    assert usage.calibration(growing) == 1.2
-    assert usage.calibration(growing[:4]) is None
-    assert usage.calibration([(10_000 + 5_000 * n, 1_000) for n in range(8)]) == 1.7
-    assert usage.calibration([(10_000 + 100 * n, 1_000) for n in range(8)]) == 0.6
-    assert usage.calibration([(0, 0), *growing, (2_000, 9_000)]) == 1.2
-
-
 @pytest.mark.parametrize(
     ("stamp", "seconds"),
     [("1970-01-01T00:00:00Z", 0.0), ("2024-02-29T12:00:00.250Z", 1709208000.25), ("2026-11-21T22:00:00.000Z", 1795298400.0),
