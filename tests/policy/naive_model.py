@@ -24,12 +24,12 @@ class Naive:
         for later in self.steps[born + 1 :]:
             age += "id" in later
             if later["what"] == "pin" and later["target"] == me["id"]:
-                pinned, end = True, None
+                pinned = True
             elif later["what"] == "unpin" and later["target"] == me["id"]:
                 pinned = False
             elif end is None and not pinned:
                 end = self._ends(me, later, age)
-        return end
+        return None if pinned else end
 
     def _ends(self, me: dict, later: dict, age: int) -> str | None:
         kind, what = me["what"], later["what"]

@@ -13,7 +13,8 @@ _CONTENT_STILL_TRUE = frozenset(("ttl_calls", "ttl_seconds", "committed", "chang
 
 
 class Decision:
-    """What was decided about one result, and why. `action`: expire, supersede, revive or compact."""
+    """What was decided about one result, and why. `action`: expire, supersede, revive (a pin, a restore or an undo
+    brings it back), release (no pin holds it any more, so it has ended as before) or compact."""
 
     __slots__ = ("action", "by", "id", "index", "reasons", "tier", "tokens", "trigger")
 
