@@ -48,7 +48,7 @@ def _on_call(state: ContextState, call, rules, decisions: list) -> None:
     if call.outcome.unchanged:
         _touch_key(state, "read:" + found.subjects[0])
     result = _result_of(state, call, found, rules)
-    _supersede(state, result, found, decisions)
+    _supersede(state, rules, result, found, decisions)
     _count_false_expiration(state, result)
     lifecycle.expire_due(state, rules, decisions, call.id)
     add(state.counts.results, result.tier, 1)
@@ -102,13 +102,13 @@ def _result_of(state: ContextState, call, found, rules) -> Result:
     return result
 
 
-def _supersede(state: ContextState, new: Result, found, decisions: list) -> None:
+def _supersede(state: ContextState, rules, new: Result, found, decisions: list) -> None:
     """A newer result of the same thing ends the earlier ones that it covers."""
     if not new.error:
         for old in list(state.by_key.get("error:" + found.action, {}).values()):
             if not old.pinned:
                 end(state, old, "superseded", ["the action succeeded later: " + new.label], decisions, new.id)
-    answers = not new.error or new.kind.startswith("run") or new.tier == "session"
+    answers = not new.error or new.kind.startswith("run") or "supersede" in rules.tier_rule(new.tier).events
     if answers:
         for part in new.parts:
             for old in list(state.by_key.get(part[0], {}).values()):

@@ -7,6 +7,7 @@ user says so, when the action that failed succeeds later, or (task lists) when a
 from __future__ import annotations
 
 from .context import RECENT, ContextState, Result, add
+from .tiers import tier_of_tool
 
 # Triggers after which the same content, fetched again, shows that the expiration was a mistake.
 _CONTENT_STILL_TRUE = frozenset(("ttl_calls", "ttl_seconds", "committed", "changed_on_disk", "session_end", "manual"))
@@ -118,8 +119,7 @@ def expire_file(state: ContextState, rules, path: str, trigger: str, why: str, b
     """Ends what was read of a file; a result that shows other files too lives on until the last of them is gone."""
     key = "read:" + path
     for result in list(state.by_key.get(key, {}).values()):
-        events_of = rules.tier_rule(result.tier).events | rules.tier_rule("medium").events
-        if not may_expire(result) or ("commit" if trigger == "committed" else "edit") not in events_of:
+        if not may_expire(result) or not ends_with_files(result, rules, trigger):
             continue
         left = [part for part in result.parts if part[0] != key]
         if any(not part[0].startswith("search:") for part in left):  # another file, or a run: more than what was found beside it
@@ -135,14 +135,21 @@ _FILE_REASONS = {
 }
 
 
+def ends_with_files(result: Result, rules, trigger: str = "edited") -> bool:
+    """Whether a result that shows files ends when they are edited or change on disk, or (for the trigger `committed`) with a commit: where
+    its tier says so, or that of the tool Read, for what is stale is so in any tier."""
+    event = "commit" if trigger == "committed" else "edit"
+    return any(event in rules.tier_rule(tier).events for tier in (result.tier, tier_of_tool("Read", rules.tool_tiers)))
+
+
 def expire_committed(state: ContextState, rules, files: list | None, why: str, by: str, decisions: list) -> None:
-    """Ends the reads of the files in a commit; every medium result where git cannot say what it holds."""
+    """Ends the reads of the files in a commit; every result of a tier that ends with commits where git cannot say what it holds."""
     if files is not None:
         for path in files:
             expire_file(state, rules, path, "committed", why, by, decisions)
         return
     for result in list(state.live.values()):
-        if may_expire(result) and result.tier == "medium" and "commit" in rules.tier_rule("medium").events:
+        if may_expire(result) and "commit" in rules.tier_rule(result.tier).events:
             end(state, result, "committed", ["a commit whose files git could not tell: " + why], decisions, by)
 
 
