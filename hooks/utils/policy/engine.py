@@ -42,9 +42,13 @@ def _on_call(state: ContextState, call, rules, decisions: list) -> None:
     state.cwd = call.cwd or state.cwd
     if found.edits:
         lifecycle.expire_file(state, rules, found.edits, "edited", found.label, call.id, decisions)
+        lifecycle.expire_tree(state, rules, found.edits, lifecycle.FILES, "edited", found.label, call.id, decisions)
         _touch_turn(state)
     if found.commits:
         lifecycle.expire_committed(state, rules, call.committed, found.label, call.id, decisions)
+    for folder, changed in found.changes:
+        trigger = "committed" if found.commits else "changed_on_disk"
+        lifecycle.expire_tree(state, rules, folder, changed, trigger, found.label, call.id, decisions)
     if call.outcome.unchanged:
         _touch_key(state, "read:" + found.subjects[0])
     result = _result_of(state, call, found, rules)
@@ -124,7 +128,8 @@ def _cover(state: ContextState, old: Result, part: list, new: Result, decisions:
         return
     dead = [have for have in old.parts if parts.covers(part, have)]
     if not dead:
-        old.touch(state.index)  # looked at again, in part
+        if part[0] != parts.TREE:
+            old.touch(state.index)  # looked at again, in part
         return
     if len(dead) < len(old.parts):
         drop_parts(state, old, dead)
@@ -160,6 +165,7 @@ def _on_files_changed(state: ContextState, event, rules, decisions: list) -> Non
     state.at = event.at
     for path, how in event.changes.items():
         lifecycle.expire_file(state, rules, path, "changed_on_disk", how, "", decisions)
+        lifecycle.expire_tree(state, rules, path, lifecycle.FILES, "changed_on_disk", f"{path} was {how}", "", decisions)
 
 
 _HANDLERS = {"call": _on_call, "files_changed": _on_files_changed}

@@ -6,8 +6,11 @@ user says so, when the action that failed succeeds later, or (task lists) when a
 
 from __future__ import annotations
 
+from . import parts
 from .context import RECENT, ContextState, Result, add
 from .tiers import tier_of_tool
+
+FILES = ("files",)  # of a working tree, what an edit changes
 
 # Triggers after which the same content, fetched again, shows that the expiration was a mistake.
 _CONTENT_STILL_TRUE = frozenset(("ttl_calls", "ttl_seconds", "committed", "changed_on_disk", "session_end", "manual"))
@@ -140,6 +143,28 @@ def ends_with_files(result: Result, rules, trigger: str = "edited") -> bool:
     its tier says so, or that of the tool Read, for what is stale is so in any tier."""
     event = "commit" if trigger == "committed" else "edit"
     return any(event in rules.tier_rule(tier).events for tier in (result.tier, tier_of_tool("Read", rules.tool_tiers)))
+
+
+def file_events(result: Result, rules) -> list:
+    """Of edit and commit those that can end a live result by what it shows."""
+    shown = [part for part in result.parts if part[0].startswith("read:") or part[0] == parts.TREE]
+    edited = any(part[0] != parts.TREE or part[1][1] in FILES for part in shown)
+    found = ["edit"] if edited and ends_with_files(result, rules) else []
+    return [*found, "commit"] if shown and ends_with_files(result, rules, "committed") else found
+
+
+def expire_tree(
+    state: ContextState, rules, place: str, changed: tuple, trigger: str, why: str, by: str, decisions: list
+) -> None:  # fmt: skip
+    """Ends what git has shown of a working tree that has changed at a file, or in the repository of a folder."""
+    for result in list(state.by_key.get(parts.TREE, {}).values()):
+        dead = [part for part in result.parts if parts.is_shown(part, place, changed)]
+        if not dead or not may_expire(result) or not ends_with_files(result, rules, trigger):
+            continue
+        if len(dead) < len(result.parts):
+            drop_parts(state, result, dead)
+        else:
+            end(state, result, trigger, ["the working tree has changed since: " + why], decisions, by)
 
 
 def expire_committed(state: ContextState, rules, files: list | None, why: str, by: str, decisions: list) -> None:

@@ -250,6 +250,8 @@ def _seen_through(stages: list, interval: list[int]) -> list[int]:
 
 
 def _git(inner: Inner, stages: list, deciding: int, place: _Place) -> list[Action]:
+    from . import worktree
+
     words = inner.words
     cwd = inner.cwd
     at = 1
@@ -261,13 +263,18 @@ def _git(inner: Inner, stages: list, deciding: int, place: _Place) -> list[Actio
     kind = GIT_KINDS.get(command)
     if kind == "ack":
         text = ["git commit"] if command == "commit" else ["git", *words[at:]]
-        return [plain("ack", text, cwd, "", command == "commit")]
+        made = plain("ack", text, cwd, "", command == "commit")
+        made.changes = worktree.changes(words[at:], cwd)
+        return [made]
     if kind == "content":
         from . import lookups
 
         part, pattern = lookups.content_parts("git grep", words[at:], cwd, False)
         return _searched(f"git grep {pattern}", part, stages, deciding, inner)
-    return [_other(stages, cwd)]
+    made = _other(stages, cwd)
+    made.part = worktree.part_of(made.part, words[at:], cwd)
+    made.changes = worktree.changes(words[at:], cwd)
+    return [made]
 
 
 def _popkit(inner: Inner, stages: list, deciding: int, place: _Place) -> list[Action]:
