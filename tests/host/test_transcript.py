@@ -186,7 +186,9 @@ def test_journal_entries_stand_where_they_belong(lines, tmp_path):
     assert (ended[0], ended[1]) == ("changed_on_disk", 1)
     commit = {"event": "commit", "call": "t3", "at": 0, "files": ["/shop/b.py"]}
     assert "t1" in rebuilt(lines, tmp_path, [commit]).live
-    assert rebuilt(lines, tmp_path).expired["t1"].ended[0] == "committed"
+    unknown = {"event": "commit", "call": "t3", "at": 0, "files": None}
+    assert rebuilt(lines, tmp_path, [unknown]).expired["t1"].ended[0] == "committed"
+    assert "t1" in rebuilt(lines, tmp_path).live, "the transcript tells of no change of it"
     pin = {"event": "pin", "target": "a.py", "at": 1.0}
     assert "t1" in rebuilt(lines, tmp_path, [pin, changed]).live
     later = transcript.seconds_of("2026-01-05T10:00:04.500Z")

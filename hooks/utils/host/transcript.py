@@ -19,6 +19,7 @@ from ..edges.system import os
 from ..policy.events import Call, Compacted, Prompted
 from ..policy.placeholder import handle_in
 from . import responses
+from .commits import Commits
 from .stamps import seconds_of
 
 # Lines of these types say nothing of the conversation, and some are very long.
@@ -330,9 +331,10 @@ class Reader:
     with id -> handle of the results that placeholders stand for.
     """
 
-    __slots__ = ("cleared", "index", "original", "pending", "seen")
+    __slots__ = ("cleared", "commits", "index", "original", "pending", "seen")
 
     def __init__(self, index: Index, original=None):
+        self.commits = Commits()
         self.index = index
         self.original = original
         self.pending: dict = {}  # tool_use id -> (tool, input) of calls whose result has not come yet
@@ -374,10 +376,12 @@ class Reader:
             outcome = responses.outcome_of_text(tool, tool_input, text)
             outcome.image_tokens += images
         prompt, cwd = entry.get("promptId"), entry.get("cwd")
-        return Call(
+        made = Call(
             block["tool_use_id"], tool, tool_input, outcome, seconds_of(entry.get("timestamp")), cwd if isinstance(cwd, str) else "",
             prompt if isinstance(prompt, str) else None,
         )  # fmt: skip
+        made.committed = self.commits.files_of(made, text)
+        return made
 
     def _content(self, block: dict) -> object:
         """The content of a result, or what stood there before a placeholder took its place."""

@@ -55,7 +55,7 @@ class Classification:
         self.content = content
         self.edits = edits  # the path that a success has changed
         self.commits = commits
-        self.changes: list = []  # (folder, what of a working tree a success has changed there)
+        self.changes: list = []  # what a success has changed in working trees, as commandline/worktree.py tells it
         self.family = family
         self.action = action
         self.error = False

@@ -46,7 +46,7 @@ def _on_call(state: ContextState, call, rules, decisions: list) -> None:
         _touch_turn(state)
     if found.commits:
         lifecycle.expire_committed(state, rules, call.committed, found.label, call.id, decisions)
-    for folder, changed in found.changes:
+    for folder, changed, _ in found.changes:
         trigger = "committed" if found.commits else "changed_on_disk"
         lifecycle.expire_tree(state, rules, folder, changed, trigger, found.label, call.id, decisions)
     if call.outcome.unchanged:

@@ -11,7 +11,7 @@ from .calls import bounded
 WHOLE = [1, 0]  # of a file; an end of 0 is the end of the file
 EXCERPT = [0, 0]  # of unknown extent
 UNKNOWN = "?"
-# Key of what git shows of a working tree. All have it, so that a change finds them: [the command, what it depends on, paths that it is about].
+# Key of all that git shows of a working tree, so that a change finds it. Its scope: the command, what it depends on, the paths it is about.
 TREE = "tree:"
 
 _GLOB_CHARS = frozenset("*?[{")
@@ -239,7 +239,7 @@ KEY_CHARS = 200
 
 class Action:
     """One thing that a line does. `kind`: search, read, run, ack, restored or other. `family` is set for runs only;
-    `part` is `(key, scope)` as in the table of docs/design.md. `changes`: of git the folder and what changes there (commandline/worktree.py)."""
+    `part` is `(key, scope)` as in the table of docs/design.md. `changes`: what git changes (commandline/worktree.py)."""
 
     __slots__ = ("changes", "commits", "family", "kind", "name", "part")
 

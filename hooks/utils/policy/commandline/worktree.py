@@ -21,9 +21,10 @@ _HEX = frozenset("0123456789abcdef")
 
 
 def changes(words: list[str], cwd: str) -> tuple | None:
-    """(folder, what changes) of a git command, given by its words without the options of git itself; None for one that changes nothing."""
+    """(folder, what changes, the words) of a git command, given by its words without the options of git itself; None for one that changes
+    nothing."""
     changed = _CHANGES.get(words[0]) if words and words[:2] not in _LOOKING else None
-    return (cwd, changed) if changed else None
+    return (cwd, changed, words) if changed else None
 
 
 def part_of(part: tuple, words: list[str], cwd: str) -> tuple:
