@@ -141,7 +141,7 @@ def _cover(state: ContextState, old: Result, part: list, new: Result, decisions:
 
 
 def _count_false_expiration(state: ContextState, result: Result) -> None:
-    if result.hash and result.kind != "ack":
+    if lifecycle.can_be_missed(result):
         tier = state.recent.pop(result.kind + "|" + result.hash, None)
         if tier is not None:
             add(state.counts.false_expirations, tier, 1)

@@ -96,11 +96,16 @@ def end(state: ContextState, result: Result, trigger: str, reasons: list, decisi
     add(counts.triggers, trigger, 1)
     if action == "supersede":
         counts.superseded += 1
-    if trigger in _CONTENT_STILL_TRUE and result.hash and result.kind != "ack":
+    if trigger in _CONTENT_STILL_TRUE and can_be_missed(result):
         state.recent[result.kind + "|" + result.hash] = result.tier
         if len(state.recent) > RECENT:
             del state.recent[next(iter(state.recent))]
     decisions.append(Decision(action, result, trigger, state.index, reasons, by))
+
+
+def can_be_missed(result: Result) -> bool:
+    """Whether the same content, fetched again, shows that it was missed. A run is repeated for the sake of its outcome."""
+    return bool(result.hash) and result.kind != "ack" and not result.kind.startswith("run")
 
 
 def may_expire(result: Result) -> bool:
