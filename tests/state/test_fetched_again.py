@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from hooks.utils.host import transcript
 from hooks.utils.policy.placeholder import placeholder
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.state import journal
@@ -40,8 +41,6 @@ def refetched(tmp_path, tool: str, tool_input: dict, *, placeholders: bool = Tru
 
 def between(path: str) -> float:
     """The time after the first result of a session."""
-    from hooks.utils.host import transcript
-
     return next(event.at for event in transcript.events_of(path) if event.name == "call") + 1.0
 
 
