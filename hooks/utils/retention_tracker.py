@@ -151,8 +151,8 @@ class RetentionTracker:
     def _supersede(self, part: tuple, decisions: list) -> None:
         """Ends what shows a part of this (key, scope); a scope of None covers every old one."""
         key, scope = part
-        for result in list(self.state.by_key.get(key, {}).values()):
-            shows = [have for have in result.parts if have[0] == key and (scope is None or parts.covers(part, have))]
+        for result in list(self.state.live.values()):
+            shows = [have for have in result.parts if parts.deed(have) == key and (scope is None or parts.covers(part, have))]
             if shows and lifecycle.may_expire(result):
                 lifecycle.end(self.state, result, "superseded", ["superseded: " + key], decisions)
 
@@ -196,7 +196,7 @@ def keys_of(pattern: str, cwd: str) -> list:
     if kind == "grep":
         return [parts.content_search(rest, [cwd])[0]]
     if kind == "bash":
-        return [action.part[0] for action in bash.actions(rest, cwd)]
+        return [parts.deed(action.part) for action in bash.actions(rest, cwd)]
     return [pattern]
 
 

@@ -93,7 +93,7 @@ def spec_session(folder: Path, **names: str) -> Written:
     written.bash_fails("npm test", "FAIL src/auth.test.ts\n" * 20 + "Tests: 1 failed, 11 passed")
     written.grep("login")
     written.bash("npm test", "PASS src/auth.test.ts\n" * 10 + "Tests: 12 passed")
-    written.bash("git commit -am 'Fix the login'", "[main 1a2b3c4] Fix the login\n 1 file changed")
+    written.bash("git commit -am 'Fix the login'", "[main 1a2]\n create mode 100644 src/config.ts")
     written.say("now the sessions, please")
     written.call("AskUserQuestion", {"questions": [{"question": "Cookies or tokens?"}]}, "User has answered: Cookies")
     written.read("src/session.ts", 1, 25)

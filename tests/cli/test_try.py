@@ -11,6 +11,7 @@ import pytest
 
 from hooks.utils.cli import try_command
 from hooks.utils.cli.main import main
+from hooks.utils.state import store
 from tests.answers.written import Written, spec_session
 from tests.cli.test_context_command import Nowhere
 
@@ -111,3 +112,28 @@ def test_the_install_lines_can_be_pasted_however_long_the_path_is(tmp_path) -> N
     shutil.copy(ROOT / ".claude-plugin" / "marketplace.json", root / ".claude-plugin")
     lines = try_command._install(str(root))
     assert lines[-3:-1] == ["  claude plugin marketplace add \\", f"    '{root}'"]
+
+
+def _reclaimable(capsys: pytest.CaptureFixture, environ: dict, *words: str) -> dict:
+    assert main([*words, "--json"], environ) == 0
+    found = json.loads(capsys.readouterr().out)
+    return {row["label"]: row["state"] for row in found["results"]}
+
+
+@pytest.mark.parametrize("noted", [None, ["/p/shop/b.ts"], []], ids=["without hooks", "b.ts", "nothing of ours"])
+def test_what_a_commit_ended_is_the_same_for_it_as_for_context(tmp_path, capsys, noted) -> None:
+    written = Written(tmp_path / "claude" / "projects" / "-p-shop", session="shop", project="/p/shop")
+    written.say("go")
+    for name in ("a.ts", "b.ts"):
+        written.read(name)
+    written.edit("a.ts")
+    written.read("a.ts")
+    id = written.bash("git commit -qam 'Fix it'", "")
+    environ = {"CLAUDE_CONFIG_DIR": str(tmp_path / "claude"), "POPKIT_HOME": str(tmp_path / "home")}
+    if noted is not None:
+        journal = Path(store.ContextFiles(environ["POPKIT_HOME"], "shop").journal)
+        journal.parent.mkdir(parents=True, mode=0o700)
+        journal.write_text(json.dumps({"event": "commit", "call": id, "at": 0, "files": noted}) + "\n")
+    tried = _reclaimable(capsys, environ, "try", str(written.path))
+    assert tried == _reclaimable(capsys, environ, "context", "--transcript", str(written.path))
+    assert tried["Read b.ts"] == ("expired" if noted == ["/p/shop/b.ts"] else "live"), "nobody said that the commit holds it"

@@ -16,6 +16,7 @@ import pytest
 from hooks.utils.policy import tiers
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.retention_tracker import HookContext, RetentionTracker, process_retention
+from tests.policy.scenario import Scenario
 
 ROOT = Path(__file__).parents[2]
 READ = {"file_path": "/p/a.py"}
@@ -167,3 +168,35 @@ def test_a_table_that_is_changed_where_it_stands_rules_in_the_hooks(tmp_path, fi
     assert was in text
     (plugin / file).write_text(text.replace(was, becomes))
     assert live_after_an_edit(plugin, tmp_path / "after") == ["T0", "T1"]
+
+
+def end_of_reads(session: Scenario) -> dict:
+    """What an edit of the first and a commit end of two reads."""
+    session.read("a.py")
+    session.read("b.py")
+    ended = {**session.edit("a.py"), **session.bash("git commit -m x")}
+    return {id: trigger for id, trigger in ended.items() if id in ("T1", "T2")}
+
+
+def test_what_ends_a_read_is_what_the_tier_of_reads_says(tables):
+    tables[1]["Read"] = "session"
+    tables[0]["session"]["expiry_events"] = ["edit", "supersede"]
+    tables[0]["medium"]["expiry_events"] = []
+    assert end_of_reads(Scenario({"tiers": {}, "tool_overrides": {}})) == {"T1": "edited"}
+
+
+def test_a_commit_whose_files_nobody_knows_ends_every_tier_that_the_table_says_commits_end(tables):
+    tables[0]["session"]["expiry_events"] = ["commit", "supersede"]
+    session = Scenario({"tiers": {}})
+    session.bash("npm test")
+    session.grep("login")
+    session.read("a.py")
+    assert session.bash("git commit -m x") == {"T1": "committed", "T3": "committed"}
+
+
+def test_a_failing_command_replaces_its_last_run_in_whatever_tier_the_table_lets_runs_replace_each_other(tables):
+    tables[1]["Bash"] = {"default": "medium"}
+    tables[0]["medium"]["expiry_events"] = ["edit", "supersede"]
+    session = Scenario({"tiers": {}, "tool_overrides": {}})
+    session.bash("python report.py")
+    assert session.bash_fails("python report.py") == {"T1": "superseded"}

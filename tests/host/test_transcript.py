@@ -186,7 +186,9 @@ def test_journal_entries_stand_where_they_belong(lines, tmp_path):
     assert (ended[0], ended[1]) == ("changed_on_disk", 1)
     commit = {"event": "commit", "call": "t3", "at": 0, "files": ["/shop/b.py"]}
     assert "t1" in rebuilt(lines, tmp_path, [commit]).live
-    assert rebuilt(lines, tmp_path).expired["t1"].ended[0] == "committed"
+    unknown = {"event": "commit", "call": "t3", "at": 0, "files": None}
+    assert rebuilt(lines, tmp_path, [unknown]).expired["t1"].ended[0] == "committed"
+    assert "t1" in rebuilt(lines, tmp_path).live, "the transcript tells of no change of it"
     pin = {"event": "pin", "target": "a.py", "at": 1.0}
     assert "t1" in rebuilt(lines, tmp_path, [pin, changed]).live
     later = transcript.seconds_of("2026-01-05T10:00:04.500Z")
@@ -226,7 +228,8 @@ def test_a_transcript_of_the_host_leaves_no_doubt(lines, tmp_path):
     ("more", "said"),
     [
         (b'{"type":"user"', "line 4, the last one, is incomplete"),
-        (b'{"type":"user"}', "line 4, the last one, is incomplete"),
+        (b'{"level":"info"}', "line 4, the last one, is incomplete"),
+        (b"nonsense", "line 4, the last one, is incomplete"),
         (b'{"type":"user"}\r\n', "line 4 ends in CR LF"),
         (b"nonsense\n", "line 4 is no JSON object"),
         (b"[1]\n", "line 4 is no JSON object"),
@@ -242,6 +245,25 @@ def test_what_is_not_understood_is_said(lines, tmp_path, more, said):
     path = tmp_path / "t.jsonl"
     lines.write(path)
     assert said in doubts(path, more)
+
+
+@pytest.mark.parametrize("line", [b'{"type":"user","uuid":"u4","parentUuid":"u3"}', b'{"type":"file-history-snapshot","snapshot":{}}'])
+def test_a_last_line_that_is_whole_but_for_its_newline_is_no_doubt(lines, tmp_path, line):
+    lines.prompt()
+    lines.bash("t1", "ls")
+    path = tmp_path / "t.jsonl"
+    lines.write(path)
+    assert doubts(path, line) == []
+    found = transcript.index(str(path))
+    assert (found.torn, found.bad, found.size) == (False, 0, path.stat().st_size)
+
+
+def test_what_was_written_behind_it_on_the_same_line_is(lines, tmp_path):
+    path = tmp_path / "t.jsonl"
+    lines.prompt()
+    lines.write(path)
+    path.write_bytes(path.read_bytes().rstrip(b"\n"))
+    assert doubts(path, b'{"type":"user"}\n') == ["line 1 is no JSON object"]
 
 
 def test_what_is_odd_on_a_rewound_branch_or_before_a_compaction_is_no_doubt(lines, tmp_path):

@@ -17,7 +17,8 @@ FILES = ("a.py", "src/b.py", "README.md", "c.test.ts", "STATUS.json")
 LINES = """rg login | rg login src | grep -rn login . | find . -name '*.py' | ls src | cat a.py | cat a.py src/b.py
     | sed -n '1,20p' src/b.py
     | head -5 README.md | cat STATUS.json | npm t | npm test | npm run test -- --silent | cd web && npm test | pytest | pytest tests/a.py
-    | pytest tests/b.py -k x | cat a.py; npm test | npx tsc --noEmit | mkdir x | git add . && git push | git status | python main.py
+    | pytest tests/b.py -k x | cat a.py; npm test | npx tsc --noEmit | mkdir x | git add . && git push | git status | git status
+    | git diff | git diff src/b.py | git diff --cached | git log -3 | git checkout main | git status && npm test | python main.py
     | bash -lc 'pytest -q' | rg login && cat a.py | for f in *.py; do cat $f; done | echo done"""
 LINES = [" ".join(line.split()) for line in LINES.split(" | ")]
 PINS = ("*.py", "src/", "README.md", "c.test.ts")

@@ -24,12 +24,12 @@ class Naive:
         for later in self.steps[born + 1 :]:
             age += "id" in later
             if later["what"] == "pin" and later["target"] == me["id"]:
-                pinned, end = True, None
+                pinned = True
             elif later["what"] == "unpin" and later["target"] == me["id"]:
                 pinned = False
             elif end is None and not pinned:
                 end = self._ends(me, later, age)
-        return end
+        return None if pinned else end
 
     def _ends(self, me: dict, later: dict, age: int) -> str | None:
         kind, what = me["what"], later["what"]
@@ -41,6 +41,11 @@ class Naive:
             return "edited"
         if kind == "read" and what == "commit" and (later["files"] is None or me["file"] in later["files"]):
             return "committed"
+        if kind == "shown":  # by git, of the working tree
+            if what == "ack" and me["file"] in ("", later["file"]):
+                return "edited"
+            if what in ("commit", "checkout"):
+                return "committed" if what == "commit" else "changed_on_disk"
         if kind == what and self._covers(later, me):
             return "superseded"
         if kind == what and "text" in me and later["text"] == me["text"]:
@@ -49,13 +54,15 @@ class Naive:
             return "ttl_calls"
         if later["at"] - me["at"] >= TTL_SECONDS.get(kind, 10**9) and ("id" in later or what == "tick"):
             return "ttl_seconds"
-        return "session_end" if what == "end" and kind in ("run", "other") else None
+        return "session_end" if what == "end" and kind in ("run", "other", "shown", "checkout") else None
 
     def _covers(self, new: dict, old: dict) -> bool:
         if new["what"] == "read":
             return new["file"] == old["file"] and new["first"] <= old["first"] and old["last"] <= new["last"]
         if new["what"] == "search":
             return new["pattern"] == old["pattern"]
+        if new["what"] == "shown":
+            return new["line"] == old["line"]
         if new["what"] == "run":
             return new["target"] in ("", old["target"])
-        return new["what"] == "commit" or (new["what"] == "ack" and new["file"] == old["file"])
+        return new["what"] in ("commit", "checkout") or (new["what"] == "ack" and new["file"] == old["file"])

@@ -157,3 +157,13 @@ def test_what_changed_in_between_or_was_superseded_was_none():
     session.bash("npm test", "2 passing")
     session.bash("npm test", "1 passing")
     assert session.state.counts.false_expirations == {}
+
+
+def test_a_run_of_an_earlier_session_that_goes_the_same_way_again_was_not_missed():
+    session = Scenario()
+    session.bash("npm test", "12 passing")
+    session.bash("python report.py", "42")
+    session.end_session()
+    session.bash("npm test", "12 passing")
+    session.bash("python report.py", "42")
+    assert session.state.counts.false_expirations == {"session": 1}, "the report, not the tests"

@@ -13,7 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hooks.utils.policy.masking import shapes
-from hooks.utils.policy.outline import LEAST_CHARS, most_tokens, outline
+from hooks.utils.policy.outline import CHARS, LEAST_CHARS, most_tokens, outline, outline_of
+from hooks.utils.policy.placeholder import handle_in, placeholder, with_outline
+from tests.policy.scenario import Scenario
 
 ROOT = Path(__file__).resolve().parents[2]
 FILLER = "some words of plain language that say nothing at all\n" * 40
@@ -127,3 +129,81 @@ def test_it_is_the_same_in_every_process():
 def test_a_tenth_of_the_tokens_is_what_it_may_take_and_of_few_none(tokens: int):
     assert 0 <= most_tokens(tokens) <= tokens / 10
     assert (most_tokens(tokens) > 0) is (tokens >= 300)
+
+
+# --- of a run --------------------------------------------------------------------------------------------------------------------------
+
+PASSED = "".join(f"tests/test_cart.py::test_adds_item_{number:03} PASSED\n" for number in range(60))
+FAILED = """=================== FAILURES ===================
+    def test_total():
+>       assert total(cart) == 42
+E       assert 41 == 42
+E        +  where 41 = total([1, 40])
+tests/test_cart.py:118: AssertionError
+FAILED tests/test_cart.py::test_total - assert 41 == 42
+"""
+ENDS = "1 failed, 60 passed in 0.31s"
+JEST = """FAIL src/cart.test.ts
+  ● cart › adds the tax
+    expect(received).toBe(expected)
+    Expected: 42
+    Received: 41
+"""
+
+
+def ran(text: str, failed: bool, *then: str) -> tuple:
+    """A run of the tests with this output after these runs came, and what stays of it."""
+    session = Scenario()
+    (session.bash_fails if failed else session.bash)("pytest", text)
+    for line in then:
+        session.bash(line)
+    return session.result("T1"), outline_of(session.result("T1"), text)
+
+
+def test_of_a_superseded_run_the_verdict_stays_and_no_test_that_passed():
+    result, kept = ran(PASSED + FAILED + ENDS, True, "pytest")
+    assert result.ended[0] == "superseded"
+    assert kept == "exit 1: 1 failed 60 passed in 0.31s"
+
+
+@pytest.mark.parametrize("then", [(), ("git status",)])
+def test_of_a_failed_run_what_failed_stays_and_with_which_values(then: tuple):
+    kept = ran(PASSED + FAILED + ENDS, True, *then)[1]
+    assert kept.startswith("exit 1: 1 failed 60 passed in 0.31s -- ")
+    for said in ("assert total cart == 42", "assert 41 == 42", "FAILED tests/test_cart.py::test_total"):
+        assert said in kept
+    assert "test_adds_item" not in kept
+
+
+def test_it_is_so_whatever_the_framework_and_where_a_pipe_has_hidden_the_exit_code():
+    kept = ran("PASS src/other.test.ts\n" * 60 + JEST + "Tests: 1 failed, 60 passed", False)[1]
+    assert kept.startswith("Tests: 1 failed 60 passed -- FAIL src/cart.test.ts -- ")
+    assert "Expected: 42 -- Received: 41" in kept
+
+
+def test_of_a_run_that_passed_the_verdict_stays():
+    assert ran(PASSED + "60 passed in 0.30s", False)[1] == "60 passed in 0.30s"
+
+
+def test_of_anything_else_names_stay():
+    session = Scenario()
+    text = FILLER + "calls handleCheckout7() in src/checkout/steps/payment.ts:118"
+    session.bash("cat notes.txt", text)
+    assert outline_of(session.result("T1"), text) == outline(text)
+
+
+def test_no_key_of_a_failure_stays():
+    key = "sk-" + "AB12CD34EF56GH78IJ90" * 2
+    kept = ran(PASSED + f"Error: 401 for {key}\nError: --password hunter2secret refused\n" + ENDS, True)[1]
+    assert key not in kept
+    assert "hunter2secret" not in kept
+    assert "401 for" in kept
+
+
+@given(texts, st.booleans(), st.booleans())
+def test_of_a_run_too_it_is_at_most_a_tenth_on_one_line_and_known_again(text: str, failed: bool, superseded: bool):
+    kept = ran(text, failed, *(["pytest"] if superseded else []))[1]
+    assert len(kept) <= len(text) // 10
+    assert set(kept) <= CHARS
+    notice = placeholder("Bash pytest", "a newer one follows", "abcd2345")
+    assert handle_in(with_outline(notice, kept)) == "abcd2345"

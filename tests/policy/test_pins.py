@@ -151,7 +151,43 @@ def test_what_two_pins_hold_one_still_holds():
     assert session.edit("a.py")["T1"] == "edited"
 
 
-# Unpinning lets a lifetime go on.
+# Unpinning lets a lifetime go on, and what was over is over again.
+
+
+@pytest.mark.parametrize("target", ["T1", "a.py"])
+def test_an_expired_result_that_was_pinned_has_ended_as_before_once_it_is_unpinned(target):
+    session = Scenario()
+    session.read("a.py")
+    session.edit("a.py")
+    before = list(session.result("T1").ended)
+    session.pin(target)
+    session.nothing(3)
+    session.save_and_load()
+    assert session.unpin(target) == {"T1": "edited"}
+    assert session.result("T1").ended == before
+    assert "T1" not in session.live
+    assert session.state.counts.expired["medium"] == 1
+    assert session.nothing(9).get("T1") is None
+
+
+def test_what_another_pin_still_holds_stays_until_that_goes_too():
+    session = Scenario()
+    session.read("a.py")
+    session.edit("a.py")
+    session.pin("T1")
+    session.pin("*.py")
+    assert session.unpin("T1") == {}
+    assert session.unpin("*.py") == {"T1": "edited"}
+
+
+def test_what_a_pin_has_revived_is_superseded_by_nothing_and_supersedes_nothing():
+    session = Scenario()
+    session.bash("npm test")
+    session.bash("npm test")
+    session.pin("T1")
+    assert session.bash("npm test") == {"T2": "superseded"}
+    assert session.unpin("T1") == {"T1": "superseded"}
+    assert session.live == ["T3"]
 
 
 def test_an_unpinned_search_whose_time_is_over_ends_with_the_next_call():

@@ -15,7 +15,7 @@ from tests.policy.test_outline import texts
 
 HANDLES = st.text(alphabet="abcdefghijklmnopqrstuvwxyz234567", min_size=8, max_size=51)
 REASONS = st.sampled_from(sorted({*_WHY.values(), "expired", "unused for 22 calls", "unused for 100000 calls"}))
-NAME_CHARS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:@ ~"
+NAME_CHARS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:@ ~=<>!"
 NOTICE = "[PopKit cleared Read a.ts (old). To see it: popkit restore abcd2345]"
 
 

@@ -1,35 +1,27 @@
-"""What a pin revived, and then let go again, is no different from what was held all the time."""
+"""What a pin revived shows what it showed, and once it is let go it is as over as before."""
 
 from __future__ import annotations
+
+import pytest
 
 from tests.policy.scenario import Scenario
 
 
-def test_a_revived_run_that_is_unpinned_ends_with_the_next_run():
-    session = Scenario()
-    session.bash("npm test")
-    session.bash("npm test")
-    assert session.pin("T1") == {"T1": "pinned"}
-    session.unpin("T1")
-    assert session.bash("npm test") == {"T1": "superseded", "T2": "superseded"}
-
-
-def test_a_revived_search_that_is_unpinned_ends_with_the_next_search():
+@pytest.mark.parametrize(
+    ("deed", "trigger"),
+    [
+        (lambda session: session.bash("npm test"), "superseded"),
+        (lambda session: session.grep("login"), "superseded"),
+        (lambda session: session.read("a.py"), "superseded"),
+    ],
+)
+def test_what_a_pin_has_revived_has_ended_again_once_it_is_unpinned_and_ends_only_once(deed, trigger):
     session = Scenario({"tiers": {"short": {"ttl_tools": None}}})
-    session.grep("login")
-    session.grep("login")
-    session.pin("T1")
-    session.unpin("T1")
-    assert session.grep("login") == {"T1": "superseded", "T2": "superseded"}
-
-
-def test_a_revived_read_that_is_unpinned_ends_with_the_next_edit():
-    session = Scenario()
-    session.read("a.py")
-    session.edit("a.py")
-    session.pin("T1")
-    session.unpin("T1")
-    assert session.edit("a.py")["T1"] == "edited"
+    deed(session)
+    deed(session)
+    assert session.pin("T1") == {"T1": "pinned"}
+    assert session.unpin("T1") == {"T1": trigger}
+    assert deed(session) == {"T2": trigger}
 
 
 def test_a_revived_read_still_shows_what_it_shows():

@@ -68,6 +68,16 @@ class EngineAndModel(RuleBasedStateMachine):
         self.engine.bash("git commit -m x", committed=None if files is None else ["/p/" + file for file in files])
         self.called("commit", files=files)
 
+    @rule(line=st.sampled_from(["git status", "git diff", "git diff a.py", "git diff HEAD -- b.py"]))
+    def looks_at_the_working_tree(self, line):
+        self.engine.bash(line)
+        self.called("shown", line=line, file=line[-4:] if line.endswith(".py") else "")
+
+    @rule()
+    def checks_another_commit_out(self):
+        self.engine.bash("git checkout main")
+        self.called("checkout")
+
     @rule(seconds=st.sampled_from([1, 100, 299, 300]))
     def waits(self, seconds):
         self.engine.wait(seconds)

@@ -366,3 +366,36 @@ def test_a_rewrite_takes_little_longer_than_a_copy_that_is_on_disk(tmp_path: Pat
     ratio = sorted(rewriting)[2] / sorted(copying)[2]
     print(f"rewrite {sorted(rewriting)[2]:.3f} s, copy {sorted(copying)[2]:.3f} s: {ratio:.1f}")
     assert ratio < 4
+
+
+# --- a last line without its end ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("keeps", [True, False])
+def test_what_the_host_appends_to_a_file_without_a_last_newline_begins_on_a_line_of_its_own(transcript: Path, keeps: bool):
+    data = transcript.read_bytes().rstrip(b"\n")
+    transcript.write_bytes(data)
+    keep = transcript.with_suffix(".original")
+    edits = transcripts.clearing(data)
+    rewrite.rewrite(str(transcript), edits, transcripts.seen(transcript), str(keep) if keeps else None)
+    assert transcript.read_bytes() == transcripts.edited(data, edits) + b"\n"
+    assert not keeps or keep.read_bytes() == data
+
+
+def test_where_the_end_of_the_line_has_come_meanwhile_it_is_not_doubled(transcript: Path):
+    data = transcript.read_bytes().rstrip(b"\n")
+    transcript.write_bytes(data)
+    seen, edits = transcripts.seen(transcript), transcripts.clearing(data)
+    transcript.write_bytes(data + b'\n{"type":"user"}\n')
+    rewrite.rewrite(str(transcript), edits, seen)
+    assert transcript.read_bytes() == transcripts.edited(data, edits) + b'\n{"type":"user"}\n'
+
+
+def test_what_was_appended_to_the_same_line_is_looked_at_again_before_anything_changes(transcript: Path):
+    data = transcript.read_bytes().rstrip(b"\n")
+    transcript.write_bytes(data)
+    seen, edits = transcripts.seen(transcript), transcripts.clearing(data)
+    transcript.write_bytes(data + b'{"type":"user"}\n')
+    with pytest.raises(rewrite.Changed):
+        rewrite.rewrite(str(transcript), edits, seen)
+    _assert_unchanged(transcript, data + b'{"type":"user"}\n')

@@ -20,7 +20,8 @@ repeat, reread, success, newer, session_end, manual, unpin; `held_until`: the ca
 
 from __future__ import annotations
 
-from ..policy import parts
+from ..policy import lifecycle, parts
+from ..policy.context import OUTSIDE
 from ..policy.tiers import TIERS
 from .phrases import run_name
 
@@ -97,7 +98,7 @@ def _expired_row(result, state, rules, now: float, numbers: dict) -> dict:
     trigger, index, at, by, reasons = result.ended
     row = _row(result, state, rules, now)
     row["state"] = "cleared" if result.cleared else "expired"
-    row["handle"] = result.cleared
+    row["handle"] = "" if result.cleared == OUTSIDE else result.cleared
     row["pinned_by"] = ""
     row["ended"] = {"trigger": trigger, "at_call": index, "at": at, "by": by, "by_number": numbers.get(by), "reasons": list(reasons)}
     return row
@@ -143,10 +144,7 @@ def _events(result, rules) -> list:
             return ["newer", "manual"]
         return ["success", "manual"] if any(part[0].startswith("error:") for part in result.parts) else ["manual"]
     own = rules.tier_rule(result.tier).events
-    on = []
-    if any(part[0].startswith("read:") for part in result.parts):
-        of_files = own | rules.tier_rule("medium").events
-        on = [event for event in ("edit", "commit") if event in of_files]
+    on = lifecycle.file_events(result, rules)
     kind = result.kind.partition(":")[0]
     on.append({"run": "rerun", "read": "reread", "tasks": "newer", "error": "success"}.get(kind, "repeat"))
     return [*on, "session_end"] if "session_end" in own else on

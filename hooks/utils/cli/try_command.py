@@ -15,6 +15,7 @@ from ..answers.timeline import timeline
 from ..config import layers
 from ..edges import home
 from ..policy.ruleset import Ruleset
+from ..state import store
 from ..state.rebuild import rebuild
 from . import screen, sessions
 
@@ -63,12 +64,17 @@ def report_of(path: str, project: str, environ: Mapping[str, str]) -> dict:
         popkit_home = None
     config = layers.load(home.plugin_root(), popkit_home, project)
     rules = Ruleset.from_config(config)
-    made = rebuild(path, [], lambda profile: Ruleset.from_config(config, profile), sessions.session_id_of(path))
+    made = rebuild(path, _journal(popkit_home, path), lambda profile: Ruleset.from_config(config, profile), sessions.session_id_of(path))
     context = facts.context_of(path, rules, {}, made.state.at)
     if context:
         context["cache"] = None  # it was warm then; that says nothing today
     told = {"project": project, "transcript": path, "context": context, "abandoned": made.index.abandoned}
     return report.build(made.state, rules, told)
+
+
+def _journal(popkit_home: str | None, path: str) -> list:
+    """What hooks have noted of a session, if they saw it: git's answers, pins, clears."""
+    return store.read_lines(store.ContextFiles(popkit_home, sessions.session_id_of(path)).journal) if popkit_home else []
 
 
 def _whose(found: dict, is_sample: bool) -> list:

@@ -19,6 +19,7 @@ from ..edges.system import os
 from ..policy.events import Call, Compacted, Prompted
 from ..policy.placeholder import handle_in
 from . import responses
+from .commits import Commits
 from .stamps import seconds_of
 
 # Lines of these types say nothing of the conversation, and some are very long.
@@ -36,7 +37,7 @@ class Index:
     in the file, rewound ones included · `abandoned`: how many results stand on rewound branches of the main thread · `doubled`: ids of
     results that stand in several lines · `compactions`: boundaries in the file · `kept`: uuid of a boundary -> ids of the results that the
     host carried over it · `since`: where in the file the last compaction of the branch ends · `size`: bytes that were read · `bad`: lines
-    that are no JSON object · `torn`: whether the last line has no end · `doubts`: what a rewrite must not touch the file for, in words ·
+    that are no JSON object · `torn`: whether the last line is incomplete · `doubts`: what a rewrite must not touch the file for, in words ·
     `seen`: (device, inode) of the file · `telling`: a byte for each line, 0 where it can tell of no call, prompt, request or compaction
     (nor where the session is) · `version`: of the host that wrote last, (0,) where no line tells.
     """
@@ -147,9 +148,9 @@ def index(path: str) -> Index:
         for line in file:
             number += 1
             found.size += len(line)
-            found.torn = not line.endswith(b"\n")
+            found.torn = not line.endswith(b"\n") and not _is_whole(line)
             entry = _entry(line)
-            _doubt_line(line, entry, number, found.doubts)
+            _doubt_line(line, entry, number, found.torn, found.doubts)
             found.telling.append(entry is not None and (not cwd or _tells(entry)))
             if entry is None:
                 found.bad += line != b"\n" and not line.startswith(_SKIPPED)
@@ -218,10 +219,19 @@ def _doubt(doubts: list, said: str) -> None:
         doubts.append(said)
 
 
-def _doubt_line(line: bytes, entry: dict | None, number: int, doubts: list) -> None:
+def _is_whole(line: bytes) -> bool:
+    """Whether a last line without its newline is an entry of the host's all the same: a client was killed there."""
+    try:
+        entry = _value(line.decode("utf-8"))
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(entry, dict) and isinstance(entry.get("type"), str)
+
+
+def _doubt_line(line: bytes, entry: dict | None, number: int, torn: bool, doubts: list) -> None:
     if len(doubts) >= _DOUBTS:
         return
-    if not line.endswith(b"\n"):
+    if torn:
         doubts.append(f"line {number}, the last one, is incomplete")
     elif line.endswith(b"\r\n"):
         doubts.append(f"line {number} ends in CR LF")
@@ -330,9 +340,10 @@ class Reader:
     with id -> handle of the results that placeholders stand for.
     """
 
-    __slots__ = ("cleared", "index", "original", "pending", "seen")
+    __slots__ = ("cleared", "commits", "index", "original", "pending", "seen")
 
     def __init__(self, index: Index, original=None):
+        self.commits = Commits()
         self.index = index
         self.original = original
         self.pending: dict = {}  # tool_use id -> (tool, input) of calls whose result has not come yet
@@ -374,10 +385,12 @@ class Reader:
             outcome = responses.outcome_of_text(tool, tool_input, text)
             outcome.image_tokens += images
         prompt, cwd = entry.get("promptId"), entry.get("cwd")
-        return Call(
+        made = Call(
             block["tool_use_id"], tool, tool_input, outcome, seconds_of(entry.get("timestamp")), cwd if isinstance(cwd, str) else "",
             prompt if isinstance(prompt, str) else None,
         )  # fmt: skip
+        made.committed = self.commits.files_of(made, text)
+        return made
 
     def _content(self, block: dict) -> object:
         """The content of a result, or what stood there before a placeholder took its place."""

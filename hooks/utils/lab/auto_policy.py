@@ -45,7 +45,7 @@ class AutoPolicy(Tracked):
 
     def _cleared(self, decision) -> tuple:
         block, result = self.blocks[decision.result.id], decision.result
-        text = with_outline(self.notice(block, result), outline.outline(block.text))
+        text = with_outline(self.notice(block, result), outline.outline_of(result, block.text))
         said = [f"needed again with a chance of {decision.need:.0%}", f"{decision.tokens:,} tokens"]
         return block, text, [*said, *(result.ended[4] if result.ended else ())]
 

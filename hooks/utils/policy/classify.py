@@ -29,7 +29,21 @@ _DIALOGUE = ("Agent", "Task", "WebFetch", "WebSearch", "Skill", "AskUserQuestion
 class Classification:
     """What a result is. `action` names the deed, so that a later success can answer an earlier error."""
 
-    __slots__ = ("action", "basis", "commits", "content", "edits", "error", "family", "kind", "label", "parts", "subjects", "tier")
+    __slots__ = (
+        "action",
+        "basis",
+        "changes",
+        "commits",
+        "content",
+        "edits",
+        "error",
+        "family",
+        "kind",
+        "label",
+        "parts",
+        "subjects",
+        "tier",
+    )
 
     def __init__(self, kind, tier, label, shown=(), subjects=(), content="dialogue", edits="", commits=False, family="", action=""):
         self.kind = kind
@@ -41,6 +55,7 @@ class Classification:
         self.content = content
         self.edits = edits  # the path that a success has changed
         self.commits = commits
+        self.changes: list = []  # what a success has changed in working trees, as commandline/worktree.py tells it
         self.family = family
         self.action = action
         self.error = False
@@ -121,16 +136,18 @@ def _bash(call, cwd, table) -> Classification:
     leading, tier = bash.longest_lived(found, table)
     shown, keys, commits = [], [], False
     for action in found:
-        keys.append(action.part[0])
+        keys.append(parts.deed(action.part))
         commits = commits or action.commits
         if action.kind != "ack":
             shown.append(action.part)
     # Acknowledgements show nothing that a re-run would have to cover, unless there is nothing else.
     shown = shown or [action.part for action in found]
-    return Classification(
+    made = Classification(
         leading.kind, tier, call.tool + " " + _telling_line(command[:1_000]), shown, _subjects(command, found),
         _content_of(leading, command), commits=commits, family=leading.family, action="|".join(keys),
     )  # fmt: skip
+    made.changes = [action.changes for action in found if action.changes]
+    return made
 
 
 def _telling_line(command: str) -> str:
@@ -237,6 +254,7 @@ def _keep_error(found: Classification, tool: str, rules) -> None:
     """An error is preserved until its action succeeds; a failing command that its next run supersedes waits for that."""
     found.edits = ""
     found.commits = False
+    found.changes = []
     if tool in _SHELLS and "supersede" in rules.tier_rule(found.tier).events:
         return
     found.kind = "error"

@@ -38,7 +38,7 @@ class Result:
         self.error = error
         self.verdict = verdict
         self.touched = touched  # index of the last touch, 0 for none
-        self.ended = ended  # [trigger, index, at, by, reasons] once expired
+        self.ended = ended  # [trigger, index, at, by, reasons] once expired; of a live one: how it had ended before a pin held it
         self.cleared = cleared  # handle of what is archived, once a placeholder stands in its place
         self.pinned = False
         self.stored = ""  # its row as it stands in the state file; "" once it differs

@@ -42,13 +42,17 @@ def _on_call(state: ContextState, call, rules, decisions: list) -> None:
     state.cwd = call.cwd or state.cwd
     if found.edits:
         lifecycle.expire_file(state, rules, found.edits, "edited", found.label, call.id, decisions)
+        lifecycle.expire_tree(state, rules, found.edits, lifecycle.FILES, "edited", found.label, call.id, decisions)
         _touch_turn(state)
     if found.commits:
         lifecycle.expire_committed(state, rules, call.committed, found.label, call.id, decisions)
+    for folder, changed, _ in found.changes:
+        trigger = "committed" if found.commits else "changed_on_disk"
+        lifecycle.expire_tree(state, rules, folder, changed, trigger, found.label, call.id, decisions)
     if call.outcome.unchanged:
         _touch_key(state, "read:" + found.subjects[0])
     result = _result_of(state, call, found, rules)
-    _supersede(state, result, found, decisions)
+    _supersede(state, rules, result, found, decisions)
     _count_false_expiration(state, result)
     lifecycle.expire_due(state, rules, decisions, call.id)
     add(state.counts.results, result.tier, 1)
@@ -102,13 +106,13 @@ def _result_of(state: ContextState, call, found, rules) -> Result:
     return result
 
 
-def _supersede(state: ContextState, new: Result, found, decisions: list) -> None:
+def _supersede(state: ContextState, rules, new: Result, found, decisions: list) -> None:
     """A newer result of the same thing ends the earlier ones that it covers."""
     if not new.error:
         for old in list(state.by_key.get("error:" + found.action, {}).values()):
             if not old.pinned:
                 end(state, old, "superseded", ["the action succeeded later: " + new.label], decisions, new.id)
-    answers = not new.error or new.kind.startswith("run") or new.tier == "session"
+    answers = not new.error or new.kind.startswith("run") or "supersede" in rules.tier_rule(new.tier).events
     if answers:
         for part in new.parts:
             for old in list(state.by_key.get(part[0], {}).values()):
@@ -124,7 +128,8 @@ def _cover(state: ContextState, old: Result, part: list, new: Result, decisions:
         return
     dead = [have for have in old.parts if parts.covers(part, have)]
     if not dead:
-        old.touch(state.index)  # looked at again, in part
+        if part[0] != parts.TREE:
+            old.touch(state.index)  # looked at again, in part
         return
     if len(dead) < len(old.parts):
         drop_parts(state, old, dead)
@@ -136,7 +141,7 @@ def _cover(state: ContextState, old: Result, part: list, new: Result, decisions:
 
 
 def _count_false_expiration(state: ContextState, result: Result) -> None:
-    if result.hash and result.kind != "ack":
+    if lifecycle.can_be_missed(result):
         tier = state.recent.pop(result.kind + "|" + result.hash, None)
         if tier is not None:
             add(state.counts.false_expirations, tier, 1)
@@ -160,6 +165,7 @@ def _on_files_changed(state: ContextState, event, rules, decisions: list) -> Non
     state.at = event.at
     for path, how in event.changes.items():
         lifecycle.expire_file(state, rules, path, "changed_on_disk", how, "", decisions)
+        lifecycle.expire_tree(state, rules, path, lifecycle.FILES, "changed_on_disk", f"{path} was {how}", "", decisions)
 
 
 _HANDLERS = {"call": _on_call, "files_changed": _on_files_changed}

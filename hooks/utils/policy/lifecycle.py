@@ -6,14 +6,19 @@ user says so, when the action that failed succeeds later, or (task lists) when a
 
 from __future__ import annotations
 
+from . import parts
 from .context import RECENT, ContextState, Result, add
+from .tiers import tier_of_tool
+
+FILES = ("files",)  # of a working tree, what an edit changes
 
 # Triggers after which the same content, fetched again, shows that the expiration was a mistake.
 _CONTENT_STILL_TRUE = frozenset(("ttl_calls", "ttl_seconds", "committed", "changed_on_disk", "session_end", "manual"))
 
 
 class Decision:
-    """What was decided about one result, and why. `action`: expire, supersede, revive or compact."""
+    """What was decided about one result, and why. `action`: expire, supersede, revive (a pin, a restore or an undo
+    brings it back), release (no pin holds it any more, so it has ended as before) or compact."""
 
     __slots__ = ("action", "by", "id", "index", "reasons", "tier", "tokens", "trigger")
 
@@ -91,11 +96,16 @@ def end(state: ContextState, result: Result, trigger: str, reasons: list, decisi
     add(counts.triggers, trigger, 1)
     if action == "supersede":
         counts.superseded += 1
-    if trigger in _CONTENT_STILL_TRUE and result.hash and result.kind != "ack":
+    if trigger in _CONTENT_STILL_TRUE and can_be_missed(result):
         state.recent[result.kind + "|" + result.hash] = result.tier
         if len(state.recent) > RECENT:
             del state.recent[next(iter(state.recent))]
     decisions.append(Decision(action, result, trigger, state.index, reasons, by))
+
+
+def can_be_missed(result: Result) -> bool:
+    """Whether the same content, fetched again, shows that it was missed. A run is repeated for the sake of its outcome."""
+    return bool(result.hash) and result.kind != "ack" and not result.kind.startswith("run")
 
 
 def may_expire(result: Result) -> bool:
@@ -117,8 +127,7 @@ def expire_file(state: ContextState, rules, path: str, trigger: str, why: str, b
     """Ends what was read of a file; a result that shows other files too lives on until the last of them is gone."""
     key = "read:" + path
     for result in list(state.by_key.get(key, {}).values()):
-        events_of = rules.tier_rule(result.tier).events | rules.tier_rule("medium").events
-        if not may_expire(result) or ("commit" if trigger == "committed" else "edit") not in events_of:
+        if not may_expire(result) or not ends_with_files(result, rules, trigger):
             continue
         left = [part for part in result.parts if part[0] != key]
         if any(not part[0].startswith("search:") for part in left):  # another file, or a run: more than what was found beside it
@@ -134,14 +143,43 @@ _FILE_REASONS = {
 }
 
 
+def ends_with_files(result: Result, rules, trigger: str = "edited") -> bool:
+    """Whether a result that shows files ends when they are edited or change on disk, or (for the trigger `committed`) with a commit: where
+    its tier says so, or that of the tool Read, for what is stale is so in any tier."""
+    event = "commit" if trigger == "committed" else "edit"
+    return any(event in rules.tier_rule(tier).events for tier in (result.tier, tier_of_tool("Read", rules.tool_tiers)))
+
+
+def file_events(result: Result, rules) -> list:
+    """Of edit and commit those that can end a live result by what it shows."""
+    shown = [part for part in result.parts if part[0].startswith("read:") or part[0] == parts.TREE]
+    edited = any(part[0] != parts.TREE or part[1][1] in FILES for part in shown)
+    found = ["edit"] if edited and ends_with_files(result, rules) else []
+    return [*found, "commit"] if shown and ends_with_files(result, rules, "committed") else found
+
+
+def expire_tree(
+    state: ContextState, rules, place: str, changed: tuple, trigger: str, why: str, by: str, decisions: list
+) -> None:  # fmt: skip
+    """Ends what git has shown of a working tree that has changed at a file, or in the repository of a folder."""
+    for result in list(state.by_key.get(parts.TREE, {}).values()):
+        dead = [part for part in result.parts if parts.is_shown(part, place, changed)]
+        if not dead or not may_expire(result) or not ends_with_files(result, rules, trigger):
+            continue
+        if len(dead) < len(result.parts):
+            drop_parts(state, result, dead)
+        else:
+            end(state, result, trigger, ["the working tree has changed since: " + why], decisions, by)
+
+
 def expire_committed(state: ContextState, rules, files: list | None, why: str, by: str, decisions: list) -> None:
-    """Ends the reads of the files in a commit; every medium result where git cannot say what it holds."""
+    """Ends the reads of the files in a commit; every result of a tier that ends with commits where git cannot say what it holds."""
     if files is not None:
         for path in files:
             expire_file(state, rules, path, "committed", why, by, decisions)
         return
     for result in list(state.live.values()):
-        if may_expire(result) and result.tier == "medium" and "commit" in rules.tier_rule("medium").events:
+        if may_expire(result) and "commit" in rules.tier_rule(result.tier).events:
             end(state, result, "committed", ["a commit whose files git could not tell: " + why], decisions, by)
 
 

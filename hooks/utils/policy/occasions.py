@@ -46,7 +46,10 @@ def _on_pinned(state: ContextState, event, rules, decisions: list) -> None:
     if event.target not in state.pins:
         state.pins.append(event.target)
     held = [result for result in state.expired.values() if not result.cleared and lifecycle.is_pinned(state, result, rules)]
+    ends = [result.ended for result in held]
     _revive(state, held, rules, "pinned", "pinned: " + event.target, decisions)
+    for result, ended in zip(held, ends):
+        result.ended = ended  # for the time when nothing holds it any more
 
 
 def _revive(state: ContextState, results: list, rules, trigger: str, reason: str, decisions: list) -> None:
@@ -61,8 +64,13 @@ def _revive(state: ContextState, results: list, rules, trigger: str, reason: str
 
 
 def _on_unpinned(state: ContextState, event, rules, decisions: list) -> None:
+    """What had ended before it was pinned has ended again, as it had."""
     state.pins = [target for target in state.pins if target != event.target]
     lifecycle.reindex(state, rules)
+    for result in [result for result in state.live.values() if result.ended and not result.pinned]:
+        lifecycle.leave(state, result)
+        state.expired[result.id] = result
+        decisions.append(lifecycle.Decision("release", result, result.ended[0], state.index, list(result.ended[4])))
 
 
 def _on_manual_clear(state: ContextState, event, rules, decisions: list) -> None:

@@ -11,6 +11,8 @@ from .calls import bounded
 WHOLE = [1, 0]  # of a file; an end of 0 is the end of the file
 EXCERPT = [0, 0]  # of unknown extent
 UNKNOWN = "?"
+# Key of all that git shows of a working tree, so that a change finds it. Its scope: the command, what it depends on, the paths it is about.
+TREE = "tree:"
 
 _GLOB_CHARS = frozenset("*?[{")
 # Brackets are left out: where they occur in the name of a file to read, they are a route such as `[id].tsx`.
@@ -137,7 +139,20 @@ def covers(new, old) -> bool:
         return _inside(old[1], scope)
     if key.startswith("run:"):
         return _run_covers(scope, old[1])
-    return True
+    return key != TREE or scope[0] == old[1][0]
+
+
+def deed(part) -> str:
+    """What names the action behind a part: its key, of what git shows of a tree the command."""
+    return part[1][0] if part[0] == TREE else part[0]
+
+
+def is_shown(part, place: str, changed: tuple) -> bool:
+    """Whether a part shows of a working tree what has `changed` (of commandline/worktree.py) at a file or below a folder."""
+    key, scope = part
+    if key != TREE or scope[1] not in changed or place.startswith(UNKNOWN):
+        return False
+    return any(root == place or _below(root, place) or _below(place, root) for root in scope[2:])
 
 
 def _lines_cover(new: list[int], old: list[int]) -> bool:
@@ -224,9 +239,9 @@ KEY_CHARS = 200
 
 class Action:
     """One thing that a line does. `kind`: search, read, run, ack, restored or other. `family` is set for runs only;
-    `part` is `(key, scope)` as in the table of docs/design.md."""
+    `part` is `(key, scope)` as in the table of docs/design.md. `changes`: what git changes (commandline/worktree.py)."""
 
-    __slots__ = ("commits", "family", "kind", "name", "part")
+    __slots__ = ("changes", "commits", "family", "kind", "name", "part")
 
     def __init__(self, kind, name, part, family="", commits=False):
         self.kind = kind
@@ -234,6 +249,7 @@ class Action:
         self.part = part
         self.family = family
         self.commits = commits
+        self.changes = None
 
     def __repr__(self) -> str:
         return f"Action({self.kind!r}, {self.name!r}, {self.part!r}, {self.family!r}, {self.commits!r})"

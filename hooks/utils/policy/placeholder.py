@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .estimate import estimate_tokens
-from .outline import most_tokens
+from .outline import CHARS, most_tokens
 
 # The model reads a placeholder with every request: at most 40 tokens, by the 2.9 characters of a token of plain language.
 LONGEST = 116
@@ -11,8 +11,6 @@ LONGEST_WHY = 24
 _HEAD, _MIDDLE, _TAIL = "[PopKit cleared ", "To see it: popkit restore ", "]"
 _HANDLE = frozenset("abcdefghijklmnopqrstuvwxyz234567")
 SHORTEST_HANDLE, LONGEST_HANDLE = 8, 51
-# What an outline is made of (outline.py): names, on one line.
-_OUTLINE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:@~ ")
 
 # In a few words: why a result went.
 _WHY = {
@@ -54,7 +52,7 @@ def handle_in(content: object) -> str:
     if not isinstance(content, str) or not content.startswith(_HEAD):
         return ""
     notice, _, outline = content.partition("\n")
-    if not notice.endswith(_TAIL) or len(notice) > 2 * LONGEST or not _OUTLINE.issuperset(outline) or content.endswith("\n"):
+    if not notice.endswith(_TAIL) or len(notice) > 2 * LONGEST or not CHARS.issuperset(outline) or content.endswith("\n"):
         return ""
     handle = notice[: -len(_TAIL)].rpartition(_MIDDLE)[2]
     return handle if is_handle(handle) else ""

@@ -131,7 +131,7 @@ def _records(transcript_path: str, found: Prospect, leaving: list, thoughts: lis
     for place, content in places.contents(transcript_path, index, going.__contains__, index.since):
         result = going[place.id]
         quiet_age = None if found.plan.asked.forces else state.quiet_age(result)
-        one = _Leaving(place, result, why(result, quiet_age), _outline(content) if weighs else "")
+        one = _Leaving(place, result, why(result, quiet_age), _outline(result, content) if weighs else "")
         if place.end - place.start <= len(_as_json(one.text()).encode("utf-8")):
             continue  # estimated as more than it is
         leaving.append(one)
@@ -142,9 +142,9 @@ def _records(transcript_path: str, found: Prospect, leaving: list, thoughts: lis
         yield from (thought.record() for thought in thoughts)
 
 
-def _outline(content: str) -> str:
+def _outline(result, content: str) -> str:
     """What stays of a large content, given as JSON text, beside the notice."""
-    return outline.outline(responses.text_of_blocks(json.loads(content))[0])
+    return outline.outline_of(result, responses.text_of_blocks(json.loads(content))[0])
 
 
 def _as_json(text: str) -> str:

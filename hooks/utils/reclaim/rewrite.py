@@ -44,7 +44,7 @@ class Edit:
 
 
 class Seen:
-    """The file that was scanned, and how far: `size` is the end of a complete line."""
+    """The file that was scanned, and how far: `size` is the end of a complete line, of the last one with or without its newline."""
 
     __slots__ = ("device", "inode", "size")
 
@@ -110,6 +110,7 @@ def _rewrite(path: str, edits: list, seen: Seen, keep: str | None, accept, patie
             _set_aside(old, path, seen, aside, carried, fds)
         await_no_writer(old)
         carried = catch_up(old, new, carried)
+        _end_last_line(old, new, seen.size, carried)
         if accept:
             accept(os.pread(old, carried - seen.size, seen.size))
         after = os.fstat(new).st_size
@@ -206,6 +207,16 @@ def _copy_edited(old: int, new: int, edits: list, size: int) -> None:
         write_all(new, edit.new)
         at = edit.end
     copy(old, new, at, size)
+
+
+def _end_last_line(old: int, new: int, size: int, carried: int) -> None:
+    """Where a client was killed before the newline of what was the last line, the next one begins on a line of its own."""
+    if not size or os.pread(old, 1, size - 1) == b"\n":
+        return
+    if carried == size:
+        write_all(new, b"\n")
+    elif os.pread(old, 1, size) != b"\n":
+        raise Changed("the transcript goes on where its last line seemed to end: try again; nothing was changed")
 
 
 def _hash(fd: int, start: int, end: int) -> str:

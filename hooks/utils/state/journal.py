@@ -152,6 +152,15 @@ def clear_times(journal: list) -> dict:
     return times
 
 
+def ids_outside(journal: list) -> set:
+    """Ids of the results that left the context while the transcript still holds them."""
+    found: set = set()
+    for entry in journal:
+        if booking_of(entry) is not None and entry.get("event") == "outside":
+            found.update(_ids(entry) or ())
+    return found
+
+
 def bookings(journal: list, standing: set) -> list:
     """The bookings of a journal, without clears of which nothing is to be seen (a kill came between the transcript and the journal):
     `standing` are ids of the results that placeholders stand for."""

@@ -90,11 +90,13 @@ class _Telling:
             self.conversation.said(*_written(entry))
 
     def _note(self, result: Result) -> None:
-        """Remembers by what a later call would fetch the same again: the content, or the file that a read shows."""
+        """Remembers by what a later call would fetch the same again: the content, or the file that a read shows. Who runs the tests again
+        wants to know how they go now, not how they went."""
         if result.kind == "restored":
             self.printed.append((result.at, result.tokens))
         elif result.kind != "ack" and not result.error:
-            for name in (result.kind + "|" + result.hash, *(part[0] for part in result.parts if part[0].startswith("read:"))):
+            content = () if result.kind.startswith("run") else (result.kind + "|" + result.hash,)
+            for name in (*content, *(part[0] for part in result.parts if part[0].startswith("read:"))):
                 self.shown.setdefault(name, []).append((result.id, result.at, result.tokens))
 
     def end(self, journal: list) -> None:
@@ -112,13 +114,14 @@ class _Telling:
     def _settle(self, journal: list, cleared: dict) -> None:
         booked = journals.bookings(journal, set(cleared))
         if booked:
-            booked += [ledger.Refetched(at, tokens) for at, tokens in self._fetched_again(cleared)]
+            gone = {*cleared, *journals.ids_outside(journal)}
+            booked += [ledger.Refetched(at, tokens) for at, tokens in self._fetched_again(gone)]
             booked += [ledger.Restored(at, tokens) for at, tokens in self.printed]
             models = self.conversation.rules.models
             moments = [moment(sent, added, models) for sent, added in self.conversation.requests]
             self.conversation.state.counts.ledger = ledger.settle(moments, booked).to_json()
 
-    def _fetched_again(self, cleared: dict) -> list:
+    def _fetched_again(self, cleared: set) -> list:
         """[(seconds, tokens)] of the results that show again what one of the cleared had shown, each once and only after that clear."""
         again: dict = {}
         for shown in self.shown.values():

@@ -250,24 +250,26 @@ def _seen_through(stages: list, interval: list[int]) -> list[int]:
 
 
 def _git(inner: Inner, stages: list, deciding: int, place: _Place) -> list[Action]:
-    words = inner.words
-    cwd = inner.cwd
-    at = 1
+    from . import worktree
+
+    words, cwd, at = inner.words, inner.cwd, 1
     while at < len(words) and words[at][:1] == "-":
         if words[at] == "-C" and at + 1 < len(words):
             cwd = normal_path(words[at + 1], cwd)
         at += 2 if words[at] in GIT_VALUES else 1
     command = words[at] if at < len(words) else ""
-    kind = GIT_KINDS.get(command)
-    if kind == "ack":
-        text = ["git commit"] if command == "commit" else ["git", *words[at:]]
-        return [plain("ack", text, cwd, "", command == "commit")]
-    if kind == "content":
+    if GIT_KINDS.get(command) == "content":
         from . import lookups
 
         part, pattern = lookups.content_parts("git grep", words[at:], cwd, False)
         return _searched(f"git grep {pattern}", part, stages, deciding, inner)
-    return [_other(stages, cwd)]
+    if command in GIT_KINDS:
+        made = plain("ack", ["git commit"] if command == "commit" else ["git", *words[at:]], cwd, "", command == "commit")
+    else:
+        made = _other(stages, cwd)
+        made.part = worktree.part_of(made.part, words[at:], cwd)
+    made.changes = worktree.changes(words[at:], cwd)
+    return [made]
 
 
 def _popkit(inner: Inner, stages: list, deciding: int, place: _Place) -> list[Action]:
