@@ -14,7 +14,7 @@ from ..policy.context import ContextState, result_of, state_of
 # More than the timeouts of hooks.json.
 _LONGEST_HOOK_S = 120
 # Between a state's header and its rows.
-_LIVE = ',"live":[\n'
+_LIVE = ',"live":['
 
 
 class ContextFiles:
@@ -117,10 +117,10 @@ def _stored_of(text: str) -> Stored:
 
 def _resting_of(text: str) -> Stored | None:
     """A state whose rows rest; None where they cannot: somebody else has laid the file out, or it is not said who must be awake."""
-    head, mark, body = text.partition(_LIVE)
-    if not mark or not text.isascii() or not body.endswith("]\n]}"):
+    begin, end = text.find(_LIVE + "\n[") + len(_LIVE), len(text) - 3
+    if begin < len(_LIVE) or not text.isascii() or not text.endswith("]\n]}"):
         return None
-    value = loads(head + "}")
+    value = loads(text[: begin - len(_LIVE)] + "}")
     noted = value.pop("resting", None) if isinstance(value, dict) else None
     if not isinstance(noted, list) or len(noted) != 2 or not isinstance(noted[1], list):
         return None
@@ -128,7 +128,7 @@ def _resting_of(text: str) -> Stored | None:
 
     watched = value.pop("watched", None)
     state = state_of({**value, "live": []})
-    return Stored(state, watched if isinstance(watched, dict) else None, Rows("\n" + body[:-3] + ",", noted))
+    return Stored(state, watched if isinstance(watched, dict) else None, Rows(text, begin, end, noted))
 
 
 def _text_of(stored: Stored) -> str:
@@ -138,10 +138,10 @@ def _text_of(stored: Stored) -> str:
     if rows is not None and not rows.all_awake:
         gone = {key for key in state.by_key.asked if not dict.__contains__(state.by_key, key)}
         header["watched"] = {path: seen for path, seen in stored.watched.items() if "read:" + path not in gone}
-        lines = rows.written()[1:-1]
+        lines = rows.written()
     else:
         header["watched"] = {path: seen for path, seen in stored.watched.items() if "read:" + path in state.by_key}
-        lines = ",\n".join([result.stored or dumps(result.to_row()) for result in state.live.values()])
+        lines = "\n" + ",\n".join([result.stored or dumps(result.to_row()) for result in state.live.values()])
     if stored.rules is not None:
         from . import resting
 
