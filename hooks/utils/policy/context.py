@@ -55,7 +55,6 @@ class Result:
         ]  # fmt: skip
 
 
-
 def result_of(row: object) -> Result:
     """A Result from its row; ValueError when it is not one."""
     if not isinstance(row, list) or len(row) != len(_FIELDS):

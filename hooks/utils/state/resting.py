@@ -1,7 +1,8 @@
 """Live results that rest as text: of a large state a hook reads only what its call is about, so that it costs the same however much lives.
 
 A result that never ends by age can only end, or be touched, by what names one of its keys, its content or its id: its row is found in the
-text then, and woken. That an edit touches what was read in its turn is kept with the turn. What walks over all results wakes all. Rows that stay asleep are written back as they stand.
+text then, and woken. That an edit touches what was read in its turn is kept with the turn. What walks over all results wakes all. Rows that
+stay asleep are written back as they stand.
 """
 
 from __future__ import annotations
