@@ -28,13 +28,14 @@ _Module = type(sys)
 
 class Pack:
     """A finder and loader of modules over {name: (source, [mtime in ns, size], whether it is a package, the names that it brings with it
-    or None where that has not been noted yet, begin, end)}; the last two say where in `codes` the code stands."""
+    or None where that has not been noted yet, begin, end)}; the last two say where in the file the code stands, behind `start`."""
 
-    __slots__ = ("brought", "codes", "done", "entries", "missed")
+    __slots__ = ("brought", "done", "entries", "fd", "missed", "start")
 
-    def __init__(self, entries, codes):
+    def __init__(self, entries, fd, start):
         self.entries = entries
-        self.codes = codes
+        self.fd = fd  # open as long as the hook runs: half of what is packed most of them do not read
+        self.start = start
         self.missed = False  # a module of ours had to be loaded from its own file
         self.done = []  # names, in the order in which their modules were done
         self.brought = {}  # what was noted now
@@ -86,35 +87,33 @@ class Pack:
 
     def code(self, name):
         begin, end = self.entries[name][4:]
-        return self.codes[begin:end]
+        return os.pread(self.fd, end - begin, self.start + begin)
 
 
 def use():
     """Puts the pack in front of the other finders; an empty one where none can be read."""
     gc.disable()  # a hook is over before its garbage could matter
-    entries, codes = {}, b""
+    entries, fd, start = {}, -1, 0
     try:
-        fd = os.open(_PATH, os.O_RDONLY)
-        try:
-            data = os.read(fd, os.fstat(fd).st_size)
-        finally:
-            os.close(fd)
-        entries, codes = _opened(data)
+        fd = os.open(_PATH, os.O_RDONLY | os.O_CLOEXEC)
+        entries, start = _opened(fd)
     except (OSError, ValueError, EOFError, TypeError):
         entries = {}
-    sys.meta_path.insert(0, Pack(entries, codes))
+    sys.meta_path.insert(0, Pack(entries, fd, start))
 
 
-def _opened(data):
-    """(entries, codes) of a whole pack; ValueError for anything else. Behind the header: its whole length and that of its index."""
+def _opened(fd):
+    """(entries, where the code begins) of a whole pack; ValueError for anything else. Behind the header: its whole length and that of its
+    index."""
     begin = len(_HEADER) + 16
-    if not data.startswith(_HEADER) or int.from_bytes(data[begin - 16 : begin - 8], "big") != len(data):
+    head = os.read(fd, begin)
+    if not head.startswith(_HEADER) or int.from_bytes(head[-16:-8], "big") != os.fstat(fd).st_size:
         raise ValueError("not a whole pack")
-    end = begin + int.from_bytes(data[begin - 8 : begin], "big")
-    entries = loads(data[begin:end])  # noqa: S302  the file is ours
+    index = int.from_bytes(head[-8:], "big")
+    entries = loads(os.read(fd, index))  # noqa: S302  the file is ours
     if not isinstance(entries, dict) or not all(isinstance(entry, tuple) and len(entry) == 6 for entry in entries.values()):
         raise ValueError("not an index")
-    return entries, memoryview(data)[end:]
+    return entries, begin + index
 
 
 def remake():
@@ -143,7 +142,7 @@ def _packed(pack):
     for name, entry in pack.entries.items():
         if _stamp(entry[0]) == entry[1]:
             brings = None if pack.missed else pack.brought.get(name, entry[3])
-            known[name] = (*entry[:3], brings, bytes(pack.code(name)))
+            known[name] = (*entry[:3], brings, pack.code(name))
     for name, module in list(sys.modules.items()):
         loader = getattr(getattr(module, "__spec__", None), "loader", None)
         if name.partition(".")[0] == _PACKAGE and isinstance(loader, _external.SourceFileLoader):
