@@ -27,14 +27,13 @@ sys.path.insert(0, str(ROOT))
 
 from hooks.utils.policy.context import ContextState, Result  # noqa: E402
 from hooks.utils.policy.ruleset import Ruleset  # noqa: E402
-from hooks.utils.state import store  # noqa: E402  the benchmark runs from anywhere
+from hooks.utils.state import disk, store  # noqa: E402  the benchmark runs from anywhere
 
 SESSION = "benchmark"
 STATE_BYTES = 50_000
 BOUND_50_KB = 1.8  # times a bare interpreter
 AIM_50_KB = 1.45
-BOUND_2000 = 3.0  # 2,000 live results against 10
-BOUND_3000 = 2.0  # 3,000 live results of Bash against 10
+BOUND_FLAT = 1.5  # 3,000 live results against 10
 COMMAND = json.loads((ROOT / "hooks/hooks.json").read_text())["hooks"]["PostToolUse"][0]["hooks"][0]["command"]
 
 PAYLOADS = {
@@ -45,11 +44,14 @@ PAYLOADS = {
              {"filePath": "/tmp/popkit-benchmark/old.py", "oldString": "a", "newString": "b", "originalFile": "x = 1\n" * 900}),  # noqa: S108
     "Bash": ({"command": "cd packages/api && npm test -- --silent 2>&1 | tail -20"},
              {"stdout": "ok 12 tests passed\n" * 40, "stderr": "", "interrupted": False, "isImage": False}),
+    "Grep": ({"pattern": "def add", "path": "/tmp/popkit-benchmark"}, {"mode": "files_with_matches", "filenames": ["a.py"], "numFiles": 1}),  # noqa: S108
+    "mcp__demo__lookup": ({"key": "colour"}, [{"type": "text", "text": "blue"}]),
 }  # fmt: skip
+KINDS = ("Read", "Bash")  # of what lives: the others end after a few calls
 
 
-def state_with(results: int = 0, size: int = 0, bash: bool = False) -> ContextState:
-    """A state of so many live results, or of about so many bytes, in the mix that sessions have or of Bash alone."""
+def state_with(results: int = 0, size: int = 0, kind: str = "") -> ContextState:
+    """A state of so many live results, or of about so many bytes, in the mix that sessions have or of one kind alone."""
     state = ContextState(SESSION)
     state.cwd = "/tmp/popkit-benchmark"  # noqa: S108
     while (
@@ -58,7 +60,7 @@ def state_with(results: int = 0, size: int = 0, bash: bool = False) -> ContextSt
         or (size and len(state.live) % 10)
     ):
         state.index += 1
-        add(state, state.index * (3 if bash else 1) + bash)
+        add(state, state.index * 3 + (kind == "Bash") if kind else state.index)
     return state
 
 
@@ -97,10 +99,22 @@ class Bench:
                 row.ended = ["ttl_calls", n, 0.0, "", ["5 calls have passed"]]
                 state.expired[row.id] = row
             stored = store.Stored(state)
+            for number, result in enumerate(state.live.values()):
+                for key, _ in result.parts:
+                    if key.startswith("read:"):  # a file that is there, in its place
+                        self.watch(stored, result, number)
             stored.rules = Ruleset.from_config({})
             store.save(self.paths, stored)
             state.expired = {}
         self.saved = Path(self.paths.state).read_bytes()
+
+    def watch(self, stored: store.Stored, result: Result, number: int) -> None:
+        """Lets a result show a file that is there."""
+        file = self.folder / "files" / f"module_{number}.ts"
+        file.parent.mkdir(exist_ok=True)
+        file.touch()
+        result.parts, result.subjects = [["read:" + str(file), scope] for _, scope in result.parts], [str(file)]
+        stored.watched.see(str(file), disk.stamp(str(file)))
 
     def hook(self, tool: str) -> float:
         """Seconds of one hook process on the stored state, which is put back afterwards."""
@@ -149,18 +163,17 @@ def measure(runs: int) -> list:
     with tempfile.TemporaryDirectory() as folder:
         bench, small = Bench(Path(folder)), Bench(Path(folder) / "small")
         small.folder.mkdir()
-        for tool in PAYLOADS:
+        for tool in ("Read", "Edit", "Bash"):
             bench.prepare(state_with(size=STATE_BYTES))
             label = f"{tool}, state of {len(bench.saved) // 1000} KB, against a bare interpreter"
             rows.append((label, paired(runs, partial(bench.hook, tool), bench.bare), BOUND_50_KB))
-        bench.prepare(state_with(3_000, bash=True))
-        small.prepare(state_with(10, bash=True))
-        rows.append(
-            ("3,000 live Bash results against 10", paired(runs, lambda: bench.hook("Bash"), lambda: small.hook("Bash")), BOUND_3000)
-        )
-        bench.prepare(state_with(2_000))
+        for kind in KINDS:
+            bench.prepare(state_with(3_000, kind=kind))
+            small.prepare(state_with(10, kind=kind))
+            for tool in PAYLOADS:
+                label = f"{tool}: 3,000 live results of {kind} against 10"
+                rows.append((label, paired(runs, partial(bench.hook, tool), partial(small.hook, tool)), BOUND_FLAT))
         small.prepare(state_with(10))
-        rows.append(("2,000 live results against 10", paired(runs, lambda: bench.hook("Read"), lambda: small.hook("Read")), BOUND_2000))
         bench.prepare(state_with(10), expired=20_000)
         rows.append(("20,000 expired against none", paired(runs, lambda: bench.hook("Read"), lambda: small.hook("Read")), 1.25))
     return rows

@@ -22,6 +22,16 @@ popkit_usable() {
   case $1 in /*) [ -f "$1" ] && [ -x "$1" ] && [ ! -e "${1%/*}/../pyvenv.cfg" ] ;; *) false ;; esac
 }
 
+# UTF-8 whatever the locale says: the host writes paths so. No `exec`: an interpreter whose libraries are gone fails after its start.
+popkit_start() {
+  "$popkit_python" -X utf8 -S -E "$CLAUDE_PLUGIN_ROOT/hooks/$POPKIT_HOOK.py"
+}
+
+popkit_failed=
+[ -n "$POPKIT_HOOK" ] && popkit_remembered && { popkit_failed=$popkit_python; popkit_start && exit 0; }
+
+# --- What follows is for the first hook on a machine, for one whose interpreter has gone, and for bin/popkit. ---
+
 # Whether a path lies in the project at hand, unless that has the user's whole home folder in it.
 popkit_in_project() {
   popkit_project=${CLAUDE_PROJECT_DIR:-$PWD}
@@ -60,13 +70,6 @@ popkit_look() {
 
 [ -n "$POPKIT_HOOK" ] || return 0
 
-# UTF-8 whatever the locale says: the host writes paths so. No `exec`: an interpreter whose libraries are gone fails after its start.
-popkit_start() {
-  "$popkit_python" -X utf8 -S -E "$CLAUDE_PLUGIN_ROOT/hooks/$POPKIT_HOOK.py"
-}
-
-popkit_failed=
-popkit_remembered && { popkit_failed=$popkit_python; popkit_start && exit 0; }
 popkit_look && [ "$popkit_python" != "$popkit_failed" ] || exit 0
 # With the system's programs: the project's may stand before them on PATH.
 [ -n "$popkit_home" ] && (umask 077 && command -p mkdir -p "$popkit_home" && printf '%s\n' "$popkit_python" > "$popkit_home/interpreter.$$" &&

@@ -94,6 +94,17 @@ def test_a_pack_that_was_cut_or_is_wrong_costs_no_hook(plugin: Plugin, spoil: Ca
     _assert_recovers(plugin, spoil(plugin.packs[0].read_bytes()))
 
 
+def test_the_third_hook_runs_most_modules_without_an_import_of_each(plugin: Plugin):
+    assert plugin.run().silent
+    script = str(plugin.root / "hooks" / f"{SCRIPT}.py")
+    argv = [sys.executable, "-S", "-E", "-X", "importtime", script]
+    ran = processes.run_argv(argv, payloads.bash("mkdir again"), plugin.home.env())
+    imported = [line for line in ran.stderr.decode().splitlines() if line.rpartition("|")[2].strip().startswith("utils")]
+    loaded = [path for path in (plugin.root / "hooks" / "utils").rglob("*.py") if path.name != "__init__.py"]
+    assert 0 < len(imported) < 12 < len(loaded)
+    assert plugin.index() == 4
+
+
 def test_a_source_that_has_changed_is_taken_instead_of_its_packed_code(plugin: Plugin):
     source = plugin.root / "hooks" / "utils" / "handlers" / "post_tool_use.py"
     source.write_text(source.read_text() + "\n\ndef handle(payload, environ):\n    return {'systemMessage': 'new'}\n")

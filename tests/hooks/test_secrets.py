@@ -21,7 +21,7 @@ except ImportError:  # before Python 3.11
 
 from hooks.utils.policy.calls import Call, Outcome
 from hooks.utils.policy.classify import classify
-from hooks.utils.policy.masking import MASK, mask, named, programs, words
+from hooks.utils.policy.masking import MASK, NAMES, mask, named, programs, words
 from hooks.utils.policy.parts import covers
 from hooks.utils.policy.ruleset import Ruleset
 from tests.hooks.test_masking import PIECES
@@ -93,6 +93,27 @@ def test_every_phrase_is_masked(phrase: str):
             said.append({".": "some", "X": WORD, "=": "SOME=" + WORD, ":X": "bob:" + WORD, "/X": "bob/" + WORD}.get(part, first))
         line = " ".join(said).replace(">X", "'>" + WORD + "'")
         assert WORD not in mask(line), line
+
+
+def test_no_name_is_looked_for_in_every_text_that_the_tables_do_not_know():
+    named = [names for names, _ in programs.OPTIONS] + [phrase.partition(" ")[0] for phrase in programs.PHRASES]
+    pieces = {name.lower().replace(".", ":").partition(":")[0] for names in named for name in names.replace("|", " ").split()}
+    assert set(NAMES.split()) <= pieces | programs.RECEIVERS, "that each is there which is needed, the tests of the tables say"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *(f"echo hunter-two | {receiver} x" for receiver in sorted(programs.RECEIVERS - {"env"})),
+        "http -a jo:hunter-two :8080/admin",
+        "(ConvertTo-SecureString 'hunter-two' -AsPlainText -Force)",
+        "User.objects.create_superuser('admin', 'a@acme.example', 'hunter-two')",
+        "12 passed, jo:hunter-two@db.example",
+        "git -c core.author x push -u jo:hunter-two",
+    ],
+)
+def test_a_line_that_shows_a_secret_is_looked_at(line: str):
+    assert WORD not in mask(line)
 
 
 # --- what differs in its secrets alone stays different ----------------------------------------------------------------------------

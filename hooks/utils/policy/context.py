@@ -37,7 +37,7 @@ class Result:
         self.hash = hash
         self.error = error
         self.verdict = verdict
-        self.touched = touched  # index of the last touch, 0 for none
+        self.touched = touched  # index of the last touch of itself, 0 for none; see ContextState.touched
         self.ended = ended  # [trigger, index, at, by, reasons] once expired; of a live one: how it had ended before a pin held it
         self.cleared = cleared  # handle of what is archived, once a placeholder stands in its place
         self.pinned = False
@@ -53,10 +53,6 @@ class Result:
             self.id, self.index, self.at, self.turn, self.tool, self.kind, self.tier, self.basis, self.label, self.parts, self.subjects,
             self.tokens, self.hash, self.error, self.verdict, self.touched, self.ended, self.cleared,
         ]  # fmt: skip
-
-    def last_touch(self) -> int:
-        """The index from which its quiet age counts."""
-        return max(self.index, self.touched)
 
 
 def result_of(row: object) -> Result:
@@ -117,7 +113,7 @@ class ContextState:
     """Everything the engine knows of one context. `by_key`, `by_hash`, `due` and `timed` are indexes, never saved."""
 
     __slots__ = (
-        "agent_id", "at", "by_hash", "by_key", "calibration", "counts", "cwd", "due", "epoch", "expired", "holds", "index", "live",
+        "agent_id", "at", "by_hash", "by_key", "calibration", "counts", "cwd", "due", "edits", "epoch", "expired", "holds", "index", "live",
         "pins", "profile", "prompt_id", "prompted", "recent", "session_id", "timed", "turn",
     )  # fmt: skip
 
@@ -133,6 +129,7 @@ class ContextState:
         self.epoch = 0  # compactions so far
         self.profile = None  # chosen for the session; None: what the configuration says
         self.pins: list = []  # targets: ids and path patterns
+        self.edits: dict = {}  # turn, as text -> index of the last edit in it, which touches what was read in the turn before it
         self.holds: dict = {}  # id -> index up to which a restored result is held like a pinned one
         self.calibration = 1.0  # measured tokens / estimated tokens
         self.live: dict = {}  # id -> Result, in order of completion
@@ -144,9 +141,14 @@ class ContextState:
         self.due: dict = {}
         self.timed: dict = {}
 
+    def touched(self, result: Result) -> int:
+        """The index of a result's last touch, 0 for none."""
+        edited = self.edits.get(str(result.turn), 0) if result.kind == "read" and not result.ended else 0
+        return max(result.touched, edited) if edited > result.index else result.touched
+
     def quiet_age(self, result: Result) -> int:
         """Calls since a result was last touched."""
-        return self.index - result.last_touch()
+        return self.index - max(result.index, self.touched(result))
 
     def to_json(self) -> dict:
         """The plain values of a state, without what expired (that is a log of its own)."""
@@ -167,6 +169,7 @@ class ContextState:
             "epoch": self.epoch,
             "profile": self.profile,
             "pins": self.pins,
+            "edits": self.edits,
             "holds": self.holds,
             "calibration": self.calibration,
             "recent": self.recent,
@@ -193,8 +196,9 @@ def state_of(value: object) -> ContextState:
             setattr(state, name, value[name])
     state.prompted = value.get("prompted") is True
     state.pins = [pin for pin in value["pins"] if isinstance(pin, str)]
-    if isinstance(value.get("holds"), dict):
-        state.holds = {id: until for id, until in value["holds"].items() if isinstance(until, int)}
+    for name in ("holds", "edits"):
+        if isinstance(value.get(name), dict):
+            setattr(state, name, {key: index for key, index in value[name].items() if isinstance(index, int)})
     if isinstance(value.get("recent"), dict):
         state.recent = value["recent"]
     state.counts = counts_of(value.get("counts"))

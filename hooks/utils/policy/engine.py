@@ -43,7 +43,7 @@ def _on_call(state: ContextState, call, rules, decisions: list) -> None:
     if found.edits:
         lifecycle.expire_file(state, rules, found.edits, "edited", found.label, call.id, decisions)
         lifecycle.expire_tree(state, rules, found.edits, lifecycle.FILES, "edited", found.label, call.id, decisions)
-        _touch_turn(state)
+        state.edits[str(state.turn)] = state.index
     if found.commits:
         lifecycle.expire_committed(state, rules, call.committed, found.label, call.id, decisions)
     for folder, changed, _ in found.changes:
@@ -145,15 +145,6 @@ def _count_false_expiration(state: ContextState, result: Result) -> None:
         tier = state.recent.pop(result.kind + "|" + result.hash, None)
         if tier is not None:
             add(state.counts.false_expirations, tier, 1)
-
-
-def _touch_turn(state: ContextState) -> None:
-    """An edit renews the files that were read in the same user turn."""
-    for result in reversed(state.live.values()):
-        if result.turn != state.turn:
-            break  # turns follow each other in order of completion
-        if result.kind == "read":
-            result.touch(state.index)
 
 
 def _touch_key(state: ContextState, key: str) -> None:

@@ -87,6 +87,7 @@ def unlink(index: dict, key: str, id: str) -> None:
 def end(state: ContextState, result: Result, trigger: str, reasons: list, decisions: list, by: str = "") -> None:
     """Marks a live result as expired; it stays in the context until somebody clears it."""
     leave(state, result)
+    result.touched = state.touched(result)
     action = "supersede" if trigger in ("superseded", "same_content") else "expire"
     result.ended = [trigger, state.index, state.at, by, reasons]
     state.expired[result.id] = result

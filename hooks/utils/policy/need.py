@@ -38,7 +38,7 @@ def features(result, state) -> list:
     logarithms."""
     kind = result.kind.partition(":")[0]
     kind = kind if kind in KINDS else "other"
-    quiet = log1p(max(0, state.index - result.last_touch()))
+    quiet = log1p(max(0, state.quiet_age(result)))
     size = log(max(_LEAST_TOKENS, result.tokens))
     found = [
         ("bias", 1.0), ("kind " + kind, 1.0), ("quiet " + kind, quiet), ("quiet", quiet), ("quiet squared", quiet * quiet),
@@ -47,7 +47,7 @@ def features(result, state) -> list:
     ]  # fmt: skip
     if result.error:
         found.append(("error", 1.0))
-    if result.touched:
+    if state.touched(result):
         found.append(("touched", 1.0))
     if result.tool in _FAR_TOOLS:
         found.append(("far", 1.0))

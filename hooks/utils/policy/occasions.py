@@ -31,6 +31,8 @@ def _on_compacted(state: ContextState, event, rules, decisions: list) -> None:
     state.counts.compacted += len(gone)
     state.expired = {id: result for id, result in state.expired.items() if id in event.kept}
     state.recent = {}
+    turns = {str(result.turn) for result in state.live.values()}
+    state.edits = {turn: index for turn, index in state.edits.items() if turn in turns}
 
 
 def _on_session_ended(state: ContextState, event, rules, decisions: list) -> None:

@@ -209,7 +209,9 @@ def observe_call(paths: store.ContextFiles, stored: store.Stored, call: Call, ru
     """Feeds a completed call: first what it changed on disk, then itself; journals what the transcript will not tell."""
     edited = call.tool_input.get("file_path") or call.tool_input.get("notebook_path") or ""
     own = edited if call.tool in ("Edit", "Write", "MultiEdit", "NotebookEdit") and not call.outcome.error else ""
-    decisions = notice_changes(paths, stored, rules, call.at, call.id, own if isinstance(own, str) else "")
+    if own and isinstance(own, str):
+        stored.watched.drop(own)  # the agent itself edits it
+    decisions = notice_changes(paths, stored, rules, call.at, call.id, disk.LOOKED_AT)
     if commits:
         from . import journal  # seldom
 
@@ -222,18 +224,17 @@ def observe_call(paths: store.ContextFiles, stored: store.Stored, call: Call, ru
             if part[0].startswith("read:") and path not in stored.watched:
                 seen = disk.stamp(path)
                 if seen is not None:
-                    stored.watched[path] = seen
+                    stored.watched.see(path, seen)
     return decisions
 
 
-def notice_changes(paths, stored: store.Stored, rules: Ruleset, at: float, call_id: str = "", but: str = "") -> list:
-    """Expires what was read of files that have changed on disk by other means than the edit tools."""
-    changes = disk.changes(stored.watched, but)
-    stored.watched.pop(but, None)
+def notice_changes(paths, stored: store.Stored, rules: Ruleset, at: float, call_id: str = "", most: int = 0) -> list:
+    """Expires what was read of files that have changed on disk by other means than the edit tools; looks at so many of them (0 for all)."""
+    changes = disk.changes(stored.watched, most)
     if not changes:
         return []
     for path in changes:
-        del stored.watched[path]
+        stored.watched.drop(path)
     from . import journal  # seldom
 
     store.journal(paths, journal.files_changed(changes, at, call_id))

@@ -117,7 +117,8 @@ def take_in(paths: store.ContextFiles, stored: store.Stored, rules, observe) -> 
 def _note_seen(stored: store.Stored, row: dict) -> None:
     """The file as it was when the call read it: what has happened to it since is seen like any other change."""
     if isinstance(row.get("seen"), dict):
-        stored.watched.update(row["seen"])
+        for path, seen in row["seen"].items():
+            stored.watched.see(path, seen)
 
 
 def remove(found: list) -> None:

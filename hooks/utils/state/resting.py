@@ -1,7 +1,8 @@
 """Live results that rest as text: of a large state a hook reads only what its call is about, so that it costs the same however much lives.
 
 A result that never ends by age can only end, or be touched, by what names one of its keys, its content or its id: its row is found in the
-text then, and woken. What walks over all results wakes all. Rows that stay asleep are written back as they stand.
+text then, and woken. That an edit touches what was read in its turn is kept with the turn. What walks over all results wakes all. Rows that
+stay asleep are written back as they stand.
 """
 
 from __future__ import annotations
@@ -23,12 +24,13 @@ def awake(state: ContextState, rules) -> list:
 
 
 class Rows:
-    """The rows of a state as text: "\\n" + row + "," for each. `all_awake` once a Result stands for every row."""
+    """The rows of a state in its text: "\\n" + row for each, "," between them, from `begin` to `end`. The text is as large as what lives:
+    no copies are made of it on the way. `all_awake` once a Result stands for every row."""
 
-    __slots__ = ("all_awake", "awake", "rules", "signature", "spans", "state", "text")
+    __slots__ = ("all_awake", "awake", "begin", "end", "rules", "signature", "spans", "state", "text")
 
-    def __init__(self, text: str, noted: list):
-        self.text = text
+    def __init__(self, text: str, begin: int, end: int, noted: list):
+        self.text, self.begin, self.end = text, begin, end
         self.signature, self.awake = noted
         self.spans: dict = {}  # where a woken row begins -> (its end, the Result)
         self.all_awake = False
@@ -51,33 +53,29 @@ class Rows:
 
     def wake(self, needle: str) -> None:
         """Wakes every row that holds a text."""
-        text = self.text
-        at = text.find(needle)
+        at = self.text.find(needle, self.begin, self.end)
         while at >= 0:
-            begin = text.rfind("\n", 0, at + 1)
-            end = text.find("\n", begin + 1)
-            end = len(text) if end < 0 else end
-            self._wake(begin, end)
-            at = text.find(needle, end)
+            end = self._wake(self.text.rfind("\n", self.begin, at + 1))
+            at = self.text.find(needle, end, self.end)
 
     def wake_all(self) -> None:
         """Wakes every row; live results stand in order of completion again."""
-        begin = 0
-        while begin < len(self.text):
-            end = self.text.find("\n", begin + 1)
-            end = len(self.text) if end < 0 else end
-            self._wake(begin, end)
-            begin = end
+        begin = self.begin
+        while begin < self.end:
+            begin = self._wake(begin)
         self.all_awake = True
         state = self.state
         for table in (state.live, *dict.values(state.by_key), *dict.values(state.by_hash)):
             _sort(table)
 
-    def _wake(self, begin: int, end: int) -> None:
+    def _wake(self, begin: int) -> int:
+        """Wakes the row that begins there; where the next one does."""
         if begin in self.spans:
-            return
+            return self.spans[begin][0]
         state = self.state
-        row = self.text[begin + 1 : end - 1]
+        end = self.text.find("\n", begin + 1, self.end)
+        end = self.end if end < 0 else end
+        row = self.text[begin + 1 : end].removesuffix(",")
         result = result_of(loads(row))
         result.stored = row
         result.pinned = engine.is_pinned(state, result, self.rules)
@@ -87,23 +85,27 @@ class Rows:
             dict.setdefault(state.by_key, part[0], {})[result.id] = result
         if result.hash and not result.error:
             dict.setdefault(state.by_hash, result.kind + "|" + result.hash, {})[result.id] = result
+        return end
 
     def written(self) -> str:
-        """The rows as they are now, "," behind each."""
+        """The rows as they are now, each behind a line break, "," between them."""
         live = self.state.live
-        pieces, at = [], 0
+        pieces, at = [], self.begin
         for begin in sorted(self.spans):
             end, result = self.spans[begin]
             stands = dict.get(live, result.id) is result
             if stands and result.stored:
                 continue
-            pieces.append(self.text[at:begin])
+            pieces.append(self._rows(at, begin))
             if stands:
-                pieces.append("\n" + dumps(result.to_row()) + ",")
+                pieces.append("\n" + dumps(result.to_row()))
             at = end
-        pieces.append(self.text[at:])
-        pieces.extend("\n" + dumps(result.to_row()) + "," for result in _new(live, self.spans))
-        return "".join(pieces)
+        pieces.append(self._rows(at, self.end))
+        pieces.extend("\n" + dumps(result.to_row()) for result in _new(live, self.spans))
+        return ",".join([piece for piece in pieces if piece])
+
+    def _rows(self, begin: int, end: int) -> str:
+        return self.text[begin : end - 1 if self.text[end - 1] == "," else end]
 
 
 def _new(live: dict, spans: dict) -> list:

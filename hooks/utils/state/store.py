@@ -10,11 +10,12 @@ from ..edges import files, home
 from ..edges.codec import dumps, loads
 from ..edges.system import join, os
 from ..policy.context import ContextState, result_of, state_of
+from .disk import Watched, watched_of
 
 # More than the timeouts of hooks.json.
 _LONGEST_HOOK_S = 120
-# Between a state's header and its rows.
-_LIVE = ',"live":[\n'
+# Between a state's header, the files that are watched, and the rows: a line for each of these.
+_WATCHED, _LIVE = ',"watched":{', '\n},"live":['
 
 
 class ContextFiles:
@@ -57,14 +58,14 @@ class _ContextLock(files.Lock):
 
 
 class Stored:
-    """A state as loaded, with what the drivers keep beside it: `watched`, path -> [mtime_ns, size] of files that live reads show; `rows`
+    """A state as loaded, with what the drivers keep beside it: `watched`, the files that live reads show; `rows`
     where results rest as text (resting.py), `rules` once a driver goes by some."""
 
     __slots__ = ("rows", "rules", "state", "watched")
 
-    def __init__(self, state: ContextState, watched: dict | None = None, rows=None):
+    def __init__(self, state: ContextState, watched: Watched | None = None, rows=None):
         self.state = state
-        self.watched = watched or {}
+        self.watched = watched or Watched()
         self.rows = rows
         self.rules = None
 
@@ -107,28 +108,29 @@ def _stored_of(text: str) -> Stored:
     value = loads(text)
     watched = value.pop("watched", None) if isinstance(value, dict) else None
     state = state_of(value)
-    rows = [line[:-1] if line[-1:] == "," else line for line in text.split("\n")[1:-1]]
+    rows = [line[:-1] if line[-1:] == "," else line for line in text.partition(_LIVE + "\n")[2].split("\n")[:-1]]
     # One line for each result, unless somebody else has laid the file out.
     if len(rows) == len(state.live) and all(row.startswith(f'["{id}",') for id, row in zip(state.live, rows)):
         for result, row in zip(state.live.values(), rows):
             result.stored = row
-    return Stored(state, watched if isinstance(watched, dict) else None)
+    return Stored(state, watched_of(watched))
 
 
 def _resting_of(text: str) -> Stored | None:
     """A state whose rows rest; None where they cannot: somebody else has laid the file out, or it is not said who must be awake."""
-    head, mark, body = text.partition(_LIVE)
-    if not mark or not text.isascii() or not body.endswith("]\n]}"):
+    head = text.find(_WATCHED + "\n")
+    watched = text.find(_LIVE + "\n[", head)
+    if head < 0 or watched < 0 or not text.isascii() or not text.endswith("]\n]}"):
         return None
-    value = loads(head + "}")
+    value = loads(text[:head] + "}")
     noted = value.pop("resting", None) if isinstance(value, dict) else None
     if not isinstance(noted, list) or len(noted) != 2 or not isinstance(noted[1], list):
         return None
     from .resting import Rows
 
-    watched = value.pop("watched", None)
     state = state_of({**value, "live": []})
-    return Stored(state, watched if isinstance(watched, dict) else None, Rows("\n" + body[:-3] + ",", noted))
+    rows = Rows(text, watched + len(_LIVE), len(text) - 3, noted)
+    return Stored(state, Watched(text[head + len(_WATCHED) : watched]), rows)
 
 
 def _text_of(stored: Stored) -> str:
@@ -136,17 +138,18 @@ def _text_of(stored: Stored) -> str:
     state, rows = stored.state, stored.rows
     header = state.header()
     if rows is not None and not rows.all_awake:
-        gone = {key for key in state.by_key.asked if not dict.__contains__(state.by_key, key)}
-        header["watched"] = {path: seen for path, seen in stored.watched.items() if "read:" + path not in gone}
-        lines = rows.written()[1:-1]
+        for key in state.by_key.asked:
+            if key.startswith("read:") and not dict.__contains__(state.by_key, key):
+                stored.watched.drop(key[5:])
+        lines = rows.written()
     else:
-        header["watched"] = {path: seen for path, seen in stored.watched.items() if "read:" + path in state.by_key}
-        lines = ",\n".join([result.stored or dumps(result.to_row()) for result in state.live.values()])
+        stored.watched = watched_of({path: seen for path, seen in stored.watched.first().items() if "read:" + path in state.by_key})
+        lines = "\n" + ",\n".join([result.stored or dumps(result.to_row()) for result in state.live.values()])
     if stored.rules is not None:
         from . import resting
 
         header["resting"] = [resting.signature(stored.rules), resting.awake(state, stored.rules)]
-    return f"{dumps(header)[:-1]}{_LIVE}{lines}\n]}}"
+    return f"{dumps(header)[:-1]}{_WATCHED}{stored.watched.text}{_LIVE}{lines}\n]}}"
 
 
 def _set_aside(paths: ContextFiles) -> None:

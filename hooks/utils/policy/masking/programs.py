@@ -170,13 +170,6 @@ FUNCTIONS = {
         "decrypt",
     ),
 }
-# All programs and beginnings of phrases, in the pieces that a colon or a slash leaves of them.
-NAMES = frozenset(
-    piece
-    for names in [names for names, _ in OPTIONS] + [phrase.partition(" ")[0] for phrase in PHRASES]
-    for name in names.replace("|", " ").split()
-    for piece in name.lower().replace(".", ":").split(":")[:1]
-)
 # Words of a command that takes a secret from what is piped into it.
 RECEIVERS = frozenset(
     "--password-stdin --passwordstdin --with-token --token-stdin --pass-stdin --stdin --passphrase-fd --passphrase-file passwd chpasswd"
