@@ -73,6 +73,9 @@ class View:
 class Policy:
     """What every policy has; one that clears nothing. It is told of everything as it happens, and asked before each request."""
 
+    def begin(self, cwd: str) -> None:
+        """A session begins in a folder, "" where that is not known."""
+
     def add(self, block) -> None:
         """The conversation grew by a Block."""
 
@@ -116,6 +119,7 @@ class _Play:
         self.ends: list = []  # how many blocks each of the last requests ended with
         self.ever_cleared: set = set()
         self.ever_missed: set = set()
+        policy.begin(session.cwd)
 
     def add(self, block) -> None:
         self.view.context.append(block)
