@@ -140,7 +140,8 @@ class _Reading:
             self.session.bad += 1
         # What adds nothing to the conversation stands where it hangs.
         there = len(self.blocks)
-        self.ends[entry["uuid"]] = there if kind in ("user", "assistant") else self.ends.get(entry.get("parentUuid"), there)
+        adds = kind == "user" or (kind == "assistant" and _is_answer(entry))
+        self.ends[entry["uuid"]] = there if adds else self.ends.get(entry.get("parentUuid"), there)
         self.last_at = max(at, self.last_at)
 
     def _compact(self, at: float, kept: tuple) -> None:
