@@ -12,7 +12,8 @@ from hooks.utils.cli.main import main
 from hooks.utils.lab import sessions
 from hooks.utils.lab.policies import POLICIES
 from tests.answers.written import Written
-from tests.lab.told import Script, Told, filled, prices
+from tests.lab.told import Script, Told, filled
+from tests.policy.priced import prices
 
 
 def _told() -> Told:

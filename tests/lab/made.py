@@ -10,7 +10,7 @@ from hooks.utils.lab import measure
 from hooks.utils.lab.sessions import Block, Request, Session, tokens_of
 from hooks.utils.policy.economics import Prices
 from hooks.utils.policy.events import Call, Compacted, Prompted
-from tests.lab.told import prices
+from tests.policy.priced import prices
 
 BEGAN = 1_000_000.0
 

@@ -8,7 +8,7 @@ from hooks.utils.lab import baselines
 from hooks.utils.lab.policies import POLICIES
 from hooks.utils.lab.tiers import Tiers, shipped_rules
 from tests.lab.made import Made
-from tests.lab.told import prices
+from tests.policy.priced import prices
 
 
 def policy(made: Made, name: str, ttl_s: float = 300):

@@ -131,13 +131,13 @@ def last_plans(told: Told, folder: Path) -> tuple:
     return told_of(found), told_of(planned)
 
 
-def looked() -> Tale:
-    """A search, and what is done after it."""
+def looked(after: int = 12) -> Tale:
+    """A search, and so many calls after it."""
     told = Tale([])
     told.entries.pop()
     told.last = told.entries[-1]["uuid"]
     told._calls([("Grep", "src/a.ts", "found_in_place_1\n" * 400, 1)], False, "")
-    for number in range(12):
+    for number in range(after):
         told.wait(10)
         told._calls([("Read", f"src/{number}.ts", f"line {number}\n" * 300, 1)], False, "I look.")
     return told
@@ -153,15 +153,18 @@ def test_inputs_in_which_wide_characters_stand(tmp_path) -> None:
 
 def test_calls_that_were_made_at_the_same_time(tmp_path) -> None:
     told = looked()
-    for _ in range(8):
-        told._calls([("Read", f"src/{'x' * 2_000}{at}.ts", "so\n" * 400, 1) for at in range(3)], False, "")
+    for number in range(8):
+        message, ids = f"both-{number}", (f"first-{number}", f"second-{number}")
+        uses = [told.use(id, "Bash", {"command": "cat " + "x" * 2_000}, message) for id in ids]
+        told.result(ids[1], "so\n" * 400, parent=uses[1])
+        told.result(ids[0], "and so\n" * 400, parent=uses[0])  # the conversation goes on from the first: the second hangs beside it
     told._answer("so")
     live_plan, lab = last_plans(told, tmp_path)
     assert live_plan == lab
 
 
 def test_a_search_whose_time_ran_out_while_nothing_happened(tmp_path) -> None:
-    told = looked()
+    told = looked(5)
     told.wait(900)
     told._answer("so")
     live_plan, lab = last_plans(told, tmp_path)

@@ -11,7 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hooks.utils.lab import measure, sessions
 from hooks.utils.policy.economics import LOOK_BACK_REQUESTS
 from tests.lab.tales import Tale, tales
-from tests.lab.told import BASE, Script, Told, filled, prices
+from tests.lab.told import BASE, Script, Told, filled
+from tests.policy.priced import prices
 
 ALPHA, BETA, GAMMA = "src/alpha/handler.ts", "src/beta/handler.tsx", "src/gamma/handler.ts"
 A_GONE = "x" * 29  # ten tokens

@@ -15,7 +15,8 @@ from hooks.utils.cli.replay_command import replay
 from hooks.utils.lab import sessions
 from hooks.utils.lab.policies import POLICIES
 from tests.lab.tales import Tale, tales
-from tests.lab.told import Told, prices
+from tests.lab.told import Told
+from tests.policy.priced import prices
 
 ONLINE = [name for name in POLICIES if not name.startswith("oracle")]
 SMALL, LARGE = 300_000, 3_000_000  # bytes of a real session that is replayed many times

@@ -11,9 +11,7 @@ from hypothesis import strategies as st
 from hooks.utils.lab import measure
 from hooks.utils.lab.oracles import PLACEHOLDER, Needs, Oracle
 from tests.lab.made import Made
-from tests.lab.told import prices
-
-READS = (0.1, 0.05, 0.025)
+from tests.policy.priced import READS, prices
 
 
 def test_what_is_never_needed_goes_before_it_is_sent():

@@ -7,17 +7,11 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from hooks.utils.lab.measure import Policy
-from hooks.utils.policy.economics import Prices
 from tests.host.lines import Lines
 
 BEGAN = 1_790_000_000.0
 BASE = 10_000
 TEN = 29  # characters of ten tokens
-
-
-def prices(ttl_s: float = 300, read: float = 0.1, bound: bool = False) -> Prices:
-    """Those of a model whose cache reads cost so much, with a lifetime of the cache."""
-    return Prices(read, 2.0 if ttl_s >= 3_600 else 1.25, 5.0, ttl_s, bound)
 
 
 def stamp(at: float) -> str:
