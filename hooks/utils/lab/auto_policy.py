@@ -36,11 +36,15 @@ class AutoPolicy(Tracked):
         conversation = copy(self.conversation)
         conversation.state = deepcopy(self.state)
         engine.observe(conversation.state, Tick(now), self.rules)
-        return planning.plan(conversation, planning.Asked(), now, self.model, self.prices, tuned=self.tuned)
+        return planning.plan(conversation, planning.Asked(), now, self.model, self.prices, self.is_cold(now), self.tuned)
+
+    def is_cold(self, now: float) -> bool:
+        """Whether the next request finds no cache."""
+        return not self.conversation.last.is_warm(now)
 
     def decide(self, view) -> list:
         super().decide(view)
-        if self.conversation.last.is_warm(view.now):
+        if not self.is_cold(view.now):
             return []  # the plan would hold everything back
         plan = self.plan(view.now)
         standing = set(view.context)  # what was carried over a compaction can be cleared no more
