@@ -76,7 +76,7 @@ def _message(line: bytes) -> str:
 
 def told_of(plan: planning.Plan) -> tuple:
     """Everything that a plan says."""
-    rows = [(one.result.id, one.action, one.reason, one.tokens, one.placeholder, one.need, one.value) for one in plan.decisions]
+    rows = [(one.action, one.reason, one.tokens, one.placeholder, one.need, one.value, one.result.to_row()) for one in plan.decisions]
     return rows, plan.pays, plan.likely_requests, plan.sum.to_json() if plan.sum else None
 
 
