@@ -166,6 +166,7 @@ def test_calls_that_were_made_at_the_same_time(tmp_path) -> None:
 def test_a_search_whose_time_ran_out_while_nothing_happened(tmp_path) -> None:
     told = looked(4)
     told.wait(900)
+    told._prompt("go on")
     told._answer("so")
     live_plan, lab = last_plans(told, tmp_path)
     assert live_plan == lab
