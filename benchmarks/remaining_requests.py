@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from hooks.utils.host import transcript
 from hooks.utils.host.stamps import seconds_of
 from hooks.utils.host.usage import usage_of
-from hooks.utils.policy.economics import PRICE_WRITE
+from hooks.utils.policy.economics import LIKELY_REQUESTS
 
 INTERRUPTED = "[Request interrupted"
 
@@ -84,7 +84,7 @@ def main() -> int:
     parser.add_argument("--transcripts", type=Path, required=True, help="a folder of *.jsonl")
     options = parser.parse_args()
     sessions = [happenings(path) for path in sorted(options.transcripts.glob("*.jsonl"))]
-    for ttl_s in PRICE_WRITE:
+    for ttl_s in LIKELY_REQUESTS:
         counts = [count for told in sessions for count in remaining(told, ttl_s)]
         if len(counts) < 2:
             print(f"{ttl_s} s: too few prompts")

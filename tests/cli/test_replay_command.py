@@ -13,6 +13,7 @@ from hooks.utils.lab import sessions
 from hooks.utils.lab.policies import POLICIES
 from tests.answers.written import Written
 from tests.lab.told import Script, Told, filled
+from tests.policy.priced import prices
 
 
 def _told() -> Told:
@@ -45,7 +46,7 @@ def test_a_line_says_what_is_cleared_before_which_message(tmp_path) -> None:
     session = sessions.read(_told().write(tmp_path / "session.jsonl"))
     policy = Script({2: {"a": "[gone]"}, 3: {"b": "[gone too] …"}})
     with (tmp_path / "out.jsonl").open("w+") as file:
-        said = replay_command.replay(session, policy, 300, file)
+        said = replay_command.replay(session, policy, prices(), file)
         file.seek(0)
         lines = [json.loads(line) for line in file]
     assert lines == [

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hooks.utils.policy.selection import Asked
 
+from hooks.utils.policy.planning import Asked
 from hooks.utils.reclaim import clearing, undoing
 from hooks.utils.reclaim.access import Refused
 from hooks.utils.state import live

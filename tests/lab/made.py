@@ -8,7 +8,9 @@ from __future__ import annotations
 from hooks.utils.host import responses
 from hooks.utils.lab import measure
 from hooks.utils.lab.sessions import Block, Request, Session, tokens_of
+from hooks.utils.policy.economics import Prices
 from hooks.utils.policy.events import Call, Compacted, Prompted
+from tests.policy.priced import prices
 
 BEGAN = 1_000_000.0
 
@@ -79,17 +81,17 @@ class Made:
     def cut(self, kept: int) -> None:
         self.session.steps.append(("cut", kept, []))
 
-    def under(self, policy, ttl_s: float = 300) -> Played:
-        return Played(self.session, policy, ttl_s)
+    def under(self, policy, priced: Prices | None = None) -> Played:
+        return Played(self.session, policy, priced or prices())
 
 
 class Played:
     """A session played under a policy: `score`; `at` request number -> ids cleared right before it; `texts` id -> what stands there."""
 
-    def __init__(self, session: Session, policy, ttl_s: float):
+    def __init__(self, session: Session, policy, priced: Prices):
         self.at: dict = {}
         self.texts: dict = {}
-        self.score = measure.score(session, policy, ttl_s, self._cleared)
+        self.score = measure.score(session, policy, priced, self._cleared)
 
     def _cleared(self, request, decisions: list) -> None:
         self.at[request.number] = [block.id for block, _, _ in decisions]

@@ -9,6 +9,10 @@ from hypothesis import strategies as st
 from hooks.utils.host.stamps import seconds_of
 from tests.lab.told import BEGAN, Told
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from hooks.utils.policy.economics import Prices
+
 NAMES = [f"src/module_{number}/handler.ts" for number in range(8)]
 FOUND = [f"found_in_place_{number}" for number in range(20)]  # no call asks for these
 _SECONDS = st.sampled_from([0.5, 3, 40, 299, 301, 3_590, 4_000])
@@ -88,10 +92,11 @@ class Tale(Told):
 
     # --- the plain reckoning --------------------------------------------------------------------------------------------------------
 
-    def reckoned(self, base: int, ttl_s: float, write: float) -> tuple[float, list[int]]:
+    def reckoned(self, base: int, prices: Prices) -> tuple[float, list[int]]:
         """(cost, prompt tokens of each request) of clearing nothing: for each request the whole file is gone through again."""
         seen: list[str] = []
         cost, prompts, before = 0.0, [], None
+        ended: list[list] = []  # contexts that requests ended with, and that a later one may still find in the cache
         for here, entry in enumerate(self.entries):
             if not _produced(entry) or entry["message"]["id"] in seen:
                 continue
@@ -103,14 +108,15 @@ class Tale(Told):
             sizes = [size for _, size in context]
             prompt = base + sum(sizes)
             read = 0
-            if before and before[1] == boundary and _at(self.entries[here - 1], self.entries[:here]) - before[2] <= ttl_s:
-                common = 0
-                while common < min(len(context), len(before[0])) and context[common] == before[0][common]:
-                    common += 1
-                read = base + sum(sizes[:common])
-            cost += 0.1 * read + write * (prompt - read) + 5 * output
+            if before and before[0] == boundary and _at(self.entries[here - 1], self.entries[:here]) - before[1] <= prices.ttl_s:
+                ended = [earlier for earlier in ended if context[: len(earlier)] == earlier]
+                read = base + (sum(sizes[: len(ended[-1])]) if ended else 0)
+            else:
+                ended = []
+            cost += prices.read * read + prices.write * (prompt - read) + prices.output * output
             prompts.append(prompt)
-            before = (context, boundary, max(_at(other, []) for other in own))
+            ended = [*ended[-8:], context]
+            before = (boundary, max(_at(other, []) for other in own))
         return cost, prompts
 
     def _context(self, here: int) -> tuple[list, str | None]:

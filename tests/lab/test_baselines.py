@@ -8,10 +8,11 @@ from hooks.utils.lab import baselines
 from hooks.utils.lab.policies import POLICIES
 from hooks.utils.lab.tiers import Tiers, shipped_rules
 from tests.lab.made import Made
+from tests.policy.priced import prices
 
 
 def policy(made: Made, name: str, ttl_s: float = 300):
-    return POLICIES[name][0](made.session, ttl_s)
+    return POLICIES[name][0](made.session, prices(ttl_s))
 
 
 def reads(count: int, chars: int = 6_000, base: int = 8_000) -> Made:
@@ -41,7 +42,7 @@ def test_every_policy_plays_a_session_with_everything_in_it(name, ttl_s):
     made.compact()
     made.bash("git status")
     made.requests(2)
-    played = made.under(policy(made, name, ttl_s), ttl_s)
+    played = made.under(policy(made, name, ttl_s), prices(ttl_s))
     assert played.score.requests == 13
     assert len(played.cleared) == len(set(played.cleared))
 

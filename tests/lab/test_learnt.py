@@ -84,7 +84,7 @@ def test_a_damaged_model_is_passed_over_with_its_trouble_and_the_next_one_holds(
 def test_a_folder_in_the_place_of_a_model_is_passed_over(tmp_path) -> None:
     Path(learnt.model_path(str(tmp_path))).mkdir()
     assert learnt.load(str(tmp_path)).source == "shipped"
-    assert "directory" in learnt.load(str(tmp_path)).trouble
+    assert "not a regular file" in learnt.load(str(tmp_path)).trouble
 
 
 def test_a_damaged_model_behind_one_that_can_be_used_is_no_trouble_for_what_holds(tmp_path) -> None:

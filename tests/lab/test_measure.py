@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 
 from hooks.utils.lab import measure, sessions
+from hooks.utils.policy.economics import LOOK_BACK_REQUESTS
 from tests.lab.tales import Tale, tales
 from tests.lab.told import BASE, Script, Told, filled
+from tests.policy.priced import prices
 
 ALPHA, BETA, GAMMA = "src/alpha/handler.ts", "src/beta/handler.tsx", "src/gamma/handler.ts"
 A_GONE = "x" * 29  # ten tokens
 B_GONE = f"[gone, it named {BETA}]".ljust(58, "-")  # twenty, and it names what was in the result
 
 
-def scored(told: Told, folder: Path, script: dict | None = None, ttl_s: float = 300) -> tuple[measure.Score, Script]:
+def scored(
+    told: Told, folder: Path, script: dict | None = None, ttl_s: float = 300, read: float = 0.1, bound: bool = False
+) -> tuple[measure.Score, Script]:
     policy = Script(script or {})
     session = sessions.read(told.write(folder / "session.jsonl"))
-    return measure.score(session, policy, ttl_s), policy
+    return measure.score(session, policy, prices(ttl_s, read, bound)), policy
 
 
 def six_requests() -> Told:
@@ -64,56 +69,118 @@ FULL = [10_100, 12_110, 13_120, 13_640, 13_960, 10_100]
 OUTPUT = [10, 10, 20, 20, 10, 10]
 
 
-def test_a_session_of_six_requests_in_which_nothing_is_cleared(tmp_path) -> None:
+@pytest.mark.parametrize("price", [0.1, 0.05, 0.025])
+def test_a_session_of_six_requests_in_which_nothing_is_cleared(tmp_path, price: float) -> None:
     warm_5m = [(0, 10_100), (10_100, 2_010), (12_110, 1_010), (13_120, 520), (0, 13_960), (0, 10_100)]  # (read, written)
     warm_1h = [*warm_5m[:4], (13_640, 320), (0, 10_100)]
     for ttl_s, write, parts in ((300, 1.25, warm_5m), (3_600, 2.0, warm_1h)):
-        total, _ = scored(six_requests(), tmp_path, ttl_s=ttl_s)
+        total, _ = scored(six_requests(), tmp_path, None, ttl_s, price)
         assert total.curve == FULL
         assert total.carried == sum(FULL) == 73_030
-        assert total.cost == pytest.approx(sum(0.1 * read + write * new for read, new in parts) + 5 * sum(OUTPUT))
+        assert total.cost == pytest.approx(sum(price * read + write * new for read, new in parts) + 5 * sum(OUTPUT))
         assert (total.requests, total.results, total.results_tokens) == (6, 4, 3_800)
         assert (total.cleared, total.missed) == (0, 0)
-    # 12,625 + 3,522.5 + 2,473.5 + 1,962 + 17,450 + 12,625 + 400 for the answers
-    assert scored(six_requests(), tmp_path)[0].cost == pytest.approx(51_058)
+    # Read 35,330 in all, written 37,700 for 1.25 each, answers of 80 tokens for 5 each.
+    assert scored(six_requests(), tmp_path, read=price)[0].cost == pytest.approx({0.1: 51_058, 0.05: 49_291.5, 0.025: 48_408.25}[price])
 
 
-def test_a_session_of_six_requests_in_which_two_results_are_cleared(tmp_path) -> None:
+SCRIPT = {3: {"a": A_GONE}, 5: {"b": B_GONE}}
+
+
+@pytest.mark.parametrize(("price", "units"), [(0.1, 53_873), (0.05, 51_724), (0.025, 50_649.5)])
+def test_a_session_of_six_requests_in_which_two_results_are_cleared(tmp_path, price: float, units: float) -> None:
     # a goes before request 3 and is missed by its answer to request 4: it comes back. b goes before request 5; its placeholder names what
     # the answer writes, which is no miss. What request 6 writes was in a result before the compaction.
-    script = {3: {"a": A_GONE}, 5: {"b": B_GONE}}
     carried = [10_100, 12_110, 11_130, 11_650, 12_980, 10_100]
     cost_5m = [
-        1.25 * 10_100 + 5 * 10,  # all is written:                           12,675
-        0.1 * 10_100 + 1.25 * 2_010 + 5 * 10,  #                              3,572.5
-        0.1 * 10_110 + 1.25 * (10 + 10 + 1_000) + 5 * 20,  # up to a:         2,386
-        0.1 * 11_130 + 1.25 * 520 + 5 * 20,  #                                1,863
-        1.25 * 2_000 + 0.1 * 11_650 + 5 * 150,  # a is fetched again:         4,415
-        1.25 * 12_980 + 5 * 10,  # the cache is cold:                        16,275
-        1.25 * 10_100 + 5 * 10,  # the conversation was folded:              12,675
+        1.25 * 10_100 + 5 * 10,  # all is written
+        price * 10_100 + 1.25 * 2_010 + 5 * 10,
+        price * 10_100 + 1.25 * (10 + 10 + 10 + 1_000) + 5 * 20,  # a request ended before the call of a: from there on all is written
+        price * 11_130 + 1.25 * 520 + 5 * 20,
+        1.25 * 2_000 + price * 11_650 + 5 * 150,  # a is fetched again
+        1.25 * 12_980 + 5 * 10,  # the cache is cold
+        1.25 * 10_100 + 5 * 10,  # the conversation was folded
     ]
-    total, policy = scored(six_requests(), tmp_path, script)
+    total, policy = scored(six_requests(), tmp_path, SCRIPT, read=price)
     assert total.curve == carried
     assert total.carried == sum(carried) + 11_650 == 79_720
-    assert total.cost == pytest.approx(sum(cost_5m)) == pytest.approx(53_861.5)
+    assert total.cost == pytest.approx(sum(cost_5m)) == pytest.approx(units)
     assert (total.cleared, total.cleared_tokens, total.missed, total.missed_tokens) == (2, 3_000, 1, 2_000)
     assert policy.missed_ids == ["a"]
     assert policy.colds == [True, False, False, False, True, True]
 
 
-def test_the_same_with_an_hours_cache_reads_up_to_the_first_change_after_the_pause(tmp_path) -> None:
+@pytest.mark.parametrize(("price", "units"), [(0.1, 63_738), (0.05, 61_084), (0.025, 59_757)])
+def test_the_same_with_an_hours_cache_reads_up_to_the_last_request_before_the_first_change_after_the_pause(tmp_path, price, units) -> None:
     cost_1h = [
         2.0 * 10_100 + 50,
-        0.1 * 10_100 + 2.0 * 2_010 + 50,
-        0.1 * 10_110 + 2.0 * 1_020 + 100,
-        0.1 * 11_130 + 2.0 * 520 + 100,
-        2.0 * 2_000 + 0.1 * 11_650 + 750,
-        0.1 * 12_120 + 2.0 * 860 + 50,  # prompt, call, a, call are read; b's placeholder and all behind it are written
+        price * 10_100 + 2.0 * 2_010 + 50,
+        price * 10_100 + 2.0 * 1_030 + 100,
+        price * 11_130 + 2.0 * 520 + 100,
+        2.0 * 2_000 + price * 11_650 + 750,
+        price * 10_100 + 2.0 * 2_880 + 50,  # request 2 ended with what came before b and has changed since: request 1 is the last before
         2.0 * 10_100 + 50,
     ]
-    total, policy = scored(six_requests(), tmp_path, {3: {"a": A_GONE}, 5: {"b": B_GONE}}, ttl_s=3_600)
-    assert total.cost == pytest.approx(sum(cost_1h))
+    total, policy = scored(six_requests(), tmp_path, SCRIPT, 3_600, price)
+    assert total.cost == pytest.approx(sum(cost_1h)) == pytest.approx(units)
     assert policy.colds == [True, False, False, False, False, True]
+
+
+def thoughtful() -> Told:
+    """Two results; before each call the assistant thinks, 50 tokens and 40."""
+    told = Told()
+    told.prompt(filled(100))
+    told.think(50, "m-a", told.sees(100))
+    told.call("a")
+    told.result("a", filled(500))
+    told.think(40, "m-b")
+    told.call("b")
+    told.result("b", filled(300))
+    told.answer(filled(10), "m-3")
+    return told
+
+
+def test_where_thinking_is_bound_it_is_carried_and_a_clear_loses_what_stands_behind_it(tmp_path) -> None:
+    # What stands behind the base: prompt 100 | thinking 50, call 10, a 500 | thinking 40, call 10, b 300
+    kept, _ = scored(thoughtful(), tmp_path, bound=True)
+    assert (kept.curve, kept.rethought) == ([10_100, 10_660, 11_010], 0)
+    before = 1.25 * 10_100 + 0.1 * 10_100 + 1.25 * 560
+    assert kept.cost == pytest.approx(before + 0.1 * 10_660 + 1.25 * 350 + 5 * 30)
+    total, _ = scored(thoughtful(), tmp_path, {3: {"a": A_GONE}}, bound=True)
+    assert (total.curve, total.rethought) == ([10_100, 10_660, 10_480], 40)
+    # Up to the prompt it is read; thinking 50, call, placeholder, call, b are written; 40 tokens are thought again.
+    assert total.cost == pytest.approx(before + 0.1 * 10_100 + 1.25 * 380 + 5 * 30 + 5 * 40)
+
+
+def test_where_thinking_is_not_bound_nothing_of_it_is_carried_or_lost(tmp_path) -> None:
+    total, _ = scored(thoughtful(), tmp_path, {3: {"a": A_GONE}})
+    assert (total.curve, total.rethought) == ([10_100, 10_610, 10_430], 0)
+    assert total.cost == pytest.approx(1.25 * (10_100 + 510 + 330) + 0.1 * (10_100 + 10_100) + 5 * 30)
+
+
+def test_what_was_thought_is_lost_once(tmp_path) -> None:
+    told = thoughtful()
+    told.prompt(filled(10))
+    told.answer(filled(10), "m-4")
+    total, _ = scored(told, tmp_path, {3: {"a": A_GONE}, 4: {"a": "", "b": ""}}, bound=True)
+    assert total.rethought == 40
+
+
+@pytest.mark.parametrize(("cleared", "kept"), [(11, 1_200), (4, 430), (3, 320), (2, None), (1, None)])
+def test_a_change_further_back_than_the_look_back_writes_all_messages_again(tmp_path, cleared: int, kept: int | None) -> None:
+    told = Told()
+    told.prompt(filled(100))
+    told.first("1", visible=100)
+    for number in range(1, 12):  # result n is called by the answer to request n, behind 100 + 110 x (n - 1) tokens
+        told.result(str(number), filled(100))
+        told.call(str(number + 1))
+    total, _ = scored(told, tmp_path, {12: {str(cleared): A_GONE}})
+    assert total.curve[-1] == BASE + 100 + 11 * 110 - 90
+    nothing, _ = scored(told, tmp_path)
+    read = BASE + (kept or 0)
+    last = 0.1 * (BASE + 100 + 10 * 110) + 1.25 * 110
+    assert total.cost - nothing.cost == pytest.approx(0.1 * read + 1.25 * (total.curve[-1] - read) - last)
+    assert (kept is not None) is (11 - cleared <= LOOK_BACK_REQUESTS), "as economics has it"
 
 
 # --- misses, each definition by itself -------------------------------------------------------------------------------------------
@@ -259,9 +326,10 @@ def test_a_smaller_placeholder_may_take_the_place_of_one(tmp_path) -> None:
 @given(tales())
 def test_clearing_nothing_costs_what_a_plain_reckoning_says(tmp_path, tale: Tale) -> None:
     session = sessions.read(tale.write(tmp_path / "tale.jsonl"))
-    for ttl_s, write in ((300, 1.25), (3_600, 2.0)):
-        cost, prompts = tale.reckoned(session.base, ttl_s, write)
-        total = measure.score(session, measure.Policy(), ttl_s)
+    for ttl_s, read in product((300, 3_600), (0.1, 0.025)):
+        priced = prices(ttl_s, read)
+        cost, prompts = tale.reckoned(session.base, priced)
+        total = measure.score(session, measure.Policy(), priced)
         assert total.curve == prompts
         assert total.carried == sum(prompts)
         assert total.cost == pytest.approx(cost)
@@ -277,7 +345,7 @@ def test_clearing_everything_carries_no_more_but_for_what_is_fetched_again(tmp_p
         def decide(self, view) -> list:
             return [(block, "", []) for block in view.context if block.id and block not in view.cleared]
 
-    everything, nothing = (measure.score(session, policy) for policy in (Everything(), measure.Policy()))
+    everything, nothing = (measure.score(session, policy, prices()) for policy in (Everything(), measure.Policy()))
     assert all(less <= more for less, more in zip(everything.curve, nothing.curve))
     assert everything.missed <= everything.cleared <= everything.results
     assert everything.missed_tokens <= everything.cleared_tokens <= everything.results_tokens

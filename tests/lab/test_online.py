@@ -16,6 +16,7 @@ from hooks.utils.lab import sessions
 from hooks.utils.lab.policies import POLICIES
 from tests.lab.tales import Tale, tales
 from tests.lab.told import Told
+from tests.policy.priced import prices
 
 ONLINE = [name for name in POLICIES if not name.startswith("oracle")]
 SMALL, LARGE = 300_000, 3_000_000  # bytes of a real session that is replayed many times
@@ -25,7 +26,7 @@ _given = settings(deadline=None, suppress_health_check=[HealthCheck.function_sco
 def decided(session: sessions.Session, name: str, ttl_s: float) -> list[dict]:
     """The decisions of a policy, as they are written."""
     written = io.StringIO()
-    replay(session, POLICIES[name][0](session, ttl_s), ttl_s, written)
+    replay(session, POLICIES[name][0](session, prices(ttl_s)), prices(ttl_s), written)
     return [json.loads(line) for line in written.getvalue().splitlines()]
 
 

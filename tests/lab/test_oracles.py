@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hooks.utils.lab import measure
 from hooks.utils.lab.oracles import PLACEHOLDER, Needs, Oracle
 from tests.lab.made import Made
+from tests.policy.priced import READS, prices
 
 
 def test_what_is_never_needed_goes_before_it_is_sent():
@@ -18,7 +19,7 @@ def test_what_is_never_needed_goes_before_it_is_sent():
     made.read()
     made.requests(2)
     for bound in (Needs, Oracle):
-        assert made.under(bound(made.session, 300)).at == {1: ["T1"]}
+        assert made.under(bound(made.session, prices())).at == {1: ["T1"]}
 
 
 def test_the_one_that_knows_needs_clears_right_after_the_last_need():
@@ -27,7 +28,7 @@ def test_the_one_that_knows_needs_clears_right_after_the_last_need():
     made.request()
     made.request([read])
     made.requests(3)
-    assert made.under(Needs(made.session, 300)).at == {3: ["T1"]}
+    assert made.under(Needs(made.session, prices())).at == {3: ["T1"]}
 
 
 def test_of_several_holders_one_stays():
@@ -36,7 +37,7 @@ def test_of_several_holders_one_stays():
     made.request()
     made.request([small, large])
     made.request()
-    played = made.under(Needs(made.session, 300))
+    played = made.under(Needs(made.session, prices()))
     assert played.at == {1: ["T2"], 3: ["T1"]}
     assert played.score.missed == 0
 
@@ -47,7 +48,7 @@ def test_the_one_that_knows_the_cache_waits_for_it_to_be_cold():
     made.request([read])
     made.requests(3)
     made.request([large], after=400)
-    assert made.under(Oracle(made.session, 300)).at == {5: ["T1"]}
+    assert made.under(Oracle(made.session, prices())).at == {5: ["T1"]}
 
 
 def test_the_one_that_knows_the_cache_clears_a_warm_one_where_it_pays():
@@ -55,7 +56,7 @@ def test_the_one_that_knows_the_cache_clears_a_warm_one_where_it_pays():
     read = made.read(chars=60_000)
     made.request([read])
     made.requests(40)
-    assert made.under(Oracle(made.session, 300)).at == {2: ["T1"]}
+    assert made.under(Oracle(made.session, prices())).at == {2: ["T1"]}
 
 
 def test_the_one_that_knows_the_cache_takes_several_together():
@@ -66,7 +67,7 @@ def test_the_one_that_knows_the_cache_takes_several_together():
     made.request([second])
     made.requests(60)
     made.request(*[[block] for block in kept])
-    assert made.under(Oracle(made.session, 300)).at == {3: ["T2", "T1"]}
+    assert made.under(Oracle(made.session, prices())).at == {3: ["T2", "T1"]}
 
 
 _SESSIONS = st.lists(
@@ -97,12 +98,14 @@ def session_of(events: list) -> Made:
 
 
 @pytest.mark.parametrize("ttl_s", [300, 3_600])
+@pytest.mark.parametrize("read", READS)
 @given(events=_SESSIONS)
-@settings(max_examples=60, deadline=None)
-def test_the_bounds_break_nothing_and_are_never_dearer_than_doing_nothing(ttl_s, events):
+@settings(max_examples=30, deadline=None)
+def test_the_bounds_break_nothing_and_are_never_dearer_than_doing_nothing(ttl_s, read, events):
+    priced = prices(ttl_s, read)
     made = session_of(events)
-    nothing = made.under(measure.Policy(), ttl_s).score
-    needs, oracle = (made.under(bound(made.session, ttl_s), ttl_s).score for bound in (Needs, Oracle))
+    nothing = made.under(measure.Policy(), priced).score
+    needs, oracle = (made.under(bound(made.session, priced), priced).score for bound in (Needs, Oracle))
     assert needs.missed == oracle.missed == 0
     assert oracle.cost <= nothing.cost + 1e-6
     assert needs.carried <= oracle.carried <= nothing.carried
@@ -129,7 +132,7 @@ def test_no_choice_of_requests_is_much_cheaper_than_the_oracle(sizes, data):
             until[blocks[-1]] = data.draw(st.integers(number - 1, last))
         made.request(*[[block] for block in blocks if until[block] >= number])
     nothing = made.under(measure.Policy()).score.cost
-    oracle = made.under(Oracle(made.session, 300)).score.cost
+    oracle = made.under(Oracle(made.session, prices())).score.cost
     choices = [[*range(until[block] + 1, last + 1), 0] for block in blocks]
     best = min(made.under(Fixed(dict(zip(blocks, chosen)))).score.cost for chosen in product(*choices))
     assert nothing - oracle >= 0.8 * (nothing - best) - 1e-6

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.lab import measure, sessions, survey, survival
+from hooks.utils.lab import measure, pricing, sessions, survey, survival
 from tests.answers.written import spec_session
 from tests.lab.told import Told, filled
 
@@ -126,8 +126,9 @@ def test_cost_and_carried_are_means_over_repositories_of_ratios_of_sums_and_the_
         missed = cleared = dearer = 0
         for path in folder.rglob("*.jsonl"):
             read = sessions.read(str(path))
-            base = measure.score(read, table["nothing"][0](read, 300))
-            own = measure.score(read, table[name][0](read, 300))
+            priced = pricing.prices_for(read, 300)
+            base = measure.score(read, table["nothing"][0](read, priced), priced)
+            own = measure.score(read, table[name][0](read, priced), priced)
             known = sums.setdefault(survey.repository_of(str(path)), [0, 0, 0, 0])
             for at, value in enumerate((own.cost, base.cost, own.carried, base.carried)):
                 known[at] += value

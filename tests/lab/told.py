@@ -44,7 +44,16 @@ class Told(Lines):
 
     def first(self, id: str, visible: int) -> str:
         """The first call, whose usage says how large system and tools are: BASE."""
-        return self.call(id, usage={"input_tokens": 10, "cache_creation_input_tokens": BASE + visible - 10, "cache_read_input_tokens": 0})
+        return self.call(id, usage=self.sees(visible))
+
+    def sees(self, visible: int) -> dict:
+        """The usage of a request that sends so many tokens beside system and tools."""
+        return {"input_tokens": 10, "cache_creation_input_tokens": BASE + visible - 10, "cache_read_input_tokens": 0}
+
+    def think(self, tokens: int, message: str, usage: dict | None = None) -> str:
+        """A line of thinking, of so many tokens."""
+        body = {"id": message, "role": "assistant", "content": [{"type": "thinking", "thinking": filled(tokens)}], "model": "claude-opus-5"}
+        return self.add("assistant", message=body | ({"usage": usage} if usage else {}))
 
     def answer(self, text: str, message: str, **fields) -> str:
         body = {"id": message, "role": "assistant", "content": [{"type": "text", "text": text}], "model": "claude-opus-5"}

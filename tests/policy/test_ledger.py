@@ -7,8 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hooks.utils.edges.codec import dumps, loads
-from hooks.utils.policy.economics import PRICE_READ, PRICE_WRITE
+from hooks.utils.policy.economics import Prices
 from hooks.utils.policy.ledger import Advice, Cleared, Compaction, Ledger, Refetched, Request, Restored, Undone, settle
+from tests.policy.priced import LIFETIMES, READS, prices
+
+FIVE, HOUR = prices(300), prices(3_600)
+ANY_PRICES = st.builds(prices, st.sampled_from(LIFETIMES), st.sampled_from(READS))
 
 
 def test_a_session_worked_out_by_hand():
@@ -52,6 +56,24 @@ def test_a_session_worked_out_by_hand():
     }
 
 
+@pytest.mark.parametrize(("read", "saved"), [(0.1, 1_900), (0.05, 950), (0.025, 475)])
+def test_each_request_is_reckoned_at_the_prices_of_its_model(read, saved):
+    requests = [*_warm(50_000), Request(20, 32_000, 20_000, 12_000, 1_000, prices(300, read))]  # 19,000 are missing
+    ledger = settle(requests, [Cleared(5, 20_000)])
+    assert ledger.saved == pytest.approx(saved)  # 19,000 x the price of a read
+    # 11,000 were written again, for 1.25 each, and would have been read.
+    assert ledger.charged["rewrite"] == pytest.approx(11_000 * (1.25 - read))
+
+
+def test_what_is_said_is_written_at_the_price_of_the_newest_write():
+    requests = [
+        Request(0, 50_000, 0, 50_000, 0, HOUR),
+        Request(10, 51_000, 51_000, 0, 0, FIVE),
+        Request(30, 52_000, 51_000, 1_000, 1_000, HOUR),
+    ]
+    assert settle(requests, [Advice(20, 400)]).charged["advice"] == pytest.approx(400 * 2.0)
+
+
 def _warm(*prompts: int, at: float = 0, step: float = 10) -> list[Request]:
     """Requests that read all of the one before and write what is new."""
     requests, before = [], 0
@@ -73,7 +95,7 @@ def test_at_least_half_of_the_estimate_must_be_missing_and_at_most_half_more_is_
     requests = [*_warm(50_000), Request(20, 51_000 - missing, 5_000, 46_000 - missing, 1_000)]
     ledger = settle(requests, [Cleared(5, 20_000)])
     assert ledger.reclaimed_tokens == reclaimed
-    assert ledger.saved == pytest.approx(reclaimed * PRICE_READ)
+    assert ledger.saved == pytest.approx(reclaimed * FIVE.read)
     assert ledger.pending_tokens == (0 if reclaimed else 20_000)
 
 
@@ -91,7 +113,7 @@ def test_clears_that_one_resume_shows_share_what_is_missing():
     assert ledger.reclaimed_tokens == 33_000
     undone = [*requests, Request(60, 71_000, 20_000, 51_000, 1_000)]
     ledger = settle(undone, [Cleared(5, 10_000, 2), Cleared(15, 20_000, 5), Undone(50, 20_000)])
-    assert ledger.saved == pytest.approx((33_000 + 11_000) * PRICE_READ), "the undone one held two thirds of it"
+    assert ledger.saved == pytest.approx((33_000 + 11_000) * FIVE.read), "the undone one held two thirds of it"
 
 
 def test_a_clear_after_the_resume_waits_for_the_next_one():
@@ -126,12 +148,12 @@ def test_a_cache_lost_within_its_lifetime_by_the_resume_is_charged_whole():
     requests = [*_warm(50_000), Request(60, 31_000, 0, 31_000, 1_000)]
     ledger = settle(requests, [Cleared(5, 20_000)])
     assert ledger.charged["rewrite"] == pytest.approx(30_000 * 1.15)
-    assert ledger.saved == pytest.approx(20_000 * PRICE_READ)
+    assert ledger.saved == pytest.approx(20_000 * FIVE.read)
 
 
 def test_a_cache_of_an_hour_is_cold_after_an_hour_or_when_nothing_of_it_is_left_after_five_minutes():
     def charged(gap_s: float, read: int) -> float:
-        requests = [Request(0, 50_000, 0, 50_000, 0, 3_600), Request(gap_s, 31_000, read, 31_000 - read, 1_000, 3_600)]
+        requests = [Request(0, 50_000, 0, 50_000, 0, HOUR), Request(gap_s, 31_000, read, 31_000 - read, 1_000, HOUR)]
         return settle(requests, [Cleared(0, 20_000)]).charged["rewrite"]
 
     assert charged(3_599, 8_000) == pytest.approx(22_000 * 1.9)
@@ -142,16 +164,16 @@ def test_a_cache_of_an_hour_is_cold_after_an_hour_or_when_nothing_of_it_is_left_
 
 def test_only_a_request_that_wrote_tells_the_lifetime_of_the_cache():
     requests = [
-        Request(0, 50_000, 0, 50_000, 0, 3_600),
-        Request(10, 50_000, 50_000, 0, 0, 300),  # nothing written, so the host names no lifetime
-        Request(2_000, 31_000, 8_000, 23_000, 1_000, 3_600),
+        Request(0, 50_000, 0, 50_000, 0, HOUR),
+        Request(10, 50_000, 50_000, 0, 0, FIVE),  # nothing written, so the host names no lifetime
+        Request(2_000, 31_000, 8_000, 23_000, 1_000, HOUR),
     ]
     assert settle(requests, [Cleared(5, 20_000)]).charged["rewrite"] == pytest.approx(22_000 * 1.9)
 
 
 def test_a_cache_that_the_requests_show_to_be_warm_is_warm_however_long_it_was_quiet():
     requests = [*_warm(50_000), Request(20, 31_000, 5_000, 26_000, 1_000), Request(9_000, 32_000, 31_000, 1_000, 1_000)]
-    assert settle(requests, [Cleared(5, 20_000)]).saved == pytest.approx(2 * 20_000 * PRICE_READ)
+    assert settle(requests, [Cleared(5, 20_000)]).saved == pytest.approx(2 * 20_000 * FIVE.read)
 
 
 def test_without_a_cache_what_is_saved_is_plain_input():
@@ -169,7 +191,7 @@ def test_what_is_put_back_in_place_saves_nothing_from_then_on_and_its_rewrite_is
         Request(60, 39_000, 38_000, 1_000, 1_000),
     ]
     ledger = settle(requests, [Cleared(5, 20_000), Restored(30, 5_000, True)])
-    assert ledger.saved == pytest.approx((20_000 + 3 * 15_000) * PRICE_READ)
+    assert ledger.saved == pytest.approx((20_000 + 3 * 15_000) * FIVE.read)
     assert ledger.charged["rewrite"] == pytest.approx((25_000 + 27_000) * 1.15)
     assert ledger.charged["restores"] == 0, "that it is written once more is part of the rewrite"
     assert (ledger.restored, ledger.reclaimed_tokens) == (1, 20_000)
@@ -184,7 +206,7 @@ def test_where_nothing_leaves_or_all_is_undone_before_a_request_shows_it_nothing
 def test_no_more_comes_back_than_is_out():
     requests = [*_warm(50_000), Request(20, 31_000, 5_000, 26_000, 1_000), Request(40, 52_000, 5_000, 47_000, 1_000)]
     ledger = settle(requests, [Cleared(5, 20_000), Undone(30, 25_000), Restored(31, 4_000, True)])
-    assert ledger.saved == pytest.approx(20_000 * PRICE_READ)
+    assert ledger.saved == pytest.approx(20_000 * FIVE.read)
     assert ledger.charged["rewrite"] == pytest.approx((25_000 + 46_000) * 1.15)
 
 
@@ -210,7 +232,7 @@ def test_what_comes_back_and_what_leaves_may_show_in_one_request():
     ]
     ledger = settle(requests, [Cleared(5, 10_000), Undone(30, 10_000), Cleared(40, 25_000)])
     assert (ledger.confirmed, ledger.reclaimed_tokens, ledger.pending_tokens) == (2, 35_000, 0)
-    assert ledger.saved == pytest.approx((10_000 + 25_000 + 25_000) * PRICE_READ)
+    assert ledger.saved == pytest.approx((10_000 + 25_000 + 25_000) * FIVE.read)
     assert ledger.charged["rewrite"] == pytest.approx((50_000 + 36_000) * 1.15)
 
 
@@ -220,7 +242,7 @@ def test_results_that_are_put_back_one_by_one_each_take_their_part_of_what_was_m
         before = requests[-1].prompt
         requests.append(Request(40 + 10 * number, before + 5_500, 6_000, before - 500, 1_000))
     ledger = settle(requests, [Cleared(5, 20_000), *(Restored(31 + 10 * number, 5_000, True) for number in range(4))])
-    assert ledger.saved == pytest.approx((18_000 + 13_500 + 9_000 + 4_500) * PRICE_READ)
+    assert ledger.saved == pytest.approx((18_000 + 13_500 + 9_000 + 4_500) * FIVE.read)
 
 
 # What follows plays whole sessions in two worlds, with us and without, at exact prices.
@@ -229,8 +251,8 @@ def test_results_that_are_put_back_one_by_one_each_take_their_part_of_what_was_m
 class World:
     """One conversation with its cache. `items`: [tokens, tokens as loaded by the client] in order, the system prompt first."""
 
-    def __init__(self, ttl_s: int):
-        self.ttl_s = ttl_s
+    def __init__(self, priced: Prices):
+        self.priced = priced
         self.items = [[5_000, 5_000]]
         self.sent: list[tuple[list[int], int]] = []  # the items of the newest prompt, and their tokens in it
         self.cost = 0.0
@@ -246,7 +268,7 @@ class World:
         read = same if warm else 0
         created = sum(tokens for _, tokens in prompt) - read
         self.sent = prompt
-        self.cost += read * PRICE_READ + created * PRICE_WRITE[self.ttl_s]
+        self.cost += read * self.priced.read + created * self.priced.write
         return read, created
 
 
@@ -256,9 +278,9 @@ PLACEHOLDER = 40
 class TwoWorlds:
     """A session as it is with us, as it would be without, and what is booked of it."""
 
-    def __init__(self, ttl_s: int):
-        self.now, self.ttl_s = 0.0, ttl_s
-        self.with_us, self.without = World(ttl_s), World(ttl_s)
+    def __init__(self, priced: Prices):
+        self.now, self.priced = 0.0, priced
+        self.with_us, self.without = World(priced), World(priced)
         self.requests: list = []
         self.bookings: list = []
         self.clears: list[list[tuple[list[int], int]]] = []  # of each clear: the item and its full size
@@ -268,10 +290,10 @@ class TwoWorlds:
         for world, tokens in ((self.with_us, new + ours), (self.without, new)):
             world.items.append([tokens, tokens])
         self.now += gap_s
-        warm = gap_s < self.ttl_s
+        warm = gap_s < self.priced.ttl_s
         self.without.send(warm)
         read, created = self.with_us.send(warm)
-        self.requests.append(Request(self.now, read + created, read, created, new + ours, self.ttl_s))
+        self.requests.append(Request(self.now, read + created, read, created, new + ours, self.priced))
 
     def resume(self) -> None:
         for item in self.with_us.items:
@@ -316,7 +338,7 @@ OURS = {"print": Restored, "refetch": Refetched, "advise": Advice}
 @st.composite
 def two_worlds(draw, kinds: tuple[str, ...] = ("clear", "clear", "undo", "restore", "restore", "compact", *OURS)) -> TwoWorlds:
     """Each change of the transcript is loaded before the next; some clears are loaded only requests later."""
-    worlds = TwoWorlds(draw(st.sampled_from(sorted(PRICE_WRITE))))
+    worlds = TwoWorlds(draw(ANY_PRICES))
     for kind in draw(st.lists(st.sampled_from(("ask", *kinds)), min_size=1, max_size=25)):
         ours = 0
         if kind == "clear":
@@ -355,8 +377,8 @@ def test_where_nothing_is_booked_all_is_zero(worlds):
 AMOUNTS = st.integers(0, 100_000)
 TIMES = st.integers(0, 20).map(lambda time: time * 100)  # few, so that several things have the same
 REQUESTS = st.builds(
-    lambda at, read, created, plain, added, ttl_s: Request(at, read + created + plain, read, created, added, ttl_s),
-    TIMES, AMOUNTS, AMOUNTS, st.integers(0, 10), AMOUNTS, st.sampled_from([300, 3_600]),
+    lambda at, read, created, plain, added, priced: Request(at, read + created + plain, read, created, added, priced),
+    TIMES, AMOUNTS, AMOUNTS, st.integers(0, 10), AMOUNTS, ANY_PRICES,
 )  # fmt: skip
 MOMENTS = st.lists(REQUESTS | REQUESTS | REQUESTS | st.builds(Compaction, TIMES), max_size=20).map(
     lambda moments: sorted(moments, key=lambda moment: moment.at)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from hooks.utils.policy.selection import Asked
-
+from hooks.utils.policy.planning import Asked
 from hooks.utils.reclaim import clearing
 from hooks.utils.state import live
 

@@ -195,6 +195,13 @@ def thinking_tokens(block: dict) -> int:
     return max(round(chars / _SEALED_CHARS_PER_TOKEN), estimate_tokens(text) if isinstance(text, str) else 0)
 
 
+def said_tokens(block: dict) -> int:
+    """Estimated tokens of a block that the user or the assistant wrote, a text or the input of a call; 0 for any other."""
+    if isinstance(block.get("text"), str):
+        return estimate_tokens(block["text"])
+    return estimate_tokens(dumps_or_nothing(block.get("input")), "markup") if block.get("type") == "tool_use" else 0
+
+
 def dumps_or_nothing(value: object) -> str:
     try:
         return dumps(value)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from ..policy import outline, planning, worth
-from ..policy.events import Cleared, ManualClear, Restored
+from copy import copy, deepcopy
+
+from ..policy import engine, outline, planning, worth
+from ..policy.events import Cleared, ManualClear, Restored, Tick
 from ..policy.placeholder import with_outline
 from .tracked import Tracked
 
@@ -25,22 +27,38 @@ class AutoPolicy(Tracked):
             self.blocks[block.id] = block
 
     def missed(self, block) -> None:
+        self.out.pop(block.id, None)
         self._tell("observe", Restored(block.id, True, self.view.now))
         self._tell("returned", {block.id})
 
+    def plan(self, now: float) -> planning.Plan:
+        """The plan that a live clear would make. As there, time ends what it ends for the answer only."""
+        conversation = copy(self.conversation)
+        conversation.state = deepcopy(self.state)
+        engine.observe(conversation.state, Tick(now), self.rules)
+        return planning.plan(conversation, planning.Asked(), now, self.model, self.prices, self.is_cold(now), self.tuned)
+
+    def is_cold(self, now: float) -> bool:
+        """Whether the next request finds no cache."""
+        return not self.conversation.last.is_warm(now)
+
     def decide(self, view) -> list:
         super().decide(view)
-        if not view.cold:
+        if not self.is_cold(view.now):
             return []  # the plan would hold everything back
-        plan = planning.plan(self.conversation, planning.Asked(), view.now, self.model, self.prices, True, self.tuned)
-        if not plan.pays:
+        plan = self.plan(view.now)
+        standing = set(view.context)  # what was carried over a compaction can be cleared no more
+        going = [decision for decision in plan.having(planning.CLEAR) if self.blocks[decision.result.id] in standing]
+        if not plan.pays or not going:
             return []
-        going = plan.having(planning.CLEAR)
         decisions = [self._cleared(decision) for decision in going]
         ids = [decision.result.id for decision in going]
+        if self.prices.bound:
+            self._tell("unthought", ids[0])
         self._tell("observe", ManualClear(ids, view.now))
         self._tell("observe", Cleared(dict(zip(ids, (self.blocks[id].handle for id in ids)))))
         self._tell("left", set(ids))
+        self.out.update((decision.result.id, decision.gain) for decision in going)
         return decisions
 
     def _cleared(self, decision) -> tuple:

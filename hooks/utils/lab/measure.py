@@ -38,11 +38,12 @@ class View:
 
     `context`: Blocks in order, `sizes`: tokens of what stands in the place of each · `cleared`: Block -> placeholder that stands in its
     place · `now`: when the request is sent, `last_at`: when the one before was answered (seconds, 0 for none) · `number` of the request,
-    `since` of the first one after the last compaction · `sent`: how many Blocks of the context the request before has sent just so ·
+    `since` of the first one after the last compaction · `sent`: how many Blocks of the context the request before has sent just so, `ends`:
+    with how many each of the last requests ended that the cache may still have ·
     `prices`: those of the model and the cache.
     """
 
-    __slots__ = ("base", "cleared", "compacted", "context", "last_at", "lost", "now", "number", "prices", "sent", "since", "sizes")
+    __slots__ = ("base", "cleared", "compacted", "context", "ends", "last_at", "lost", "now", "number", "prices", "sent", "since", "sizes")
 
     def __init__(self, base: int, prices):
         self.base = base
@@ -55,6 +56,7 @@ class View:
         self.number = 0
         self.since = 1
         self.sent = 0
+        self.ends: list = []
         self.compacted = False
 
     @property
@@ -72,6 +74,9 @@ class View:
 
 class Policy:
     """What every policy has; one that clears nothing. It is told of everything as it happens, and asked before each request."""
+
+    def begin(self, cwd: str) -> None:
+        """A session begins in a folder, "" where that is not known."""
 
     def add(self, block) -> None:
         """The conversation grew by a Block."""
@@ -113,9 +118,9 @@ class _Play:
         self.total = Score()
         self.prices = prices
         self.view = View(session.base, prices)
-        self.ends: list = []  # how many blocks each of the last requests ended with
         self.ever_cleared: set = set()
         self.ever_missed: set = set()
+        policy.begin(session.cwd)
 
     def add(self, block) -> None:
         self.view.context.append(block)
@@ -153,7 +158,7 @@ class _Play:
         total.requests += 1
         total.curve.append(prompt)
         view.sent = len(view.context)
-        self.ends = [*self.ends[-LOOK_BACK_REQUESTS:], view.sent]
+        view.ends = [*view.ends[-LOOK_BACK_REQUESTS:], view.sent]
         view.compacted = False
         view.last_at = request.answered_at
         self.policy.answered(request)
@@ -165,10 +170,10 @@ class _Play:
         """Tokens that the request reads from the cache: what an earlier one ended with and is unchanged."""
         view = self.view
         if view.cold:
-            self.ends = []
+            view.ends = []
             return 0
-        self.ends = [end for end in self.ends if end <= view.sent]
-        return view.base + (sum(view.sizes[: self.ends[-1]]) if self.ends else 0)
+        view.ends = [end for end in view.ends if end <= view.sent]
+        return view.base + (sum(view.sizes[: view.ends[-1]]) if view.ends else 0)
 
     def _clear(self, request) -> None:
         view, total = self.view, self.total

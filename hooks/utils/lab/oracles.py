@@ -7,7 +7,9 @@ the first, it is the one whose longer stay weighs least (tokens times requests),
 from __future__ import annotations
 
 from bisect import insort
+from itertools import accumulate
 
+from ..policy.economics import LOOK_BACK_REQUESTS
 from .measure import Policy
 from .sessions import tokens_of
 
@@ -188,7 +190,9 @@ class Oracle(Needs):
         ]
         costs, gone = {}, 0
         for block in sorted(known, key=lambda block: -future.offset[block]):
-            behind = future.sent[at] - future.offset[block] - block.tokens - gone
+            born = future.born[block]
+            kept = future.sent[born] if first < born and at - born <= LOOK_BACK_REQUESTS else 0
+            behind = future.sent[at] - kept - block.tokens - gone
             costs[block] = self.dearer * (max(0, behind) + _LEFT)
             gone += block.tokens - _LEFT
         return costs
@@ -204,6 +208,7 @@ class Oracle(Needs):
     def _from_best_place(self, view) -> list:
         """What is free from the place on from which it is worth most to clear it, of what was sent."""
         best, begin, total, behind = 0.0, None, 0.0, 0
+        before = [0, *accumulate(view.sizes)]
         found: list = []
         for place in range(view.sent - 1, -1, -1):
             block = view.context[place]
@@ -213,6 +218,8 @@ class Oracle(Needs):
             found.append(block)
             total += self.gain(block, view.number)
             behind += _LEFT
-            if total - self.dearer * behind > best:
-                best, begin = total - self.dearer * behind, len(found)
+            kept = max((end for end in view.ends if end <= place), default=0)
+            net = total - self.dearer * (behind + before[place] - before[kept])
+            if net > best:
+                best, begin = net, len(found)
         return found[:begin] if begin else []

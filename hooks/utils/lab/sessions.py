@@ -11,10 +11,15 @@ import json
 
 from ..host import responses, transcript
 from ..host.stamps import seconds_of
-from ..host.usage import prompt_tokens
+from ..host.usage import prompt_tokens, usage_of
+from ..policy.estimate import estimate_tokens
 from ..policy.events import Compacted, Prompted
 from ..policy.placeholder import SHORTEST_HANDLE
 from .strings import strings_of, texts_in
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..policy.conversation import Usage
 
 CHARS_PER_TOKEN = 2.9
 LEAST_BASE = 8_000
@@ -30,9 +35,10 @@ def tokens_of(chars: int) -> int:
 class Block:
     """A piece of the conversation: what the user or the assistant said, a tool call, or a result, which alone has an `id` (of its tool
     use), a `text`, a `call` (the engine's event) and a `handle` (handles.py). `thinking`: tokens of what the assistant thought, in a block
-    that has no other; only models that bind it carry it on. `place` counts all blocks of the session."""
+    that has no other; only models that bind it carry it on. `tokens` are the lab's measure; `said`: what a Conversation is told of a block
+    that is no result, as a live one is. `place` counts all blocks of the session."""
 
-    __slots__ = ("call", "handle", "id", "place", "text", "thinking", "tokens")
+    __slots__ = ("call", "handle", "id", "place", "said", "text", "thinking", "tokens")
 
     def __init__(self, place: int, tokens: int, id: str = "", text: str = "", call=None):
         self.place = place
@@ -41,14 +47,15 @@ class Block:
         self.text = text
         self.call = call
         self.thinking = 0
+        self.said = 0 if id else tokens
         self.handle = NO_HANDLE
 
 
 class Request:
-    """One request: `number` from 1, the message it produced, when it was sent and answered (seconds), the tokens of the answer, and
-    `needs`: (string that the answer wrote and only results held, those Blocks)."""
+    """One request: `number` from 1, the message it produced, when it was sent and answered (seconds), the tokens of the answer, the `usage`
+    that the host wrote down (None where it did not), and `needs`: (string that the answer wrote and only results held, those Blocks)."""
 
-    __slots__ = ("answered_at", "message_id", "needs", "number", "output", "sent_at")
+    __slots__ = ("answered_at", "message_id", "needs", "number", "output", "sent_at", "usage")
 
     def __init__(self, number: int, message_id: str, sent_at: float):
         self.number = number
@@ -56,21 +63,23 @@ class Request:
         self.sent_at = sent_at
         self.answered_at = sent_at
         self.output = 0
+        self.usage: Usage | None = None
         self.needs: list = []
 
 
 class Session:
     """`steps`: what happened, in order: ("add", Block), ("event", engine event), ("cut", kept, Blocks that stay behind them), ("compact",
     engine event), ("request", Request). `base`: tokens of system and tools, `model`: the id of the one that answered most requests.
-    `size`: bytes that were read, `bad` lines left out."""
+    `cwd`: where it began, "" for a subagent. `size`: bytes that were read, `bad` lines left out."""
 
-    __slots__ = ("bad", "base", "models", "path", "requests", "size", "steps")
+    __slots__ = ("bad", "base", "cwd", "models", "path", "requests", "size", "steps")
 
     def __init__(self, path: str):
         self.path = path
         self.steps: list = []
         self.requests: list = []
         self.base = LEAST_BASE
+        self.cwd = ""
         self.size = self.bad = 0
         self.models: dict = {}  # id -> requests that it answered
 
@@ -85,6 +94,8 @@ def read(path: str, with_needs: bool = True) -> Session:
     reading = _Reading(path, with_needs, index)
     side = None  # a subagent's own file holds nothing but a side chain
     for entry in transcript.entries(path, index.size):
+        if not side and not reading.session.cwd and isinstance(entry.get("cwd"), str):
+            reading.session.cwd = entry["cwd"]
         if isinstance(entry.get("uuid"), str):
             side = bool(entry.get("isSidechain")) if side is None else side
             if bool(entry.get("isSidechain")) == side:
@@ -120,18 +131,21 @@ class _Reading:
         at, kind = seconds_of(entry.get("timestamp")), entry.get("type")
         try:
             if entry.get("subtype") == "compact_boundary":
-                self._compact(at)
+                self._compact(at, self.reader.index.kept.get(entry["uuid"], ()))
             elif kind == "user":
                 self._user(entry, at)
             elif kind == "assistant" and _is_answer(entry):
                 self._assistant(entry, at)
         except RecursionError:  # an input that is nested a thousand deep is nobody's
             self.session.bad += 1
-        self.ends[entry["uuid"]] = len(self.blocks)
+        # What adds nothing to the conversation stands where it hangs.
+        there = len(self.blocks)
+        adds = kind == "user" or (kind == "assistant" and _is_answer(entry))
+        self.ends[entry["uuid"]] = there if adds else self.ends.get(entry.get("parentUuid"), there)
         self.last_at = max(at, self.last_at)
 
-    def _compact(self, at: float) -> None:
-        self.session.steps.append(("compact", Compacted(at)))
+    def _compact(self, at: float, kept: tuple) -> None:
+        self.session.steps.append(("compact", Compacted(at, kept)))
         self.blocks, self.ends, self.said, self.holders, self.pending, self.answered = [], {}, set(), {}, {}, set()
 
     def _follow(self, entry: dict) -> None:
@@ -161,15 +175,15 @@ class _Reading:
         if transcript.is_prompt(entry):
             self.session.steps.append(("event", Prompted(at)))
         if isinstance(content, str):
-            self._hear(content)
+            self._hear(content, estimate_tokens(content))
         for block in blocks:
             if block.get("type") == "tool_result" and isinstance(block.get("tool_use_id"), str):
                 self._result(entry, block)
             elif isinstance(block.get("text"), str):
-                self._hear(block["text"])
+                self._hear(block["text"], responses.said_tokens(block))
 
-    def _hear(self, text: str) -> None:
-        self._add(tokens_of(len(text)))
+    def _hear(self, text: str, said: int) -> None:
+        self._add(tokens_of(len(text))).said = said
         if self.with_needs:
             self.said |= strings_of(text)
 
@@ -181,6 +195,7 @@ class _Reading:
         text, images = responses.text_of_blocks(block.get("content"))
         call = self.reader.call_of(entry, block, self.pending.pop(id)) if id in self.pending else None
         made = self._add(tokens_of(len(text)) + images, id if call else "", text if call else "", call)
+        made.said = 0
         if self.with_needs and call:
             self._hold(strings_of(text) - self.said, made)
 
@@ -206,9 +221,10 @@ class _Reading:
             self.again = True
             return
         self.current.answered_at = max(at, self.current.answered_at)
+        self.current.usage = self.current.usage or usage_of(entry)
         for block in transcript.blocks_of(entry):
             if isinstance(block.get("text"), str):
-                self._write(block["text"], [block["text"]])
+                self._write(block, block["text"], [block["text"]])
             elif responses.thinking_tokens(block):
                 self._add(0).thinking = responses.thinking_tokens(block)
             elif block.get("type") == "tool_use":
@@ -216,7 +232,7 @@ class _Reading:
                 if isinstance(block.get("id"), str):
                     self.pending[block["id"]] = (str(block.get("name") or ""), tool_input)
                     self.calls[block["id"]] = entry["uuid"]
-                self._write(json.dumps(tool_input, ensure_ascii=False), texts_in(tool_input))
+                self._write(block, json.dumps(tool_input, ensure_ascii=False), texts_in(tool_input))
 
     def _begin(self, entry: dict, name: str, at: float) -> None:
         self._follow(entry)
@@ -232,9 +248,9 @@ class _Reading:
             session.models[model] = session.models.get(model, 0) + 1
         session.steps.append(("request", self.current))
 
-    def _write(self, said: str, texts: list) -> None:
-        tokens = tokens_of(len(said))
-        self._add(tokens)
+    def _write(self, block: dict, text: str, texts: list) -> None:
+        tokens = tokens_of(len(text))
+        self._add(tokens).said = responses.said_tokens(block)
         self.current.output += tokens
         if not self.with_needs:
             return

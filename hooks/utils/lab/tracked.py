@@ -13,12 +13,19 @@ class Tracked(Policy):
 
     def __init__(self, rules):
         self.rules = rules
+        self.cwd = ""
         self.told: list = []  # (method of the conversation, what it was told, Block) since its beginning, to begin anew after a cut
         self.conversation = self._new()
         self.view = None
+        self.out: dict = {}  # id -> tokens that requests would carry but for the policy
 
     def _new(self) -> Conversation:
-        return Conversation(ContextState(), lambda profile: self.rules)
+        state = ContextState()
+        state.cwd = self.cwd
+        return Conversation(state, lambda profile: self.rules)
+
+    def begin(self, cwd: str) -> None:
+        self.cwd = self.state.cwd = cwd
 
     @property
     def state(self) -> ContextState:
@@ -32,30 +39,41 @@ class Tracked(Policy):
         if block.call is not None:
             self._tell("observe", block.call, block=block)
         else:
-            self._tell("said", block.tokens, block.thinking, block=block)
+            self._tell("said", block.said, block.thinking, block=block)
 
     def event(self, event) -> None:
         self._tell("observe", event)
 
     def compact(self, event) -> None:
         self._tell("observe", event)
+        self.out = {}
 
     def cut(self, context: list) -> None:
-        """The conversation was taken back: it is as if what is gone had never been."""
-        standing = set(context)
-        compacted = next((at for at in range(len(self.told) - 1, -1, -1) if _is_compaction(self.told[at])), -1)
-        told = [one for at, one in enumerate(self.told) if at <= compacted or one[2] is None or one[2] in standing]
+        """The conversation was taken back: it is as if what is gone had never been, but that its requests have read the cache."""
+        told, stands, folded, standing = [], False, False, set(context)
+        for method, what, block in reversed(self.told):
+            about = what[0].name if method == "observe" else method
+            folded = folded or about == "compacted"
+            if block is not None:
+                stands = block in standing
+            # A prompt, and a request, stand where what was written next does.
+            if folded or stands or (block is None and about not in ("sent", "prompted")):
+                told.append((method, what, block))
+            elif about == "sent":
+                told.append(("went_on", (what[0].until,), None))
         self.told, self.conversation = [], self._new()
-        for method, what, block in told:
+        for method, what, block in reversed(told):
             self._tell(method, *what, block=block)
+        self.out = {id: tokens for id, tokens in self.out.items() if any(block.id == id for block in context)}
 
     def decide(self, view) -> list:
         self.view = view
         return []
 
     def answered(self, request) -> None:
-        view = self.view
-        prompt = view.base + sum(view.sizes)
+        """The request as its usage would tell had the policy been at work: without what it has cleared."""
+        view, told = self.view, request.usage
+        prompt = view.base + sum(view.sizes) if told is None else max(1, told.tokens - sum(self.out.values()))
         self._tell("sent", Usage(prompt, request.answered_at, view.prices.model, view.prices.ttl_s))
 
     def why(self, result) -> str:
@@ -69,8 +87,3 @@ class Tracked(Policy):
     def result(self, block):
         """The engine's Result of a Block, None for what is none or no longer known."""
         return self.state.live.get(block.id) or self.state.expired.get(block.id) if block.id else None
-
-
-def _is_compaction(told: tuple) -> bool:
-    method, what, _ = told
-    return method == "observe" and what[0].name == "compacted"

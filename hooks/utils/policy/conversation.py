@@ -22,21 +22,22 @@ _LEAST_ADDED, _MOST_GROWTH = 300, 6
 
 
 class Usage:
-    """A request as its usage tells: `tokens` of its prompt, of which `read` from the prompt cache and `created` in it; when it was answered
-    (seconds); the lifetime of what it wrote to the cache; the id of the model. No tokens: a compaction stands between the requests."""
+    """A request as its usage tells: `tokens` of its prompt, of which `read` from the prompt cache and `created` in it; when its answer
+    began (`at`) and when the cache was last known to be in use (`until`), in seconds; the lifetime of what it wrote to the cache; the
+    model's id. No tokens: a compaction stands between the requests."""
 
-    __slots__ = ("at", "cache_ttl_s", "created", "model", "read", "tokens")
+    __slots__ = ("at", "cache_ttl_s", "created", "model", "read", "tokens", "until")
 
     def __init__(self, tokens: int = 0, at: float = 0.0, model: str = "", cache_ttl_s: int = 300, read: int = 0, created: int = 0) -> None:
         self.tokens = tokens
-        self.at = at
+        self.at = self.until = at
         self.model = model
         self.cache_ttl_s = cache_ttl_s
         self.read = read
         self.created = created
 
     def is_warm(self, now: float) -> bool:
-        return bool(self.tokens) and now - self.at < self.cache_ttl_s
+        return bool(self.tokens) and now - self.until < self.cache_ttl_s
 
 
 class Place:
@@ -113,6 +114,10 @@ class Conversation:
         self.count += 1
         self.unsent, self.unseen = 0, set()
 
+    def went_on(self, at: float) -> None:
+        """The answer to the newest request was still being written then, or something else read the cache that it left."""
+        self.last.until = max(self.last.until, at)
+
     def _calibrate(self, usage: Usage) -> None:
         grown, added, growth = usage.tokens - self.last.tokens, self.unsent, self._growth
         if not self.requests or added < _LEAST_ADDED or grown <= 0 or grown > _MOST_GROWTH * added:
@@ -132,6 +137,11 @@ class Conversation:
                 self.places[result.id] = Place(max(0, place.prefix - left), place.request)
             if result.id in ids:
                 left += gain(result, self.state.calibration, self.rules)
+
+    def unthought(self, id: str) -> None:
+        """What was thought behind a result has left the prompt."""
+        if id in self.places:
+            del self._thought[bisect_right(self._thought, (self.places[id].request, float("inf"))) :]
 
     def returned(self, ids) -> None:
         """These results stand in their places again: what stands behind them moves back."""

@@ -66,8 +66,7 @@ class _Telling:
                 self._call(event)
             else:
                 self.conversation.observe(event)
-        if entry.get("uuid") in self.index.chain:
-            self._said(entry)
+        self._said(entry, entry.get("uuid") in self.index.chain or self._calls(entry))
 
     def _call(self, call) -> None:
         for before in self.known.before.get(call.id, ()):
@@ -81,12 +80,18 @@ class _Telling:
             if self.clear_times:
                 self._note(result)
 
-    def _said(self, entry: dict) -> None:
+    def _calls(self, entry: dict) -> bool:
+        """Whether an entry makes a call of the branch: of parallel ones all but the last hang off it."""
+        return entry.get("type") == "assistant" and any(block.get("id") in self.index.calls for block in transcript.blocks_of(entry))
+
+    def _said(self, entry: dict, stands: bool) -> None:
         found = usage.usage_of(entry)
-        if found is not None and entry["message"].get("id") != self.message:
+        if found is not None and stands and entry["message"].get("id") != self.message:
             self.message = entry["message"].get("id")
             self.conversation.sent(found)
-        if found is not None or entry.get("type") == "user":
+        elif found is not None:
+            self.conversation.went_on(found.at)  # also on a branch that was left: it has read the cache of what stands
+        if stands and (found is not None or entry.get("type") == "user"):
             self.conversation.said(*_written(entry))
 
     def _note(self, result: Result) -> None:
@@ -144,12 +149,5 @@ def _written(entry: dict) -> tuple:
     """(estimated tokens that a user's or assistant's entry says beside results, tokens of thinking)."""
     message = entry["message"] if isinstance(entry.get("message"), dict) else {}
     total = estimate_tokens(message["content"]) if isinstance(message.get("content"), str) else 0
-    thinking = 0
-    for block in transcript.blocks_of(entry):
-        if isinstance(block.get("text"), str):
-            total += estimate_tokens(block["text"])
-        elif block.get("type") == "tool_use":
-            total += estimate_tokens(responses.dumps_or_nothing(block.get("input")), "markup")
-        else:
-            thinking += responses.thinking_tokens(block)
-    return total, thinking
+    blocks = transcript.blocks_of(entry)
+    return total + sum(map(responses.said_tokens, blocks)), sum(map(responses.thinking_tokens, blocks))

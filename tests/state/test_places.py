@@ -1,4 +1,4 @@
-"""Where results stand in the prompt: measured by the requests that called them, and moved by what was cleared since."""
+"""Where results stand in the prompt of a transcript: measured by the requests that called them, and moved by what was cleared since."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ import json
 import pytest
 
 from hooks.utils.host.stamps import seconds_of
-from hooks.utils.policy import selection
 from hooks.utils.policy.estimate import estimate_tokens
-from hooks.utils.policy.placeholder import placeholder
+from hooks.utils.policy.placeholder import gain, placeholder
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.state import rebuild
 from tests.host.lines import START, Lines
@@ -62,6 +61,11 @@ def rebuilt(lines: Lines, tmp_path, *journal: dict) -> rebuild.Rebuilt:
     )
 
 
+def prefixes(made: rebuild.Rebuilt) -> dict[str, int]:
+    """id -> tokens of the prompt before each result."""
+    return {id: place.prefix for id, place in made.conversation.places.items()}
+
+
 @pytest.fixture
 def lines() -> Measured:
     lines = Measured()
@@ -72,13 +76,13 @@ def lines() -> Measured:
 def left(made: rebuild.Rebuilt, *ids: str) -> int:
     """Tokens that left the context with these results."""
     results = {**made.state.live, **made.state.expired}
-    return sum(selection.gain(results[id], made.state.calibration, Ruleset.from_config({})) for id in ids)
+    return sum(gain(results[id], made.state.calibration, Ruleset.from_config({})) for id in ids)
 
 
 def test_a_result_stands_behind_the_prompt_of_the_request_that_called_it(lines, tmp_path):
     for id in "abc":
         lines.call(id)
-    assert rebuilt(lines, tmp_path).prefixes == {"a": 30_000, "b": 32_000, "c": 34_000}
+    assert prefixes(rebuilt(lines, tmp_path)) == {"a": 30_000, "b": 32_000, "c": 34_000}
 
 
 def test_results_that_one_request_called_stand_at_the_same_place(lines, tmp_path):
@@ -87,33 +91,33 @@ def test_results_that_one_request_called_stand_at_the_same_place(lines, tmp_path
         lines.request(id, "both")
     for id in "bc":
         lines.result(id, text_of(id))
-    assert rebuilt(lines, tmp_path).prefixes == {"a": 30_000, "b": 32_000, "c": 32_000}
+    assert prefixes(rebuilt(lines, tmp_path)) == {"a": 30_000, "b": 32_000, "c": 32_000}
 
 
 def test_where_no_request_tells_they_stand_at_the_beginning(tmp_path):
     lines = Lines()
     lines.prompt()
     lines.bash("a", "ls", text_of("a"))
-    assert rebuilt(lines, tmp_path).prefixes == {"a": 0}
+    assert prefixes(rebuilt(lines, tmp_path)) == {"a": 0}
 
 
 def test_what_stands_behind_a_cleared_result_moves_forward_by_what_left_with_it(lines, tmp_path):
     for id in "abcd":
         lines.call(id)
-    before = rebuilt(lines, tmp_path).prefixes
+    before = prefixes(rebuilt(lines, tmp_path))
     made = rebuilt(lines, tmp_path, lines.clear("b"))
     gone = left(made, "b")
     assert gone > 500
-    assert made.prefixes == {**before, "c": before["c"] - gone, "d": before["d"] - gone}
+    assert prefixes(made) == {**before, "c": before["c"] - gone, "d": before["d"] - gone}
 
 
 def test_a_clear_of_several_moves_each_by_those_before_it(lines, tmp_path):
     for id in "abcde":
         lines.call(id)
-    before = rebuilt(lines, tmp_path).prefixes
+    before = prefixes(rebuilt(lines, tmp_path))
     made = rebuilt(lines, tmp_path, lines.clear("a", "c"))
     one, both = left(made, "a"), left(made, "a", "c")
-    assert [before[id] - made.prefixes[id] for id in "abcde"] == [0, one, one, both, both]
+    assert [before[id] - prefixes(made)[id] for id in "abcde"] == [0, one, one, both, both]
 
 
 def test_what_came_after_the_clear_was_measured_without_what_left(lines, tmp_path):
@@ -123,8 +127,8 @@ def test_what_came_after_the_clear_was_measured_without_what_left(lines, tmp_pat
     lines.tokens = 33_000
     lines.call("d")
     made = rebuilt(lines, tmp_path, entry)
-    assert made.prefixes["d"] == 33_000
-    assert made.prefixes["c"] == 34_000 - left(made, "a")
+    assert prefixes(made)["d"] == 33_000
+    assert prefixes(made)["c"] == 34_000 - left(made, "a")
 
 
 def test_a_second_clear_moves_what_came_between_by_its_own_results_alone(lines, tmp_path):
@@ -136,7 +140,7 @@ def test_a_second_clear_moves_what_came_between_by_its_own_results_alone(lines, 
         lines.call(id)
     second = lines.clear("b", "d")
     made = rebuilt(lines, tmp_path, first, second)
-    assert made.prefixes == {
+    assert prefixes(made) == {
         "a": 30_000,
         "b": 32_000 - left(made, "a"),
         "c": 34_000 - left(made, "a", "b"),
@@ -149,10 +153,10 @@ def test_a_second_clear_moves_what_came_between_by_its_own_results_alone(lines, 
 def test_what_came_back_stands_where_it_stood(lines, tmp_path, came_back):
     for id in "abc":
         lines.call(id)
-    before = rebuilt(lines, tmp_path).prefixes
+    before = prefixes(rebuilt(lines, tmp_path))
     entry = {"event": "clear", "at": lines.now + 0.5, "ids": ["a"], "tokens": 900}
     undone = [{"event": "undo", "at": lines.now + 0.7, "ids": ["a"], "tokens": 900}] if came_back == "an undo" else []
-    assert rebuilt(lines, tmp_path, entry, *undone).prefixes == before, "no placeholder stands in the file"
+    assert prefixes(rebuilt(lines, tmp_path, entry, *undone)) == before, "no placeholder stands in the file"
 
 
 def test_of_a_clear_that_the_journal_does_not_tell_nothing_moves(lines, tmp_path):
@@ -160,7 +164,7 @@ def test_of_a_clear_that_the_journal_does_not_tell_nothing_moves(lines, tmp_path
     for id in "abc":
         lines.call(id)
     lines.clear("a")
-    assert rebuilt(lines, tmp_path).prefixes == {"a": 30_000, "b": 32_000, "c": 34_000}
+    assert prefixes(rebuilt(lines, tmp_path)) == {"a": 30_000, "b": 32_000, "c": 34_000}
 
 
 def test_no_result_stands_before_the_beginning(tmp_path):
@@ -169,7 +173,7 @@ def test_no_result_stands_before_the_beginning(tmp_path):
     lines.call("a")
     lines.tokens = 300
     lines.call("b")
-    assert rebuilt(lines, tmp_path, lines.clear("a")).prefixes == {"a": 200, "b": 0}
+    assert prefixes(rebuilt(lines, tmp_path, lines.clear("a"))) == {"a": 200, "b": 0}
 
 
 def test_after_a_compaction_nothing_that_it_took_has_a_place(lines, tmp_path):
@@ -177,7 +181,7 @@ def test_after_a_compaction_nothing_that_it_took_has_a_place(lines, tmp_path):
     lines.compact()
     lines.tokens = 9_000
     lines.call("b")
-    assert rebuilt(lines, tmp_path).prefixes == {"b": 9_000}
+    assert prefixes(rebuilt(lines, tmp_path)) == {"b": 9_000}
 
 
 # --- what no request has sent -----------------------------------------------------------------------------------------------------
@@ -186,9 +190,9 @@ def test_after_a_compaction_nothing_that_it_took_has_a_place(lines, tmp_path):
 def test_what_came_since_the_last_request_has_not_been_sent(lines, tmp_path):
     lines.call("a")
     asked = rebuilt(lines, tmp_path)
-    assert asked.unsent == asked.state.live["a"].tokens + estimate_tokens(json.dumps({"what": "a"}), "markup")
+    assert asked.conversation.unsent == asked.state.live["a"].tokens + estimate_tokens(json.dumps({"what": "a"}), "markup")
     lines.say("That is it.", {"input_tokens": 32_000})
-    assert rebuilt(lines, tmp_path).unsent == estimate_tokens("That is it.")
+    assert rebuilt(lines, tmp_path).conversation.unsent == estimate_tokens("That is it.")
 
 
 def test_what_two_calls_of_one_request_gave_has_not_been_sent(lines, tmp_path):
@@ -196,21 +200,21 @@ def test_what_two_calls_of_one_request_gave_has_not_been_sent(lines, tmp_path):
     for id in "bc":
         lines.request(id, "both")
     lines.result("b", text_of("b"))
-    one = rebuilt(lines, tmp_path).unsent
+    one = rebuilt(lines, tmp_path).conversation.unsent
     lines.result("c", text_of("c"))
     made = rebuilt(lines, tmp_path)
-    assert made.unsent - one == made.state.live["c"].tokens
+    assert made.conversation.unsent - one == made.state.live["c"].tokens
     assert "a" in made.state.live
-    assert made.unsent < made.state.live["b"].tokens + made.state.live["c"].tokens + 100
+    assert made.conversation.unsent < made.state.live["b"].tokens + made.state.live["c"].tokens + 100
 
 
-def test_before_the_first_request_everything_is_unsent_and_without_a_call_nothing(tmp_path):
+def test_before_the_first_request_everything_that_was_said_is_unsent(tmp_path):
     lines = Lines()
-    lines.prompt()
-    assert rebuilt(lines, tmp_path).unsent == 0
+    lines.prompt("go")
+    assert rebuilt(lines, tmp_path).conversation.unsent == estimate_tokens("go")
     lines.bash("a", "ls", text_of("a"))
     made = rebuilt(lines, tmp_path)
-    assert made.unsent == made.state.live["a"].tokens
+    assert made.conversation.unsent == estimate_tokens("go") + made.state.live["a"].tokens
 
 
 def test_what_no_request_has_sent_the_model_has_not_seen(lines, tmp_path):
@@ -219,9 +223,9 @@ def test_what_no_request_has_sent_the_model_has_not_seen(lines, tmp_path):
         lines.request(id, "both")
         lines.result(id, text_of(id))
     made = rebuilt(lines, tmp_path)
-    assert made.unseen == {"b", "c"}
-    assert set(made.prefixes) == {"a", "b", "c"}
+    assert made.conversation.unseen == {"b", "c"}
+    assert set(prefixes(made)) == {"a", "b", "c"}
     lines.say("[interrupted]")
-    assert rebuilt(lines, tmp_path).unseen == {"b", "c"}, "the client wrote that, no request answered"
+    assert rebuilt(lines, tmp_path).conversation.unseen == {"b", "c"}, "the client wrote that, no request answered"
     lines.say("Both are there.", {"input_tokens": 34_000})
-    assert rebuilt(lines, tmp_path).unseen == set()
+    assert rebuilt(lines, tmp_path).conversation.unseen == set()
