@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils.policy.worth import LEAST_QUIET, Candidate, Situation, Tuned, choose, is_in_use, value
+from hooks.utils.policy.worth import LEAST_QUIET, THINKING_CAUTION, Candidate, Situation, Tuned, choose, is_in_use, value
 from tests.policy.priced import LIFETIMES, READS, prices
 from tests.policy.scenario import Scenario
 
@@ -55,18 +55,19 @@ def test_where_thinking_is_free_whatever_has_a_value_goes():
     assert choose([], situation()) == choose([], situation(bound=True)) == []
 
 
-@pytest.mark.parametrize(("behind_first", "going"), [(2_000, 2), (3_900, 2), (4_100, 1), (90_000, 1)])
+@pytest.mark.parametrize(("behind_first", "going"), [(2_000, 2), (2_600, 2), (2_700, 1), (90_000, 1)])
 def test_where_it_is_bound_what_was_thought_behind_the_first_that_goes_is_thought_again(behind_first: int, going: int):
-    # From the second on: 20,000 - 5 x 1,000 = 15,000. From the first on: 40,000 - 5 x what was thought behind it... 15,000 more where that
-    # is less than 4,000 + 1,000.
+    # From the second on: 20,000 - 1.5 x 5 x 1,000 = 12,500. From the first on: 40,000 - 7.5 x what was thought behind it, which is more where
+    # that is less than 3,666.
     valued = [(candidate(thinking=behind_first + 1_000), 20_000.0), (candidate(thinking=1_000), 20_000.0)]
     assert len(choose(valued, situation(bound=True))) == going
     assert choose(valued, situation(bound=True))[-1] is valued[1][0]
 
 
 def test_where_more_was_thought_than_anything_is_worth_nothing_goes():
-    assert choose([(candidate(thinking=9_000), 44_000.0)], situation(bound=True)) == []
-    assert choose([(candidate(thinking=8_000), 44_000.0)], situation(bound=True)) != []
+    # Output costs five units, and what is thought again counts one and a half times.
+    assert choose([(candidate(thinking=6_000), 44_000.0)], situation(bound=True)) == []
+    assert choose([(candidate(thinking=5_800), 44_000.0)], situation(bound=True)) != []
 
 
 def test_what_was_used_by_the_last_calls_is_in_use_unless_a_newer_one_has_replaced_it():
@@ -104,7 +105,7 @@ def test_what_is_chosen_is_all_from_one_place_on_and_no_other_place_is_worth_mor
     assert chosen == [one for one, _ in valued[len(valued) - len(chosen) :]]
 
     def worth(begin: int) -> float:
-        thought = valued[begin][0].thinking * where.prices.output if where.prices.bound else 0.0
+        thought = THINKING_CAUTION * valued[begin][0].thinking * where.prices.output if where.prices.bound else 0.0
         return sum(units for _, units in valued[begin:]) - thought
 
     best = max([0.0, *map(worth, range(len(valued)))])
