@@ -57,7 +57,7 @@ def test_where_thinking_is_free_whatever_has_a_value_goes():
 
 @pytest.mark.parametrize(("behind_first", "going"), [(2_000, 2), (2_600, 2), (2_700, 1), (90_000, 1)])
 def test_where_it_is_bound_what_was_thought_behind_the_first_that_goes_is_thought_again(behind_first: int, going: int):
-    # From the second on: 20,000 - 1.5 x 5 x 1,000 = 12,500. From the first on: 40,000 - 7.5 x what was thought behind it, which is more where
+    # From the second on: 20,000 - 7.5 x 1,000 = 12,500. From the first on: 40,000 - 7.5 x what was thought behind it: more where
     # that is less than 3,666.
     valued = [(candidate(thinking=behind_first + 1_000), 20_000.0), (candidate(thinking=1_000), 20_000.0)]
     assert len(choose(valued, situation(bound=True))) == going
