@@ -11,6 +11,10 @@ from ..edges.codec import dumps, loads
 from ..edges.system import join, os
 from ..policy.context import ContextState, result_of, state_of
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..policy.ruleset import Ruleset
+
 # More than the timeouts of hooks.json.
 _LONGEST_HOOK_S = 120
 # Between a state's header and its rows.
@@ -66,7 +70,7 @@ class Stored:
         self.state = state
         self.watched = watched or {}
         self.rows = rows
-        self.rules = None
+        self.rules: Ruleset | None = None
 
 
 def look(paths: ContextFiles) -> Stored | None:
