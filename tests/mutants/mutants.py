@@ -494,8 +494,8 @@ MUTANTS = [
     Mutant(
         "what was thought behind the first that goes is thought again",
         "worth.py",
-        "net = total - situation.prices.output * candidate.thinking",
-        "net = total",
+        "net = total -",
+        "net = total - 0 *",
         "test_worth.py test_planning.py",
     ),
     Mutant(

@@ -8,11 +8,6 @@ from __future__ import annotations
 
 from .context import RECENT, ContextState, Result, add
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from .ruleset import Ruleset
-
-
 # Triggers after which the same content, fetched again, shows that the expiration was a mistake.
 _CONTENT_STILL_TRUE = frozenset(("ttl_calls", "ttl_seconds", "committed", "changed_on_disk", "session_end", "manual"))
 
@@ -22,7 +17,7 @@ class Decision:
 
     __slots__ = ("action", "by", "id", "index", "reasons", "tier", "tokens", "trigger")
 
-    def __init__(self, action: str, result: Result, trigger: str, index: int, reasons: list, by: str = "") -> None:
+    def __init__(self, action, result, trigger, index, reasons, by=""):
         self.action = action
         self.id = result.id
         self.tier = result.tier
@@ -36,7 +31,7 @@ class Decision:
         return {name: getattr(self, name) for name in sorted(self.__slots__)}
 
 
-def reindex(state: ContextState, rules: Ruleset) -> None:
+def reindex(state: ContextState, rules) -> None:
     """Builds the indexes over the live results: after a load, and whenever the rules or the pins have changed."""
     state.by_key = {}
     state.by_hash = {}
@@ -47,7 +42,7 @@ def reindex(state: ContextState, rules: Ruleset) -> None:
         enter(state, result, rules)
 
 
-def enter(state: ContextState, result: Result, rules: Ruleset) -> None:
+def enter(state: ContextState, result: Result, rules) -> None:
     """Lets a live result be found by what it shows, by its content, and by when it ends by age."""
     for part in result.parts:
         state.by_key.setdefault(part[0], {})[result.id] = result
@@ -60,7 +55,7 @@ def enter(state: ContextState, result: Result, rules: Ruleset) -> None:
         state.due.setdefault(max(result.index + rule.ttl_calls, state.index + 1), {})[result.id] = result
 
 
-def is_pinned(state: ContextState, result: Result, rules: Ruleset) -> bool:
+def is_pinned(state: ContextState, result: Result, rules) -> bool:
     """Whether a pin of the user or of the configuration holds this result."""
     if result.id in state.pins or result.id in state.holds:
         return True
@@ -118,7 +113,7 @@ def drop_parts(state: ContextState, result: Result, dead: list) -> None:
 # --- files ---------------------------------------------------------------------------------------------------------------------
 
 
-def expire_file(state: ContextState, rules: Ruleset, path: str, trigger: str, why: str, by: str, decisions: list) -> None:
+def expire_file(state: ContextState, rules, path: str, trigger: str, why: str, by: str, decisions: list) -> None:
     """Ends what was read of a file; a result that shows other files too lives on until the last of them is gone."""
     key = "read:" + path
     for result in list(state.by_key.get(key, {}).values()):
@@ -139,7 +134,7 @@ _FILE_REASONS = {
 }
 
 
-def expire_committed(state: ContextState, rules: Ruleset, files: list | None, why: str, by: str, decisions: list) -> None:
+def expire_committed(state: ContextState, rules, files: list | None, why: str, by: str, decisions: list) -> None:
     """Ends the reads of the files in a commit; every medium result where git cannot say what it holds."""
     if files is not None:
         for path in files:
@@ -153,9 +148,8 @@ def expire_committed(state: ContextState, rules: Ruleset, files: list | None, wh
 # --- age ----------------------------------------------------------------------------------------------------------------------
 
 
-def expire_due(state: ContextState, rules: Ruleset, decisions: list, by: str = "") -> None:
-    due: dict[str, Result] = state.due.pop(state.index, {})
-    for result in list(due.values()):
+def expire_due(state: ContextState, rules, decisions: list, by: str = "") -> None:
+    for result in list(state.due.pop(state.index, {}).values()):
         if state.live.get(result.id) is result and may_expire(result):
             age, calls = state.index - result.index, rules.tier_rule(result.tier).ttl_calls
             passed = "1 call has" if age == 1 else f"{age} calls have"
@@ -164,7 +158,7 @@ def expire_due(state: ContextState, rules: Ruleset, decisions: list, by: str = "
         expire_timed(state, rules, decisions, by)
 
 
-def expire_timed(state: ContextState, rules: Ruleset, decisions: list, by: str) -> None:
+def expire_timed(state: ContextState, rules, decisions: list, by: str) -> None:
     for result in list(state.timed.values()):
         seconds = rules.tier_rule(result.tier).ttl_s
         if state.at - result.at >= seconds and may_expire(result):
