@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -31,7 +32,7 @@ def commands(folder: Path) -> set[str]:
     return found
 
 
-def _of_line(line: str):
+def _of_line(line: str) -> Iterator[str]:
     try:
         content = json.loads(line)["message"]["content"]
     except (ValueError, KeyError, TypeError):

@@ -30,8 +30,9 @@ MOST_CHARS_PER_TOKEN = 6
 class Message:
     """Characters of what a message holds, and the output tokens that its usage tells."""
 
-    def __init__(self):
-        self.sealed = self.shown = self.other = self.tokens = 0
+    def __init__(self) -> None:
+        self.sealed = 0.0
+        self.shown = self.other = self.tokens = 0
         self.pairs: list = []  # (characters of a text, of its signature)
 
     def add(self, entry: dict) -> None:

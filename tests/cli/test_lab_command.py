@@ -50,6 +50,23 @@ def test_both_lifetimes_of_the_cache_have_a_table(environ, capsys) -> None:
     assert "Prompt cache of 1 hour" in shown
 
 
+def test_it_says_at_which_prices_it_reckoned(environ, capsys, repo_root) -> None:
+    dated = json.loads((repo_root / "retention-config.json").read_text())["retention"]["models"]["dated"]
+    _, shown, _ = lab(environ, capsys, *FEW)
+    assert f"At the prices of the models that answered them, as of {dated}: claude-opus-5." in " ".join(shown.split())
+    _, shown, _ = lab(environ, capsys, *FEW, "--model", "claude-opus-4-8")
+    assert f"At the prices of claude-opus-4-8, as of {dated}." in " ".join(shown.split())
+
+
+def test_another_model_has_other_prices(environ, capsys) -> None:
+    costs = {}
+    for model in ("claude-opus-4-8", "of-nobody"):
+        found = json.loads(lab(environ, capsys, "--policy", "masking-10", "--jobs", "1", "--json", "--model", model)[1])
+        assert found["model"] == model
+        costs[model] = found["ttls"]["300"]["masking-10"]["cost"]
+    assert costs["of-nobody"] != costs["claude-opus-4-8"], "reads are cheaper there, and rewrites the dearer against them"
+
+
 def test_json_is_the_whole_survey(environ, capsys) -> None:
     code, shown, _ = lab(environ, capsys, *FEW, "--ttl", "1h", "--json")
     found = json.loads(shown)

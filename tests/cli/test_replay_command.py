@@ -27,11 +27,18 @@ def _told() -> Told:
     return told
 
 
+NO_MODEL = "a model that is not told, which the table of models does not name (read 0.025, write 1.25, output 5, thinking bound)"
+PAUSE_S = 4_000.0  # longer than any cache lives
+
+
 def _long(folder: Path) -> Written:
     """Files that are read and edited at once, again and again: every rule finds something to clear."""
     written = Written(folder)
     written.say("go")
     for number in range(60):
+        if number % 20 == 19:
+            written.now += PAUSE_S
+            written.say("go on")
         written.call("Read", {"file_path": f"{written.project}/src/{number}.ts"}, f"1\tfile {number}\n" * 900)
         written.edit(f"src/{number}.ts")
     return written
@@ -61,9 +68,10 @@ def test_decisions_are_written_to_a_private_file_and_the_sum_to_standard_error(t
     written = _long(tmp_path)
     code, shown, said = _replay(str(written.path), "--policy", "auto", "--ttl", "1h", "--decisions", str(out), capsys=capsys)
     assert (code, shown) == (0, "")
-    assert said.startswith("auto, 1h cache: 120 requests, ")
+    assert said.startswith("auto, 1h cache, claude-opus-4-8 (read 0.1, write 2, output 5): 120 requests, ")
     assert out.stat().st_mode & 0o777 == 0o600
     lines = [json.loads(line) for line in out.read_text().splitlines()]
+    assert lines
     assert all(list(line) == ["before_message_id", "request", "clear"] and line["clear"] for line in lines)
     numbers = [line["request"] for line in lines]
     assert numbers == sorted(set(numbers))
@@ -74,12 +82,25 @@ def test_decisions_are_written_to_a_private_file_and_the_sum_to_standard_error(t
 def test_every_policy_can_be_replayed(tmp_path, capsys, name: str) -> None:
     code, shown, said = _replay(str(_long(tmp_path).path), "--policy", name, capsys=capsys)
     assert code == 0
-    assert said.startswith(f"{name}, 5m cache: 120 requests, ")
+    assert said.startswith(f"{name}, 5m cache, claude-opus-4-8 (read 0.1, write 1.25, output 5): 120 requests, ")
     for line in shown.splitlines():
         for cleared in json.loads(line)["clear"]:
             assert list(cleared) == ["id", "placeholder", "reasons"]
             assert isinstance(cleared["placeholder"], str)
             assert all(isinstance(reason, str) for reason in cleared["reasons"])
+
+
+@pytest.mark.parametrize(
+    ("model", "told"),
+    [
+        ("claude-opus-4-8", "claude-opus-4-8 (read 0.1, write 1.25, output 5)"),
+        ("of-nobody", "of-nobody, which the table of models does not name (read 0.025, write 1.25, output 5, thinking bound)"),
+    ],
+)
+def test_it_can_be_reckoned_at_the_prices_of_another_model_and_says_so(tmp_path, capsys, model: str, told: str) -> None:
+    code, _, said = _replay(str(_long(tmp_path).path), "--policy", "spec", "--model", model, capsys=capsys)
+    assert code == 0
+    assert said.startswith(f"spec, 5m cache, {told}: 120 requests, ")
 
 
 def test_an_unknown_policy_is_refused_with_the_known_ones(tmp_path, capsys) -> None:
@@ -129,4 +150,4 @@ def test_a_session_without_requests_has_nothing_to_compare(tmp_path, capsys) -> 
     told = Told()
     told.prompt("hello")
     code, shown, said = _replay(told.write(tmp_path / "session.jsonl"), capsys=capsys)
-    assert (code, shown, said) == (0, "", "auto, 5m cache: 0 requests, 0 of 0 results cleared (0 tokens)\n")
+    assert (code, shown, said) == (0, "", f"auto, 5m cache, {NO_MODEL}: 0 requests, 0 of 0 results cleared (0 tokens)\n")

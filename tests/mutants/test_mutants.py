@@ -16,7 +16,10 @@ from tests.patience import HANG_S
 
 ROOT = Path(__file__).resolve().parents[2]
 POLICY = Path("hooks", "utils", "policy")
-COPIED = ("hooks", "benchmarks/remaining_requests.py", "tests/policy", "tests/__init__.py", "tests/work.py", "retention-config.json")
+COPIED = (
+    "hooks", "benchmarks/remaining_requests.py", "tests/policy", "tests/state", "tests/host/lines.py", "tests/__init__.py", "tests/work.py",
+    "retention-config.json",
+)  # fmt: skip
 TESTS_FAILED, PASSED = 1, 0
 # Rules of all kinds, for the table goes by kind.
 SAMPLE = MUTANTS[::8]

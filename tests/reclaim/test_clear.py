@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils.policy import selection
 from hooks.utils.policy.estimate import estimate_tokens
-from hooks.utils.policy.placeholder import handle_in, placeholder
+from hooks.utils.policy.placeholder import _WHY, handle_in, placeholder, placeholder_tokens
 from tests.reclaim.shops import EXPIRED, LATELY, SESSION, Shop, Talk, assert_only_contents_changed, code, worked
 
 PRESERVED = {"asked", "failed"}
@@ -66,28 +65,28 @@ def test_what_is_cleared_already_is_not_cleared_again(shop: Shop):
     shop.write(worked(str(shop.project)))
     shop.clear()
     once = shop.transcript.read_bytes()
-    plan, done = shop.clear()
-    assert (plan.selection.going, done) == ([], None)
+    prospect, done = shop.clear()
+    assert (prospect.plan.going, done) == ([], None)
     assert shop.transcript.read_bytes() == once
     assert shop.archive_report() == (len(EXPIRED), 1)
 
 
 def test_a_dry_run_changes_nothing_and_tells_the_same(shop: Shop):
     before = shop.write(worked(str(shop.project)))
-    plan, done = shop.clear(dry_run=True)
+    prospect, done = shop.clear(dry_run=True)
     assert done is None
-    assert {result.id for result in plan.selection.going} == EXPIRED
+    assert {result.id for result in prospect.plan.going} == EXPIRED
     assert shop.transcript.read_bytes() == before
     assert not (shop.home / "archive.sqlite").exists()
     acted, done = shop.clear()
-    assert acted.sum.to_json() == plan.sum.to_json()
+    assert acted.plan.sum.to_json() == prospect.plan.sum.to_json()
     assert set(done.handles) == EXPIRED
 
 
 # --- placeholders -----------------------------------------------------------------------------------------------------------------
 
 
-WHYS = sorted({*selection._WHY.values(), "expired", "an explanation of more than 24 characters"})
+WHYS = sorted({*_WHY.values(), "expired", "an explanation of more than 24 characters"})
 
 
 @given(label=st.text(max_size=200), why=st.sampled_from(WHYS), handle=st.text("abcdefghij234567", min_size=8, max_size=9))
@@ -114,11 +113,11 @@ def test_a_placeholder_tells_what_it_was_why_it_went_and_how_it_comes_back(shop:
 
 def test_what_a_placeholder_is_counted_as_is_what_it_is(shop: Shop):
     shop.write(worked(str(shop.project)))
-    plan, _ = shop.clear()
-    contents, calibration = shop.contents(), plan.made.state.calibration
-    assert {result.id for result in plan.selection.going} == EXPIRED
-    for result in plan.selection.going:
-        assert selection.placeholder_tokens(result, calibration, plan.rules) == estimate_tokens(contents[result.id])
+    prospect, _ = shop.clear()
+    contents, calibration = shop.contents(), prospect.made.state.calibration
+    assert {result.id for result in prospect.plan.going} == EXPIRED
+    for result in prospect.plan.going:
+        assert placeholder_tokens(result, calibration, prospect.made.conversation.rules) == estimate_tokens(contents[result.id])
 
 
 # --- what is left alone -----------------------------------------------------------------------------------------------------------

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from hooks.utils.policy.economics import LOOK_BACK_REQUESTS
+from hooks.utils.reclaim import clearing
 from tests.reclaim.looks import LONG_UNUSED, NAMED, Sized, ids, looked
 from tests.reclaim.shops import SESSION, Shop, assert_only_contents_changed, numbered
 
@@ -58,8 +60,8 @@ def test_a_second_clear_right_away_takes_nothing(cold: Shop):
     cold.clear()
     once = cold.transcript.read_bytes()
     for asked in ({}, {"pattern": "*.ts"}):
-        plan, done = cold.clear(**asked)
-        assert (plan.selection.going, done) == ([], None)
+        prospect, done = cold.clear(**asked)
+        assert (prospect.plan.going, done) == ([], None)
     done = cold.context("clear")
     assert done.code == 0
     assert "Nothing to clear" in done.out
@@ -68,6 +70,11 @@ def test_a_second_clear_right_away_takes_nothing(cold: Shop):
 
 
 # --- clear, work, clear -----------------------------------------------------------------------------------------------------------
+
+
+def prefixes(prospect: clearing.Prospect) -> dict[str, int]:
+    """id -> tokens of the prompt before each result."""
+    return {id: place.prefix for id, place in prospect.made.conversation.places.items()}
 
 
 def _goes_on(shop: Shop, talk: Sized, there: int) -> None:
@@ -100,14 +107,14 @@ def test_after_further_work_a_second_clear_leaves_the_placeholders_of_the_first_
     first, _ = _cleared_and_gone_on(shop)
     contents, before = shop.contents(), shop.transcript.read_bytes()
     shop.at += 4_000
-    plan, second = shop.clear()
+    prospect, second = shop.clear()
     assert "read-next" in second.handles
     assert not set(second.handles) & set(first.handles)
     assert {id: shop.contents()[id] for id in first.handles} == {id: contents[id] for id in first.handles}
     assert_only_contents_changed(before, shop.transcript.read_bytes(), set(second.handles))
     shop.assert_state_follows()
     assert shop.archive_report() == (len(first.handles) + len(second.handles), 2)
-    assert plan.sum.leaves > 0
+    assert prospect.plan.sum.leaves > 0
     shop.undo()
     assert shop.transcript.read_bytes() == before
     shop.undo()
@@ -117,9 +124,9 @@ def test_after_further_work_a_second_clear_leaves_the_placeholders_of_the_first_
 
 def test_the_positions_of_the_second_clear_are_those_of_the_smaller_prompt(shop: Shop):
     shop.write(looked(str(shop.project), tokens=60_000))
-    measured = shop.clear(dry_run=True)[0].made.prefixes
+    measured = prefixes(shop.clear(dry_run=True)[0])
     first, talk = _cleared_and_gone_on(shop)
-    moved = shop.clear(dry_run=True)[0].made.prefixes
+    moved = prefixes(shop.clear(dry_run=True)[0])
     assert moved["read-long"] == measured["read-long"], "nothing that left stood before it"
     for id in ("read-lib", "read-app", "edit-app"):
         assert measured[id] - moved[id] == pytest.approx(first.tokens, rel=0.15), "all that left stood before it"
@@ -128,14 +135,17 @@ def test_the_positions_of_the_second_clear_are_those_of_the_smaller_prompt(shop:
 
 def test_the_sum_of_the_second_clear_fits_into_its_prompt(shop: Shop):
     _, talk = _cleared_and_gone_on(shop)
-    plan, _ = shop.clear(dry_run=True)
+    prospect, _ = shop.clear(dry_run=True)
     prompt = talk.tokens + 503
-    assert plan.sum.warm
-    first = min(plan.selection.going, key=lambda result: result.index)
-    tokens = sum(result.tokens for result in plan.selection.going) * plan.made.state.calibration
-    assert 0 < plan.sum.leaves < tokens < prompt
-    assert plan.sum.rewritten == pytest.approx(prompt - plan.made.prefixes[first.id] - plan.sum.leaves, abs=600)
-    assert 0 < plan.sum.share < 1
+    assert prospect.plan.sum.warm
+    first = min(prospect.plan.going, key=lambda result: result.index)
+    tokens = sum(result.tokens for result in prospect.plan.going) * prospect.made.state.calibration
+    assert 0 < prospect.plan.sum.leaves < tokens < prompt
+    conversation = prospect.made.conversation
+    assert conversation.requests_behind(first.id) > LOOK_BACK_REQUESTS
+    assert prospect.plan.sum.all_messages
+    assert prospect.plan.sum.rewritten == pytest.approx(prompt - conversation.base - prospect.plan.sum.leaves, abs=600)
+    assert 0 < prospect.plan.sum.share < 1
 
 
 # --- why, and what is written down ------------------------------------------------------------------------------------------------
@@ -146,10 +156,10 @@ def _journal(shop: Shop) -> list[dict]:
 
 
 def test_the_journal_holds_the_reason_of_each_and_why_tells_it(cold: Shop):
-    plan, done = cold.clear()
+    prospect, done = cold.clear()
     (entry,) = [entry for entry in _journal(cold) if entry["event"] == "clear"]
     assert set(entry["reasons"]) == set(entry["ids"]) == set(done.handles)
-    needs = plan.selection.needs
+    needs = {decision.result.id: decision.need for decision in prospect.plan.decisions}
     assert entry["reasons"] == {
         id: f"worth more gone than kept: a chance of {needs[id]:.0%} that it is needed again" for id in done.handles
     }
@@ -220,12 +230,12 @@ def test_a_reason_however_long_is_cut(cold: Shop):
 
 
 def test_an_undone_clear_has_no_say_in_the_next(cold: Shop):
-    plan, _ = cold.clear()
+    prospect, _ = cold.clear()
     cold.at += 1
     cold.undo()
     cold.at += 1
     again, done = cold.clear()
-    assert ids(again.selection.going) == ids(plan.selection.going) == set(done.handles)
-    assert again.made.prefixes == plan.made.prefixes
-    assert again.sum.to_json() == plan.sum.to_json()
+    assert ids(again.plan.going) == ids(prospect.plan.going) == set(done.handles)
+    assert prefixes(again) == prefixes(prospect)
+    assert again.plan.sum.to_json() == prospect.plan.sum.to_json()
     cold.assert_state_follows()

@@ -215,7 +215,7 @@ def test_in_mid_turn_a_clear_with_thinking_is_refused_and_says_what_to_do(shop: 
             change(with_thinking=True)
     assert shop.transcript.read_bytes() == before
     assert shop.archive_report() == (0, 0)
-    assert shop.clear(with_thinking=True, dry_run=True)[0].selection.going, "what it would do is told"
+    assert shop.clear(with_thinking=True, dry_run=True)[0].plan.going, "what it would do is told"
     assert shop.clear()[1], "without thinking a clear may come at any time"
     talk.say("That is it.")
     shop.write(talk)

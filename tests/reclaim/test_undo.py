@@ -29,11 +29,11 @@ def test_an_undo_says_what_came_back_and_how_the_client_gets_it(shop: Shop):
 
 def test_as_data_it_tells_the_same(shop: Shop):
     shop.write(worked(str(shop.project)))
-    plan = shop.clear()[0]
+    prospect = shop.clear()[0]
     found = shop.context("undo", "--json").json
     assert {row["id"] for row in found["restored"]} == EXPIRED
     assert (found["gone"], found["trouble"]) == ([], "")
-    assert found["tokens"] == plan.sum.leaves
+    assert found["tokens"] == prospect.plan.sum.leaves
 
 
 def test_the_clear_of_another_session_stays_undone(shop: Shop):

@@ -228,6 +228,17 @@ def test_an_entry_without_a_count_reclaims_nothing(tokens):
     assert settled(WITH, [{**CLEAR, "tokens": tokens}], {"t1"})["reclaimed_tokens"] == 0
 
 
+def test_a_restore_books_only_what_was_put_back_in_its_place():
+    printed = {**journal.restored("t1", 5.0), "tokens": 900}
+    assert journal.booking_of(printed) is None
+    assert journal.event_of(printed).in_place is False
+
+
+@pytest.mark.parametrize("at", [1e12, -1e12, float("inf"), float("nan"), "5", None])
+def test_a_time_that_cannot_be_is_none(at):
+    assert journal.event_of({**CLEAR, "at": at}).at == 0.0
+
+
 def test_a_reason_is_no_novel():
     event = journal.event_of(journal.cleared(["t1"], 5, {"t1": "x" * 9_000, "t2": 7}, 1.0))
     assert (list(event.reasons), len(event.reasons["t1"])) == (["t1"], 200)

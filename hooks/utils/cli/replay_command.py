@@ -74,7 +74,7 @@ def replay(session: lab_sessions.Session, policy: measure.Policy, prices: Prices
     return f"{cleared}, {total.missed:,} missed; against clearing nothing cost {cost:.3f}, carried {carried:.3f}"
 
 
-def _factory(name: str) -> Callable[[lab_sessions.Session, int], measure.Policy]:
+def _factory(name: str) -> Callable[[lab_sessions.Session, Prices], measure.Policy]:
     from ..lab.policies import POLICIES
 
     if name not in POLICIES:

@@ -46,6 +46,10 @@ class Index:
         "abandoned", "bad", "calls", "chain", "compactions", "doubled", "doubts", "kept", "result_ids", "seen", "since", "size", "telling",
         "torn", "version",
     )  # fmt: skip
+    bad: int
+    kept: dict
+    size: int
+    telling: bytearray
 
 
 class Uuids:

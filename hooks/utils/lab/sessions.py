@@ -118,7 +118,7 @@ class _Reading:
         self.holders: dict = {}  # string -> results that hold it
         self.pending: dict = {}  # tool_use id -> (tool, input)
         self.calls: dict = {}  # tool_use id -> uuid of its line
-        self.current: Request | None = None
+        self.current: Request  # the one whose answer is being written
         self.messages: set = set()  # ids of those that requests have produced
         self.answered: set = set()  # tool_use ids whose result has come since the last compaction
         self.again = False  # whether earlier messages are being written once more

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..policy.context import ContextState
 from ..policy.conversation import Conversation, Usage
 from ..policy.placeholder import placeholder, why
-from .measure import Policy
+from .measure import Policy, View
 
 
 class Tracked(Policy):
@@ -16,7 +16,7 @@ class Tracked(Policy):
         self.cwd = ""
         self.told: list = []  # (method of the conversation, what it was told, Block) since its beginning, to begin anew after a cut
         self.conversation = self._new()
-        self.view = None
+        self.view: View
         self.out: dict = {}  # id -> tokens that requests would carry but for the policy
 
     def _new(self) -> Conversation:

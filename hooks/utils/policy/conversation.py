@@ -13,6 +13,13 @@ from . import engine
 from .context import ContextState
 from .placeholder import gain
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+    from typing import Any
+
+    from .ruleset import Ruleset
+
 # A calibration needs so many pairs of requests and so many estimated tokens; its bounds.
 _CALIBRATION_PAIRS = 5
 _CALIBRATION_TOKENS = 3_000
@@ -57,7 +64,7 @@ class Conversation:
 
     __slots__ = ("_growth", "_thought", "base", "count", "places", "requests", "rules", "rules_for", "state", "unseen", "unsent")
 
-    def __init__(self, state: ContextState, rules_for) -> None:
+    def __init__(self, state: ContextState, rules_for: Callable[[str | None], Ruleset]) -> None:
         """`rules_for(profile)` compiles the rules of a profile, None for the configured one."""
         self.state = state
         self.rules_for = rules_for
@@ -74,7 +81,7 @@ class Conversation:
 
     # --- what happens ---------------------------------------------------------------------------------------------------------------
 
-    def observe(self, event) -> list:
+    def observe(self, event: Any) -> list:
         """The engine's decisions about an event; a call's result takes its place in the prompt."""
         if event.name == "profile_chosen":
             self.rules = self.rules_for(event.profile)
@@ -128,7 +135,7 @@ class Conversation:
             low, high = _CALIBRATION_RANGE
             self.state.calibration = round(min(high, max(low, growth[1] / growth[2])), 3)
 
-    def left(self, ids, before: float | None = None) -> None:
+    def left(self, ids: Collection[str], before: float | None = None) -> None:
         """These results have left the prompt: what stands behind them moves up, but for what came at `before` (seconds) or later."""
         left = 0
         for result in self.results():
@@ -143,7 +150,7 @@ class Conversation:
         if id in self.places:
             del self._thought[bisect_right(self._thought, (self.places[id].request, float("inf"))) :]
 
-    def returned(self, ids) -> None:
+    def returned(self, ids: Collection[str]) -> None:
         """These results stand in their places again: what stands behind them moves back."""
         back = 0
         for result in self.results():

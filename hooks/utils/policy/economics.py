@@ -9,6 +9,11 @@ leaves too, and is reckoned as if it had to be thought again. Prices are in unit
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .models import Model
+
+
 PRICE_PLAIN = 1.0
 # The provider looks 20 positions back from a breakpoint, and a request adds about 2.5 of them (a run of calls or of results is one).
 LOOK_BACK_REQUESTS = 8
@@ -43,7 +48,7 @@ class Prices:
         return {name: getattr(self, name) for name in self.__slots__}
 
 
-def prices_of(model, cache_ttl_s: float) -> Prices:
+def prices_of(model: Model, cache_ttl_s: float) -> Prices:
     """The prices of a Model with a lifetime of the cache."""
     write = model.write_price(cache_ttl_s)
     return Prices(model.read, write, model.output_units, cache_ttl_s, model.thinking_bound, model.id, model.known)

@@ -96,7 +96,7 @@ class ClearedOutside:
     __slots__ = ("at", "how", "ids")
     name = "cleared_outside"
 
-    def __init__(self, ids, at=0.0, how=""):
+    def __init__(self, ids: Collection[str], at: float = 0.0, how: str = "") -> None:
         self.ids = ids
         self.at = at
         self.how = how
@@ -131,7 +131,7 @@ class ProfileChosen:
     __slots__ = ("at", "profile")
     name = "profile_chosen"
 
-    def __init__(self, profile: str, at: float = 0.0):
+    def __init__(self, profile: str | None, at: float = 0.0):
         self.profile = profile
         self.at = at
 

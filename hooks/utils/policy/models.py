@@ -6,6 +6,10 @@ provider's documentation of November 2026. Cache prices are in units: one unit i
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 WINDOW_TOKENS = 1_000_000
 LONG_MARK = "[1m]"
 HOUR_S = 3_600
@@ -107,5 +111,5 @@ def _fits(known: str, name: str) -> bool:
     return rest[:1] in ("", ":") or word == "latest" or (word.isdigit() and len(word) > 2) or (word[:1] == "v" and word[1:].isdigit())
 
 
-def _number(value: object, otherwise):
+def _number(value: Any, otherwise: Any) -> Any:
     return value if type(value) in (int, float) else otherwise

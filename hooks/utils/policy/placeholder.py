@@ -5,6 +5,12 @@ from __future__ import annotations
 from .estimate import estimate_tokens
 from .outline import CHARS, most_tokens
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .context import Result
+    from .ruleset import Ruleset
+
+
 # The model reads a placeholder with every request: at most 40 tokens, by the 2.9 characters of a token of plain language.
 LONGEST = 116
 LONGEST_WHY = 24
@@ -58,19 +64,19 @@ def handle_in(content: object) -> str:
     return handle if is_handle(handle) else ""
 
 
-def why(result, quiet_age: int | None = None) -> str:
+def why(result: Result, quiet_age: int | None = None) -> str:
     """Why a result goes, in a few words; `quiet_age` (calls) of a live one that nobody named."""
     if result.ended:
         return _WHY.get(result.ended[0], "expired")
     return _WHY["manual"] if quiet_age is None else f"unused for {quiet_age} call{'' if quiet_age == 1 else 's'}"
 
 
-def placeholder_tokens(result, calibration: float, rules) -> int:
+def placeholder_tokens(result: Result, calibration: float, rules: Ruleset) -> int:
     """Estimated tokens of what takes a result's place: under `auto` with an outline, counted as long as it may be."""
     kept = most_tokens(round(result.tokens * calibration)) if rules.weighs else 0
     return kept + estimate_tokens(placeholder(result.label, why(result), "a" * SHORTEST_HANDLE))
 
 
-def gain(result, calibration: float, rules) -> int:
+def gain(result: Result, calibration: float, rules: Ruleset) -> int:
     """Tokens that leave the context with a result, what takes its place counted."""
     return round(result.tokens * calibration) - placeholder_tokens(result, calibration, rules)

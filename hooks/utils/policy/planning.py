@@ -11,6 +11,14 @@ from . import globs, worth
 from .economics import LIKELY_REQUESTS, Change, Prices, Sum, pays
 from .placeholder import placeholder_tokens
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .context import Result
+    from .conversation import Conversation
+    from .need import NeedModel
+    from .ruleset import Ruleset
+
+
 CLEAR, HOLD, KEEP = "clear", "hold", "keep"
 # Tokens: for less, a placeholder is more to read than what it saves, unless the user forces it.
 LEAST_GAIN = 50
@@ -42,14 +50,14 @@ class Decision:
 
     __slots__ = ("action", "need", "placeholder", "reason", "result", "tokens", "value")
 
-    def __init__(self, result, action: str, reason: str, tokens: int, placeholder: int, need=None, value=None) -> None:
+    def __init__(self, result: Result, action: str, reason: str, tokens: int, placeholder: int) -> None:
         self.result = result
         self.action = action
         self.reason = reason
         self.tokens = tokens
         self.placeholder = placeholder
-        self.need = need
-        self.value = value
+        self.need: float | None = None
+        self.value: float | None = None
 
     @property
     def gain(self) -> int:
@@ -99,7 +107,10 @@ class Plan:
         return [decision.result for decision in taken]
 
 
-def plan(conversation, asked: Asked, now: float, model, prices: Prices, cold: bool | None = None, tuned: worth.Tuned = worth.TUNED) -> Plan:
+def plan(
+    conversation: Conversation, asked: Asked, now: float, model: NeedModel, prices: Prices, cold: bool | None = None,
+    tuned: worth.Tuned = worth.TUNED,
+) -> Plan:  # fmt: skip
     """What a clear of this conversation takes at `now` (seconds). `model` says how likely a result is needed again; `cold`: whether the
     next request finds no cache, by the clock where that is not said; `tuned`: other constants than those that are shipped."""
     if cold is None:
@@ -127,7 +138,7 @@ def plan(conversation, asked: Asked, now: float, model, prices: Prices, cold: bo
 # --- by lifetime, or by force --------------------------------------------------------------------------------------------------
 
 
-def _by_lifetime(conversation, asked: Asked, decisions: list) -> None:
+def _by_lifetime(conversation: Conversation, asked: Asked, decisions: list) -> None:
     for decision in decisions:
         result = decision.result
         if result.pinned:
@@ -142,7 +153,7 @@ def _by_lifetime(conversation, asked: Asked, decisions: list) -> None:
             decision.action, decision.reason = CLEAR, "asked" if asked.forces else "expired"
 
 
-def _is_meant(result, asked: Asked) -> bool:
+def _is_meant(result: Result, asked: Asked) -> bool:
     if asked.ids:
         return result.id in asked.ids
     if asked.tier:
@@ -150,12 +161,12 @@ def _is_meant(result, asked: Asked) -> bool:
     return result.ended is not None and (not asked.pattern or matches(result, asked.pattern))
 
 
-def matches(result, pattern: str) -> bool:
+def matches(result: Result, pattern: str) -> bool:
     """Whether a path pattern means a result."""
     return any(globs.matches(pattern, subject) for subject in result.subjects)
 
 
-def grace(result, rules) -> int:
+def grace(result: Result, rules: Ruleset) -> int:
     """The quiet age, in calls, that an expired result must have before it goes unasked under a profile of fixed lifetimes."""
     if result.ended is None or result.ended[0] in worth.REPLACED:
         return 0
@@ -166,7 +177,7 @@ def grace(result, rules) -> int:
 # --- by worth ------------------------------------------------------------------------------------------------------------------
 
 
-def _by_worth(conversation, asked: Asked, decisions: list, model, situation: worth.Situation, cold: bool) -> bool:
+def _by_worth(conversation: Conversation, asked: Asked, decisions: list, model: NeedModel, situation: worth.Situation, cold: bool) -> bool:
     """Fills the decisions in; whether anything is worth clearing now."""
     valued = []
     for decision in decisions:
@@ -192,7 +203,7 @@ def _by_worth(conversation, asked: Asked, decisions: list, model, situation: wor
     return bool(chosen) and cold
 
 
-def _why_it_stays(decision: Decision, conversation, asked: Asked) -> str:
+def _why_it_stays(decision: Decision, conversation: Conversation, asked: Asked) -> str:
     """Why a result stays whatever it is worth; "" for nothing."""
     result = decision.result
     if result.pinned:
@@ -208,7 +219,7 @@ def _why_it_stays(decision: Decision, conversation, asked: Asked) -> str:
     return "in_use" if worth.is_in_use(result, conversation.state.quiet_age(result)) else ""
 
 
-def _candidate(decision: Decision, conversation, model) -> worth.Candidate:
+def _candidate(decision: Decision, conversation: Conversation, model: NeedModel) -> worth.Candidate:
     id = decision.result.id
     decision.need = model.probability(decision.result, conversation.state)
     return worth.Candidate(decision.result, decision.tokens, decision.placeholder, decision.need, conversation.thinking_behind(id))
@@ -224,7 +235,7 @@ def _has_ended(decision: Decision) -> bool:
 # --- what it comes to ----------------------------------------------------------------------------------------------------------
 
 
-def _sum(conversation, going: list, decisions: list, prices: Prices, cold: bool) -> Sum:
+def _sum(conversation: Conversation, going: list, decisions: list, prices: Prices, cold: bool) -> Sum:
     ids = {result.id for result in going}
     taken = [decision for decision in decisions if decision.result.id in ids]
     leaving, staying = (sum([getattr(decision, name) for decision in taken]) for name in ("tokens", "placeholder"))

@@ -76,6 +76,8 @@ class Ruleset:
         "tool_tiers",
         "window_tokens",
     )
+    grace_calls: dict
+    pins: list
 
     @classmethod
     def from_config(cls, config: dict, profile: str | None = None) -> Ruleset:

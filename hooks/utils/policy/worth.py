@@ -9,6 +9,12 @@ thought again. So results are valued one by one, and the place is chosen from wh
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .context import Result
+    from .economics import Prices
+
+
 # Of a miss, asking again counts more than what comes back: it interrupts the work, be the result large or small.
 INTERRUPTION = 3.0
 # Output tokens that asking for a missed content takes.
@@ -47,7 +53,7 @@ class Candidate:
 
     __slots__ = ("need", "placeholder", "result", "thinking", "tokens")
 
-    def __init__(self, result, tokens: int, placeholder: int, need: float, thinking: int = 0) -> None:
+    def __init__(self, result: Result, tokens: int, placeholder: int, need: float, thinking: int = 0) -> None:
         self.result = result
         self.tokens = tokens
         self.placeholder = placeholder
@@ -60,13 +66,13 @@ class Situation:
 
     __slots__ = ("prices", "prompt", "tuned")
 
-    def __init__(self, prompt: int, prices, tuned: Tuned = TUNED) -> None:
+    def __init__(self, prompt: int, prices: Prices, tuned: Tuned = TUNED) -> None:
         self.prompt = prompt
         self.prices = prices
         self.tuned = tuned
 
 
-def is_in_use(result, quiet_age: int) -> bool:
+def is_in_use(result: Result, quiet_age: int) -> bool:
     """Whether the work is about a result now: used within the last calls, unless a newer one has replaced it."""
     return quiet_age < LEAST_QUIET and not (result.ended and result.ended[0] in REPLACED)
 

@@ -93,8 +93,9 @@ def event_of(entry: object):
     if kind == "changed" and isinstance(entry.get("changes"), dict):
         return events.FilesChanged({str(path): str(how) for path, how in entry["changes"].items()}, at)
     if kind == "clear" and ids is not None:
-        reasons = entry.get("reasons") if isinstance(entry.get("reasons"), dict) else {}
-        return events.ManualClear(ids, at, {id: text[:_REASON_CHARS] for id, text in reasons.items() if isinstance(text, str)})
+        reasons = entry.get("reasons")
+        told = reasons.items() if isinstance(reasons, dict) else ()
+        return events.ManualClear(ids, at, {id: text[:_REASON_CHARS] for id, text in told if isinstance(text, str)})
     if kind == "outside" and ids is not None:
         return events.ClearedOutside(ids, at, str(entry.get("how") or "")[:_REASON_CHARS])
     if kind == "undo" and ids is not None:

@@ -12,6 +12,10 @@ from ..edges.system import join, os
 from ..policy.context import ContextState, result_of, state_of
 from .disk import Watched, watched_of
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..policy.ruleset import Ruleset
+
 # More than the timeouts of hooks.json.
 _LONGEST_HOOK_S = 120
 # Between a state's header, the files that are watched, and the rows: a line for each of these.
@@ -67,7 +71,7 @@ class Stored:
         self.state = state
         self.watched = watched or Watched()
         self.rows = rows
-        self.rules = None
+        self.rules: Ruleset | None = None
 
 
 def look(paths: ContextFiles) -> Stored | None:
