@@ -88,7 +88,7 @@ MUTANTS = [
     Mutant(
         "a newer run ends the earlier one even when it fails",
         "engine.py",
-        'answers = not new.error or new.kind.startswith("run") or new.tier == "session"',
+        'answers = not new.error or new.kind.startswith("run") or "supersede" in rules.tier_rule(new.tier).events',
         "answers = not new.error",
         "commandline/test_same_run.py",
     ),
@@ -223,8 +223,8 @@ MUTANTS = [
     Mutant(
         "where git cannot say, a commit ends medium results only",
         "lifecycle.py",
-        'and result.tier == "medium" and "commit" in',
-        'and "commit" in',
+        'and "commit" in rules.tier_rule(result.tier).events',
+        'and "commit" in rules.tier_rule("medium").events',
         "test_commits.py",
     ),
     Mutant(
@@ -686,7 +686,7 @@ MUTANTS = [
     Mutant(
         "only names on one line may stand behind a placeholder",
         "placeholder.py",
-        " or not _OUTLINE.issuperset(outline)",
+        " or not CHARS.issuperset(outline)",
         "",
         "test_placeholder.py",
     ),
