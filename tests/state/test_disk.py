@@ -8,10 +8,12 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hooks.utils.handlers import context_monitor, post_tool_use
 from hooks.utils.policy.calls import Call, Outcome
 from hooks.utils.policy.context import ContextState
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.state import disk, live, store
+from tests.hooks import payloads, processes
 
 PATHS = st.sampled_from(["/a", "/a/b", '/with "quotes"', "/with\nbreaks", "/ü", "/a\\", ',"/a":['])
 STEPS = st.lists(st.tuples(st.sampled_from(["see", "drop", "first"]), PATHS, st.integers(0, 5)))
@@ -82,3 +84,16 @@ def test_the_prompt_notices_all_at_once(tmp_path: Path):
     live.notice_changes(paths, stored, rules, 1.0)
     assert _expired(stored) == len(files)
     assert stored.watched.text == ""
+
+
+def test_before_a_command_is_answered_all_are_looked_at(tmp_path: Path):
+    home = processes.Home(tmp_path)
+    files = [tmp_path / f"{n}.py" for n in range(disk.LOOKED_AT + 5)]
+    for file in files:
+        file.write_text(f"# {file}\n")
+        post_tool_use.handle(payloads.read(str(file), f"# {file}\n"), home.env())
+    for file in files:
+        file.unlink()
+    context_monitor.handle(payloads.prompt("/popkit:context"), home.env())
+    journal = store.read_lines(store.ContextFiles(str(home.path), payloads.SESSION).journal)
+    assert sum(len(entry.get("changes", ())) for entry in journal) == len(files)

@@ -43,12 +43,23 @@ def _answer(words: str, site: live.Site, transcript_path: str, now: float) -> di
     from ..answers.command import answer
 
     files.patience.left_s = float("inf")  # a person has asked for it, and waits as for a command
+    _notice_changes(site, transcript_path, now)
     shown = answer(words, site, transcript_path, now)
     return {
         "decision": "block",
         "reason": shown,
         "hookSpecificOutput": {"hookEventName": "UserPromptSubmit", "suppressOriginalPrompt": True},
     }
+
+
+def _notice_changes(site: live.Site, transcript_path: str, now: float) -> None:
+    """Nobody is told that a result is live whose file has changed; calls look at some of the files only."""
+    paths = site.paths()
+    if disk.stamp(paths.state):
+        try:
+            live.change(site, paths, transcript_path, lambda stored, rules: bool(live.notice_changes(paths, stored, rules, now)))
+        except OSError:
+            return  # the next call or prompt notices them
 
 
 def _on_prompt(site: live.Site, transcript_path: str, now: float, typed: bool) -> None:
