@@ -26,7 +26,7 @@ NEVER = {
     "multiprocessing", "pathlib", "pydantic", "socket", "ssl", "tempfile", "unittest", "urllib.request",
 }  # fmt: skip
 # SQLite costs as much, and so only those may load it that run once in a long while and look up what has been cleared.
-MAY_OPEN_THE_ARCHIVE = {"session-start", "pre-compact"}
+MAY_OPEN_THE_ARCHIVE = {"session-start", "pre-compact", "pre-tool-use"}
 PYTHON_TEXT = "def add(a, b):\n    return a + b\n"
 FILE = {"filePath": "/project/app.py", "content": PYTHON_TEXT, "numLines": 2, "startLine": 1, "totalLines": 2}
 EDIT = {"file_path": "/project/app.py", "old_string": "a + b", "new_string": "b + a"}

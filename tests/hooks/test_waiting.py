@@ -77,7 +77,7 @@ def test_a_pin_that_is_set_while_a_transcript_is_read_holds(session: Session):
     first = next(iter(session.state().live))
     other = live.Site(session.home.env(), session.day.session_id)
     pin = [{"event": "pin", "target": first, "at": session.day.now + 60}]
-    session.site.happens = lambda: live.note(other, other.paths(), pin, [])
+    session.site.happens = lambda: live.note(other, other.paths(), pin)
     made = live.reconcile(session.site, str(session.day.transcript))
     assert first in made.state.pins
     assert first in session.state().pins
