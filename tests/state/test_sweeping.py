@@ -212,6 +212,21 @@ def test_a_folder_that_cannot_be_read_stops_no_other(ours: Folder, spoilt: str) 
     assert (elsewhere / "precious").exists()
 
 
+def test_what_others_keep_in_a_folder_of_that_name_stays(ours: Folder) -> None:
+    """POPKIT_HOME may be the host's own folder, or the user's."""
+    mixed = ours.session("mixed", days=400)
+    foreign, elsewhere = ours.home / "sessions" / "foreign", ours.folder / "elsewhere"
+    for folder, name in ((foreign, "session.data"), (mixed, "mine.txt"), (elsewhere, "main.state.json")):
+        folder.mkdir(exist_ok=True)
+        (folder / name).write_text("precious")
+        os.utime(folder / name, (ours.now - 400 * DAY,) * 2)
+    (ours.home / "sessions" / ".swept-away").symlink_to(elsewhere)
+    ours.session("old", days=400)
+    ours.sweep()
+    assert ours.sessions() == {"mixed", "foreign", ".swept-away"}
+    assert all(path.exists() for path in (mixed / "mine.txt", foreign / "session.data", elsewhere / "main.state.json"))
+
+
 @pytest.mark.parametrize("event", ["session-start", "session-end"])
 def test_the_hooks_of_a_sessions_start_and_end_sweep(ours: Folder, event: str) -> None:
     ours.session("old", days=400)
