@@ -6,25 +6,29 @@ import os
 
 from ..answers import text
 from ..edges import home
+from ..state import sweeping
 
-ARCHIVE, ORIGINALS, SESSIONS, LEARNT, REST, CONFIGURATION = (
+ARCHIVE, ORIGINALS, SESSIONS, LEARNT, SET_UP, REST, CONFIGURATION = (
     "archive",
     "kept originals",
     "states of sessions",
     "learnt of projects",
+    "what popkit setup installed",
     "logs and the like",
     "your configuration",
 )
 _CONFIGURATION = "retention-config.json"
-# Files and folders that PopKit makes in its folder, by how their names begin.
-_OURS = {
+# What PopKit writes directly into its folder. SQLite, locks and atomic writes add an ending of their own.
+_FILES = {
     "archive.sqlite": ARCHIVE,
-    "sessions": SESSIONS,
-    "projects": LEARNT,
     "need-model.json": LEARNT,
-    **dict.fromkeys(("cache", "doctor.json", "hooks.log", "interpreter", "pack", "past.jsonl", "statusline.", "swept"), REST),
+    **dict.fromkeys(
+        ("doctor.json", "hooks.log", "interpreter", "past.jsonl", "statusline.sh", "statusline.previous.json", "swept", "venv.lock"), REST
+    ),
     _CONFIGURATION: CONFIGURATION,
 }
+FOLDERS = ("cache", "projects", "sessions", "venv")
+_ENDINGS = ("-journal", "-shm", "-wal", ".lock", ".old", ".tmp")
 
 
 class Part:
@@ -40,19 +44,36 @@ class Part:
         return {"files": self.files, "bytes": self.bytes}
 
 
-def part_of(name: str) -> str:
-    """The part that a name in our folder belongs to; "" for what PopKit has not made."""
-    return next((part for ours, part in _OURS.items() if name.startswith(ours)), "")
+def part_of(popkit_home: str, path: str) -> str:
+    """The part that a file below our folder belongs to; "" for what PopKit has not made. The folder may hold other things: POPKIT_HOME can
+    be the host's own, or the user's, which have a `projects` of their own."""
+    names = os.path.relpath(path, popkit_home).split(os.sep)
+    if len(names) == 1:
+        return _FILES.get(names[0]) or _FILES.get(_stem(names[0]), "")
+    if names[0] == "sessions" and len(names) == 3 and sweeping.is_ours(names[2]):
+        return ORIGINALS if names[2].startswith(home.ORIGINAL) else SESSIONS
+    if names[0] == "projects" and len(names) == 3 and names[2].startswith("need-model.json"):
+        return LEARNT
+    if names[0] == "cache" and len(names) == 2 and names[1].startswith("config-"):
+        return REST
+    # Its lock tells that `popkit setup` has made it.
+    return SET_UP if names[0] == "venv" and os.path.isfile(os.path.join(popkit_home, "venv.lock")) else ""
+
+
+def _stem(name: str) -> str:
+    """A name without what a writer appends to it: `interpreter.123`, `swept.123.tmp`."""
+    for ending in _ENDINGS:
+        name = name[: -len(ending)] if name.endswith(ending) else name
+    stem, _, pid = name.rpartition(".")
+    return stem if pid.isdigit() else name
 
 
 def parts(popkit_home: str) -> dict:
     """part -> Part of all that is there, the large ones first; "" is what PopKit has not made."""
     found: dict = {}
     for folder, _, names in os.walk(popkit_home):
-        top = os.path.relpath(folder, popkit_home).split(os.sep)[0]
         for name in names:
-            part = part_of(name if top == os.curdir else top)
-            part = ORIGINALS if part == SESSIONS and name.startswith(home.ORIGINAL) else part
+            part = part_of(popkit_home, os.path.join(folder, name))
             try:
                 size = os.lstat(os.path.join(folder, name)).st_size
             except OSError:

@@ -103,7 +103,7 @@ def _is_gone(transcript: str) -> bool:
     """Whether a transcript was deleted. Where all of the host's projects are missing, it is somewhere else."""
     try:
         os.stat(parent_of(parent_of(transcript)))
-    except OSError:
+    except (OSError, ValueError):
         return False
     try:
         os.stat(transcript)
@@ -126,7 +126,7 @@ def _changed(path: str, status: bool = False) -> float:
     """When a file was last written to, or changed in any way; 0 for none."""
     try:
         found = os.lstat(path)
-    except OSError:
+    except (OSError, ValueError):  # a payload may name anything
         return 0.0
     return found.st_ctime if status else found.st_mtime
 
