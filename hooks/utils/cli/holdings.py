@@ -68,18 +68,30 @@ def _stem(name: str) -> str:
     return stem if pid.isdigit() else name
 
 
+def paths(popkit_home: str):
+    """The files where ours may be: directly in our folder, and below the folders that PopKit makes in it."""
+    for folder, folders, names in os.walk(popkit_home):
+        yield from [os.path.join(folder, name) for name in names]
+        if folder == popkit_home:
+            folders[:] = [name for name in folders if name in FOLDERS]
+
+
+def is_shared(popkit_home: str) -> bool:
+    """Whether others keep something of their own in our folder: POPKIT_HOME is the host's, or the user's."""
+    return any(name not in FOLDERS and not part_of(popkit_home, os.path.join(popkit_home, name)) for name in os.listdir(popkit_home))
+
+
 def parts(popkit_home: str) -> dict:
-    """part -> Part of all that is there, the large ones first; "" is what PopKit has not made."""
+    """part -> Part of all that is there, the large ones first; "" is what PopKit has not made, as far as that was looked at."""
     found: dict = {}
-    for folder, _, names in os.walk(popkit_home):
-        for name in names:
-            part = part_of(popkit_home, os.path.join(folder, name))
-            try:
-                size = os.lstat(os.path.join(folder, name)).st_size
-            except OSError:
-                continue  # a hook has just replaced it
-            found.setdefault(part, Part()).files += 1
-            found[part].bytes += size
+    for path in paths(popkit_home):
+        part = part_of(popkit_home, path)
+        try:
+            size = os.lstat(path).st_size
+        except OSError:
+            continue  # a hook has just replaced it
+        found.setdefault(part, Part()).files += 1
+        found[part].bytes += size
     return dict(sorted(found.items(), key=lambda each: -each[1].bytes))
 
 
