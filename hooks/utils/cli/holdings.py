@@ -63,7 +63,7 @@ def part_of(popkit_home: str, path: str) -> str:
 def _stem(name: str) -> str:
     """A name without what a writer appends to it: `interpreter.123`, `swept.123.tmp`."""
     for ending in _ENDINGS:
-        name = name[: -len(ending)] if name.endswith(ending) else name
+        name = name.removesuffix(ending)
     stem, _, pid = name.rpartition(".")
     return stem if pid.isdigit() else name
 
