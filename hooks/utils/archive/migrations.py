@@ -100,12 +100,17 @@ SCHEMA = Schema("archive", APPLICATION_ID, MIGRATIONS, anew="the next clear make
 
 def open_archive(path: str, create: bool = True, busy_s: float = sqlite_file.BUSY_S):
     """A connection to the archive, its tables up to date: see `sqlite_file.open_store`."""
-    for beside in ("-journal", "-wal"):  # SQLite opens what it finds there, and a pipe would keep us waiting for ever
-        try:
-            files.make_private_file(path + beside, create=False)
-        except FileNotFoundError:
-            continue
+    for beside in (path + "-journal", path + "-wal"):
+        _check_file(beside)
     return sqlite_file.open_store(path, SCHEMA, create, busy_s)
+
+
+def _check_file(path: str) -> None:
+    """OSError where there is anything else than a file: SQLite opens what it finds, and a pipe would keep us waiting for ever."""
+    try:
+        files.make_private_file(path, create=False)
+    except FileNotFoundError:
+        return
 
 
 def migrate(db) -> None:
