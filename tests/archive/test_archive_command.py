@@ -210,7 +210,7 @@ def test_a_content_is_written_as_it_is_to_a_pipe_and_harmless_to_a_terminal(shel
     piped = subprocess.run([sys.executable, "-c", RUNS, "show", id], env=env, capture_output=True, check=True, cwd=ROOT)
     assert piped.stdout.decode().partition("\n\n")[2] == hostile + "\n"
     seen = pexpect.run(f"{sys.executable} -c '{RUNS}' show {id}", env=env, cwd=str(ROOT), encoding="utf-8").partition("\r\n\r\n")[2]
-    assert seen.rstrip("\r\n").split("\r\n") == ["one\ttab", "[2Jtwo three", "", "end"]
+    assert seen.rstrip("\r\n").split("\r\n") == ["one\ttab", r"\x1b[2Jtwo\rthree\u202e", "", "end"]
 
 
 def test_verify_names_the_first_broken_record_and_exits_1(shell: Shell, ids: list[str]) -> None:

@@ -86,6 +86,16 @@ def test_what_is_no_regular_file_is_refused_untouched(tmp_path: Path, kind: str)
     assert target.read_bytes() == b"precious" if kind == "link" else not target.exists()
 
 
+@pytest.mark.parametrize("beside", ["-journal", "-wal"])
+def test_what_lies_where_sqlite_keeps_its_journal_is_opened_only_if_it_is_a_file(tmp_path: Path, beside: str) -> None:
+    path = tmp_path / "archive.sqlite"
+    with closing(open_archive(str(path))) as db:
+        fill(db, 1)
+    os.mkfifo(str(path) + beside)
+    with pytest.raises(OSError, match="regular file"):
+        open_archive(str(path), create=False)
+
+
 @pytest.mark.parametrize("name", ["archive ?mode=memory#%41.sqlite", "a%b.sqlite", "é🙂.sqlite"])
 def test_any_name_is_only_a_name(tmp_path: Path, name: str) -> None:
     with closing(open_archive(str(tmp_path / name))) as db:

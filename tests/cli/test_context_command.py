@@ -259,6 +259,19 @@ def test_a_reader_that_leaves_early_is_no_error(shell: Shell) -> None:
     assert (done.returncode, done.stderr) == (0, b"")
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a disk that is always full")
+@pytest.mark.parametrize(("into", "code", "said"), [(">/dev/full", 1, b"No space left"), (">&-", 0, b"")])
+@pytest.mark.parametrize("words", ["context retention --session one", "help", "archive list"])
+def test_where_nothing_can_be_written_it_says_so_in_a_line(shell: Shell, words: str, into: str, code: int, said: bytes) -> None:
+    shell.session("one")
+    env = {"PATH": os.environ["PATH"], **shell.environ}
+    command = f"{sys.executable} {ROOT / 'hooks' / 'popkit.py'} {words} {into}"
+    done = subprocess.run(["/bin/sh", "-c", command], env=env, capture_output=True, check=False, timeout=HANG_S)
+    assert done.returncode == code
+    assert said in done.stderr
+    assert len(done.stderr.splitlines()) == code
+
+
 @pytest.mark.parametrize(
     ("environ", "coloured"), [({"TERM": "xterm"}, True), ({"TERM": "xterm", "NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)]
 )

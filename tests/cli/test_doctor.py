@@ -105,7 +105,7 @@ def test_an_interpreter_that_does_not_start_is_told_and_replaced(played: Played)
     (played.home / "interpreter").write_text(f"{broken}\n")
     check = found(played, "interpreter")
     assert (check["level"], check["text"]) == ("warning", f"{broken}, which hooks were started with, is no Python that starts")
-    assert check["advice"] == "Nothing, if python3 is installed: the next hook finds another one and remembers it."
+    assert check["advice"] == f"Delete {played.home / 'interpreter'}: the next hook finds another one and remembers it."
     played.bash("npm test", "PASS\n")
     assert found(played, "interpreter")["interpreter"] == str(played.bin / "python3")
 
@@ -214,6 +214,20 @@ def test_files_that_others_can_read_are_named(played: Played) -> None:
     check = found(played, "state folder")
     assert (check["level"], check["open_to_others"]) == ("warning", [f"sessions/{SESSION}/main.state.json"])
     assert check["advice"] == f"chmod -R go= {played.home}"
+
+
+def test_in_a_folder_that_holds_other_things_only_ours_is_looked_at(played: Played) -> None:
+    """POPKIT_HOME may be the user's home: `chmod -R go=` there would shut others out of all of it, and a walk through it takes minutes."""
+    played.start()
+    (played.home / "public" / "deep").mkdir(parents=True)
+    (played.home / "public" / "deep" / "page.html").write_text("x" * 5_000_000)
+    played.home.chmod(0o755)
+    check = found(played, "state folder")
+    assert (check["level"], check["open_to_others"]) == ("ok", [])
+    assert check["bytes"] < 1_000_000
+    state = played.home / "sessions" / SESSION / "main.state.json"
+    state.chmod(0o644)
+    assert found(played, "state folder")["advice"] == f"cd {played.home} && chmod go= sessions/{SESSION}/main.state.json"
 
 
 def test_states_that_were_set_aside_are_counted(played: Played) -> None:

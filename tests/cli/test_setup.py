@@ -81,6 +81,7 @@ def test_an_environment_that_was_broken_is_made_again_and_doctor_tells_of_it(pla
     broken = played.home / "venv" / "bin" / "python"
     broken.parent.mkdir(parents=True)
     broken.symlink_to("/nonexistent/python3")
+    (played.home / "venv.lock").touch()  # which setup leaves
     check = {one["check"]: one for one in json.loads(played.popkit("doctor", "--json").stdout)["checks"]}["extras"]
     assert (check["level"], check["advice"]) == ("warning", f"popkit setup lab, or delete {played.home}/venv")
     assert played.popkit("setup", "lab").returncode == 0
@@ -150,3 +151,15 @@ def test_a_module_in_the_folder_at_hand_is_not_taken_for_the_library(played: Pla
     (played.project / "plotly.py").write_text(f"open({str(played.project / 'ran')!r}, 'w')\n")
     played.popkit("setup")
     assert not (played.project / "ran").exists()
+
+
+def test_an_environment_of_somebody_elses_is_left_alone(played: Played) -> None:
+    """POPKIT_HOME may be the user's home: `venv` there is theirs, and making ours would empty it."""
+    mine = played.home / "venv" / "mine"
+    mine.parent.mkdir(parents=True)
+    mine.write_text("precious")
+    for words in (("setup", "lab"), ("uninstall", "--yes")):
+        done = played.popkit(*words)
+        assert mine.read_text() == "precious"
+    assert "Left in" in done.stdout
+    assert "is not from popkit setup" in " ".join(played.popkit("setup", "lab").stderr.split())

@@ -255,7 +255,7 @@ def test_each_value_shown_is_the_effective_one_and_comes_from_a_layer_that_says_
     for _, value, layer in shown:
         said = {**merge([Layer("", "", layer.values)]), "thresholds": layer.values.get("thresholds", {})}
         held = [held for _, held in leaves(said)]
-        # To a list that lies below it a project can only add.
+        # To a list that lies below it a project can only add what it does not hold yet.
         assert value == {} or value in held or (layer.name == "project" and any(isinstance(h, list) and set(h) <= set(value) for h in held))
 
 

@@ -78,6 +78,32 @@ def test_a_project_does_not_give_up_a_pattern_that_the_user_preserves(said):
     assert Ruleset.from_config(config).override("Read", ["/x/a.key"])[0] == "preserved"
 
 
+KEYS = {"patterns": {"*.key": "preserved"}}
+
+
+@pytest.mark.parametrize(
+    ("mine", "said", "tool"),
+    [
+        ({"mcp__github__*": "preserved"}, {"mcp__github__get": "short"}, "mcp__github__get"),
+        ({"mcp__github__*": "preserved"}, {"mcp__*": "short"}, "mcp__github__get"),
+        ({"mcp__github__*": "preserved"}, {"*": {"patterns": {"*": "short"}}}, "mcp__github__get"),
+        ({"mcp__a*": "preserved", "mcp__*": "short"}, {"mcp__*": "session"}, "mcp__ab"),
+        ({"R*": KEYS}, {"Read": "short"}, "Read"),
+        ({"*": KEYS, "Read": KEYS}, {"R*": "short", "Read": {"patterns": {"*": "short"}}}, "Read"),
+    ],
+)
+def test_no_other_name_of_the_tool_gives_up_what_the_user_preserves(mine, said, tool):
+    config, refused = held({"tool_overrides": said}, {"tool_overrides": mine})
+    assert Ruleset.from_config(config).override(tool, ["/x/a.key"])[0] == "preserved"
+    assert refused == [f"tool_overrides.{name}" for name in said]
+
+
+@pytest.mark.parametrize(("mine", "said"), [("mcp__github__*", "mcp__other"), ("Read", "Grep"), ("Read", "mcp__*")])
+def test_what_the_user_preserves_of_one_tool_binds_no_other(mine, said):
+    config, refused = held({"tool_overrides": {said: "short"}}, {"tool_overrides": {mine: "preserved"}})
+    assert (config["tool_overrides"][said], refused) == ({"tier": "short"}, [])
+
+
 def test_a_project_tunes_lifetimes():
     config, refused = held({"profile": "conservative", "tiers": {"short": {"ttl_tools": 9}}, "tool_overrides": {"Grep": "session"}})
     assert config == {"profile": "conservative", "tiers": {"short": {"ttl_tools": 9}}, "tool_overrides": {"Grep": {"tier": "session"}}}

@@ -124,3 +124,20 @@ def test_any_secret_is_masked_in_any_form(secret: str, command: str):
     if secret in command:
         return
     assert secret not in mask(command.format(secret))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Error: invalid token kangaroo-Teal-94gr",
+        r"net use z: \\srv\share /user:bob kangaroo-Teal-94gr",
+        "dotnet user-secrets set 'Smtp:Password' 'kangaroo-Teal-94gr'",
+    ],
+)
+def test_a_password_of_words_and_digits_is_masked_where_what_is_around_it_tells(text: str):
+    assert "kangaroo" not in mask(text)
+
+
+@pytest.mark.parametrize("text", ["unknown token in parser2.py", "error: invalid key", "3 invalid tokens, 12 valid", "wrong code 404"])
+def test_a_verdict_without_a_secret_stays(text: str):
+    assert mask(text) == text

@@ -195,6 +195,7 @@ def test_a_folder_that_cannot_be_read_stops_no_other(ours: Folder, spoilt: str) 
     folder = ours.session("a-spoilt", days=400)
     (folder / spoilt).write_text("{nonsense")
     os.utime(folder / spoilt, (ours.now - 400 * DAY,) * 2)
+    session.update(str(ours.home), "b-hostile", transcript="/x\0y")
     (folder / "deep").mkdir()
     os.utime(folder / "deep", (ours.now - 400 * DAY,) * 2)
     ours.session("old", days=400)
@@ -210,6 +211,21 @@ def test_a_folder_that_cannot_be_read_stops_no_other(ours: Folder, spoilt: str) 
     assert {"file", "link", "new"} <= ours.sessions()
     assert "old" not in ours.sessions()
     assert (elsewhere / "precious").exists()
+
+
+def test_what_others_keep_in_a_folder_of_that_name_stays(ours: Folder) -> None:
+    """POPKIT_HOME may be the host's own folder, or the user's."""
+    mixed = ours.session("mixed", days=400)
+    foreign, elsewhere = ours.home / "sessions" / "foreign", ours.folder / "elsewhere"
+    for folder, name in ((foreign, "session.data"), (mixed, "mine.txt"), (elsewhere, "main.state.json")):
+        folder.mkdir(exist_ok=True)
+        (folder / name).write_text("precious")
+        os.utime(folder / name, (ours.now - 400 * DAY,) * 2)
+    (ours.home / "sessions" / ".swept-away").symlink_to(elsewhere)
+    ours.session("old", days=400)
+    ours.sweep()
+    assert ours.sessions() == {"mixed", "foreign", ".swept-away"}
+    assert all(path.exists() for path in (mixed / "mine.txt", foreign / "session.data", elsewhere / "main.state.json"))
 
 
 @pytest.mark.parametrize("event", ["session-start", "session-end"])

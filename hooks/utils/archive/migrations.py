@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..edges import sqlite_file
+from ..edges import files, sqlite_file
 from ..edges.sqlite_file import Schema, StoreDamaged, StoreError, StoreTooNew, Transaction
 from .content import names_of, subjects_of
 
@@ -100,7 +100,17 @@ SCHEMA = Schema("archive", APPLICATION_ID, MIGRATIONS, anew="the next clear make
 
 def open_archive(path: str, create: bool = True, busy_s: float = sqlite_file.BUSY_S):
     """A connection to the archive, its tables up to date: see `sqlite_file.open_store`."""
+    for beside in (path + "-journal", path + "-wal"):
+        _check_file(beside)
     return sqlite_file.open_store(path, SCHEMA, create, busy_s)
+
+
+def _check_file(path: str) -> None:
+    """OSError where there is anything else than a file: SQLite opens what it finds, and a pipe would keep us waiting for ever."""
+    try:
+        files.make_private_file(path, create=False)
+    except FileNotFoundError:
+        return
 
 
 def migrate(db) -> None:

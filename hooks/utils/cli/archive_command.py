@@ -147,7 +147,7 @@ def _show(db, args, environ) -> int:
         lines += _field("Content", f"gone for good; its SHA-256 is {record.content_hash}")
     screen.show([*lines, ""], sys.stdout, environ)
     if content is not None:
-        _write(archive.text_of(content))
+        screen.write_content([archive.text_of(content).removesuffix("\n")], sys.stdout)
     return int(content is None)
 
 
@@ -165,15 +165,6 @@ def _handle(db, word: str) -> str:
     if found:
         raise Refused(f"{name} could be {', '.join(found)}: give more of the handle")
     raise Refused(f"there is no record {name}. `popkit archive list` shows what there is; of a handle give at least 4 letters")
-
-
-def _write(content: str) -> None:
-    """Writes a content as it is; on a terminal without what would move the cursor or reorder letters."""
-    if sys.stdout.isatty():
-        content = "\n".join(["\t".join(map(text.clean, line.split("\t"))) for line in content.split("\n")])
-    encoding = sys.stdout.encoding or "ascii"
-    content = content.encode(encoding, "replace").decode(encoding)
-    sys.stdout.write(content if content.endswith("\n") else content + "\n")
 
 
 def _verify(db, args, environ) -> int:

@@ -40,7 +40,8 @@ def interpreter(popkit_home: str, environ) -> Check:
     real, version = [*asked.splitlines(), "", ""][:2]
     if not real or _numbers(version) < OLDEST_PYTHON:
         what = f"{python}, which hooks were started with, is {'Python ' + version if version else 'no Python that starts'}"
-        return Check("interpreter", WARNING, what, "Nothing, if python3 is installed: the next hook finds another one and remembers it.")
+        file = os.path.join(popkit_home, "interpreter")
+        return Check("interpreter", WARNING, what, f"Delete {file}: the next hook finds another one and remembers it.")
     start_ms = start_time_ms(real)
     facts = {"interpreter": real, "version": version, "start_ms": round(start_ms, 1), "remembered": bool(remembered)}
     told = f"hooks run with {real} ({version}): {start_ms:.0f} ms a start"

@@ -40,9 +40,8 @@ def state_folder(popkit_home: str) -> Check:
     facts.update(bytes=size, parts={name: part.to_json() for name, part in parts.items()}, open_to_others=open_to_others, corrupt=corrupt)
     told = f"{popkit_home}: {holdings.size(size)}" + (f" ({holdings.told(parts)})" if size else "")
     if open_to_others:
-        return Check(
-            "state folder", WARNING, f"{told}; others can read {listed(open_to_others, 3)}", f"chmod -R go= {popkit_home}", **facts
-        )
+        advice = f"cd {popkit_home} && chmod go= {open_to_others[0]}" if holdings.is_shared(popkit_home) else f"chmod -R go= {popkit_home}"
+        return Check("state folder", WARNING, f"{told}; others can read {listed(open_to_others, 3)}", advice, **facts)
     if corrupt:
         advice = "They were rebuilt from the transcripts; the *.corrupt files can be deleted."
         return Check("state folder", WARNING, f"{told}; {counted(len(corrupt), 'state')} set aside as corrupt", advice, **facts)
@@ -50,20 +49,22 @@ def state_folder(popkit_home: str) -> Check:
 
 
 def _survey(popkit_home: str) -> tuple:
-    """(bytes, what others can read, corrupt files) below our folder."""
+    """(bytes, what others can read, corrupt files) of what is ours below our folder."""
     size, open_to_others, corrupt = 0, [], []
-    for folder, _, names in os.walk(popkit_home):
-        for path in (folder, *(os.path.join(folder, name) for name in names)):
-            try:
-                found = os.lstat(path)
-            except OSError:
-                continue  # a hook has just replaced it
-            if found.st_mode & (stat.S_IRWXG | stat.S_IRWXO) and not stat.S_ISLNK(found.st_mode):
-                open_to_others.append(os.path.relpath(path, popkit_home))
-            if path != folder:
-                size += found.st_size
-            if path.endswith(".corrupt"):
-                corrupt.append(os.path.relpath(path, popkit_home))
+    ours = [path for path in holdings.paths(popkit_home) if holdings.part_of(popkit_home, path)]
+    for path in sorted({popkit_home, *ours, *map(os.path.dirname, ours)}):
+        try:
+            found = os.lstat(path)
+        except OSError:
+            continue  # a hook has just replaced it
+        if found.st_mode & (stat.S_IRWXG | stat.S_IRWXO) and not stat.S_ISLNK(found.st_mode):
+            open_to_others.append(os.path.relpath(path, popkit_home))
+        if not stat.S_ISDIR(found.st_mode):
+            size += found.st_size
+        if path.endswith(".corrupt"):
+            corrupt.append(os.path.relpath(path, popkit_home))
+    if holdings.is_shared(popkit_home):  # its rights are not ours to judge
+        open_to_others = [name for name in open_to_others if name != os.curdir]
     return size, open_to_others, corrupt
 
 

@@ -6,25 +6,29 @@ import os
 
 from ..answers import text
 from ..edges import home
+from ..state import sweeping
 
-ARCHIVE, ORIGINALS, SESSIONS, LEARNT, REST, CONFIGURATION = (
+ARCHIVE, ORIGINALS, SESSIONS, LEARNT, SET_UP, REST, CONFIGURATION = (
     "archive",
     "kept originals",
     "states of sessions",
     "learnt of projects",
+    "what popkit setup installed",
     "logs and the like",
     "your configuration",
 )
 _CONFIGURATION = "retention-config.json"
-# Files and folders that PopKit makes in its folder, by how their names begin.
-_OURS = {
+# What PopKit writes directly into its folder. SQLite, locks and atomic writes add an ending of their own.
+_FILES = {
     "archive.sqlite": ARCHIVE,
-    "sessions": SESSIONS,
-    "projects": LEARNT,
     "need-model.json": LEARNT,
-    **dict.fromkeys(("cache", "doctor.json", "hooks.log", "interpreter", "pack", "past.jsonl", "statusline.", "swept"), REST),
+    **dict.fromkeys(
+        ("doctor.json", "hooks.log", "interpreter", "past.jsonl", "statusline.sh", "statusline.previous.json", "swept", "venv.lock"), REST
+    ),
     _CONFIGURATION: CONFIGURATION,
 }
+FOLDERS = ("cache", "projects", "sessions", "venv")
+_ENDINGS = ("-journal", "-shm", "-wal", ".lock", ".old", ".tmp")
 
 
 class Part:
@@ -40,25 +44,54 @@ class Part:
         return {"files": self.files, "bytes": self.bytes}
 
 
-def part_of(name: str) -> str:
-    """The part that a name in our folder belongs to; "" for what PopKit has not made."""
-    return next((part for ours, part in _OURS.items() if name.startswith(ours)), "")
+def part_of(popkit_home: str, path: str) -> str:
+    """The part that a file below our folder belongs to; "" for what PopKit has not made. The folder may hold other things: POPKIT_HOME can
+    be the host's own, or the user's, which have a `projects` of their own."""
+    names = os.path.relpath(path, popkit_home).split(os.sep)
+    if len(names) == 1:
+        return _FILES.get(names[0]) or _FILES.get(_stem(names[0]), "")
+    if names[0] == "sessions" and len(names) == 3 and sweeping.is_ours(names[2]):
+        return ORIGINALS if names[2].startswith(home.ORIGINAL) else SESSIONS
+    if names[0] == "projects" and len(names) == 3 and names[2].startswith("need-model.json"):
+        return LEARNT
+    if names[0] == "cache" and len(names) == 2 and names[1].startswith("config-"):
+        return REST
+    # Its lock tells that `popkit setup` has made it.
+    return SET_UP if names[0] == "venv" and os.path.isfile(os.path.join(popkit_home, "venv.lock")) else ""
+
+
+def _stem(name: str) -> str:
+    """A name without what a writer appends to it: `interpreter.123`, `swept.123.tmp`."""
+    for ending in _ENDINGS:
+        name = name.removesuffix(ending)
+    stem, _, pid = name.rpartition(".")
+    return stem if pid.isdigit() else name
+
+
+def paths(popkit_home: str):
+    """The files where ours may be: directly in our folder, and below the folders that PopKit makes in it."""
+    for folder, folders, names in os.walk(popkit_home):
+        yield from [os.path.join(folder, name) for name in names]
+        if folder == popkit_home:
+            folders[:] = [name for name in folders if name in FOLDERS]
+
+
+def is_shared(popkit_home: str) -> bool:
+    """Whether others keep something of their own in our folder: POPKIT_HOME is the host's, or the user's."""
+    return any(name not in FOLDERS and not part_of(popkit_home, os.path.join(popkit_home, name)) for name in os.listdir(popkit_home))
 
 
 def parts(popkit_home: str) -> dict:
-    """part -> Part of all that is there, the large ones first; "" is what PopKit has not made."""
+    """part -> Part of all that is there, the large ones first; "" is what PopKit has not made, as far as that was looked at."""
     found: dict = {}
-    for folder, _, names in os.walk(popkit_home):
-        top = os.path.relpath(folder, popkit_home).split(os.sep)[0]
-        for name in names:
-            part = part_of(name if top == os.curdir else top)
-            part = ORIGINALS if part == SESSIONS and name.startswith(home.ORIGINAL) else part
-            try:
-                size = os.lstat(os.path.join(folder, name)).st_size
-            except OSError:
-                continue  # a hook has just replaced it
-            found.setdefault(part, Part()).files += 1
-            found[part].bytes += size
+    for path in paths(popkit_home):
+        part = part_of(popkit_home, path)
+        try:
+            size = os.lstat(path).st_size
+        except OSError:
+            continue  # a hook has just replaced it
+        found.setdefault(part, Part()).files += 1
+        found[part].bytes += size
     return dict(sorted(found.items(), key=lambda each: -each[1].bytes))
 
 

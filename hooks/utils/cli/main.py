@@ -34,6 +34,8 @@ COMMANDS = {
 def main(argv: list[str] | None = None, environ: Mapping[str, str] = os.environ) -> int:
     """Runs one command; returns the exit code: 0, or 1 for what the user got wrong."""
     argv = sys.argv[1:] if argv is None else argv
+    if sys.stdout is None:  # started with it closed: what is opened next would be taken for it
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     try:
         code = _run(argv, environ)
         sys.stdout.flush()
@@ -41,12 +43,20 @@ def main(argv: list[str] | None = None, environ: Mapping[str, str] = os.environ)
         print(f"popkit: {error}", file=sys.stderr)
         return 1
     except BrokenPipeError:
-        # The reader of a pipe has gone (`| head`): nobody is left to write to, not even at the interpreter's end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _write_no_more()  # the reader of a pipe has gone (`| head`)
         return 0
+    except OSError as error:
+        print(f"popkit: {text.clean(str(error))}", file=sys.stderr)
+        _write_no_more()
+        return 1
     except KeyboardInterrupt:
         return 130
     return code
+
+
+def _write_no_more() -> None:
+    """What is still to be written goes nowhere: at the interpreter's end that would fail again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _run(argv: list[str], environ: Mapping[str, str]) -> int:

@@ -119,6 +119,8 @@ def _run(command: list, environ, patience_s: float | None = None) -> subprocess.
 def _set_up(name: str, environ, quiet: bool) -> dict:
     """What was done, as data."""
     folder = folder_of(environ)
+    if os.path.lexists(folder) and not os.path.lexists(folder + ".lock"):
+        raise Refused(f"{folder} is not from popkit setup. Move it away, or set POPKIT_HOME to another folder")
     try:
         files.make_private_folder(os.path.dirname(folder))
         with files.Lock(folder + ".lock"):

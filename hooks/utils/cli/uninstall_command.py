@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-import shutil
 import sqlite3
 import sys
 
@@ -156,18 +155,34 @@ def _remove_status_line(scope: str, environ) -> None:
 
 
 def _delete(folder: str) -> tuple:
-    """(what was deleted, what is left) of the names in our folder. Only what PopKit makes goes: the folder may hold other things."""
-    deleted, left = [], []
-    for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():
-        path = os.path.join(folder, name)
-        if holdings.part_of(name) in ("", holdings.CONFIGURATION):
-            left.append(name)
-            continue
-        if os.path.isdir(path) and not os.path.islink(path):
-            shutil.rmtree(path)
-        else:
+    """(what was deleted, what is left) of the names in our folder. Only what PopKit makes goes, file by file, and the folders that this
+    leaves empty; no link is followed."""
+    before = _names(folder)
+    for top in holdings.FOLDERS:
+        for inner, folders, names in os.walk(os.path.join(folder, top), topdown=False):
+            links = [name for name in folders if os.path.islink(os.path.join(inner, name))]
+            _unlink_ours(folder, inner, names + links)
+            _remove_empty(inner)
+    _unlink_ours(folder, folder, [name for name in before if name not in holdings.FOLDERS])
+    left = _names(folder)
+    if not left and not os.path.islink(folder):
+        _remove_empty(folder)
+    return [name for name in before if name not in left], left
+
+
+def _unlink_ours(popkit_home: str, folder: str, names: list) -> None:
+    for path in [os.path.join(folder, name) for name in names]:
+        is_folder = os.path.isdir(path) and not os.path.islink(path)
+        if not is_folder and holdings.part_of(popkit_home, path) not in ("", holdings.CONFIGURATION):
             os.unlink(path)
-        deleted.append(name)
-    if not left and os.path.isdir(folder) and not os.path.islink(folder):
+
+
+def _names(folder: str) -> list:
+    return sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+
+
+def _remove_empty(folder: str) -> None:
+    try:
         os.rmdir(folder)
-    return deleted, left
+    except OSError:
+        pass  # something of somebody else's is in it, or it was never made

@@ -172,7 +172,7 @@ def _of_a_project(key: str, below, value, refuse):
         kept = {name: _no_looser(f"{key}.{name}", below.get(name), member, refuse) for name, member in value.items()}
         return {name: member for name, member in kept.items() if member is not DROP}
     if key == "tool_overrides":
-        return {tool: kept for tool, said in value.items() if (kept := _still_preserving(tool, below.get(tool), said, refuse)) is not DROP}
+        return {tool: kept for tool, said in value.items() if (kept := _still_preserving(tool, below, said, refuse)) is not DROP}
     return value
 
 
@@ -187,17 +187,30 @@ def _no_looser(key: str, below, value, refuse):
     return value
 
 
-def _still_preserving(tool: str, below, said, refuse):
-    """A project's override of a tool without what would end what lies below as preserved."""
-    kept = {pattern for pattern, tier in below.get("patterns", {}).items() if tier == "preserved"} if below else ()
-    whole = bool(below) and below.get("tier") == "preserved"
-    if not kept and not whole:
-        return said
-    said = {"tier": said} if isinstance(said, str) else said or {}
-    if whole or said.get("patterns"):
+def _still_preserving(tool: str, below: dict, said, refuse):
+    """A project's override of a tool without what would end what lies below as preserved, under its name or under one with wildcards."""
+    own = below.get(tool)
+    if _preserves(own):
+        said = {"tier": said} if isinstance(said, str) else said or {}
+        hides = own.get("tier") == "preserved" or said.get("patterns")
+    else:
+        hides = any(_preserves(entry) and _hides(tool, name, below) for name, entry in below.items())
+    if hides:
         refuse(f"tool_overrides.{tool}", said, STAYS_PRESERVED)
         return DROP
     return said
+
+
+def _preserves(entry) -> bool:
+    return bool(entry) and "preserved" in (entry.get("tier"), *entry.get("patterns", {}).values())
+
+
+def _hides(tool: str, name: str, below: dict) -> bool:
+    """Whether an override of `tool` comes before the one that lies below under a name with wildcards. Which tools two such names share is
+    not asked."""
+    from ..policy.globs import is_wild, matches_command  # seldom
+
+    return is_wild(name) and (is_wild(tool) or (tool not in below and matches_command(name, tool)))
 
 
 def _joined(key: str, effective: dict, value, refuse):

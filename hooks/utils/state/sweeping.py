@@ -20,6 +20,8 @@ _DAY_S = 86_400.0
 _LIVES_S = 2 * _DAY_S  # what was written to so lately belongs to a session that lives
 _GONE_S = 7 * _DAY_S  # how long a state waits for a transcript that may come back
 _ASIDE = ".swept-"
+# How the names of our files in the folder of a session begin.
+_OURS = ("main.", "agent-", "session.json", "clear.lock", home.ORIGINAL)
 
 
 class _Budget:
@@ -52,7 +54,7 @@ def sweep(site, now: float) -> None:
     sessions = join(site.home, "sessions")
     names = _names(sessions)
     for name in names:
-        if name.startswith(_ASIDE):
+        if name.startswith(_ASIDE) and _is_folder(join(sessions, name)):
             _empty(join(sessions, name), budget)
     keep = {**KEEP_DAYS, **(site.config.get("keep_days") or {})}
     for name in _next(site.home, [name for name in names if not name.startswith(_ASIDE)]):
@@ -60,6 +62,11 @@ def sweep(site, now: float) -> None:
             return
         if name != home.safe_name(site.session_id):
             _sweep_session(site.home, name, now, keep, budget)
+
+
+def is_ours(name: str) -> bool:
+    """Whether a file in the folder of a session is one of ours. POPKIT_HOME may be a folder in which others keep sessions too."""
+    return name.startswith(_OURS)
 
 
 def _next(popkit_home: str, names: list) -> list:
@@ -76,12 +83,14 @@ def _next(popkit_home: str, names: list) -> list:
 def _sweep_session(popkit_home: str, name: str, now: float, keep: dict, budget: _Budget) -> None:
     folder = join(popkit_home, "sessions", name)
     transcript = session.read(popkit_home, name).get("transcript") or ""
-    inside = [join(folder, each) for each in _names(folder)]
+    names = _names(folder)
+    inside = [join(folder, each) for each in names]
     idle = now - max(map(_changed, (*(inside or [folder]), transcript)))
     if not _is_folder(folder) or idle < _LIVES_S:
         return
     gone = bool(transcript) and _is_gone(transcript)
-    if idle >= keep["sessions"] * _DAY_S or (gone and idle >= _GONE_S):
+    due = idle >= keep["sessions"] * _DAY_S or (gone and idle >= _GONE_S)
+    if due and all(map(is_ours, names)):
         _remove_session(popkit_home, name, budget)
         return
     original = join(folder, home.ORIGINAL)
@@ -94,7 +103,7 @@ def _is_gone(transcript: str) -> bool:
     """Whether a transcript was deleted. Where all of the host's projects are missing, it is somewhere else."""
     try:
         os.stat(parent_of(parent_of(transcript)))
-    except OSError:
+    except (OSError, ValueError):
         return False
     try:
         os.stat(transcript)
@@ -117,7 +126,7 @@ def _changed(path: str, status: bool = False) -> float:
     """When a file was last written to, or changed in any way; 0 for none."""
     try:
         found = os.lstat(path)
-    except OSError:
+    except (OSError, ValueError):  # a payload may name anything
         return 0.0
     return found.st_ctime if status else found.st_mtime
 

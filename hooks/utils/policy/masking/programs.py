@@ -91,6 +91,8 @@ PHRASES = (
     "net user . X",
     "net use . X",
     "net use . . X",
+    "net use . . . X",
+    "dotnet user-secrets set . X",
     "mc alias set . . . X",
     "mc config host add . . . X",
     "machine . login . password X",

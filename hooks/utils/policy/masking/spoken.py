@@ -48,7 +48,8 @@ def _spoken_of(line: Line, number: int) -> list:
             return [_stripped(line, other)]
         if candidate and other == number + 1 and _is_refused(line, number) and line.gaps[other][-1:] in QUOTES and len(candidate) >= 4:
             return [line.value(other)]
-        if other <= number + 2 and bare.lower() in _PASSWORDS and _is_password(line, candidate, other, number):
+        named = bare.lower() in _PASSWORDS or (other == number + 1 and _is_refused(line, number))
+        if other <= number + 2 and named and _is_password(line, candidate, other, number):
             return [_stripped(line, other)]
         if line.words[other][0] == "-" or not (candidate.isalpha() or not candidate):
             break

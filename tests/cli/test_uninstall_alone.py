@@ -1,0 +1,71 @@
+"""`popkit uninstall` deletes what PopKit has made, and nothing else, wherever POPKIT_HOME is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.played import SESSION, Played
+
+# What others may keep in a folder that PopKit was given: names like ours, and files in folders that are called as ours are.
+FOREIGN = (
+    "projects/my-code/main.py", "projects/-home-dev/session.jsonl", "projects-old/x", "sessions/foreign/deep/y", "sessions/foreign/z",
+    f"sessions/{SESSION}/mine.txt", "sessions/123.json", "cache/pip/w", "cache/mine", "packages.json", "packs/a", "archive.sqlite.bak",
+    "interpreters", "swept-floors.txt", "statusline.py", "doctor.json.mine", "retention-config.json", "venv/pyvenv.cfg",
+)  # fmt: skip
+
+
+def lay(folder: Path, names: tuple) -> None:
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("precious")
+
+
+def files_of(folder: Path) -> set[str]:
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if not path.is_dir() or path.is_symlink()}
+
+
+@pytest.fixture
+def played(tmp_path: Path) -> Played:
+    return Played(tmp_path)
+
+
+def test_what_others_keep_beside_it_stays(played: Played) -> None:
+    played.hook("session-start", hook_event_name="SessionStart", source="startup")
+    assert (played.home / "sessions" / SESSION / "session.json").exists()
+    lay(played.home, FOREIGN)
+    elsewhere = played.user / "elsewhere"
+    lay(elsewhere, ("main.state.json", f"{SESSION}/session.json"))
+    (played.home / "sessions" / "linked").symlink_to(elsewhere)
+    done = played.popkit("uninstall", "--yes")
+    assert done.returncode == 0, done
+    assert files_of(played.home) == {*FOREIGN, "sessions/linked"}
+    assert len(files_of(elsewhere)) == 2
+    assert "Left in" in done.stdout
+
+
+def test_the_hosts_own_folder_as_ours_keeps_its_transcripts(played: Played) -> None:
+    environ = {"POPKIT_HOME": str(played.claude)}
+    played.env.update(environ)
+    lay(played.claude, ("settings.json", "projects/-shop/a.jsonl", "sessions/7.json"))
+    before = files_of(played.claude)
+    (played.claude / "settings.json").write_text("{}")
+    played.hook("session-start", hook_event_name="SessionStart", source="startup")
+    assert played.popkit("uninstall", "--yes").returncode == 0
+    assert files_of(played.claude) == before
+
+
+def test_everything_that_popkit_makes_goes(played: Played) -> None:
+    ours = (
+        "archive.sqlite", "archive.sqlite-journal", "need-model.json", "doctor.json", "hooks.log", "hooks.log.old", "hooks.log.lock",
+        "interpreter", "interpreter.4711", "past.jsonl", "statusline.sh", "statusline.previous.json", "swept", "swept.4711.tmp",
+        "venv.lock", "venv/pyvenv.cfg", "venv/lib/site-packages/x.py", "cache/config-a.json", "projects/x/need-model.json",
+        "sessions/a/main.state.json", "sessions/a/main.state.json.corrupt", "sessions/a/agent-b.journal.jsonl", "sessions/a/clear.lock",
+        "sessions/a/session.json.lock", "sessions/a/original.jsonl", "sessions/.swept-b/main.expired.jsonl",
+    )  # fmt: skip
+    lay(played.home, tuple(name for name in ours if name != "archive.sqlite"))
+    (played.home / "venv" / "lib64").symlink_to("lib")
+    done = played.popkit("uninstall", "--yes")
+    assert done.returncode == 0, done
+    assert not played.home.exists()
