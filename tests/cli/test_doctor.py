@@ -228,7 +228,7 @@ def test_states_that_were_set_aside_are_counted(played: Played) -> None:
 def test_a_state_folder_that_is_no_folder_is_a_problem(played: Played) -> None:
     played.home.write_text("")
     assert played.popkit("doctor").returncode == 1
-    assert found(played, "state folder")["text"] == f"{played.home} is no folder"
+    assert found(played, "state folder")["text"] == f"{played.home} is not a folder"
 
 
 def test_a_full_or_closed_state_folder_is_a_problem(played: Played) -> None:
@@ -255,7 +255,7 @@ def test_failures_of_hooks_are_told_once(played: Played) -> None:
     failing_hook(played)
     check = found(played, "hook errors")
     assert (check["level"], check["new_failures"], check["log"]) == ("warning", 2, str(played.home / "hooks.log"))
-    assert "post-tool-use IsADirectoryError" in check["text"]
+    assert "post-tool-use OSError" in check["text"]
     again = found(played, "hook errors")
     assert (again["level"], again["new_failures"], again["failures"]) == ("ok", 0, 2)
     failing_hook(played)
