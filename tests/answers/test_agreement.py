@@ -95,6 +95,19 @@ def test_where_there_is_nothing_to_do_no_notice_comes(tmp_path: Path) -> None:
     assert "Nothing to do: everything in the context is worth keeping" in asking("retention")
 
 
+def test_a_transcript_that_a_clear_refuses_has_nothing_to_reclaim(tmp_path: Path) -> None:
+    written = wandered(tmp_path / "projects")
+    lines = written.path.read_text().splitlines(keepends=True)
+    written.path.write_text("".join([*lines[:9], "not a line of the host's\n", *lines[9:]]))
+    asking = Asking(written, tmp_path / "home", "auto")
+    written.now += COLD_S
+    found = asking.data("retention")
+    assert found["reclaimable"]["now"] == found["reclaimable"]["cold"] == {"items": 0, "tokens": 0}
+    assert "Nothing to do: PopKit leaves this transcript alone" in asking("retention")
+    assert "so nothing was changed" in asking("clear")
+    assert _notice(asking, round(found["context"]["tokens"] / 0.85)) == ""
+
+
 def test_the_status_line_says_the_same_until_a_call_comes(written: Written, tmp_path: Path) -> None:
     asking = Asking(written, tmp_path / "home", "auto")
     cold = asking.data("retention")["reclaimable"]["cold"]["tokens"]

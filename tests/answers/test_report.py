@@ -23,7 +23,7 @@ KEYS = {
     "schema", "session", "project", "transcript", "enabled", "profile", "profile_source", "calls", "turns", "at", "context",
     "calibration", "tiers", "expired", "reclaimable", "cleared", "ledger", "compactions", "compacted", "abandoned", "pins",
     "configured_pins",
-    "agents", "partial_reads", "results", "verdict",
+    "agents", "partial_reads", "results", "doubt", "verdict",
 }  # fmt: skip
 ROW_KEYS = {
     "id", "number", "label", "tool", "kind", "tier", "basis", "tokens", "at", "turn", "age", "quiet_age", "error", "verdict", "shows",

@@ -34,6 +34,8 @@ def _resume(said: dict, report: dict) -> str:
 def _nothing(said: dict, report: dict) -> str:
     if not report["results"]:
         why = "there are no tool results yet"
+    elif report["doubt"]:
+        why = f"PopKit leaves this transcript alone, because it does not understand it ({text.clean(report['doubt'])})"
     elif said["tokens"]:
         why = f"a clear would take only {text.short_tokens(said['tokens'])}"
     elif said["expired"]:

@@ -14,8 +14,8 @@ from ..state import journal, learnt, live, store
 
 class Outlook:
     """`state` and the `rules` that hold for it, `made` (the Rebuilt, None where no transcript tells) · `now`, `cold`: the plans of a clear
-    for which nothing special is asked, None without a transcript · `context`: how full it is, None before the first request · `agents`:
-    the subagents · `at` (seconds)."""
+    for which nothing special is asked, None without a transcript that may be changed · `context`: how full it is, None before the first
+    request · `agents`: the subagents · `at` (seconds)."""
 
     __slots__ = ("agents", "at", "cold", "context", "made", "now", "project", "rules", "state", "transcript")
 
@@ -31,8 +31,15 @@ class Outlook:
         """Plans anew, over the conversation as it stands."""
         conversation, asked = self.made.conversation, planning.Asked()
         self.context = context_of(conversation, site.session, self.at)
+        if self.doubt:
+            return  # a clear refuses it
         self.now = plan_of(site, conversation, asked, self.at, bool(is_cold))
         self.cold = plan_of(site, conversation, asked, self.at, True) if self.now.sum.warm else self.now
+
+    @property
+    def doubt(self) -> str:
+        """What of the transcript is not understood, so that nothing may be changed; "" for nothing."""
+        return self.made.index.doubts[0] if self.made is not None and self.made.index.doubts else ""
 
     @property
     def expired(self) -> dict:
@@ -100,6 +107,9 @@ def _unsaved(site, transcript_path: str, now: float) -> Outlook:
 
 def remember(found: Outlook, site) -> None:
     """Keeps for the status line what a clear takes, and of which state that holds."""
+    if found.now is None:
+        site.remember(planned=None)
+        return
     sums = {name: verdict.takes(plan)["tokens"] for name, plan in (("now", found.now), ("cold", found.cold))}
     site.remember(planned={**sums, "calls": found.state.index, "warm": found.now.sum.warm})
 
