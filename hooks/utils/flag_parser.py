@@ -55,22 +55,22 @@ class UsageError(Exception):
 
 
 _JSON = Flag("--json", "the answer as JSON")
-_DETAILS = Flag("--details", "also every result, file and subagent")
+_DETAILS = Flag("--details", "also list every result, file and subagent")
 _ALL = Flag("--all", "leave nothing out of a long list")
 _SITE = (
-    Flag("--session", "this session (or the beginning of its id)", "ID", cli=True),
-    Flag("--transcript", "this transcript file", "FILE", cli=True),
+    Flag("--session", "ask about this session (its id, or how it begins)", "ID", cli=True),
+    Flag("--transcript", "ask about this transcript file", "FILE", cli=True),
 )
 _HELP = Flag("--help", "help for this word")
 
 WORDS = (
     Word(
         "retention",
-        "what the context holds, by tier",
+        "what the context holds, by tier, and what to do now",
         (
             Flag("--aggressive", "halve the lifetimes for this session"),
             Flag("--conservative", "double the lifetimes for this session"),
-            Flag("--profile", "auto, spec, aggressive, conservative, or default to go back", "NAME"),
+            Flag("--profile", "auto, spec, aggressive or conservative for this session; default to go back", "NAME"),
             _DETAILS,
             _ALL,
             _JSON,
@@ -78,21 +78,21 @@ WORDS = (
     ),
     Word(
         "timeline",
-        "the calls as bars: how long each result lived",
+        "a bar for each call: how long its result lived",
         (Flag("--last", "only the newest N calls (default 40)", "N"), _ALL, _JSON),
     ),
-    Word("why", "why a result has its tier, and what ends it", (_JSON,), "ID", 1, 1),
-    Word("pin", "hold a result, or all of a path: none expires", (_JSON,), "ID|PATH…", 1, 50),
-    Word("unpin", "let go of what was pinned", (_JSON,), "ID|PATH…", 1, 50),
-    Word("stats", "efficiency: this session, this project, all", (_DETAILS, _JSON)),
+    Word("why", "why a result has its tier, what ends it, whether a clear takes it", (_JSON,), "ID", 1, 1),
+    Word("pin", "keep a result, or everything of a path: it never expires", (_JSON,), "ID|PATH…", 1, 50),
+    Word("unpin", "let go of what you pinned", (_JSON,), "ID|PATH…", 1, 50),
+    Word("stats", "what PopKit saved: in this session, this project, everywhere", (Flag("--details", "also list each context"), _JSON)),
     Word(
         "clear",
-        "take out of the context what is not needed, when that pays",
+        "remove what is no longer needed from the context, when that pays",
         (
-            Flag("--tier", "force this tier: its live results too", "T"),
-            Flag("--id", "force these results: T12, or T12,T15", "ID"),
-            Flag("--now", "also what was used lately, and though it does not pay yet"),
-            Flag("--dry-run", "only show the sum and what would go"),
+            Flag("--tier", "clear this tier, even its live results", "T"),
+            Flag("--id", "clear these results, even live ones: T12, or T12,T15", "ID"),
+            Flag("--now", "also clear expired results that are held back, even if it does not pay yet"),
+            Flag("--dry-run", "only show what would go and whether it pays"),
             _ALL,
             _JSON,
         ),
@@ -100,13 +100,13 @@ WORDS = (
         0,
         1,
     ),
-    Word("undo", "put back what the last clear took", (_JSON,)),
+    Word("undo", "take back the last clear", (_JSON,)),
     Word(
         "restore",
         "show what was cleared, or put it back",
         (
-            Flag("--since", "all that was cleared since: 2h, 3d, or 2026-02-21", "TIME"),
-            Flag("--in-place", "back into the transcript, and held for a while"),
+            Flag("--since", "everything that was cleared since: 2h, 3d, or 2026-02-21", "TIME"),
+            Flag("--in-place", "put it back into the transcript and keep it for a while"),
             _JSON,
         ),
         "ID|HANDLE|PATH…",
@@ -192,12 +192,12 @@ def _check_arguments(word: Word, arguments: list) -> None:
     if len(arguments) > word.most:
         extra = " ".join(map(_quoted, arguments[word.most :]))
         said = f"takes only {word.takes}" if word.most else "takes no arguments"
-        raise UsageError(f"{word.name} {said}; {extra} is too much")
+        raise UsageError(f"{word.name} {said}, so {extra} is too much")
 
 
 def _unknown_flag(given: str, word: Word, known: dict, cli: bool) -> UsageError:
     if not cli and any(given == flag.name for flag in _SITE):
-        return UsageError(f"{given} is for the shell (popkit context …); here the session is this one")
+        return UsageError(f"{given} works only in a shell (popkit context …). Here the session is this one")
     at_home = [other.name for other in WORDS if other is not word and any(flag.name == given for flag in other.flags)]
     if at_home:
         return UsageError(f"{given} belongs to {' and '.join(at_home)}, not to {word.name}. {_known(word, known)}")

@@ -67,7 +67,7 @@ def test_a_pattern_may_be_a_file_name_or_the_words_of_a_command(ask: Asked) -> N
 
 def test_pinning_twice_is_journalled_once(ask: Asked) -> None:
     ask("pin T3")
-    assert "was pinned already" in ask("pin 3")
+    assert "was already pinned" in ask("pin 3")
     assert len(ask.journal()) == 1
 
 
@@ -92,7 +92,7 @@ def test_what_left_the_context_can_still_be_unpinned_by_a_part_of_its_id(ask: As
 def test_a_mistake_is_answered_and_changes_nothing(ask: Asked, line: str) -> None:
     shown = ask(line)
     assert shown.startswith("\nPopKit: ")
-    assert "help shows all words and flags" in shown
+    assert "help lists all words and flags" in shown
     assert ask.journal() == []
     assert "profile" not in ask.written.site(ask.home).session
 

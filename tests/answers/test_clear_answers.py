@@ -38,6 +38,10 @@ class Asking:
     def data(self, line: str) -> dict:
         return json.loads(self(line + " --json"))
 
+    def offered(self, line: str) -> str:
+        """The last command that an answer gives to clear, without our name."""
+        return [said for said in self(line).split("\n") if said.startswith("  /popkit:context clear")][-1][len("  /popkit:context ") :]
+
     def contents(self) -> list:
         """The contents of all results, as they stand in the transcript."""
         lines = map(json.loads, self.written.path.read_text().splitlines())
@@ -127,7 +131,7 @@ def test_what_is_pinned_is_said_to_be_kept(short: Asking, golden) -> None:
 def test_what_was_used_lately_is_held_back_until_it_is_asked_for(short: Asking) -> None:
     short.written.now += COLD_S
     kept = short.data("clear")
-    assert kept["kept"]["early"]["items"] == 3  # two reads, and a search whose time was up just now
+    assert kept["kept"]["grace"]["items"] == 3  # two reads, and a search whose time was up just now
     assert {row["kind"] for row in kept["results"]} == {"search", "run:test"}
     assert {row["kind"] for row in short.data("clear --now")["results"]} == {"read", "search"}
 
@@ -141,7 +145,7 @@ def test_a_session_without_a_transcript_has_nothing_to_clear(short: Asking, tmp_
 def test_the_command_that_an_answer_gives_does_what_it_showed(short: Asking) -> None:
     for line in ("clear --now --dry-run", "clear --id T5 --dry-run", "clear 'src/*.ts' --dry-run --now", "clear --tier short", "clear"):
         planned = short.data(line)
-        given = " ".join(short(line).split()).split(": /popkit:context ")[1]
+        given = short.offered(line)
         found = short.data(given + " --dry-run")
         assert found["now"] is (planned["now"] or not planned["pays"])
         assert {row["id"] for row in planned["results"]} <= {row["id"] for row in found["results"]}
@@ -149,7 +153,7 @@ def test_the_command_that_an_answer_gives_does_what_it_showed(short: Asking) -> 
 
 @pytest.mark.parametrize("line", ["clear --tier short src/*.ts", "clear --tier short --id T2", "clear --id T2 src/*.ts"])
 def test_one_way_to_say_what_goes_is_enough(short: Asking, line: str) -> None:
-    assert "not several of them" in short(line)
+    assert "give clear one of a path, --tier and --id" in short(line)
 
 
 # --- back -----------------------------------------------------------------------------------------------------------------------

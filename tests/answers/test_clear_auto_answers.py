@@ -129,7 +129,36 @@ def test_what_is_said_of_a_clear_is_what_it_does(cold: Asking) -> None:
 def test_the_command_that_an_answer_gives_does_what_it_showed(tmp_path: Path, session, line: str) -> None:
     asking = asked(session(tmp_path / "projects"), tmp_path / "home")
     planned = asking.data(line + " --dry-run")
-    given = " ".join(asking(line + " --dry-run").split()).split(": /popkit:context ")[1]
+    given = asking.offered(line + " --dry-run")
     found = asking.data(given)
     assert found["cleared"] is True
     assert {row["id"] for row in planned["results"]} <= {row["id"] for row in found["results"]}
+
+
+# --- a model that binds its thinking to an unedited past ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def thoughtful(tmp_path: Path) -> Asking:
+    """A session with a model that loses the reasoning behind what changes."""
+    written = Written(tmp_path / "projects")
+    written.model = "claude-opus-5-5"
+    written.say("read it all")
+    for number in range(6):
+        written.bash("npm test", f"Tests: {number} passed\n" * 400)
+        written.call("Bash", {"command": f"mkdir -p out/{number}"}, "made it", thought="Then the next part has to be looked at. " * 40)
+    written.ends()
+    return asked(written, tmp_path / "home")
+
+
+def test_the_reasoning_that_a_clear_loses_is_told_and_the_session_is_to_be_loaded_before_going_on(thoughtful: Asking, golden) -> None:
+    thoughtful.written.now += COLD_S
+    found = thoughtful.data("clear --dry-run")
+    assert found["thinking"] > 1_000
+    golden(GOLDENS / "bound-cold.txt", thoughtful.told("clear --now", "undo"))
+
+
+def test_a_clear_that_loses_reasoning_and_does_not_pay_is_not_offered(thoughtful: Asking, golden) -> None:
+    golden(GOLDENS / "bound-warm.txt", thoughtful.told("clear"))
+    assert "--now" not in thoughtful("clear")
+    assert thoughtful.data("retention")["verdict"]["kind"] != "clear"

@@ -81,7 +81,7 @@ def test_a_subagents_context_counts_in_its_session(tmp_path: Path) -> None:
 def test_expired_counts_in_stats_are_those_of_the_panel_where_nothing_was_compacted(tmp_path: Path) -> None:
     home, written = tmp_path / "home", spec_session(tmp_path / "a")
     panel = _ask(written, home, "retention --json")
-    assert _ask(written, home)["session"]["items_expired"] == panel["reclaimable"]["items"]
+    assert _ask(written, home)["session"]["items_expired"] == panel["expired"]["items"]
 
 
 def test_what_was_fetched_again_unchanged_is_a_false_expiration(tmp_path: Path) -> None:
@@ -104,8 +104,8 @@ def test_a_person_sees_false_expirations_by_tier_and_what_they_are(tmp_path: Pat
     at = next(place for place, words in enumerate(lines) if words[:2] == ["False", "expirations"])
     assert lines[at][2::2] == ["1", "1", "1"]
     assert lines[at + 1] == ["short", "1", "1", "1"]
-    assert lines[at + 2][:3] == ["Left", "at", "a"], "of the other tiers none was false"
-    assert "False expirations: expired, then fetched again unchanged, or restored." in " ".join(shown.split())
+    assert lines[at + 2][:3] == ["Removed", "by", "compactions"], "of the other tiers none was false"
+    assert "A false expiration is a result that expired and was then fetched again unchanged, or restored." in " ".join(shown.split())
 
 
 def test_compacted_results_are_counted_and_not_as_expired(tmp_path: Path) -> None:

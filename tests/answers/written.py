@@ -25,6 +25,7 @@ class Written:
         self.tokens = 20_000
         self.created = 490  # of a prompt, written to the cache
         self.last: str | None = None
+        self.model = "claude-opus-4-8"
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self.path.write_text("")
 
@@ -35,14 +36,17 @@ class Written:
     def say(self, said: str) -> None:
         self._line("user", {"role": "user", "content": said})
 
-    def call(self, tool: str, tool_input: dict, text: str, *, failed: bool = False) -> str:
-        """One call and its result; returns its id."""
+    def ends(self, said: str = "done") -> None:
+        """The assistant answers, which ends the turn."""
+        self._answers(f"end_{self.now:.0f}", [{"type": "text", "text": said}])
+
+    def call(self, tool: str, tool_input: dict, text: str, *, failed: bool = False, thought: str = "") -> str:
+        """One call and its result, after a thought; returns its id."""
         self.calls += 1
         id = f"toolu_{self.calls:02}{tool}"
         use = {"type": "tool_use", "id": id, "name": tool, "input": tool_input}
-        usage = {"input_tokens": 10, "cache_read_input_tokens": self.tokens, "cache_creation_input_tokens": self.created}
-        model = "claude-opus-4-8"
-        self._line("assistant", {"id": f"msg_{self.calls}", "role": "assistant", "model": model, "content": [use], "usage": usage})
+        thinking = [{"type": "thinking", "thinking": thought, "signature": "c2VhbGVk"}] if thought else []
+        self._answers(f"msg_{self.calls}", [*thinking, use])
         self.tokens += self.created + 10 + len(text) // 3
         result = {"type": "tool_result", "tool_use_id": id, "content": text, **({"is_error": True} if failed else {})}
         self._line("user", {"role": "user", "content": [result]})
@@ -70,6 +74,11 @@ class Written:
         boundary = {"subtype": "compact_boundary", "logicalParentUuid": self.last, "compactMetadata": {"trigger": "manual"}}
         self.last, parent = None, self.last
         self._line("system", None, content="Conversation compacted", **{**boundary, "logicalParentUuid": parent})
+
+    def _answers(self, id: str, content: list) -> None:
+        usage = {"input_tokens": 10, "cache_read_input_tokens": self.tokens, "cache_creation_input_tokens": self.created}
+        for block in content:  # the host writes a line for each
+            self._line("assistant", {"id": id, "role": "assistant", "model": self.model, "content": [block], "usage": usage})
 
     def _line(self, kind: str, message: dict | None, **more: object) -> None:
         self.now += STEP_S / 2

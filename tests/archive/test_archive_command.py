@@ -113,18 +113,18 @@ def test_list_takes_only_what_is_asked_for(shell: Shell, ids: list[str], words: 
     assert (code, [each["id"] for each in listed["records"]]) == (0, [ids[number] for number in found])
     assert listed["more"] == ("--limit" in words)
     shown = shell("list", *words)[1]
-    assert ("Nothing in the archive is like that." in shown, "There is more" in shown) == (not found, "--limit" in words)
+    assert ("Nothing in the archive matches." in shown, "There is more" in shown) == (not found, "--limit" in words)
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["list", "--since", "soon"], '"soon" is no time'),
-        (["list", "--since", "\x1b[2J"], '"[2J" is no time'),
+        (["list", "--since", "soon"], '"soon" is not a time'),
+        (["list", "--since", "\x1b[2J"], '"[2J" is not a time'),
         (["list", "--limit", "0"], "--limit takes a number from 1"),
-        (["prune", "--older-than", "30"], '"30" is no age'),
-        (["prune", "--older-than", "-3d"], '"-3d" is no age'),
-        (["prune", "--older-than", "99999999999d"], "is no age"),
+        (["prune", "--older-than", "30"], '"30" is not a duration'),
+        (["prune", "--older-than", "-3d"], '"-3d" is not a duration'),
+        (["prune", "--older-than", "99999999999d"], "is not a duration"),
         (["show", "abc"], "there is no record abc"),
         (["show", "' OR 1=1"], "there is no record"),
     ],
@@ -188,7 +188,7 @@ def test_show_brings_a_cold_read_back_from_its_file(shell: Shell, tmp_path: Path
 def test_a_beginning_that_several_handles_have_is_refused_with_them(shell: Shell, ids: list[str]) -> None:
     _change(shell, ids[0], "id", "abcdefgh")
     _change(shell, ids[1], "id", "abcdefxx")
-    assert "abcd could be abcdefgh, abcdefxx: give more" in shell("show", "abcd")[2]
+    assert "abcd could be abcdefgh, abcdefxx. Give more" in shell("show", "abcd")[2]
 
 
 def test_nothing_that_came_from_outside_moves_the_cursor(shell: Shell) -> None:
@@ -214,7 +214,7 @@ def test_a_content_is_written_as_it_is_to_a_pipe_and_harmless_to_a_terminal(shel
 
 
 def test_verify_names_the_first_broken_record_and_exits_1(shell: Shell, ids: list[str]) -> None:
-    assert shell("verify") == (0, "All is as it was written: 5 records of 1 context.\n", "")
+    assert shell("verify") == (0, "Everything is as it was written: 5 records of 1 context.\n", "")
     assert json.loads(shell("verify", "--json")[1]) == {"ok": True, "records": 5, "chains": 1, "broken": [], "lost": []}
     _change(shell, ids[2], "label", "Read src/other.py")
     code, shown, _ = shell("verify")
@@ -262,7 +262,7 @@ def test_prune_says_which_placeholders_would_stand_for_nothing(shell: Shell, sta
     code, shown, _ = shell("prune", "--older-than", "1h", "--dry-run")
     said = " ".join(shown.split())
     assert code == 0
-    assert "1 context would vanish wholly. 3 placeholders for them remain in transcripts and could no longer be restored:" in said
+    assert "1 context would vanish completely. 3 placeholders for them remain in transcripts and could no longer be restored:" in said
     assert f"session fork {standing[1]} Read src/2.py session session" in said
     assert "To put contents back first: popkit context undo --session ID" in said
     found = json.loads(shell("prune", "--older-than", "1h", "--dry-run", "--json")[1])

@@ -50,7 +50,7 @@ def test_it_answers_as_the_hook_does(shell: Shell, words: str) -> None:
     written = shell.session("one")
     code, shown, _ = shell("context", *words.split(), "--session", "one")
     site = written.site(shell.claude / "popkit")
-    told = answer(words, site, str(written.path), 1_790_000_200.0).replace("/popkit:context", "popkit context")
+    told = answer(words, site, str(written.path), 1_790_000_200.0).replace("/popkit:context", "popkit context --session one")
     assert (code, shown) == (0, told.lstrip("\n") + "\n")
 
 
@@ -99,7 +99,7 @@ def test_a_transcript_file_may_lie_anywhere(shell: Shell, tmp_path: Path) -> Non
         (["retention", "--nonsense"], 'unknown flag "--nonsense"'),
         (["--session", "none"], "no session none under"),
         (["--session", "../../etc"], "no session ../../etc under"),
-        (["--session", "one", "--transcript", "x"], "not both"),
+        (["--session", "one", "--transcript", "x"], "give either --session or --transcript"),
         (["--transcript", "/no/such/file"], "/no/such/file: cannot be read: No such file or directory"),
         (["why", "T99", "--session", "one"], "there is no call T99"),
         (["why", "--session", "one"], "why needs ID"),
@@ -129,9 +129,9 @@ def test_with_json_a_mistake_is_json_too(shell: Shell) -> None:
     [
         (b"", "is empty"),
         (b"\n\n", "is empty"),
-        (b"root:x:0:0\nuuid\n", "none of its 2 lines is an entry of a conversation"),
+        (b"root:x:0:0\nuuid\n", "none of its 2 lines belongs to a conversation"),
         (b'{"uuid": 3}\n[1, "uuid"]\n', "none of its 2 lines"),
-        (bytes(range(256)) * 40, "is no transcript of Claude Code"),
+        (bytes(range(256)) * 40, "is not a Claude Code transcript"),
         (b'{"uuid": "a", "type": "bank-transfer"}\n', "none of its 1 lines"),
     ],
 )
@@ -176,7 +176,7 @@ def test_pins_and_profiles_are_the_sessions(shell: Shell) -> None:
     assert shell("context", "--session", "one", "--conservative")[0] == 0
     site = written.site(shell.claude / "popkit")
     assert site.session["profile"] == "conservative"
-    assert "yes; to let go: /popkit:context unpin T3" in answer("why T3", site, str(written.path), written.now)
+    assert "yes. To let go: /popkit:context unpin T3" in answer("why T3", site, str(written.path), written.now)
 
 
 @pytest.mark.parametrize("words", [[], ["help"], ["--help"], ["-h"]])
@@ -246,9 +246,9 @@ def test_where_the_encoding_has_no_blocks_plain_ascii_is_drawn(shell: Shell) -> 
     done = _run(shell, "context", "timeline", "--session", "one", PYTHONIOENCODING="ascii")
     assert done.returncode == 0
     drawn = done.stdout.decode("ascii")
-    assert "T1   Read src/auth.ts           [###...........] edited at T4" in drawn
+    assert "T1   Read src/auth.ts         [###...........] edited at T4" in drawn
     assert "T1 --------> T14" in drawn
-    assert all(len(line) <= 76 for line in drawn.splitlines())
+    assert all(len(line) <= 70 for line in drawn.splitlines())
 
 
 def test_a_reader_that_leaves_early_is_no_error(shell: Shell) -> None:
@@ -283,3 +283,37 @@ def test_colour_is_for_terminals_that_want_it(shell: Shell, environ: dict, colou
     shown = pexpect.run(command, env=env, encoding="utf-8", timeout=HANG_S)
     assert ("\x1b[" in shown) is coloured
     assert "\x1b[" not in _run(shell, *words).stdout.decode()
+
+
+@pytest.mark.parametrize("how", ["session", "transcript"])
+def test_the_commands_that_an_answer_gives_name_the_same_session(shell: Shell, how: str) -> None:
+    written = shell.session("one")
+    shell.session("newer", changed=9_000_000_000.0)
+    named = ["--session", "one"] if how == "session" else ["--transcript", str(written.path)]
+    for words in (["clear", "--dry-run"], ["retention"], ["why", "T3"]):
+        given = [line.strip() for line in shell("context", *words, *named)[1].splitlines() if "popkit context" in line]
+        assert given
+        assert all(" ".join(named) in line for line in given)
+    offered = [line.split()[1:] for line in shell("context", "clear", "--dry-run", *named)[1].splitlines() if line.startswith("  popkit")]
+    code, shown, _ = shell(*offered[-1], "--json")
+    assert (code, json.loads(shown)["session"]) == (0, "one")
+
+
+def test_a_tier_goes_by_the_name_that_the_panel_gives_it(shell: Shell) -> None:
+    shell.session("one")
+    assert shell("context", "clear", "--tier", "Short", "--dry-run", "--session", "one")[0] == 0
+
+
+def test_an_answer_uses_the_width_that_its_terminal_has(shell: Shell) -> None:
+    shell.session("one")
+    widths = {}
+    for columns in (64, 80, 100):
+        child = pexpect.spawn(
+            sys.executable, [str(ROOT / "hooks" / "popkit.py"), "context", "retention", "--details", "--session", "one"],
+            env={"PATH": os.environ["PATH"], **shell.environ, "NO_COLOR": "1"}, encoding="utf-8", dimensions=(24, columns), timeout=HANG_S,
+        )  # fmt: skip
+        child.expect(pexpect.EOF)
+        answers = [line for line in child.before.split("\r\n") if "popkit context" not in line]
+        widths[columns] = max(map(len, answers))
+        assert widths[columns] < columns
+    assert widths[64] < widths[80] < widths[100]

@@ -242,7 +242,7 @@ def test_states_that_were_set_aside_are_counted(played: Played) -> None:
 def test_a_state_folder_that_is_no_folder_is_a_problem(played: Played) -> None:
     played.home.write_text("")
     assert played.popkit("doctor").returncode == 1
-    assert found(played, "state folder")["text"] == f"{played.home} is no folder"
+    assert found(played, "state folder")["text"] == f"{played.home} is not a folder"
 
 
 def test_a_full_or_closed_state_folder_is_a_problem(played: Played) -> None:

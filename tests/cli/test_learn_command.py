@@ -246,7 +246,7 @@ def test_fewer_than_four_sessions_cannot_judge_a_model(user) -> None:
     (user.sessions(user.shop) / "five.jsonl").unlink()
     code, shown, _ = user.learn("--project", user.shop)
     assert code == 0
-    assert says(shown, "not written: fewer than 4 sessions cannot judge it. --force writes it all the same.")
+    assert says(shown, "not written: fewer than 4 sessions cannot judge it. --force writes it anyway.")
     assert user.written() == set()
     user.learn("--project", user.shop, "--force")
     assert user.source(user.shop) == "project"

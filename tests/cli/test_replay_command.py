@@ -112,7 +112,7 @@ def test_an_unknown_policy_is_refused_with_the_known_ones(tmp_path, capsys) -> N
 
 @pytest.mark.parametrize(
     ("content", "why"),
-    [(None, "cannot be read: No such file"), (b"", "is empty"), (b"\x00\xff\n" * 9, "is no transcript of Claude Code")],
+    [(None, "cannot be read: No such file"), (b"", "is empty"), (b"\x00\xff\n" * 9, "is not a Claude Code transcript")],
 )
 def test_what_is_no_transcript_is_refused(tmp_path, capsys, content: bytes | None, why: str) -> None:
     path = tmp_path / "x.jsonl"

@@ -43,9 +43,11 @@ def worked(played: Played) -> Played:
 LINES = [
     ({}, "context –"),
     ({"ratio": 0.4321}, "context 43%"),
-    ({"ratio": 0.5, "reclaimable": 0}, "context 50% · 0 reclaimable"),
-    ({"ratio": 0.5, "reclaimable": 31_234}, "context 50% · ~31k reclaimable"),
-    ({"ratio": 0.5, "reclaimable": 820, "cache_seconds_left": 0}, "context 50% · ~820 reclaimable · cache cold"),
+    ({"ratio": 0.5, "now": 0, "cold": 0}, "context 50% · nothing reclaimable"),
+    ({"ratio": 0.5, "now": 31_234, "cold": 40_000}, "context 50% · ~31k reclaimable"),
+    ({"ratio": 0.5, "now": 0, "cold": 40_000}, "context 50% · ~40k reclaimable when cold"),
+    ({"ratio": 0.5, "expired": {"items": 0, "tokens": 0}}, "context 50% · nothing expired"),
+    ({"ratio": 0.5, "expired": {"items": 4, "tokens": 820}, "cache_seconds_left": 0}, "context 50% · 4 expired, ~820 · cache cold"),
     ({"ratio": 0.5, "cache_seconds_left": 241.7}, "context 50% · cache warm 4 min"),
     ({"ratio": 0.5, "cache_seconds_left": 50}, "context 50% · cache warm 1 min"),
     ({"ratio": 0.5, "cache_seconds_left": 3}, "context 50% · cache warm <1 min"),
@@ -64,21 +66,30 @@ def test_the_context_is_yellow_from_warning_and_red_from_critical_on(ratio: floa
     assert statusline.line({"ratio": ratio}, THRESHOLDS, coloured=True) == expected
 
 
-def test_it_tells_context_reclaimable_tokens_and_the_time_the_cache_has_left(worked: Played) -> None:
+def test_until_a_clear_is_planned_it_tells_what_has_expired_and_the_time_the_cache_has_left(worked: Played) -> None:
     worked.now += 100
     answer = worked.popkit("statusline", stdin=worked.status())
     state = json.loads((worked.home / "sessions" / SESSION / "main.expired.jsonl").read_text().splitlines()[-1])
     assert state[4] == 1, "the search is what expired"
     assert (answer.returncode, answer.stderr) == (0, "")
-    assert answer.stdout.startswith("context 50% · ~")
-    assert answer.stdout.endswith(" reclaimable · cache warm 3 min\n")
+    assert answer.stdout.startswith("context 50% · 1 expired, ~")
+    assert answer.stdout.endswith(" · cache warm 3 min\n")
 
 
 def test_it_agrees_with_the_panel(worked: Played) -> None:
     report = json.loads(worked.popkit("context", "retention", "--json").stdout)
-    shown = worked.popkit("statusline", stdin=worked.status()).stdout
-    assert report["reclaimable"]["tokens"] > 0
-    assert statusline.line({"ratio": 0.5, "reclaimable": report["reclaimable"]["tokens"]}, THRESHOLDS, coloured=False) in shown
+    now, cold = report["reclaimable"]["now"]["tokens"], report["reclaimable"]["cold"]["tokens"]
+    for later_s, reclaimable in ((0, now), (301, cold)):
+        worked.now += later_s
+        shown = worked.popkit("statusline", stdin=worked.status()).stdout
+        assert statusline.line({"ratio": 0.5, "now": reclaimable, "cold": cold}, THRESHOLDS, coloured=False) in shown
+
+
+def test_after_another_call_the_plan_no_longer_holds(worked: Played) -> None:
+    worked.popkit("context", "retention")
+    assert "reclaimable" in worked.popkit("statusline", stdin=worked.status()).stdout
+    worked.bash("true", "")
+    assert "reclaimable" not in worked.popkit("statusline", stdin=worked.status()).stdout
 
 
 def test_the_cache_is_cold_after_its_lifetime(worked: Played) -> None:
@@ -171,7 +182,7 @@ def test_install_changes_nothing_else_and_uninstall_brings_the_file_back(played:
     assert installed.startswith(SETTINGS[: SETTINGS.index("\n}")] + ',\n    "statusLine": {\n        "type": "command",\n')
     assert stat.S_IMODE(played.settings.stat().st_mode) == 0o640
     again = played.popkit("statusline", "install", "--yes")
-    assert (again.returncode, again.stdout.splitlines()[0][:35]) == (0, "The status line is installed alread")
+    assert (again.returncode, again.stdout.splitlines()[0][:35]) == (0, "The status line is already installe")
     assert played.settings.read_text() == installed
     assert played.popkit("statusline", "uninstall", "--yes").returncode == 0
     assert played.settings.read_text() == SETTINGS
@@ -264,7 +275,7 @@ def test_a_file_that_changes_while_the_user_thinks_is_not_overwritten(played: Pl
     child.expect(r"\[y/N\]")
     played.settings.write_text("{}")
     child.sendline("y")
-    child.expect("has changed meanwhile")
+    child.expect("has changed in the meantime")
     child.expect(pexpect.EOF)
     child.close()
     assert (child.exitstatus, played.settings.read_text()) == (1, "{}")

@@ -43,9 +43,9 @@ def test_it_shows_the_newest_session_of_any_project(tmp_path, capsys) -> None:
     code, shown, _ = _try(tmp_path, capsys)
     assert code == 0
     assert "Session   newer" in shown
-    for part in ("Retention status", "Tool call timeline", "What could be reclaimed", "claude plugin marketplace add", "install popkit@"):
+    for part in ("Retention status", "Tool call timeline", "What a clear would take", "claude plugin marketplace add", "install popkit@"):
         assert part in shown
-    assert all(len(line) <= 76 for line in shown.splitlines())
+    assert all(len(line) <= 70 for line in shown.splitlines())
 
 
 def test_a_session_without_tool_calls_is_passed_over(tmp_path, capsys) -> None:
@@ -59,7 +59,7 @@ def test_a_session_without_tool_calls_is_passed_over(tmp_path, capsys) -> None:
 def test_its_answer_is_the_sessions_as_it_stood_at_its_last_call(tmp_path, capsys, golden) -> None:
     written = spec_session(tmp_path, session="shop")
     shown = _try(tmp_path, capsys, str(written.path))[1]
-    install = shown.index("Install it")
+    install = shown.index("Install PopKit")
     golden(GOLDENS / "try.txt", shown[:install])
     assert "Cache" not in shown
 
@@ -67,7 +67,7 @@ def test_its_answer_is_the_sessions_as_it_stood_at_its_last_call(tmp_path, capsy
 def test_json_is_the_report(tmp_path, capsys) -> None:
     written = spec_session(tmp_path, session="shop")
     found = json.loads(_try(tmp_path, capsys, str(written.path), "--json")[1])
-    assert (found["session"], found["calls"], found["reclaimable"]["items"]) == ("shop", 14, 7)
+    assert (found["session"], found["calls"], found["expired"]["items"]) == ("shop", 14, 7)
 
 
 def test_the_configuration_of_the_sessions_project_holds(tmp_path, capsys) -> None:
@@ -81,7 +81,7 @@ def test_the_configuration_of_the_sessions_project_holds(tmp_path, capsys) -> No
 
 @pytest.mark.parametrize(
     ("content", "said"),
-    [(None, "cannot be read: No such file or directory"), (b"", "is empty"), (b"\x00\xff\n" * 9, "is no transcript of Claude Code")],
+    [(None, "cannot be read: No such file or directory"), (b"", "is empty"), (b"\x00\xff\n" * 9, "is not a Claude Code transcript")],
 )
 def test_what_is_no_transcript_is_said_to_be_none(tmp_path, capsys, content: bytes | None, said: str) -> None:
     path = tmp_path / "x.jsonl"

@@ -42,7 +42,7 @@ def labels(tracked: Tracked, session_id: str) -> list[str]:
 
 
 def test_the_panel_appears_in_the_terminal_without_a_request_and_fits(tracked: Tracked):
-    with ClientTerminal(tracked.home, plugin_dir=ROOT) as terminal:
+    with ClientTerminal(tracked.home, plugin_dir=ROOT, columns=80) as terminal:
         terminal.wait_ready()
         terminal.send("go [[SCRIPT:look]]")
         terminal.wait("looked at it")
@@ -57,11 +57,14 @@ def test_the_panel_appears_in_the_terminal_without_a_request_and_fits(tracked: T
     assert "operation blocked by hook" in "".join(shown[max(0, start - 3) : start])
     panel = shown[start : 1 + next(number for number, line in enumerate(shown) if "Adjust tiers" in line)]
     assert panel[0] == "  Retention status"
-    assert max(map(len, panel)) <= 78
+    assert max(map(len, panel)) <= 72
+    assert any(line.startswith("  Nothing to do: ") for line in panel)
     assert any(line.startswith("  Session") and "npm test" in line for line in panel)
 
 
-def test_a_threshold_is_told_once_with_what_could_be_reclaimed(tracked: Tracked):
+def test_a_threshold_is_told_once_with_what_to_do(tracked: Tracked):
+    tracked.popkit_home.mkdir(parents=True)
+    (tracked.popkit_home / "retention-config.json").write_text('{"window_tokens": 176000}')
     with ClientTerminal(tracked.home, plugin_dir=ROOT) as terminal:
         terminal.wait_ready()
         terminal.send("go [[SCRIPT:search]]")
@@ -69,8 +72,8 @@ def test_a_threshold_is_told_once_with_what_could_be_reclaimed(tracked: Tracked)
         terminal.wait_idle()
         terminal.send("go [[SCRIPT:full]]")
         terminal.wait("it is full")
-        screen = "\n".join(terminal.wait("PopKit: the context is"))
-        assert "Clear" in screen or "expired" in screen
+        terminal.wait("PopKit: the context is 92% full (162k of 176k).")
+        terminal.wait("Full, and little to clear: /compact (Claude is told what is dead)")
         terminal.wait_idle()
         terminal.send("again [[SCRIPT:full]]")
         terminal.wait(lambda text: text.count("it is full") == 2)

@@ -18,7 +18,7 @@ from .scripted_api import ScriptedApi, call, say, text_of
 from .test_plugin import ROOT
 
 DEFAULT_MODE = ["--permission-mode", "default", "--allowedTools", "Bash(npm test)", "Edit", "Write"]
-ADVICE, INDEX = "PopKit followed the tool results", "Tool results from before the summary are archived"
+ADVICE, INDEX = "PopKit tracked the tool results", "Tool results from before the summary are archived"
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from .test_plugin import ROOT
 
 ROWS = 120  # a whole test on one screen
 ASKING = ["--permission-mode", "default", "--allowedTools", "Bash(npm test)", "Edit", "Write"]
-ADVICE, INDEX = "PopKit followed the tool results", "Tool results from before the summary are archived"
+ADVICE, INDEX = "PopKit tracked the tool results", "Tool results from before the summary are archived"
 
 
 @dataclass

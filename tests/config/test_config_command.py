@@ -58,9 +58,9 @@ def test_check_reports_problems_by_file_and_exits_1(shell):
         f"{shell.in_project}\n"
         '  profil: "spec"\n'
         "    allowed: one of the keys enabled, profile, tiers, tool_overrides,\n"
-        "      preserved_patterns, thresholds, window_tokens, pins, grace_calls,\n"
-        "      restore_hold_calls, compaction, clear_at_exit, keep_days, models,\n"
-        "      $schema, $comment\n"
+        "      preserved_patterns, thresholds, window_tokens, pins,\n"
+        "      grace_calls, restore_hold_calls, compaction, clear_at_exit,\n"
+        "      keep_days, models, $schema, $comment\n"
         '    There is no such key. Did you mean "profile"?\n'
         "2 problems. What cannot be used is left out; the layer below it counts.\n"
     )

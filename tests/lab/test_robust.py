@@ -136,7 +136,7 @@ def test_what_other_tools_write_is_no_conversation(tmp_path, capsys, content: st
     path = tmp_path / "x.jsonl"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     assert surveyed(tmp_path)["skipped"] == {"no conversation": 1}
-    assert "is no transcript of Claude Code" in replayed(path, capsys) or not content.strip()
+    assert "is not a Claude Code transcript" in replayed(path, capsys) or not content.strip()
 
 
 def test_a_file_may_be_cut_anywhere(tmp_path, capsys, count) -> None:

@@ -191,7 +191,7 @@ def test_a_transcript_that_was_replaced_is_not_touched(transcript: Path):
     other = transcript.with_name("other")
     other.write_bytes(data)
     other.replace(transcript)
-    with pytest.raises(rewrite.Changed, match="replaced meanwhile: try again"):
+    with pytest.raises(rewrite.Changed, match="replaced in the meantime"):
         rewrite.rewrite(str(transcript), edits, seen)
     _assert_unchanged(transcript, data)
 

@@ -1,19 +1,17 @@
-"""What a person changes from an answer: pins and the session's profile. Written to the journal, so that a rebuild
-repeats it."""
+"""What a person changes from an answer, pins and the session's profile: the journal's entries for it, and what the answer says. Pure."""
 
 from __future__ import annotations
 
 from ..policy import globs
 from ..policy.ruleset import DEFAULT, PROFILES
-from ..state import journal, store
 from . import ids, phrases, text
 
 GO_BACK = DEFAULT  # not a profile to choose, but the end of a choice
 _MEANS = {
     "auto": "a clear takes what is worth more gone than kept",
-    "spec": "lifetimes are the specified ones, and a clear goes by them",
-    "aggressive": "lifetimes are halved, and a clear goes by them",
-    "conservative": "lifetimes are doubled, and a clear goes by them",
+    "spec": "results live as long as specified, and a clear takes what has expired",
+    "aggressive": "results live half as long, and a clear takes what has expired",
+    "conservative": "results live twice as long, and a clear takes what has expired",
 }
 _PATTERN_CHARS = frozenset("/.*?[\\")
 
@@ -22,37 +20,18 @@ class Unknown(Exception):
     """A name that is not known; the message says which are."""
 
 
-def choose_profile(site, name: str, now: float) -> str:
-    """Sets the profile of the session and says so in a sentence."""
+def profile_target(name: str) -> str | None:
+    """The profile that a name means for the session; None to go back to the configured one."""
     if name not in PROFILES and name != GO_BACK:
-        raise Unknown(f"unknown profile {ids.shown(name)}. Known: {', '.join(PROFILES)}, {GO_BACK} (to go back)")
-    target = None if name == GO_BACK else name
-    _journal(site, [journal.profile_chosen(target, now)])
-    site.remember(profile=target)
+        raise Unknown(f"unknown profile {ids.shown(name)}. Known: {', '.join(PROFILES)}, and {GO_BACK} to go back")
+    return None if name == GO_BACK else name
+
+
+def profile_chosen(target: str | None, now_holds: str) -> str:
+    """What an answer says of the choice; `now_holds` is the profile that holds after it."""
     if target is None:
-        return f"Back to the configured profile, {site.rules().profile}."
-    return f"Profile {name} for this session: {_MEANS[name]}. Back with --profile {GO_BACK}."
-
-
-def pin(site, report: dict, words: list, now: float) -> list:
-    """Pins what the words name, all or nothing; returns the targets: tool_use ids and path patterns."""
-    targets = [pin_target(report, word) for word in words]
-    _journal(site, [journal.pinned(target, now) for target in targets if target not in report["pins"]])
-    return targets
-
-
-def unpin(site, report: dict, words: list, now: float) -> list:
-    """Lets go of what the words name, all or nothing; returns the targets."""
-    targets = [unpin_target(report, word) for word in words]
-    _journal(site, [journal.unpinned(target, now) for target in targets])
-    return targets
-
-
-def _journal(site, entries: list) -> None:
-    paths = site.paths()
-    with paths.locked():
-        for entry in entries:
-            store.journal(paths, entry)
+        return f"Back to the configured profile, {text.clean(now_holds)}."
+    return f"Profile {target} for this session: {_MEANS[target]}. To go back: --profile {GO_BACK}."
 
 
 def pin_target(report: dict, word: str) -> str:
@@ -60,7 +39,7 @@ def pin_target(report: dict, word: str) -> str:
     try:
         row = ids.find(report, word)
         if row["state"] == "cleared":
-            raise Unknown(f"{phrases.number(row)} was cleared: restore {phrases.number(row)} --in-place brings it back and holds it")
+            raise Unknown(f"{phrases.number(row)} was cleared. To bring it back and hold it: restore {phrases.number(row)} --in-place")
         return row["id"]
     except ids.NotFound:
         if ids.number_of(word) is not None or not word or len(word) > globs.LONGEST_PATTERN:
@@ -88,8 +67,8 @@ def unpin_target(report: dict, word: str) -> str:
     if not row["pinned_by"]:
         raise Unknown(f"{name} is not pinned. {_pinned(report)}")
     if row["pinned_by"] in pins:
-        raise Unknown(f"{name} is held by the pattern {ids.shown(row['pinned_by'])}: unpin that")
-    raise Unknown(f"{name} is held by {ids.shown(row['pinned_by'])} in the configuration: popkit config path shows the files")
+        raise Unknown(f"{name} is held by the pattern {ids.shown(row['pinned_by'])}. Unpin that instead")
+    raise Unknown(f"{name} is held by {ids.shown(row['pinned_by'])} in the configuration. To see the files: popkit config path")
 
 
 def _pinned(report: dict) -> str:
@@ -107,15 +86,15 @@ def pinned_lines(before: dict, after: dict, targets: list, command: str) -> list
             held = text.counted(len(ids.matching(after, target)), "result")
             lines += [
                 *text.wrap(target),
-                f"  holds {held} now, and those to come",
+                f"  holds {held} now, and every later one",
                 *text.wrap(f"  until {command} unpin {phrases.quoted(target)}", indent="    "),
             ]
             continue
         lines += [phrases.title(row)]
         if target in before["pins"]:
-            lines += ["  was pinned already"]
+            lines += ["  was already pinned"]
         elif any(old["id"] == target and old["state"] == "expired" for old in before["results"]):
-            lines += ["  had expired, and is live again"]
+            lines += ["  had expired and is live again"]
         lines += [f"  stays live until {command} unpin {phrases.number(row)}"]
     return lines
 
@@ -126,7 +105,7 @@ def unpinned_lines(after: dict, targets: list) -> list:
     for target in targets:
         row = next((row for row in after["results"] if row["id"] == target), None)
         if row is None:
-            lines += [*text.wrap(target), "  what it held lives by its tiers again"]
+            lines += [*text.wrap(target), "  its results follow their tiers again"]
             continue
         lines += [phrases.title(row)]
         if row["state"] == "live":

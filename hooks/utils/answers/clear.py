@@ -1,7 +1,9 @@
-"""`clear`: the sum, what goes, what was done and how to take it back. A plan and a report in, data and lines out. Pure."""
+"""`clear`: the sum, what goes, what was done and how to take it back. Plans and a report in, data and lines out. Pure."""
 
 from __future__ import annotations
 
+from ..policy import verdict, worth
+from ..policy.planning import CLEAR, matches
 from ..policy.ruleset import AUTO
 from ..policy.tiers import TIERS
 from . import ids, phrases, text
@@ -9,13 +11,18 @@ from .details import result_line
 
 _MOST = 6  # results of one tier, unless everything is asked for
 _ASIDE = 10  # columns of the left column
+# Reasons for which --now takes an expired result all the same.
+_HELD = ("waits", "grace", "in_use", "likely", "worth_keeping")
 
 
-def clear_data(plan, done, report: dict, dry_run: bool, profile: str) -> dict:
-    """What `--json` prints: the sum, what goes (`results` with the handle of each once it is archived), and what does not."""
+def clear_data(plan, cold, done, report: dict, dry_run: bool) -> dict:
+    """What `--json` prints: the sum, what goes (`results` with the handle of each once it is archived), what of the expired stays and why
+    (`kept`: reason -> {items, tokens}), and what would go once the cache is cold (`cold`), of which `cold` is the plan."""
     rows = {row["id"]: row for row in report["results"]}
     handles = done.handles if done else {}
-    going = [rows[result.id] for result in plan.going if result.id in rows]
+    taken = {decision.result.id: decision for decision in plan.decisions}
+    going = [rows[result.id] for result in plan.going if result.id in rows and (not done or result.id in handles)]
+    context = report["context"]
     return {
         "cleared": done is not None,
         "dry_run": dry_run,
@@ -25,36 +32,45 @@ def clear_data(plan, done, report: dict, dry_run: bool, profile: str) -> dict:
         "now": plan.asked.now,
         "items": len(going),
         "tokens": done.tokens if done else plan.sum.leaves if going else 0,
-        "profile": profile,
+        "planned_tokens": plan.sum.leaves if going else 0,
+        "thinking": done.thinking if done else plan.sum.thinking if going else 0,
+        "profile": report["profile"],
         "pays": plan.pays,
         "likely_requests": plan.likely_requests,
+        "rewrite_caution": worth.tuned_for(plan.prices).rewrite_caution if report["profile"] == AUTO and not plan.asked.forces else 1.0,
         "sum": plan.sum.to_json(),
-        "results": [{**_short(row), "need": _need(plan, row["id"]), "handle": handles.get(row["id"])} for row in going],
-        "kept": {
-            name: {"items": len(results), "tokens": sum(rows[result.id]["tokens"] for result in results if result.id in rows)}
-            for name, results in (
-                ("early", _kept(plan, lambda decision: decision.reason not in ("small", "pinned"))),
-                ("small", _kept(plan, lambda decision: decision.reason == "small")),
-                ("pinned", _kept(plan, lambda decision: decision.reason == "pinned")),
-            )
-        },
+        "cold": {**verdict.takes(cold), "pays_after": cold.sum.pays_after},
+        "wait_s": context["cache_seconds_left"] if context and plan.sum.warm else 0,
+        "results": [{**_short(row), "need": _rounded(taken[row["id"]].need), "handle": handles.get(row["id"])} for row in going],
+        "kept": _kept(plan),
         "session": report["session"],
         "original": done.original if done else None,
         "trouble": done.trouble if done else "",
     }
 
 
-def _need(plan, id: str) -> float | None:
-    """How likely a result is needed again, where that was weighed."""
-    need = next((decision.need for decision in plan.decisions if decision.result.id == id), None)
+def _rounded(need: float | None) -> float | None:
     return None if need is None else round(need, 4)
 
 
-def _kept(plan, which) -> list:
-    """The expired results that stay and are kept for such a reason."""
+def _kept(plan) -> dict:
+    """Why expired results stay, and those that are pinned where the user named them: reason -> {`items`, `tokens`}."""
     going = {result.id for result in plan.going}
-    kept = [decision for decision in plan.decisions if decision.result.id not in going and which(decision)]
-    return [decision.result for decision in kept if decision.result.ended or (decision.reason == "pinned" and plan.asked.pattern)]
+    kept: dict = {}
+    for decision in plan.decisions:
+        meant = _is_named(decision.result, plan.asked) if decision.reason == "pinned" else decision.result.ended or plan.asked.forces
+        if decision.result.id not in going and meant and decision.reason not in ("live", "preserved"):
+            have = kept.setdefault(decision.reason, {"items": 0, "tokens": 0})
+            have["items"] += 1
+            have["tokens"] += decision.tokens
+    return kept
+
+
+def _is_named(result, asked) -> bool:
+    """Whether the user means a result by its id, its tier or a path."""
+    if asked.pattern:
+        return matches(result, asked.pattern)
+    return result.id in asked.ids or result.tier == asked.tier
 
 
 def _short(row: dict) -> dict:
@@ -63,67 +79,103 @@ def _short(row: dict) -> dict:
 
 def clear_lines(found: dict, report: dict, command: str, words: str = "", everything: bool = False) -> list:
     """The lines of an answer. `words` name what the user gave, to be repeated in the command that would do it."""
-    heads = {True: "Cleared", False: "Clear: a dry run" if found["dry_run"] else "Clear: not now"}
-    lines = text.title(heads[found["cleared"]] if found["items"] else "Clear")
-    if not found["items"]:
+    lines = text.title(_head(found))
+    if not found["items"] and not found["cold"]["items"]:
         return [*lines, *text.wrap(_nothing(found)), *_kept_lines(found, command)]
-    lines += [*_sum_lines(found), "", *_result_lines(found, report, everything)]
-    lines += _kept_lines(found, command)
-    lines.append("")
+    if found["items"]:
+        lines += [*_sum_lines(found), "", *_result_lines(found, report, everything)]
+    else:
+        lines += _cold_lines(found)
+    lines += [*_kept_lines(found, command), ""]
+    return lines + (_done_lines(found, command) if found["cleared"] else _undone_lines(found, command, words))
+
+
+def _head(found: dict) -> str:
+    """The first line: what was done, or when it would pay."""
+    goes = found["pays"] or found["now"]
     if found["cleared"]:
-        return lines + _done_lines(found, command)
+        return "Cleared" if found["pays"] else "Cleared, though it " + _when(found).replace("pays after", "pays only after")
+    if not found["items"] and not found["cold"]["items"]:
+        return "Nothing to clear"
     if found["dry_run"]:
-        given = _with(command, words, found["now"] or not found["pays"])
-        return [*lines, *text.wrap("Dry run: nothing was changed. To clear: " + given, indent="  ")]
-    return [
-        *lines,
-        *text.wrap("It does not pay soon enough, so nothing was changed. To clear all the same, and what is kept for now with it:"),
-        *text.wrap("  " + _with(command, words, True), indent="  "),
-    ]
+        return "Dry run: this clear " + (_when(found) if goes else _later(found))
+    return "Not cleared: it " + _later(found)
 
 
-def _with(command: str, words: str, now: bool) -> str:
-    return " ".join(filter(None, [command, "clear", words, "--now" if now else ""]))
+def _when(found: dict) -> str:
+    """When what would go now has paid for itself."""
+    after = found["sum"]["pays_after"]
+    if after is None:
+        return "never pays"
+    return f"pays after {text.counted(after, 'request')}" if after else "pays at once"
+
+
+def _later(found: dict) -> str:
+    if found["cold"]["items"] and found["wait_s"]:
+        return f"pays in {text.countdown(found['wait_s'])}, once the cache is cold"
+    after = found["sum"]["pays_after"]
+    return "never pays" if after is None else f"pays only after {text.counted(after, 'request')}"
 
 
 def _nothing(found: dict) -> str:
     kept = found["kept"]
     if found["tier"]:
-        return f"Nothing to clear: {found['tier']} holds {'nothing but what is kept' if _any(kept) else 'no results'}."
+        return f"Every result in {found['tier'].capitalize()} stays." if kept else f"{found['tier'].capitalize()} holds no results."
     if found["ids"]:
-        return "Nothing to clear: " + ("it is kept." if _any(kept) else "it is out of the context already.")
+        return "It stays in the context." if kept else "It is out of the context already."
     of = f" of {text.clean(found['pattern'])}" if found["pattern"] else ""
-    if kept["early"]["items"] or kept["pinned"]["items"]:
-        return f"Nothing to clear: all{of} that has expired is kept."
-    if kept["small"]["items"]:
-        return f"Nothing to clear: what{of} has expired is no larger than its placeholder would be."
-    return f"Nothing to clear: no result{of} {'is worth it' if found['profile'] == AUTO else 'has expired'}."
-
-
-def _any(kept: dict) -> bool:
-    return any(have["items"] for have in kept.values())
+    if kept:
+        return f"Everything{of} that has expired stays for now."
+    return f"No result{of} is worth clearing." if found["profile"] == AUTO else f"No result{of} has expired."
 
 
 def _sum_lines(found: dict) -> list:
     sum = found["sum"]
     left = sum["share"] * found["tokens"] / sum["leaves"] if sum["leaves"] > 0 else 0.0
     share = f" ({left:.0%} of the context)" if left >= 0.005 else ""
-    lines = _pair("Leaves", f"{text.long_tokens(found['tokens'])}{share} from {text.counted(found['items'], 'result')}")
+    many = text.counted(found["items"], "result")
+    if found["cleared"] or found["pays"] or found["now"]:
+        lines = _pair("Leaves", f"{text.long_tokens(found['tokens'])}{share} from {many}, placeholders subtracted")
+    else:
+        lines = _pair("Now", f"{text.long_tokens(found['tokens'])}{share} would leave, from {many}, placeholders subtracted")
+    planned = text.long_tokens(found["planned_tokens"])
+    if text.long_tokens(found["tokens"]) != planned:
+        lines += _pair("Planned", f"{planned}, because what stays was counted at its longest")
+    if found["thinking"]:
+        again = text.long_tokens(sum["thinking_cost"])
+        lines += _pair("Thinking", f"{text.long_tokens(found['thinking'])} of reasoning leave too; redoing it would cost {again} of input")
     if not sum["warm"]:
-        lines += _pair("Cache", f"cold: the next request writes its prompt anyway, {text.long_tokens(found['tokens'])} fewer")
-        return lines + _pair("Pays", "at once")
-    cost = f"warm: the {text.long_tokens(sum['rewritten'])} behind the first of them are written again,"
-    lines += _pair("Cache", f"{cost} as much as {text.long_tokens(sum['cost_now'])} of input")
-    after = sum["pays_after"]
-    if after is None:
-        return lines + _pair("Pays", "never")
-    when = f"after {text.counted(after, 'request')}" if after else "at once"
+        lines += _pair("Cache", f"cold: the next request writes its whole prompt anyway, now {text.long_tokens(found['tokens'])} shorter")
+        return lines + _pair("Pays", _pays(found))
+    what = "all messages" if sum["all_messages"] else "what follows"
+    cost = f"{what}, {text.long_tokens(sum['rewritten'])}, must be written again, which costs {text.long_tokens(sum['cost_now'])} of input"
+    return [*lines, *_pair("Cache", "warm: " + cost), *_pair("Pays", _pays(found)), *_cold_lines(found)]
+
+
+def _pays(found: dict) -> str:
+    after, likely = found["sum"]["pays_after"], found["likely_requests"]
+    if not after:
+        return "never" if after is None else "at once"
+    said = f"after {text.counted(after, 'request')}, "
     if not _is_weighed(found):
-        return lines + _pair("Pays", f"{when}; {found['likely_requests']} usually follow while the cache is warm")
-    said = f"{when}; {found['likely_requests']} with a warm cache are reckoned with"
-    if not found["pays"] and after <= found["likely_requests"]:
-        said += f". The rewrite is certain, they are not: it counts {2:g} times"
-    return lines + _pair("Pays", said)
+        return said + (f"and {likely}" if after <= likely else f"but only {likely}") + " usually follow before the cache goes cold"
+    said += f"assuming {likely} more requests while the cache is warm"
+    if found["pays"] or after > likely:
+        return said
+    caution = found["rewrite_caution"]
+    if caution is None:
+        return said + ". The rewrite is certain and they are not, so auto waits for a cold cache"
+    return said + ". The rewrite is certain, so it is weighted " + ("double" if caution == 2 else f"{caution:g} times")
+
+
+def _cold_lines(found: dict) -> list:
+    """What a clear takes once the cache is cold, where waiting is of use."""
+    have, wait_s = found["cold"], found["wait_s"]
+    if found["cleared"] or found["pays"] or not have["items"] or not wait_s:
+        return []
+    many = f"{text.long_tokens(have['tokens'])} from {text.counted(have['items'], 'result')}"
+    price = f", which pays after {text.counted(have['pays_after'], 'request')}" if have["pays_after"] else " for free"
+    return _pair("Cold", f"in {text.countdown(wait_s)}: then {many} leave{price}")
 
 
 def _is_weighed(found: dict) -> bool:
@@ -168,37 +220,60 @@ def _tokens(rows: list) -> int:
 
 
 def _kept_lines(found: dict, command: str) -> list:
+    """Why expired results stay, and what takes them all the same."""
     kept = found["kept"]
-    said = []
-    if kept["early"]["items"]:
-        many = text.counted(kept["early"]["items"], "expired result")
-        tokens = text.long_tokens(kept["early"]["tokens"])
-        because = "worth more kept for now" if found["profile"] == AUTO else "used lately and likely to be needed again"
-        said.append(f"Kept: {many}, {tokens}, {because}: --now takes them too.")
-    if kept["pinned"]["items"] and (found["tier"] or found["ids"] or found["pattern"]):
-        said.append(f"Kept: {kept['pinned']['items']} pinned; {command} unpin lets go.")
-    told = not found["tier"] and not kept["early"]["items"] and not kept["pinned"]["items"]  # by _nothing
-    if kept["small"]["items"] and (found["ids"] or not (found["items"] or told)):
-        said.append(f"Kept: {text.counted(kept['small']['items'], 'result')} no larger than the placeholder that would stay.")
-    return ["", *[line for note in said for line in text.wrap(note, indent="  ")]] if said else []
+    if not kept:
+        return []
+    reasons = ", ".join((f"{have['items']:,} " if len(kept) > 1 else "") + phrases.STAYS[reason] for reason, have in kept.items())
+    items, tokens = (sum(have[name] for have in kept.values()) for name in ("items", "tokens"))
+    noun = "result" if found["tier"] or found["ids"] else "expired result"
+    said = f"Kept: {text.counted(items, noun)}, {text.long_tokens(tokens)} ({reasons})."
+    if "pinned" in kept and (found["tier"] or found["ids"] or found["pattern"]):
+        said += f" To let go of a pin: {command} unpin."
+    return ["", *text.wrap(said, indent="  ")]
+
+
+def _undone_lines(found: dict, command: str, words: str) -> list:
+    """Nothing was changed: the command that would do it, unless it would lose reasoning and not pay."""
+    goes = found["pays"] or found["now"]
+    lines = text.wrap("Nothing was changed." + (" To clear:" if goes else ""))
+    if goes:
+        return lines + _command(command, words, found["now"])
+    if found["thinking"]:
+        lines += text.wrap("With this model a clear also loses the reasoning that followed these results, so it is better not to force it.")
+    if found["cold"]["items"] and found["wait_s"]:
+        lines += ["To clear once the cache is cold:", *_command(command, words, False)]
+    if not found["thinking"]:
+        held = not (found["tier"] or found["ids"]) and any(reason in _HELD for reason in found["kept"])
+        lines += ["To clear now anyway" + (", including results held back:" if held else ":"), *_command(command, words, True)]
+    return lines
+
+
+def _command(command: str, words: str, now: bool) -> list:
+    return phrases.command_lines(" ".join(filter(None, [command, "clear", words, "--now" if now else ""])))
 
 
 def _done_lines(found: dict, command: str) -> list:
-    lines = text.wrap("All of it is archived, and a placeholder stands for each. The client still has it until you type")
-    lines += ["", phrases.resume(found["session"]), ""]
-    lines += text.wrap(f"Take it back: {command} undo. One of them: {command} restore ID.")
+    lines = text.wrap("Everything is archived, and a placeholder stands in for each result.")
+    if found["thinking"]:
+        lines += text.wrap("The reasoning behind them left too. Load the session again before you go on:")
+    else:
+        lines += text.wrap("Claude Code keeps the old contents until you run:")
+    lines += ["", phrases.resume(found["session"]), "", "To put everything back, or one result:"]
+    lines += [*phrases.command_lines(f"{command} undo"), *phrases.command_lines(f"{command} restore ID")]
     return lines + text.wrap(found["trouble"]) if found["trouble"] else lines
 
 
-def largest_lines(report: dict, most: int = 8) -> list:
-    """The largest expired results of a report, whatever their tier."""
-    lines = text.title("What could be reclaimed")
-    rows = sorted([row for row in report["results"] if row["state"] == "expired"], key=lambda row: -row["tokens"])
+def taken_lines(report: dict, most: int = 8) -> list:
+    """The largest results that a clear would take, whatever their tier."""
+    lines = text.title("What a clear would take")
+    rows = sorted([row for row in report["results"] if row["plan"] and row["plan"]["action"] == CLEAR], key=lambda row: -row["tokens"])
     if not rows:
-        return [*lines, "Nothing: no result has expired."]
+        return [*lines, "Nothing: no result is worth clearing."]
     lines += [result_line(row, text.WIDTH) for row in rows[:most]]
     lines += _smaller_ones(rows, most)
-    return [*lines, *text.wrap(f"Together {text.long_tokens(_tokens(rows))} from {text.counted(len(rows), 'expired result')}.")]
+    net = report["reclaimable"]["now"]["tokens"]
+    return [*lines, *text.wrap(f"Together {text.long_tokens(_tokens(rows))}; {text.long_tokens(net)} leave, because placeholders stay.")]
 
 
 def ids_of(report: dict, words: str) -> tuple:

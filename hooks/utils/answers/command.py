@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 
 from .. import flag_parser
-from ..policy import engine, events, planning
-from ..policy.context import ContextState
+from ..policy import planning
 from ..policy.tiers import TIERS
-from ..reclaim import access, restoring, rewrite
-from ..state import live, store
-from . import changes, clear, facts, ids, phrases, putback, report, text, timeline, times, why
+from ..reclaim import access, outlook, restoring, rewrite
+from ..state import journal
+from . import changes, clear, ids, phrases, putback, report, text, timeline, times, why
 from .help import of_word, overview
 from .panel import panel
 
@@ -31,7 +30,7 @@ class Answer:
 class Asked:
     """One question: the parsed words and where they are asked."""
 
-    __slots__ = ("arguments", "command", "flags", "now", "site", "transcript_path")
+    __slots__ = ("_seen", "arguments", "command", "flags", "now", "site", "transcript_path")
 
     def __init__(self, parsed, site, transcript_path: str, now: float, command: str):
         self.arguments = parsed.arguments
@@ -40,16 +39,22 @@ class Asked:
         self.transcript_path = transcript_path
         self.now = now
         self.command = command
+        self._seen: outlook.Outlook | None = None
+
+    def look(self) -> outlook.Outlook:
+        """The main context, reconciled with its transcript once."""
+        if self._seen is None:
+            self._seen = outlook.look(self.site, self.transcript_path, self.now)
+        return self._seen
 
     def report(self) -> dict:
-        """The report of the main context, reconciled with the transcript."""
-        return self.report_of(*current(self.site, self.transcript_path, self.now))
+        """The report of it as it stands."""
+        return report.build(self.look())
 
-    def report_of(self, state, index) -> dict:
-        """The report of a state; `index` is what its transcript holds, or None."""
-        rules = self.site.rules_for(state.profile)
-        told = facts.gather(self.site, rules, self.transcript_path, index, self.now)
-        return report.build(state, rules, told, self.now)
+    def change(self, entries: list) -> dict:
+        """Journals what the user changes; the report after it."""
+        outlook.change(self.look(), self.site, entries)
+        return self.report()
 
 
 def answer(words: str, site, transcript_path: str, now: float) -> str:
@@ -87,46 +92,22 @@ def respond(parsed, site, transcript_path: str, now: float, command: str) -> Ans
 
 def _mistake(message: str, command: str) -> Answer:
     message = text.clean(message)
-    return Answer(["", *text.wrap("PopKit: " + message), "", command + " help shows all words and flags."], {"error": message}, message)
-
-
-def current(site, transcript_path: str, now: float) -> tuple:
-    """(state of the main context with everything expired, index of the transcript or None). Where nothing can be written the answer is the
-    same; where there is no transcript (yet), what the hooks have seen."""
-    try:
-        if site.project and not site.session.get("project"):
-            site.remember(project=site.project)
-        made = live.reconcile(site, transcript_path, now=now)
-        return made.state, made.index
-    except (OSError, ValueError):
-        return _unsaved(site, transcript_path, now)
-
-
-def _unsaved(site, transcript_path: str, now: float) -> tuple:
-    paths = site.paths()
-    if transcript_path and os.path.isfile(transcript_path):
-        made = live.rebuilt(site, paths, transcript_path)
-        engine.observe(made.state, events.Tick(now), site.rules_for(made.state.profile))
-        return made.state, made.index
-    stored = store.load(paths)
-    if stored is None:
-        return ContextState(site.session_id), None
-    stored.state.expired = store.read_expired(paths, stored.state)
-    rules = site.rules_for(stored.state.profile)
-    engine.reindex(stored.state, rules)
-    engine.observe(stored.state, events.Tick(now), rules)
-    return stored.state, None
+    return Answer(["", *text.wrap("PopKit: " + message), "", f"{command} help lists all words and flags."], {"error": message}, message)
 
 
 # --- one function a word -------------------------------------------------------------------------------------------------------
 
 
 def _retention(asked: Asked) -> Answer:
-    chosen = _profile_of(asked.flags)
-    told = text.wrap(changes.choose_profile(asked.site, chosen, asked.now)) if chosen else []
+    chosen, told = _profile_of(asked.flags), []
+    if chosen:
+        target = changes.profile_target(chosen)
+        asked.look()
+        asked.site.remember(profile=target)
+        found = asked.change([journal.profile_chosen(target, asked.now)])
+        told = ["", *text.wrap(changes.profile_chosen(target, found["profile"]))]
     found = asked.report()
-    lines = panel(found, "details" in asked.flags, "all" in asked.flags, asked.command)
-    return Answer([*(["", *told] if told else []), *lines], found)
+    return Answer([*told, *panel(found, "details" in asked.flags, "all" in asked.flags, asked.command)], found)
 
 
 def _profile_of(flags: dict) -> str:
@@ -159,14 +140,15 @@ def _why(asked: Asked) -> Answer:
 
 def _pin(asked: Asked) -> Answer:
     before = asked.report()
-    targets = changes.pin(asked.site, before, asked.arguments, asked.now)
-    after = asked.report()
+    targets = [changes.pin_target(before, word) for word in asked.arguments]
+    after = asked.change([journal.pinned(target, asked.now) for target in targets if target not in before["pins"]])
     return Answer(changes.pinned_lines(before, after, targets, asked.command), _pins_data(after, targets))
 
 
 def _unpin(asked: Asked) -> Answer:
-    targets = changes.unpin(asked.site, asked.report(), asked.arguments, asked.now)
-    after = asked.report()
+    before = asked.report()
+    targets = [changes.unpin_target(before, word) for word in asked.arguments]
+    after = asked.change([journal.unpinned(target, asked.now) for target in targets])
     return Answer(changes.unpinned_lines(after, targets), _pins_data(after, targets))
 
 
@@ -179,7 +161,7 @@ def _stats(asked: Asked) -> Answer:
     from .stats import stats_lines
 
     site = asked.site
-    current(site, asked.transcript_path, asked.now)
+    asked.look()
     contexts = tracker.context_metrics(site.home, site.session_id)
     project = site.session_project
     found = {
@@ -192,32 +174,52 @@ def _stats(asked: Asked) -> Answer:
 
 
 def _clear(asked: Asked) -> Answer:
+    flags = asked.flags
+    tier, pattern = flags.get("tier", "").lower(), asked.arguments[0] if asked.arguments else ""
+    if tier and tier not in TIERS:
+        raise flag_parser.UsageError(f"unknown tier {ids.shown(flags['tier'])}. Known: {', '.join(TIERS)}")
+    if bool(tier) + ("id" in flags) + bool(pattern) > 1:
+        raise flag_parser.UsageError("give clear one of a path, --tier and --id")
+    if not os.path.isfile(asked.transcript_path):
+        raise access.Refused("this session has no transcript yet, so there is nothing to clear")
+
+    def wanted(made) -> planning.Asked:
+        chosen = ()
+        if "id" in flags:
+            chosen = clear.ids_of(report.build(outlook.of(asked.site, asked.transcript_path, made, asked.now)), flags["id"])
+            if not chosen:
+                raise flag_parser.UsageError("--id needs a result, for example: --id T12")
+        return planning.Asked(tier, chosen, pattern, "now" in flags)
+
+    dry_run = "dry-run" in flags
+    found, shown = _cleared(asked, wanted, dry_run)
+    words = " ".join(
+        filter(None, [f"--tier {tier}" if tier else "", f"--id {flags['id']}" if "id" in flags else "", phrases.quoted(pattern)])
+    )
+    return Answer(clear.clear_lines(found, shown, asked.command, words, "all" in flags), found)
+
+
+def _cleared(asked: Asked, wanted, dry_run: bool) -> tuple:
+    """(what a clear did, or would do; the report after it)."""
     from ..reclaim import clearing
 
-    flags = asked.flags
-    tier, pattern = flags.get("tier", ""), asked.arguments[0] if asked.arguments else ""
-    if tier and tier not in TIERS:
-        raise flag_parser.UsageError(f"unknown tier {ids.shown(tier)}. Known: {', '.join(TIERS)}")
-    if bool(tier) + ("id" in flags) + bool(pattern) > 1:
-        raise flag_parser.UsageError("clear takes a path, --tier or --id, not several of them")
-    chosen = clear.ids_of(asked.report(), flags["id"]) if "id" in flags else ()
-    if "id" in flags and not chosen:
-        raise flag_parser.UsageError("--id needs a result: --id T12")
-    dry_run = "dry-run" in flags
-    wanted = planning.Asked(tier, chosen, pattern, "now" in flags)
-    if not os.path.isfile(asked.transcript_path):
-        raise access.Refused("this session has no transcript yet: there is nothing to clear")
     prospect, done = clearing.clear(asked.site, asked.transcript_path, asked.now, wanted, dry_run)
-    shown = asked.report_of(prospect.made.state, prospect.made.index)
-    found = clear.clear_data(prospect.plan, done, shown, dry_run, prospect.made.conversation.rules.profile)
-    words = " ".join(filter(None, [f"--tier {tier}" if tier else "", f"--id {flags['id']}" if chosen else "", phrases.quoted(pattern)]))
-    return Answer(clear.clear_lines(found, shown, asked.command, words, "all" in flags), found)
+    plan = prospect.plan
+    cold = plan
+    if done is None and plan.sum.warm:
+        once_cold = planning.Asked(plan.asked.tier, plan.asked.ids, plan.asked.pattern)
+        cold = outlook.plan_of(asked.site, prospect.made.conversation, once_cold, asked.now, True)
+    seen = outlook.of(asked.site, asked.transcript_path, prospect.made, asked.now)
+    outlook.remember(seen, asked.site)
+    shown = report.build(seen)
+    return clear.clear_data(plan, cold, done, shown, dry_run), shown
 
 
 def _undo(asked: Asked) -> Answer:
     from ..reclaim import undoing
 
     back = undoing.undo(asked.site, asked.transcript_path, asked.now)
+    asked.site.remember(planned=None)
     return Answer(putback.undo_lines(back, asked.site.session_id), putback.put_back_data(back))
 
 
@@ -245,6 +247,7 @@ def _restore(asked: Asked) -> Answer:
             lines = list(map(text.visible, lines))  # the client writes them to its terminal
         return Answer(["", *lines, *said], putback.printed_data(printed))
     back = undoing.restore_in_place(site, asked.transcript_path, asked.now, records)
+    site.remember(planned=None)
     hold = site.rules().restore_hold_calls
     return Answer(putback.in_place_lines(back, site.session_id, hold), putback.put_back_data(back))
 
@@ -254,7 +257,7 @@ def _records(db, shown: dict, word: str, site) -> list:
     number = ids.number_of(word)
     row = ids.find(shown, word) if number is not None else {}
     if row and not row.get("handle"):
-        raise ids.NotFound(f"{phrases.number(row)} was not cleared: it stands in the context")
+        raise ids.NotFound(f"{phrases.number(row)} was not cleared. It is still in the context")
     return restoring.meant(db, row.get("handle") or word, site.session_id, site.session_project)
 
 

@@ -6,7 +6,7 @@ from ..policy.tiers import TIERS
 from . import ids, phrases, text
 
 _MOST = 12  # results of one tier, unless everything is asked for
-_LABEL = 34
+_LABEL = 28  # columns at least
 
 
 def detail_lines(report: dict, everything: bool = False) -> list:
@@ -42,9 +42,10 @@ def _tier_lines(tier: str, report: dict, everything: bool) -> list:
 def result_line(row: dict, columns: int, note: str = "") -> str:
     """One result in one line: number, tokens, label, what ends or ended it (or a `note`)."""
     head = f"  {phrases.number(row):>5} {text.tokens(row['tokens']):>6}  "
-    room = columns - text.width(head) - _LABEL - 1
+    label = max(_LABEL, (columns - text.width(head)) // 2 + 1)
+    room = columns - text.width(head) - label - 1
     note = note or (phrases.until(row) if row["state"] == "live" else phrases.fate(row, room))
-    return (head + text.pad(phrases.label(row, _LABEL), _LABEL) + " " + text.cut(note, room)).rstrip()
+    return (head + text.pad(phrases.label(row, label), label) + " " + text.cut(note, room)).rstrip()
 
 
 def _partial_lines(report: dict, everything: bool) -> list:

@@ -7,9 +7,9 @@ from . import text
 
 _COLUMN = 20
 _COMMAND = "/popkit:context"
-IDS = "ID is T12 or 12 as the panel and the timeline show it, or a tool_use id or a unique part of one. PATH may hold * and **."
+IDS = "ID is T12 or 12, as the panel and the timeline show it, or a tool_use id, or a unique part of one. PATH may contain * and **."
 
-HANDLES = "HANDLE is what a placeholder names."
+HANDLES = "HANDLE stands in the placeholder of a cleared result."
 
 
 def overview(command: str = _COMMAND, cli: bool = False) -> list:
@@ -20,12 +20,12 @@ def overview(command: str = _COMMAND, cli: bool = False) -> list:
         for flag in word.flags:
             if flag.name != "--json":
                 lines += _entry("  " + flag.usage(), flag.help)
-    lines += ["", "Every word but help:"]
+    lines += ["", "With every word but help:"]
     for flag in flags_of(WORDS[0], cli).values():
         if flag.cli or flag.name == "--json":
             lines += _entry("  " + flag.usage(), flag.help)
     if cli:
-        lines += text.wrap("Without --session and --transcript: the newest session of this folder's project.")
+        lines += text.wrap("Without --session or --transcript, it is the newest session of this folder's project.")
     return [*lines, "", *text.wrap(IDS)]
 
 

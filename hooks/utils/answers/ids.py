@@ -34,7 +34,7 @@ def find(report: dict, word: str) -> dict:
         return like[0]
     if like:
         which = _names(like) if len(like) <= _NEAR else f"{len(like)} results, the newest {_names(like)}"
-        raise NotFound(f"{shown(word)} could be {which}: give more of the id, or the number")
+        raise NotFound(f"{shown(word)} could be {which}. Give more of the id, or the number")
     raise NotFound(_unknown(report, word, number))
 
 
@@ -49,13 +49,13 @@ def _unknown(report: dict, word: str, number: int | None) -> str:
         return "there are no results in this context yet"
     if number is None:
         return (
-            f"no result has an id with {shown(word)} in it. Give a number, as in {phrases.number(rows[-1])}: the newest are {_names(rows)}"
+            f"no result has an id with {shown(word)} in it. Give a number such as {phrases.number(rows[-1])}. The newest are {_names(rows)}"
         )
     near = sorted(rows, key=lambda row: (abs(row["number"] - number), row["number"]))[:_NEAR]
     near.sort(key=lambda row: row["number"])
     if 0 < number <= report["calls"]:
-        return f"T{number} is out of the context (compacted). In it, and near: {_names(near)}"
-    return f"there is no call T{number}: the newest is T{report['calls']}. Near: {_names(near)}"
+        return f"T{number} is out of the context (compacted). Near it: {_names(near)}"
+    return f"there is no call T{number}. The newest is T{report['calls']}. Near it: {_names(near)}"
 
 
 def _names(rows: list) -> str:

@@ -16,7 +16,7 @@ def in_words(ledger: dict) -> str:
     """A ledger in a sentence; it is not empty."""
     said = f"{ledger['reclaimed_tokens']:,} tokens measured" if ledger["confirmed"] else "nothing measured yet"
     if ledger["pending_tokens"]:
-        said += f", {text.long_tokens(ledger['pending_tokens'])} to be seen once the client has resumed"
+        said += f", {text.long_tokens(ledger['pending_tokens'])} not confirmed until the session is loaded again"
     if not ledger["confirmed"] and not round(ledger["charged"]):
         return said
     return f"{said}; net {net(ledger['net'])} ({spent(ledger)})"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from ..policy.ruleset import AUTO
+from ..policy.planning import CLEAR
 from ..policy.tiers import TIERS
-from . import ledgers, text
+from . import ledgers, text, verdict
 from .details import detail_lines
 
 _COMMAND = "/popkit:context"
-_NEXT_AT = 35  # columns before the last column of the table
+_NEXT_AT = 34  # columns before the last column of the table
 _KINDS = (("error", "error"), ("decision", "decision"), ("tasks", "task list"), ("pinned", "pinned"))
 
 
@@ -16,15 +16,13 @@ def panel(report: dict, details: bool = False, everything: bool = False, command
     """The lines of the panel. `command` is how the reader calls us; "" leaves the commands at its end out."""
     lines = [*text.title("Retention status"), *_head(report), ""]
     if not report["enabled"]:
-        lines += [*text.wrap("Retention is switched off in the configuration: nothing is tracked but what this answer reads."), ""]
+        lines += [*text.wrap("Retention is switched off in the configuration. This answer only shows what the transcript holds."), ""]
     lines += _table(report)
-    lines += ["", *_reclaimable(report), *_cleared(report)]
+    lines += ["", *_expired(report), *_reclaimable(report), *_cleared(report)]
     if details:
         lines += ["", *detail_lines(report, everything)]
-    lines += _notes(report)
-    if command:
-        lines += ["", *_commands(command, details, report["profile"])]
-    return lines
+    lines += [*_notes(report), "", *text.wrap(verdict.in_words(report))]
+    return lines + (["", *_commands(command, details, report)] if command else [])
 
 
 def _head(report: dict) -> list:
@@ -37,7 +35,7 @@ def _head(report: dict) -> list:
         lines.append("Context   " + full)
         if context["cache"]:
             left = context["cache_seconds_left"]
-            lines.append("Cache     " + (f"warm, {text.span(left)} left" if context["cache"] == "warm" else "cold"))
+            lines.append("Cache     " + (f"warm, {text.countdown(left)} left" if context["cache"] == "warm" else "cold"))
     calls = f"{text.counted(report['calls'], 'tool call')} in {text.counted(report['turns'], 'turn')}"
     lines.append("Calls     " + (calls if report["calls"] else "none yet"))
     profile = text.clean(report["profile"])
@@ -48,8 +46,8 @@ def _head(report: dict) -> list:
 
 
 def _table(report: dict) -> list:
-    lines = [f"{'Tier':<10}{'Live':>4}{'tokens':>8}{'Expired':>9}{'tokens':>8}".ljust(_NEXT_AT + 6) + "Next expiry"]
-    indent = " " * (_NEXT_AT + 6)
+    lines = [f"{'Tier':<10}{'Live':>4}{'tokens':>8}{'Expired':>9}{'tokens':>8}".ljust(_NEXT_AT + 7) + "Next expiry"]
+    indent = " " * (_NEXT_AT + 7)
     for tier in TIERS:
         have = report["tiers"][tier]
         row = f"{tier.capitalize():<10}{_cells(have['live'], 4, 8)}{_cells(have['expired'], 9, 8)}"
@@ -108,16 +106,40 @@ def _preserved(kinds: dict) -> str:
     return ", ".join([*said, *([f"{others} by pattern"] if others else [])])
 
 
-def _reclaimable(report: dict) -> list:
-    have = report["reclaimable"]
+def _expired(report: dict) -> list:
+    have = report["expired"]
     if not have["items"]:
-        return ["Reclaimable: nothing has expired"]
-    said = f"Reclaimable: {text.long_tokens(have['tokens'])} from {text.counted(have['items'], 'expired item')}"
+        return ["Expired: nothing"]
+    return text.wrap(
+        f"Expired: {text.long_tokens(have['tokens'])} in {text.counted(have['items'], 'result')}{_share(have, report)}", indent="  "
+    )
+
+
+def _reclaimable(report: dict) -> list:
+    """What a clear would take, now and once the cache is cold."""
+    now, cold = report["reclaimable"]["now"], report["reclaimable"]["cold"]
+    if not now["items"] and not cold["items"]:
+        return ["Reclaimable: nothing"]
+    later = _taken(cold, "cold", report, " once the cache is cold")
+    if now == cold:
+        said = _taken(now, "action", report, "")
+    else:
+        said = f"{_taken(now, 'action', report, ' now')}, and {later}" if now["items"] else later
+    return text.wrap("Reclaimable: " + said, indent="  ")
+
+
+def _taken(have: dict, at: str, report: dict, when: str) -> str:
+    states = [row["state"] for row in report["results"] if row["plan"] and row["plan"][at] == CLEAR]
+    unused = len(states) - states.count("expired")
+    many = text.counted(have["items"], "result" if unused else "expired result")
+    return f"{text.long_tokens(have['tokens'])}{when}, from {many}" + (f" ({unused} of them live but unused)" if unused else "")
+
+
+def _share(have: dict, report: dict) -> str:
     context = report["context"]
-    if context and context["tokens"] > have["tokens"]:
-        share = have["tokens"] / context["tokens"]
-        said += f" ({share:.0%} of the context)" if share >= 0.01 else ""
-    return text.wrap(said)
+    if not context or context["tokens"] <= have["tokens"] or have["tokens"] / context["tokens"] < 0.01:
+        return ""
+    return f" ({have['tokens'] / context['tokens']:.0%} of the context)"
 
 
 def _cleared(report: dict) -> list:
@@ -125,7 +147,7 @@ def _cleared(report: dict) -> list:
     have, ledger = report["cleared"], report["ledger"]
     lines = []
     if have["items"]:
-        lines += text.wrap(f"Cleared: {text.long_tokens(have['tokens'])} from {text.counted(have['items'], 'result')}, archived")
+        lines += text.wrap(f"Cleared: {text.counted(have['items'], 'result')} that held {text.long_tokens(have['tokens'])}, archived")
     if ledger:
         lines += text.wrap("Reclaimed: " + ledgers.in_words(ledger), indent="  ")
     return lines
@@ -136,24 +158,33 @@ def _notes(report: dict) -> list:
     said = []
     if report["compactions"]:
         said.append(
-            f"{text.counted(report['compactions'], 'compaction')} took {text.counted(report['compacted'], 'live result')} out before."
+            f"{text.counted(report['compactions'], 'compaction')} has taken {text.counted(report['compacted'], 'live result')} out."
+            if report["compactions"] == 1
+            else f"{report['compactions']} compactions have taken {text.counted(report['compacted'], 'live result')} out."
         )
     if report["abandoned"]:
-        said.append(f"{text.counted(report['abandoned'], 'result')} on rewound branches: not in the context.")
+        said.append(f"{text.counted(report['abandoned'], 'result')} on rewound branches, not in the context.")
     if report["agents"]:
         calls = sum(agent["calls"] for agent in report["agents"])
-        said.append(f"{text.counted(len(report['agents']), 'subagent')} with {text.counted(calls, 'call')}: contexts of their own.")
+        said.append(f"{text.counted(len(report['agents']), 'subagent')} made {text.counted(calls, 'call')} in contexts of their own.")
     measured = "" if report["calibration"] == 1.0 else f", scaled x{report['calibration']:.2f} to this session's usage"
-    said.append(f"~ marks estimates{measured}.")
+    net = " Reclaimable is what leaves, placeholders subtracted." if any(have["items"] for have in report["reclaimable"].values()) else ""
+    said.append(f"~ marks estimates{measured}.{net}")
     return ["", *[line for note in said for line in text.wrap(note)]]
 
 
-def _commands(command: str, details: bool, profile: str) -> list:
-    offered = [
-        ("Clear unused" if profile == AUTO else "Clear expired", "clear"),
-        ("View details", "retention --details"),
-        ("Adjust tiers", "retention --aggressive | --conservative"),
-    ]
-    if details:
-        offered[1] = ("View timeline", "timeline")
-    return [f"[{at}] {name + ':':<15} {command} {words}" for at, (name, words) in enumerate(offered, 1)]
+def _commands(command: str, details: bool, report: dict) -> list:
+    """What can be done at this moment."""
+    kind = report["verdict"]["kind"]
+    offered = {
+        "clear": [("Clear", f"{command} clear")],
+        "wait": [("Preview", f"{command} clear --dry-run")],
+        "full": [("Compact", "/compact")],
+    }.get(kind, [])
+    if report["cleared"]["items"]:
+        offered.append(("Undo the clear", f"{command} undo"))
+    if report["results"]:
+        offered.append(("View timeline", f"{command} timeline") if details else ("View details", f"{command} retention --details"))
+        offered.append(("Adjust tiers", f"{command} retention --profile NAME"))
+    offered.append(("Help", f"{command} help"))
+    return [f"[{at}] {name + ':':<15} {words}" for at, (name, words) in enumerate(offered, 1)]

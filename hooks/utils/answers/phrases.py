@@ -41,14 +41,29 @@ _LEAST_CAUSE = 6  # columns in which a cause still tells something
 
 _TRIGGERS = {
     "superseded": "superseded",
-    "same_content": "same content came",
+    "same_content": "the same content came again",
     "edited": "file edited",
     "committed": "file committed",
     "changed_on_disk": "file changed on disk",
-    "ttl_calls": "its calls were up",
+    "ttl_calls": "its number of calls was up",
     "ttl_seconds": "its time was up",
     "session_end": "the session ended",
     "manual": "cleared by you",
+}
+
+
+# Why a result stays in the context, in a word or two, behind a number of results.
+STAYS = {
+    "waits": "waiting for a cold cache",
+    "grace": "used lately",
+    "pinned": "pinned",
+    "small": "too small",
+    "unseen": "not seen by Claude yet",
+    "preserved": "preserved",
+    "in_use": "in use",
+    "likely": "likely needed again",
+    "worth_keeping": "worth keeping",
+    "live": "live",
 }
 
 
@@ -112,6 +127,11 @@ def quoted(target: str) -> str:
     """A pin's target as a person would type it."""
     target = text.clean(target)
     return '"' + target + '"' if " " in target or "*" in target else target
+
+
+def command_lines(command: str) -> list:
+    """A command on a line of its own. In a shell it stays whole, so that it can be copied; Claude Code would break the line worse."""
+    return text.wrap("  " + command, indent="  ") if command.startswith("/") else ["  " + command]
 
 
 def resume(session_id: str) -> str:
@@ -190,17 +210,17 @@ def endings(row: dict) -> list:
     if expires["seconds_left"] is not None:
         said.append(f"in {text.span(expires['seconds_left'])}, if that comes first")
     said += [_SENTENCES[event] for event in expires["on"]]
-    return said + ([f"not before T{expires['held_until']}: it was restored, and is held"] if expires["held_until"] else [])
+    return said + ([f"not before T{expires['held_until']}, because it was restored"] if expires["held_until"] else [])
 
 
 _SENTENCES = {
     "edit": "when its file is edited or changes on disk",
     "commit": "when its file is committed",
     "rerun": "when the same thing runs again",
-    "repeat": "when the same call comes again",
-    "reread": "when all that it shows is read again",
+    "repeat": "when the same call is made again",
+    "reread": "when everything it shows is read again",
     "success": "when the action that failed succeeds",
-    "newer": "when a newer list comes",
+    "newer": "when a newer list arrives",
     "session_end": "when the session ends",
     "manual": "when you clear it",
     "unpin": "never, while it is pinned",

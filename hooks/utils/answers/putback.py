@@ -23,13 +23,15 @@ def put_back_data(back) -> dict:
         "restored": [record_data(record) for record in back.records],
         "gone": [record_data(record) for record in back.gone],
         "tokens": sum(back.tokens),
+        "thinking": back.thinking,
+        "thinking_left": back.left,
         "trouble": back.trouble,
     }
 
 
 def undo_lines(back, session_id: str) -> list:
     """What an undo did."""
-    return _lines("Undone", back, session_id, "The last clear is taken back")
+    return _lines("Undone", back, session_id, "The last clear was taken back")
 
 
 def in_place_lines(back, session_id: str, hold_calls: int) -> list:
@@ -47,8 +49,15 @@ def _lines(title: str, back, session_id: str, said: str) -> list:
         lines += [f"  … {len(back.records) - 8} more"] if len(back.records) > 8 else []
     for record in back.gone:
         lines += text.wrap(f"Gone for good (pruned, or no longer in git): {text.clean(record.label)}", indent="  ")
+    if back.thinking:
+        lines += text.wrap(f"The reasoning that had left with them is back too: {text.long_tokens(back.thinking)}.")
+    if back.left:
+        said = f"Reasoning since the clear has left, because it depended on the shorter conversation: {text.long_tokens(back.left)}."
+        lines += text.wrap(said)
     if back.records:
-        lines += ["", *text.wrap("The client has it again once you type"), "", phrases.resume(session_id)]
+        urgent = back.thinking or back.left
+        lines += ["", "Before you go on, load the session again:" if urgent else "They are back in the conversation once you run:", ""]
+        lines.append(phrases.resume(session_id))
     return lines + text.wrap(back.trouble) if back.trouble else lines
 
 

@@ -2,15 +2,18 @@
 
 Every token figure is an estimate times the session's calibration. The keys are stable:
 
-`schema` 1 · `session`, `project`, `transcript` · `enabled` · `profile`, `profile_source` (session or configuration) ·
-`calls`, `turns`, `at` (seconds) · `context`: {`tokens`, `window`, `window_source`,
-`ratio`, `model`, `cache` (warm, cold or null), `cache_seconds_left`} · `calibration` · `tiers`: tier -> {`live`, `expired`: {`items`,
-`tokens`}, `next`} · `reclaimable`, `cleared`: {`items`, `tokens`} · `ledger`: what clears really reclaimed and were charged
-(policy/ledger.py), empty where nothing was ever cleared · `compactions`, `compacted` (results that compactions took), `abandoned`
-(results on a branch that was rewound) · `pins`, `configured_pins` · `agents`: [{`agent`, `calls`, `live`, `expired`}] · `partial_reads`:
-[{`path`, `lines`, `reads`: [numbers]}] · `results`: live, expired and cleared, by number: {`id`, `number`, `label`, `tool`, `kind`,
-`tier`, `basis`, `tokens`, `at`, `turn`, `age`, `quiet_age`, `error`, `verdict`, `shows`, `subjects`, `state` (live, expired or cleared),
-`handle` (of what is archived of a cleared one), `pinned_by`, `expires` (of a live one), `ended` (of any other)}.
+`schema` 2 · `session`, `project`, `transcript` · `enabled` · `profile`, `profile_source` (session or configuration) · `calls`, `turns`,
+`at` (seconds) · `context`: {`tokens`, `window`, `window_source`, `ratio`, `model`, `cache` (warm, cold or null), `cache_seconds_left`} ·
+`calibration` · `tiers`: tier -> {`live`, `expired`: {`items`, `tokens`}, `next`} · `expired` (by the tiers, and still in the context),
+`cleared`: {`items`, `tokens`} · `reclaimable`: {`now`, `cold`}: what a clear takes now, and once the cache is cold, placeholders
+subtracted · `verdict`: what to do now (policy/verdict.py) · `doubt`: what of the transcript is
+not understood, so that PopKit does not change it · `ledger`: what clears really reclaimed and were charged (policy/ledger.py),
+empty where nothing was ever cleared · `compactions`, `compacted` (results that compactions took), `abandoned` (results on a branch that
+was rewound) · `pins`, `configured_pins` · `agents`: [{`agent`, `calls`, `live`, `expired`}] · `partial_reads`: [{`path`, `lines`,
+`reads`: [numbers]}] · `results`: live, expired and cleared, by number: {`id`, `number`, `label`, `tool`, `kind`, `tier`, `basis`,
+`tokens`, `at`, `turn`, `age`, `quiet_age`, `error`, `verdict`, `shows`, `subjects`, `state` (live, expired or cleared), `handle` (of what
+is archived of a cleared one), `pinned_by`, `expires` (of a live one), `ended` (of any other), `plan` (of what stands in the context):
+{`action` (clear, hold, keep), `reason` (policy/planning.py), `need`, `value`, `gain`, `cold` (its action once the cache is cold)}}.
 
 `next` of a tier: {`soonest`: {`number`, `calls_left`, `seconds_left`} or null, `on`: [events], `names`: [what a rerun would end],
 `kinds`: kind -> live items}. `expires`: {`at_call`, `calls_left`, `seconds_left`, `on`, `held_until`}. `on` holds edit, commit, rerun,
@@ -20,49 +23,71 @@ repeat, reread, success, newer, session_end, manual, unpin; `held_until`: the ca
 
 from __future__ import annotations
 
-from ..policy import lifecycle, parts
+from ..policy import lifecycle, parts, planning, verdict
 from ..policy.context import OUTSIDE
 from ..policy.tiers import TIERS
 from .phrases import run_name
 
-SCHEMA = 1
+SCHEMA = 2
 
 
-def build(state, rules, facts: dict, now: float = 0.0) -> dict:
-    """The report of a context. `facts` are what only the world tells (`facts.py`); `now` in seconds, 0 for the state's own time."""
-    now = max(now, state.at)
+def build(found) -> dict:
+    """The report of an Outlook (reclaim/outlook.py)."""
+    state, rules, plans = found.state, found.rules, _plans(found)
+    now = max(found.at, state.at)
     expired = [result for result in state.expired.values() if result.ended]
     numbers = {result.id: result.index for result in (*expired, *state.live.values())}
     rows = [_expired_row(result, state, rules, now, numbers) for result in expired]
     rows += [_live_row(result, state, rules, now) for result in state.live.values()]
     rows.sort(key=lambda row: row["number"])
+    for row in rows:
+        row["plan"] = plans.get(row["id"])
     tiers = {tier: _tier(tier, rows, state) for tier in TIERS}
     return {
         "schema": SCHEMA,
         "session": state.session_id,
-        "project": facts.get("project", ""),
-        "transcript": facts.get("transcript", ""),
+        "project": found.project,
+        "transcript": found.transcript,
         "enabled": rules.enabled,
         "profile": rules.profile,
         "profile_source": "session" if state.profile else "configuration",
         "calls": state.index,
         "turns": state.turn,
         "at": now,
-        "context": facts.get("context"),
+        "context": found.context,
         "calibration": state.calibration,
         "tiers": tiers,
-        "reclaimable": _sums([row for row in rows if row["state"] == "expired"]),
+        "expired": _sums([row for row in rows if row["state"] == "expired"]),
+        "reclaimable": {"now": verdict.takes(found.now), "cold": verdict.takes(found.cold)},
         "cleared": _sums([row for row in rows if row["state"] == "cleared"]),
         "ledger": dict(state.counts.ledger),
         "compactions": state.epoch,
         "compacted": state.counts.compacted,
-        "abandoned": facts.get("abandoned", 0),
+        "abandoned": found.made.index.abandoned if found.made else 0,
         "pins": list(state.pins),
         "configured_pins": list(rules.pins),
-        "agents": facts.get("agents", []),
+        "agents": found.agents,
         "partial_reads": _partial_reads(state),
         "results": rows,
+        "doubt": found.doubt,
+        "verdict": found.verdict,
     }
+
+
+def _plans(found) -> dict:
+    """id of a result that stands in the context -> what is thought of it now, and its action once the cache is cold. What does not pay
+    is held."""
+    if found.now is None:
+        return {}
+    cold = {decision.result.id: _action(decision, found.cold) for decision in found.cold.decisions}
+    return {
+        decision.result.id: {**decision.to_json(), "action": _action(decision, found.now), "cold": cold.get(decision.result.id)}
+        for decision in found.now.decisions
+    }
+
+
+def _action(decision, plan) -> str:
+    return planning.HOLD if decision.action == planning.CLEAR and not plan.pays else decision.action
 
 
 def _row(result, state, rules, now: float) -> dict:

@@ -3,30 +3,42 @@
 from __future__ import annotations
 
 from ..policy.tiers import TIERS
-from . import text
+from . import ledgers, text
 
-_NAME, _COLUMN = 30, 15
-_SCOPES = (("session", "this session"), ("project", "this project"), ("all", "all"))
+_NAME, _COLUMN = 28, 14
+_SCOPES = (("session", "this session"), ("project", "this project"), ("all", "everywhere"))
 
 
 def stats_lines(found: dict, details: bool = False) -> list:
     """The lines of `stats`, from {`session`, `project`, `all`: metrics as dicts, `contexts`: name -> metrics}."""
-    lines = text.title("Retention efficiency")
+    lines = [*text.title("Retention efficiency"), *text.wrap(_net(found), indent="  "), ""]
     lines.append(_row("", [title for _, title in _SCOPES]))
     for name, key in (("Sessions", "sessions"), ("Contexts", "contexts"), ("Tool results", "results")):
         lines.append(_row(name, [f"{found[scope][key]:,}" for scope, _ in _SCOPES]))
     lines += _tier_rows(found, "tier_distribution", "results_tokens")
     lines.append(_row("Expired", [f"{found[scope]['items_expired']:,}" for scope, _ in _SCOPES]))
     lines += _tier_rows(found, "expired_by_tier", "expired_tokens_by_tier")
-    lines.append(_row("Superseded by newer ones", [f"{found[scope]['supersession_events']:,}" for scope, _ in _SCOPES]))
+    lines.append(_row("Superseded by newer results", [f"{found[scope]['supersession_events']:,}" for scope, _ in _SCOPES]))
     lines.append(_row("False expirations", [_false(found[scope]) for scope, _ in _SCOPES]))
     lines += _false_rows(found)
-    lines.append(_row("Left at a compaction", [f"{found[scope]['compacted']:,}" for scope, _ in _SCOPES]))
+    lines.append(_row("Removed by compactions", [f"{found[scope]['compacted']:,}" for scope, _ in _SCOPES]))
     lines.append(_row("Tokens reclaimed", [f"{found[scope]['tokens_reclaimed']:,}" for scope, _ in _SCOPES]))
     lines += _ledger_rows(found)
-    lines += ["", *text.wrap("Reclaimed: cleared, and seen to be gone from the requests that followed. Saved and charged in input tokens.")]
-    lines += text.wrap("False expirations: expired, then fetched again unchanged, or restored. ~ marks estimates.")
+    lines += [
+        "",
+        *text.wrap("Tokens count as reclaimed once a request shows that they are gone. Saved, charged and net are in input tokens."),
+    ]
+    lines += text.wrap("A false expiration is a result that expired and was then fetched again unchanged, or restored. ~ marks estimates.")
     return lines + (_contexts(found["contexts"]) if details else [])
+
+
+def _net(found: dict) -> str:
+    """The one number: what clearing was worth, all charges subtracted."""
+    everywhere, here = found["all"]["ledger"], found["session"]["ledger"]
+    if not everywhere:
+        return "Net: nothing has been cleared yet"
+    said = f"Net {ledgers.net(everywhere.get('net', 0))} since installation"
+    return said + (f", {round(here.get('net', 0)):+,} in this session" if here else "")
 
 
 def _ledger_rows(found: dict) -> list:
@@ -34,7 +46,7 @@ def _ledger_rows(found: dict) -> list:
     if not any(ledgers):
         return []
     names = (
-        ("  clears that requests confirm", "confirmed"),
+        ("  clears confirmed", "confirmed"),
         ("  tokens not confirmed yet", "pending_tokens"),
         ("  saved", "saved"),
         ("  charged: cache rewrites", "charged_rewrite"),

@@ -1,4 +1,4 @@
-"""The status line: how full the context is, what could be reclaimed of it, whether its prompt cache is warm. Pure."""
+"""The status line: how full the context is, what a clear would take of it, whether its prompt cache is warm. Pure."""
 
 from __future__ import annotations
 
@@ -9,14 +9,23 @@ _YELLOW, _RED, _PLAIN = "\033[33m", "\033[31m", "\033[0m"
 
 
 def line(facts: dict, thresholds: dict, coloured: bool) -> str:
-    """One line of what is known: `ratio` of the window that is full, `reclaimable` tokens, `cache_seconds_left` (0 when cold)."""
-    parts = [_context(facts.get("ratio"), thresholds, coloured)]
-    if facts.get("reclaimable") is not None:
-        parts.append(text.tokens(facts["reclaimable"]) + " reclaimable")
+    """One line of what is known: `ratio` of the window that is full; what a clear takes as it was last planned, `now` and once the cache is
+    `cold` (tokens), or else only what has `expired` ({`items`, `tokens`}); `cache_seconds_left` (0 when cold)."""
+    parts = [_context(facts.get("ratio"), thresholds, coloured), *_reclaimable(facts)]
     left = facts.get("cache_seconds_left")
     if left is not None:
         parts.append("cache warm " + _minutes(left) if left > 0 else "cache cold")
     return SEPARATOR.join(parts)
+
+
+def _reclaimable(facts: dict) -> list:
+    now, cold, expired = facts.get("now"), facts.get("cold"), facts.get("expired")
+    if now is not None:
+        later = f"{text.tokens(cold)} reclaimable when cold" if cold else "nothing reclaimable"
+        return [f"{text.tokens(now)} reclaimable" if now else later]
+    if expired is None:
+        return []
+    return [f"{expired['items']:,} expired, {text.tokens(expired['tokens'])}" if expired["items"] else "nothing expired"]
 
 
 def _context(ratio: float | None, thresholds: dict, coloured: bool) -> str:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import unicodedata
 
-WIDTH = 76  # the client indents by 2, and 78 columns fit every terminal
+WIDTH = 70  # of a terminal of 80 columns, Claude Code keeps 10 for itself
+NARROWEST, WIDEST = 60, 110  # of a shell; longer lines are hard to read
 ELLIPSIS = "…"
 # A letter carries so many combining marks; the rest is there to climb over the lines above.
 _MARKS = 2
@@ -96,10 +97,16 @@ def pad(text: str, columns: int) -> str:
     return text + " " * (columns - width(text))
 
 
-def wrap(text: str, columns: int = WIDTH, indent: str = "") -> list:
-    """Lines of at most so many columns; those after the first begin with the indent, the first with the blanks that the text begins with.
-    A word that is too long is cut up."""
-    text = clean(text)
+def lay_out_for(columns: int) -> None:
+    """Lets every answer of this process use so many columns: a shell has more than Claude Code gives, or fewer."""
+    global WIDTH  # noqa: PLW0603  one process draws for one place
+    WIDTH = max(NARROWEST, min(WIDEST, columns))
+
+
+def wrap(text: str, columns: int = 0, indent: str = "") -> list:
+    """Lines of at most so many columns (0: as many as an answer has); those after the first begin with the indent, the first with the
+    blanks that the text begins with. A word that is too long is cut up."""
+    text, columns = clean(text), columns or WIDTH
     lines: list = []
     line, fresh = text[: len(text) - len(text.lstrip())], True
     for word in text.split():
@@ -137,6 +144,11 @@ def tokens(number: float) -> str:
     return "~" + str(number)
 
 
+def short_tokens(number: float) -> str:
+    """An estimate in a short sentence: ~15k tokens."""
+    return tokens(number) + (" token" if round(number) == 1 else " tokens")
+
+
 def long_tokens(number: float) -> str:
     """An estimate in a sentence, to three figures: ~15,200 tokens."""
     number = round(number)
@@ -159,6 +171,18 @@ def span(seconds: float) -> str:
     if seconds < 7_200:
         return f"{seconds // 60} min"
     return f"{seconds // 3_600} h" if seconds < 172_800 else f"{seconds // 86_400} days"
+
+
+def countdown(seconds: float) -> str:
+    """A time to wait, as a person says it: 45 s, 4 min 30 s, 12 min, 1 h 5 min."""
+    seconds = max(0, round(seconds))
+    minutes, rest = divmod(seconds, 60)
+    if minutes < 1:
+        return f"{seconds} s"
+    if minutes < 10:
+        return f"{minutes} min" + (f" {rest} s" if rest else "")
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h" + (f" {minutes} min" if minutes else "") if hours else f"{minutes} min"
 
 
 def listed(words: list, most: int = 8) -> str:

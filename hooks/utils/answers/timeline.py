@@ -7,7 +7,7 @@ from . import phrases, text
 LAST = 40
 _BAR = 14
 _LIVE, _EXPIRED, _CLEARED = "█", "░", "·"
-_LABEL = 26
+_LABEL = 24
 # A call that ends others says whom, so long as they are few.
 _ENDED_SHOWN = 3
 
@@ -25,16 +25,16 @@ def timeline(report: dict, last: int | None = LAST) -> list:
     lines.append(" " * (numbers + 2 + _LABEL + 1) + _axis(first, now))
     for row in shown:
         lines.append(_line(row, numbers, first, now, ended.get(row["number"], [])))
-    lines += ["", f"{_LIVE} live   {_EXPIRED} expired: still in the context, could be cleared   ← what it ended"]
+    lines += ["", f"{_LIVE} live   {_EXPIRED} expired, still in the context   ← what it ended"]
     if any(row["state"] == "cleared" for row in shown):
-        lines.append(f"{_CLEARED} cleared: a placeholder stands in the context")
+        lines.append(f"{_CLEARED} cleared: only a placeholder is left in the context")
     left = len(rows) - len(shown)
     if left:
-        lines += text.wrap(f"{text.counted(left, 'earlier result')} left out: add --all, or --last N.")
+        lines += text.wrap(f"{text.counted(left, 'earlier result')} left out. Add --all or --last N to see more.")
     gone = report["calls"] - len(rows)
     if gone > 0:
         lines += text.wrap(
-            f"{text.counted(gone, 'more call')} of this session {'is' if gone == 1 else 'are'} out of the context: compacted."
+            f"{text.counted(gone, 'more call')} of this session {'is' if gone == 1 else 'are'} no longer in the context (compacted)."
         )
     return lines
 

@@ -12,7 +12,7 @@ def age(word: str) -> float:
     """The seconds of `90s`, `30m`, `2h`, `3d`, `1w`; UsageError for anything else."""
     number, unit = word[:-1], word[-1:]
     if unit not in _UNITS or not (number.isascii() and number.isdigit() and len(number) < 10):
-        raise UsageError(f"{_shown(word)} is no age: give a whole number and s, m, h, d or w, as in 30d")
+        raise UsageError(f"{_shown(word)} is not a duration. Give a whole number followed by s, m, h, d or w, such as 30d")
     return int(number) * _UNITS[unit]
 
 
@@ -29,7 +29,7 @@ def since(word: str, now: float) -> float:
         said = datetime.fromisoformat(word[:-1] + "+00:00" if word.endswith(("Z", "z")) else word)
         return (said if said.tzinfo else said.replace(tzinfo=timezone.utc)).timestamp()
     except (ValueError, OverflowError):
-        raise UsageError(f"{_shown(word)} is no time: give 2h, 3d, or a date as 2026-02-21 or 2026-02-21T16:15") from None
+        raise UsageError(f"{_shown(word)} is not a time. Give 2h or 3d, or a date such as 2026-02-21 or 2026-02-21T16:15") from None
 
 
 def _shown(word: str) -> str:

@@ -32,17 +32,15 @@ def add_parser(subparsers) -> None:
     acts = parser.add_subparsers(dest="act", metavar="ACT", required=True)
     stats = acts.add_parser("stats", help="how much it holds")
     listing = acts.add_parser("list", help="what it holds, newest first")
-    listing.add_argument("pattern", nargs="?", metavar="PATTERN", help="only what concerns such a path or command")
-    listing.add_argument(
-        "--session", metavar="ID", help="only what left this session (its id or the beginning of it), its subagents included"
-    )
+    listing.add_argument("pattern", nargs="?", metavar="PATTERN", help="only records whose path or command matches")
+    listing.add_argument("--session", metavar="ID", help="only what left this session (its id, or how it begins) and its subagents")
     listing.add_argument("--since", metavar="WHEN", help="only what was archived since: 2h, 3d, or a date and time in UTC")
-    listing.add_argument("--limit", metavar="N", type=int, default=LISTED, help=f"at most so many (default: {LISTED})")
+    listing.add_argument("--limit", metavar="N", type=int, default=LISTED, help=f"list at most N (default: {LISTED})")
     show = acts.add_parser("show", help="one record and its content, as the model saw it")
-    show.add_argument("id", metavar="ID", help="its handle, or the beginning of it")
-    verify = acts.add_parser("verify", help="is everything as it was written? Names the first broken record of each context")
+    show.add_argument("id", metavar="ID", help="its handle, or how it begins")
+    verify = acts.add_parser("verify", help="check that everything is as it was written; names the first broken record of each context")
     prune = acts.add_parser("prune", help="delete old contents for good")
-    prune.add_argument("--older-than", metavar="AGE", required=True, help="what was archived longer ago: 12h, 30d, 8w")
+    prune.add_argument("--older-than", metavar="AGE", required=True, help="delete what was archived longer ago than this: 12h, 30d, 8w")
     prune.add_argument("--dry-run", action="store_true", help="only say what would go")
     prune.add_argument("--yes", action="store_true", help="do not ask")
     for act in (stats, listing, show, verify, prune):
@@ -118,7 +116,7 @@ def _list(db, args, environ) -> int:
     if args.json:
         _print({"records": [record.to_json() for record in found], "more": more})
         return 0
-    lines = [_line(record) for record in found] or ["Nothing in the archive is like that."]
+    lines = [_line(record) for record in found] or ["Nothing in the archive matches."]
     if more:
         lines.append(f"There is more: --limit shows more than {text.counted(args.limit, 'record')}.")
     screen.show(lines, sys.stdout, environ)
@@ -163,8 +161,8 @@ def _handle(db, word: str) -> str:
         return found[0]
     name = text.cut(text.clean(word), 60)
     if found:
-        raise Refused(f"{name} could be {', '.join(found)}: give more of the handle")
-    raise Refused(f"there is no record {name}. `popkit archive list` shows what there is; of a handle give at least 4 letters")
+        raise Refused(f"{name} could be {', '.join(found)}. Give more of the handle")
+    raise Refused(f"there is no record {name}. `popkit archive list` shows what there is; give at least 4 letters of a handle")
 
 
 def _verify(db, args, environ) -> int:
@@ -182,7 +180,7 @@ def _verify(db, args, environ) -> int:
         lines += text.wrap(f"Lost: {id} {archive.record(db, id).label}: git no longer gives its content", indent="  ")
     checked = f"{text.counted(found.records, 'record')} of {text.counted(found.chains, 'context')}"
     lost = f", {len(found.lost)} lost" if found.lost else ""
-    lines.append(f"All is as it was written: {checked}." if well else f"{checked} checked, {len(found.broken)} broken{lost}.")
+    lines.append(f"Everything is as it was written: {checked}." if well else f"{checked} checked, {len(found.broken)} broken{lost}.")
     screen.show(lines, sys.stdout, environ)
     return int(not well)
 
@@ -205,18 +203,18 @@ def _prune(db, args, environ) -> int:
         return 0
     lines: list = []
     if originals:
-        lines += text.wrap(f"{'Deleted' if doing else 'Would delete'} {text.counted(originals, 'transcript')} kept as before a change.")
+        lines += text.wrap(f"{'Deleted' if doing else 'Would delete'} {text.counted(originals, 'transcript')} kept from before a change.")
     if not found.records:
         lines.append(f"Nothing: no content was archived more than {text.clean(args.older_than)} ago.")
         screen.show(lines, sys.stdout, environ)
         return 0
     lines += _would(found) if args.dry_run else text.wrap(f"Deleted {_what(found)} for good.")
     if doing and found.chains:
-        lines.append(f"{text.counted(found.chains, 'context')} vanished wholly.")
+        lines.append(f"{text.counted(found.chains, 'context')} vanished completely.")
     if held and (args.dry_run or args.yes):
         lines += _held(held, "can" if doing else "could")
     if doing and not found.shrunk:
-        lines += text.wrap("The file keeps its size for now: there was no room, or no moment, to write it anew.")
+        lines += text.wrap("The file keeps its size for now, because there was no room or no time to write it anew.")
     screen.show(lines, sys.stdout, environ)
     return 0
 
@@ -237,7 +235,7 @@ def _what(found) -> str:
 
 def _would(found) -> list:
     lines = text.wrap(f"Would delete {_what(found)} for good.")
-    return [*lines, f"{text.counted(found.chains, 'context')} would vanish wholly."] if found.chains else lines
+    return [*lines, f"{text.counted(found.chains, 'context')} would vanish completely."] if found.chains else lines
 
 
 def _held(held: dict, can: str) -> list:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 
 from .. import flag_parser
@@ -21,7 +22,7 @@ COMMAND = "popkit context"
 
 
 def run_words(words: list[str], environ: Mapping[str, str]) -> int:
-    """Answers one line of words, which flag_parser reads as in the client."""
+    """Answers one line of words, which flag_parser reads as in Claude Code."""
     return answer(words, environ)
 
 
@@ -38,7 +39,7 @@ def answer(words: list[str], environ: Mapping[str, str], command: str = COMMAND)
     except (flag_parser.UsageError, sessions.NoSession) as error:
         return fail(str(error), "--json" in words, environ, command)
     site = live.Site(environ, sessions.session_id_of(path), began)
-    given = answers.respond(parsed, site, path, time_of_day(environ), COMMAND)
+    given = answers.respond(parsed, site, path, time_of_day(environ), _called(parsed.flags))
     if given.error:
         return fail(given.error, "json" in parsed.flags, environ, command)
     if "json" in parsed.flags:
@@ -48,14 +49,20 @@ def answer(words: list[str], environ: Mapping[str, str], command: str = COMMAND)
     return 0
 
 
+def _called(flags: dict) -> str:
+    """How the reader calls us, with the session that the flags name, so that the commands of an answer mean the same one."""
+    named = [f"--{name} {shlex.quote(flags[name])}" for name in ("session", "transcript") if name in flags]
+    return " ".join([COMMAND, *named])
+
+
 def _transcript(flags: dict, environ: Mapping[str, str]) -> str:
     if "session" in flags and "transcript" in flags:
-        raise flag_parser.UsageError("give --session or --transcript, not both")
+        raise flag_parser.UsageError("give either --session or --transcript")
     if "transcript" in flags:
         return os.path.abspath(flags["transcript"])
     if "session" in flags:
         return sessions.by_id(environ, flags["session"])
-    ours = environ.get("CLAUDE_CODE_SESSION_ID")  # the client runs us
+    ours = environ.get("CLAUDE_CODE_SESSION_ID")  # Claude Code runs us
     try:
         return sessions.by_id(environ, ours) if ours else sessions.newest_of_project(environ, os.getcwd())
     except sessions.NoSession:
@@ -67,6 +74,6 @@ def fail(message: str, as_json: bool, environ: Mapping[str, str], command: str =
     if as_json:
         print(text.as_json({"error": message}))
     else:
-        lines = [*text.wrap(f"{command}: {message}", indent="  "), "popkit context help shows all words and flags."]
+        lines = [*text.wrap(f"{command}: {message}", indent="  "), "popkit context help lists all words and flags."]
         screen.show(lines, sys.stderr, environ)
     return 1

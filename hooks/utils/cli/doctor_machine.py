@@ -110,7 +110,7 @@ def extras(environ) -> Check:
     ready = [name for name in names if setup_command.has(python, name, environ)]
     if not ready:
         advice = f"popkit setup {names[0]}, or delete {folder}"
-        return Check("extras", WARNING, f"what was set up in {folder} no longer works", advice, ready=[])
+        return Check("extras", WARNING, f"what was installed in {folder} no longer works", advice, ready=[])
     return Check("extras", OK, f"{listed(ready)} is set up in {folder}", ready=ready)
 
 
@@ -122,7 +122,7 @@ def client(environ) -> Check:
         return Check("client", WARNING, "there is no claude on PATH, so its version is unknown", f"PopKit needs {oldest} or later.")
     version = _numbers(_output([program, "--version"]))
     if not version:
-        return Check("client", WARNING, f"{program} --version tells no version", f"PopKit needs {oldest} or later.")
+        return Check("client", WARNING, f"{program} --version does not print a version", f"PopKit needs {oldest} or later.")
     shown = ".".join(map(str, version))
     if version < OLDEST_CLIENT:
         advice = f"PopKit needs {oldest} or later: claude update"
@@ -146,7 +146,7 @@ def plugin(popkit_home: str, project: str, environ, enabled: bool, now: float) -
     settings = [_json(os.path.join(folder, "settings.json"))]
     settings += [_json(os.path.join(project, ".claude", name)) for name in ("settings.json", "settings.local.json")]
     if any(layer.get("disableAllHooks") is True for layer in settings):
-        return Check("hooks", PROBLEM, "the settings say disableAllHooks", "Take it out of settings.json.", **facts)
+        return Check("hooks", PROBLEM, "the settings say disableAllHooks", "Remove it from settings.json.", **facts)
     return _registered(folder, settings, f"{len(events)} events; {last}", ran is not None and now - ran < RECENT_S, facts)
 
 

@@ -27,8 +27,8 @@ def state_folder(popkit_home: str) -> Check:
     facts = {"folder": popkit_home}
     if not os.path.isdir(popkit_home):
         if os.path.lexists(popkit_home):
-            return Check("state folder", PROBLEM, f"{popkit_home} is no folder", "Move it away.", **facts)
-        return Check("state folder", OK, f"{popkit_home} is not there yet; the first hook makes it", **facts)
+            return Check("state folder", PROBLEM, f"{popkit_home} is not a folder", "Move it away.", **facts)
+        return Check("state folder", OK, f"{popkit_home} does not exist yet. The first hook creates it", **facts)
     if not os.access(popkit_home, os.R_OK | os.W_OK | os.X_OK):
         return Check(
             "state folder", PROBLEM, f"{popkit_home} cannot be written", "Make it yours, or set POPKIT_HOME to another folder.", **facts
@@ -163,7 +163,7 @@ def _difference(site: live.Site, paths: store.ContextFiles) -> tuple:
     try:
         stored = peek.state(paths)
         if stored is None or not os.path.isfile(transcript):
-            return OK, "has no transcript any more"
+            return OK, "no longer has a transcript"
         expired = set(store.read_expired(paths, stored))
         made = rebuild(transcript, live.journal_of(site, paths), site.rules_for, stored.session_id, stored.agent_id).state
     except ValueError as error:

@@ -39,23 +39,23 @@ def run_words(words: list[str], environ: Mapping[str, str] = os.environ) -> int:
     if not args.undo:
         return _learn(args, project, folder, environ)
     if args.paths or args.out or args.force or args.from_nothing:
-        parser.error("--undo removes what was learnt: it goes with --project and --json alone")
+        parser.error("--undo removes what was learnt, and can only be combined with --project and --json")
     return _undo(args, project, environ)
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="popkit lab learn",
-        description="Learns from past sessions which results are needed again, beginning at the shipped model. What is learnt is kept if it"
-        " tells more of sessions that it has not seen.",
+        description="Learns from past sessions which results are needed again, starting from the shipped model. PopKit keeps what it"
+        " learnt if that predicts sessions better that it has not seen.",
     )
     add_paths(parser)
-    about = "from the sessions of a project and for it alone (default: this folder's); PATHs go before it"
+    about = "learn from the sessions of one project, for that project only (default: this folder's); give PATHs before it"
     parser.add_argument("--project", metavar="FOLDER", nargs="?", const=_HERE, help=about)
-    parser.add_argument("--undo", action="store_true", help="remove the learnt model (with --project that of the project)")
-    parser.add_argument("--force", action="store_true", help="keep it even if it tells no more")
-    parser.add_argument("--from-nothing", action="store_true", help="without the shipped model as a beginning")
-    parser.add_argument("--out", metavar="FILE", help=f"write it there in any case (default: {learnt.NAME} in PopKit's folder)")
+    parser.add_argument("--undo", action="store_true", help="remove the learnt model (with --project, the project's)")
+    parser.add_argument("--force", action="store_true", help="keep it even if it is no better")
+    parser.add_argument("--from-nothing", action="store_true", help="start from nothing instead of the shipped model")
+    parser.add_argument("--out", metavar="FILE", help=f"write it to this file in any case (default: {learnt.NAME} in PopKit's folder)")
     parser.add_argument("--json", action="store_true", help="as JSON")
     return parser
 
@@ -116,7 +116,7 @@ def _paths(args: argparse.Namespace, project: str, folder: str, environ: Mapping
     if not folder:
         raise Refused(
             f"no Claude Code session of {text.clean(project)} under {text.clean(sessions.projects_folder(environ))}. Name transcripts"
-            " before --project, or leave it away to learn from all sessions"
+            " before --project, or omit it to learn from all sessions"
         )
     return [folder]
 
@@ -209,7 +209,7 @@ def _kept_lines(args: argparse.Namespace, path: str, about: dict, written: bool,
     if not written:
         few = about["sessions"] < _FEWEST
         because = f"fewer than {_FEWEST} sessions cannot judge it" if few else "held out, its log loss is not below that of before"
-        lines = _line("Model", f"not written: {because}. --force writes it all the same.")
+        lines = _line("Model", f"not written: {because}. --force writes it anyway.")
         return lines + (_line("", f"What was learnt earlier stays: {path}") if os.path.exists(path) else [])
     lines = _line("Model", path if better else f"{path}, although it is not better than before")
     if not args.out:

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 COMMANDS = {
     "context": ("context_command", "what a session's context holds: status, timeline, reasons"),
     "restore": ("restore_command", "print what was cleared, or put it back"),
-    "archive": ("archive_command", "what has been archived: list, show, verify, prune"),
-    "try": ("try_command", "see it on your newest session, or on a sample; writes nothing"),
+    "archive": ("archive_command", "look into what was cleared: list, show, verify, prune"),
+    "try": ("try_command", "show what PopKit would say about your newest session"),
     "replay": ("replay_command", "what a policy would have cleared in a past session"),
     "lab": ("lab_command", "what past sessions would have saved under each policy"),
     "config": ("config_command", "check and show the configuration"),
-    "doctor": ("doctor_command", "is everything in place, and does it work"),
+    "doctor": ("doctor_command", "check that everything is in place and works"),
     "setup": ("setup_command", "install what some commands need beyond Python"),
-    "statusline": ("statusline_command", "a line for the client's status line"),
+    "statusline": ("statusline_command", "one line for Claude Code's status line"),
     "uninstall": ("uninstall_command", "delete what PopKit has stored, and remove the status line"),
 }
 
@@ -61,6 +61,7 @@ def _write_no_more() -> None:
 
 def _run(argv: list[str], environ: Mapping[str, str]) -> int:
     name, rest = (argv[0], argv[1:]) if argv else ("help", [])
+    screen.fit(sys.stdout)
     if name in ("help", "-h", "--help"):
         if not rest:
             screen.show(overview(), sys.stdout, environ)

@@ -20,13 +20,13 @@ class Refused(Exception):
 
 
 def add_paths(parser) -> None:
-    parser.add_argument("paths", metavar="PATH", nargs="*", help="transcripts, or folders of them (default: all of this client)")
+    parser.add_argument("paths", metavar="PATH", nargs="*", help="transcripts, or folders of them (default: all sessions of this user)")
 
 
 def add_model(parser) -> None:
     parser.add_argument(
         "--model", metavar="ID", default="",
-        help="at the prices of this model, for example claude-opus-5-5 (default: the one that answered each session)",
+        help="use the prices of this model, such as claude-opus-5-5 (default: the model that answered each session)",
     )  # fmt: skip
 
 

@@ -108,7 +108,7 @@ def _opened(out: str, transcript: str) -> contextlib.AbstractContextManager[Text
     if out == _STDOUT:
         return contextlib.nullcontext(sys.stdout)
     if "\0" in out:
-        raise Refused(f"{clean(out)}: is no name of a file")
+        raise Refused(f"{clean(out)}: is not a file name")
     if os.path.exists(out) and os.path.samefile(out, transcript):
         raise Refused(f"{clean(out)}: is the transcript itself")
     return open(os.open(out, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600), "w", encoding="utf-8")

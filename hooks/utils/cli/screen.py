@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ..answers.text import visible
+import os
+
+from ..answers.text import WIDTH, lay_out_for, visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,8 +16,16 @@ _DRAWN = "█░·─►←…"
 _BOLD, _DIM, _GREEN, _END = "\x1b[1m", "\x1b[2m", "\x1b[32m", "\x1b[0m"
 
 
+def fit(stream: TextIO) -> None:
+    """Lays answers out for the terminal that they go to; for a file or a pipe as for Claude Code."""
+    try:
+        lay_out_for(os.get_terminal_size(stream.fileno()).columns - 1 if stream.isatty() else WIDTH)
+    except (OSError, ValueError, AttributeError):
+        lay_out_for(WIDTH)
+
+
 def show(lines: list[str], stream: TextIO, environ: Mapping[str, str]) -> None:
-    """Writes the lines, without the empty ones at their head (in the client those make room for its own text)."""
+    """Writes the lines, without the empty ones at their head (Claude Code writes a text of its own above those)."""
     while lines and not lines[0]:
         lines = lines[1:]
     encoding = getattr(stream, "encoding", None) or "ascii"
@@ -88,7 +98,7 @@ def _coloured(lines: list[str]) -> list[str]:
             line = _BOLD + line + _END
         elif _is_rule(line):
             line = _DIM + line + _END
-        elif line.startswith("Reclaimable: ~"):
+        elif line.startswith(("Reclaimable: ~", "Clear now: ")):
             line = _GREEN + line + _END
         painted.append(line)
     return painted

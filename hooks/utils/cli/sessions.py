@@ -148,7 +148,7 @@ def check(path: str) -> str:
         raise NoSession(f"{clean(path)}: cannot be read: {clean(why)}") from None
     if not lines:
         raise NoSession(f"{clean(path)}: is empty")
-    raise NoSession(f"{clean(path)}: is no transcript of Claude Code: none of its {lines:,} lines is an entry of a conversation")
+    raise NoSession(f"{clean(path)}: is not a Claude Code transcript: none of its {lines:,} lines belongs to a conversation")
 
 
 def _conversation_entry(line: bytes) -> dict | None:

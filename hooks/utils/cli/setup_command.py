@@ -131,7 +131,7 @@ def _set_up(name: str, environ, quiet: bool) -> dict:
             _say(f"Installing {', '.join(EXTRAS[name][1])} …", quiet)
             installed = _install(name, _pip_for(python, environ), environ)
     except files.LockTimeout:
-        raise Refused("another popkit setup is at work: wait until it is done") from None
+        raise Refused("another popkit setup is running. Wait until it is done") from None
     except OSError as error:
         raise Refused(f"{folder} cannot be written ({error.strerror or error}). Make it yours, or set POPKIT_HOME") from None
     if not has(python, name, environ):

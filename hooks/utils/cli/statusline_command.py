@@ -1,4 +1,4 @@
-"""`popkit statusline`: one line for the client's status line, from the JSON that the client writes to stdin.
+"""`popkit statusline`: one line for the status line of Claude Code, from the JSON that it writes to stdin.
 
 Never fails: whatever comes in, one short line goes out.
 """
@@ -22,18 +22,16 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
-    from ..state import store
-
 INPUT_BYTES = 1 << 20
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
-    parser = subparsers.add_parser("statusline", help="print the status line; install it into the client's settings, or uninstall it")
+    parser = subparsers.add_parser("statusline", help="print the status line, or install it in the settings of Claude Code")
     parser.set_defaults(run=run)
     acts = parser.add_subparsers(dest="act", metavar="ACT")
     install = acts.add_parser("install", help="show the change to settings.json, ask, make it")
-    install.add_argument("--replace", action="store_true", help="put another status line aside; uninstall brings it back")
-    uninstall = acts.add_parser("uninstall", help="bring back what was there before, in the same way")
+    install.add_argument("--replace", action="store_true", help="replace another status line; uninstall brings it back")
+    uninstall = acts.add_parser("uninstall", help="show the change to settings.json that brings back what was there before, ask, make it")
     for act in (install, uninstall):
         act.add_argument("--yes", action="store_true", help="do not ask")
         act.add_argument("--scope", choices=("user", "project"), default="user", help="whose settings.json (default: user)")
@@ -46,7 +44,7 @@ def run(args: argparse.Namespace, environ: Mapping[str, str] = os.environ) -> in
     if args.act == "uninstall":
         return statusline_install.uninstall(args.scope, args.yes, environ)
     if sys.stdin is None or sys.stdin.isatty():
-        print("The client writes JSON to this command. `popkit statusline install` tells it to.")
+        print("Claude Code runs this command for its status line. To set that up: popkit statusline install")
         return 0
     data = sys.stdin.buffer.read(INPUT_BYTES).decode("utf-8", "replace")
     sys.stdout.buffer.write(line_for(data, environ).encode("utf-8") + b"\n")
@@ -92,22 +90,33 @@ def _context_of(payload: dict) -> tuple:
 def _stored(site: live.Site, payload: dict, window: int, now: float) -> dict:
     """What our state and the transcript tell; remembers the window, which only the status line is told for certain."""
     facts: dict = {}
+    newest = usage.newest_usage(_text(payload, "transcript_path"))
+    warm = newest is not None and newest.is_warm(now)
     if site.session_id and os.path.isdir(site.paths().folder):  # else no hook has seen this session
         if window and site.session.get("window_tokens") != window:
             site.remember(window_tokens=window)
-        facts["reclaimable"] = _reclaimable(site.paths())
-    newest = usage.newest_usage(_text(payload, "transcript_path"))
+        facts = _reclaimable(site, warm)
     if newest is not None:
-        facts["cache_seconds_left"] = max(0, newest.cache_ttl_s - (now - newest.at)) if newest.is_warm(now) else 0
+        facts["cache_seconds_left"] = max(0, newest.cache_ttl_s - (now - newest.at)) if warm else 0
     return facts
 
 
-def _reclaimable(paths: store.ContextFiles) -> int | None:
+def _reclaimable(site: live.Site, warm: bool) -> dict:
+    """What a clear takes as it was last planned, while that holds: no call came since, and the cache has not been warmed. Otherwise what
+    has expired."""
+    paths = site.paths()
     try:
         known = peek.state(paths)
     except ValueError:
-        return None  # corrupt: the next hook sets it aside and begins anew
-    return peek.reclaimable_tokens(paths, known) if known is not None else None
+        return {}  # corrupt: the next hook sets it aside and begins anew
+    planned = site.session.get("planned")
+    if known is None:
+        return {}
+    if planned and planned.get("calls") == known.index and (planned.get("warm") or not warm):
+        now, cold = planned.get("now"), planned.get("cold")
+        if isinstance(now, int) and isinstance(cold, int):
+            return {"now": now if warm else cold, "cold": cold}
+    return {"expired": peek.expired(paths, known)}
 
 
 def _project(payload: dict) -> str:

@@ -84,7 +84,7 @@ class Settings:
     def write(self, text: str) -> None:
         """Makes the change that was shown, if the file is still what it was."""
         if _read(self.path) != self.text:
-            raise Refused(f"{self.path} has changed meanwhile; nothing was written. Try again")
+            raise Refused(f"{self.path} has changed in the meantime, so nothing was written. Try again")
         _replace(self.path, text)
 
 
@@ -113,7 +113,7 @@ def _install(settings: Settings, yes: bool, replace: bool) -> int:
     ours = settings.ours()
     if settings.current and ours is None and not replace:
         raise Refused(
-            f"{settings.path} has another status line: {settings.current}. --replace puts it aside; `popkit statusline uninstall`"
+            f"{settings.path} has another status line: {settings.current}. --replace sets it aside, and `popkit statusline uninstall`"
             " brings it back"
         )
     before = settings.text or "{}\n"
@@ -122,7 +122,7 @@ def _install(settings: Settings, yes: bool, replace: bool) -> int:
     after = settings_text.with_value(before, KEY, settings_text.formatted(before, {**(ours or {}), **VALUE}))
     if ours == {**(ours or {}), **VALUE}:
         _write_script(settings.home)
-        print(f"The status line is installed already, in {settings.path}.")
+        print(f"The status line is already installed in {settings.path}.")
         return 0
     if not settings.agreed(after, yes):
         return 1
@@ -136,7 +136,7 @@ def _install(settings: Settings, yes: bool, replace: bool) -> int:
 
 def _uninstall(settings: Settings, yes: bool) -> int:
     if settings.ours() is None:
-        print(f"The status line is not in {settings.path}; nothing was changed.")
+        print(f"The status line is not in {settings.path}, so nothing was changed.")
         return 0
     aside = _aside(settings.home).get(settings.path)
     text = settings.text or ""  # ours is in it
@@ -145,7 +145,7 @@ def _uninstall(settings: Settings, yes: bool) -> int:
         return 1
     settings.write(after)
     _put_aside(settings, None)
-    print(f"Uninstalled from {settings.path}." + (" The status line of before is back." if aside else ""))
+    print(f"Uninstalled from {settings.path}." + (" The previous status line is back." if aside else ""))
     return 0
 
 

@@ -1,4 +1,4 @@
-"""`popkit try`: what PopKit would say of a session, without being installed. Reads only: no state is written anywhere."""
+"""`popkit try`: what PopKit would say about a session, without being installed. Reads only: no state is written anywhere."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ import shlex
 import sys
 import time
 
-from ..answers import clear, facts, report, text
+from ..answers import clear, report, text
 from ..answers.panel import panel
 from ..answers.text import as_json
 from ..answers.timeline import timeline
 from ..config import layers
 from ..edges import home
 from ..policy.ruleset import Ruleset
+from ..reclaim import outlook
 from ..state import store
 from ..state.rebuild import rebuild
 from . import screen, sessions
@@ -29,8 +30,8 @@ _SAMPLE = os.path.join("hooks", "utils", "data", "sample-session.jsonl")
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
-    parser = subparsers.add_parser("try", help="what PopKit would say of your newest session, or of a sample; writes nothing")
-    parser.add_argument("transcript", nargs="?", metavar="TRANSCRIPT", help="this transcript (default: the newest of any project)")
+    parser = subparsers.add_parser("try", help="show what PopKit would say about your newest session, or about a sample; writes nothing")
+    parser.add_argument("transcript", nargs="?", metavar="TRANSCRIPT", help="a transcript file (default: the newest of any project)")
     parser.add_argument("--json", action="store_true", help="as JSON")
     parser.set_defaults(run=run)
 
@@ -57,22 +58,38 @@ def run(args: argparse.Namespace, environ: Mapping[str, str] = os.environ) -> in
 
 
 def report_of(path: str, project: str, environ: Mapping[str, str]) -> dict:
-    """The report of a transcript as it stood at its last line, under the configuration that holds for its project."""
+    """The report of a transcript as it stood at its last line, under the configuration that holds for its project. The cache counts as
+    cold: that is how it will be found."""
     try:
         popkit_home = home.popkit_home(environ)
     except home.NoHome:
-        popkit_home = None
-    config = layers.load(home.plugin_root(), popkit_home, project)
-    rules = Ruleset.from_config(config)
-    made = rebuild(path, _journal(popkit_home, path), lambda profile: Ruleset.from_config(config, profile), sessions.session_id_of(path))
-    context = facts.context_of(path, rules, {}, made.state.at)
-    if context:
-        context["cache"] = None  # it was warm then; that says nothing today
-    told = {"project": project, "transcript": path, "context": context, "abandoned": made.index.abandoned}
-    return report.build(made.state, rules, told)
+        popkit_home = ""
+    config = layers.load(home.plugin_root(), popkit_home or None, project)
+    journal = _journal(popkit_home, path)
+    made = rebuild(path, journal, lambda profile: Ruleset.from_config(config, profile), sessions.session_id_of(path))
+    site = Unwritten(popkit_home, project, sessions.session_id_of(path))
+    found = outlook.Outlook(site, path, made.state, made.conversation.rules, made.state.at, made, is_cold=True)
+    if found.context:
+        found.context["cache"] = None  # it was warm then; that says nothing today
+    return report.build(found)
 
 
-def _journal(popkit_home: str | None, path: str) -> list:
+class Unwritten:
+    """A site of which nothing is kept."""
+
+    __slots__ = ("home", "session", "session_id", "session_project")
+
+    def __init__(self, popkit_home: str, project: str, session_id: str) -> None:
+        self.home = popkit_home
+        self.session: dict = {}
+        self.session_id = session_id
+        self.session_project = project
+
+    def paths(self, agent_id: str = "") -> store.ContextFiles:
+        return store.ContextFiles(self.home, self.session_id, agent_id)
+
+
+def _journal(popkit_home: str, path: str) -> list:
     """What hooks have noted of a session, if they saw it: git's answers, pins, clears."""
     return store.read_lines(store.ContextFiles(popkit_home, sessions.session_id_of(path)).journal) if popkit_home else []
 
@@ -89,7 +106,7 @@ def _whose(found: dict, is_sample: bool) -> list:
 
 def _shown(found: dict) -> list:
     lines = [*panel(found, command=""), *timeline(found, _CALLS)]
-    return [*lines, *clear.largest_lines(found)]
+    return [*lines, *clear.taken_lines(found)]
 
 
 def _install(root: str) -> list:
@@ -97,7 +114,7 @@ def _install(root: str) -> list:
     add = f"claude plugin marketplace add {shlex.quote(root)}"
     first = [add] if text.width(add) <= text.WIDTH - 2 else ["claude plugin marketplace add \\", "  " + shlex.quote(root)]
     commands = [*first, f"claude plugin install popkit@{_marketplace(root)}"]
-    return ["", "Install it, and every session has this as /popkit:context:", *["  " + line for line in commands]]
+    return ["", "Install PopKit to have this in every session as /popkit:context:", *["  " + line for line in commands]]
 
 
 def _marketplace(root: str) -> str:

@@ -79,7 +79,7 @@ def _uninstall(args, environ) -> dict:
         if held:
             _show([*text.wrap(f"{_many(held)} could not be put back:"), *standing.lines(held)], environ)
             if args.undo:
-                raise Refused("nothing was deleted. Without --undo it goes on without them")
+                raise Refused("nothing was deleted. To go on without them, omit --undo")
     if not args.yes and not screen.said_yes("Delete what PopKit has stored?"):
         raise Refused("nothing was deleted. --yes answers beforehand")
     for scope in ("user", "project"):
@@ -102,7 +102,7 @@ def _held(folder: str, environ) -> dict:
     except FileNotFoundError:
         return {}
     except (OSError, sqlite3.Error, archive.ArchiveError) as error:
-        _show(text.wrap(f"The archive cannot be read, so which placeholders stand for something is not known: {error}"), environ)
+        _show(text.wrap(f"The archive cannot be read, so PopKit does not know which placeholders stand for something: {error}"), environ)
         return {}
     try:
         return standing.placeholders(db, environ)
@@ -120,7 +120,7 @@ def _tell(folder: str, parts: dict, held: dict, environ) -> None:
     if holdings.CONFIGURATION in parts:
         lines += text.wrap("Your configuration stays.")
     if held:
-        lines += ["", *text.wrap(f"{_many(held)} would stand for nothing:"), *standing.lines(held), ""]
+        lines += ["", *text.wrap(f"{_many(held)} would no longer lead to anything:"), *standing.lines(held), ""]
         lines += text.wrap("--undo puts their contents back first.")
     _show(lines, environ)
 

@@ -7,13 +7,10 @@ from ..edges.system import now as time_of_day
 from ..host import usage
 from ..host.payload import text
 from ..policy import engine, events
-from ..policy.context import reclaimable
-from ..state import disk, live, store
+from ..state import disk, live
 
 COMMAND = "/popkit:context"
-# In this order; from WARNING on the result says what could be reclaimed.
 LEVELS = ("notice", "warning", "critical", "emergency")
-_RETENTION_FROM = LEVELS.index("warning")
 
 
 def handle(payload: dict, environ) -> dict | None:
@@ -87,52 +84,58 @@ def _on_prompt(site: live.Site, transcript_path: str, now: float, typed: bool) -
 
 def check_thresholds(site: live.Site, transcript_path: str, now: float, model: str | None = None) -> dict:
     """How full the context is and which threshold that passes: `tokens`, `window`, `window_source`, `usage_ratio`, `level` (None below
-    the first); from warning on also `retention`, with what is expired as the transcript tells it."""
+    the first); where that is passed for the first time also `retention`: what has expired, what a clear takes now, and `suggestion`,
+    what to do ("" for nothing)."""
     newest = usage.newest_usage(transcript_path)
     tokens = newest.tokens if newest else 0
     largest = max(tokens, site.session.get("largest_tokens") or 0)
     rules = site.rules()
     named = model or site.session.get("model") or (newest.model if newest else "")
-    window, source = usage.window_of(named, rules.window_tokens, site.session.get("window_tokens"), largest)
+    window, source = usage.window_of(rules.models.model(named), rules.window_tokens, site.session.get("window_tokens"), largest)
     ratio = tokens / window
     passed = [level for level in LEVELS if ratio >= rules.thresholds[level]]
     result = {"tokens": tokens, "window": window, "window_source": source, "usage_ratio": ratio, "level": passed[-1] if passed else None}
     if largest != site.session.get("largest_tokens"):
         site.remember(largest_tokens=largest)
     if passed and site.session.get("told") != passed[-1]:
-        _add_retention(result, site, transcript_path, now)
+        result["retention"] = _retention(site, transcript_path, now)
     return result
 
 
-def _add_retention(result: dict, site: live.Site, transcript_path: str, now: float) -> None:
-    expired, factor = _expired(site, transcript_path, now)
-    reclaimable = round(sum(found.tokens for found in expired.values()) * factor)
-    result["expired_count"], result["reclaimable_tokens"] = len(expired), reclaimable
-    if LEVELS.index(result["level"]) >= _RETENTION_FROM:
-        result["retention"] = {
-            "expired_count": len(expired),
-            "reclaimable_tokens": reclaimable,
-            "suggestion": f"Clear {len(expired)} expired items to reclaim ~{reclaimable:,} tokens",
-        }
-
-
-def _expired(site: live.Site, transcript_path: str, now: float) -> tuple:
-    """(what is expired, calibration), reconciled with the transcript where a hook has time for that."""
+def _retention(site: live.Site, transcript_path: str, now: float) -> dict:
+    """What the panel would say, where a hook has time to look; else what the hooks have seen expire."""
     import os
 
     try:
         if os.path.getsize(transcript_path) <= live.REBUILD_BYTES:
-            made = live.reconcile(site, transcript_path, now=now)
-            return reclaimable(made.state.expired), made.state.calibration
+            from ..answers import report, verdict
+            from ..reclaim import outlook
+
+            found = report.build(outlook.look(site, transcript_path, now))
+            suggestion = "" if found["verdict"]["kind"] == "nothing" else verdict.in_words(found)
+            return {
+                "expired_count": found["expired"]["items"],
+                "reclaimable_tokens": found["reclaimable"]["now"]["tokens"],
+                "suggestion": suggestion,
+            }
     except (OSError, ValueError):
-        pass  # no transcript (yet): what the hooks have seen is all there is
-    paths = site.paths()
-    stored = store.load(paths)
-    return (reclaimable(store.read_expired(paths, stored.state)), stored.state.calibration) if stored else ({}, 1.0)
+        pass  # no transcript (yet), or one that cannot be read
+    from ..state import peek
+
+    known = peek.state(site.paths())
+    expired = peek.expired(site.paths(), known) if known else {"items": 0, "tokens": 0}
+    said = f"{expired['items']} expired results hold ~{expired['tokens']:,} tokens. To see what a clear would take: {COMMAND}"
+    return {"expired_count": expired["items"], "reclaimable_tokens": 0, "suggestion": said if expired["items"] else ""}
+
+
+def _short(tokens: int) -> str:
+    """176k, 1M: Claude Code puts a name of its own before a message, and little fits behind it."""
+    return f"{tokens / 1_000_000:.3g}M" if tokens >= 1_000_000 else f"{tokens / 1_000:.0f}k"
 
 
 def _news(site: live.Site, checked: dict) -> str | None:
-    """The message for a level that is higher than the last one told; remembers what was told, and forgets it as the context shrinks."""
+    """The message for a level that is higher than the last one told, if there is something to do; remembers the level, and forgets it as
+    the context shrinks."""
     told = site.session.get("told")
     level = checked["level"]
     if level == told:
@@ -140,10 +143,10 @@ def _news(site: live.Site, checked: dict) -> str | None:
     site.remember(told=level)
     if level is None or (told in LEVELS and LEVELS.index(level) < LEVELS.index(told)):
         return None
+    suggestion = checked["retention"]["suggestion"]
+    if not suggestion:
+        return None
     assumed = ", window assumed" if checked["window_source"] == "assumed" else ""
-    full = f"PopKit: the context is {checked['usage_ratio']:.0%} full ({checked['tokens']:,} of {checked['window']:,} tokens{assumed})."
-    count, tokens = checked["expired_count"], checked["reclaimable_tokens"]
-    if not count:
-        return full + " Nothing in it has expired." + (f" What is unused can go ({COMMAND} clear)." if site.rules().weighs else "")
-    suggestion = checked.get("retention", {}).get("suggestion") or f"{count} expired items hold ~{tokens:,} tokens"
-    return f"{full} {suggestion} ({COMMAND} clear)."
+    tokens, window = (_short(checked[name]) for name in ("tokens", "window"))
+    full = f"PopKit: the context is {checked['usage_ratio']:.0%} full ({tokens} of {window}{assumed})."
+    return f"{full}\n{suggestion}" + ("" if "/" in suggestion else f" ({COMMAND} clear)")

@@ -12,12 +12,10 @@ from sys import intern
 from ..edges import files
 from ..edges.codec import loads
 from ..policy.conversation import Usage
+from ..policy.models import LONG_MARK, WINDOW_TOKENS
 from .stamps import seconds_of
 
 TAIL_BYTES = 512 * 1024
-DEFAULT_WINDOW = 200_000
-LONG_WINDOW = 1_000_000
-LONG_MARK = "[1m]"
 
 
 def prompt_tokens(usage: object) -> int:
@@ -81,17 +79,16 @@ def newest_usage(path: str, tail_bytes: int = TAIL_BYTES) -> Usage | None:
     return found
 
 
-def window_of(model: str, configured: object, status_line: object, largest: int) -> tuple:
-    """(tokens of the context window, where that is known from). Never below the largest usage seen; "assumed" when nothing tells."""
+def window_of(model, configured: object, status_line: object, largest: int) -> tuple:
+    """(tokens of the context window of a Model, where that is known from). Never below the largest usage seen; "assumed" when nothing
+    tells."""
     for value, source in ((configured, "configuration"), (status_line, "status line")):
         if isinstance(value, int) and not isinstance(value, bool) and value > 0:
             return _at_least(value, source, largest)
-    if LONG_MARK in model:
-        return _at_least(LONG_WINDOW, "model", largest)
-    return _at_least(DEFAULT_WINDOW, "assumed", largest)
+    return _at_least(model.window, "model" if model.known or LONG_MARK in model.id else "assumed", largest)
 
 
 def _at_least(window: int, source: str, largest: int) -> tuple:
     if largest <= window:
         return window, source
-    return (max(LONG_WINDOW, largest)), "assumed"
+    return max(WINDOW_TOKENS, largest), "assumed"

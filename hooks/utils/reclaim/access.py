@@ -34,7 +34,7 @@ class _Turnstile(files.Lock):
         try:
             return super().__enter__()
         except files.LockTimeout:
-            raise Refused("another clear, undo or restore of this session is at work: try again") from None
+            raise Refused("another clear, undo or restore of this session is running. Try again") from None
 
 
 def original_path(site) -> str:

@@ -41,7 +41,7 @@ def copy(old: int, new: int, start: int, end: int) -> None:
     while start < end:
         data = os.pread(old, min(end - start, _PIECE), start)
         if not data:
-            raise Changed("the transcript was cut meanwhile: try again; nothing was changed")
+            raise Changed("the transcript was cut short in the meantime, so nothing was changed. Try again")
         write_all(new, data)
         start += len(data)
 
@@ -92,7 +92,7 @@ def await_no_writer(old: int) -> None:
     until = time.monotonic() + _PATIENCE_S
     while unwritten_by_anybody(old) is False:
         if time.monotonic() > until:
-            raise RewriteFailed("another program keeps the transcript open for writing: close it and try again; nothing was changed")
+            raise RewriteFailed("another program keeps the transcript open for writing, so nothing was changed. Close it and try again")
         time.sleep(_POLL_S)
 
 
@@ -118,7 +118,7 @@ def carry_over(old: int, new: int, carried: int, path: str, keep: str | None, pa
                 failure = error
         if over and failure:
             failed = CarryFailed(
-                f"{path}: it was rewritten, but {len(lines)} bytes that were appended meanwhile are missing ({failure.strerror})"
+                f"{path}: it was rewritten, but {len(lines)} bytes that were appended in the meantime are missing ({failure.strerror})"
                 + (f"; the original is {keep}" if keep else "")
             )
             failed.lines = lines

@@ -10,13 +10,14 @@ import json  # noqa: TID253  see places.py
 
 from .. import archive
 from ..host import responses
-from ..policy import economics, events, outline, planning
+from ..policy import events, outline, planning
 from ..policy.estimate import estimate_tokens
 from ..policy.placeholder import SHORTEST_HANDLE, placeholder, why, with_outline
-from ..state import journal, learnt, live
+from ..state import journal, live
 from . import places, rewrite, thinking
 from .access import Opened, Refused, chain_of, check_understood, original_path, sweep, trouble_of, turnstile, until_whole
 from .cooling import cool
+from .outlook import plan_of
 
 
 class Prospect:
@@ -45,35 +46,27 @@ class Cleared:
 
 
 def clear(
-    site, transcript_path: str, now: float, asked: planning.Asked, dry_run: bool = False, at_end: bool = False,
+    site, transcript_path: str, now: float, asked, dry_run: bool = False, at_end: bool = False,
     with_thinking: bool | None = None,
 ) -> tuple:  # fmt: skip
-    """(Prospect, Cleared or None). Acts when something goes and it pays, or the user said `now`; `at_end` of a session the next request
-    will find no cache; `with_thinking` goes what was thought behind the first result that leaves (None: where the model binds it).
-    Refused where nothing may be changed (with thinking also in mid-turn), RewriteFailed (OSError) where that failed; either way nothing
-    was changed."""
+    """(Prospect, Cleared or None). `asked`: a planning.Asked, or what gives one for the Rebuilt context. Acts when something goes and it
+    pays, or the user said `now`; `at_end` of a session the next request will find no cache; `with_thinking` goes what was thought behind
+    the first result that leaves (None: where the model binds it). Refused where nothing may be changed (with thinking also in mid-turn),
+    RewriteFailed (OSError) where that failed; either way nothing was changed."""
     with turnstile(site):
         sweep(site, transcript_path)
         found = prospect(site, transcript_path, now, asked, at_end)
-        if dry_run or not found.plan.going or not (found.plan.pays or asked.now):
+        if dry_run or not found.plan.going or not (found.plan.pays or found.plan.asked.now):
             return found, None
         return found, _clear(site, transcript_path, found, found.plan.prices.bound if with_thinking is None else with_thinking)
 
 
-def prospect(site, transcript_path: str, now: float, asked: planning.Asked, at_end: bool = False) -> Prospect:
+def prospect(site, transcript_path: str, now: float, asked, at_end: bool = False) -> Prospect:
     """What a clear would do; changes nothing but the tracker's own state."""
     made = until_whole(lambda: live.reconcile(site, transcript_path, now=now), lambda made: made.index)
-    plan = plan_of(site, made.conversation, asked, now, at_end)
+    plan = plan_of(site, made.conversation, asked(made) if callable(asked) else asked, now, at_end)
     check_understood(made.index, [result.id for result in plan.going])
     return Prospect(made, plan, now)
-
-
-def plan_of(site, conversation, asked: planning.Asked, now: float, cold: bool = False) -> planning.Plan:
-    """The plan over a conversation with the model and the prices that hold for it; `cold`: the next request will find no cache."""
-    last = conversation.newest
-    prices = economics.prices_of(conversation.rules.models.model(last.model), last.cache_ttl_s)
-    model = learnt.load(site.home, site.session_project).model
-    return planning.plan(conversation, asked, now, model, prices, cold or None)
 
 
 class _Leaving:

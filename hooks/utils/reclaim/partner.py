@@ -23,7 +23,8 @@ _VERBATIM = ("error", "decision")
 def before(site, transcript_path: str, now: float, manual: bool) -> str | None:
     """What the summariser is told. Archives what the context holds, and remembers the index of it until the compaction is over.
 
-    After a compaction by hand the host repeats our text, and the command of the hook, in every later request.
+    After a compaction by hand the host prints our text, and repeats it with the command of the hook in every later request, so it is
+    short then.
     """
     rules = site.rules()
     made = _state_of(site, transcript_path)
@@ -37,7 +38,7 @@ def before(site, transcript_path: str, now: float, manual: bool) -> str | None:
         pinned = [(result.label, "") for result in _held(state) if result.pinned]
         keep = [(result.label, texts.get(result.id) or result.verdict or result.label) for result in verbatim]
         dead = [(result.label, result.ended[0]) for result in reversed(state.expired.values()) if result.ended and result.kind != "ack"]
-        advice = compaction.advice(dead, [*pinned, *keep])
+        advice = compaction.advice(dead, [*pinned, *keep], compaction.MANUAL_TOKENS if manual else compaction.ADVICE_TOKENS)
     echo = advice + _command_of_hook(site) if manual else ""
     site.remember(index=compaction.index(rows) or None, echo_tokens=estimate_tokens(echo) or None)
     _book(site, estimate_tokens(advice), now)

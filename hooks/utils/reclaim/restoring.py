@@ -59,11 +59,11 @@ def meant(db, word: str, session_id: str, project: str) -> list:
     """The archived Records that a word means: one by its handle, the beginning of one, or a tool_use id; else those of a path pattern."""
     handles = archive.handles_of(db, word)
     if len(handles) > 1:
-        raise NotFound(f"{shown(word)} could be {', '.join(handles)}: give more of it")
+        raise NotFound(f"{shown(word)} could be {', '.join(handles)}. Give more of it")
     found = [archive.record(db, handle) for handle in handles] or archive.records_of_tool_use(db, word)[:1]
     found = found or matching(db, word, session_id, project)
     if not found:
-        advice = "popkit archive list shows what there is; what another project cleared comes back by its handle"
+        advice = "popkit archive list shows what there is. What another project cleared comes back by its handle"
         said = f"nothing that was cleared goes by {shown(word)}. {advice}"
         raise NotFound(". ".join(filter(None, (said, pruned(db, session_id)))))
     return found

@@ -174,7 +174,7 @@ def _check_order(edits: list, size: int) -> None:
 
 def _check_same(stat, seen: Seen) -> None:
     if (stat.st_dev, stat.st_ino) != (seen.device, seen.inode) or stat.st_size < seen.size:
-        raise Changed("the transcript was replaced meanwhile: try again; nothing was changed")
+        raise Changed("the transcript was replaced in the meantime, so nothing was changed. Try again")
 
 
 def _open_seen(path: str, seen: Seen, fds: list) -> int:
@@ -203,7 +203,7 @@ def _copy_edited(old: int, new: int, edits: list, size: int) -> None:
     for edit in edits:
         copy(old, new, at, edit.start)
         if _hash(old, edit.start, edit.end) != edit.old_hash:
-            raise Changed("the transcript holds something else than was seen: try again; nothing was changed")
+            raise Changed("the transcript has changed since it was read, so nothing was changed. Try again")
         write_all(new, edit.new)
         at = edit.end
     copy(old, new, at, size)

@@ -20,8 +20,8 @@ from .rewrite import Changed
 
 _KINDS = frozenset(("thinking", "redacted_thinking"))
 _RUNNING = (
-    "Claude is in the middle of a turn, whose thinking this model needs until the turn ends, so nothing was changed: "
-    "try again once it has answered"
+    "Claude is in the middle of a turn, and this model needs its thinking until the turn ends, so nothing was changed. "
+    "Try again once it has answered"
 )
 
 

@@ -90,7 +90,7 @@ def restore_in_place(site, transcript_path: str, now: float, records: list, with
         handles = {handle for _, handle in standing}
         wanted = [record for record in records if record.id in handles]
         if not wanted:
-            raise Refused("none of them has a placeholder in this session's transcript: without --in-place they are printed")
+            raise Refused("none of them has a placeholder in this session's transcript. To print them, omit --in-place")
         back = _put_back(site, transcript_path, index, standing, db, wanted, with_thinking)
         entries = [journal.restored(record.tool_use_id, now, tokens) for record, tokens in zip(back.records, back.tokens)]
         _follow(back, live.note, site, site.paths(), entries)

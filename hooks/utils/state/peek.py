@@ -24,9 +24,10 @@ def state(paths: store.ContextFiles) -> ContextState | None:
         raise ValueError(str(error)) from None
 
 
-def reclaimable_tokens(paths: store.ContextFiles, known: ContextState) -> int:
-    """Tokens of all that is expired, by the session's calibration."""
-    return sum(round(result.tokens * known.calibration) for result in reclaimable(store.read_expired(paths, known)).values())
+def expired(paths: store.ContextFiles, known: ContextState) -> dict:
+    """What has expired and stands in the context: {`items`, `tokens`}, by the session's calibration."""
+    dead = reclaimable(store.read_expired(paths, known)).values()
+    return {"items": len(dead), "tokens": sum(round(result.tokens * known.calibration) for result in dead)}
 
 
 class Seen:

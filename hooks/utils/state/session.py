@@ -13,6 +13,7 @@ _FACTS = {
     "index": str,
     "largest_tokens": int,
     "model": str,
+    "planned": dict,
     "profile": str,
     "project": str,
     "told": str,

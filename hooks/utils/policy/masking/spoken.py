@@ -58,7 +58,7 @@ def _spoken_of(line: Line, number: int) -> list:
 
 
 def _is_password(line: Line, word: str, other: int, number: int) -> bool:
-    """Whether the word behind `password`, or behind `password is`, is one: letters with digits, which is no name of a file."""
+    """Whether the word behind `password`, or behind `password is`, is one: letters with digits, which is not a file name."""
     if other == number + 2 and line.words[number + 1] not in ("is", "was", "=", ":"):
         return False
     if len(word) < 6 or word.isalpha() or word.isdigit() or not is_bare(word) or "(" in word:

@@ -1,0 +1,48 @@
+"""What a person should do about a context now: one verdict over the plan for now, and the plan for once the cache is cold. Pure."""
+
+from __future__ import annotations
+
+# A clear that takes a smaller share of the context is not worth loading the session again for.
+LEAST_SHARE = 0.01
+# A full context that loses a smaller share of its window is soon full again.
+LITTLE_SHARE = 0.05
+# Seconds: with a full context nobody waits longer.
+LONGEST_WAIT_S = 600
+KINDS = ("clear", "wait", "full", "resume", "nothing")
+
+
+def takes(plan) -> dict:
+    """What a clear takes by a Plan, placeholders subtracted: {`items`, `tokens`}; nothing where it does not pay."""
+    if plan is None or not (plan.pays or plan.asked.now) or not plan.going:
+        return {"items": 0, "tokens": 0}
+    return {"items": len(plan.going), "tokens": max(0, plan.sum.leaves)}
+
+
+def verdict(now, cold, context: dict | None, critical: float, expired: int = 0, pending_tokens: int = 0) -> dict:
+    """What to do now: {`kind` (one of KINDS), `tokens` and `items` that would leave, `thinking` tokens that leave too, `pays_after`
+    (requests, 0 at once), `wait_s` (until the cache is cold, None for no wait), `expired` (results)}.
+
+    `now`, `cold`: the Plans, None where there is none · `context`: `tokens`, `window`, `ratio`, `cache_seconds_left` · `critical`: the
+    ratio from which on a context is full · `pending_tokens`: cleared, but still in the requests.
+    """
+    at_once, later = takes(now), takes(cold)
+    tokens, window = (context["tokens"], context["window"]) if context else (0, 0)
+    wait_s = context["cache_seconds_left"] if context and not _is_same(now, cold) else 0
+    least = LEAST_SHARE * tokens
+    worth_now, worth_later = at_once["tokens"] > least, later["tokens"] > least and wait_s > 0
+    said = {"kind": "nothing", **at_once, "thinking": 0, "pays_after": None, "wait_s": None, "expired": expired}
+    if context and context["ratio"] >= critical:
+        reached = later if worth_later and wait_s <= LONGEST_WAIT_S else at_once
+        if reached["tokens"] < LITTLE_SHARE * window:
+            return {**said, "kind": "full", **(later if worth_later else at_once), "wait_s": wait_s if worth_later else None}
+    if worth_now:
+        return {**said, "kind": "clear", "thinking": now.sum.thinking, "pays_after": now.sum.pays_after}
+    if pending_tokens > least:
+        return {**said, "kind": "resume", "items": 0, "tokens": pending_tokens}
+    if worth_later:
+        return {**said, "kind": "wait", **later, "thinking": cold.sum.thinking, "pays_after": cold.sum.pays_after, "wait_s": wait_s}
+    return said
+
+
+def _is_same(now, cold) -> bool:
+    return now is None or cold is None or not now.sum.warm

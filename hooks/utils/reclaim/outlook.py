@@ -1,0 +1,175 @@
+"""What answers, notices and the status line are drawn from: a context, how full it is, and what a clear would take of it, now and once the
+cache is cold. Reconciles once; writes nothing but the tracker's own state."""
+
+from __future__ import annotations
+
+import os
+
+from ..host import usage
+from ..policy import economics, engine, events, planning, verdict
+from ..policy.context import ContextState
+from ..policy.context import reclaimable as dead_of
+from ..state import journal, learnt, live, store
+
+
+class Outlook:
+    """`state` and the `rules` that hold for it, `made` (the Rebuilt, None where no transcript tells) · `now`, `cold`: the plans of a clear
+    for which nothing special is asked, None without a transcript that may be changed · `context`: how full it is, None before the first
+    request · `agents`: the subagents · `at` (seconds)."""
+
+    __slots__ = ("agents", "at", "cold", "context", "made", "now", "project", "rules", "state", "transcript")
+
+    def __init__(self, site, transcript_path: str, state, rules, at: float, made=None, is_cold: bool | None = None) -> None:
+        """`is_cold`: whether the cache is, by the clock where that is not said."""
+        self.state, self.rules, self.at, self.made = state, rules, at, made
+        self.project, self.transcript, self.agents = site.session_project, transcript_path, agents(site)
+        self.now = self.cold = self.context = None
+        if made is not None:
+            self.plan(site, is_cold)
+
+    def plan(self, site, is_cold: bool | None = None) -> None:
+        """Plans anew, over the conversation as it stands."""
+        conversation, asked = self.made.conversation, planning.Asked()
+        self.context = context_of(conversation, site.session, self.at)
+        if self.doubt:
+            return  # a clear refuses it
+        self.now = plan_of(site, conversation, asked, self.at, bool(is_cold))
+        self.cold = plan_of(site, conversation, asked, self.at, True) if self.now.sum.warm else self.now
+
+    @property
+    def doubt(self) -> str:
+        """What of the transcript is not understood, so that nothing may be changed; "" for nothing."""
+        return self.made.index.doubts[0] if self.made is not None and self.made.index.doubts else ""
+
+    @property
+    def expired(self) -> dict:
+        """What has expired and stands in the context: {`items`, `tokens`}."""
+        return _sums(dead_of(self.state.expired).values(), self.state.calibration)
+
+    @property
+    def verdict(self) -> dict:
+        """What to do now."""
+        pending = self.state.counts.ledger.get("pending_tokens", 0)
+        return verdict.verdict(self.now, self.cold, self.context, self.rules.thresholds["critical"], self.expired["items"], pending)
+
+
+def look(site, transcript_path: str, now: float) -> Outlook:
+    """The main context, reconciled with its transcript. Where nothing can be written it is the same; where there is no transcript (yet),
+    what the hooks have seen."""
+    try:
+        if site.project and not site.session.get("project"):
+            site.remember(project=site.project)
+        made = live.reconcile(site, transcript_path, now=now)
+        found = of(site, transcript_path, made, now)
+        remember(found, site)
+        return found
+    except (OSError, ValueError):
+        return _unsaved(site, transcript_path, now)
+
+
+def change(found: Outlook, site, entries: list) -> None:
+    """Journals what the user changes, and lets the outlook follow without another look at the transcript."""
+    if not entries:
+        return
+    live.note(site, site.paths(), entries)
+    for event in (*map(journal.event_of, entries), events.Tick(found.at)):
+        if found.made is not None:
+            found.made.conversation.observe(event)
+            found.rules = found.made.conversation.rules
+        else:
+            found.rules = site.rules_for(event.profile) if event.name == "profile_chosen" else found.rules
+            engine.observe(found.state, event, found.rules)
+    if found.made is not None:
+        found.plan(site)
+        remember(found, site)
+
+
+def of(site, transcript_path: str, made, now: float) -> Outlook:
+    """The outlook of a Rebuilt context."""
+    return Outlook(site, transcript_path, made.state, made.conversation.rules, now, made)
+
+
+def _unsaved(site, transcript_path: str, now: float) -> Outlook:
+    paths = site.paths()
+    if transcript_path and os.path.isfile(transcript_path):
+        made = live.rebuilt(site, paths, transcript_path)
+        made.conversation.observe(events.Tick(now))
+        return of(site, transcript_path, made, now)
+    stored = store.load(paths)
+    if stored is None:
+        return Outlook(site, transcript_path, ContextState(site.session_id), site.rules(), now)
+    stored.state.expired = store.read_expired(paths, stored.state)
+    rules = site.rules_for(stored.state.profile)
+    engine.reindex(stored.state, rules)
+    engine.observe(stored.state, events.Tick(now), rules)
+    return Outlook(site, transcript_path, stored.state, rules, now)
+
+
+def remember(found: Outlook, site) -> None:
+    """Keeps for the status line what a clear takes, and of which state that holds."""
+    if found.now is None:
+        site.remember(planned=None)
+        return
+    sums = {name: verdict.takes(plan)["tokens"] for name, plan in (("now", found.now), ("cold", found.cold))}
+    site.remember(planned={**sums, "calls": found.state.index, "warm": found.now.sum.warm})
+
+
+def plan_of(site, conversation, asked: planning.Asked, now: float, cold: bool = False) -> planning.Plan:
+    """The plan over a conversation with the model and the prices that hold for it; `cold`: the next request will find no cache."""
+    last = conversation.newest
+    prices = economics.prices_of(conversation.rules.models.model(last.model), last.cache_ttl_s)
+    model = learnt.load(site.home, site.session_project).model
+    return planning.plan(conversation, asked, now, model, prices, cold or None)
+
+
+def context_of(conversation, session: dict, now: float) -> dict | None:
+    """How full the context is, of how much, and whether its prompt cache is warm; None where no request is known."""
+    last, newest = conversation.last, conversation.newest
+    if not newest.tokens:
+        return None
+    tokens = last.tokens or conversation.prompt
+    model = session.get("model") or newest.model
+    largest = max(tokens, session.get("largest_tokens") or 0)
+    rules = conversation.rules
+    window, source = usage.window_of(rules.models.model(model), rules.window_tokens, session.get("window_tokens"), largest)
+    warm = last.is_warm(now)
+    return {
+        "tokens": tokens,
+        "window": window,
+        "window_source": source,
+        "ratio": round(tokens / window, 4),
+        "model": newest.model,
+        "cache": "warm" if warm else "cold",
+        "cache_seconds_left": min(last.cache_ttl_s, max(0, round(last.cache_ttl_s - (now - last.at)))) if warm else 0,
+    }
+
+
+def agents(site) -> list:
+    """The subagent contexts that the hooks have seen, as their states stand."""
+    found = []
+    try:
+        names = sorted(os.listdir(site.paths().folder))
+    except OSError:
+        return []
+    for name in names:
+        if not name.startswith("agent-") or not name.endswith(".state.json"):
+            continue
+        paths = site.paths(name[len("agent-") : -len(".state.json")])
+        stored = store.load(paths)
+        if stored is None:
+            continue
+        state = stored.state
+        found.append(
+            {
+                "agent": state.agent_id,
+                "calls": state.index,
+                "live": _sums(state.live.values(), state.calibration),
+                "expired": _sums(dead_of(store.read_expired(paths, state)).values(), state.calibration),
+            }
+        )
+    return found
+
+
+def _sums(results, factor: float) -> dict:
+    results = list(results)
+    return {"items": len(results), "tokens": sum(round(result.tokens * factor) for result in results)}
