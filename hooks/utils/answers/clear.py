@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..policy import verdict, worth
+from ..policy import verdict
 from ..policy.planning import CLEAR, matches
 from ..policy.ruleset import AUTO
 from ..policy.tiers import TIERS
@@ -37,7 +37,6 @@ def clear_data(plan, cold, done, report: dict, dry_run: bool) -> dict:
         "profile": report["profile"],
         "pays": plan.pays,
         "likely_requests": plan.likely_requests,
-        "rewrite_caution": worth.tuned_for(plan.prices).rewrite_caution if report["profile"] == AUTO and not plan.asked.forces else 1.0,
         "sum": plan.sum.to_json(),
         "cold": {**verdict.takes(cold), "pays_after": cold.sum.pays_after},
         "wait_s": context["cache_seconds_left"] if context and plan.sum.warm else 0,
@@ -162,10 +161,7 @@ def _pays(found: dict) -> str:
     said += f"assuming {likely} more requests while the cache is warm"
     if found["pays"] or after > likely:
         return said
-    caution = found["rewrite_caution"]
-    if caution is None:
-        return said + ". The rewrite is certain and they are not, so auto waits for a cold cache"
-    return said + ". The rewrite is certain, so it is weighted " + ("double" if caution == 2 else f"{caution:g} times")
+    return said + ". The rewrite is certain and they are not, so auto waits for a cold cache"
 
 
 def _cold_lines(found: dict) -> list:
