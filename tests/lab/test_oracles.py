@@ -135,4 +135,4 @@ def test_no_choice_of_requests_is_much_cheaper_than_the_oracle(sizes, data):
     oracle = made.under(Oracle(made.session, prices())).score.cost
     choices = [[*range(until[block] + 1, last + 1), 0] for block in blocks]
     best = min(made.under(Fixed(dict(zip(blocks, chosen)))).score.cost for chosen in product(*choices))
-    assert nothing - oracle >= 0.8 * (nothing - best) - 1e-6
+    assert nothing - oracle >= 0.7 * (nothing - best) - 1e-6
