@@ -8,6 +8,10 @@ from ..answers import text
 from ..edges import home
 from ..state import sweeping
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 ARCHIVE, ORIGINALS, SESSIONS, LEARNT, SET_UP, REST, CONFIGURATION = (
     "archive",
     "kept originals",
@@ -36,7 +40,7 @@ class Part:
 
     __slots__ = ("bytes", "files")
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.files = 0
         self.bytes = 0
 
@@ -68,7 +72,7 @@ def _stem(name: str) -> str:
     return stem if pid.isdigit() else name
 
 
-def paths(popkit_home: str):
+def paths(popkit_home: str) -> Iterator[str]:
     """The files where ours may be: directly in our folder, and below the folders that PopKit makes in it."""
     for folder, folders, names in os.walk(popkit_home):
         yield from [os.path.join(folder, name) for name in names]

@@ -189,7 +189,7 @@ def _no_looser(key: str, below, value, refuse):
 
 def _still_preserving(tool: str, below: dict, said, refuse):
     """A project's override of a tool without what would end what lies below as preserved, under its name or under one with wildcards."""
-    own = below.get(tool)
+    own = below.get(tool) or {}
     if _preserves(own):
         said = {"tier": said} if isinstance(said, str) else said or {}
         hides = own.get("tier") == "preserved" or said.get("patterns")
@@ -201,8 +201,8 @@ def _still_preserving(tool: str, below: dict, said, refuse):
     return said
 
 
-def _preserves(entry) -> bool:
-    return bool(entry) and "preserved" in (entry.get("tier"), *entry.get("patterns", {}).values())
+def _preserves(entry: dict) -> bool:
+    return "preserved" in (entry.get("tier"), *entry.get("patterns", {}).values())
 
 
 def _hides(tool: str, name: str, below: dict) -> bool:
