@@ -77,8 +77,13 @@ def test_the_notice_says_what_the_panel_says_and_the_clear_does_it(tmp_path: Pat
 
 
 def test_a_full_context_with_little_to_clear_is_for_compact(tmp_path: Path) -> None:
-    asking = Asking(spec_session(tmp_path / "projects"), tmp_path / "home", "auto")
-    asking.written.now += COLD_S
+    written = Written(tmp_path / "projects")
+    written.say("look")
+    written.bash("npm test", "Tests: 1 passed\n" * 30)
+    for number in range(3):
+        written.call("Read", {"file_path": f"{written.project}/src/{number}.ts"}, f"export const n{number} = {number}\n" * 300)
+    asking = Asking(written, tmp_path / "home", "auto")
+    written.now += COLD_S
     tokens = asking.data("retention")["context"]["tokens"]
     notice = _notice(asking, round(tokens / 0.92))
     assert "Full, and little to clear: /compact" in notice

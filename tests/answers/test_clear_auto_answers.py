@@ -80,15 +80,15 @@ def test_a_warm_cache_in_which_it_does_not_pay_changes_nothing(asking: Asking, g
     assert (found["cleared"], found["pays"], found["sum"]["warm"]) == (False, False, True)
 
 
-def test_a_warm_cache_is_no_hindrance_where_it_pays(tmp_path: Path, golden) -> None:
+def test_under_a_profile_of_lifetimes_a_warm_cache_is_no_hindrance_where_it_pays(tmp_path: Path, golden) -> None:
     written = Written(tmp_path / "projects")
     written.say("read it all")
     for number in range(6):
         written.bash("npm test", f"Tests: {number} passed\n" * 400)
     for number in range(3):
         written.bash(f"mkdir -p out/{number}", "made it")
-    asking = asked(written, tmp_path / "home")
-    golden(GOLDENS / "auto-warm-pays.txt", asking.told("clear --dry-run", "clear"))
+    asking = Asking(written, tmp_path / "home", "spec")
+    golden(GOLDENS / "spec-warm-pays.txt", asking.told("clear --dry-run", "clear"))
     found = asking.data("retention")
     assert found["cleared"]["items"] == 5, "the newest was used lately"
 

@@ -244,9 +244,9 @@ MUTANTS = [
     # Touching.
     Mutant(
         "an edit touches the files that were read in the same turn, and no others",
-        "engine.py",
-        "if result.turn != state.turn:",
-        "if False:",
+        "context.py",
+        'self.edits.get(str(result.turn), 0) if result.kind == "read" and',
+        'max(self.edits.values(), default=0) if result.kind == "read" and',
         "test_touching.py",
     ),
     Mutant(
@@ -679,8 +679,8 @@ MUTANTS = [
     Mutant(
         "no key stays in an outline",
         "outline.py",
-        "shapes.without(text)",
-        "text",
+        "NAME, shapes.without(text)",
+        "NAME, text",
         "test_outline.py",
     ),
     Mutant(

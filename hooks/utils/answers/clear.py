@@ -155,13 +155,12 @@ def _pays(found: dict) -> str:
     after, likely = found["sum"]["pays_after"], found["likely_requests"]
     if not after:
         return "never" if after is None else "at once"
-    said = f"after {text.counted(after, 'request')}, "
+    said = f"after {text.counted(after, 'request')}"
     if not _is_weighed(found):
-        return said + (f"and {likely}" if after <= likely else f"but only {likely}") + " usually follow before the cache goes cold"
-    said += f"assuming {likely} more requests while the cache is warm"
-    if found["pays"] or after > likely:
+        return said + (f", and {likely}" if after <= likely else f", but only {likely}") + " usually follow before the cache goes cold"
+    if found["pays"] or found["now"]:
         return said
-    return said + ". The rewrite is certain and they are not, so auto waits for a cold cache"
+    return said + ". The rewrite is certain and those requests are not, so auto waits for a cold cache"
 
 
 def _cold_lines(found: dict) -> list:
