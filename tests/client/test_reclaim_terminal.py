@@ -119,7 +119,7 @@ def come_back(told: Story, terminal: ClientTerminal) -> None:
 
 
 def test_a_clear_that_does_not_pay_changes_nothing_and_names_the_command_that_would(story: Story):
-    assert "Clear: not now" in story.screens["not paying"]
+    assert "Not cleared: it " in story.screens["not paying"]
     assert "/popkit:context clear --now" in story.screens["not paying"]
     assert story.contents["not paying"] == story.contents["worked"]
     assert not placeholders(story.contents["worked"])
