@@ -83,9 +83,9 @@ def clear_and_load(told: Story, terminal: ClientTerminal) -> None:
     turn(terminal, "work", "the work is done")
     told.session_id = told.world.session_id()
     told.note("worked", terminal)
-    command(terminal, "clear", "nothing was changed")
+    command(terminal, "clear", "Nothing was changed")
     told.note("not paying", terminal)
-    command(terminal, "clear --now", "Take it back")
+    command(terminal, "clear --now", "To put everything back")
     told.note("cleared", terminal)
     turn(terminal, "talk", "just talking")
     told.note("not loaded", terminal)
@@ -111,7 +111,7 @@ def come_back(told: Story, terminal: ClientTerminal) -> None:
     terminal.wait("Interrupted")
     turn(terminal, "look", "looked again")
     told.note("read again", terminal)
-    command(terminal, "undo", "The last clear is taken back")
+    command(terminal, "undo", "The last clear was taken back")
     told.note("undone", terminal)
     resume(terminal, told.session_id)
     turn(terminal, "talk", "just talking")
@@ -119,7 +119,7 @@ def come_back(told: Story, terminal: ClientTerminal) -> None:
 
 
 def test_a_clear_that_does_not_pay_changes_nothing_and_names_the_command_that_would(story: Story):
-    assert "Clear: not now" in story.screens["not paying"]
+    assert "Not cleared: it " in story.screens["not paying"]
     assert "/popkit:context clear --now" in story.screens["not paying"]
     assert story.contents["not paying"] == story.contents["worked"]
     assert not placeholders(story.contents["worked"])
@@ -210,7 +210,7 @@ def test_a_clear_typed_during_a_turn_runs_as_it_ends_and_loses_no_line(world: Re
             terminal.send("/popkit:context clear")
             assert "the late work is done" not in terminal.text()
             (world.home.work / "seen").write_text("")
-            terminal.wait("Take it back")
+            terminal.wait("To put everything back")
             terminal.wait_idle()
         session_id = world.session_id()
         lines = world.home.transcript(session_id)
@@ -289,7 +289,7 @@ def test_an_excerpt_that_was_cleared_is_read_in_full_again_and_that_is_charged(w
         terminal.wait_ready()
         turn(terminal, "excerpt", "an excerpt")
         session_id = world.session_id()
-        command(terminal, "clear --id T1 --now", "Take it back")
+        command(terminal, "clear --id T1 --now", "To put everything back")
         resume(terminal, session_id)
         turn(terminal, "again", "once more")
     sent = world.api.turns()[-1]

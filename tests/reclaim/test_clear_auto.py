@@ -178,7 +178,7 @@ def test_a_warm_cache_that_makes_it_dear_shows_what_would_go_and_the_command_tha
     done = shop.context("clear")
     assert done.code == 0
     said = " ".join(done.out.split())
-    assert "Clear: not now" in said
+    assert "Not cleared: it " in said
     assert "warm: the" in said
     assert "are written again" in said
     assert "It does not pay soon enough, so nothing was changed." in said
