@@ -116,7 +116,8 @@ def _printed(text: str, folder: str) -> list:
 
 def _asked(words: list) -> tuple:
     """(the paths that a `git commit` names, whether it takes all that has changed)."""
-    paths, takes_all, at = [], False, 1
+    paths: list = []
+    takes_all, at = False, 1
     while at < len(words):
         word = words[at]
         if word == "--":

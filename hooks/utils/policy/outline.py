@@ -9,6 +9,10 @@ from __future__ import annotations
 
 from .masking import mask, shapes
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .context import Result
+
 # Identifiers, paths, versions, addresses: long enough not to be chance.
 NAME = r"[A-Za-z0-9_][A-Za-z0-9_\-./:@]{10,190}[A-Za-z0-9_]"
 # What a path, a hidden file or a scope begins with belongs to it.
@@ -35,7 +39,7 @@ def most_tokens(tokens: int) -> int:
     return int(tokens * SHARE) if tokens * 2.9 >= LEAST_CHARS else 0
 
 
-def outline_of(result, text: str) -> str:
+def outline_of(result: Result, text: str) -> str:
     """What stays of a Result of this text, on one line; "" for nothing."""
     if not result.kind.startswith("run"):
         return outline(text)

@@ -92,7 +92,7 @@ class Plan:
         self.asked = asked
         self.prices = prices
         self.decisions = decisions
-        self.sum: Sum | None = None
+        self.sum: Sum  # once all is decided
         self.pays = False
         self.likely_requests = 0
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .planning import Plan
+
 # A clear that takes a smaller share of the context is not worth loading the session again for.
 LEAST_SHARE = 0.01
 # A full context that loses a smaller share of its window is soon full again.
@@ -11,14 +15,14 @@ LONGEST_WAIT_S = 600
 KINDS = ("clear", "wait", "full", "resume", "nothing")
 
 
-def takes(plan) -> dict:
+def takes(plan: Plan | None) -> dict:
     """What a clear takes by a Plan, placeholders subtracted: {`items`, `tokens`}; nothing where it does not pay."""
     if plan is None or not (plan.pays or plan.asked.now) or not plan.going:
         return {"items": 0, "tokens": 0}
     return {"items": len(plan.going), "tokens": max(0, plan.sum.leaves)}
 
 
-def verdict(now, cold, context: dict | None, critical: float, expired: int = 0, pending_tokens: int = 0) -> dict:
+def verdict(now: Plan | None, cold: Plan | None, context: dict | None, critical: float, expired: int = 0, pending_tokens: int = 0) -> dict:
     """What to do now: {`kind` (one of KINDS), `tokens` and `items` that would leave, `thinking` tokens that leave too, `pays_after`
     (requests, 0 at once), `wait_s` (until the cache is cold, None for no wait), `expired` (results)}.
 
@@ -35,14 +39,14 @@ def verdict(now, cold, context: dict | None, critical: float, expired: int = 0, 
         reached = later if worth_later and wait_s <= LONGEST_WAIT_S else at_once
         if reached["tokens"] < LITTLE_SHARE * window:
             return {**said, "kind": "full", **(later if worth_later else at_once), "wait_s": wait_s if worth_later else None}
-    if worth_now:
+    if now is not None and worth_now:
         return {**said, "kind": "clear", "thinking": now.sum.thinking, "pays_after": now.sum.pays_after}
     if pending_tokens > least:
         return {**said, "kind": "resume", "items": 0, "tokens": pending_tokens}
-    if worth_later:
+    if cold is not None and worth_later:
         return {**said, "kind": "wait", **later, "thinking": cold.sum.thinking, "pays_after": cold.sum.pays_after, "wait_s": wait_s}
     return said
 
 
-def _is_same(now, cold) -> bool:
+def _is_same(now: Plan | None, cold: Plan | None) -> bool:
     return now is None or cold is None or not now.sum.warm

@@ -23,7 +23,9 @@ class Outlook:
         """`is_cold`: whether the cache is, by the clock where that is not said."""
         self.state, self.rules, self.at, self.made = state, rules, at, made
         self.project, self.transcript, self.agents = site.session_project, transcript_path, agents(site)
-        self.now = self.cold = self.context = None
+        self.now: planning.Plan | None = None
+        self.cold: planning.Plan | None = None
+        self.context: dict | None = None
         if made is not None:
             self.plan(site, is_cold)
 
@@ -33,8 +35,8 @@ class Outlook:
         self.context = context_of(conversation, site.session, self.at)
         if self.doubt:
             return  # a clear refuses it
-        self.now = plan_of(site, conversation, asked, self.at, bool(is_cold))
-        self.cold = plan_of(site, conversation, asked, self.at, True) if self.now.sum.warm else self.now
+        now = plan_of(site, conversation, asked, self.at, bool(is_cold))
+        self.now, self.cold = now, plan_of(site, conversation, asked, self.at, True) if now.sum.warm else now
 
     @property
     def doubt(self) -> str:

@@ -40,10 +40,10 @@ class Watched:
         for _ in range(most - 1):
             at = self.text.find("\n", at + 1) if at >= 0 else at
         if at < 0:
-            return loads("{" + self.text + "}")
+            return _table(self.text)
         begin, rest = self.text[: at - 1], self.text[at:]
         self.text = rest + "," + begin
-        return loads("{" + begin + "}")
+        return _table(begin)
 
 
 def watched_of(files: object) -> Watched:
@@ -72,3 +72,8 @@ def changes(watched: Watched, most: int) -> dict:
         if now != seen:
             found[path] = "deleted" if now is None else "modified"
     return found
+
+
+def _table(text: str) -> dict:
+    known = loads("{" + text + "}")
+    return known if isinstance(known, dict) else {}
