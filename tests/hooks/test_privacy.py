@@ -112,7 +112,7 @@ def test_a_clear_puts_contents_into_the_archive_and_nowhere_else(home: processes
     for number in range(3):
         written.bash("npm test", _body(f"run{number}", 60) + f"{number} passed\n")
     site, path = written.site(home.path), str(written.path)
-    assert "Clear" in answer("clear --dry-run", site, path, written.now)
+    assert "Dry run" in answer("clear --dry-run", site, path, written.now)
     assert _holding(home, MARK) == {}
     assert "/resume" in answer("clear --now", site, path, written.now)
     assert (home.path / "archive.sqlite").exists()

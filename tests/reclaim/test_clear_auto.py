@@ -179,10 +179,12 @@ def test_a_warm_cache_that_makes_it_dear_shows_what_would_go_and_the_command_tha
     assert done.code == 0
     said = " ".join(done.out.split())
     assert "Not cleared: it " in said
-    assert "warm: the" in said
-    assert "are written again" in said
-    assert "It does not pay soon enough, so nothing was changed." in said
-    assert said.endswith("popkit context clear --now")
+    assert "warm: all messages" in said
+    assert "must be written again" in said
+    assert "so auto waits for a cold cache" in said
+    assert "Nothing was changed." in said
+    assert "To clear now anyway" in said
+    assert "clear --now" in said
     assert shop.transcript.read_bytes() == before
     assert not (shop.home / "archive.sqlite").exists()
     planned = shop.context("clear", "--json").json

@@ -31,7 +31,7 @@ Pinned by the user, keep what is still needed: "Read docs/spec.md"
 Keep these word for word:
 - "Bash npm run build": "exit 2: src/a.ts(3,1): error TS2304: Cannot find name \\"x\\"."
 - AskUserQuestion: "Which database? SQLite"
-Outdated: leave out what these said, keep what was concluded from it. A newer result of the same name still counts.
+Outdated: leave out what these said, but keep what was concluded from them. A newer result of the same name still counts.
 - Reads of since-edited files: src/app.js, test.js
 - Searches that served their purpose: "\\"add(\\" in src"
 - Commands with a newer result: "npm test"

@@ -212,7 +212,7 @@ def test_other_bytes_than_were_seen_are_not_replaced(transcript: Path):
         file.write(data)
     keep = transcript.with_name("original")
     keep.write_text("older")
-    with pytest.raises(rewrite.Changed, match="something else than was seen"):
+    with pytest.raises(rewrite.Changed, match="has changed since it was read"):
         rewrite.rewrite(str(transcript), edits, seen, str(keep))
     _assert_unchanged(transcript, bytes(data), ("original",))
     assert keep.read_text() == "older"
