@@ -211,7 +211,7 @@ def test_in_mid_turn_a_clear_with_thinking_is_refused_and_says_what_to_do(shop: 
     moment(talk)
     before = shop.write(talk)
     for change in (shop.clear, lambda **how: shop.clear(now=True, **how)):
-        with pytest.raises(Refused, match="nothing was changed. Try again once it has answered"):
+        with pytest.raises(Refused, match=r"nothing was changed\. Try again once it has answered"):
             change(with_thinking=True)
     assert shop.transcript.read_bytes() == before
     assert shop.archive_report() == (0, 0)
