@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hooks.utils import archive
+from hooks.utils.answers.putback import undo_lines
 from hooks.utils.host import responses, transcript
 from hooks.utils.reclaim import rewrite, thinking
 from hooks.utils.reclaim.access import Opened, Refused
@@ -336,7 +337,9 @@ def test_thinking_that_was_lost_keeps_what_stands_behind_it_away(thoughtful: Sho
     db.execute("UPDATE thought_records SET zone = 'cold', content = NULL WHERE id = ?", (ids[4],))
     db.commit()
     db.close()
-    thoughtful.undo()
+    back = thoughtful.undo()
+    assert (back.thinking > 0, back.unthought > 0) == (True, True)
+    assert "stays out, because something before it is lost" in " ".join(undo_lines(back, "s"))
     old, new = before.splitlines(), thoughtful.transcript.read_bytes().splitlines()
     differing = [number for number, (one, other) in enumerate(zip(old, new)) if one != other]
     assert len(differing) == len(ids) - 4
@@ -354,6 +357,7 @@ def test_what_was_lost_of_the_results_keeps_the_thinking_away(thoughtful: Shop):
     cleared = thoughtful.transcript.read_bytes()
     back = thoughtful.undo()
     assert (len(back.gone), back.thinking) == (1, 0)
+    assert back.unthought > 0
     assert list(map(thinking_of, thoughtful.transcript.read_bytes().splitlines())) == list(map(thinking_of, cleared.splitlines()))
 
 

@@ -25,6 +25,7 @@ def put_back_data(back) -> dict:
         "tokens": sum(back.tokens),
         "thinking": back.thinking,
         "thinking_left": back.left,
+        "thinking_lost": back.unthought,
         "trouble": back.trouble,
     }
 
@@ -51,6 +52,9 @@ def _lines(title: str, back, session_id: str, said: str) -> list:
         lines += text.wrap(f"Gone for good (pruned, or no longer in git): {text.clean(record.label)}", indent="  ")
     if back.thinking:
         lines += text.wrap(f"The reasoning that had left with them is back too: {text.long_tokens(back.thinking)}.")
+    if back.unthought > 0:
+        said = f"Reasoning that had left with them stays out, because something before it is lost: {text.long_tokens(back.unthought)}."
+        lines += text.wrap(said)
     if back.left:
         said = f"Reasoning since the clear has left, because it depended on the shorter conversation: {text.long_tokens(back.left)}."
         lines += text.wrap(said)

@@ -14,13 +14,14 @@ _NAMED = 8  # contents that are gone for good, in a message
 
 class PutBack:
     """What went back: `records` whose contents stand in the transcript again, and the `tokens` that each of them adds; those whose
-    content is `gone` for good; the estimated tokens of the `thinking` that went back with them, and of what was thought since and `left`;
-    what did not work afterwards ("" for nothing)."""
+    content is `gone` for good; the estimated tokens of the `thinking` that went back with them, of what left with them and stays out
+    (`unthought`: something before it is lost), and of what was thought since and `left`; what did not work afterwards ("" for
+    nothing)."""
 
-    __slots__ = ("gone", "left", "records", "thinking", "tokens", "trouble")
+    __slots__ = ("gone", "left", "records", "thinking", "tokens", "trouble", "unthought")
 
     def __init__(self):
-        self.thinking = self.left = 0
+        self.thinking = self.left = self.unthought = 0
         self.records: list = []
         self.tokens: list = []
         self.gone: list = []
@@ -44,10 +45,13 @@ def undo(site, transcript_path: str, now: float, with_thinking: bool | None = No
             taken = archive.records_of_clear(db, clear.id)
             records = [record for record in taken if record.id in handles]
             thoughts = [record for record in taken if record.type == THINKING]
-            back = _put_back(site, transcript_path, index, standing, db, records, with_thinking or bool(thoughts), thoughts)
+            # What was thought after contents that are lost is bound to them.
+            may_return = [] if lost else thoughts
+            back = _put_back(site, transcript_path, index, standing, db, records, with_thinking or bool(thoughts), may_return)
             lost.update((record.id, record) for record in back.gone)
             if back.records:
                 back.gone = list(lost.values())
+                back.unthought = sum(record.tokens for record in thoughts) - back.thinking
                 _follow(back, _note_undone, site, db, clear, back, now)
                 return back
     raise Refused(_nothing(len(standing), list(lost.values())))
