@@ -152,7 +152,7 @@ def orders(values):
     return [(tool, list(entry.get("patterns", {})) if isinstance(entry, dict) else entry) for tool, entry in overrides.items()]
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=1500, deadline=None)
 @given(DOCUMENTS, st.sampled_from(LAYERS))
 def test_a_document_is_free_of_problems_exactly_if_the_model_accepts_it_and_then_both_read_the_same(document, layer):
     same(document, layer)
