@@ -27,12 +27,12 @@ class Commits:
     __slots__ = ("changed", "cwd", "last", "staged")
 
     def __init__(self) -> None:
-        self.changed: dict = {}  # path -> None, in order
-        self.staged: dict = {}  # likewise
-        self.last: list = []  # files of the last commit
+        self.changed: dict[str, None] = {}  # path -> None, in order
+        self.staged: dict[str, None] = {}  # likewise
+        self.last: list[str] = []  # files of the last commit
         self.cwd = ""  # that the call before left behind
 
-    def files_of(self, call: Call, text: str) -> list | None:
+    def files_of(self, call: Call, text: str) -> list[str] | None:
         """The files of the commits that a call made, as absolute paths; None for a call that made none. `text` is what it returned."""
         cwd, self.cwd = self.cwd or call.cwd, call.cwd or self.cwd
         if call.outcome.error:
@@ -45,11 +45,11 @@ class Commits:
         command = call.tool_input.get("command")
         return self._line(command, cwd, text) if isinstance(command, str) and "git" in command else None
 
-    def _line(self, command: str, cwd: str, text: str) -> list | None:
+    def _line(self, command: str, cwd: str, text: str) -> list[str] | None:
         from ..policy.classify import COMMAND_CHARS
         from ..policy.commandline import bash
 
-        made: list | None = None
+        made: list[str] | None = None
         for action in bash.actions(command[:COMMAND_CHARS], cwd):
             if action.name.startswith("git status"):
                 self._list(text, cwd)
@@ -62,14 +62,14 @@ class Commits:
                 self._stage(words, folder)
         return made
 
-    def _stage(self, words: list, folder: str) -> None:
+    def _stage(self, words: list[str], folder: str) -> None:
         paths = [word for word in words[1:] if word[:1] != "-"]
         if paths:
             self.staged.update(dict.fromkeys(self._below(paths, folder)))
         elif any(word in _ALL for word in words):
             self.staged.update(self.changed)
 
-    def _commit(self, words: list, folder: str) -> list:
+    def _commit(self, words: list[str], folder: str) -> list[str]:
         paths, takes_all = _asked(words)
         if takes_all:
             files = [*self.staged, *self.changed]
@@ -85,7 +85,7 @@ class Commits:
         self.last = files
         return files
 
-    def _below(self, paths: list, folder: str) -> list:
+    def _below(self, paths: list[str], folder: str) -> list[str]:
         """The files that paths name: themselves, but for the folder, and what has changed below them."""
         roots = [root for root in (_path(path, folder) for path in paths) if not root.startswith(UNKNOWN)]
         found = [path for path in self.changed if any(path.startswith(root.rstrip("/") + "/") for root in roots)]
@@ -104,7 +104,7 @@ class Commits:
                 self.changed[_path(name.rpartition(" -> ")[2].strip().strip('"'), folder)] = None
 
 
-def _printed(text: str, folder: str) -> list:
+def _printed(text: str, folder: str) -> list[str]:
     """The files that `git commit` names when it has made one: those that came and those that went."""
     found = []
     for line in text.splitlines():
@@ -114,9 +114,9 @@ def _printed(text: str, folder: str) -> list:
     return found
 
 
-def _asked(words: list) -> tuple:
+def _asked(words: list[str]) -> tuple[list[str], bool]:
     """(the paths that a `git commit` names, whether it takes all that has changed)."""
-    paths: list = []
+    paths: list[str] = []
     takes_all, at = False, 1
     while at < len(words):
         word = words[at]

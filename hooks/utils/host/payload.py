@@ -6,17 +6,21 @@ from ..edges import home
 from ..policy.calls import Call
 from . import responses
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 # What stands before and behind the folder of our command, for which a command of the model's is run.
 _OURS, _THEN = "PATH='", "' && "
 
 
-def text(payload: dict, name: str) -> str:
+def text(payload: dict[str, Any], name: str) -> str:
     """A text field of a payload, "" when it is none."""
     value = payload.get(name)
     return value if isinstance(value, str) else ""
 
 
-def call_of(payload: dict, now: float) -> Call | None:
+def call_of(payload: dict[str, Any], now: float) -> Call | None:
     """The completed call that a PostToolUse or PostToolUseFailure payload tells of; None when it names none."""
     id, tool = text(payload, "tool_use_id"), text(payload, "tool_name")
     if not id or not tool:
@@ -38,7 +42,7 @@ def run_as_ours(command: str) -> str:
     return _OURS + folder.replace("'", "'\\''") + _THEN + command if folder.isprintable() and ":" not in folder else ""
 
 
-def _as_asked(tool_input: dict) -> dict:
+def _as_asked(tool_input: dict[str, Any]) -> dict[str, Any]:
     """The input as the transcript has it: the host tells hooks the command that it ran for it."""
     command = tool_input.get("command")
     if isinstance(command, str) and command.startswith(_OURS):
@@ -58,7 +62,7 @@ def commits(call: Call) -> bool:
     return any(action.commits for action in bash.actions(command, call.cwd))
 
 
-def committed(call: Call, payload: dict, now: float) -> list | None:
+def committed(call: Call, payload: dict[str, Any], now: float) -> list[str] | None:
     """The files in the commit that a call made, asked of git; None where git cannot say."""
     from ..edges import git
 

@@ -11,6 +11,10 @@ from ..edges.system import sha256
 from ..policy.calls import Outcome
 from ..policy.estimate import estimate_tokens, image_tokens, wide_chars
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 HASH_CHARS = 32
 # How much of an output's end is looked at for its verdict.
 TAIL_CHARS = 4_000
@@ -31,7 +35,7 @@ def hash_content(text: str) -> str:
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def outcome_of(tool: str, tool_input: dict, response: object) -> Outcome:
+def outcome_of(tool: str, tool_input: dict[str, Any], response: object) -> Outcome:
     """The outcome of a successful call from the host's structured response (a string counts as the text itself)."""
     if isinstance(response, str):
         return outcome_of_text(tool, tool_input, response)
@@ -59,7 +63,7 @@ def outcome_of_error(error: str) -> Outcome:
     return outcome
 
 
-def outcome_of_text(tool: str, tool_input: dict, text: str) -> Outcome:
+def outcome_of_text(tool: str, tool_input: dict[str, Any], text: str) -> Outcome:
     """The outcome of a successful call from the text that the model got."""
     if tool in _ACKS:
         return _ack(tool_input)
@@ -80,12 +84,12 @@ def _outcome(text: str, images: int) -> Outcome:
     return Outcome(len(text), wide_chars(text), hash_content(text)[:HASH_CHARS], image_tokens=images, tail=text[-TAIL_CHARS:])
 
 
-def _ack(tool_input: dict) -> Outcome:
+def _ack(tool_input: dict[str, Any]) -> Outcome:
     path = tool_input.get("file_path") or tool_input.get("notebook_path")
     return Outcome(chars=60 + (len(path) if isinstance(path, str) else 0))
 
 
-def _read(response: dict) -> Outcome:
+def _read(response: dict[str, Any]) -> Outcome:
     file = response.get("file")
     kind = response.get("type")
     if kind == "file_unchanged":
@@ -94,7 +98,8 @@ def _read(response: dict) -> Outcome:
         return _outcome(dumps_or_nothing(response), 0)
     content = file.get("content")
     if not isinstance(content, str):  # an image, a PDF, a notebook
-        size = file.get("dimensions") if isinstance(file.get("dimensions"), dict) else {}
+        size = file.get("dimensions")
+        size = size if isinstance(size, dict) else {}
         width, height = (size.get(name) if isinstance(size.get(name), (int, float)) else 0 for name in ("displayWidth", "displayHeight"))
         data = file.get("base64")
         outcome = Outcome(image_tokens=image_tokens(width or 0, height or 0), interval=[1, 0])
@@ -118,7 +123,7 @@ def _read_outcome(content: str, first: int, lines: int, whole: bool) -> Outcome:
     return outcome
 
 
-def _read_text(tool_input: dict, text: str) -> Outcome:
+def _read_text(tool_input: dict[str, Any], text: str) -> Outcome:
     if text.startswith(_UNCHANGED):
         return Outcome(chars=len(_UNCHANGED[1]) + 60, unchanged=True)
     lines = text.partition("\n\n<system-reminder>")[0].split("\n")
@@ -164,7 +169,7 @@ def _shown(tool: str, response: object) -> tuple:
     return dumps_or_nothing(response), 0
 
 
-def _blocks(blocks: list) -> tuple:
+def _blocks(blocks: list[Any]) -> tuple[str, int]:
     texts, images = [], 0
     for block in blocks:
         if isinstance(block, str):
@@ -179,12 +184,12 @@ def _blocks(blocks: list) -> tuple:
     return "\n".join(texts), images
 
 
-def text_of_blocks(content: object) -> tuple:
+def text_of_blocks(content: object) -> tuple[str, int]:
     """(text, image tokens) of a tool_result's content, a string or a list of blocks."""
     return (content, 0) if isinstance(content, str) else _blocks(content) if isinstance(content, list) else ("", 0)
 
 
-def thinking_tokens(block: dict) -> int:
+def thinking_tokens(block: dict[str, Any]) -> int:
     """Estimated tokens of a block of thinking, 0 for any other. A signature (or the `data` of what is redacted) holds the whole of it,
     sealed, in base64; the text beside it may be a summary, or empty. So it is the larger of what either tells
     (`benchmarks/thinking_tokens.py`)."""
@@ -195,7 +200,7 @@ def thinking_tokens(block: dict) -> int:
     return max(round(chars / _SEALED_CHARS_PER_TOKEN), estimate_tokens(text) if isinstance(text, str) else 0)
 
 
-def said_tokens(block: dict) -> int:
+def said_tokens(block: dict[str, Any]) -> int:
     """Estimated tokens of a block that the user or the assistant wrote, a text or the input of a call; 0 for any other."""
     if isinstance(block.get("text"), str):
         return estimate_tokens(block["text"])

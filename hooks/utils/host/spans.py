@@ -9,17 +9,23 @@ from __future__ import annotations
 import codecs
 import json  # noqa: TID253  whoever looks for contents has parsed the transcript
 import re  # noqa: TID253
-from json.decoder import scanstring  # noqa: TID253
+from json.decoder import scanstring  # type: ignore[attr-defined]  # noqa: TID253  # typeshed leaves it out
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    _Member = tuple[object, int, int]  # of a block: its value where that is asked for, and where it stands
 
 _PIECE = 1 << 20
-_SPACE = re.compile(r"[ \t\n\r]*").match
+_SPACE: Callable[[str, int], re.Match[str]] = re.compile(r"[ \t\n\r]*").match  # type: ignore[assignment]  # it always matches
 
 
 class NotUnderstood(ValueError):
     """A line that is not to be touched."""
 
 
-def content_spans(line: bytes, side_chains: bool = False) -> dict:
+def content_spans(line: bytes, side_chains: bool = False) -> dict[str, tuple[int, int]]:
     """tool_use_id -> (start, end) of the value of `content` in each tool_result block of a user's entry, in the order of the blocks.
 
     A block without `content` is left out; an entry of another type has none, nor, unless asked for, has one of a side chain. NotUnderstood
@@ -29,7 +35,7 @@ def content_spans(line: bytes, side_chains: bool = False) -> dict:
     return {} if walk.is_side and not side_chains else walk.spans()
 
 
-def content_span(line: bytes) -> tuple | None:
+def content_span(line: bytes) -> tuple[int, int] | None:
     """(start, end) of the value of `content` in an entry's message; None where there is none. NotUnderstood as for `content_spans`."""
     return _walked(line).content
 
@@ -64,7 +70,7 @@ def _refuse(name: str) -> None:
 
 
 # Numbers stay text: nobody asks for their values, and a very long one has none.
-_scan = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=_refuse).scan_once
+_scan = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=_refuse).scan_once  # type: ignore[attr-defined]  # typeshed leaves it out
 
 
 class _Line:
@@ -74,16 +80,16 @@ class _Line:
 
     def __init__(self, text: str):
         self.text = text
-        self.content: tuple | None = None  # of the message
-        self.found: dict = {}
+        self.content: tuple[int, int] | None = None  # of the message
+        self.found: dict[str, tuple[int, int] | None] = {}
         self.kind: object = None  # the entry's type
         self.is_side: object = False
 
-    def spans(self) -> dict:
+    def spans(self) -> dict[str, tuple[int, int]]:
         return {id: span for id, span in self.found.items() if span} if self.kind == "user" else {}
 
     def walk(self) -> None:
-        start = _SPACE(self.text).end()
+        start = _SPACE(self.text, 0).end()
         if not self.text.startswith("{", start):
             raise NotUnderstood("not a JSON object")
         visitors = {"type": self._entry_type_at, "isSidechain": self._side_at, "message": self._message_at}
@@ -91,9 +97,10 @@ class _Line:
         if end != len(self.text):
             raise NotUnderstood("more than one JSON object")
 
-    def object_at(self, at: int, visitors: dict) -> int:
+    def object_at(self, at: int, visitors: Mapping[str, Callable[[int], int]]) -> int:
         """Walks an object. A member with a visitor is left to it, and may be there once."""
-        text, seen = self.text, set()
+        text = self.text
+        seen: set[str] = set()
         at = _SPACE(text, at + 1).end()
         if text.startswith("}", at):
             return at + 1
@@ -153,10 +160,11 @@ class _Line:
             at = _SPACE(text, at + 1).end()
 
     def _block_at(self, at: int) -> int:
-        text, found = self.text, {}
+        text = self.text
+        found: dict[str, _Member] = {}
 
-        def visitor(name):
-            def visit(start):
+        def visitor(name: str) -> Callable[[int], int]:
+            def visit(start: int) -> int:
                 value, end = _scan(text, start)
                 found[name] = (value if name == "type" else None, start, end)
                 return end
@@ -164,14 +172,14 @@ class _Line:
             return visit
 
         end = self.object_at(at, {name: visitor(name) for name in ("type", "tool_use_id", "content")})
-        if found.get("type", (None,))[0] == "tool_result":
+        if "type" in found and found["type"][0] == "tool_result":
             self._add(found.get("tool_use_id"), found.get("content"))
         return end
 
-    def _add(self, named, content) -> None:
+    def _add(self, named: _Member | None, content: _Member | None) -> None:
         id = json.loads(self.text[named[1] : named[2]].encode("latin-1")) if named else None
         if not isinstance(id, str):
             raise NotUnderstood("a tool result without an id")
         if id in self.found:
             raise NotUnderstood("two results of " + id)
-        self.found[id] = content and content[1:]
+        self.found[id] = content[1:] if content else None

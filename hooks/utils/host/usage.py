@@ -15,6 +15,10 @@ from ..policy.conversation import Usage
 from ..policy.models import LONG_MARK, WINDOW_TOKENS
 from .stamps import seconds_of
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..policy.models import Model
+
 TAIL_BYTES = 512 * 1024
 
 
@@ -36,7 +40,7 @@ def usage_of(entry: object) -> Usage | None:
     message = entry.get("message")
     usage = message.get("usage") if isinstance(message, dict) else None
     tokens = prompt_tokens(usage)
-    if not tokens or message.get("model") == "<synthetic>":
+    if not (tokens and isinstance(message, dict) and isinstance(usage, dict)) or message.get("model") == "<synthetic>":
         return None
     created = usage.get("cache_creation")
     hour = created.get("ephemeral_1h_input_tokens") if isinstance(created, dict) else 0
@@ -79,7 +83,7 @@ def newest_usage(path: str, tail_bytes: int = TAIL_BYTES) -> Usage | None:
     return found
 
 
-def window_of(model, configured: object, status_line: object, largest: int) -> tuple:
+def window_of(model: Model, configured: object, status_line: object, largest: int) -> tuple[int, str]:
     """(tokens of the context window of a Model, where that is known from). Never below the largest usage seen; "assumed" when nothing
     tells."""
     for value, source in ((configured, "configuration"), (status_line, "status line")):
@@ -88,7 +92,7 @@ def window_of(model, configured: object, status_line: object, largest: int) -> t
     return _at_least(model.window, "model" if model.known or LONG_MARK in model.id else "assumed", largest)
 
 
-def _at_least(window: int, source: str, largest: int) -> tuple:
+def _at_least(window: int, source: str, largest: int) -> tuple[int, str]:
     if largest <= window:
         return window, source
     return max(WINDOW_TOKENS, largest), "assumed"

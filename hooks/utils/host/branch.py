@@ -1,0 +1,156 @@
+"""What a transcript holds: which entries, calls and results belong to the active branch, and what of the file is not understood.
+
+The context is the chain from the last entry to the root (chain.py); parallel calls hang off it, so the results of every tool_use of an
+assistant message on the chain belong to it.
+"""
+
+from __future__ import annotations
+
+from array import array
+
+from ..edges import files
+from ..edges.system import os
+from .chain import Chain, Uuids
+from .entries import blocks_of, entry_of, is_compaction, is_torn, says_nothing
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .entries import Entry
+
+_DOUBTS = 5  # more tell nothing new
+
+
+class Index:
+    """What a transcript holds, without its contents."""
+
+    __slots__ = (
+        "abandoned", "bad", "calls", "chain", "compactions", "doubled", "doubts", "kept", "result_ids", "seen", "since", "size", "telling",
+        "torn", "version",
+    )  # fmt: skip
+
+    def __init__(self, seen: tuple[int, int]) -> None:
+        self.seen = seen  # (device, inode) of the file
+        self.size = 0  # bytes that were read
+        self.bad = 0  # lines that are no JSON object
+        self.torn = False  # whether the last line is incomplete
+        self.doubts: list[str] = []  # what a rewrite must not touch the file for
+        self.version: tuple[int, ...] = (0,)  # of the host that wrote last, (0,) where no line tells
+        # A byte for each line, 0 where it can tell of no call, prompt, request or compaction (nor where the session is).
+        self.telling = bytearray()
+        self.chain = Uuids(())  # uuids of the active branch, compacted parts included
+        self.calls: set = set()  # tool_use ids of the branch
+        self.since = 0  # where in the file the last compaction of the branch ends
+        self.compactions = 0  # boundaries in the file
+        self.kept: dict = {}  # uuid of a boundary of the branch -> ids of the results that the host carried over it
+        self.result_ids: set = set()  # of all results in the file, rewound ones included
+        self.abandoned = 0  # how many results stand on rewound branches of the main thread
+        self.doubled: set = set()  # ids of results that stand in several lines
+
+    def doubt(self, said: str) -> None:
+        """Notes what is not understood."""
+        if len(self.doubts) < _DOUBTS:
+            self.doubts.append(said)
+
+
+class _Carried:
+    """What of the file says which results the host carried over compactions."""
+
+    __slots__ = ("boundaries", "ids", "keys")
+
+    def __init__(self) -> None:
+        self.boundaries: dict = {}  # uuid -> its metadata
+        self.ids: list = []  # of the results so far
+        self.keys = array("q")  # and of each the hash of its entry's uuid
+
+    def over(self, metadata: object) -> tuple[str, ...]:
+        """Ids of the results that were carried over the boundary of this metadata."""
+        preserved = metadata.get("preservedMessages") if isinstance(metadata, dict) else None
+        uuids = preserved.get("allUuids") or preserved.get("uuids") if isinstance(preserved, dict) else None
+        if not isinstance(uuids, list):
+            return ()
+        wanted = {hash(uuid) for uuid in uuids if isinstance(uuid, str) and uuid}
+        return tuple(id for id, key in zip(self.ids, self.keys) if key in wanted)
+
+
+def index(path: str) -> Index:
+    """Reads what a transcript holds; OSError when it cannot be read. A truncated or foreign line is counted and passed over."""
+    results: tuple = (set(), set())  # of the main thread, of subagents
+    chains = (Chain(), Chain())
+    carried = _Carried()
+    with files.open_regular(path) as file:
+        status = os.fstat(file.fileno())
+        found = Index((status.st_dev, status.st_ino))
+        number, version, cwd = 0, "", None
+        for line in file:
+            number += 1
+            found.size += len(line)
+            found.torn = is_torn(line)
+            entry = entry_of(line)
+            _doubt_line(line, entry, number, found)
+            found.telling.append(entry is not None and (not cwd or _tells(entry)))
+            if entry is None:
+                found.bad += not says_nothing(line)
+                continue
+            cwd = cwd or entry.get("cwd")
+            version = entry.get("version") or version
+            _learn(entry, found, results[bool(entry.get("isSidechain"))], carried)
+            if isinstance(entry.get("uuid"), str) and chains[bool(entry.get("isSidechain"))].add(entry, found.size):
+                found.doubt(f"line {number}: an entry stands in it twice")
+    # A subagent's file holds nothing but a side chain.
+    _follow(chains[not chains[0].keys], found)
+    found.version = _version(version)
+    found.result_ids = results[0] | results[1]
+    found.abandoned = len(results[0] - found.calls)
+    found.kept = {uuid: carried.over(metadata) for uuid, metadata in carried.boundaries.items() if uuid in found.chain}
+    return found
+
+
+def _doubt_line(line: bytes, entry: Entry | None, number: int, found: Index) -> None:
+    if len(found.doubts) >= _DOUBTS:
+        return
+    if found.torn:
+        found.doubt(f"line {number}, the last one, is incomplete")
+    elif line.endswith(b"\r\n"):
+        found.doubt(f"line {number} ends in CR LF")
+    elif entry is None and not says_nothing(line):
+        found.doubt(f"line {number} is no JSON object")
+    if not line.isascii():
+        try:
+            line.decode("utf-8")
+        except UnicodeDecodeError:
+            found.doubt(f"line {number} is no UTF-8")
+
+
+def _tells(entry: Entry) -> bool:
+    """Whether an entry can tell of a call, a prompt, a request or a compaction."""
+    return entry.get("type") in ("user", "assistant") or is_compaction(entry)
+
+
+def _learn(entry: Entry, found: Index, results: set[str], carried: _Carried) -> None:
+    if entry.get("type") == "user":
+        ids = [block["tool_use_id"] for block in blocks_of(entry) if isinstance(block.get("tool_use_id"), str)]
+        for id in ids:
+            if id in results:
+                found.doubled.add(id)
+            results.add(id)
+            if isinstance(entry.get("uuid"), str):
+                carried.keys.append(hash(entry["uuid"]))
+                carried.ids.append(id)
+    elif is_compaction(entry):
+        found.compactions += 1
+        if isinstance(entry.get("uuid"), str):
+            carried.boundaries[entry["uuid"]] = entry.get("compactMetadata")
+
+
+def _follow(chain: Chain, found: Index) -> None:
+    chain.close()
+    found.chain = chain.uuids()
+    found.calls = chain.calls()
+    found.since = chain.since()
+    for said in chain.doubts():
+        found.doubt(said)
+
+
+def _version(value: object) -> tuple[int, ...]:
+    numbers = [part for part in value.split(".") if part.isdigit()] if isinstance(value, str) else []
+    return tuple(map(int, numbers[:3])) or (0,)

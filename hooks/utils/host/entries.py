@@ -1,0 +1,115 @@
+"""A transcript of the host as lines, and the entries in them. A truncated or foreign line is no entry, and fails nobody.
+
+Transcripts are read a line at a time, so that memory follows the longest line, not the file.
+"""
+
+from __future__ import annotations
+
+import json
+
+from ..edges import files
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    Entry = dict[str, Any]  # a line of the host, whose shape is the host's
+
+# Lines of these types say nothing of the conversation, and some are very long.
+_SKIPPED = (b'{"type":"api-request', b'{"type":"file-history', b'{"type":"queue-operation', b'{"type":"tools-used', b'{"type":"cost-state')
+_scan = json.JSONDecoder().scan_once  # type: ignore[attr-defined]  # typeshed leaves it out
+
+
+def lines(path: str, size: int) -> Iterator[tuple[int, bytes]]:
+    """(where it begins, the bytes) of each line in the first `size` bytes of a transcript; OSError when it cannot be read."""
+    begin = 0
+    with files.open_regular(path) as file:
+        for line in file:
+            if begin + len(line) > size:
+                return
+            yield begin, line
+            begin += len(line)
+
+
+def read(path: str, size: int, telling: Sequence[int] | None = None) -> Iterator[Entry]:
+    """The entries of the first `size` bytes of a transcript, in order, only the telling ones where an index says which these are;
+    OSError when it cannot be read."""
+    for number, (_, line) in enumerate(lines(path, size)):
+        entry = entry_of(line) if telling is None or telling[number] else None
+        if entry is not None:
+            yield entry
+
+
+def entry_of(line: bytes) -> Entry | None:
+    """The entry of a line; None for one that is none or says nothing of the conversation."""
+    if says_nothing(line):
+        return None
+    try:
+        entry = _value(line.decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return None
+    return _tidy(entry) if isinstance(entry, dict) else None
+
+
+def says_nothing(line: bytes) -> bool:
+    """Whether a line is one of the host's that are not of the conversation, or empty."""
+    return line.startswith(_SKIPPED) or line == b"\n"
+
+
+def is_torn(line: bytes) -> bool:
+    """Whether a line is the beginning of one. One that lacks only its newline is whole: a client was killed there."""
+    if line.endswith(b"\n"):
+        return False
+    try:
+        entry = _value(line.decode("utf-8"))
+    except (ValueError, RecursionError):
+        return True
+    return not (isinstance(entry, dict) and isinstance(entry.get("type"), str))
+
+
+def _value(text: str) -> object:
+    """As json.loads, without its searches for blanks around the value, which cost a third of it."""
+    try:
+        value, end = _scan(text, 0)
+    except StopIteration:
+        end = 0
+    return value if end and text[end:] in ("\n", "") else json.loads(text)
+
+
+def _tidy(entry: Entry) -> Entry:
+    """The entry, with a type and every id that is no text taken out: they are looked up, and a foreign file may hold anything."""
+    for name in ("type", "uuid", "parentUuid", "logicalParentUuid"):
+        if not isinstance(entry.get(name, ""), str):
+            entry[name] = None
+    message = entry.get("message")
+    if isinstance(message, dict):
+        if not isinstance(message.get("id"), (str, type(None))):
+            message["id"] = None
+        for block in blocks_of(entry):
+            if not isinstance(block.get("tool_use_id"), (str, type(None))):
+                del block["tool_use_id"]
+    return entry
+
+
+def blocks_of(entry: Entry) -> list[dict[str, Any]]:
+    """The content blocks of an entry's message that are objects."""
+    message = entry.get("message")
+    content = message.get("content") if isinstance(message, dict) else None
+    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+
+
+def is_compaction(entry: Entry) -> bool:
+    """Whether an entry is the boundary of a compaction."""
+    return entry.get("subtype") == "compact_boundary"
+
+
+def is_prompt(entry: Entry) -> bool:
+    """Whether an entry is something that the user said (and not the host on the user's behalf)."""
+    if entry.get("type") != "user" or entry.get("isMeta") or entry.get("isCompactSummary") or entry.get("isVisibleInTranscriptOnly"):
+        return False
+    message = entry.get("message")
+    content = message.get("content") if isinstance(message, dict) else None
+    if isinstance(content, str):
+        return not content.startswith(("<local-command", "<command-name>", "<bash-", "<task-notification>", "Caveat:"))
+    return any(block.get("type") in ("text", "image") for block in blocks_of(entry))
