@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 
-from utils.cli.main import main
-from utils.cli.screen import follow_locale
-
 if __name__ == "__main__":
-    follow_locale(sys.stdout, sys.stderr)
     gc.disable()  # a command is over before its garbage could matter
+    _ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    # In the place of this folder, in which the library would be found once more, by the name that hooks know it by.
+    sys.path[:1] = [_ROOT, os.path.join(_ROOT, "power-mode")]
+    from popkit_retention.cli.main import main
+    from popkit_retention.cli.screen import follow_locale
+
+    follow_locale(sys.stdout, sys.stderr)
     raise SystemExit(main())

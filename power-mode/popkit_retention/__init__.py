@@ -1,1 +1,1 @@
-"""PopKit's services: what needs more than the standard library. Imports `hooks.utils`, never the other way."""
+"""What stands on the library of the hooks: the shell's commands, the lab and the services. Imports `hooks.utils`, never the other way."""

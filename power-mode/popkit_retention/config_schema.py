@@ -5,12 +5,14 @@ Needs pydantic. What it accepts is what `popkit config check` accepts; a differe
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Optional, Union
+from types import GenericAlias
+from typing import Annotated, Any, Literal, Optional, Union
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, create_model, model_validator
 
 from hooks.utils.config import fields, usable
-from hooks.utils.config.schema import json_schema
+
+from .json_schema import json_schema
 
 __all__ = ["Retention", "RetentionDocument", "json_schema", "models", "validated"]
 
@@ -20,19 +22,19 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
 
-def _rising(model):
+def _rising(model: BaseModel) -> BaseModel:
     if not usable.rises(model.model_dump(exclude_unset=True)):
         raise ValueError(fields.RISING)
     return model
 
 
-def _one_tier(model):
+def _one_tier(model: BaseModel) -> BaseModel:
     if {"tier", "default"} <= model.model_fields_set:
         raise ValueError('"tier" and "default" both name the tier of the tool')
     return model
 
 
-def _what_a_project_may(model, info: ValidationInfo):
+def _what_a_project_may(model: BaseModel, info: ValidationInfo) -> BaseModel:
     if info.context == "project":
         if set(fields.USER_ONLY) & model.model_fields_set:
             raise ValueError("only your own configuration may hold " + ", ".join(fields.USER_ONLY))
@@ -43,24 +45,24 @@ def _what_a_project_may(model, info: ValidationInfo):
 
 _RULES = {"rising": _rising, "one_tier": _one_tier}
 # Name -> the model of each record of the table.
-models: dict = {}
+models: dict[str, type[BaseModel]] = {}
 
 
-def _type_of(field: dict):
+def _type_of(field: dict[str, Any]) -> Any:
     made = _MAKERS[field["kind"]](field)
     return Optional[made] if "null" in field else made
 
 
-def _model(field: dict):
+def _model(field: dict[str, Any]) -> Any:
     name = field["name"]
     if name not in models:
-        members = {}
+        members: dict[str, Any] = {}
         for key, member in field["fields"].items():
             # `$schema` is no name of Python.
             named = {"alias": key} if key.startswith("$") else {}
             members[key.lstrip("$") + "_" * bool(named)] = (_type_of(member), Field(None, description=member["about"], **named))
         rule = _RULES.get(field["rule"]) or (_what_a_project_may if field is fields.RETENTION else None)
-        checks = {"rule": model_validator(mode="after")(rule)} if rule else {}
+        checks: dict[str, Any] = {"rule": model_validator(mode="after")(rule)} if rule else {}
         models[name] = create_model(name, __base__=_Strict, __doc__=field["about"], __validators__=checks, **members)
     return models[name]
 
@@ -73,8 +75,10 @@ _MAKERS = {
     "word": lambda field: Literal[tuple(field["words"])],
     "null": lambda field: None,
     "either": lambda field: Union[tuple(map(_type_of, field["of"]))],
-    "list": lambda field: Annotated[list[_type_of(field["of"])], Field(max_length=fields.MOST_ENTRIES)],
-    "map": lambda field: Annotated[dict[_type_of(field["key"]), _type_of(field["of"])], Field(max_length=fields.MOST_ENTRIES)],
+    "list": lambda field: Annotated[GenericAlias(list, _type_of(field["of"])), Field(max_length=fields.MOST_ENTRIES)],
+    "map": lambda field: Annotated[
+        GenericAlias(dict, tuple(map(_type_of, (field["key"], field["of"])))), Field(max_length=fields.MOST_ENTRIES)
+    ],
     "record": _model,
 }
 
@@ -82,7 +86,7 @@ Retention = _model(fields.RETENTION)
 RetentionDocument = _model(fields.DOCUMENT)
 
 
-def validated(document: object, layer: str = "user") -> Retention:
+def validated(document: object, layer: str = "user") -> BaseModel:
     """The settings of a document, which may be the retention object itself; raises pydantic.ValidationError. What is left out is None.
 
     Of `power-mode/config.json` (layer "power-mode") only the key `retention` is looked at.

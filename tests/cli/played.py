@@ -9,7 +9,7 @@ import sys
 from datetime import datetime, timezone
 from pathlib import Path
 
-from hooks.utils.cli.sessions import folder_name
+from popkit_retention.cli.sessions import folder_name
 from tests.patience import HANG_S
 
 ROOT = Path(__file__).resolve().parents[2]

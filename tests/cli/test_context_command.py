@@ -12,11 +12,12 @@ import pexpect
 import pytest
 
 from hooks.utils.answers.command import answer
-from hooks.utils.cli import main as main_module
-from hooks.utils.cli.main import COMMANDS, main
-from hooks.utils.cli.sessions import folder_name
 from hooks.utils.edges import home
+from popkit_retention.cli import main as main_module
+from popkit_retention.cli.main import COMMANDS, main
+from popkit_retention.cli.sessions import folder_name
 from tests.answers.written import Written, spec_session
+from tests.paths import PYTHONPATH
 from tests.patience import HANG_S
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -227,12 +228,27 @@ def test_without_a_home_it_says_so(capsys: pytest.CaptureFixture) -> None:
 
 
 def test_only_the_called_command_is_imported() -> None:
-    code = (
-        "import sys; from hooks.utils.cli.main import main; main(['--version']); print(*[n for n in sys.modules if n.endswith('_command')])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout.split("\n")[1] == ""
-    known = {"context", "restore", "archive", "lab", "replay", "try", "config", "doctor", "setup", "statusline", "uninstall"}
+    code = "import sys; from popkit_retention.cli.main import main; main(['--version']); print(*sys.modules)"
+    env = {**os.environ, "PYTHONPATH": PYTHONPATH}
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
+    loaded = done.stdout.split("\n")[1].split()
+    assert "popkit_retention.cli.main" in loaded
+    assert not [name for name in loaded if name.endswith("_command")]
+    known = {
+        "context",
+        "restore",
+        "archive",
+        "lab",
+        "replay",
+        "try",
+        "native",
+        "config",
+        "doctor",
+        "setup",
+        "statusline",
+        "serve",
+        "uninstall",
+    }
     assert main_module.COMMANDS.keys() == known
 
 

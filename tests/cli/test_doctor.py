@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.cli import doctor_machine
+from popkit_retention.cli import doctor_machine
 from tests.cli.played import ROOT, SESSION, Played
 from tests.client.installs import OLDEST_SUPPORTED
 

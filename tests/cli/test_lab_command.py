@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.cli.main import main
+from popkit_retention.cli.main import main
+from tests.answers.written import Written
 from tests.lab.test_survey import session
 
 FEW = ("--policy", "auto", "masking-10", "--jobs", "1")
@@ -103,6 +104,23 @@ def test_an_unknown_policy_lists_those_that_are_known(environ, capsys) -> None:
     assert "\x1b" not in err
 
 
+def test_the_door_stands_in_the_table_and_misses_nothing(environ, capsys, tmp_path) -> None:
+    written = Written(tmp_path)
+    text = "\n".join(f"{at:>6}→    value_{at} = configure('the shop', step={at})" for at in range(1, 401))
+    written.say("go")
+    for limit in range(400, 410):
+        written.call("Read", {"file_path": f"{written.project}/src/a.ts", "limit": limit}, text)
+        written.call("Bash", {"command": f"./show {limit}"}, text)
+    words = ("--policy", "door", "door-any", "--jobs", "1", str(written.path))
+    code, shown, _ = lab(environ, capsys, *words)
+    assert code == 0
+    rows = re.findall(r"^. ([a-z-]+) +(\d\.\d{3}) +\d\.\d{3} +(\d+\.\d\d) +\d+\.\d% +(\d+\.\d)%$", shown, re.MULTILINE)
+    assert [name for name, *_ in rows] == ["door-any", "door", "nothing"]
+    costs = [float(cost) for _, cost, *_ in rows]
+    assert costs[0] < costs[1] - 0.1 < costs[2] - 0.2
+    assert {tuple(rest) for _, _, *rest in rows} == {("0.00", "0.0")}
+
+
 def test_no_processes_are_refused(environ, capsys) -> None:
     assert lab(environ, capsys, "--jobs", "0")[0] == 1
 
@@ -142,3 +160,19 @@ def test_nothing_is_drawn_where_there_is_no_terminal_and_a_bar_where_there_is_on
         subprocess.run(words, env={**os.environ, **environ, "TERM": "xterm"}, stdout=subprocess.DEVNULL, stderr=slave, check=True)
         os.close(slave)
         assert b"100 % of" in terminal.read(4_096)
+
+
+def test_what_keeping_the_cache_warm_would_have_been_worth_is_told_for_each_lifetime(environ, capsys) -> None:
+    code, shown, err = lab(environ, capsys, "--keep-warm", "--ttl", "both")
+    assert (code, err) == (0, "")
+    assert re.search(r"Prompt cache of 5 minutes: 2 sessions, 46 requests\n  cost against letting it go cold: \d\.\d{3}", shown)
+    assert "Prompt cache of 1 hour" in shown
+    assert "sessions that became dearer: " in shown
+    _, shown, _ = lab(environ, capsys, "--keep-warm", "--json")
+    assert {"sessions", "requests", "sent", "cost", "without", "dearer", "breaks"} == set(json.loads(shown)["300"])
+
+
+def test_keeping_warm_is_no_policy_to_choose_among_others(environ, capsys) -> None:
+    code, _, err = lab(environ, capsys, "--keep-warm", "--policy", "auto")
+    assert code == 1
+    assert "--keep-warm goes with" in err

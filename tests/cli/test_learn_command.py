@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.cli.main import main
-from hooks.utils.cli.sessions import folder_name
 from hooks.utils.state import learnt
+from popkit_retention.cli.main import main
+from popkit_retention.cli.sessions import folder_name
 from tests.lab.test_survey import session
 from tests.lab.told import Told, filled
 

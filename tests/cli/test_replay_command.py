@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.cli import replay_command
-from hooks.utils.cli.main import main
-from hooks.utils.lab import sessions
-from hooks.utils.lab.policies import POLICIES
+from popkit_retention.cli import replay_command
+from popkit_retention.cli.main import main
+from popkit_retention.lab import sessions
+from popkit_retention.lab.policies import POLICIES
 from tests.answers.written import Written
 from tests.lab.told import Script, Told, filled
 from tests.policy.priced import prices
@@ -151,3 +151,71 @@ def test_a_session_without_requests_has_nothing_to_compare(tmp_path, capsys) -> 
     told.prompt("hello")
     code, shown, said = _replay(told.write(tmp_path / "session.jsonl"), capsys=capsys)
     assert (code, shown, said) == (0, "", f"auto, 5m cache, {NO_MODEL}: 0 requests, 0 of 0 results cleared (0 tokens)\n")
+
+
+def _read_twice(folder: Path) -> tuple[Written, str]:
+    written = Written(folder)
+    text = "\n".join(f"{at:>6}→    value_{at} = configure('the shop', step={at})" for at in range(1, 41))
+    written.say("go")
+    for limit in (40, 41):
+        written.call("Read", {"file_path": f"{written.project}/src/a.ts", "limit": limit}, text)
+    written.call("Bash", {"command": "./wait"}, "\n".join(f"Waiting for the server ({at})" for at in range(40)))
+    written.say("and?")
+    written.call("Bash", {"command": "./done"}, "done")
+    return written, text
+
+
+def _once(shown: str) -> dict[int, list[dict]]:
+    """request -> what enters before it."""
+    return {line["request"]: line["once"] for line in map(json.loads, shown.splitlines()) if "once" in line}
+
+
+def test_say_once_tells_at_which_request_what_enters_and_its_content(tmp_path, capsys) -> None:
+    written, text = _read_twice(tmp_path)
+    code, shown, said = _replay(str(written.path), "--policy", "nothing", "--say-once", "reads", capsys=capsys)
+    assert code == 0
+    lines = text.split("\n")
+    [line] = map(json.loads, shown.splitlines())
+    assert list(line) == ["before_message_id", "request", "clear", "once"]
+    assert (line["request"], line["clear"]) == (3, [])
+    [entered] = line["once"]
+    assert list(entered) == ["id", "content"]
+    first, reference, last = entered["content"].split("\n")
+    assert (first, last) == (lines[0], lines[-1])
+    assert reference.startswith("[38 lines as in T1, Read ")
+    assert reference.endswith(": from «value_2 = configure('the shop',» to «value_39 = configure('the»]")
+    assert "0 of 4 results cleared (0 tokens), 1 entered shorter (" in said
+
+
+def test_shape_leaves_noise_out_and_names_the_handle_that_a_live_session_would(tmp_path, capsys) -> None:
+    written, _ = _read_twice(tmp_path)
+    code, shown, _ = _replay(str(written.path), "--policy", "nothing", "--shape", "safe", capsys=capsys)
+    assert code == 0
+    [[entered]] = _once(shown).values()
+    first, count, last = entered["content"].split("\n")
+    assert (first, last) == ("Waiting for the server (0)", "Waiting for the server (39)")
+    session = sessions.read(str(written.path))
+    replay_command.handles.name(session)
+    [handle] = [step[1].handle for step in session.steps if step[0] == "add" and step[1].id == entered["id"]]
+    assert count == f"[38 lines like these: popkit restore {handle}]"
+    assert handle != sessions.NO_HANDLE
+
+
+def test_both_together_enter_under_any_policy_and_off_changes_nothing(tmp_path, capsys) -> None:
+    written, _ = _read_twice(tmp_path)
+    for policy in ("nothing", "auto", "spec"):
+        _, shown, _ = _replay(str(written.path), "--policy", policy, "--say-once", "any", "--shape", "safe", capsys=capsys)
+        assert sum(map(len, _once(shown).values())) == 2
+        _, shown, _ = _replay(str(written.path), "--policy", policy, "--say-once", "off", "--shape", "off", capsys=capsys)
+        assert _once(shown) == {}
+    _, shown, said = _replay(str(written.path), "--policy", "door", capsys=capsys)
+    assert sum(map(len, _once(shown).values())) == 2
+    assert said.startswith("door, 5m cache, ")
+
+
+@pytest.mark.parametrize("words", [("--say-once", "all"), ("--shape", "strong")])
+def test_what_cannot_be_chosen_is_refused(tmp_path, capsys, words: tuple[str, str]) -> None:
+    with pytest.raises(SystemExit) as refused:
+        _replay(str(_read_twice(tmp_path)[0].path), *words, capsys=capsys)
+    assert refused.value.code == 2
+    assert f"argument {words[0]}: invalid choice: '{words[1]}'" in capsys.readouterr().err

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.cli.main import main
-from hooks.utils.cli.sessions import folder_name
+from popkit_retention.cli.main import main
+from popkit_retention.cli.sessions import folder_name
 from tests.answers.written import Written, spec_session
+from tests.paths import PYTHONPATH
 from tests.patience import HANG_S
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -158,11 +159,10 @@ def test_before_anything_was_cleared_it_says_so(tmp_path: Path, capsys: pytest.C
 
 
 def test_it_starts_without_what_only_other_commands_need(cleared: Cleared) -> None:
-    code = "import sys; from hooks.utils.cli.main import main; main(sys.argv[1:]); print(*sys.modules, file=sys.stderr)"
+    code = "import sys; from popkit_retention.cli.main import main; main(sys.argv[1:]); print(*sys.modules, file=sys.stderr)"
     done = subprocess.run(
         [sys.executable, "-c", code, "restore", cleared.handles[5]],
-        env={"PATH": os.environ["PATH"], **cleared.environ},
-        cwd=ROOT,
+        env={"PATH": os.environ["PATH"], **cleared.environ, "PYTHONPATH": PYTHONPATH},
         capture_output=True,
         text=True,
         check=True,
@@ -170,7 +170,8 @@ def test_it_starts_without_what_only_other_commands_need(cleared: Cleared) -> No
     )
     assert done.stdout == cleared.original[5] + "\n"
     loaded = set(done.stderr.split())
-    assert {name for name in loaded if name.endswith("_command")} <= {"hooks.utils.cli.restore_command", "hooks.utils.cli.context_command"}
+    commands = {name.rpartition(".")[2] for name in loaded if name.endswith("_command")}
+    assert commands <= {"restore_command", "context_command"}
     assert not {"hooks.utils.state.rebuild", "hooks.utils.reclaim.clearing", "asyncio", "dataclasses"} & loaded
 
 

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.cli import setup_command
+from popkit_retention.cli import setup_command
 from tests.cli.played import ROOT, Played
+from tests.paths import PYTHONPATH
 
 FAKE_PLOTLY = {
     "plotly/__init__.py": "",
@@ -118,8 +119,8 @@ def test_a_python_that_makes_no_environments_names_the_package_to_install(played
     )
     (played.bin / "python3").chmod(0o755)
     # As if the interpreter itself were this one.
-    code = f"import sys; sys.executable = {str(played.bin / 'python3')!r}; sys.path.insert(0, {str(ROOT)!r}); "
-    code += "from hooks.utils.cli.main import main; sys.exit(main(['setup', 'lab']))"
+    code = f"import sys; sys.executable = {str(played.bin / 'python3')!r}; sys.path[:0] = {PYTHONPATH.split(os.pathsep)!r}; "
+    code += "from popkit_retention.cli.main import main; sys.exit(main(['setup', 'lab']))"
     done = subprocess.run([python, "-c", code], env=played.env, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "sudo apt install python3-venv" in " ".join(done.stderr.split())

@@ -14,10 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils.answers import statusline
-from hooks.utils.cli import settings_text
-from hooks.utils.cli.statusline_install import COMMAND, VALUE
 from hooks.utils.policy.ruleset import THRESHOLDS
+from popkit_retention.cli import settings_text, statusline
+from popkit_retention.cli.statusline_install import COMMAND, VALUE
 from tests.cli.played import ROOT, SESSION, Played
 from tests.patience import HANG_S
 
@@ -208,10 +207,23 @@ def test_another_status_line_is_refused_and_with_replace_put_aside(played: Playe
     assert played.settings.read_text() == text
 
 
-def test_a_folder_of_ours_that_a_shell_would_not_find_is_refused(played: Played) -> None:
-    done = played.popkit("statusline", "install", "--yes", POPKIT_HOME="~/popkit")
-    assert (done.returncode, "set POPKIT_HOME without ~" in done.stderr) == (1, True)
-    assert not played.settings.exists()
+@pytest.mark.parametrize("folder", ["~/popkit state", "~"])
+def test_the_installed_command_finds_a_folder_of_ours_that_begins_with_a_tilde(played: Played, folder: str) -> None:
+    assert played.popkit("statusline", "install", "--yes", POPKIT_HOME=folder).returncode == 0
+    command = json.loads(played.settings.read_text())["statusLine"]["command"]
+    env = {**played.env, "POPKIT_HOME": folder}
+    done = subprocess.run(["/bin/sh", "-c", command], input=played.status(), capture_output=True, text=True, env=env, check=True)
+    assert (done.stdout.startswith("context 50%"), done.stderr) == (True, "")
+
+
+def test_an_earlier_command_of_ours_is_brought_up_to_date_and_not_put_aside(played: Played) -> None:
+    earlier = 'sh "${POPKIT_HOME:-${CLAUDE_CONFIG_DIR:-$HOME/.claude}/popkit}/statusline.sh"'
+    played.settings.write_text(json.dumps({"statusLine": {"type": "command", "command": earlier, "padding": 1}}))
+    assert played.popkit("statusline", "install", "--yes").returncode == 0
+    assert json.loads(played.settings.read_text())["statusLine"] == {**VALUE, "padding": 1}
+    assert not (played.home / "statusline.previous.json").exists()
+    played.popkit("statusline", "uninstall", "--yes")
+    assert json.loads(played.settings.read_text()) == {}
 
 
 def test_uninstall_leaves_a_status_line_that_is_not_ours(played: Played) -> None:

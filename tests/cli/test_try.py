@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.cli import try_command
-from hooks.utils.cli.main import main
 from hooks.utils.state import store
+from popkit_retention.cli import try_command
+from popkit_retention.cli.main import main
 from tests.answers.written import Written, spec_session
 from tests.cli.test_context_command import Nowhere
 
 ROOT = Path(__file__).resolve().parents[2]
-SAMPLE = ROOT / "hooks" / "utils" / "data" / "sample-session.jsonl"
+SAMPLE = ROOT / "power-mode" / "popkit_retention" / "cli" / "sample-session.jsonl"
 GOLDENS = Path(__file__).parent / "goldens"
 
 

@@ -6,10 +6,10 @@ Results have the ids T1, T2, …; the folder is `/p`; one request follows anothe
 from __future__ import annotations
 
 from hooks.utils.host import responses
-from hooks.utils.lab import measure
-from hooks.utils.lab.sessions import Block, Request, Session, tokens_of
 from hooks.utils.policy.economics import Prices
 from hooks.utils.policy.events import Call, Compacted, Prompted
+from popkit_retention.lab import measure
+from popkit_retention.lab.sessions import Block, Request, Session, tokens_of
 from tests.policy.priced import prices
 
 BEGAN = 1_000_000.0
@@ -86,16 +86,20 @@ class Made:
 
 
 class Played:
-    """A session played under a policy: `score`; `at` request number -> ids cleared right before it; `texts` id -> what stands there."""
+    """A session played under a policy: `score`; `at` request number -> ids cleared right before it; `texts` id -> what stands there;
+    `entered` id -> what entered in the place of its text."""
 
     def __init__(self, session: Session, policy, priced: Prices):
         self.at: dict = {}
         self.texts: dict = {}
+        self.entered: dict = {}
         self.score = measure.score(session, policy, priced, self._cleared)
 
-    def _cleared(self, request, decisions: list) -> None:
-        self.at[request.number] = [block.id for block, _, _ in decisions]
+    def _cleared(self, request, decisions: list, entered: list) -> None:
+        if decisions:
+            self.at[request.number] = [block.id for block, _, _ in decisions]
         self.texts.update({block.id: text for block, text, _ in decisions})
+        self.entered.update({block.id: text for block, text in entered})
 
     @property
     def cleared(self) -> list:

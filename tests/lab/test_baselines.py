@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from hooks.utils.lab import baselines
-from hooks.utils.lab.policies import POLICIES
-from hooks.utils.lab.tiers import Tiers, shipped_rules
+from popkit_retention.lab import baselines
+from popkit_retention.lab.policies import POLICIES
+from popkit_retention.lab.tiers import Tiers, shipped_rules
 from tests.lab.made import Made
 from tests.policy.priced import prices
 

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils.lab import sessions
-from hooks.utils.lab.fitting import PRIOR_L2, Table, auc, calibration, fit, judged, learn, log_loss, rows_of, solve
-from hooks.utils.lab.sessions import Block, Request, Session
 from hooks.utils.policy.calls import Call, Outcome
 from hooks.utils.policy.events import Compacted
 from hooks.utils.policy.need import FEATURES, model_of
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.state import learnt
+from popkit_retention.lab import sessions
+from popkit_retention.lab.fitting import PRIOR_L2, Table, auc, calibration, fit, judged, learn, log_loss, rows_of, solve
+from popkit_retention.lab.sessions import Block, Request, Session
 
 RULES = Ruleset.from_config({})
 

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hooks.utils.edges import home
-from hooks.utils.lab.auto_policy import shipped_model
-from hooks.utils.lab.fitting import learn
 from hooks.utils.policy.need import FEATURES, SCHEMA, NeedModel
 from hooks.utils.state import learnt
+from popkit_retention.lab.auto_policy import shipped_model
+from popkit_retention.lab.fitting import learn
 from tests.lab.test_fitting import _taught
 
 PROJECT = "/home/x/shop"

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.lab import measure, pricing, sessions
-from hooks.utils.lab.auto_policy import AutoPolicy, shipped_model
-from hooks.utils.lab.tiers import shipped_rules
 from hooks.utils.policy import planning
 from hooks.utils.reclaim import clearing
 from hooks.utils.state import live
+from popkit_retention.lab import measure, pricing, sessions
+from popkit_retention.lab.auto_policy import AutoPolicy, shipped_model
+from popkit_retention.lab.tiers import shipped_rules
 from tests.lab.tales import Tale
 from tests.lab.test_online import long_tale
 from tests.lab.told import Told, filled

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from hooks.utils.lab import measure, sessions
 from hooks.utils.policy.economics import LOOK_BACK_REQUESTS
+from popkit_retention.lab import measure, sessions
 from tests.lab.tales import Tale, tales
 from tests.lab.told import BASE, Script, Told, filled
 from tests.policy.priced import prices

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hooks.utils.cli.replay_command import replay
-from hooks.utils.lab import sessions
-from hooks.utils.lab.policies import POLICIES
+from popkit_retention.cli.replay_command import replay
+from popkit_retention.lab import sessions
+from popkit_retention.lab.policies import POLICIES
 from tests.lab.tales import Tale, tales
 from tests.lab.told import Told
 from tests.policy.priced import prices

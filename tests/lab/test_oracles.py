@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hooks.utils.lab import measure
-from hooks.utils.lab.oracles import PLACEHOLDER, Needs, Oracle
+from popkit_retention.lab import measure
+from popkit_retention.lab.oracles import PLACEHOLDER, Needs, Oracle
 from tests.lab.made import Made
 from tests.policy.priced import READS, prices
 

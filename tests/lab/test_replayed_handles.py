@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from hooks.utils import archive
-from hooks.utils.cli.main import main
-from hooks.utils.lab import handles, sessions
 from hooks.utils.reclaim.access import Refused
+from popkit_retention.cli.main import main
+from popkit_retention.lab import handles, sessions
 from tests.answers.written import spec_session
 from tests.lab.told import Told, filled
 from tests.reclaim import generated

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.lab import sessions
+from popkit_retention.lab import sessions
 from tests.lab.told import BASE, BEGAN, Told, filled
 
 ALPHA, BETA = "src/alpha/handler.ts", "src/beta/handler.tsx"

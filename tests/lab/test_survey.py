@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.lab import measure, pricing, sessions, survey, survival
+from popkit_retention.lab import measure, pricing, sessions, survey, survival
 from tests.answers.written import spec_session
 from tests.lab.told import Told, filled
 

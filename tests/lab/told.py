@@ -6,7 +6,7 @@ import json
 from datetime import datetime, timezone
 from pathlib import Path
 
-from hooks.utils.lab.measure import Policy
+from popkit_retention.lab.measure import Policy
 from tests.host.lines import Lines
 
 BEGAN = 1_790_000_000.0

@@ -1,0 +1,280 @@
+"""`popkit archive`: what has left the contexts and can still be had, whether it is intact, and how it is deleted for good.
+
+Exit 0 when all is well, 1 when there is no such record, something is broken, or the archive cannot be read.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import sys
+
+from hooks.utils import archive
+from hooks.utils.answers import text, times
+from hooks.utils.edges import home
+from hooks.utils.edges.system import now as time_of_day
+from hooks.utils.flag_parser import UsageError
+from hooks.utils.state import archived, peek
+
+from . import screen, standing
+from .holdings import size
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping
+    from sqlite3 import Connection
+
+    from hooks.utils.archive.records import Record
+
+LISTED = 50
+
+
+class Refused(Exception):
+    """The user asked for what there is not; the message says what to do."""
+
+
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
+    parser = subparsers.add_parser("archive", help="what was cleared: list, show, verify, prune")
+    parser.set_defaults(run=run)
+    acts = parser.add_subparsers(dest="act", metavar="ACT", required=True)
+    stats = acts.add_parser("stats", help="how much it holds")
+    listing = acts.add_parser("list", help="what it holds, newest first")
+    listing.add_argument("pattern", nargs="?", metavar="PATTERN", help="only records whose path or command matches")
+    listing.add_argument("--session", metavar="ID", help="only what left this session (its id, or how it begins) and its subagents")
+    listing.add_argument("--since", metavar="WHEN", help="only what was archived since: 2h, 3d, or a date and time in UTC")
+    listing.add_argument("--limit", metavar="N", type=int, default=LISTED, help=f"list at most N (default: {LISTED})")
+    show = acts.add_parser("show", help="one record and its content, as the model saw it")
+    show.add_argument("id", metavar="ID", help="its handle, or how it begins")
+    verify = acts.add_parser("verify", help="check that everything is as it was written; names the first broken record of each context")
+    prune = acts.add_parser("prune", help="delete old contents for good")
+    prune.add_argument("--older-than", metavar="AGE", required=True, help="delete what was archived longer ago than this: 12h, 30d, 8w")
+    prune.add_argument("--dry-run", action="store_true", help="only say what would go")
+    prune.add_argument("--yes", action="store_true", help="do not ask")
+    for act in (stats, listing, show, verify, prune):
+        act.add_argument("--json", action="store_true", help="as JSON")
+
+
+def run(args: argparse.Namespace, environ: Mapping[str, str] = os.environ) -> int:
+    """Runs one act of `popkit archive`."""
+    path = home.archive_path(home.popkit_home(environ))
+    try:
+        db = archive.open_archive(path, create=False)
+    except FileNotFoundError:
+        return _nothing_yet(args, environ)
+    except (OSError, sqlite3.Error, archive.ArchiveError) as error:
+        return _fail(str(error) if path in str(error) else f"{path}: {error}", args.json, environ)
+    try:
+        return _ACTS[args.act](db, args, environ)
+    except (Refused, UsageError, archive.RetentionIntegrityError) as error:
+        return _fail(str(error), args.json, environ)
+    except sqlite3.Error as error:
+        return _fail(f"{path}: {error}", args.json, environ)
+    finally:
+        db.close()
+
+
+def _fail(message: str, as_json: bool, environ: Mapping[str, str]) -> int:
+    if as_json:
+        _print({"error": message})
+    else:
+        screen.show(text.wrap(f"popkit archive: {message}", indent="  "), sys.stderr, environ)
+    return 1
+
+
+def _nothing_yet(args: argparse.Namespace, environ: Mapping[str, str]) -> int:
+    said = "There is no archive yet: nothing has been cleared."
+    if args.act == "show":
+        return _fail(said, args.json, environ)
+    if args.json:
+        _print({"records": [] if args.act == "list" else 0})
+    else:
+        screen.show([said], sys.stdout, environ)
+    return 0
+
+
+def _print(value: object) -> None:
+    print(json.dumps(value, indent=2))
+
+
+def _stats(db: Connection, args: argparse.Namespace, environ: Mapping[str, str]) -> int:
+    found = archive.stats(db)
+    if args.json:
+        _print(found)
+        return 0
+    zones = ", ".join(f"{count:,} {zone}" for zone, count in found["zones"].items())
+    original, stored, file = (size(found[name]) for name in ("original_bytes", "stored_bytes", "file_bytes"))
+    lines = text.title("Archive") + _field("Records", f"{found['records']:,} ({zones})")
+    lines += _field("Contexts", f"{found['chains']:,}, cleared {text.counted(found['clears'], 'time')}")
+    lines += _field("Contents", f"{original}, kept in {stored}; the file has {file}")
+    if found["records"]:
+        lines += _field("Archived", f"{_when(found['oldest'])} to {_when(found['newest'])} UTC")
+    screen.show(lines, sys.stdout, environ)
+    return 0
+
+
+def _list(db: Connection, args: argparse.Namespace, environ: Mapping[str, str]) -> int:
+    since = None if args.since is None else times.since(args.since, time_of_day(environ))
+    if args.limit < 1:
+        raise Refused("--limit takes a number from 1")
+    where = {"session_id": args.session, "since": since, "limit": args.limit + 1}
+    found = archive.find_records(db, **where) if args.pattern is None else archived.matching(db, args.pattern, **where)
+    more = len(found) > args.limit
+    found = found[: args.limit]
+    if args.json:
+        _print({"records": [record.to_json() for record in found], "more": more})
+        return 0
+    lines = [_line(record) for record in found] or ["Nothing in the archive matches."]
+    if more:
+        lines.append(f"There is more: --limit shows more than {text.counted(args.limit, 'record')}.")
+    screen.show(lines, sys.stdout, environ)
+    return 0
+
+
+def _line(record: Record) -> str:
+    head = f"{record.id:<8}  {_when(record.created_at)}  {record.zone:<4}  {text.tokens(record.tokens):>6}  "
+    return head + text.cut(text.clean(record.label), text.WIDTH - len(head))
+
+
+def _show(db: Connection, args: argparse.Namespace, environ: Mapping[str, str]) -> int:
+    record = _meant(db, args.id)
+    content = archive.recover(db, record.id)
+    if args.json:
+        _print({**record.to_json(), "content": None if content is None else archive.value_of(content)})
+        return int(content is None)
+    whose = archive.chain(db, record.task_id)
+    lines = _field("Handle", f"{record.id} ({record.zone})") + _field("What", record.label)
+    if whose:
+        lines += _field("Session", whose.session_id + (f", subagent {whose.agent_id}" if whose.agent_id else ""))
+    lines += _field("Call", f"{record.tool_use_id} {record.timestamp}")
+    lines += _field("Archived", _when(record.created_at) + " UTC")
+    lines += _field("Size", f"{text.long_tokens(record.tokens)}, {size(record.size)}")
+    if content is None:
+        lines += _field("Content", f"gone for good; its SHA-256 is {record.content_hash}")
+    screen.show([*lines, ""], sys.stdout, environ)
+    if content is not None:
+        screen.write_content([archive.text_of(content).removesuffix("\n")], sys.stdout)
+    return int(content is None)
+
+
+def _field(name: str, value: str) -> list[str]:
+    lines = text.wrap(" " * 10 + value, indent=" " * 10)
+    return [f"{name:<10}{lines[0][10:]}", *lines[1:]]
+
+
+def _meant(db: Connection, word: str) -> Record:
+    """The record that a word stands for."""
+    found = archive.handles_of(db, word)
+    known = archive.record(db, found[0]) if len(found) == 1 else None
+    if known:
+        return known
+    name = text.cut(text.clean(word), 60)
+    if len(found) > 1:
+        raise Refused(f"{name} could be {', '.join(found)}. Give more of the handle")
+    raise Refused(f"there is no record {name}. `popkit archive list` shows what there is; give at least 4 letters of a handle")
+
+
+def _verify(db: Connection, args: argparse.Namespace, environ: Mapping[str, str]) -> int:
+    found = archive.verify(db)
+    well = not (found.broken or found.lost)
+    if args.json:
+        broken = [each.to_json() for each in found.broken]
+        _print({"ok": well, "records": found.records, "chains": found.chains, "broken": broken, "lost": found.lost})
+        return int(not well)
+    lines: list[str] = []
+    for each in found.broken:
+        which = each.id or "no record"
+        lines += text.wrap(f"Broken: {which}, number {each.place} of {each.task_id}: {each.what}", indent="  ")
+    for id in found.lost:
+        known = archive.record(db, id)
+        lines += text.wrap(f"Lost: {id} {known.label if known else '(pruned meanwhile)'}: git no longer gives its content", indent="  ")
+    checked = f"{text.counted(found.records, 'record')} of {text.counted(found.chains, 'context')}"
+    lost = f", {len(found.lost)} lost" if found.lost else ""
+    lines.append(f"Everything is as it was written: {checked}." if well else f"{checked} checked, {len(found.broken)} broken{lost}.")
+    screen.show(lines, sys.stdout, environ)
+    return int(not well)
+
+
+def _prune(db: Connection, args: argparse.Namespace, environ: Mapping[str, str]) -> int:
+    now = time_of_day(environ)
+    older_than = max(0.0, now - times.age(args.older_than))
+    popkit_home = home.popkit_home(environ)
+    held = standing.placeholders(db, environ, set(archive.prunable(db, older_than)))
+    doing = not args.dry_run
+    if held and doing and not args.yes:
+        _agree(db, held, older_than, args, environ)
+    found = archive.prune(db, older_than, args.dry_run, now)
+    originals = _prune_originals(popkit_home, older_than, args.dry_run)
+    if args.json:
+        _print({
+            **found.to_json(), "held": standing.count(held), "placeholders": standing.data(held), "originals": originals,
+            "dry_run": args.dry_run,
+        })  # fmt: skip
+        return 0
+    lines: list[str] = []
+    if originals:
+        lines += text.wrap(f"{'Deleted' if doing else 'Would delete'} {text.counted(originals, 'transcript')} kept from before a change.")
+    if not found.records:
+        lines.append(f"Nothing: no content was archived more than {text.clean(args.older_than)} ago.")
+        screen.show(lines, sys.stdout, environ)
+        return 0
+    lines += _would(found) if args.dry_run else text.wrap(f"Deleted {_what(found)} for good.")
+    if doing and found.chains:
+        lines.append(f"{text.counted(found.chains, 'context')} vanished completely.")
+    if held and (args.dry_run or args.yes):
+        lines += _held(held, "can" if doing else "could")
+    if doing and not found.shrunk:
+        lines += text.wrap("The file keeps its size for now, because there was no room or no time to write it anew.")
+    screen.show(lines, sys.stdout, environ)
+    return 0
+
+
+def _agree(db: Connection, held: dict[str, list[Record]], older_than: float, args: argparse.Namespace, environ: Mapping[str, str]) -> None:
+    """Says what would go and which placeholders would stand for nothing, and asks. Refused without a yes."""
+    if args.json:
+        many = text.counted(standing.count(held), "placeholder")
+        raise Refused(f"nothing was deleted: {many} in transcripts could no longer be restored. --dry-run lists them, --yes deletes anyway")
+    screen.show(_would(archive.prune(db, older_than, dry_run=True)) + _held(held, "could"), sys.stdout, environ)
+    if not screen.said_yes("Delete anyway?"):
+        raise Refused("nothing was deleted. --yes answers beforehand")
+
+
+def _what(found: archive.Pruned) -> str:
+    return f"{text.counted(found.records, 'record')} ({size(found.bytes)})"
+
+
+def _would(found: archive.Pruned) -> list[str]:
+    lines = text.wrap(f"Would delete {_what(found)} for good.")
+    return [*lines, f"{text.counted(found.chains, 'context')} would vanish completely."] if found.chains else lines
+
+
+def _held(held: dict[str, list[Record]], can: str) -> list:
+    one = standing.count(held) == 1
+    said = f"{text.counted(standing.count(held), 'placeholder')} for {'it remains' if one else 'them remain'} in transcripts and {can} no"
+    lines = [*text.wrap(said + " longer be restored:"), *standing.lines(held)]
+    if can == "could":
+        lines += text.wrap("To put contents back first: popkit context undo --session ID", indent="  ")
+    return lines
+
+
+def _prune_originals(popkit_home: str, older_than: float, dry_run: bool) -> int:
+    """Deletes the transcripts that are kept as they were before a change which was made before `older_than` (seconds)."""
+    gone = 0
+    for seen in peek.sessions(popkit_home):
+        path = os.path.join(seen, home.ORIGINAL)
+        try:
+            if os.lstat(path).st_ctime < older_than:  # a kept file is a renamed one: its own time tells of its last line
+                gone += 1
+                if not dry_run:
+                    os.unlink(path)
+        except OSError:
+            continue  # there is none, or it went meanwhile
+    return gone
+
+
+def _when(stamp: str) -> str:
+    return text.clean(stamp[:16].replace("T", " "))
+
+
+_ACTS = {"stats": _stats, "list": _list, "show": _show, "verify": _verify, "prune": _prune}

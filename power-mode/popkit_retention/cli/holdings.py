@@ -1,0 +1,113 @@
+"""What lies in our folder, part by part, and how large it is."""
+
+from __future__ import annotations
+
+import os
+
+from hooks.utils.answers import text
+from hooks.utils.edges import home
+from hooks.utils.state import sweeping
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ARCHIVE, ORIGINALS, SESSIONS, LEARNT, SET_UP, REST, CONFIGURATION = (
+    "archive",
+    "kept originals",
+    "states of sessions",
+    "learnt of projects",
+    "what popkit setup installed",
+    "logs and the like",
+    "your configuration",
+)
+_CONFIGURATION = "retention-config.json"
+# What PopKit writes directly into its folder. SQLite, locks and atomic writes add an ending of their own.
+_FILES = {
+    "archive.sqlite": ARCHIVE,
+    "need-model.json": LEARNT,
+    **dict.fromkeys(
+        ("doctor.json", "hooks.log", "interpreter", "past.jsonl", "statusline.sh", "statusline.previous.json", "swept", "venv.lock"), REST
+    ),
+    _CONFIGURATION: CONFIGURATION,
+}
+FOLDERS = ("cache", "projects", "sessions", "venv")
+_ENDINGS = ("-journal", "-shm", "-wal", ".lock", ".old", ".tmp")
+
+
+class Part:
+    """One part of what lies there: how many files, and their bytes."""
+
+    __slots__ = ("bytes", "files")
+
+    def __init__(self) -> None:
+        self.files = 0
+        self.bytes = 0
+
+    def to_json(self) -> dict:
+        return {"files": self.files, "bytes": self.bytes}
+
+
+def part_of(popkit_home: str, path: str) -> str:
+    """The part that a file below our folder belongs to; "" for what PopKit has not made. The folder may hold other things: POPKIT_HOME can
+    be the host's own, or the user's, which have a `projects` of their own."""
+    names = os.path.relpath(path, popkit_home).split(os.sep)
+    if len(names) == 1:
+        return _FILES.get(names[0]) or _FILES.get(_stem(names[0]), "")
+    if names[0] == "sessions" and len(names) == 3 and sweeping.is_ours(names[2]):
+        return ORIGINALS if names[2].startswith(home.ORIGINAL) else SESSIONS
+    if names[0] == "projects" and len(names) == 3 and names[2].startswith("need-model.json"):
+        return LEARNT
+    if names[0] == "cache" and len(names) == 2 and names[1].startswith("config-"):
+        return REST
+    # Its lock tells that `popkit setup` has made it.
+    return SET_UP if names[0] == "venv" and os.path.isfile(os.path.join(popkit_home, "venv.lock")) else ""
+
+
+def _stem(name: str) -> str:
+    """A name without what a writer appends to it: `interpreter.123`, `swept.123.tmp`."""
+    for ending in _ENDINGS:
+        name = name.removesuffix(ending)
+    stem, _, pid = name.rpartition(".")
+    return stem if pid.isdigit() else name
+
+
+def paths(popkit_home: str) -> Iterator[str]:
+    """The files where ours may be: directly in our folder, and below the folders that PopKit makes in it."""
+    for folder, folders, names in os.walk(popkit_home):
+        yield from [os.path.join(folder, name) for name in names]
+        if folder == popkit_home:
+            folders[:] = [name for name in folders if name in FOLDERS]
+
+
+def is_shared(popkit_home: str) -> bool:
+    """Whether others keep something of their own in our folder: POPKIT_HOME is the host's, or the user's."""
+    return any(name not in FOLDERS and not part_of(popkit_home, os.path.join(popkit_home, name)) for name in os.listdir(popkit_home))
+
+
+def parts(popkit_home: str) -> dict:
+    """part -> Part of all that is there, the large ones first; "" is what PopKit has not made, as far as that was looked at."""
+    found: dict = {}
+    for path in paths(popkit_home):
+        part = part_of(popkit_home, path)
+        try:
+            size = os.lstat(path).st_size
+        except OSError:
+            continue  # a hook has just replaced it
+        found.setdefault(part, Part()).files += 1
+        found[part].bytes += size
+    return dict(sorted(found.items(), key=lambda each: -each[1].bytes))
+
+
+def told(found: dict) -> str:
+    """The parts and their sizes in words, as in: archive 12 MB, kept originals 47 MB. What is empty is left out."""
+    words = [f"{part or 'other files'} {size(each.bytes)}" for part, each in found.items() if each.bytes]
+    return ", ".join(words)
+
+
+def size(count: int) -> str:
+    """Bytes as a person says them: 820 bytes, 1.2 kB, 15 kB, 1.3 MB."""
+    if count < 1_000:
+        return text.counted(count, "byte")
+    scaled, unit = next(((count / each, unit) for each, unit in ((1e3, "kB"), (1e6, "MB")) if count < 999.5 * each), (count / 1e9, "GB"))
+    return f"{scaled:.1f} {unit}" if scaled < 9.95 else f"{scaled:.0f} {unit}"

@@ -1,0 +1,199 @@
+"""`popkit lab`: what past sessions would have saved, cost and missed under each policy.
+
+Reads transcripts only; writes the page that --html names. Exit 0, or 1 when there is nothing to show.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import os
+import subprocess
+import sys
+
+from hooks.utils.answers import text
+from hooks.utils.edges import files
+
+from ..lab import keeping, survey
+from . import screen, setup_command
+from .past_sessions import Bar, Refused, add_model, add_paths, check_writable, paths_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+TTLS = {"5m": 300, "1h": 3_600}
+_SAID = {"300": "5 minutes", "3600": "1 hour"}
+_NAME = 22
+
+
+def run_words(words: list, environ: Mapping[str, str] = os.environ) -> int:
+    """Runs `popkit lab`, and `popkit lab learn`."""
+    gc.enable()  # a long run, unlike other commands
+    try:
+        if words[:1] == ["learn"]:
+            from . import learn_command
+
+            return learn_command.run_words(words[1:], environ)
+        args = _parser().parse_args(words)
+        return _keep_warm(args, environ) if args.keep_warm else _survey(args, environ)
+    except Refused as error:
+        typed = ["", "  " + error.command] if error.command else []  # on one line, so that it can be copied
+        screen.show([*text.wrap(f"popkit lab: {error}", indent="  "), *typed], sys.stderr, environ)
+        return 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="popkit lab",
+        description="What past sessions would have saved, cost and missed under each policy.",
+        epilog="`popkit lab learn [PATH …]` learns from them what is needed again; `popkit lab learn --help` says more.",
+    )
+    add_paths(parser)
+    parser.add_argument("--policy", metavar="NAME", nargs="+", action="extend", help="only these (default: all)")
+    parser.add_argument("--ttl", choices=[*TTLS, "both"], default="5m", help="lifetime of the prompt cache (default: 5m)")
+    add_model(parser)
+    parser.add_argument("--keep-warm", action="store_true", help="instead: what keeping the prompt cache warm would have been worth")
+    parser.add_argument("--json", action="store_true", help="as JSON")
+    parser.add_argument("--html", metavar="FILE", help="also write a page with plots")
+    parser.add_argument("--jobs", metavar="N", type=int, help="processes (default: one for each processor)")
+    return parser
+
+
+# --- the survey --------------------------------------------------------------------------------------------------------------------
+
+
+def _survey(args: argparse.Namespace, environ: Mapping[str, str]) -> int:
+    known = survey.known_policies()
+    unknown = [name for name in args.policy or () if name not in known]
+    if unknown:
+        raise Refused(f"unknown policy {text.cut(text.clean(unknown[0]), 40)}. Known: {', '.join(known)}")
+    if args.jobs is not None and args.jobs < 1:
+        raise Refused("--jobs takes a number from 1")
+    if args.html:
+        check_writable(args.html)
+        maker = _page_maker(environ)
+    ttls = list(TTLS.values()) if args.ttl == "both" else [TTLS[args.ttl]]
+    bar = Bar(environ)
+    found = survey.survey(paths_of(args, environ), args.policy, ttls, args.jobs, bar.show, args.model)
+    bar.end()
+    if args.json:
+        print(json.dumps(found))
+    else:
+        screen.show(lines_of(found), sys.stdout, environ)
+    if not found["sessions"]:
+        return 1
+    if args.html:
+        _write_html(found, args.html, maker)
+        print(f"popkit lab: the page is {text.clean(os.path.abspath(args.html))}", file=sys.stderr)
+    return 0
+
+
+def lines_of(found: dict) -> list:
+    """The survey as a table for each lifetime of the cache, cheapest policy first."""
+    counts = [text.counted(found["sessions"], "session"), _plural(found["repositories"], "repository", "repositories")]
+    lines = text.title("Past sessions under each policy")
+    lines.append(f"{', '.join(counts)}, {text.counted(found['requests'], 'request')}; {_megabytes(found)}")
+    if found["sessions"]:
+        lines += text.wrap(_priced(found))
+    for ttl_s, policies in found["ttls"].items():
+        lines += ["", f"Prompt cache of {_SAID[ttl_s]}; cost and carried tokens against clearing nothing"]
+        lines.append(f"  {'policy':<{_NAME}}{'cost':>7}{'carried':>9}{'misses/100':>12}{'dearer':>8}{'cleared':>9}")
+        for name, one in sorted(policies.items(), key=lambda pair: (pair[1]["cost"], pair[0])):
+            mark = "►" if name == "auto" else " "
+            lines.append(
+                f"{mark} {text.pad(name, _NAME)}{one['cost']:>7.3f}{one['carried']:>9.3f}{one['misses_per_100']:>12.2f}"
+                f"{one['dearer']:>8.1%}{one['cleared_share']:>9.1%}"
+            )
+    if found["ttls"]:
+        lines += ["", *text.wrap("misses/100: results needed again after they were cleared, for 100 requests.", indent="  ")]
+        lines += text.wrap(
+            "dearer: sessions that cost more than without clearing. cleared: results that left. oracle…: bounds.", indent="  "
+        )
+    if found["skipped"]:
+        lines += ["", "Left out:"]
+        for reason, count in sorted(found["skipped"].items(), key=lambda pair: (-pair[1], pair[0])):
+            lines += text.wrap(f"  {count:>6,}  {reason}", indent=" " * 10)
+    elif not found["sessions"]:
+        lines += ["", "No transcripts there: name files or folders of *.jsonl."]
+    return lines
+
+
+def _priced(found: dict) -> str:
+    """At which prices it was reckoned."""
+    of = f", as of {found['dated']}" if found["dated"] else ""
+    if found["model"]:
+        unknown = "" if found["known"] else ", which the table of models does not name: the most cautious ones"
+        return f"At the prices of {text.clean(found['model'])}{of}{unknown}."
+    models = [text.clean(model) or "unknown" for model in sorted(found["models"], key=lambda model: -found["models"][model])]
+    return f"At the prices of the models that answered them{of}: {text.listed(models, 3)}."
+
+
+def _megabytes(found: dict) -> str:
+    return f"{found['bytes'] / 1e6:,.1f} MB in {text.span(found['seconds'])}"
+
+
+def _plural(count: int, one: str, many: str) -> str:
+    return f"{count:,} {one if count == 1 else many}"
+
+
+# --- keeping warm ------------------------------------------------------------------------------------------------------------------
+
+
+def _keep_warm(args: argparse.Namespace, environ: Mapping[str, str]) -> int:
+    if args.policy or args.html:
+        raise Refused("--keep-warm goes with --ttl, --model and --json alone")
+    skipped: list[str] = []
+    paths = [path for _, path in survey.find(paths_of(args, environ), lambda path, _: skipped.append(path))]
+    paths = [path for path in paths if os.path.basename(os.path.dirname(path)) != "subagents"]
+    found = {}
+    for ttl_s in list(TTLS.values()) if args.ttl == "both" else [TTLS[args.ttl]]:
+        bar = Bar(environ, "sessions")
+        found[str(ttl_s)] = keeping.keeping(paths, ttl_s, args.model, bar.show)
+        bar.end()
+    if args.json:
+        print(json.dumps(found))
+    else:
+        screen.show(kept_lines(found), sys.stdout, environ)
+    return 0 if any(one["sessions"] for one in found.values()) else 1
+
+
+def kept_lines(found: dict) -> list:
+    """What keeping the cache warm would have been worth, for each lifetime of the cache."""
+    lines = text.title("Keeping the prompt cache warm")
+    for ttl_s, one in found.items():
+        counts = f"{text.counted(one['sessions'], 'session')}, {text.counted(one['requests'], 'request')}"
+        lines += ["", f"Prompt cache of {_SAID[ttl_s]}: {counts}"]
+        if not one["sessions"]:
+            lines += text.wrap("No session there has enough requests to tell.", indent="  ")
+            continue
+        cost, saved = one["cost"] / one["without"], one["without"] - one["cost"]
+        lines.append(f"  cost against letting it go cold: {cost:.3f}")
+        lines.append(f"  requests that only keep it: {one['sent']:,}")
+        said = f"  {'saved' if saved >= 0 else 'lost'}: as much as ~{abs(saved):,.0f} input tokens"
+        lines.append(said)
+        lines.append(f"  sessions that became dearer: {one['dearer']:,} of {one['sessions']:,}")
+    explained = "Each session is judged by the breaks of those before it; what is sent after its last request is counted."
+    return [*lines, "", *text.wrap(explained)]
+
+
+# --- the page ----------------------------------------------------------------------------------------------------------------------
+
+
+def _page_maker(environ: Mapping[str, str]) -> list:
+    """The command that makes the page, in a process of its own: it needs a library, which this one cannot see (-S)."""
+    python = setup_command.place_of("lab", environ)
+    if not python:
+        raise Refused("--html needs a plotting library. Install it with", "popkit setup lab")
+    return [python, os.path.join(os.path.dirname(survey.__file__), "report.py")]
+
+
+def _write_html(found: dict, path: str, maker: list) -> None:
+    made = subprocess.run(maker, input=json.dumps(found).encode(), capture_output=True, check=False)  # noqa: S603  our own script
+    if made.returncode:
+        raise Refused(f"the page could not be made: {text.clean(made.stderr.decode('utf-8', 'replace')[-300:])}")
+    try:
+        files.replace_text(path, made.stdout.decode("utf-8"))
+    except OSError as error:
+        raise Refused(f"{text.clean(path)}: {error.strerror or error}") from None

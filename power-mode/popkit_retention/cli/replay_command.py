@@ -1,0 +1,131 @@
+"""`popkit replay`: what a policy would have cleared in a past session, and what would have entered, request by request. Reads the
+transcript, writes the decisions."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+
+from hooks.utils.answers.text import clean
+from hooks.utils.policy import door
+
+from ..lab import handles, measure, pricing
+from ..lab import sessions as lab_sessions
+from ..lab.door_policy import Door
+from ..lab.tiers import shipped_rules
+from . import sessions
+from .past_sessions import add_model, told
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Mapping
+    from typing import TextIO
+
+    from hooks.utils.policy.economics import Prices
+
+LIFETIMES = {"5m": 300, "1h": 3_600}
+_STDOUT = "-"
+_DEFAULT = "auto"
+_MESSAGE = 60  # characters of an error
+
+
+class Refused(Exception):
+    """The command cannot be done; the message says why."""
+
+
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
+    parser = subparsers.add_parser("replay", help="what a policy would have cleared in a past session, request by request")
+    parser.add_argument("transcript", metavar="FILE", help="the transcript of a session, or of a subagent")
+    parser.add_argument("--policy", default=_DEFAULT, metavar="NAME", help=f"the rule to follow (default: {_DEFAULT})")
+    parser.add_argument("--ttl", choices=LIFETIMES, default="5m", help="lifetime of the prompt cache (default: 5m)")
+    parser.add_argument("--say-once", choices=door.SAY_ONCE, help="what results leave out because the context shows it (default: off)")
+    parser.add_argument("--shape", choices=door.SHAPES, help="what results leave out because it says nothing (default: off)")
+    add_model(parser)
+    parser.add_argument("--decisions", default=_STDOUT, metavar="OUT.jsonl", help="where to write them (default: standard output)")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace, environ: Mapping[str, str] = os.environ) -> int:
+    """Writes a line for each request at which something is cleared or enters shorter, and on standard error what that came to."""
+    path, ttl_s = args.transcript, LIFETIMES[args.ttl]
+    try:
+        factory = _factory(args.policy)
+        sessions.check(path)
+        session = _read(path)
+        prices = pricing.prices_for(session, ttl_s, args.model)
+        policy = factory(session, prices)
+        if args.say_once or args.shape:
+            policy = Door(shipped_rules(), policy, args.say_once or door.OFF, args.shape or door.OFF)
+        said = _written(session, policy, prices, args.decisions)
+    except (sessions.NoSession, Refused) as error:
+        print(f"popkit replay: {error}", file=sys.stderr)
+        return 1
+    print(f"{args.policy}, {args.ttl} cache, {told(prices)}: {said}", file=sys.stderr)
+    return 0
+
+
+def replay(session: lab_sessions.Session, policy: measure.Policy, prices: Prices, file: TextIO) -> str:
+    """Writes the decisions of a policy as JSON lines while it goes; returns in words what they came to. OSError when it cannot write."""
+
+    def tell(request: lab_sessions.Request, decisions: list, entered: list) -> None:
+        if not decisions and not entered:
+            return
+        clear = [{"id": block.id, "placeholder": placeholder, "reasons": list(reasons)} for block, placeholder, reasons in decisions]
+        line = {"before_message_id": request.message_id, "request": request.number, "clear": clear}
+        if entered:
+            line["once"] = [{"id": block.id, "content": text} for block, text in entered]
+        file.write(json.dumps(line) + "\n")
+        file.flush()
+
+    total = measure.score(session, policy, prices, tell)
+    nothing = measure.score(session, measure.Policy(), prices)
+    cleared = f"{total.requests:,} requests, {total.cleared:,} of {total.results:,} results cleared ({total.cleared_tokens:,} tokens)"
+    if total.shortened:
+        cleared += f", {total.shortened:,} entered shorter ({total.spared_tokens:,} tokens)"
+    if not total.requests:
+        return cleared
+    cost, carried = total.cost / nothing.cost, total.carried / nothing.carried
+    return f"{cleared}, {total.missed:,} missed; against clearing nothing cost {cost:.3f}, carried {carried:.3f}"
+
+
+def _factory(name: str) -> Callable[[lab_sessions.Session, Prices], measure.Policy]:
+    from ..lab.policies import POLICIES
+
+    if name not in POLICIES:
+        raise Refused(f"no policy {clean(name)[:40]}. Known: {', '.join(POLICIES)}")
+    return POLICIES[name][0]
+
+
+def _read(path: str) -> lab_sessions.Session:
+    try:
+        session = lab_sessions.read(path)
+        handles.name(session)
+        return session
+    except OSError as error:
+        raise Refused(f"{clean(path)}: cannot be read: {clean(error.strerror or str(error))}") from None
+    except Exception as error:  # noqa: BLE001  a file may hold what nobody foresaw; the lab leaves it out
+        raise Refused(f"{clean(path)}: could not be read: {type(error).__name__} {clean(str(error))[:_MESSAGE]}".rstrip()) from None
+
+
+def _written(session: lab_sessions.Session, policy: measure.Policy, prices: Prices, out: str) -> str:
+    try:
+        with _opened(out, session.path) as file:
+            return replay(session, policy, prices, file)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise Refused(f"{clean(out)}: cannot be written: {clean(error.strerror or str(error))}") from None
+
+
+def _opened(out: str, transcript: str) -> contextlib.AbstractContextManager[TextIO]:
+    """Where the decisions go, open for writing; never the transcript itself."""
+    if out == _STDOUT:
+        return contextlib.nullcontext(sys.stdout)
+    if "\0" in out:
+        raise Refused(f"{clean(out)}: is not a file name")
+    if os.path.exists(out) and os.path.samefile(out, transcript):
+        raise Refused(f"{clean(out)}: is the transcript itself")
+    return open(os.open(out, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600), "w", encoding="utf-8")

@@ -1,0 +1,109 @@
+"""Lines on a terminal: plain ASCII where its encoding has no blocks and rules, a little colour where it is a terminal."""
+
+from __future__ import annotations
+
+import os
+
+from hooks.utils.answers.text import WIDTH, lay_out_for, visible
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import TextIO
+
+_ASCII = str.maketrans({"█": "#", "░": ".", "·": ":", "─": "-", "►": ">", "←": "<", "…": ">"})
+_DRAWN = "█░·─►←…"
+_BOLD, _DIM, _GREEN, _END = "\x1b[1m", "\x1b[2m", "\x1b[32m", "\x1b[0m"
+
+
+def fit(stream: TextIO) -> None:
+    """Lays answers out for the terminal that they go to; for a file or a pipe as for Claude Code."""
+    try:
+        lay_out_for(os.get_terminal_size(stream.fileno()).columns - 1 if stream.isatty() else WIDTH)
+    except (OSError, ValueError, AttributeError):
+        lay_out_for(WIDTH)
+
+
+def show(lines: list[str], stream: TextIO, environ: Mapping[str, str]) -> None:
+    """Writes the lines, without the empty ones at their head (Claude Code writes a text of its own above those)."""
+    while lines and not lines[0]:
+        lines = lines[1:]
+    encoding = getattr(stream, "encoding", None) or "ascii"
+    if not _draws(encoding):
+        lines = [line.translate(_ASCII) for line in lines]
+    if stream.isatty():
+        lines = list(map(visible, lines))  # a restored content may stand among them
+    if _is_coloured(stream, environ):
+        lines = _coloured(lines)
+    text = "\n".join(lines) + "\n"
+    stream.write(text.encode(encoding, "replace").decode(encoding))
+
+
+def said_yes(question: str) -> bool:
+    """Asks on the terminal; no answer is a no."""
+    import sys
+
+    print(f"{question} [y/N] ", end="", flush=True)
+    answer = sys.stdin.readline() if sys.stdin else ""
+    print("" if answer.endswith("\n") and sys.stdin.isatty() else "\n", end="")
+    return answer.strip().lower() in ("y", "yes")
+
+
+def write_content(lines: list[str], stream: TextIO) -> None:
+    """Writes restored contents: for a program byte for byte, on a terminal with escapes for what would move its cursor, hide or reorder
+    letters."""
+    text = "\n".join(lines) + "\n"
+    if stream.isatty():
+        encoding = getattr(stream, "encoding", None) or "ascii"
+        text = "\n".join(map(visible, text.split("\n")))
+        stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
+    else:
+        stream.flush()
+        stream.buffer.write(text.encode("utf-8", "surrogatepass"))
+        stream.buffer.flush()
+
+
+def follow_locale(*streams: TextIO) -> None:
+    """Writes as the locale says, for the terminal does; the interpreter runs with UTF-8 for the names of files. Plain ASCII is what a
+    machine says that has no locale: there UTF-8 is the better guess."""
+    try:
+        from _locale import CODESET, nl_langinfo
+
+        encoding = nl_langinfo(CODESET)
+        if encoding.upper() not in ("", "UTF-8", "UTF8", "ASCII", "US-ASCII", "ANSI_X3.4-1968", "646"):
+            for stream in streams:
+                if hasattr(stream, "reconfigure"):  # one that somebody has put in its place has none
+                    stream.reconfigure(encoding=encoding, errors="replace")
+    except (ImportError, LookupError):
+        return
+
+
+def _draws(encoding: str) -> bool:
+    try:
+        _DRAWN.encode(encoding)
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+def _is_coloured(stream: TextIO, environ: Mapping[str, str]) -> bool:
+    return not environ.get("NO_COLOR") and environ.get("TERM") != "dumb" and stream.isatty()
+
+
+def _coloured(lines: list[str]) -> list[str]:
+    """Titles bold, their rules dim, what could be reclaimed green."""
+    painted = []
+    for at, line in enumerate(lines):
+        below = lines[at + 1] if at + 1 < len(lines) else ""
+        if _is_rule(below) and line:
+            line = _BOLD + line + _END
+        elif _is_rule(line):
+            line = _DIM + line + _END
+        elif line.startswith(("Reclaimable: ~", "Clear now: ")):
+            line = _GREEN + line + _END
+        painted.append(line)
+    return painted
+
+
+def _is_rule(line: str) -> bool:
+    return bool(line) and not line.strip("─-")

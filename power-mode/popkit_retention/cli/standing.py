@@ -1,0 +1,74 @@
+"""Which placeholders stand in the host's transcripts: what would stand for nothing if their contents were deleted."""
+
+from __future__ import annotations
+
+import re
+
+from hooks.utils import archive
+from hooks.utils.answers import text
+from hooks.utils.edges import files, home
+
+from . import sessions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+    from sqlite3 import Connection
+
+    from hooks.utils.archive.records import Record
+
+# How a placeholder ends, as it stands in a transcript.
+_MARK, _HANDLE = b"[PopKit cleared ", re.compile(rb"popkit restore ([a-z2-7]{8,51})\]")
+_SHOWN = 5  # placeholders of one transcript
+
+
+def placeholders(db: Connection, environ: Mapping[str, str], wanted: Collection[str] | None = None) -> dict[str, list[Record]]:
+    """transcript -> the archived Records whose placeholders stand in it: in every transcript of the host, and in those that the archive
+    names. With `wanted` only those of these handles."""
+    found: dict[str, list[Record]] = {}
+    for path in sorted(_transcripts(db, environ)):
+        handles = [handle for handle in sorted(_handles_in(path)) if wanted is None or handle in wanted]
+        known = [record for record in (archive.record(db, handle) for handle in handles) if record]
+        if known:
+            found[path] = known
+    return found
+
+
+def _transcripts(db: Connection, environ: Mapping[str, str]) -> set[str]:
+    named = {path for (path,) in db.execute("SELECT DISTINCT transcript FROM chains") if path}
+    try:
+        return named.union(sessions.every(environ))
+    except home.NoHome:
+        return named
+
+
+def _handles_in(path: str) -> set[str]:
+    try:
+        with files.open_regular(path) as file:
+            return {handle.decode() for line in file if _MARK in line for handle in _HANDLE.findall(line)}
+    except (OSError, ValueError):
+        return set()
+
+
+def lines(found: dict[str, list[Record]]) -> list[str]:
+    """The placeholders, below their sessions, as a person reads them."""
+    shown: list[str] = []
+    for path, records in found.items():
+        shown.append("  session " + text.cut(text.clean(sessions.session_id_of(path)), text.WIDTH - 10))
+        shown += [_line(record) for record in records[:_SHOWN]]
+        shown += [f"    … {len(records) - _SHOWN} more"] if len(records) > _SHOWN else []
+    return shown
+
+
+def _line(record: Record) -> str:
+    head = f"    {record.id}  "
+    return head + text.cut(text.clean(record.label), text.WIDTH - len(head))
+
+
+def data(found: dict[str, list[Record]]) -> dict[str, list[str]]:
+    """The same for programs: transcript -> handles."""
+    return {path: [record.id for record in records] for path, records in found.items()}
+
+
+def count(found: dict[str, list[Record]]) -> int:
+    return sum(map(len, found.values()))

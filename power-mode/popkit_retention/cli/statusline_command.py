@@ -1,0 +1,134 @@
+"""`popkit statusline`: one line for the status line of Claude Code, from the JSON that it writes to stdin.
+
+Never fails: whatever comes in, one short line goes out.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from hooks.utils.edges import failures, home
+from hooks.utils.edges.codec import loads
+from hooks.utils.edges.system import now as time_of_day
+from hooks.utils.host import usage
+from hooks.utils.policy.ruleset import THRESHOLDS
+from hooks.utils.state import live, peek
+
+from . import statusline, statusline_install
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping
+
+INPUT_BYTES = 1 << 20
+
+
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
+    parser = subparsers.add_parser("statusline", help="print the status line, or install it in the settings of Claude Code")
+    parser.set_defaults(run=run)
+    acts = parser.add_subparsers(dest="act", metavar="ACT")
+    install = acts.add_parser("install", help="show the change to settings.json, ask, make it")
+    install.add_argument("--replace", action="store_true", help="replace another status line; uninstall brings it back")
+    uninstall = acts.add_parser("uninstall", help="show the change to settings.json that brings back what was there before, ask, make it")
+    for act in (install, uninstall):
+        act.add_argument("--yes", action="store_true", help="do not ask")
+        act.add_argument("--scope", choices=("user", "project"), default="user", help="whose settings.json (default: user)")
+
+
+def run(args: argparse.Namespace, environ: Mapping[str, str] = os.environ) -> int:
+    """Prints the line, or changes the settings on the user's word."""
+    if args.act == "install":
+        return statusline_install.install(args.scope, args.yes, args.replace, environ)
+    if args.act == "uninstall":
+        return statusline_install.uninstall(args.scope, args.yes, environ)
+    if sys.stdin is None or sys.stdin.isatty():
+        print("Claude Code runs this command for its status line. To set that up: popkit statusline install")
+        return 0
+    data = sys.stdin.buffer.read(INPUT_BYTES).decode("utf-8", "replace")
+    sys.stdout.buffer.write(line_for(data, environ).encode("utf-8") + b"\n")
+    return 0
+
+
+def line_for(data: str, environ: Mapping[str, str]) -> str:
+    """The line for what the client wrote."""
+    try:
+        payload = loads(data)
+    except ValueError:
+        payload = None
+    if not isinstance(payload, dict):
+        return "popkit"
+    window, ratio = _context_of(payload)
+    facts = {"ratio": ratio}
+    thresholds = THRESHOLDS
+    try:
+        if os.path.isdir(home.popkit_home(environ)):  # else no hook has ever run
+            site = live.Site(environ, _text(payload, "session_id"), _project(payload))
+            thresholds = site.rules().thresholds
+            if site.enabled and not environ.get("POPKIT_OFF"):
+                facts.update(_stored(site, payload, window, time_of_day(environ)))
+    except Exception as error:  # noqa: BLE001  the line must not go out because a file of ours cannot be read
+        failures.record(environ, "statusline", error)
+    return statusline.line(facts, thresholds, coloured=not environ.get("NO_COLOR"))
+
+
+def _context_of(payload: dict) -> tuple:
+    """(window, ratio) as the client gives them, None for what it does not."""
+    told = payload.get("context_window")
+    told = told if isinstance(told, dict) else {}
+    window = _number(told.get("context_window_size"))
+    tokens = usage.prompt_tokens(told.get("current_usage"))
+    percentage = told.get("used_percentage")
+    if tokens and window:
+        return window, tokens / window
+    if isinstance(percentage, (int, float)) and not isinstance(percentage, bool) and 0 <= percentage <= 100:
+        return window, percentage / 100
+    return window, None
+
+
+def _stored(site: live.Site, payload: dict, window: int, now: float) -> dict:
+    """What our state and the transcript tell; remembers the window, which only the status line is told for certain."""
+    facts: dict = {}
+    newest = usage.newest_usage(_text(payload, "transcript_path"))
+    warm = newest is not None and newest.is_warm(now)
+    if site.session_id and os.path.isdir(site.paths().folder):  # else no hook has seen this session
+        if window and site.session.get("window_tokens") != window:
+            site.remember(window_tokens=window)
+        facts = _reclaimable(site, warm)
+    if newest is not None:
+        facts["cache_seconds_left"] = max(0, newest.cache_ttl_s - (now - newest.at)) if warm else 0
+    return facts
+
+
+def _reclaimable(site: live.Site, warm: bool) -> dict:
+    """What a clear takes as it was last planned, while that holds: no call came since, and the cache has not been warmed. Otherwise what
+    has expired."""
+    paths = site.paths()
+    try:
+        known = peek.state(paths)
+    except ValueError:
+        return {}  # corrupt: the next hook sets it aside and begins anew
+    planned = site.session.get("planned")
+    if known is None:
+        return {}
+    if planned and planned.get("calls") == known.index and (planned.get("warm") or not warm):
+        now, cold = planned.get("now"), planned.get("cold")
+        if isinstance(now, int) and isinstance(cold, int):
+            return {"now": now if warm else cold, "cold": cold}
+    return {"expired": peek.expired(paths, known)}
+
+
+def _project(payload: dict) -> str:
+    workspace = payload.get("workspace")
+    told = _text(workspace, "project_dir") if isinstance(workspace, dict) else ""
+    return told or _text(payload, "cwd")
+
+
+def _text(values: dict, name: str) -> str:
+    value = values.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _number(value: object) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 10**9 else 0

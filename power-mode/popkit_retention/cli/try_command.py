@@ -1,0 +1,125 @@
+"""`popkit try`: what PopKit would say about a session, without being installed. Reads only: no state is written anywhere."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import sys
+import time
+
+from hooks.utils.answers import clear, report, text
+from hooks.utils.answers.panel import panel
+from hooks.utils.answers.text import as_json
+from hooks.utils.answers.timeline import timeline
+from hooks.utils.config import layers
+from hooks.utils.edges import home
+from hooks.utils.policy.ruleset import Ruleset
+from hooks.utils.reclaim import outlook
+from hooks.utils.state import store
+from hooks.utils.state.rebuild import rebuild
+
+from . import screen, sessions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping
+
+_CALLS = 20  # lines of the timeline
+_SAMPLE = os.path.join(os.path.dirname(__file__), "sample-session.jsonl")
+
+
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
+    parser = subparsers.add_parser("try", help="show what PopKit would say about your newest session, or about a sample; writes nothing")
+    parser.add_argument("transcript", nargs="?", metavar="TRANSCRIPT", help="a transcript file (default: the newest of any project)")
+    parser.add_argument("--json", action="store_true", help="as JSON")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace, environ: Mapping[str, str] = os.environ) -> int:
+    """Shows status, timeline and what could be reclaimed of one session."""
+    path = args.transcript or sessions.newest_with_results(environ) or _SAMPLE
+    try:
+        project = sessions.check(path)
+        found = report_of(path, project, environ)
+    except sessions.NoSession as error:
+        print(f"popkit try: {error}", file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(f"popkit try: {text.clean(path)}: {error.strerror or error}", file=sys.stderr)
+        return 1
+    if args.json:
+        print(as_json(found))
+        return 0
+    screen.show([*_whose(found, path == _SAMPLE), *_shown(found), *_install(home.plugin_root())], sys.stdout, environ)
+    return 0
+
+
+def report_of(path: str, project: str, environ: Mapping[str, str]) -> dict:
+    """The report of a transcript as it stood at its last line, under the configuration that holds for its project. The cache counts as
+    cold: that is how it will be found."""
+    try:
+        popkit_home = home.popkit_home(environ)
+    except home.NoHome:
+        popkit_home = ""
+    config = layers.load(home.plugin_root(), popkit_home or None, project)
+    journal = _journal(popkit_home, path)
+    made = rebuild(path, journal, lambda profile: Ruleset.from_config(config, profile), sessions.session_id_of(path))
+    site = Unwritten(popkit_home, project, sessions.session_id_of(path))
+    found = outlook.Outlook(site, path, made.state, made.conversation.rules, made.state.at, made, is_cold=True)
+    if found.context:
+        found.context["cache"] = None  # it was warm then; that says nothing today
+    return report.build(found)
+
+
+class Unwritten:
+    """A site of which nothing is kept."""
+
+    __slots__ = ("home", "session", "session_id", "session_project")
+
+    def __init__(self, popkit_home: str, project: str, session_id: str) -> None:
+        self.home = popkit_home
+        self.session: dict = {}
+        self.session_id = session_id
+        self.session_project = project
+
+    def paths(self, agent_id: str = "") -> store.ContextFiles:
+        return store.ContextFiles(self.home, self.session_id, agent_id)
+
+
+def _journal(popkit_home: str, path: str) -> list:
+    """What hooks have noted of a session, if they saw it: git's answers, pins, clears."""
+    return store.read_lines(store.ContextFiles(popkit_home, sessions.session_id_of(path)).journal) if popkit_home else []
+
+
+def _whose(found: dict, is_sample: bool) -> list:
+    lines = text.title("PopKit on a recorded sample session" if is_sample else "PopKit on your session")
+    if not is_sample:
+        lines.append(text.cut("Session   " + text.clean(found["session"]), text.WIDTH))
+        lines.append("Project   " + text.cut_start(text.clean(found["project"]) or "unknown", text.WIDTH - 10))
+    if found["at"]:
+        lines.append("As of     " + time.strftime("%Y-%m-%d %H:%M UTC, its last call", time.gmtime(found["at"])))
+    return lines
+
+
+def _shown(found: dict) -> list:
+    lines = [*panel(found, command=""), *timeline(found, _CALLS)]
+    return [*lines, *clear.taken_lines(found)]
+
+
+def _install(root: str) -> list:
+    """How to have this in every session."""
+    add = f"claude plugin marketplace add {shlex.quote(root)}"
+    first = [add] if text.width(add) <= text.WIDTH - 2 else ["claude plugin marketplace add \\", "  " + shlex.quote(root)]
+    commands = [*first, f"claude plugin install popkit@{_marketplace(root)}"]
+    return ["", "Install PopKit to have this in every session as /popkit:context:", *["  " + line for line in commands]]
+
+
+def _marketplace(root: str) -> str:
+    try:
+        with open(os.path.join(root, ".claude-plugin", "marketplace.json"), encoding="utf-8") as file:
+            name = json.load(file)["name"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return "popkit"
+    return text.clean(name)

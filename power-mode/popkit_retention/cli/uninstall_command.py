@@ -1,0 +1,196 @@
+"""`popkit uninstall`: deletes what PopKit has stored, after saying what that is and which placeholders would then stand for nothing.
+
+The plugin itself is Claude Code's to remove; the commands for that are printed. Exit 0 when everything is deleted, 1 when it is not.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import sqlite3
+import sys
+
+from hooks.utils import archive
+from hooks.utils.answers import text
+from hooks.utils.edges import home
+from hooks.utils.edges.system import now as time_of_day
+from hooks.utils.reclaim import access, rewrite, undoing
+from hooks.utils.state import live
+
+from . import holdings, screen, sessions, standing, statusline_install
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping
+
+    from hooks.utils.archive.records import Record
+
+PLUGIN = ("claude plugin uninstall popkit@popkit", "claude plugin marketplace remove popkit")
+
+
+class Refused(Exception):
+    """Nothing was deleted; the message says why, and what to do."""
+
+
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
+    parser = subparsers.add_parser("uninstall", help="delete what PopKit has stored, and remove the status line")
+    parser.add_argument("--undo", action="store_true", help="first put back what was cleared from the sessions that are still there")
+    parser.add_argument("--dry-run", action="store_true", help="only say what would go")
+    parser.add_argument("--yes", action="store_true", help="do not ask")
+    parser.add_argument("--json", action="store_true", help="as JSON; needs --yes or --dry-run")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace, environ: Mapping[str, str] = os.environ) -> int:
+    """Says what would go, asks, deletes."""
+    said = io.StringIO() if args.json else sys.stdout
+    try:
+        with contextlib.redirect_stdout(said):
+            found = _uninstall(args, environ)
+    except (Refused, OSError) as error:
+        if args.json:
+            print(text.as_json({"error": str(error)}))
+        else:
+            screen.show(text.wrap(f"popkit uninstall: {error}", indent="  "), sys.stderr, environ)
+        return 1
+    if args.json:
+        print(text.as_json(found))
+    return 0
+
+
+def _uninstall(args: argparse.Namespace, environ: Mapping[str, str]) -> dict:
+    folder = home.popkit_home(environ)
+    held = _held(folder, environ)
+    parts = holdings.parts(folder)
+    _tell(folder, parts, held, environ)
+    if args.json and not (args.yes or args.dry_run):
+        raise Refused("nothing was deleted: --json needs --yes or --dry-run")
+    found = {
+        "folder": folder,
+        "bytes": sum(part.bytes for part in parts.values()),
+        "parts": {name: part.to_json() for name, part in parts.items()},
+        "placeholders": standing.data(held),
+        "dry_run": args.dry_run,
+        "put_back": 0,
+        "deleted": [],
+        "left": [],
+        "then": list(PLUGIN),
+    }
+    if args.dry_run:
+        return found
+    if held and (args.undo or (not args.yes and screen.said_yes("Put their contents back first?"))):
+        found["put_back"] = _put_back(held, environ)
+        held = _held(folder, environ)
+        found["placeholders"] = standing.data(held)
+        if held:
+            _show([*text.wrap(f"{_many(held)} could not be put back:"), *standing.lines(held)], environ)
+            if args.undo:
+                raise Refused("nothing was deleted. To go on without them, omit --undo")
+    if not args.yes and not screen.said_yes("Delete what PopKit has stored?"):
+        raise Refused("nothing was deleted. --yes answers beforehand")
+    for scope in ("user", "project"):
+        _remove_status_line(scope, environ)
+    found["deleted"], found["left"] = _delete(folder)
+    if found["left"]:
+        _show(text.wrap(f"Left in {folder}: {text.listed(found['left'])}"), environ)
+    _show(["Deleted. To remove the plugin itself, run in a shell:", *("  " + command for command in PLUGIN)], environ)
+    return found
+
+
+def _show(lines: list[str], environ: Mapping[str, str]) -> None:
+    screen.show(lines, sys.stdout, environ)
+
+
+def _held(folder: str, environ: Mapping[str, str]) -> dict[str, list[Record]]:
+    """The placeholders that stand for contents in the archive."""
+    try:
+        db = archive.open_archive(home.archive_path(folder), create=False)
+    except FileNotFoundError:
+        return {}
+    except (OSError, sqlite3.Error, archive.ArchiveError) as error:
+        _show(text.wrap(f"The archive cannot be read, so PopKit does not know which placeholders stand for something: {error}"), environ)
+        return {}
+    try:
+        return standing.placeholders(db, environ)
+    finally:
+        db.close()
+
+
+def _many(held: dict[str, list[Record]]) -> str:
+    return f"{text.counted(standing.count(held), 'placeholder')} in {text.counted(len(held), 'session')}"
+
+
+def _tell(folder: str, parts: dict, held: dict[str, list[Record]], environ: Mapping[str, str]) -> None:
+    lines = text.title("Uninstall")
+    lines += text.wrap(f"{folder} holds {holdings.told(parts)}." if parts else f"There is nothing in {folder}.")
+    if holdings.CONFIGURATION in parts:
+        lines += text.wrap("Your configuration stays.")
+    if held:
+        lines += ["", *text.wrap(f"{_many(held)} would no longer lead to anything:"), *standing.lines(held), ""]
+        lines += text.wrap("--undo puts their contents back first.")
+    _show(lines, environ)
+
+
+def _put_back(held: dict[str, list[Record]], environ: Mapping[str, str]) -> int:
+    """Undoes clear after clear in each of these transcripts; returns how many results went back."""
+    count = sum(_undo_all(path, environ) for path in held)
+    _show([f"{text.counted(count, 'result')} put back. Running sessions load them with /resume."], environ)
+    return count
+
+
+def _undo_all(path: str, environ: Mapping[str, str]) -> int:
+    count = 0
+    try:
+        site = live.Site(environ, sessions.session_id_of(path), sessions.check(path))
+        while True:
+            back = undoing.undo(site, path, time_of_day(environ))
+            count += len(back.records)
+            if back.trouble:
+                _show(text.wrap(back.trouble), environ)
+    except (access.Refused, sessions.NoSession, rewrite.RewriteFailed):
+        return count  # nothing is left to undo there; what still stands is told
+
+
+def _remove_status_line(scope: str, environ: Mapping[str, str]) -> None:
+    try:
+        ours = statusline_install.Settings(scope, environ).ours()
+    except (statusline_install.Refused, OSError, ValueError):
+        return  # what cannot be read is left alone
+    if ours:
+        statusline_install.uninstall(scope, True, environ)
+
+
+def _delete(folder: str) -> tuple:
+    """(what was deleted, what is left) of the names in our folder. Only what PopKit makes goes, file by file, and the folders that this
+    leaves empty; no link is followed."""
+    before = _names(folder)
+    for top in holdings.FOLDERS:
+        for inner, folders, names in os.walk(os.path.join(folder, top), topdown=False):
+            links = [name for name in folders if os.path.islink(os.path.join(inner, name))]
+            _unlink_ours(folder, inner, names + links)
+            _remove_empty(inner)
+    _unlink_ours(folder, folder, [name for name in before if name not in holdings.FOLDERS])
+    left = _names(folder)
+    if not left and not os.path.islink(folder):
+        _remove_empty(folder)
+    return [name for name in before if name not in left], left
+
+
+def _unlink_ours(popkit_home: str, folder: str, names: list) -> None:
+    for path in [os.path.join(folder, name) for name in names]:
+        is_folder = os.path.isdir(path) and not os.path.islink(path)
+        if not is_folder and holdings.part_of(popkit_home, path) not in ("", holdings.CONFIGURATION):
+            os.unlink(path)
+
+
+def _names(folder: str) -> list:
+    return sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+
+
+def _remove_empty(folder: str) -> None:
+    try:
+        os.rmdir(folder)
+    except OSError:
+        pass  # something of somebody else's is in it, or it was never made

@@ -1,0 +1,73 @@
+"""How long results stay of use: what was needed again after so many quiet requests, by kind."""
+
+from __future__ import annotations
+
+from hooks.utils.policy.need import KINDS
+
+from .measure import score
+from .pricing import ANY
+from .tiers import shipped_rules
+from .tracked import Tracked
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from hooks.utils.policy.events import Event
+    from hooks.utils.policy.ruleset import Ruleset
+
+    from .sessions import Block, Request, Session
+
+# Quiet requests after which it is counted what is needed again.
+QUIET = (0, 1, 2, 4, 8, 16, 32, 64, 128)
+# Smaller results are not counted.
+_LEAST_TOKENS = 60
+
+
+def survival(session: Session) -> dict[str, list[list[int]]]:
+    """{kind: [[results that had been quiet for so many requests, those of them that were needed again], … for each of QUIET]}; a result
+    that is needed begins anew."""
+    watch = _Watch(shipped_rules())
+    score(session, watch, ANY)
+    watch.cut([])
+    return watch.counts
+
+
+class _Watch(Tracked):
+    """Clears nothing; counts for how long results are quiet, and whether they are needed then."""
+
+    def __init__(self, rules: Ruleset):
+        super().__init__(rules)
+        self.requests = 0
+        self.alive: dict[Block, tuple[str, int]] = {}  # Block -> (kind, requests when it was last of use)
+        self.counts: dict[str, list[list[int]]] = {}
+
+    def add(self, block: Block) -> None:
+        super().add(block)
+        result = self.result(block)
+        if result is not None and block.tokens >= _LEAST_TOKENS:
+            kind = result.kind.partition(":")[0]
+            self.alive[block] = (kind if kind in KINDS else "other", self.requests)
+
+    def answered(self, request: Request) -> None:
+        super().answered(request)
+        for block in {max(holders, key=lambda holder: holder.place) for _, holders in request.needs}:
+            if block in self.alive:
+                kind = self._end(block, 1)
+                self.alive[block] = (kind, self.requests + 1)
+        self.requests += 1
+
+    def compact(self, event: Event) -> None:
+        super().compact(event)
+        self.cut([])
+
+    def cut(self, context: list[Block]) -> None:
+        for block in set(self.alive).difference(context):
+            self._end(block, 0)
+
+    def _end(self, block: Block, needed: int) -> str:
+        kind, since = self.alive.pop(block)
+        marks = self.counts.setdefault(kind, [[0, 0] for _ in QUIET])
+        for mark, quiet in zip(marks, QUIET):
+            if self.requests - since >= quiet:
+                mark[0] += 1
+                mark[1] += needed
+        return kind
