@@ -70,7 +70,8 @@ def _masked_once(text: str, tell_apart: bool) -> str:
         from . import addresses, named, words  # modules that most texts do not need
 
         found += words.spans(text) + addresses.spans(text) + named.spans(text)
-    pieces, at = [], 0
+    pieces: list[str] = []
+    at = 0
     for begin, end in _joined(found):
         if tell_apart and text.startswith(MASK, begin):
             continue
@@ -100,9 +101,9 @@ def _number(secret: str) -> str:
     return _NUMBER + blake2b(secret.encode("utf-8", "surrogatepass"), digest_size=_NUMBER_CHARS // 2).hexdigest()
 
 
-def _joined(found: list) -> list:
+def _joined(found: list[tuple[int, int]]) -> list[list[int]]:
     """The spans in order, those that overlap as one."""
-    joined: list = []
+    joined: list[list[int]] = []
     for begin, end in sorted(found):
         if joined and begin < joined[-1][1]:
             joined[-1][1] = max(end, joined[-1][1])

@@ -20,9 +20,9 @@ _MOST_CHARS = 2_000
 _TOKEN_CHARS = 16
 
 
-def spans(text: str) -> list:
+def spans(text: str) -> list[tuple[int, int]]:
     """[(begin, end)] of the secrets in the addresses of a text, in any order."""
-    found: list = []
+    found: list[tuple[int, int]] = []
     at = text.find("://")
     while at >= 0:
         following = text.find("://", at + 3)
@@ -36,12 +36,12 @@ def spans(text: str) -> list:
     return found
 
 
-def without_scheme(word: str) -> list:
+def without_scheme(word: str) -> list[tuple[int, int]]:
     """[(begin, end)] in a word that is the address of a webhook, its scheme left away."""
     return _in_path(word) if any(name in word for name in _WEBHOOKS) else []
 
 
-def _before_host(address: str, is_cut: bool) -> list:
+def _before_host(address: str, is_cut: bool) -> list[tuple[int, int]]:
     """A password, or a token in the place of a name; what is cut off before its host is one too."""
     host_end = address.find("/")
     authority = address if host_end < 0 else address[:host_end]
@@ -62,7 +62,7 @@ def _before_host(address: str, is_cut: bool) -> list:
     return [(colon + 1, end)] if end > colon + 1 else []
 
 
-def _in_path(address: str) -> list:
+def _in_path(address: str) -> list[tuple[int, int]]:
     """Segments that open what they name, and what looks like chance anywhere behind the host."""
     lowered = address.lower()
     is_open = any(mark in lowered for mark in _OPEN)

@@ -20,7 +20,10 @@ class Line:
 
     def __init__(self, text: str):
         self.text = text
-        self.words, self.begins, self.gaps, self.starts = [], [], [], []
+        self.words: list[str] = []
+        self.begins: list[int] = []
+        self.gaps: list[str] = []
+        self.starts: list[int] = []
         at = end = 0
         start = 0
         blank = _blank(text)
@@ -35,7 +38,7 @@ class Line:
             self.starts.append(start)  # number of the word that its command begins with
             end = at + len(word)
 
-    def value(self, number: int) -> tuple:
+    def value(self, number: int) -> tuple[int, int]:
         """(begin, end) of the value that begins with a word: with the quotes around it, or as the shell would take it."""
         at = self.begins[number]
         gap = self.gaps[number]
@@ -43,7 +46,7 @@ class Line:
             at -= 2 if gap[-2:-1] == "\\" else 1
         return value_at(self.text, at)
 
-    def rest(self, number: int, skip: int) -> tuple:
+    def rest(self, number: int, skip: int) -> tuple[int, int]:
         """(begin, end) of a value that is glued to the beginning of a word."""
         at = self.begins[number] + skip
         return value_at(self.text, at)
@@ -52,7 +55,7 @@ class Line:
         """Whether two words stand in one command."""
         return 0 <= other < len(self.words) and self.starts[number] == self.starts[other]
 
-    def command(self, number: int) -> list:
+    def command(self, number: int) -> list[str]:
         """The first words of the command that a word belongs to, from that word on, in small letters."""
         most = min(len(self.words), number + AHEAD)
         return [self.words[other].lower() for other in range(number, most) if self.same(number, other)]

@@ -7,6 +7,10 @@ from __future__ import annotations
 
 from . import chance
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from re import Match
+
 # Words in the name of a secret: they matter when a value follows the name.
 _WORDS = ("token", "secret", "pass", "pwd", "key", "auth", "credential", "signature", "otp", "mnemonic", "psk", "pw", "cred", "appid")
 _NAME_CHARS = 40
@@ -84,12 +88,7 @@ _FORMS = (
 )
 
 
-def may_hold(lowered: str) -> bool:
-    """Whether a name that a value follows, or a header, may be in a text of small letters: most texts answer with no, in plain loops."""
-    return any(mark in lowered for marks, _ in _FORMS for mark in marks) or _named(lowered)
-
-
-def spans(text: str) -> list:
+def spans(text: str) -> list[tuple[int, int]]:
     """[(begin, end)] of the secrets behind names, in any order."""
     lowered = text.lower()
     forms = [form for marks, form in _FORMS if any(mark in lowered for mark in marks)]
@@ -98,7 +97,7 @@ def spans(text: str) -> list:
         return []
     import re  # costs a hook 9 ms, and each form 1 ms more: only for texts that may hold a secret
 
-    found = [(match.end(match.lastindex), match.end()) for form in forms for match in re.finditer(form, text)]
+    found = [(match.end(match.re.groups), match.end()) for form in forms for match in re.finditer(form, text)]
     found = [(begin, end) for begin, end in found if not _is_set_elsewhere(text[begin:end])]
     at = 0
     for match in re.finditer(_NAMED, text) if named else ():
@@ -110,7 +109,7 @@ def spans(text: str) -> list:
     return found
 
 
-def _is_harmless(value: str, found, is_bare: bool) -> bool:
+def _is_harmless(value: str, found: Match[str], is_bare: bool) -> bool:
     """Whether a value is none of a secret: a yes or no, a type, an expression of a program, a placeholder."""
     lowered = value.lower()
     whole = (found.group(1) + found.group(2)).lower()
@@ -159,7 +158,7 @@ def _names_a_value(lowered: str, word: str) -> bool:
     return False
 
 
-def _has_value(text: str, found) -> bool:
+def _has_value(text: str, found: Match[str]) -> bool:
     """Whether what follows a name is its value. Behind a blank that is so for options, and for what is set by name."""
     name, rest, quote, between = found.groups()
     whole = (name + rest).lower()
@@ -200,7 +199,7 @@ def _is_first_argument(before: str) -> bool:
     )
 
 
-def value_at(text: str, at: int, is_member: bool = False) -> tuple:
+def value_at(text: str, at: int, is_member: bool = False) -> tuple[int, int]:
     """(begin, end) of the value at a place: a shell word, or a member of an object, whose quotes stay. Empty for a variable."""
     first = text[at : at + 1]
     if first in ("'", '"'):
@@ -222,7 +221,7 @@ def is_variable(following: str) -> bool:
     return following.isalpha() or following in ("(", "{", "_")
 
 
-def _quoted(text: str, at: int, is_member: bool) -> tuple:
+def _quoted(text: str, at: int, is_member: bool) -> tuple[int, int]:
     """What stands in quotes; nothing when the quote closes one that was opened before the name, or holds a variable."""
     quote = text[at]
     end = at + 1

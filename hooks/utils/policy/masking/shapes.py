@@ -37,7 +37,7 @@ _WORD = _LETTERS | frozenset("_-")
 _KEY_CHARS = 4_096
 
 
-def spans(text: str) -> list:
+def spans(text: str) -> list[tuple[int, int]]:
     """[(begin, end)] of what is known by its form, in any order."""
     found = _blocks(text)
     for beginning in _SURE:
@@ -62,7 +62,7 @@ def without(text: str) -> str:
     return " ".join([*pieces, text[at:]])
 
 
-def _keys(text: str, beginning: str, least: int, sure: bool) -> list:
+def _keys(text: str, beginning: str, least: int, sure: bool) -> list[tuple[int, int]]:
     found = []
     at = text.find(beginning)
     while at >= 0:
@@ -95,7 +95,7 @@ def _run_end(text: str, at: int, most: int) -> int:
     return at
 
 
-def _around(text: str, inside: str, before: int, behind: int) -> list:
+def _around(text: str, inside: str, before: int, behind: int) -> list[tuple[int, int]]:
     found = []
     at = text.find(inside)
     while at >= 0:
@@ -109,7 +109,7 @@ def _around(text: str, inside: str, before: int, behind: int) -> list:
     return found
 
 
-def _blocks(text: str) -> list:
+def _blocks(text: str) -> list[tuple[int, int]]:
     """Blocks of armoured keys and messages, cut off or whole."""
     found = []
     at = text.find(_BLOCK)

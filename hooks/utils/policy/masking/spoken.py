@@ -21,7 +21,7 @@ _CALL_CHARS = 300
 _ORACLE = frozenset("sqlplus sqlcl sql expdp impdp exp imp sqlldr rman tnsping oracle connect conn".split())
 
 
-def spans(line: Line, number: int) -> list:
+def spans(line: Line, number: int) -> list[tuple[int, int]]:
     """[(begin, end)] of the secrets that one word of a line shows."""
     return _spoken_of(line, number) + _in_sql(line, number) + _in_call(line, number) + _in_word(line, number)
 
@@ -33,7 +33,7 @@ def is_bare(word: str) -> bool:
     return not any(mark in word for mark in ("/", ":", ",", "[", "{", "=", "*", "\\")) and not chance.is_file(word)
 
 
-def _spoken_of(line: Line, number: int) -> list:
+def _spoken_of(line: Line, number: int) -> list[tuple[int, int]]:
     """What looks like chance beside a word that speaks of a secret: `login X`, `invalid token X`, `'X' is not a valid key`."""
     bare = line.words[number].strip(":,.[]{}=#!?")
     if "=" in bare or ":" in bare:
@@ -72,7 +72,7 @@ def _is_refused(line: Line, number: int) -> bool:
     return any(word.strip(":,.!?").lower() in _REFUSING for word in around)
 
 
-def _assigned(line: Line, number: int) -> list:
+def _assigned(line: Line, number: int) -> list[tuple[int, int]]:
     """NAME=VALUE and NAME:VALUE where the name speaks of a secret and the value looks like chance."""
     word = line.words[number].rstrip(",")
     equals, colon = word.find("="), word.find(":")
@@ -85,13 +85,13 @@ def _assigned(line: Line, number: int) -> list:
     return []
 
 
-def _stripped(line: Line, number: int) -> tuple:
+def _stripped(line: Line, number: int) -> tuple[int, int]:
     word = line.words[number]
     begin = line.begins[number] + len(word) - len(word.lstrip(":,.!?[]{}*"))
     return begin, begin + len(word.strip(":,.!?[]{}*"))
 
 
-def _in_sql(line: Line, number: int) -> list:
+def _in_sql(line: Line, number: int) -> list[tuple[int, int]]:
     word = line.words[number]
     lowered = word.lower()
     if lowered == "identified":
@@ -107,7 +107,7 @@ def _in_sql(line: Line, number: int) -> list:
     return [line.value(value)] if word == "PASSWORD" or not _SQL.isdisjoint(before) else []
 
 
-def _in_call(line: Line, number: int) -> list:
+def _in_call(line: Line, number: int) -> list[tuple[int, int]]:
     """The text that is the secret in `connect("db", "bob", "secret")`."""
     name = line.words[number].rstrip("=").lower()
     end = line.begins[number] + len(line.words[number])
@@ -121,9 +121,9 @@ def _in_call(line: Line, number: int) -> list:
     return []
 
 
-def _texts(text: str, at: int) -> list:
+def _texts(text: str, at: int) -> list[tuple[int, int]]:
     """(begin, end) of the texts in quotes up to where the parentheses end, without those in braces and those of named arguments."""
-    found: list = []
+    found: list[tuple[int, int]] = []
     most, depth = min(len(text), at + _CALL_CHARS), 0
     while at < most:
         char = text[at]
@@ -144,7 +144,7 @@ def _texts(text: str, at: int) -> list:
     return found
 
 
-def _in_word(line: Line, number: int) -> list:
+def _in_word(line: Line, number: int) -> list[tuple[int, int]]:
     """What a word holds in itself: user and password before a host, a run of chance."""
     word, begin = line.words[number], line.begins[number]
     if "://" in word:

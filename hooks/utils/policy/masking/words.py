@@ -34,10 +34,10 @@ _ELSEWHERE = ("env:", "file:", "fd:", "stdin", "fd://", "file://", "prompt:")
 _EVERYWHERE = programs.EVERYWHERE.split()
 
 
-def spans(text: str) -> list:
+def spans(text: str) -> list[tuple[int, int]]:
     """[(begin, end)] of the secrets that the words of a text give away, in any order."""
     line = Line(text)
-    found: list = []
+    found: list[tuple[int, int]] = []
     options: list = []
     done = looked = 0  # up to where is masked; so many spans were looked at for that
     for number, word in enumerate(line.words):
@@ -70,7 +70,7 @@ def _is_variable(value: str) -> bool:
     return name[:1] == "$" and name[1:].strip("{}").replace("_", "").isalnum()
 
 
-def _piped(line: Line, number: int) -> list:
+def _piped(line: Line, number: int) -> list[tuple[int, int]]:
     """What is written into the command that begins here, when that takes a secret."""
     begin = line.starts[number - 1]
     for _ in range(2):  # what only passes it on stands between
@@ -79,12 +79,12 @@ def _piped(line: Line, number: int) -> list:
     return _written(line, number, begin, _receives(line.command(number)))
 
 
-def _receives(command: list) -> bool:
+def _receives(command: list[str]) -> bool:
     """Whether a command takes a secret from what is piped into it."""
     return not programs.RECEIVERS.isdisjoint(command) or ("sudo" in command and "-s" in command)
 
 
-def _written(line: Line, number: int, begin: int, takes: bool) -> list:
+def _written(line: Line, number: int, begin: int, takes: bool) -> list[tuple[int, int]]:
     """What `echo` writes with the words from `begin` up to a word; where it is not known to be a secret, only what looks like chance."""
     if line.words[begin].lower() not in programs.WRITERS or number - begin > AHEAD:
         return []
@@ -97,8 +97,8 @@ def _written(line: Line, number: int, begin: int, takes: bool) -> list:
     ]
 
 
-def _after_phrase(line: Line, number: int, phrase: tuple) -> list:
-    found: list = []
+def _after_phrase(line: Line, number: int, phrase: tuple[str, ...]) -> list[tuple[int, int]]:
+    found: list[tuple[int, int]] = []
     plain = [
         other
         for other in range(number + 1, min(len(line.words), number + AHEAD))
@@ -134,7 +134,7 @@ def _fits(word: str, part: str) -> bool:
     return False
 
 
-def _behind(line: Line, number: int, mark: str) -> tuple:
+def _behind(line: Line, number: int, mark: str) -> tuple[int, int]:
     """The value behind a mark in a word: NAME=VALUE, user:password; all of the word where it holds none."""
     begin, end = line.value(number)
     at = line.text.find(mark, begin, end)
@@ -145,7 +145,7 @@ def _behind(line: Line, number: int, mark: str) -> tuple:
     return (at + 1, end) if at + 1 < end else value_at(line.text, at + 1)
 
 
-def _of_option(line: Line, number: int, options: list) -> list:
+def _of_option(line: Line, number: int, options: list) -> list[tuple[int, int]]:
     word = line.words[number]
     name, equals, glued = word.partition("=")
     if name == "-a" and line.words[line.starts[number]] in ("http", "https", "xh"):
@@ -188,7 +188,7 @@ def _names_user(line: Line, number: int) -> bool:
     return any(word in ("-u", "--user", "--username", "-U") for word in before)
 
 
-def _user(line: Line, number: int, name: str, equals: str) -> list:
+def _user(line: Line, number: int, name: str, equals: str) -> list[tuple[int, int]]:
     """The password behind a user's name: `-u bob:secret`."""
     if equals:
         begin, end = line.rest(number, len(name) + 1)
