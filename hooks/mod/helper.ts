@@ -1,0 +1,155 @@
+// The helper: started once a session, asked over its socket. Whatever it does not answer in time goes on without it.
+import type { EngineInterface } from 'claude-code'
+
+// Milliseconds that a row waits for its answer, where POPKIT_DOOR_MS says nothing else, and that a turn waits for the helper to come.
+const WAIT_MS = 150
+const TURN_WAIT_MS = 1_000
+const POLL_MS = 50
+const PROTOCOL = 1
+const MOST_STARTS = 4
+const MOST_FAILURES = 3
+
+type Helper = { socket: string; session: string; stop: () => unknown }
+type Answer = Record<string, unknown>
+
+let helper: Helper | undefined
+let isStarting = false
+let isOff = false
+let starts = 0
+let failures = 0
+let rowMs = WAIT_MS
+
+/** Starts the helper of this session unless it is there, or has failed too often. */
+export async function start($: EngineInterface): Promise<void> {
+  const session = await $.session.id()
+
+  if (helper !== undefined && helper.session !== session) {
+    await end($)
+  }
+
+  if (helper !== undefined || isStarting || isOff || starts >= MOST_STARTS) {
+    return
+  }
+  isStarting = true
+  starts += 1
+  failures = 0
+  const configured = Number(await $.env.get('POPKIT_DOOR_MS'))
+  rowMs = configured > 0 ? configured : WAIT_MS
+  const { transcriptPath } = await $.session.info()
+  const root = await $.session.root()
+  void attend($, session, ['--session', session, '--transcript', transcriptPath ?? '', '--cwd', root])
+}
+
+/** Starts the helper and waits a little for it: a turn without it says everything twice. */
+export async function ready($: EngineInterface): Promise<void> {
+  await start($)
+  await come($, Math.max(TURN_WAIT_MS, rowMs))
+}
+
+/** Lets go of the helper; the next one begins anew. */
+export async function end($: EngineInterface): Promise<void> {
+  const gone = helper
+  starts = 0
+
+  if (gone !== undefined) {
+    await ask($, '/end', {})
+    helper = undefined
+    void gone.stop()
+  }
+}
+
+/** What the helper answers; undefined when it is absent, later than `waitMs`, or wrong. */
+export async function ask($: EngineInterface, path: string, asked: Answer, waitMs = rowMs): Promise<Answer | undefined> {
+  if (helper === undefined) {
+    await start($)
+    await come($, waitMs === rowMs ? 0 : waitMs)
+  }
+  const asking = helper
+
+  if (asking === undefined) {
+    return undefined
+  }
+
+  const waiting = new AbortController()
+
+  try {
+    const late = $.clock.sleep(waitMs, { signal: waiting.signal }).catch(() => undefined)
+    const answer = await Promise.race([fetchJson($, asking.socket, path, asked), late])
+
+    if (answer !== undefined) {
+      failures = 0
+
+      return answer
+    }
+    $.ui.log(`helper: no answer to ${path} in ${waitMs} ms`, { to: 'debug' })
+  } catch (error) {
+    $.ui.log(`helper: ${path} failed: ${String(error).slice(0, 200)}`, { to: 'debug' })
+  } finally {
+    waiting.abort()
+  }
+  failures += 1
+
+  if (failures >= MOST_FAILURES && helper === asking) {
+    helper = undefined
+    void asking.stop()
+    void start($)
+  }
+
+  return undefined
+}
+
+/** Waits for a helper that is on its way; a row does not wait. */
+async function come($: EngineInterface, waitMs: number): Promise<void> {
+  for (let waited = 0; helper === undefined && isStarting && waited < waitMs; waited += POLL_MS) {
+    await $.clock.sleep(POLL_MS)
+  }
+}
+
+async function fetchJson($: EngineInterface, socketPath: string, path: string, asked: Answer): Promise<Answer> {
+  const response = await $.http.fetch(`http://popkit${path}`, { method: 'POST', body: JSON.stringify(asked), socketPath })
+  const answer: unknown = JSON.parse(response.text)
+
+  if (!response.ok || typeof answer !== 'object' || answer === null || Array.isArray(answer)) {
+    throw new Error(`status ${response.status}`)
+  }
+
+  return answer as Answer
+}
+
+/** Reads the helper's output until it ends: its first line says where it listens. The loop is its life. */
+async function attend($: EngineInterface, session: string, words: string[]): Promise<void> {
+  const child = $.process.spawn({ argv: [`${$.plugin.root}/bin/popkit`, 'serve', ...words] })
+  let mine: Helper | undefined
+  let told = ''
+
+  try {
+    for await (const { stream, text } of child) {
+      if (stream === 'stdout' && isStarting && mine === undefined) {
+        told += text
+
+        if (told.includes('\n')) {
+          mine = heard(told, session, () => child.return({ code: null, signal: null }))
+          helper = mine
+          isStarting = false
+        }
+      }
+    }
+  } catch (error) {
+    $.ui.log(`helper: did not start: ${String(error).slice(0, 200)}`, { to: 'debug' })
+  }
+
+  if (mine === undefined) {
+    isStarting = false
+  } else if (helper === mine) {
+    helper = undefined
+    $.ui.log('helper: has ended', { to: 'debug' })
+  }
+}
+
+/** The helper that a first line tells of; undefined where it is switched off, or speaks otherwise. */
+function heard(line: string, session: string, stop: () => unknown): Helper | undefined {
+  const told = JSON.parse(line.slice(0, line.indexOf('\n'))) as { off?: boolean; protocol?: number; socket?: string }
+  isOff = told.off === true
+
+  return told.protocol === PROTOCOL && typeof told.socket === 'string' ? { socket: told.socket, session, stop } : undefined
+}

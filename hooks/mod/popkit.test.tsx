@@ -1,0 +1,179 @@
+// The mod over an engine of the test's: what it hands to the helper, what it does with the answers, what it draws on each surface.
+import { expect, mock, test } from 'claude-code/testing'
+import type { On } from 'claude-code'
+
+type Asked = { path: string; body: Record<string, unknown> }
+
+const SURFACES = ['terminal', 'desktop', 'vscode', 'mobile'] as const
+const ROW = {
+  type: 'user',
+  role: 'user',
+  content: [{ type: 'tool_result', tool_use_id: 'toolu_1', content: 'the whole text' }],
+} as const
+const VIEW = {
+  band: { text: 'Clear now: 12k tokens leave for free', actions: [{ id: 'clear', label: 'Clear' }] },
+  pane: { lines: ['Retention status', '', 'Cache     warm'], actions: [{ id: 'undo', label: 'Undo the last clear' }] },
+  cache_until: 185_000,
+}
+const BAND = {
+  component: 'AbovePrompt',
+  props: {
+    hasSurvey: false,
+    isCollapsed: false,
+    isWorking: false,
+    maxRows: 10,
+    bodyColumns: 100,
+    scroll: { offset: 0, bodyRows: 10 },
+    view: {},
+  },
+} as const
+const PANE = {
+  component: 'Pane',
+  requestId: 'popkit',
+  props: { title: 'PopKit', isFocused: false, bodyColumns: 80, placement: 'dock', scroll: { offset: 0, bodyRows: 40 }, view: {} },
+} as const
+
+/** An engine whose helper answers from a table; gives what was asked of it, in order. */
+function engine(on: On, answers: Record<string, unknown>) {
+  const asked: Asked[] = []
+  const clock = mock.clock(on, { now: 5_000 })
+  mock.env(on, {})
+  on('session.id', () => ({ value: 'a-session' }))
+  on('session.root', () => ({ value: '/shop' }))
+  on('session.info', () => ({ value: { transcriptPath: '/shop.jsonl' } as never }))
+  on('session.messages', () => ({ value: [] }))
+  on('session.start', (_, e) => ({ cwd: e.cwd }))
+  on('turn.start', (_, e) => ({ turnId: e.turnId }))
+  on('turn.complete', () => ({}) as never)
+  on('command.register', () => ({ value: { command: 'popkit' } }))
+  on('ui.open', () => ({ value: { isPlaced: true } }))
+  on('ui.panes', () => ({ value: [{ id: 'popkit' }] as never }))
+  on('ui.log', () => ({ value: undefined }))
+  on('tool.call', () => ({ result: {} }) as never)
+  on('process.spawn', async function* () {
+    yield { stream: 'stdout' as const, text: '{"socket": "/run/s", "protocol": 1}\n' }
+    await new Promise(() => {})
+  })
+  on('http.fetch', async (_, e) => {
+    const path = new URL(e.url).pathname
+    asked.push({ path, body: JSON.parse(String(e.init?.body)) })
+    const answer = path in answers ? answers[path] : {}
+
+    if (answer === undefined) {
+      await new Promise(() => {}) // it hangs
+    }
+
+    return { value: { status: 200, ok: true, headers: {}, text: typeof answer === 'string' ? answer : JSON.stringify(answer) } }
+  })
+
+  return { asked, clock }
+}
+
+const START = { cwd: '/shop', surface: 'terminal', isInteractive: true } as const
+
+test('a row enters as the helper says, and the call goes with it', async ($, on) => {
+  const entering = [{ ...ROW.content[0], content: 'shorter' }]
+  const { asked, clock } = engine(on, { '/row': { content: entering } })
+  await $.session.start(START)
+  await clock.advance(0)
+  await $.turn.start({ text: 'go', turnId: 't1' })
+  await $.tool.call({ tool: 'Read', file_path: '/shop/a.py', tool_use_id: 'toolu_1' })
+  const stored = await $.session.append({ message: ROW, door: 'tool-result', origin: { kind: 'tool', tool: 'Read' }, uuid: 'row-1' } as never)
+
+  expect(stored.message?.content).toEqual(entering)
+  const row = asked.find(one => one.path === '/row')
+  expect(row?.body.uuid).toBe('row-1')
+  expect(row?.body.agent_id).toBe('')
+})
+
+test('a row goes on as it came when the helper answers garbage', async ($, on) => {
+  const { clock } = engine(on, { '/row': 'no JSON' })
+  await $.session.start(START)
+  await clock.advance(0)
+  await $.turn.start({ text: 'go', turnId: 't1' })
+  const stored = await $.session.append({ message: ROW, door: 'tool-result', origin: { kind: 'tool', tool: 'Read' }, uuid: 'row-1' } as never)
+
+  expect(stored.message?.content).toEqual(ROW.content)
+})
+
+for (const surface of SURFACES) {
+  test(`the band says what to do and does it: ${surface}`, async ($, on) => {
+    const { asked, clock } = engine(on, { '/view': VIEW, '/press': { text: 'Cleared 3 results.' } })
+    await $.session.start(START)
+  await clock.advance(0)
+    await $.command.run({ command: 'popkit', args: '' } as never)
+    const ui = await $.ui.mount({ plugin: 'popkit', surface, ...BAND })
+
+    expect((await ui.find({ type: 'Text', text: /Clear now/ }))?.text).toContain('12k tokens leave for free')
+    await ui.press({ key: 'clear' })
+    expect(asked.find(one => one.path === '/press')?.body.id).toBe('clear')
+    await ui.unmount()
+  })
+
+  test(`the pane shows the panel and what a button came to: ${surface}`, async ($, on) => {
+    const { asked, clock } = engine(on, { '/view': VIEW, '/press': { text: 'Put back 3 results.' } })
+    await $.session.start(START)
+  await clock.advance(0)
+    await $.command.run({ command: 'popkit', args: '' } as never)
+    const ui = await $.ui.mount({ plugin: 'popkit', surface, ...PANE })
+
+    expect((await ui.find({ type: 'Text', text: /Retention status/ }))?.text).toBe('Retention status')
+    await ui.press({ key: 'undo' })
+    expect(asked.find(one => one.path === '/press')?.body.id).toBe('undo')
+    expect((await ui.find({ type: 'Text', text: /Put back/ }))?.text).toBe('Put back 3 results.')
+    await ui.unmount()
+  })
+}
+
+test('the pane counts down while it is open', async ($, on) => {
+  const { clock } = engine(on, { '/view': VIEW })
+  await $.session.start(START)
+  await clock.advance(0)
+  await $.command.run({ command: 'popkit', args: '' } as never)
+  await clock.advance(5_000)
+  const ui = await $.ui.mount({ plugin: 'popkit', surface: 'terminal', ...PANE })
+
+  expect((await ui.find({ type: 'Text', text: /Prompt cache/ }))?.text).toBe('Prompt cache warm for 2:55')
+  await ui.unmount()
+})
+
+test('a row whose answer is late goes on as it came, and the helper is told', async ($, on) => {
+  const { asked, clock } = engine(on, { '/row': undefined })
+  await $.session.start(START)
+  await clock.advance(0)
+  await $.turn.start({ text: 'go', turnId: 't1' })
+  const storing = $.session.append({ message: ROW, door: 'tool-result', origin: { kind: 'tool', tool: 'Read' }, uuid: 'row-1' } as never)
+  await clock.advance(150)
+  const stored = await storing
+  await clock.advance(0)
+
+  expect(stored.message?.content).toEqual(ROW.content)
+  expect(asked.at(-1)).toEqual({ path: '/late', body: { agent_id: '', ids: ['toolu_1'] } })
+})
+
+test('with nothing to do there is no band', async ($, on) => {
+  const { clock } = engine(on, { '/view': { ...VIEW, band: null } })
+  on('ui.render', ($, e) => {
+    const { Text } = $.ui.resolve(e)
+
+    return <Text>engine</Text>
+  })
+  await $.session.start(START)
+  await clock.advance(0)
+  await $.command.run({ command: 'popkit', args: '' } as never)
+  const ui = await $.ui.mount({ plugin: 'popkit', surface: 'terminal', ...BAND })
+
+  expect((await ui.find({ type: 'Text', text: /engine/ }))?.text).toBe('engine')
+  await ui.unmount()
+})
+
+test('words after the command are answered as by /popkit:context', async ($, on) => {
+  const { asked, clock } = engine(on, { '/command': { text: 'T1 Read a.py' }, '/view': VIEW })
+  await $.session.start(START)
+  await clock.advance(0)
+  const ran = await $.command.run({ command: 'popkit', args: 'timeline', presentation: { columns: 120 } } as never)
+
+  expect(ran.text).toBe('T1 Read a.py')
+  expect(asked.find(one => one.path === '/command')?.body).toEqual({ words: 'timeline', columns: 110 })
+  await clock.advance(0)
+})

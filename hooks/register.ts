@@ -1,0 +1,89 @@
+// The mod: hands what happens in the session to the resident helper (popkit serve) and draws what that answers. No rule lives here.
+import type { Register } from 'claude-code'
+
+import { enter, landed, late, remember, stand } from './mod/door'
+import { ask, end, ready, start } from './mod/helper'
+import { band, openPane, pane, refresh, run } from './mod/panel'
+
+const SILENT = 'PopKit does not answer now. Try /popkit:context'
+
+export const register: Register = on => {
+  on('session.start', async ($, e, next) => {
+    void start($)
+    await $.command.register({
+      name: 'popkit',
+      description: 'What the context holds, live; with words, what /popkit:context answers',
+      argumentHint: '[words]',
+      immediate: true,
+    })
+
+    return next(e)
+  })
+
+  on('session.end', async ($, e, next) => {
+    await end($)
+
+    return next(e)
+  })
+
+  on('turn.start', async ($, e, next) => {
+    if (e.agentId === undefined) {
+      await ready($)
+      await stand($)
+    }
+
+    return next(e)
+  })
+
+  on('turn.complete', ($, e, next) => {
+    if (e.agentId === undefined) {
+      void refresh($)
+    }
+
+    return next(e)
+  })
+
+  on('tool.call', ($, e, next) => {
+    remember(e)
+
+    return next(e)
+  })
+
+  on('session.append', { door: 'tool-result' }, async ($, e, next) => {
+    const entering = await enter($, e)
+    const stored = await next(entering.row)
+    landed(e)
+    void late($, entering)
+
+    return stored
+  })
+
+  on('session.compact', async ($, e, next) => {
+    const compacted = await next(e)
+
+    if (e.trigger !== 'precompute' && compacted.skip === undefined) {
+      await ask($, '/compacted', { agent_id: e.agentId ?? '' })
+    }
+
+    return compacted
+  })
+
+  on('command.run', { command: 'popkit' }, async ($, e) => {
+    const words = e.args.trim()
+
+    const text = words === '' ? await openPane($) : await run($, words, e.presentation.columns)
+
+    return { text: text ?? SILENT }
+  })
+
+  // The hook on prompts answers it too, as an error of the prompt's: only where the helper does not.
+  on('command.run', { command: 'popkit:context' }, async ($, e, next) => {
+    const text = await run($, e.args.trim(), e.presentation.columns)
+
+    return text === undefined ? next(e) : { text }
+  })
+
+  on('ui.render', { component: 'AbovePrompt' }, async ($, e, next) => (await band($, e)) ?? next(e))
+
+  on('ui.render', { component: 'Pane', requestId: 'popkit' }, ($, e) => pane($, e))
+}

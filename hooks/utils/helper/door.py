@@ -1,0 +1,175 @@
+"""The door: a row in, a row out. Archives what stays outside before it answers, and journals what the conversation will not tell."""
+
+from __future__ import annotations
+
+import json  # noqa: TID253  no hook loads the helper
+import os
+import time
+
+from .. import archive
+from ..edges import failures, files, home
+from ..policy import door
+from ..policy.calls import Call, Outcome
+from ..policy.classify import classify
+from ..policy.estimate import estimate_tokens
+from ..reclaim.places import stamp_of
+from ..state import journal, live, store
+from ..state.archived import errors, task_id
+from ..state.site import Site
+from . import rows
+from .contexts import Context, learnt, name_of, path_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from ..policy.classify import Classification
+    from .rows import Arrived
+
+# Of the time that the mod waits for a row (seconds, by default) so much is ours: a result that takes longer to look at enters whole.
+_DOOR_S, _SHARE = 0.15, 0.7
+_BUSY_S = 0.05  # for a transaction of somebody else in the archive
+
+
+def _seconds(configured: str | None) -> float:
+    """How long the mod waits for a row: `configured` in milliseconds, where that is a number."""
+    return int(configured) / 1000 if configured and configured.isdigit() and int(configured) else _DOOR_S
+
+
+class Door:
+    """The contexts of one session. Not for several threads at once: the server holds a lock. `later(work)` does what needs not be done
+    before the answer."""
+
+    def __init__(self, environ: Mapping[str, str], session_id: str, transcript_path: str, cwd: str, later: Callable[..., None]) -> None:
+        self.environ = environ
+        self.session_id = session_id
+        self.transcript_path = transcript_path
+        self.cwd = cwd
+        self.later = later
+        self.contexts: dict[str, Context] = {}
+        self.rewritten = 0
+        self.left_out = 0  # characters
+        self.time_s = _SHARE * _seconds(environ.get("POPKIT_DOOR_MS"))
+        self.refresh()
+
+    def refresh(self) -> None:
+        """The configuration may have changed."""
+        self.site = Site(self.environ, self.session_id, self.cwd)
+        self.rules = self.site.rules()
+        config = self.site.config
+        self.say_once = config.get("say_once", door.READS)
+        self.shape = config.get("shape", door.SAFE)
+
+    def context(self, agent_id: str) -> Context:
+        """The context of the main thread ("") or of a subagent, learnt from its transcript the first time."""
+        known = self.contexts.get(agent_id)
+        if known is None:
+            known = self.contexts[agent_id] = learnt(self.site, self.transcript_of(agent_id), agent_id)
+        return known
+
+    def transcript_of(self, agent_id: str) -> str:
+        if not agent_id:
+            return self.transcript_path
+        return os.path.join(self.transcript_path.removesuffix(".jsonl"), "subagents", f"agent-{home.safe_name(agent_id)}.jsonl")
+
+    # --- what is told ---------------------------------------------------------------------------------------------------------------
+
+    def stands(self, agent_id: str, ids: list[str]) -> None:
+        """These results stand in the context now, and no others. One that the door has not seen was there before it: then the transcript
+        tells."""
+        known = self.contexts.get(agent_id)
+        if known is not None and not set(ids) <= known.numbers.keys():
+            del self.contexts[agent_id]
+        self.context(agent_id).keep(set(ids))
+
+    def compacted(self, agent_id: str) -> None:
+        """The conversation of a context was folded."""
+        if agent_id in self.contexts:
+            self.contexts[agent_id].compacted()
+
+    def late(self, agent_id: str, ids: list[str]) -> None:
+        """The answer for these came too late: they have entered whole."""
+        for id in ids:
+            store.journal(self.site.paths(agent_id), journal.entered_whole(id, time.time()))
+
+    # --- a row ----------------------------------------------------------------------------------------------------------------------
+
+    def row(self, row: dict[str, Any], calls: dict[str, Any], agent_id: str, cwd: str) -> list[Any] | None:
+        """The blocks of a row as they enter the context, None where they do so as they came. `calls`: id of a tool use -> {tool, input}."""
+        if not self.site.enabled:
+            return None
+        began = time.monotonic()
+        context = self.context(agent_id)
+        blocks: list[Any] | None = None
+        for arrived in rows.results_of(row):
+            call = calls.get(arrived.id)
+            if arrived.id in context.numbers:
+                continue  # handed in twice
+            if not isinstance(call, dict):
+                call = {}
+            tool, tool_input = call.get("tool"), call.get("input")
+            made = Call(
+                arrived.id, tool if isinstance(tool, str) else "", tool_input if isinstance(tool_input, dict) else {},
+                Outcome(error=arrived.error), time.time(), cwd,
+            )  # fmt: skip
+            text = self._enter(context, arrived, made, agent_id, began)
+            if text is not None:
+                blocks = list(rows.blocks_of(row)) if blocks is None else blocks
+                blocks[arrived.at] = {**blocks[arrived.at], "content": arrived.saying(text)}
+        return blocks
+
+    def _enter(self, context: Context, arrived: Arrived, call: Call, agent_id: str, began: float) -> str | None:
+        """What enters of a result, None for all of it; the context knows it from then on."""
+        found = classify(call, call.cwd or self.cwd, self.rules)
+        name = name_of(context.arrive(arrived.id), found.label)
+        content = json.dumps(arrived.content, ensure_ascii=False, separators=(",", ":"))
+        chain = archive.Chain(
+            task_id(self.session_id, agent_id), self.session_id, agent_id, self.site.session_project, self.transcript_path
+        )
+        asked = (call.tool, call.tool_input)
+        path, handle = path_of(call.tool, found.subjects), archive.handle_of(chain, arrived.id, content)
+        arrival = door.Arrival(
+            arrived.id, *asked, found.kind, name, arrived.text, arrived.error, path, asked == context.before, handle
+        )  # fmt: skip
+        entry = door.enter(arrival, context.shown, self.say_once, self.shape) if arrived.whole else door.Entry(arrived.text, (), ())
+        if entry.reasons and (time.monotonic() - began > self.time_s or not self._kept(chain, arrival, found, content)):
+            entry = door.Entry(arrived.text, (), ())
+        context.before = asked if entry.leans_on else ()
+        if self.say_once == door.ANY:
+            wrote = door.written(arrival)
+            if wrote is not None:
+                context.shown.add(wrote)
+        if self.say_once != door.OFF:
+            context.shown.add(door.source_of(arrival, entry.text))
+        if not entry.reasons:
+            return None
+        self._note(agent_id, arrival, entry, found)
+        self.rewritten += 1
+        self.left_out += len(arrived.text) - len(entry.text)
+        return entry.text
+
+    def _kept(self, chain: archive.Chain, arrival: door.Arrival, found: Classification, content: str) -> bool:
+        """Whether the archive has the whole, under the handle that the entering text may name."""
+        tokens = estimate_tokens(arrival.text, found.content)
+        new = archive.NewRecord(arrival.id, found.kind, found.label, content, stamp_of(time.time()), found.subjects, tokens)
+        try:
+            files.make_private_folder(self.site.home)
+            db = archive.open_archive(home.archive_path(self.site.home), busy_s=_BUSY_S)
+            try:
+                return archive.add_records(db, chain, [new]).ids == [arrival.handle]
+            finally:
+                db.close()
+        except errors() as error:
+            failures.record(self.environ, "door", error)
+            return False
+
+    def _note(self, agent_id: str, arrival: door.Arrival, entry: door.Entry, found: Classification) -> None:
+        tokens = estimate_tokens(entry.text, found.content)
+        noted = journal.entered(
+            arrival.id, entry.leans_on, arrival.handle, len(arrival.text), len(entry.text), tokens, entry.reasons, time.time()
+        )  # fmt: skip
+        paths = self.site.paths(agent_id)
+        store.journal(paths, noted)
+        event = journal.event_of(noted)
+        self.later(live.note, self.site, paths, [], event)

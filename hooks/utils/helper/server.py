@@ -1,0 +1,284 @@
+"""The helper as a process: HTTP over a Unix socket, one session, gone with it. Fail open: what it cannot do it answers with {}.
+
+One thread for each request; what the door knows is behind one lock, what people read is not.
+"""
+
+from __future__ import annotations
+
+import json  # noqa: TID253  no hook loads the helper
+import os
+import queue
+import signal
+import socketserver
+import statistics
+import sys
+import threading
+import time
+from http.server import BaseHTTPRequestHandler
+
+from ..edges import failures, files, home
+from ..state.site import Site
+from . import views
+from .door import Door
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+PROTOCOL = 1
+BODY_BYTES = 64 * 1024 * 1024
+# A Unix socket's path may have about so many bytes; clients take no longer ones.
+_PATH_BYTES = 100
+_PARENT_POLL_S = 2.0
+_LAST_TIMES = 500  # of how many rows the median is taken
+_COLUMNS = 70
+
+
+class Session:
+    """One session's door and what is known of its work. `version` of the plugin, for /health."""
+
+    def __init__(self, environ: Mapping[str, str], session_id: str, transcript_path: str, cwd: str, version: str) -> None:
+        self.environ = environ
+        self.version = version
+        self.lock = threading.Lock()
+        self.work: queue.Queue[tuple[Callable[..., object], tuple[Any, ...]]] = queue.Queue()
+        self.door = Door(environ, session_id, transcript_path, cwd, lambda work, *what: self.work.put((work, what)))
+        self.times: list[float] = []
+        self.rows = 0
+        threading.Thread(target=self._work, daemon=True).start()
+        threading.Thread(target=self._learn, daemon=True).start()
+
+    def _learn(self) -> None:
+        """What a session that goes on has shown, before it is asked about."""
+        with self.lock:
+            self.door.context("")
+
+    def _work(self) -> None:
+        """What need not be done before an answer, in order."""
+        while True:
+            work, what = self.work.get()
+            try:
+                work(*what)
+            except Exception as error:  # noqa: BLE001  fail open: the next reconcile has it
+                failures.record(self.environ, "serve", error)
+            self.work.task_done()
+
+    def settle(self) -> None:
+        """Waits until all that was put off is done."""
+        self.work.join()
+
+    # --- one method a request -------------------------------------------------------------------------------------------------------
+
+    def row(self, asked: dict[str, Any]) -> dict[str, Any]:
+        began = time.perf_counter()
+        calls = asked.get("calls")
+        with self.lock:
+            blocks = self.door.row(asked, calls if isinstance(calls, dict) else {}, _text(asked, "agent_id"), _text(asked, "cwd"))
+            self.rows += 1
+            self.times = [*self.times[1 - _LAST_TIMES :], time.perf_counter() - began]
+        return {} if blocks is None else {"content": blocks}
+
+    def stand(self, asked: dict[str, Any]) -> dict[str, Any]:
+        """A turn begins; with `ids` of the results that stand, where some were taken back."""
+        with self.lock:
+            self.door.refresh()
+            if "ids" in asked:
+                self.door.stands(_text(asked, "agent_id"), _texts(asked, "ids"))
+        return {}
+
+    def compacted(self, asked: dict[str, Any]) -> dict[str, Any]:
+        with self.lock:
+            self.door.compacted(_text(asked, "agent_id"))
+        return {}
+
+    def late(self, asked: dict[str, Any]) -> dict[str, Any]:
+        with self.lock:
+            self.door.late(_text(asked, "agent_id"), _texts(asked, "ids"))
+        return {}
+
+    def view(self, asked: dict[str, Any]) -> dict[str, Any]:
+        self.settle()
+        return views.view(self._site(), self.door.transcript_path, time.time(), _columns(asked), self.door.left_out)
+
+    def command(self, asked: dict[str, Any]) -> dict[str, Any]:
+        self.settle()
+        return {"text": views.answer(_text(asked, "words"), self._site(), self.door.transcript_path, time.time(), _columns(asked))}
+
+    def press(self, asked: dict[str, Any]) -> dict[str, Any]:
+        self.settle()
+        return {"text": views.press(_text(asked, "id"), self._site(), self.door.transcript_path, time.time(), _columns(asked))}
+
+    def health(self, _asked: dict[str, Any]) -> dict[str, Any]:
+        return {
+            "version": self.version, "rows": self.rows, "rewritten": self.door.rewritten, "rss_mb": _rss_mb(),
+            "p50_ms": round(1000 * statistics.median(self.times), 2) if self.times else None,
+        }  # fmt: skip
+
+    def _site(self) -> Site:
+        return Site(self.environ, self.door.session_id, self.door.cwd)
+
+
+# What is asked -> its method.
+_ASKED = {
+    "/row": Session.row, "/rows": Session.stand, "/compacted": Session.compacted, "/late": Session.late, "/view": Session.view,
+    "/command": Session.command, "/press": Session.press, "/health": Session.health,
+}  # fmt: skip
+
+
+def _text(asked: dict[str, Any], name: str) -> str:
+    value = asked.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _texts(asked: dict[str, Any], name: str) -> list[str]:
+    value = asked.get(name)
+    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
+
+
+def _columns(asked: dict[str, Any]) -> int:
+    value = asked.get("columns")
+    return value if type(value) is int and 0 < value < 1000 else _COLUMNS
+
+
+def _rss_mb() -> float | None:
+    """Megabytes of memory in use now, where the system tells."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as file:
+            return round(int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6, 1)
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+# --- the process -----------------------------------------------------------------------------------------------------------------
+
+
+class _Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
+    daemon_threads = True
+    request_queue_size = 64
+    session: Session
+
+    def handle_error(self, _request: object, _address: object) -> None:
+        """A client that went away before it was answered is nobody's failure."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: _Server
+    disable_nagle_algorithm = False  # there is none on a Unix socket
+
+    def do_POST(self) -> None:
+        session = self.server.session
+        answer: dict[str, Any] = {}
+        try:
+            body = self._body()
+            if self.path in _ASKED:
+                asked = json.loads(body or b"{}")
+                answer = _ASKED[self.path](session, asked) if isinstance(asked, dict) else {}
+        except Exception as error:  # noqa: BLE001  fail open: the row goes on as it came
+            failures.record(session.environ, "serve " + self.path[:20], error)
+            answer = {}
+        data = json.dumps(answer).encode("ascii")  # a lone surrogate as its escape
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+        if self.path == "/end":  # once it is answered: the process ends with it
+            self.wfile.flush()
+            threading.Thread(target=self.server.shutdown, daemon=True).start()
+
+    def _body(self) -> bytes:
+        size = int(self.headers.get("Content-Length") or 0)
+        if not 0 <= size <= BODY_BYTES:
+            self.close_connection = True
+            raise OSError(27, "a request of that size is not read")
+        return self.rfile.read(size)
+
+    def address_string(self) -> str:
+        return "local"
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Standard error is the client's."""
+
+
+def serve(environ: Mapping[str, str], session_id: str, transcript_path: str, cwd: str, version: str) -> None:
+    """Serves one session until its client has gone, or says so. Prints where it listens, as one line of JSON."""
+    path = _socket_path(environ, session_id)
+    before = os.umask(0o177)
+    try:
+        server = _Server(path, _Handler)
+    finally:
+        os.umask(before)
+    try:
+        server.session = Session(environ, session_id, transcript_path, cwd, version)
+        threading.Thread(target=_watch_parent, args=(server, os.getppid()), daemon=True).start()
+        sys.stdout.write(json.dumps({"socket": path, "protocol": PROTOCOL}) + "\n")
+        sys.stdout.flush()
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # so the client ends what it has started
+        server.serve_forever(poll_interval=0.2)
+        server.session.settle()
+    finally:
+        server.server_close()
+        _remove(path)
+
+
+def _watch_parent(server: _Server, parent: int) -> None:
+    """Ends the server when the client has gone: nobody would."""
+    while os.getppid() == parent and _is_read(sys.stdout.fileno()):
+        time.sleep(_PARENT_POLL_S)
+    server.shutdown()
+
+
+def _is_read(fd: int) -> bool:
+    """Whether somebody still holds the other end of our standard output."""
+    import select
+
+    poll = select.poll()
+    poll.register(fd, 0)  # a pipe whose reader has gone reports an error unasked
+    return not any(event & (select.POLLERR | select.POLLNVAL) for _, event in poll.poll(0))
+
+
+def _socket_path(environ: Mapping[str, str], session_id: str) -> str:
+    """A free path in our folder, or in a folder of our own where that one's name is too long for a socket."""
+    folder = os.path.join(home.popkit_home(environ), "run")
+    name = f"{home.safe_name(session_id)[:8]}-{os.getpid()}.sock"
+    if len(os.fsencode(os.path.join(folder, name))) > _PATH_BYTES:
+        import tempfile  # seldom
+
+        return os.path.join(tempfile.mkdtemp(prefix="popkit-"), "s")
+    files.make_private_folder(folder, may_be_link=False)
+    _sweep(folder)
+    path = os.path.join(folder, name)
+    _remove(path)
+    return path
+
+
+def _sweep(folder: str) -> None:
+    """Removes the sockets of helpers that were killed."""
+    for name in os.listdir(folder):
+        number = name.rpartition("-")[2].partition(".")[0]
+        if name.endswith(".sock") and number.isdigit() and not _is_running(int(number)):
+            _remove(os.path.join(folder, name))
+
+
+def _is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return True
+
+
+def _remove(path: str) -> None:
+    try:
+        os.unlink(path)
+    except OSError:
+        pass  # it is not there
+    if os.path.basename(path) == "s":
+        try:
+            os.rmdir(os.path.dirname(path))
+        except OSError:
+            pass  # somebody else has put something there

@@ -1,0 +1,124 @@
+"""What of a result enters the context, decided before a request first carries it. Pure.
+
+Noise is left out (`noise.py`), then what the context already shows is said as a reference to it (`once.py`). Nothing that entered before
+is changed. A driver archives the whole first, pins what references lean on, and tells `Shown` of all that enters and of what is gone.
+"""
+
+from __future__ import annotations
+
+from ..ruleset import SAY_ONCE, SHAPES
+from . import noise, once
+from .once import lines_of
+from .shown import Shown, Source
+
+__all__ = [
+    "ANY",
+    "OFF",
+    "READS",
+    "SAFE",
+    "SAY_ONCE",
+    "SHAPES",
+    "Arrival",
+    "Entry",
+    "Shown",
+    "Source",
+    "enter",
+    "lines_of",
+    "source_of",
+    "written",
+]
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NamedTuple
+
+    class Entry(NamedTuple):
+        """`text` as it enters · `leans_on`: ids of what its references name · `reasons`, in words for people; none: it enters whole."""
+
+        text: str
+        leans_on: tuple[str, ...]
+        reasons: tuple[str, ...]
+
+else:
+    from collections import namedtuple
+
+    Entry = namedtuple("Entry", "text leans_on reasons")
+
+# What a result leaves out that the context shows: nothing, what a Read of the same file has shown, anything.
+OFF, READS, ANY = SAY_ONCE
+# What it leaves out unsaid: nothing, what carries nothing.
+SAFE = SHAPES[1]
+# What the kinds of results hold that noise is looked for in; a file or a match is never noise.
+_NOISY = ("run", "other", "ack", "tasks")
+
+
+class Arrival:
+    """A result about to enter: `id` of its tool use, `tool` and its `tool_input`, `kind` and `label` as classified, `name` for references,
+    `text`, whether it is an `error`, `path` of the file that a Read has read, `again`: the call before was the same one and its result
+    entered with references. `handle`: of the archived whole."""
+
+    __slots__ = ("again", "error", "handle", "id", "kind", "name", "path", "text", "tool", "tool_input")
+
+    def __init__(
+        self,
+        id: str,
+        tool: str,
+        tool_input: dict,
+        kind: str,
+        name: str,
+        text: str,
+        error: bool = False,
+        path: str = "",
+        again: bool = False,
+        handle: str = "",
+    ) -> None:
+        self.id = id
+        self.tool = tool
+        self.tool_input = tool_input
+        self.kind = kind
+        self.name = name
+        self.text = text
+        self.error = error
+        self.path = path
+        self.again = again
+        self.handle = handle
+
+    @property
+    def is_read(self) -> bool:
+        return self.tool == "Read"
+
+
+def enter(arrival: Arrival, shown: Shown, say_once: str = READS, shape: str = SAFE) -> Entry:
+    """What enters of a result, given what the context shows; an error enters whole."""
+    text, reasons = arrival.text, []
+    leans_on: tuple[str, ...] = ()
+    if arrival.error:
+        return Entry(text, (), ())
+    if shape != OFF and arrival.kind.startswith(_NOISY):
+        quieted = noise.quiet(text, arrival.handle)
+        if len(quieted.text) < len(text):
+            reasons.append(f"{len(text) - len(quieted.text):,} characters of noise left out")
+            text = quieted.text
+    if not arrival.again and (say_once == ANY or (say_once == READS and arrival.is_read)):
+        said = once.say_once(text, shown, arrival.path if say_once == READS else "")
+        if said.lines:
+            reasons.append(f"{said.lines:,} lines that the context already shows")
+            text, leans_on = said.text, said.leans_on
+    return Entry(text, leans_on, tuple(reasons))
+
+
+def source_of(arrival: Arrival, entered: str) -> Source:
+    """What a result shows once it has entered."""
+    return Source(arrival.id, arrival.name, lines_of(entered), arrival.path if arrival.is_read else "")
+
+
+def written(arrival: Arrival) -> Source | None:
+    """What the call itself has written into the conversation and a later result may repeat: the text of a Write or an Edit."""
+    tool_input = arrival.tool_input
+    edits = tool_input.get("edits")
+    texts = [tool_input.get("content"), tool_input.get("new_string")]
+    texts += [edit.get("new_string") for edit in edits if isinstance(edit, dict)] if isinstance(edits, list) else []
+    lines = [line for text in texts if isinstance(text, str) for line in text.split("\n")]
+    if arrival.error or arrival.tool not in ("Write", "Edit", "MultiEdit", "NotebookEdit") or not lines:
+        return None
+    return Source("call " + arrival.id, arrival.name, lines)

@@ -1,0 +1,111 @@
+"""The lines that a context shows as they were sent, and where runs of other lines stand among them. Pure.
+
+Every fourth place of a source is indexed by a hash over the four lines from there, so a run of eight or more holds an indexed place
+wherever it begins; what is found there is compared line by line, and grows both ways as far as the lines are the same.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+    from typing import NamedTuple
+
+    class Run(NamedTuple):
+        """`lines[begin:end]` of what was looked up are the lines of `source` from `at` on."""
+
+        begin: int
+        end: int
+        source: Source
+        at: int
+
+else:
+    from collections import namedtuple
+
+    Run = namedtuple("Run", "begin end source at")
+
+# Lines over which a place is hashed, and the distance of the places.
+_GRAM = 4
+# A run of fewer lines need not hold an indexed place.
+LEAST_LINES = 2 * _GRAM
+# Of places with the same four lines (the head of every file, say) the newest are looked at.
+_MOST_PLACES = 4
+
+
+class Source:
+    """What shows lines: `id` (of the tool use), `name` (what it is called in a reference), `lines` as they were sent, without the numbers
+    of a listing. `path`: the file that a Read has read, "" for others."""
+
+    __slots__ = ("id", "lines", "name", "path")
+
+    def __init__(self, id: str, name: str, lines: Sequence[str], path: str = "") -> None:
+        self.id = id
+        self.name = name
+        self.lines = lines
+        self.path = path
+
+
+class Shown:
+    """What a context shows. `add` what entered, `keep` what is still there after a compaction, a rewind or a clear."""
+
+    __slots__ = ("_places", "sources")
+
+    def __init__(self) -> None:
+        self.sources: dict[str, Source] = {}
+        self._places: dict[int, list[tuple[Source, int]]] = {}  # hash of four lines -> [(Source, where they begin)], the newest last
+
+    def add(self, source: Source) -> None:
+        """Lines have entered the context; those that the same id showed before are gone."""
+        self.sources[source.id] = source
+        lines = source.lines
+        for at in range(0, len(lines) - _GRAM + 1, _GRAM):
+            places = self._places.setdefault(hash(tuple(lines[at : at + _GRAM])), [])
+            places.append((source, at))
+            if len(places) > _MOST_PLACES:
+                # The first of a source leads the longest way through lines that repeat.
+                del places[next((later for later in range(1, _MOST_PLACES) if places[later][0] is places[later - 1][0]), 0)]
+
+    def keep(self, ids: Collection[str]) -> None:
+        """Only these are still in the context."""
+        kept = [source for id, source in self.sources.items() if id in ids]
+        if len(kept) < len(self.sources):
+            self.sources, self._places = {}, {}
+            for source in kept:
+                self.add(source)
+
+    def drop(self, ids: Collection[str]) -> None:
+        """These have left the context."""
+        if not self.sources.keys().isdisjoint(ids):
+            self.keep(self.sources.keys() - set(ids))
+
+    def runs(self, lines: Sequence[str], path: str = "", stretches: Sequence[tuple[int, int]] = ()) -> list[Run]:
+        """The runs of at least eight lines that a source shows too, in order, none over another; of several the longest, then the newest.
+        With a path, only what was read of that file; with stretches of the lines, none over the end of one."""
+        found: list[Run] = []
+        for floor, end in stretches or ((0, len(lines)),):
+            begin = floor
+            while begin <= end - _GRAM:
+                best: Run | None = None
+                for source, at in self._places.get(hash(tuple(lines[begin : begin + _GRAM])), ()):
+                    if self.sources.get(source.id) is source and (not path or source.path == path):
+                        run = _grown(lines, begin, (floor, end), source, at)
+                        if best is None or run.end - run.begin >= best.end - best.begin:
+                            best = run
+                if best is not None and best.end - best.begin >= LEAST_LINES:
+                    found.append(best)
+                    begin = floor = best.end
+                else:
+                    begin += 1
+        return found
+
+
+def _grown(lines: Sequence[str], begin: int, bounds: tuple[int, int], source: Source, at: int) -> Run:
+    """The lines around a place, within bounds, that are the same on both sides; empty where the four lines only hash alike."""
+    there, end = source.lines, begin
+    floor, stop = bounds
+    while begin > floor and at > 0 and lines[begin - 1] == there[at - 1]:
+        begin, at = begin - 1, at - 1
+    stop = min(stop, begin + len(there) - at)
+    while end < stop and lines[end] == there[at + end - begin]:
+        end += 1
+    return Run(begin, end, source, at)

@@ -1,0 +1,101 @@
+"""The door in the lab: each result enters as policy/door lets it, under any policy of what is cleared later."""
+
+from __future__ import annotations
+
+from hooks.utils.policy import door
+from hooks.utils.policy.ruleset import Ruleset
+
+from .measure import Policy, View
+from .sessions import Block
+from .tracked import Tracked
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from .measure import Choice, Event
+    from .sessions import Request
+
+
+class Door(Policy):
+    """What enters is said once and without noise. What a standing reference leans on is not cleared by the policy `then`."""
+
+    def __init__(self, rules: Ruleset, then: Policy | None = None, say_once: str = door.READS, shape: str = door.SAFE) -> None:
+        self.then = then or Policy()
+        self.tracked = Tracked(rules)
+        self.say_once = say_once
+        self.shape = shape
+        self.shown = door.Shown()
+        self.leans_on: dict[str, tuple[str, ...]] = {}  # id of a result that stands -> ids of what its references name
+        self.before: tuple[object, ...] = ()  # (tool, input) of the call before, if its result entered with references
+
+    def begin(self, cwd: str) -> None:
+        self.tracked.begin(cwd)
+        self.then.begin(cwd)
+
+    def add(self, block: Block) -> None:
+        self.tracked.add(block)
+        self.then.add(block)
+
+    def enter(self, block: Block) -> str | None:
+        result = self.tracked.result(block)
+        if result is None or block.call is None:
+            return None
+        call = block.call
+        path = result.subjects[0] if call.tool == "Read" and result.subjects else ""
+        arrival = door.Arrival(
+            block.id, call.tool, call.tool_input, result.kind, f"T{result.index}, {result.label}", block.text, call.outcome.error, path,
+            (call.tool, call.tool_input) == self.before, block.handle,
+        )  # fmt: skip
+        entry = door.enter(arrival, self.shown, self.say_once, self.shape)
+        self.before = (call.tool, call.tool_input) if entry.leans_on else ()
+        written = door.written(arrival)
+        if written is not None and self.say_once == door.ANY:
+            self.shown.add(written)
+        if self.say_once != door.OFF:
+            self.shown.add(door.source_of(arrival, entry.text))
+        if entry.leans_on:
+            self.leans_on[block.id] = entry.leans_on
+        return entry.text if entry.reasons else None
+
+    def event(self, event: Event) -> None:
+        self.tracked.event(event)
+        self.then.event(event)
+
+    def compact(self, event: Event) -> None:
+        self.tracked.compact(event)
+        self.then.compact(event)
+        self._stands(())
+
+    def cut(self, context: list[Block]) -> None:
+        self.tracked.cut(context)
+        self.then.cut(context)
+        self._stands([block.id for block in context if block.id])
+
+    def _stands(self, ids: Iterable[str]) -> None:
+        """Only these results are in the context."""
+        standing = set(ids)
+        self.shown.keep(standing | {"call " + id for id in standing})
+        self.leans_on = {id: leant for id, leant in self.leans_on.items() if id in standing}
+        self.before = ()
+
+    def decide(self, view: View) -> list[Choice]:
+        self.tracked.decide(view)
+        decisions = self.then.decide(view)
+        going = self._free({block.id for block, *_ in decisions})
+        self.shown.drop(going)
+        self.leans_on = {id: leant for id, leant in self.leans_on.items() if id not in going}
+        return [decision for decision in decisions if decision[0].id in going]
+
+    def _free(self, going: set[str]) -> set[str]:
+        """Those of some ids on which nothing leans that stays, directly or over others."""
+        while held := going & {leant for id, some in self.leans_on.items() if id not in going for leant in some}:
+            going = going - held
+        return going
+
+    def missed(self, block: Block) -> None:
+        self.then.missed(block)
+
+    def answered(self, request: Request) -> None:
+        self.tracked.answered(request)
+        self.then.answered(request)

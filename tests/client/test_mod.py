@@ -1,0 +1,322 @@
+"""The code inside the real client: what is shown already enters once, and nothing that was sent ever changes."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hooks.utils.policy.context import shared_facts
+from hooks.utils.state import live, store
+from hooks.utils.state.rebuild import rebuild
+
+from . import installs
+from .client import ClientHome, Run
+from .scripted_api import Recorded, ScriptedApi, call, say
+
+ROOT = Path(__file__).resolve().parents[2]
+PLUGIN = (".claude-plugin", "README.md", "LICENSE", "bin", "commands", "hooks", "power-mode", "retention-config.json")
+BIG = "{work}/big.py"
+LINES = [f"value_{number} = compute({number * 7})" for number in range(1, 301)]
+KILL = 'for s in "$CLAUDE_CONFIG_DIR"/popkit/run/*.sock; do p=${s%.sock}; kill -9 "${p##*-}"; done; sleep 1'
+JOB = {"description": "small job", "prompt": "Read it [[SCRIPT:job]]", "subagent_type": "general-purpose", "run_in_background": False}
+SCRIPTS = {
+    "day": [
+        call(("Read", {"file_path": BIG, "limit": 200})),
+        call(("Read", {"file_path": BIG, "offset": 100})),
+        call(
+            ("Edit", {"file_path": BIG, "old_string": "value_150 = compute(1050)\nvalue_151", "new_string": "value_150 = 1050\nvalue_151"})
+        ),
+        call(("Read", {"file_path": BIG})),
+        call(("Agent", JOB)),
+        call(("Bash", {"command": "printf 'a\\rb\\rc\\n'"})),
+        say("the day is done"),
+    ],
+    "job": [call(("Read", {"file_path": BIG, "limit": 50})), call(("Read", {"file_path": BIG, "limit": 60})), say("read twice")],
+    "more": [call(("Read", {"file_path": BIG, "offset": 2})), say("more is done")],
+    "twice": [
+        call(("Read", {"file_path": BIG, "limit": 200})),
+        call(("Read", {"file_path": BIG, "offset": 100})),
+        call(("Read", {"file_path": BIG, "offset": 90})),
+        call(("Read", {"file_path": BIG, "offset": 80})),
+        call(("Read", {"file_path": BIG, "offset": 70})),
+        say("done"),
+    ],
+    "killed": [
+        call(("Read", {"file_path": BIG, "limit": 200})),
+        call(("Bash", {"command": KILL})),
+        call(("Read", {"file_path": BIG, "offset": 100})),
+        call(("Bash", {"command": "sleep 3"})),
+        call(("Read", {"file_path": BIG, "offset": 90})),
+        say("done"),
+    ],
+}
+
+
+@dataclass
+class Session:
+    """A home, its session so far, and what of it was sent."""
+
+    home: ClientHome
+    api: ScriptedApi
+    runs: list[Run] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.api.places["work"] = str(self.home.work)
+        self.api.scripts.update(SCRIPTS)
+        (self.home.work / "big.py").write_text("\n".join(LINES) + "\n")
+        self.popkit = self.home.config / "popkit"
+        self.home.extra_env["POPKIT_DOOR_MS"] = "8000"  # the machine may be busy
+
+    def play(self, prompt: str, plugin: Path = ROOT, **more: Any) -> Run:
+        self.runs.append(self.home.run_headless(prompt, plugin_dir=plugin, resume=self.id or None, **more))
+        return self.runs[-1]
+
+    @property
+    def id(self) -> str:
+        return self.runs[0].session_id if self.runs else ""
+
+    def results(self) -> list[str]:
+        """What the last request of the main thread shows of the results, in order."""
+        return list(self.api.turns()[-1].tool_results().values())
+
+    def journal(self) -> list[dict[str, Any]]:
+        path = self.popkit / "sessions" / self.id / "main.journal.jsonl"
+        return [json.loads(line) for line in path.read_text().splitlines()]
+
+    def entered(self) -> list[dict[str, Any]]:
+        return [entry for entry in self.journal() if entry["event"] == "entered"]
+
+    def site(self) -> live.Site:
+        return live.Site({"POPKIT_HOME": str(self.popkit)}, self.id, str(self.home.work))
+
+    def log(self) -> str:
+        path = self.popkit / "hooks.log"
+        return path.read_text() if path.exists() else ""
+
+    def popkit_says(self, *words: str) -> str:
+        env = {**self.home.env(), "CLAUDE_CODE_SESSION_ID": self.id}
+        return subprocess.run(
+            [ROOT / "bin" / "popkit", *words], env=env, cwd=self.home.work, capture_output=True, text=True, check=False
+        ).stdout
+
+
+def referred(text: str) -> bool:
+    return " lines as in T" in text
+
+
+def sent(request: Recorded) -> list[str]:
+    """The messages of a request, one text each, as the provider compares them: without cache marks, a lone text as the text."""
+    texts = []
+    for message in request.body["messages"]:
+        if message["role"] == "system":
+            continue
+        content = message["content"]
+        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        texts.append(json.dumps([message["role"], [_plain(block) for block in blocks]], sort_keys=True))
+    return texts
+
+
+def _plain(block: dict[str, Any]) -> dict[str, Any]:
+    plain = {key: value for key, value in block.items() if key != "cache_control"}
+    content = plain.get("content")
+    if isinstance(content, list) and len(content) == 1 and content[0].get("type") == "text":
+        plain["content"] = content[0]["text"]
+    return plain
+
+
+def copied(folder: Path) -> Path:
+    """The plugin as it is installed."""
+    for name in PLUGIN:
+        source = ROOT / name
+        if source.is_dir():
+            shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(source, folder / name)
+    return folder
+
+
+def plugin_says(home: ClientHome, *words: str) -> str:
+    """What `claude plugin WORDS` prints; it must succeed."""
+    done = subprocess.run([home.installed.executable, "plugin", *words], env=home.env(), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def day(clients: dict[str, installs.Installed], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
+    with ScriptedApi() as api:
+        made = Session(ClientHome(tmp_path_factory.mktemp("day"), clients["newest"], api.url), api)
+        made.play("go [[SCRIPT:day]]")
+        yield made
+
+
+@pytest.fixture
+def newest(clients: dict[str, installs.Installed], tmp_path: Path, api: ScriptedApi) -> Session:
+    return Session(ClientHome(tmp_path, clients["newest"], api.url), api)
+
+
+def test_what_was_read_before_enters_as_a_reference(day: Session):
+    first, second, _, third, *_ = day.results()
+    assert not referred(first)
+    assert second.split("\n")[:3] == [
+        f"100\t{LINES[99]}",
+        f"[99 lines as in T1, Read big.py:1-200: from «{LINES[100]}» to «{LINES[198]}»]",
+        f"200\t{LINES[199]}",
+    ]
+    shown = third.split("\n")
+    assert [line for line in shown if not referred(line)][:4] == [
+        f"1\t{LINES[0]}",
+        f"149\t{LINES[148]}",
+        "150\tvalue_150 = 1050",
+        f"151\t{LINES[150]}",
+    ]
+    assert "as in T1" in shown[1]
+    assert "as in T2" in shown[-2]
+    assert day.log() == ""
+
+
+def test_an_edit_of_what_is_only_referred_to_succeeds(day: Session):
+    assert "has been updated" in day.results()[2]
+    assert "value_150 = 1050\n" in (day.home.work / "big.py").read_text()
+
+
+def test_every_request_begins_with_what_the_one_before_sent(day: Session):
+    main = [turn for turn in day.api.turns() if "[[SCRIPT:day]]" in turn.text]
+    assert len(main) == 7
+    for before, after in zip(main, main[1:]):
+        assert sent(after)[: len(sent(before))] == sent(before)
+
+
+def test_a_subagent_has_a_door_of_its_own(day: Session):
+    agents = [turn for turn in day.api.turns() if "[[SCRIPT:job]]" in turn.text and "[[SCRIPT:day]]" not in turn.text]
+    [last] = [turn for turn in agents if len(turn.tool_results()) == 2]
+    first, second = last.tool_results().values()
+    assert not referred(first)
+    assert "as in T1, Read big.py:1-50" in second
+
+
+def test_noise_stays_outside_and_comes_back(day: Session):
+    assert day.results()[-1] == "c"
+    [entry] = [entry for entry in day.entered() if "noise" in entry["reasons"][0]]
+    assert day.popkit_says("restore", entry["handle"]).rstrip("\n").endswith("c")
+
+
+def test_the_archive_has_the_whole_and_why_tells_what_entered(day: Session):
+    entry = day.entered()[0]
+    assert (
+        day.popkit_says("restore", entry["handle"]).rstrip("\n") == "\n".join(f"{n}\t{LINES[n - 1]}" for n in range(100, 301)) + "\n301\t"
+    )
+    told = day.popkit_says("context", "why", "T2")
+    assert "shorter, by" in told
+    assert "it refers to T1" in told
+    assert f"popkit restore {entry['handle']}" in told
+
+
+def test_hooks_and_a_rebuild_agree_on_what_entered(day: Session):
+    site = day.site()
+    path = str(day.home.transcript_path(day.id))
+    made = rebuild(path, live.journal_of(site, site.paths()), site.rules_for, day.id)
+    stored = store.load(site.paths()).state
+    assert shared_facts(stored) == shared_facts(made.state)
+    tokens = {result.id: result.tokens for result in made.conversation.results()}
+    assert [tokens[entry["id"]] for entry in day.entered()] == [entry["tokens"] for entry in day.entered()]
+
+
+def test_a_resumed_session_refers_to_what_it_showed_before(newest: Session):
+    newest.play("go [[SCRIPT:twice]]")
+    newest.play("go [[SCRIPT:more]]")
+    assert referred(newest.results()[-1])
+
+
+def test_after_a_compaction_nothing_leans_on_what_is_gone(newest: Session):
+    newest.play("go [[SCRIPT:twice]]")
+    newest.play("/compact")
+    newest.play("go [[SCRIPT:more]]")
+    assert not referred(newest.results()[-1])
+
+
+# --- faults ----------------------------------------------------------------------------------------------------------------------
+
+SERVE = {
+    "absent": "exit 1",
+    "mute": "sleep 600",
+    "hanging": "exec {python} {stand_in} hang",
+    "garbage": "exec {python} {stand_in} garbage",
+    "wrong": "echo 'no JSON at all'; sleep 600",
+}
+STAND_IN = """
+import os, socket, sys, threading
+path = os.path.join(os.environ["CLAUDE_CONFIG_DIR"], "s")
+listening = socket.socket(socket.AF_UNIX)
+listening.bind(path)
+listening.listen(64)
+print('{"socket": "%s", "protocol": 1}' % path, flush=True)
+kept = []
+while True:
+    one, _ = listening.accept()
+    kept.append(one)
+    if sys.argv[1] == "garbage":
+        one.recv(1 << 20)
+        one.sendall(b"HTTP/1.1 200 OK\\r\\nContent-Length: 9\\r\\n\\r\\n[nonsense")
+        one.close()
+"""
+
+
+@pytest.mark.parametrize("fault", SERVE)
+def test_whatever_is_wrong_with_the_helper_rows_enter_as_they_came(newest: Session, tmp_path: Path, fault: str):
+    copy = copied(tmp_path / "popkit")
+    (tmp_path / "stand_in.py").write_text(STAND_IN)
+    serve = SERVE[fault].format(python=sys.executable, stand_in=tmp_path / "stand_in.py")
+    real = copy / "bin" / "popkit"
+    real.rename(copy / "bin" / "real")
+    real.write_text(f'#!/bin/sh\nif [ "$1" = serve ]; then {serve}; fi\nexec "$(dirname "$0")/real" "$@"\n')
+    real.chmod(0o755)
+    del newest.home.extra_env["POPKIT_DOOR_MS"]  # as long as it is with users
+    run = newest.play("go [[SCRIPT:twice]]", plugin=copy)
+    assert run.returncode == 0
+    assert not any(map(referred, newest.results()))
+    assert newest.results()[-1].startswith(f"70\t{LINES[69]}\n71\t")
+
+
+def test_a_helper_that_is_killed_is_started_again(newest: Session):
+    run = newest.play("go [[SCRIPT:killed]]")
+    assert run.returncode == 0
+    assert not referred(newest.results()[0])
+    assert referred(newest.results()[-1])
+
+
+def test_a_client_that_knows_no_modules_works_as_ever(clients: dict[str, installs.Installed], tmp_path: Path, api: ScriptedApi):
+    oldest = Session(ClientHome(tmp_path, clients["oldest"], api.url), api)
+    assert oldest.play("go [[SCRIPT:twice]]").returncode == 0
+    assert not any(map(referred, oldest.results()))
+    assert oldest.entered() == []
+    assert store.load(oldest.site().paths()).state.index == 5
+    assert oldest.log() == ""
+
+
+def test_the_command_answers_without_a_request(newest: Session):
+    newest.play("go [[SCRIPT:twice]]")
+    asked = len(newest.api.requests)
+    run = newest.play("/popkit timeline", plain=True)
+    assert "Read big.py" in run.stdout
+    assert len(newest.api.requests) == asked
+
+
+def test_the_modules_own_tests_pass_on_every_surface(newest: Session, tmp_path: Path):
+    said = plugin_says(newest.home, "test", str(copied(tmp_path / "popkit")))
+    assert " 0 fail" in said
+    for surface in ("terminal", "desktop", "vscode", "mobile"):
+        assert f"(pass) the pane shows the panel and what a button came to: {surface}" in said
+
+
+def test_the_directory_takes_the_plugin(newest: Session, tmp_path: Path):
+    said = plugin_says(newest.home, "validate", "--strict", "--profile", "directory", str(copied(tmp_path / "popkit")))
+    assert "Validation passed" in said

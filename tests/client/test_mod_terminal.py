@@ -1,0 +1,84 @@
+"""The code inside the client as a person meets it in a terminal: the band, the pane, a rewind."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from . import installs
+from .client import ClientHome
+from .scripted_api import ScriptedApi, call, say
+from .terminal import ENTER, ClientTerminal
+from .test_mod import BIG, ROOT, Session, referred
+
+# Prints what a clear is worth: much, and something else each time.
+TEST_JS = """for (let n = 0; n < 900; n++) console.log('check ' + n * 7 % 13 + ' of suite ' + Math.sin(n + Date.now()))
+console.log('PASS 900 tests')
+"""
+SCRIPTS = {
+    "first": [call(("Read", {"file_path": BIG, "limit": 200})), say("read it")],
+    "second": [call(("Read", {"file_path": BIG, "offset": 2, "limit": 150})), say("read again")],
+    "tested": [*[call(("Bash", {"command": "npm test"})) for _ in range(3)], say("all tested")],
+}
+
+
+@pytest.fixture
+def session(clients: dict[str, installs.Installed], tmp_path: Path, api: ScriptedApi) -> Session:
+    made = Session(ClientHome(tmp_path, clients["newest"], api.url), api)
+    api.scripts.update(SCRIPTS)
+    return made
+
+
+def test_the_pane_opens_without_a_request_and_is_live(session: Session):
+    with ClientTerminal(session.home, plugin_dir=ROOT, columns=170) as terminal:
+        terminal.wait_ready()
+        terminal.send("go [[SCRIPT:first]]")
+        terminal.wait("read it")
+        terminal.wait_idle()
+        before = len(session.api.requests)
+        terminal.send("/popkit")
+        terminal.wait("Retention status")
+        terminal.wait("Calls     1 tool call in 1 turn")
+        first = terminal.wait("Prompt cache warm for")
+        terminal.wait(lambda shown: "Prompt cache warm for" in shown and countdown(shown) != countdown("\n".join(first)))
+        assert len(session.api.requests) == before
+        terminal.send("go [[SCRIPT:second]]")
+        terminal.wait("Calls     2 tool calls in 2 turns")
+
+
+def countdown(shown: str) -> str:
+    return shown.partition("Prompt cache warm for ")[2].split()[0]
+
+
+def test_the_band_says_what_to_do_and_its_button_does_it(session: Session):
+    session.popkit.mkdir(parents=True)
+    (session.popkit / "retention-config.json").write_text(json.dumps({"retention": {"profile": "spec", "shape": "off"}}))
+    (session.home.work / "test.js").write_text(TEST_JS)
+    with ClientTerminal(session.home, plugin_dir=ROOT, columns=170) as terminal:
+        terminal.wait_ready()
+        terminal.send("go [[SCRIPT:tested]]")
+        terminal.wait("all tested")
+        terminal.wait("PopKit: Clear now")
+        before = len(session.api.requests)
+        terminal.press("\x18", "\t")  # ctrl+x tab: the band has the keys
+        terminal.press(ENTER)
+        terminal.wait("Cleared: 2 results")
+        terminal.wait("[ Undo the last clear ]")
+        assert len(session.api.requests) == before
+    [transcript] = session.home.config.glob("projects/*/*.jsonl")
+    assert transcript.read_text().count("[PopKit cleared ") == 2
+
+
+def test_after_a_rewind_nothing_leans_on_what_was_taken_back(session: Session):
+    with ClientTerminal(session.home, plugin_dir=ROOT) as terminal:
+        terminal.wait_ready()
+        terminal.send("go [[SCRIPT:first]]")
+        terminal.wait("read it")
+        terminal.wait_idle()
+        terminal.rewind()
+        terminal.send("instead [[SCRIPT:second]]")
+        terminal.wait("read again")
+        terminal.wait_idle()
+    assert not any(map(referred, session.results()))

@@ -1,0 +1,308 @@
+"""The resident helper as a process: what it answers, whatever it is asked."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import stat
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from tests.patience import HANG_S
+
+from .asking import ROOT, SESSION, Helper, lines, numbered
+
+
+@pytest.fixture
+def helper(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Helper]:
+    made = Helper(tmp_path_factory.mktemp("h"))  # a short path: sockets want one
+    yield made
+    made.stop()
+
+
+def test_what_the_context_shows_enters_once_and_the_archive_has_the_whole(helper: Helper):
+    file = lines(60)
+    assert helper.read("app.py", file) == ("toolu_01", numbered(file))
+    id, entered = helper.read("app.py", [*file[20:], "tail"], 21)
+    assert entered.split("\n") == [
+        f"21\t{file[20]}",
+        f"[38 lines as in T1, Read app.py: from «{file[21].strip()}» to «{file[58].strip()}»]",
+        f"60\t{file[59]}",
+        "61\ttail",
+    ]
+    [entry] = helper.journal()
+    assert (entry["event"], entry["id"], entry["leans_on"]) == ("entered", id, ["toolu_01"])
+    assert (entry["chars"], entry["entered_chars"]) == (len(numbered([*file[20:], "tail"], 21)), len(entered))
+    assert helper.run("restore", entry["handle"]).rstrip("\n") == numbered([*file[20:], "tail"], 21)
+    assert helper.failures() == ""
+
+
+def test_a_result_that_was_shortened_enters_whole_when_it_is_asked_for_again(helper: Helper):
+    file = lines(40)
+    helper.read("app.py", file)
+    assert helper.read("app.py", file)[1] != numbered(file)
+    assert helper.read("app.py", file)[1] == numbered(file)
+
+
+def test_another_file_with_the_same_lines_is_no_reason_to_refer(helper: Helper):
+    helper.read("app.py", lines(40))
+    assert helper.read("copy.py", lines(40))[1] == numbered(lines(40))
+
+
+def test_with_any_what_was_written_counts_too(tmp_path: Path):
+    helper = Helper(tmp_path, config={"say_once": "any"})
+    written = {"file_path": str(helper.project / "app.py"), "content": "\n".join(lines(40))}
+    helper.result("Write", written, "File created")
+    assert "[38 lines as in T1, " in helper.read("app.py", lines(40))[1]
+    helper.stop()
+
+
+def test_switched_off_everything_enters_as_it_came(tmp_path: Path):
+    helper = Helper(tmp_path, config={"say_once": "off", "shape": "off"})
+    helper.read("app.py", lines(40))
+    assert helper.read("app.py", lines(40))[1] == numbered(lines(40))
+    assert helper.result("Bash", {"command": "make"}, "\x1b[31mred\x1b[0m" * 99)[1] == {}
+    helper.stop()
+
+
+def test_noise_stays_outside(helper: Helper):
+    progress = "".join(f"{percent}% done\r" for percent in range(100)) + "built"
+    answer = helper.result("Bash", {"command": "make"}, progress)[1]
+    assert answer["content"][0]["content"] == "built"
+    assert helper.run("restore", helper.journal()[0]["handle"]).rstrip("\n") == progress
+
+
+def test_a_subagent_knows_nothing_of_what_the_main_thread_was_shown(helper: Helper):
+    file = lines(40)
+    helper.read("app.py", file)
+    assert helper.read("app.py", file, agent="a1")[1] == numbered(file)
+    assert "as in T1, " in helper.read("app.py", [*file, "more"], agent="a1")[1]
+    assert [entry["leans_on"] for entry in helper.journal("a1")] == [["toolu_02"]]
+    assert helper.journal() == []
+
+
+def test_nothing_leans_on_what_was_folded(helper: Helper):
+    helper.read("app.py", lines(40))
+    assert helper.ask("/compacted", {}) == {}
+    assert helper.read("app.py", lines(40))[1] == numbered(lines(40))
+
+
+def test_a_turn_of_which_nothing_was_taken_back_changes_nothing_but_the_configuration(helper: Helper):
+    helper.read("app.py", lines(40))
+    assert helper.ask("/rows", {}) == {}
+    assert "as in T1, " in helper.read("app.py", [*lines(40), "more"])[1]
+    (helper.home / "retention-config.json").write_text('{"retention": {"say_once": "off"}}')
+    helper.ask("/rows", {})
+    assert helper.read("app.py", [*lines(40), "most"])[1] == numbered([*lines(40), "most"])
+
+
+def test_nothing_leans_on_what_was_taken_back_and_the_numbers_go_on_from_there(helper: Helper):
+    first, _ = helper.read("app.py", lines(40))
+    helper.read("other.py", lines(40, "other"))
+    assert helper.ask("/rows", {"ids": [first]}) == {}
+    assert helper.read("other.py", lines(40, "other"))[1] == numbered(lines(40, "other"))
+    assert "as in T2, Read other.py" in helper.read("other.py", [*lines(40, "other"), "x"])[1]
+
+
+def test_an_answer_that_came_too_late_did_not_happen(helper: Helper):
+    helper.read("app.py", lines(40))
+    id, _ = helper.read("app.py", [*lines(40), "more"])
+    helper.ask("/late", {"ids": [id]})
+    assert helper.journal()[-1] == {"event": "entered", "id": id, "whole": True, "at": helper.journal()[-1]["at"]}
+
+
+ODD = {
+    "no message": {},
+    "no list": {"message": {"content": "text"}},
+    "no blocks": {"message": {"content": [1, None, "x", [], {}]}},
+    "no id": {"message": {"content": [{"type": "tool_result", "content": "x"}]}},
+    "an id that is none": {"message": {"content": [{"type": "tool_result", "tool_use_id": 7, "content": "x"}]}},
+    "no content": {"message": {"content": [{"type": "tool_result", "tool_use_id": "a"}]}},
+    "a number": {"message": {"content": [{"type": "tool_result", "tool_use_id": "b", "content": 5}]}},
+    "blocks that are none": {"message": {"content": [{"type": "tool_result", "tool_use_id": "c", "content": [1, {"type": "text"}]}]}},
+    "calls that are none": {"message": {"content": [{"type": "tool_result", "tool_use_id": "d", "content": "x"}]}, "calls": [1]},
+    "an agent that is none": {"message": {"content": [{"type": "tool_result", "tool_use_id": "e", "content": "x"}]}, "agent_id": {}},
+    "a path for an agent": {"message": {"content": [{"type": "tool_result", "tool_use_id": "f", "content": "x"}]}, "agent_id": "../../x"},
+}
+
+
+@pytest.mark.parametrize("row", ODD.values(), ids=ODD)
+def test_a_row_of_any_shape_enters_as_it_came(helper: Helper, row: dict):
+    assert helper.ask("/row", row) == {}
+    assert helper.failures() == ""
+
+
+@pytest.mark.parametrize(
+    "content", ["\x00\x01\x02" * 4000, "\ud800 alone \udfff\n" * 40, "é漢🎉" * 999, ""], ids=["binary", "surrogates", "wide", "empty"]
+)
+def test_a_text_of_any_kind_enters_and_is_known(helper: Helper, content: str):
+    path = {"file_path": str(helper.project / "odd.bin")}
+    assert helper.result("Read", path, content)[1] == {}
+    again = helper.result("Read", path, content + "\nmore")[1]
+    said = again["content"][0]["content"] if again else content + "\nmore"
+    assert said.endswith("more")
+    assert helper.failures() == ""
+
+
+def test_lone_surrogates_come_back_from_the_archive_of_a_shortened_result(helper: Helper):
+    file = [f"line {number} \ud800 of the file, and this one is like no other" for number in range(30)]
+    helper.read("odd.txt", file)
+    assert "as in T1, " in helper.read("odd.txt", [*file, "\udfff"])[1]
+    [entry] = helper.journal()
+    assert helper.run("restore", entry["handle"]).rstrip("\n") == numbered([*file, "\udfff"])
+
+
+def test_an_image_enters_as_it_came_and_text_beside_it_may_be_shorter(helper: Helper):
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}}
+    assert helper.result("Read", {"file_path": "/x.png"}, [image])[1] == {}
+    answer = helper.result("Bash", {"command": "make"}, [{"type": "text", "text": "a\rb"}, image])[1]
+    assert answer["content"][0]["content"] == [{"type": "text", "text": "b"}, image]
+
+
+def test_five_megabytes_enter(helper: Helper):
+    big = "\n".join(f"{number:07} {number * 31 % 977} the words of this line" for number in range(130_000))
+    assert len(big) > 5_000_000 * 0.9
+    assert helper.result("Bash", {"command": "cat big"}, big)[1] == {}
+    assert helper.read("app.py", lines(40))[1] == numbered(lines(40))
+    assert helper.ask("/health")["rows"] == 2
+
+
+@pytest.mark.parametrize(
+    "raw", [b"", b"{", b"[]", b"\xff\xfe", b'{"message": ' + b"[" * 100_000], ids=["none", "half", "list", "bytes", "deep"]
+)
+def test_garbage_is_answered_with_nothing(helper: Helper, raw: bytes):
+    assert helper.ask("/row", raw=raw) == {}
+    assert helper.ask("/nowhere", raw=raw) == {}
+    assert helper.read("app.py", lines(9))[1] == numbered(lines(9))
+
+
+def test_a_failure_is_counted_like_a_hooks(helper: Helper):
+    helper.ask("/row", raw=b"{")
+    assert "!! " in helper.failures()
+    assert "serve /row JSONDecodeError" in helper.failures()
+
+
+def test_an_archive_that_cannot_be_used_lets_everything_in_whole(helper: Helper):
+    (helper.home / "archive.sqlite").mkdir()
+    helper.read("app.py", lines(40))
+    assert helper.read("app.py", [*lines(40), "more"])[1] == numbered([*lines(40), "more"])
+    assert helper.journal() == []
+    assert "door " in helper.failures()
+
+
+def test_the_socket_is_the_users_alone(helper: Helper):
+    path = Path(helper.told["socket"])
+    assert helper.told["protocol"] == 1
+    assert len(os.fsencode(path)) <= 100
+    assert (stat.S_IMODE(path.stat().st_mode), stat.S_IMODE(path.parent.stat().st_mode)) == (0o600, 0o700)
+
+
+def test_a_home_with_a_long_name_has_its_socket_elsewhere(tmp_path: Path):
+    deep = tmp_path / ("d" * 90)
+    deep.mkdir()
+    helper = Helper(deep)
+    path = Path(helper.told["socket"])
+    assert not path.is_relative_to(deep)
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    helper.ask("/end")
+    helper.process.wait(HANG_S)
+    assert not path.parent.exists()
+    helper.stop()
+
+
+def test_it_ends_when_it_is_told_and_takes_its_socket_along(helper: Helper):
+    assert helper.ask("/end") == {}
+    assert helper.process.wait(HANG_S) == 0
+    assert not Path(helper.told["socket"]).exists()
+
+
+def test_it_ends_when_nobody_reads_it_any_more(helper: Helper):
+    helper.process.stdout.close()
+    assert helper.process.wait(HANG_S) == 0
+
+
+def test_after_a_kill_the_next_one_knows_what_was_there_and_the_socket_is_swept(helper: Helper):
+    first = helper.told["socket"]
+    _transcript(helper.transcript, helper.project / "app.py", lines(40))
+    os.kill(helper.process.pid, signal.SIGKILL)
+    helper.process.wait(HANG_S)
+    helper.stop()
+    helper.start()
+    assert not Path(first).exists()
+    assert "[38 lines as in T1, Read app.py: " in helper.read("app.py", [*lines(40), "more"])[1]
+
+
+def _transcript(path: Path, file: Path, content: list[str]) -> None:
+    """A session with one Read."""
+    common = {
+        "isSidechain": False,
+        "sessionId": SESSION,
+        "cwd": str(file.parent),
+        "version": "2.1.330",
+        "timestamp": "2026-11-22T10:00:00.000Z",
+    }
+    use = {"type": "tool_use", "id": "toolu_00", "name": "Read", "input": {"file_path": str(file)}}
+    result = {"type": "tool_result", "tool_use_id": "toolu_00", "content": numbered(content)}
+    shown = {"filePath": str(file), "content": "\n".join(content), "numLines": len(content), "startLine": 1, "totalLines": len(content)}
+    rows = [
+        {"type": "user", "uuid": "u1", "parentUuid": None, "message": {"role": "user", "content": "go"}},
+        {"type": "assistant", "uuid": "u2", "parentUuid": "u1", "message": {"id": "m1", "role": "assistant", "content": [use]}},
+        {
+            "type": "user",
+            "uuid": "u3",
+            "parentUuid": "u2",
+            "message": {"role": "user", "content": [result]},
+            "toolUseResult": {"type": "text", "file": shown},
+        },
+    ]
+    path.write_text("".join(json.dumps({**common, **row}) + "\n" for row in rows))
+
+
+def test_a_result_that_is_handed_in_twice_counts_once(helper: Helper):
+    helper.read("app.py", lines(40))
+    helper.number -= 1
+    assert helper.read("app.py", lines(40))[1] == numbered(lines(40))
+    assert "as in T1, " in helper.read("app.py", [*lines(40), "more"])[1]
+
+
+def test_many_at_once_are_each_answered(helper: Helper):
+    def read(number: int) -> str:
+        block = {"type": "tool_result", "tool_use_id": f"many_{number}", "content": numbered(lines(30))}
+        call = {f"many_{number}": {"tool": "Read", "input": {"file_path": str(helper.project / "app.py"), "offset": number}}}
+        answer = helper.ask("/row", {"message": {"content": [block]}, "calls": call, "agent_id": f"agent{number % 2}"})
+        return answer["content"][0]["content"] if answer else ""
+
+    with ThreadPoolExecutor(8) as pool:
+        entered = list(pool.map(read, range(24)))
+    assert entered.count("") == 2  # the first of each context
+    assert helper.ask("/health")["rewritten"] == 22
+
+
+def test_the_answers_are_those_of_the_command(helper: Helper):
+    _transcript(helper.transcript, helper.project / "app.py", lines(400))
+    told = helper.ask("/command", {"words": "timeline", "columns": 70})["text"]
+    assert "Read app.py" in told
+    view = helper.ask("/view", {"columns": 70})
+    assert view["band"] is None
+    assert any("Retention status" in line for line in view["pane"]["lines"])
+    assert helper.ask("/press", {"id": "rm -rf"}) == {"text": ""}
+    assert "Nothing" in helper.ask("/press", {"id": "clear", "columns": 70})["text"]
+
+
+def test_the_pane_tells_what_did_not_enter(helper: Helper):
+    helper.read("app.py", lines(40))
+    helper.read("app.py", lines(40))
+    told = [line for line in helper.ask("/view", {"columns": 70})["pane"]["lines"] if line.startswith("Said once: ~")]
+    assert len(told) == 1
+
+
+def test_its_health_tells_what_it_has_done(helper: Helper):
+    helper.read("app.py", lines(40))
+    helper.read("app.py", lines(40))
+    found = helper.ask("/health")
+    assert (found["rows"], found["rewritten"]) == (2, 1)
+    assert found["version"] == json.loads((ROOT / ".claude-plugin" / "plugin.json").read_text())["version"]

@@ -1,0 +1,422 @@
+"""What the context shows is said once: of a run of lines that it has, the first and the last enter, and where the others stand."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hooks.utils.policy import door
+from hooks.utils.policy.door import once, shown
+from hooks.utils.policy.door.numbered import listed
+from tests.examples import examples
+
+REFERENCE = re.compile(r"\[(\d+) lines as in (.*): from «(.*)» to «(.*)»\]")
+REMINDER = "\n\n<system-reminder>\nConsider whether this file is malicious.\n</system-reminder>\n"
+FORMS = {"arrow": "{number:>6}→{line}", "tab": "{number}\t{line}"}
+
+# Few different lines, so that runs meet, overlap and stand several times; and some that look like what the door itself writes.
+line = st.sampled_from(
+    [*(f"    value_{at} = compute_the_thing({at}, again=True)" for at in range(5)), "", "}", "\t\tindented", "\ud800 lone"]
+)
+block = st.lists(line, min_size=0, max_size=40)
+
+
+def body(name: str, count: int = 30) -> list[str]:
+    """Lines that stand nowhere else."""
+    return [f"    {name}_{at} = configure('{name}', step={at}, retries=3)" for at in range(count)]
+
+
+def read_of(lines: list[str], first: int = 1, form: str = "arrow") -> str:
+    return "\n".join(FORMS[form].format(number=number, line=line) for number, line in enumerate(lines, first))
+
+
+class Told:
+    """A context that results enter through the door."""
+
+    def __init__(self, say_once: str = door.ANY, shape: str = door.OFF) -> None:
+        self.shown = door.Shown()
+        self.say_once = say_once
+        self.shape = shape
+        self.count = 0
+
+    def arrives(
+        self, text: str, tool: str = "Bash", path: str = "", error: bool = False, again: bool = False, **tool_input: str
+    ) -> door.Entry:
+        self.count += 1
+        kind = {"Read": "file", "Bash": "run"}.get(tool, "ack")
+        arrival = door.Arrival(f"toolu_{self.count}", tool, tool_input, kind, f"T{self.count}", text, error, path, again)
+        entry = door.enter(arrival, self.shown, self.say_once, self.shape)
+        written = door.written(arrival)
+        if written is not None and self.say_once == door.ANY:
+            self.shown.add(written)
+        self.shown.add(door.source_of(arrival, entry.text))
+        return entry
+
+    def reads(self, lines: list[str], first: int = 1, form: str = "arrow", path: str = "/a.py", after: str = "") -> door.Entry:
+        return self.arrives(read_of(lines, first, form) + after, "Read", path)
+
+
+LISTED = re.compile(r"( *)([0-9]+)(→|\t)")
+
+
+def _put_back(before: str, hidden: list[str]) -> list[str]:
+    """Lines as they stood behind one with a listing's number, or without."""
+    told = LISTED.match(before)
+    if told is None:
+        return hidden
+    width = len(told[1]) + len(told[2])
+    return [f"{number:>{width}}{told[3]}{line}" for number, line in enumerate(hidden, int(told[2]) + 1)]
+
+
+def _can_be_made(entered: list[str], whole: list[str], sources: dict[str, list[list[str]]], before: str = "") -> bool:
+    """Whether the whole comes out when each reference in what entered is replaced by as many lines in a row of the source that it names,
+    and the numbers of a listing count on. Looks at nothing but that."""
+    if not entered:
+        return not whole
+    told = REFERENCE.fullmatch(entered[0])
+    if told and whole[:1] != entered[:1]:
+        count, rest = int(told[1]), entered[1:]
+        for there in sources[told[2]]:
+            for at in range(len(there) - count + 1):
+                hidden = there[at : at + count]
+                if whole[:count] in (hidden, _put_back(before, hidden)) and _can_be_made(rest, whole[count:], sources):
+                    return True
+        return False
+    return whole[:1] == entered[:1] and _can_be_made(entered[1:], whole[1:], sources, entered[0])
+
+
+@given(st.lists(st.tuples(block, st.sampled_from(["Bash", "Read", "cat -n", "Write"]), st.integers(1, 120)), min_size=2, max_size=6))
+@settings(max_examples=examples(150, 5_000))
+def test_what_entered_and_what_it_leans_on_make_the_result_again(results: list[tuple[list[str], str, int]]):
+    told = Told()
+    sources: dict[str, list[list[str]]] = {}
+    for lines, how, first in results:
+        text = {"Read": read_of(lines, first), "cat -n": read_of(lines, first, "tab")}.get(how, "\n".join(lines))
+        written = {"content": text} if how == "Write" else {}
+        entry = told.arrives(text, how.replace("cat -n", "Bash"), "/a.py" if how == "Read" else "", **written)
+        assert _can_be_made(entry.text.split("\n"), text.split("\n"), sources)
+        name = f"T{told.count}"
+        assert set(entry.leans_on) <= {id for id in told.shown.sources if not id.endswith(f"_{told.count}")}
+        sources[name] = [once.lines_of(entry.text)] + ([lines] if written else [])
+
+
+@given(block, block, st.integers(min_value=0, max_value=40))
+@settings(max_examples=examples(150, 5_000))
+def test_of_a_read_every_line_that_enters_keeps_its_number(before: list[str], lines: list[str], shared: int):
+    lines = [*lines, *before[:shared]]
+    told = Told()
+    told.reads(before, 7)
+    entered = told.reads(lines, 100).text.split("\n")
+    number = 100
+    for entered_line in entered:
+        found = REFERENCE.fullmatch(entered_line)
+        if found:
+            number += int(found[1])
+        else:
+            assert entered_line == f"{number:>6}→{lines[number - 100]}" if lines else entered_line == ""
+            number += 1
+
+
+def test_first_and_last_line_stay_and_the_reference_tells_how_many_and_where():
+    told = Told()
+    told.reads(body("a"))
+    entry = told.reads([*body("new", 2), *body("a"), *body("more", 2)])
+    entered = entry.text.split("\n")
+    assert entered[2] == "     3→" + body("a")[0]
+    assert entered[3] == "[28 lines as in T1: from «a_1 = configure('a', step=1,» to «a_28 = configure('a', step=28,»]"
+    assert entered[4] == "    32→" + body("a")[-1]
+    assert len(entered) == 7
+    assert entry.leans_on == ("toolu_1",)
+    assert entry.reasons == ("28 lines that the context already shows",)
+
+
+def test_a_reference_is_one_line_that_can_be_shown_and_written():
+    told = door.Shown()
+    lines = ["first", "\x1b[31m \ud800 red\r\x07", *body("a", 8), "\u2028 end\x1b[0m", "last"]
+    told.add(door.Source("toolu_1", "T1, Bash echo\n\x1b[2J\ud800 x", lines))
+    said = once.say_once("\n".join(lines), told)
+    assert said.text == "first\n[10 lines as in T1, Bash echo [2J x: from «[31m red» to «end [0m»]\nlast"
+
+
+@pytest.mark.parametrize("count", [1, 4, 7])
+def test_a_run_of_fewer_than_eight_lines_stays(count: int):
+    told = Told()
+    long = [line * 20 for line in body("a", count)]
+    told.arrives("\n".join([*body("x"), *long, *body("y")]))
+    text = "\n".join([*body("u"), *long, *body("v")])
+    assert told.arrives(text) == (text, (), ())
+
+
+@pytest.mark.parametrize("offset", range(9))
+def test_a_run_of_eight_lines_is_found_wherever_it_begins(offset: int):
+    told = Told()
+    run = [line * 20 for line in body("a", shown.LEAST_LINES)]
+    told.arrives("\n".join([*body("x", offset), *run, *body("y")]))
+    entry = told.arrives("\n".join([*body("u"), *run]))
+    assert entry.leans_on == ("toolu_1",)
+    assert REFERENCE.fullmatch(entry.text.split("\n")[31])[1] == "6"
+
+
+def test_a_reference_that_is_hardly_shorter_than_its_lines_is_not_worth_it():
+    told = Told()
+    text = "\n".join(str(number) for number in range(12))
+    told.arrives(text)
+    assert told.arrives(text) == (text, (), ())
+
+
+@pytest.mark.parametrize("say_once", [door.OFF, door.READS, door.ANY])
+def test_an_error_enters_whole(say_once: str):
+    told = Told(say_once)
+    text = "\n".join(body("a"))
+    told.arrives(text)
+    assert told.arrives(text, error=True) == (text, (), ())
+    assert told.arrives(read_of(body("a")), "Read", "/a.py", error=True) == (read_of(body("a")), (), ())
+
+
+def test_the_same_call_made_again_after_a_reference_enters_whole_and_is_leaned_on_from_then_on():
+    told = Told()
+    told.reads(body("a"))
+    assert told.reads(body("a")).leans_on == ("toolu_1",)
+    whole = told.arrives(read_of(body("a")), "Read", "/a.py", again=True)
+    assert whole == (read_of(body("a")), (), ())
+    assert told.reads(body("a")).leans_on == ("toolu_3",)
+
+
+def test_off_says_everything_again_and_reads_only_what_a_read_of_the_same_file_has_shown():
+    for say_once, tool, path, leans in (
+        (door.OFF, "Read", "/a.py", ()),
+        (door.READS, "Read", "/a.py", ("toolu_1",)),
+        (door.READS, "Read", "/b.py", ()),
+        (door.READS, "Bash", "", ()),
+        (door.ANY, "Read", "/b.py", ("toolu_1",)),
+        (door.ANY, "Bash", "", ("toolu_1",)),
+    ):
+        told = Told(say_once)
+        told.reads(body("a"))
+        text = read_of(body("a")) if tool == "Read" else "\n".join(body("a"))
+        assert told.arrives(text, tool, path).leans_on == leans, (say_once, tool, path)
+
+
+@pytest.mark.parametrize(("tool", "tool_input"), [
+    ("Write", {"file_path": "/a.py", "content": "\n".join(body("a"))}),
+    ("Edit", {"file_path": "/a.py", "old_string": "x", "new_string": "\n".join(body("a"))}),
+    ("MultiEdit", {"file_path": "/a.py", "edits": [{"old_string": "x", "new_string": "y"}, {"new_string": "\n".join(body("a"))}, 7]}),
+])  # fmt: skip
+def test_any_knows_what_a_call_has_written_and_a_failed_one_has_written_nothing(tool: str, tool_input: dict):
+    told = Told()
+    told.arrives("done", tool, **tool_input)
+    assert told.reads(body("a")).leans_on == ("call toolu_1",)
+    failed = Told()
+    failed.arrives("String to replace not found", tool, error=True, **tool_input)
+    assert failed.reads(body("a")).leans_on == ()
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("other", FORMS)
+def test_a_read_repeats_a_read_in_either_form_of_numbers_and_from_another_line_on(form: str, other: str):
+    told = Told()
+    told.reads(["\tif ready:", *(f"\t\t{line}" for line in body("a"))], 1, form)
+    entry = told.reads([f"\t\t{line}" for line in body("a")], 41, other)
+    assert entry.leans_on == ("toolu_1",)
+    entered = entry.text.split("\n")
+    assert entered[0] == FORMS[other].format(number=41, line="\t\t" + body("a")[0])
+    assert entered[2] == FORMS[other].format(number=70, line="\t\t" + body("a")[-1])
+
+
+@pytest.mark.parametrize("one", ["raw", *FORMS])
+@pytest.mark.parametrize("other", ["raw", *FORMS])
+def test_a_listing_repeats_what_any_other_tool_has_printed_with_numbers_or_without(one: str, other: str):
+    lines = body("a")
+    texts = {"raw": "\n".join(lines), **{form: read_of(lines, 90, form) for form in FORMS}}
+    told = Told()
+    told.arrives(texts[one])
+    entry = told.arrives("The file now reads:\n" + texts[other] + "\nDone.")
+    assert entry.leans_on == ("toolu_1",)
+    entered, whole = entry.text.split("\n"), texts[other].split("\n")
+    assert entered[:2] == ["The file now reads:", whole[0]]
+    assert entered[3:] == [whole[-1], "Done."]
+
+
+@pytest.mark.parametrize("numbers", [[5, 9, 11, 30, 31, 70, 71, 90, 91, 95] * 2, list(range(20, 0, -1)), [7] * 20])
+def test_numbers_that_do_not_count_on_are_part_of_their_lines(numbers: list[int]):
+    told = Told()
+    lines = body("a", 20)
+    told.arrives("\n".join(lines))
+    text = "\n".join(f"{number}\t{line}" for number, line in zip(numbers, lines))
+    assert told.arrives(text) == (text, (), ())
+
+
+def test_where_the_numbers_jump_a_run_ends():
+    told = Told()
+    lines = body("a", 30)
+    told.reads(lines)
+    entry = told.arrives(read_of(lines[:15], 1) + "\n" + read_of(lines[15:], 101), "Grep")
+    kept = [line for line in entry.text.split("\n") if not REFERENCE.fullmatch(line)]
+    assert kept == [f"{number:>6}→{lines[at]}" for number, at in ((1, 0), (15, 14), (101, 15), (115, 29))]
+
+
+@given(
+    st.lists(
+        st.builds(
+            "{}{}{}".format,
+            st.sampled_from(["", " ", "     ", "0", "1", "9"]),
+            st.integers(0, 12),
+            st.sampled_from(["→x", "\tx", "x", "→1\t", ""]),
+        ),
+        max_size=12,
+    )
+)
+@settings(max_examples=examples(300, 10_000))
+def test_the_stretches_of_a_listing_cover_it_and_number_all_of_their_lines_or_none(whole: list[str]):
+    lines, stretches = listed(whole)
+    assert [at for begin, end in stretches for at in range(begin, end)] == list(range(len(whole)))
+    for begin, end in stretches:
+        changed = [lines[at] != whole[at] for at in range(begin, end)]
+        assert all(changed) or not any(changed)
+        if all(changed):
+            assert [*whole[begin : begin + 1], *_put_back(whole[begin], lines[begin + 1 : end])] == whole[begin:end]
+
+
+def test_lines_that_differ_only_in_indentation_are_not_the_same():
+    told = Told()
+    told.reads(body("a"))
+    assert told.reads([f"\t{line}" for line in body("a")]).leans_on == ()
+    assert told.reads([line + " " for line in body("a")]).leans_on == ()
+
+
+def test_lines_that_end_in_cr_lf_are_other_lines_than_those_that_end_in_lf():
+    told = Told()
+    told.arrives("\r\n".join(body("a")))
+    assert told.arrives("\n".join(body("a"))).leans_on == ()
+    entry = told.arrives("\r\n".join(body("a")))
+    assert entry.leans_on == ("toolu_1",)
+    assert entry.text.split("\n")[0] == body("a")[0] + "\r"
+
+
+def test_what_the_host_adds_for_the_model_never_goes():
+    told = Told()
+    told.reads(body("a"), after=REMINDER)
+    entry = told.reads(body("a"), after=REMINDER)
+    assert entry.leans_on == ("toolu_1",)
+    assert entry.text.endswith(body("a")[-1] + REMINDER)
+    alone = told.arrives(REMINDER * 30)
+    assert alone == (REMINDER * 30, (), ())
+
+
+def test_what_was_dropped_or_not_kept_is_never_leaned_on():
+    for forget in (
+        lambda told: told.shown.drop(["toolu_1"]),
+        lambda told: told.shown.keep(["toolu_2"]),
+        lambda told: told.shown.keep([]),
+    ):
+        told = Told()
+        told.reads(body("a"))
+        told.reads(body("b"), path="/b.py")
+        forget(told)
+        assert told.reads(body("a")) == (read_of(body("a")), (), ())
+
+
+@given(st.lists(block, min_size=1, max_size=5), st.sets(st.integers(min_value=1, max_value=5)), block)
+@settings(max_examples=examples(100, 3_000))
+def test_after_keep_the_door_answers_as_if_only_what_is_kept_had_ever_come(results: list[list[str]], kept: set[int], arriving: list[str]):
+    told, fresh = door.Shown(), door.Shown()
+    for at, lines in enumerate(results, 1):
+        told.add(door.Source(f"toolu_{at}", f"T{at}", lines))
+        if at in kept:
+            fresh.add(door.Source(f"toolu_{at}", f"T{at}", lines))
+    told.keep({f"toolu_{at}" for at in kept})
+    found, wanted = told.runs(arriving), fresh.runs(arriving)
+    assert [(run.begin, run.end, run.source.id, run.at) for run in found] == [(run.begin, run.end, run.source.id, run.at) for run in wanted]
+
+
+def test_the_lines_that_an_id_showed_before_are_gone_when_it_shows_others():
+    told = door.Shown()
+    told.add(door.Source("toolu_1", "T1", body("a")))
+    told.add(door.Source("toolu_1", "T1", body("b")))
+    assert told.runs(body("a")) == []
+    assert len(told.runs(body("b"))) == 1
+
+
+def test_nothing_leans_on_lines_that_are_themselves_only_a_reference():
+    told = Told()
+    told.reads(body("a", 40))
+    second = told.reads(body("a", 40))
+    assert second.leans_on == ("toolu_1",)
+    told.shown.drop(["toolu_1"])
+    third = told.reads(body("a", 40))
+    assert third == (read_of(body("a", 40)), (), ())
+
+
+def test_a_copied_reference_is_not_taken_for_the_lines_that_it_names():
+    told = Told()
+    told.reads(body("a"))
+    second = told.reads(body("a"))
+    reference = second.text.split("\n")[1]
+    entry = told.arrives("\n".join([*body("x"), reference, *body("y")]))
+    assert entry.text.split("\n")[30] == reference
+    assert entry.leans_on == ()
+
+
+class Counted(str):
+    """A line that counts how often it is compared, and how many are hashed together."""
+
+    compared = 0
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        Counted.compared += 1
+        return str.__eq__(self, other)
+
+    __hash__ = str.__hash__
+
+
+def _equal(count: int) -> list[str]:
+    return ["the same line"] * count
+
+
+def _in_turn(count: int) -> list[str]:
+    return [f"line {at % 2}" for at in range(count)]
+
+
+def _almost(count: int) -> list[str]:
+    """Every four lines stand in the source, no eight do."""
+    return [line for at in range(count // 7) for line in (*(f"line {number}" for number in range(6)), f"another {at}")]
+
+
+@pytest.mark.parametrize("make", [_equal, _in_turn, _almost])
+def test_the_work_grows_with_the_text_and_no_faster(make):
+    told = door.Shown()
+    for id in ("toolu_1", "toolu_2", "toolu_3"):
+        told.add(door.Source(id, id, [Counted(line) for line in make(400)]))
+    compared = []
+    for count in (20_000, 40_000):
+        lines = [Counted(line) for line in make(count)]
+        Counted.compared = 0
+        told.runs(lines)
+        compared.append(Counted.compared)
+    assert compared[0] <= 80 * 20_000
+    assert compared[1] <= 2.2 * compared[0]
+
+
+def test_five_megabytes_of_equal_lines_are_said_once():
+    told = Told()
+    text = "\n".join(["    return self.value_of_the_thing_that_was_configured"] * 100_000)
+    assert len(text) > 5_000_000
+    told.arrives(text)
+    entry = told.arrives(text)
+    assert entry.leans_on == ("toolu_1",)
+    assert len(entry.text.split("\n")) == 3
+
+
+@pytest.mark.parametrize(
+    "text", ["", "\n", "\n" * 500, "\r\n" * 50, "\0" * 999, "\ud800\udcff\n" * 40, "x" * 100_000, "1→\n" * 40, "\t" * 4_000]
+)
+def test_texts_of_any_shape_enter_and_enter_again(text: str):
+    told = Told(shape=door.SAFE)
+    for tool in ("Read", "Bash", "Grep", "mcp__x__y"):
+        for _ in range(3):
+            entry = told.arrives(text, tool, "/a.py" if tool == "Read" else "")
+            assert len(entry.text) <= len(text)
