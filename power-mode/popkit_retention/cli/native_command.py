@@ -1,0 +1,178 @@
+"""`popkit native`: switches the provider's own clearing of tool results on and off in a project's local settings, on the user's word."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+import sys
+
+from hooks.utils.answers import text
+from hooks.utils.answers.text import clean
+
+from . import native_settings, screen, sessions
+from .past_sessions import Bar, Refused, add_model
+from .statusline_install import read_settings, replace_settings
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping
+    from typing import Any
+
+    from ..lab.native import Fit, Settings
+
+# Of one's own sessions so many are replayed, the newest: a minute or so.
+_NEWEST = 30
+_TTLS = {"5m": 300, "1h": 3_600}
+_FOR_ALL = 20_000  # --at-least where only a trigger is named
+
+
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
+    parser = subparsers.add_parser("native", help="let the provider clear old tool results by itself (context editing)")
+    parser.set_defaults(run=run)
+    acts = parser.add_subparsers(dest="act", metavar="ACT")
+    acts.add_parser("show", help="what this project's settings ask for")
+    on = acts.add_parser("on", help="find what would have paid on your sessions, show the change to the local settings, ask, make it")
+    off = acts.add_parser("off", help="show the change that takes it out again, ask, make it")
+    for act in (on, off):
+        act.add_argument("--yes", action="store_true", help="do not ask")
+    on.add_argument("--trigger", type=int, metavar="TOKENS", help="clear once a prompt has so many tokens")
+    on.add_argument("--keep", type=int, metavar="N", help="keep the newest N results (default with --trigger: 15)")
+    on.add_argument("--at-least", type=int, metavar="TOKENS", help=f"clear only so many at once (default with --trigger: {_FOR_ALL:,})")
+    on.add_argument("--except", dest="spared", action="append", default=[], metavar="TOOL", help="never clear results of this tool")
+    on.add_argument("--ttl", choices=_TTLS, default="5m", help="lifetime of the prompt cache (default: 5m)")
+    add_model(on)
+
+
+def run(args: argparse.Namespace, environ: Mapping[str, str] = os.environ) -> int:
+    """0 when the settings are as they were asked to be."""
+    path = os.path.join(os.path.abspath(environ.get("CLAUDE_PROJECT_DIR") or os.getcwd()), ".claude", "settings.local.json")
+    try:
+        before = read_settings(path)
+        held = native_settings.held(before or "{}")
+        if args.act in (None, "show"):
+            return _show(path, held, environ)
+        if args.act == "off":
+            return _off(path, before, held, args.yes, environ)
+        edit = native_settings.edit_of(_named(args) or _found(args, environ), args.spared)
+        return _change(path, before, native_settings.switched_on(before or "{}\n", edit), args.yes, environ)
+    except native_settings.NotOurs as error:
+        return _refuse(f"{path} is left alone: {error}. Take it out by hand, and try again")
+    except (ValueError, RecursionError) as error:
+        return _refuse(f"{path} is left alone, because it is not valid: {error}")
+    except (OSError, Refused) as error:
+        return _refuse(str(error))
+
+
+def _refuse(message: str) -> int:
+    print(f"popkit native: {clean(message)}", file=sys.stderr)
+    return 1
+
+
+def _show(path: str, held: dict[str, Any] | None, environ: Mapping[str, str]) -> int:
+    lines = text.title("Clearing by the provider")
+    if held is None:
+        lines += text.wrap("Off in this project. `popkit native on` finds the settings that would have paid on your sessions.")
+    else:
+        lines += [*text.wrap(_in_words(held)), *text.wrap(f"In {clean(path)}. `popkit native off` takes it out.")]
+    screen.show(lines, sys.stdout, environ)
+    return 0
+
+
+def _in_words(edit: dict[str, Any]) -> str:
+    value = lambda name: edit.get(name, {}).get("value", 0) if isinstance(edit.get(name), dict) else 0  # noqa: E731
+    said = f"On: from a prompt of {value('trigger'):,} tokens on, all results but the newest {value('keep'):,} are cleared"
+    if value("clear_at_least"):
+        said += f", if these are at least {value('clear_at_least'):,} tokens"
+    spared = edit.get("exclude_tools")
+    return said + (
+        f"; never those of {text.listed([clean(str(tool)) for tool in spared], 5)}." if isinstance(spared, list) and spared else "."
+    )
+
+
+def _named(args: argparse.Namespace) -> Settings | None:
+    from ..lab.native import Settings
+
+    if args.trigger is None:
+        if args.keep is not None or args.at_least is not None:
+            raise Refused("name --trigger too")
+        return None
+    chosen = Settings(args.trigger, 15 if args.keep is None else args.keep, _FOR_ALL if args.at_least is None else args.at_least)
+    if min(chosen) < 0 or chosen.trigger < 1_000:
+        raise Refused("--trigger takes at least 1,000 tokens; --keep and --at-least nothing below 0")
+    return chosen
+
+
+def _found(args: argparse.Namespace, environ: Mapping[str, str]) -> Settings:
+    """What would have paid best on the user's newest sessions; Refused where nothing would have."""
+    from ..lab import native
+
+    read = _newest_sessions(environ)
+    if not read:
+        raise Refused("there are no sessions here to learn from. Name the settings yourself: popkit native on --trigger 100000")
+    bar = Bar(environ, "settings")
+    best = native.best_of(native.fits(read, _TTLS[args.ttl], args.model, progress=bar.show))
+    bar.end()
+    if best is None:
+        raise Refused(
+            f"nothing was changed: over your {text.counted(len(read), 'newest session')} no setting would have paid without many results"
+            " being needed again. To set it all the same, name --trigger"
+        )
+    screen.show(text.wrap(_told(best, len(read))), sys.stdout, environ)
+    return best.settings
+
+
+def _told(best: Fit, count: int) -> str:
+    trigger, keep, at_least = best.settings
+    return (
+        f"Over your {text.counted(count, 'newest session')}, clearing all but the newest {keep} results from {trigger:,} tokens on, "
+        f"{at_least:,} tokens or more at once, would have come to {best.cost:.3f} of the cost without; {best.misses:.1f} results per 100 "
+        f"requests would have been needed again, and {best.dearer:.0%} of the sessions would have been dearer."
+    )
+
+
+def _newest_sessions(environ: Mapping[str, str]) -> list[Any]:
+    from ..lab import sessions as lab_sessions
+    from ..lab import survey
+
+    folder = sessions.projects_folder(environ)
+    if not os.path.isdir(folder):
+        return []
+    paths = [path for _, path in survey.find([folder], lambda *_: None) if "/subagents/" not in path]
+    read = []
+    for path in sorted(paths, key=os.path.getmtime, reverse=True):
+        try:
+            session = lab_sessions.read(path)
+        except OSError:
+            continue
+        if len(session.requests) >= survey.LEAST_REQUESTS:
+            read.append(session)
+        if len(read) == _NEWEST:
+            break
+    return read
+
+
+def _off(path: str, before: str | None, held: dict[str, Any] | None, yes: bool, environ: Mapping[str, str]) -> int:
+    if before is None or held is None:
+        print(f"It is not in {clean(path)}, so nothing was changed.")
+        return 0
+    return _change(path, before, native_settings.switched_off(before), yes, environ)
+
+
+def _change(path: str, before: str | None, after: str, yes: bool, environ: Mapping[str, str]) -> int:
+    """Shows the change, asks, makes it if the file is still what it was."""
+    if after == before:
+        print(f"{clean(path)} asks for just that already.")
+        return 0
+    diff = difflib.unified_diff((before or "").splitlines(), after.splitlines(), path, path, "now", "then", lineterm="")
+    screen.show([clean(line.replace("\t", "    ")) for line in diff], sys.stdout, environ)
+    if not yes and not screen.said_yes("Make this change?"):
+        print("Nothing was changed. --yes answers beforehand.")
+        return 1
+    json.loads(after.lstrip("\ufeff"))  # what is written can be read again
+    if read_settings(path) != before:
+        raise Refused(f"{path} has changed in the meantime, so nothing was written. Try again")
+    replace_settings(path, after)
+    print(f"Changed {clean(path)}. It holds from the next session of this project on.")
+    return 0
