@@ -1,0 +1,54 @@
+"""What keeping the cache warm would have been worth on past sessions, each judged by the breaks of those before it. Reads only."""
+
+from __future__ import annotations
+
+import os
+
+from hooks.utils.policy.warming import Breaks
+
+from . import sessions
+from .measure import Policy, score
+from .pricing import prices_for
+from .survey import DEARER, LEAST_REQUESTS
+from .warm_policy import KeepWarm, breaks_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+
+def keeping(paths: Sequence[str], ttl_s: int, model: str = "", progress: Callable[[int, int], object] | None = None) -> dict[str, Any]:
+    """{`sessions`, `requests`, `sent` (requests that only kept the cache), `cost`, `without` (units), `dearer` (sessions), `breaks` (known
+    in the end)}. The files are read in the order in which they were written last; those that cannot be read are passed over."""
+    own: tuple[list[float], list[float]] = ([], [])
+    found = {"sessions": 0, "requests": 0, "sent": 0, "cost": 0.0, "without": 0.0, "dearer": 0}
+    ordered = sorted(paths, key=_written)
+    for number, path in enumerate(ordered, 1):
+        session = _read(path)
+        if session is not None:
+            prices = prices_for(session, ttl_s, model)
+            kept = score(session, KeepWarm(prices, Breaks(own[False]), Breaks(own[True])), prices)
+            without = score(session, Policy(), prices)
+            sums = (1, kept.requests, kept.warmed, kept.cost, without.cost, int(kept.cost > DEARER * without.cost))
+            found = {name: value + more for (name, value), more in zip(found.items(), sums)}
+            for calls in (False, True):
+                own[calls].extend(breaks_of([session], ttl_s, calls))
+        if progress:
+            progress(number, len(ordered))
+    return {**found, "breaks": len(own[False]) + len(own[True])}
+
+
+def _written(path: str) -> float:
+    try:
+        return os.stat(path).st_mtime
+    except OSError:
+        return 0.0
+
+
+def _read(path: str) -> sessions.Session | None:
+    try:
+        session = sessions.read(path, with_needs=False)
+    except OSError:
+        return None
+    return session if len(session.requests) >= LEAST_REQUESTS else None
