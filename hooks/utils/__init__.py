@@ -1,1 +1,1 @@
-"""The retention library: pure policy, edges that do I/O, handlers, answers and the command line."""
+"""The retention library: pure policy, edges that do I/O, handlers and answers."""

@@ -3,8 +3,9 @@ module, cost a hook a third of a bare start.
 
 The pack lies where Python keeps the byte code of these modules anyway. A module is taken from it only while its
 source has the time and size that it was packed with; a pack that is missing, foreign or unreadable is passed over, and the first hook
-that had to load a module past it makes it anew. The next one notes for each module which others it brought with it: from then on these
-are run before it, in the order in which they were done, and its own imports find them there.
+that had to load a module past it makes it anew. The next one notes for each module that it asks for which others came with it: from then
+on these are read with it in one piece, in which they share their strings, and run before it in the order in which they were done, so that
+its own imports find them there.
 """
 
 import gc
@@ -14,10 +15,17 @@ from marshal import dumps, loads
 try:
     import posix as os
 except ImportError:
-    import os
+    import os  # type: ignore[no-redef]  # what a platform has in place of it
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from importlib.machinery import ModuleSpec
+    from types import CodeType, ModuleType
+    from typing import Any
 
 _external = sys.modules["_frozen_importlib_external"]
-_HEADER = _external.MAGIC_NUMBER + b"popkit 5\n"
+_HEADER = _external.MAGIC_NUMBER + b"popkit 6\n"
 _FOLDER = __file__.rpartition("/")[0] + "/__pycache__"
 _PATH = _FOLDER + "/popkit." + (sys.implementation.cache_tag or "none") + ".pack"
 _PACKAGE = __name__.partition(".")[0]
@@ -27,45 +35,52 @@ _Module = type(sys)
 
 
 class Pack:
-    """A finder and loader of modules over {name: (source, [mtime in ns, size], whether it is a package, the names that it brings with it
-    or None where that has not been noted yet, begin, end)}; the last two say where in the file the code stands, behind `start`."""
+    """A finder and loader of modules over {name: (source, [mtime in ns, size], whether it is a package, names or None, begin, end)}. From
+    begin to end, behind `start`, stand the codes of these names in one piece: of the modules that this one brings with it, and last its
+    own. None where that has not been noted yet, and its own code stands alone."""
 
-    __slots__ = ("brought", "done", "entries", "fd", "missed", "start")
+    __slots__ = ("brought", "done", "entries", "fd", "missed", "nested", "start")
 
-    def __init__(self, entries, fd, start):
+    def __init__(self, entries: "dict[str, Any]", fd: int, start: int) -> None:
         self.entries = entries
         self.fd = fd  # open as long as the hook runs: half of what is packed most of them do not read
         self.start = start
         self.missed = False  # a module of ours had to be loaded from its own file
-        self.done = []  # names, in the order in which their modules were done
-        self.brought = {}  # what was noted now
+        self.nested = False  # a module of the pack is being run
+        self.done: list[str] = []  # names, in the order in which their modules were done
+        self.brought: dict[str, tuple[str, ...]] = {}  # what was noted now
 
-    def find_spec(self, name, path=None, target=None):  # noqa: ARG002  the protocol of finders
+    def find_spec(self, name: str, path: object = None, target: object = None) -> "ModuleSpec | None":  # noqa: ARG002  as finders are asked
         entry = self.entries.get(name)
         if entry is None or _stamp(entry[0]) != entry[1]:
             self.missed = self.missed or name.startswith(_PACKAGE)
             return None
-        spec = _ModuleSpec(name, self, origin=entry[0], is_package=entry[2])
+        spec = _ModuleSpec(name, self, origin=entry[0], is_package=entry[2])  # type: ignore[arg-type]  # a Loader in all but its base class
         spec.has_location = True
         if entry[2]:
-            spec.submodule_search_locations.append(entry[0].rpartition("/")[0])
+            spec.submodule_search_locations = [entry[0].rpartition("/")[0]]
         return spec
 
-    def create_module(self, spec):  # noqa: ARG002  the protocol of loaders
-        return None
+    def create_module(self, spec: "ModuleSpec") -> None:  # noqa: ARG002  the protocol of loaders
+        return
 
-    def exec_module(self, module):
+    def exec_module(self, module: "ModuleType") -> None:
+        """Runs a module, and before it what it brings with it. That is noted of modules which no other module of the pack asks for."""
         name = module.__name__
-        before, brings = len(self.done), self.entries[name][3]
-        for other in brings or ():
+        before, names, first = len(self.done), self.entries[name][3], not self.nested
+        self.nested = True
+        *codes, own = self.codes(name)
+        for other, code in zip(names or (), codes):
             if other not in sys.modules:
-                self.bring(other)
-        exec(loads(self.code(name)), module.__dict__)  # noqa: S102, S302  the code of our own source
-        if brings is None:
-            self.brought[name] = tuple(self.done[before:])
+                self.bring(other, code)
+        exec(own, module.__dict__)  # noqa: S102  the code of our own source
         self.done.append(name)
+        if first:
+            self.nested = False
+            if names is None:
+                self.brought[name] = tuple(self.done[before:])
 
-    def bring(self, name):
+    def bring(self, name: str, code: "CodeType") -> None:
         """Runs a module without the ceremony of an import; one that is not right is left to the import that asks for it."""
         entry = self.entries.get(name)
         parent, _, tail = name.rpartition(".")
@@ -78,22 +93,23 @@ class Pack:
             module.__package__, module.__path__ = name, [entry[0].rpartition("/")[0]]
         sys.modules[name] = module
         try:
-            exec(loads(self.code(name)), module.__dict__)  # noqa: S102, S302  the code of our own source
+            exec(code, module.__dict__)  # noqa: S102  the code of our own source
         except BaseException:
             del sys.modules[name]
             raise
         setattr(sys.modules[parent], tail, module)
         self.done.append(name)
 
-    def code(self, name):
+    def codes(self, name: str) -> "list[CodeType]":
         begin, end = self.entries[name][4:]
-        return os.pread(self.fd, end - begin, self.start + begin)
+        return loads(os.pread(self.fd, end - begin, self.start + begin))  # noqa: S302  the file is ours
 
 
-def use():
+def use() -> None:
     """Puts the pack in front of the other finders; an empty one where none can be read."""
     gc.disable()  # a hook is over before its garbage could matter
-    entries, fd, start = {}, -1, 0
+    entries: dict[str, Any] = {}
+    fd, start = -1, 0
     try:
         fd = os.open(_PATH, os.O_RDONLY | os.O_CLOEXEC)
         entries, start = _opened(fd)
@@ -102,7 +118,7 @@ def use():
     sys.meta_path.insert(0, Pack(entries, fd, start))
 
 
-def _opened(fd):
+def _opened(fd: int) -> "tuple[dict[str, Any], int]":
     """(entries, where the code begins) of a whole pack; ValueError for anything else. Behind the header: its whole length and that of its
     index."""
     begin = len(_HEADER) + 16
@@ -116,7 +132,7 @@ def _opened(fd):
     return entries, begin + index
 
 
-def remake():
+def remake() -> None:
     """Writes the pack anew where modules were loaded past it, or something was noted. Does nothing where byte code may not be written."""
     pack = next((finder for finder in sys.meta_path if isinstance(finder, Pack)), None)
     if pack is None or not (pack.missed or pack.brought) or sys.dont_write_bytecode:
@@ -135,38 +151,61 @@ def remake():
         os.unlink(temporary)
 
 
-def _packed(pack):
+def _packed(pack: Pack) -> bytes:
     """The bytes of a pack of what the old one still has right and of what was loaded past it. Where something was, what brings what has to
     be noted again."""
-    known = {}
+    known: dict[str, Any] = {}
+    codes: dict[str, CodeType] = {}
     for name, entry in pack.entries.items():
         if _stamp(entry[0]) == entry[1]:
-            brings = None if pack.missed else pack.brought.get(name, entry[3])
-            known[name] = (*entry[:3], brings, pack.code(name))
+            known[name] = (*entry[:3], None if pack.missed else pack.brought.get(name, entry[3]))
+            codes[name] = pack.codes(name)[-1]
     for name, module in list(sys.modules.items()):
         loader = getattr(getattr(module, "__spec__", None), "loader", None)
         if name.partition(".")[0] == _PACKAGE and isinstance(loader, _external.SourceFileLoader):
-            source = module.__file__
-            known[name] = (source, _stamp(source), hasattr(module, "__path__"), None, dumps(_compiled(loader.get_data(source), source)))
-    entries, codes, at = {}, [], 0
-    for name, (*entry, code) in known.items():
-        entries[name] = (*entry, at, at + len(code))
-        codes.append(code)
-        at += len(code)
+            source = loader.path
+            known[name] = (source, _stamp(source), hasattr(module, "__path__"), None)
+            codes[name] = _compiled(loader.get_data(source), source)
+    entries: dict[str, Any] = {}
+    pieces, at = [], 0
+    for name, (*entry, names) in known.items():
+        names = names and tuple(other for other in names if other in codes)
+        piece = dumps([codes[other] for other in names or (name,)])
+        entries[name] = (*entry, names, at, at + len(piece))
+        pieces.append(piece)
+        at += len(piece)
     index = dumps(entries)
     length = len(_HEADER) + 16 + len(index) + at
-    return b"".join((_HEADER, length.to_bytes(8, "big"), len(index).to_bytes(8, "big"), index, *codes))
+    return b"".join((_HEADER, length.to_bytes(8, "big"), len(index).to_bytes(8, "big"), index, *pieces))
 
 
-def _compiled(text, source):
-    """The code of a module without docstrings, and with the future statement as a flag: as an import it is one more file to find."""
+def _compiled(text: bytes, source: str) -> "CodeType":
+    """The code of a module without docstrings and annotations of functions, and with the future statement as a flag: as an import it is one
+    more file to find."""
     import __future__
 
+    import _ast
+
     flag = __future__.annotations.compiler_flag if _FUTURE in text else 0
-    return compile(text.replace(_FUTURE, b"\n\n", 1), source, "exec", flag, dont_inherit=True, optimize=2)
+    tree = compile(text.replace(_FUTURE, b"\n\n", 1), source, "exec", flag | _ast.PyCF_ONLY_AST, dont_inherit=True)
+    _strip(tree.body, _ast.FunctionDef)
+    return compile(tree, source, "exec", flag, dont_inherit=True, optimize=2)
 
 
-def _stamp(path):
+def _strip(statements: "Iterable[Any]", function: "type[Any]") -> None:
+    """Takes the annotations off every function among statements and below them."""
+    for node in statements:
+        if isinstance(node, function):
+            node.returns = None
+            of = node.args
+            for arg in (*of.posonlyargs, *of.args, *of.kwonlyargs, of.vararg, of.kwarg):
+                if arg:
+                    arg.annotation = None
+        for below in ("body", "orelse", "handlers", "finalbody"):
+            _strip(getattr(node, below, ()), function)
+
+
+def _stamp(path: str) -> "list[int] | None":
     try:
         stat = os.stat(path)
     except OSError:

@@ -9,6 +9,12 @@ from .policy import engine, events
 from .policy.context import ContextState
 from .policy.ruleset import Ruleset
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .policy.lifecycle import Decision
+
 FOLDER = "/project"
 # (what the tool is, its input, whether it fails, what it returns)
 STEPS = (
@@ -25,7 +31,7 @@ STEPS = (
 EXPECTED = {1: [], 2: [], 3: [], 4: ["T1"], 5: ["T4"], 6: ["T2"], 7: ["T5"], 8: ["T3"]}
 
 
-def walk(committed: list | None = None):
+def walk(committed: list[str] | None = None) -> Iterator[tuple[int, list[Decision], ContextState]]:
     """Yields (step, decisions, state) for each step; `committed` are the files that git names for the commit, None when it cannot."""
     rules = Ruleset.from_config({})
     state = ContextState("timeline")
@@ -36,7 +42,7 @@ def walk(committed: list | None = None):
         yield number, engine.observe(state, call, rules), state
 
 
-def report() -> tuple:
+def report() -> tuple[list[str], bool]:
     """(lines that tell the timeline step by step, whether each step went as the specification says)."""
     lines, good = [], True
     for committed, expected in ((None, EXPECTED), ([FOLDER + "/src/auth.ts"], {**EXPECTED, 8: []})):

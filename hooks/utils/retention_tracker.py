@@ -27,6 +27,15 @@ from .policy.estimate import estimate_tokens
 from .policy.ruleset import Ruleset
 from .state import live, store
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any
+
+    from .policy.events import Event
+    from .policy.lifecycle import Decision
+    from .policy.parts import Part
+
 __all__ = ["HookContext", "RetentionTracker", "ToolResultMeta", "detect_events", "estimate_tokens", "hash_content", "process_retention"]
 
 
@@ -45,11 +54,11 @@ class RetentionTracker:
         self.agent_id = agent_id
         self.rules = rules or Ruleset.from_config({})
         self._stored = store.Stored(ContextState(session_id, agent_id))
-        self._earlier: dict = {}  # expired before this tracker was loaded
-        self._environ = os.environ
+        self._earlier: dict[str, Result] = {}  # expired before this tracker was loaded
+        self._environ: Mapping[str, str] = os.environ
 
     @classmethod
-    def load(cls, session_id: str, agent_id: str = "", environ=None) -> RetentionTracker:
+    def load(cls, session_id: str, agent_id: str = "", environ: Mapping[str, str] | None = None) -> RetentionTracker:
         """The tracker of a session (or of one of its subagents), a new one where nothing is stored."""
         site = _site(session_id, environ)
         paths = site.paths(agent_id)
@@ -95,7 +104,7 @@ class RetentionTracker:
         """Calls completed in this context."""
         return self.state.index
 
-    def get_tier(self, tool_name: str, tool_input: dict) -> str:
+    def get_tier(self, tool_name: str, tool_input: dict[str, Any]) -> str:
         """The tier of a successful call of this tool with this input."""
         call = events.Call("", tool_name, tool_input if isinstance(tool_input, dict) else {}, events.Outcome())
         return classify(call, self.state.cwd, self.rules).tier
@@ -105,7 +114,7 @@ class RetentionTracker:
         found = classify(_call_of(ctx, "", self.state.cwd, 0), self.state.cwd or ctx.cwd, self.rules)
         return self.trigger_of(tier, found.parts, found.label)
 
-    def trigger_of(self, tier: str, shown: list, label: str) -> str | None:
+    def trigger_of(self, tier: str, shown: Iterable[Part], label: str) -> str | None:
         """What will end a result of a tier that shows these parts."""
         rule = self.rules.tier_rule(tier)
         if rule.ttl_calls is not None:
@@ -117,14 +126,14 @@ class RetentionTracker:
             return "edit:" + read[len("read:") :]
         return "supersede:" + (label.partition(" ")[2] or label) if "supersede" in rule.events else None
 
-    def observe(self, event) -> list:
+    def observe(self, event: Event) -> list[Decision]:
         """Feeds one event of the engine; its decisions."""
         return engine.observe(self.state, event, self.rules)
 
-    def check_expirations(self, current_index: int, events: list) -> list:
+    def check_expirations(self, current_index: int, events: Iterable[str]) -> list[str]:
         """Marks what expires when the calls up to an index have completed and these events have happened ("edit:PATH", "commit",
         "session_end", "supersede:PATTERN"); the ids of everything that this has marked, oldest first."""
-        decisions: list = []
+        decisions: list[Decision] = []
         for name in events:
             self._happened(name, decisions)
         state = self.state
@@ -134,7 +143,7 @@ class RetentionTracker:
         state.index = max(state.index, current_index)
         return [decision.id for decision in decisions]
 
-    def _happened(self, name: str, decisions: list) -> None:
+    def _happened(self, name: str, decisions: list[Decision]) -> None:
         kind, _, subject = name.partition(":")
         if kind in ("edit", "edit_file"):
             lifecycle.expire_file(self.state, self.rules, subject, "edited", subject, "", decisions)
@@ -148,7 +157,7 @@ class RetentionTracker:
         else:
             raise ValueError(f"unknown event {name!r}: known are edit:PATH, commit, session_end, supersede:PATTERN")
 
-    def _supersede(self, part: tuple, decisions: list) -> None:
+    def _supersede(self, part: tuple[str, list[str] | None], decisions: list[Decision]) -> None:
         """Ends what shows a part of this (key, scope); a scope of None covers every old one."""
         key, scope = part
         for result in list(self.state.live.values()):
@@ -156,18 +165,18 @@ class RetentionTracker:
             if shows and lifecycle.may_expire(result):
                 lifecycle.end(self.state, result, "superseded", ["superseded: " + key], decisions)
 
-    def mark_superseded(self, pattern: str) -> list:
+    def mark_superseded(self, pattern: str) -> list[str]:
         """Marks every live result of a thing as superseded: "grep:PATTERN", "bash:COMMAND" or a part's key; the ids marked."""
-        decisions: list = []
+        decisions: list[Decision] = []
         for key in keys_of(pattern, self.state.cwd):
             self._supersede((key, None), decisions)
         return [decision.id for decision in decisions]
 
-    def get_live(self) -> list:
+    def get_live(self) -> list[Result]:
         """The live results, oldest first."""
         return list(self.state.live.values())
 
-    def get_all_expired(self) -> list:
+    def get_all_expired(self) -> list[str]:
         """Ids of everything expired that is still in the context, oldest first."""
         return list(self._all_expired())
 
@@ -180,17 +189,17 @@ class RetentionTracker:
         """The estimated tokens of everything expired that is still in the context."""
         return sum(result.tokens for result in self._all_expired().values())
 
-    def _all_expired(self) -> dict:
+    def _all_expired(self) -> dict[str, Result]:
         found = {id: result for id, result in self._earlier.items() if id not in self.state.live}
         found.update(self.state.expired)
         return found
 
 
-def _site(session_id: str, environ) -> live.Site:
+def _site(session_id: str, environ: Mapping[str, str] | None) -> live.Site:
     return live.Site(os.environ if environ is None else environ, session_id, os.getcwd())
 
 
-def keys_of(pattern: str, cwd: str) -> list:
+def keys_of(pattern: str, cwd: str) -> list[str]:
     """The keys of parts that a pattern of the specification names: "grep:login", "bash:npm test"; any other is a key itself."""
     kind, _, rest = pattern.partition(":")
     if kind == "grep":
@@ -209,7 +218,7 @@ def _call_of(ctx: HookContext, tool_result: str, cwd: str, index: int) -> events
     return events.Call(ctx.tool_use_id or f"call-{index}", ctx.tool_name, ctx.tool_input, outcome, at, ctx.cwd or cwd, ctx.prompt_id)
 
 
-def detect_events(ctx: HookContext) -> list:
+def detect_events(ctx: HookContext) -> list[str]:
     """What a completed call means for other results: "edit:PATH", "commit", "supersede:KEY" with the places or targets that the
     call covered behind it, NUL between them; nothing for a failed edit or commit."""
     call = _call_of(ctx, "", ctx.cwd, 0)
@@ -227,7 +236,7 @@ def detect_events(ctx: HookContext) -> list:
     return told
 
 
-def process_retention(ctx: HookContext, tool_result: str, environ=None) -> dict:
+def process_retention(ctx: HookContext, tool_result: str, environ: Mapping[str, str] | None = None) -> dict[str, Any]:
     """Processes a completed tool call: `meta` of its result, `expired_ids` that it ended, `tokens_reclaimable` of these."""
     site = _site(ctx.session_id, environ)
     paths = site.paths(ctx.agent_id)

@@ -77,7 +77,7 @@ def _pinned(report: dict) -> str:
     return "Pinned: " + text.listed(pins) if pins else "Nothing is pinned in this session"
 
 
-def pinned_lines(before: dict, after: dict, targets: list, command: str) -> list:
+def pinned_lines(before: dict, after: dict, targets: list, command: str) -> list[str]:
     """What a pin did, one paragraph a target."""
     lines = text.title("Pinned")
     for target in targets:
@@ -99,7 +99,7 @@ def pinned_lines(before: dict, after: dict, targets: list, command: str) -> list
     return lines
 
 
-def unpinned_lines(after: dict, targets: list) -> list:
+def unpinned_lines(after: dict, targets: list) -> list[str]:
     """What an unpin did, one paragraph a target."""
     lines = text.title("Unpinned")
     for target in targets:

@@ -8,14 +8,25 @@ from ..policy.ruleset import AUTO
 from ..policy.tiers import TIERS
 from . import ids, phrases, text
 from .details import result_line
+from .verdict import in_words
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..policy.context import Result
+    from ..policy.planning import Asked, Plan
+    from ..reclaim.clearing import Cleared
 
 _MOST = 6  # results of one tier, unless everything is asked for
 _ASIDE = 10  # columns of the left column
 # Reasons for which --now takes an expired result all the same.
 _HELD = ("waits", "grace", "in_use", "likely", "worth_keeping")
 
+# Verdicts that add nothing to an answer in which nothing goes, and to one that says what would go, and when.
+_NOTHING = ("nothing",)
+_SAID_ABOVE = ("nothing", "clear", "wait")
 
-def clear_data(plan, cold, done, report: dict, dry_run: bool) -> dict:
+
+def clear_data(plan: Plan, cold: Plan, done: Cleared | None, report: dict, dry_run: bool) -> dict:
     """What `--json` prints: the sum, what goes (`results` with the handle of each once it is archived), what of the expired stays and why
     (`kept`: reason -> {items, tokens}), and what would go once the cache is cold (`cold`), of which `cold` is the plan."""
     rows = {row["id"]: row for row in report["results"]}
@@ -45,6 +56,7 @@ def clear_data(plan, cold, done, report: dict, dry_run: bool) -> dict:
         "session": report["session"],
         "original": done.original if done else None,
         "trouble": done.trouble if done else "",
+        "verdict": report["verdict"],
     }
 
 
@@ -52,7 +64,7 @@ def _rounded(need: float | None) -> float | None:
     return None if need is None else round(need, 4)
 
 
-def _kept(plan) -> dict:
+def _kept(plan: Plan) -> dict:
     """Why expired results stay, and those that are pinned where the user named them: reason -> {`items`, `tokens`}."""
     going = {result.id for result in plan.going}
     kept: dict = {}
@@ -65,7 +77,7 @@ def _kept(plan) -> dict:
     return kept
 
 
-def _is_named(result, asked) -> bool:
+def _is_named(result: Result, asked: Asked) -> bool:
     """Whether the user means a result by its id, its tier or a path."""
     if asked.pattern:
         return matches(result, asked.pattern)
@@ -76,17 +88,24 @@ def _short(row: dict) -> dict:
     return {name: row[name] for name in ("id", "number", "label", "tool", "tier", "kind", "tokens", "state")}
 
 
-def clear_lines(found: dict, report: dict, command: str, words: str = "", everything: bool = False) -> list:
+def clear_lines(found: dict, report: dict, command: str, words: str = "", everything: bool = False) -> list[str]:
     """The lines of an answer. `words` name what the user gave, to be repeated in the command that would do it."""
     lines = text.title(_head(found))
     if not found["items"] and not found["cold"]["items"]:
-        return [*lines, *text.wrap(_nothing(found)), *_kept_lines(found, command)]
+        return [*lines, *text.wrap(_nothing(found)), *_kept_lines(found, command), *_instead_lines(report, _NOTHING)]
     if found["items"]:
         lines += [*_sum_lines(found), "", *_result_lines(found, report, everything)]
     else:
         lines += _cold_lines(found)
     lines += [*_kept_lines(found, command), ""]
-    return lines + (_done_lines(found, command) if found["cleared"] else _undone_lines(found, command, words))
+    if found["cleared"]:
+        return lines + _done_lines(found, command)
+    return [*lines, *_undone_lines(found, command, words), *_instead_lines(report, _SAID_ABOVE)]
+
+
+def _instead_lines(report: dict, but: tuple) -> list:
+    """What to do now, as the panel says it, unless it is of one of these kinds."""
+    return [] if report["verdict"]["kind"] in but else ["", *text.wrap(in_words(report))]
 
 
 def _head(found: dict) -> str:
@@ -128,7 +147,7 @@ def _nothing(found: dict) -> str:
     return f"No result{of} is worth clearing." if found["profile"] == AUTO else f"No result{of} has expired."
 
 
-def _sum_lines(found: dict) -> list:
+def _sum_lines(found: dict) -> list[str]:
     sum = found["sum"]
     left = sum["share"] * found["tokens"] / sum["leaves"] if sum["leaves"] > 0 else 0.0
     share = f" ({left:.0%} of the context)" if left >= 0.005 else ""
@@ -163,7 +182,7 @@ def _pays(found: dict) -> str:
     return said + ". The rewrite is certain and those requests are not, so auto waits for a cold cache"
 
 
-def _cold_lines(found: dict) -> list:
+def _cold_lines(found: dict) -> list[str]:
     """What a clear takes once the cache is cold, where waiting is of use."""
     have, wait_s = found["cold"], found["wait_s"]
     if found["cleared"] or found["pays"] or not have["items"] or not wait_s:
@@ -178,12 +197,12 @@ def _is_weighed(found: dict) -> bool:
     return found["profile"] == AUTO and not (found["tier"] or found["ids"])
 
 
-def _pair(name: str, said: str) -> list:
+def _pair(name: str, said: str) -> list[str]:
     said_lines = text.wrap(said, text.WIDTH - _ASIDE)
     return [f"{name:<{_ASIDE}}{said_lines[0]}", *[" " * _ASIDE + line for line in said_lines[1:]]]
 
 
-def _result_lines(found: dict, report: dict, everything: bool) -> list:
+def _result_lines(found: dict, report: dict, everything: bool) -> list[str]:
     wanted = {row["id"] for row in found["results"]}
     rows = [row for row in report["results"] if row["id"] in wanted]
     lines: list = []
@@ -205,7 +224,7 @@ def _unused(row: dict, found: dict) -> str:
     return f"unused for {text.counted(row['quiet_age'], 'call')}" if row["state"] == "live" and _is_weighed(found) else ""
 
 
-def _smaller_ones(rows: list, shown: int, hint: str = "") -> list:
+def _smaller_ones(rows: list, shown: int, hint: str = "") -> list[str]:
     left = rows[shown:]
     return [f"  … {text.counted(len(left), 'smaller one')}, {text.long_tokens(_tokens(left))}{hint}"] if left else []
 
@@ -214,7 +233,7 @@ def _tokens(rows: list) -> int:
     return sum(row["tokens"] for row in rows)
 
 
-def _kept_lines(found: dict, command: str) -> list:
+def _kept_lines(found: dict, command: str) -> list[str]:
     """Why expired results stay, and what takes them all the same."""
     kept = found["kept"]
     if not kept:
@@ -228,7 +247,7 @@ def _kept_lines(found: dict, command: str) -> list:
     return ["", *text.wrap(said, indent="  ")]
 
 
-def _undone_lines(found: dict, command: str, words: str) -> list:
+def _undone_lines(found: dict, command: str, words: str) -> list[str]:
     """Nothing was changed: the command that would do it, unless it would lose reasoning and not pay."""
     goes = found["pays"] or found["now"]
     lines = text.wrap("Nothing was changed." + (" To clear:" if goes else ""))
@@ -244,11 +263,11 @@ def _undone_lines(found: dict, command: str, words: str) -> list:
     return lines
 
 
-def _command(command: str, words: str, now: bool) -> list:
+def _command(command: str, words: str, now: bool) -> list[str]:
     return phrases.command_lines(" ".join(filter(None, [command, "clear", words, "--now" if now else ""])))
 
 
-def _done_lines(found: dict, command: str) -> list:
+def _done_lines(found: dict, command: str) -> list[str]:
     lines = text.wrap("Everything is archived, and a placeholder stands in for each result.")
     if found["thinking"]:
         lines += text.wrap("The reasoning behind them left too. Load the session again before you go on:")
@@ -259,7 +278,7 @@ def _done_lines(found: dict, command: str) -> list:
     return lines + text.wrap(found["trouble"]) if found["trouble"] else lines
 
 
-def taken_lines(report: dict, most: int = 8) -> list:
+def taken_lines(report: dict, most: int = 8) -> list[str]:
     """The largest results that a clear would take, whatever their tier."""
     lines = text.title("What a clear would take")
     rows = sorted([row for row in report["results"] if row["plan"] and row["plan"]["action"] == CLEAR], key=lambda row: -row["tokens"])
@@ -271,6 +290,6 @@ def taken_lines(report: dict, most: int = 8) -> list:
     return [*lines, *text.wrap(f"Together {text.long_tokens(_tokens(rows))}; {text.long_tokens(net)} leave, because placeholders stay.")]
 
 
-def ids_of(report: dict, words: str) -> tuple:
+def ids_of(report: dict, words: str) -> tuple[str, ...]:
     """The ids of the results that a comma-separated list of names means; ids.NotFound for one that is unknown."""
     return tuple(dict.fromkeys(ids.find(report, word)["id"] for word in words.split(",") if word))

@@ -13,6 +13,16 @@ from . import changes, clear, ids, phrases, putback, report, text, timeline, tim
 from .help import of_word, overview
 from .panel import panel
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from sqlite3 import Connection
+    from typing import Any
+
+    from ..archive.records import Record
+    from ..state.rebuild import Rebuilt
+    from ..state.site import Site
+
 COMMAND = "/popkit:context"
 
 
@@ -21,7 +31,7 @@ class Answer:
 
     __slots__ = ("data", "error", "lines")
 
-    def __init__(self, lines: list, data: object = None, error: str = ""):
+    def __init__(self, lines: list[str], data: object = None, error: str = ""):
         self.lines = lines
         self.data = data
         self.error = error
@@ -32,7 +42,7 @@ class Asked:
 
     __slots__ = ("_seen", "arguments", "command", "flags", "now", "site", "transcript_path")
 
-    def __init__(self, parsed, site, transcript_path: str, now: float, command: str):
+    def __init__(self, parsed: flag_parser.Parsed, site: Site, transcript_path: str, now: float, command: str):
         self.arguments = parsed.arguments
         self.flags = parsed.flags
         self.site = site
@@ -47,17 +57,17 @@ class Asked:
             self._seen = outlook.look(self.site, self.transcript_path, self.now)
         return self._seen
 
-    def report(self) -> dict:
+    def report(self) -> dict[str, Any]:
         """The report of it as it stands."""
         return report.build(self.look())
 
-    def change(self, entries: list) -> dict:
+    def change(self, entries: list[dict[str, Any]]) -> dict[str, Any]:
         """Journals what the user changes; the report after it."""
         outlook.change(self.look(), self.site, entries)
         return self.report()
 
 
-def answer(words: str, site, transcript_path: str, now: float) -> str:
+def answer(words: str, site: Site, transcript_path: str, now: float) -> str:
     """The text that answers `/popkit:context WORDS` in the session of a Site."""
     try:
         parsed = flag_parser.parse(split(words))
@@ -69,7 +79,7 @@ def answer(words: str, site, transcript_path: str, now: float) -> str:
     return "\n".join(given.lines)
 
 
-def split(words: str) -> list:
+def split(words: str) -> list[str]:
     """The words of a line as a shell would see them; split at blanks where the quotes do not match."""
     import shlex
 
@@ -79,7 +89,7 @@ def split(words: str) -> list:
         return words.split()
 
 
-def respond(parsed, site, transcript_path: str, now: float, command: str) -> Answer:
+def respond(parsed: flag_parser.Parsed, site: Site, transcript_path: str, now: float, command: str) -> Answer:
     """The answer to parsed words; `command` is how the reader calls us."""
     try:
         return _ANSWERS[parsed.word](Asked(parsed, site, transcript_path, now, command))
@@ -99,7 +109,8 @@ def _mistake(message: str, command: str) -> Answer:
 
 
 def _retention(asked: Asked) -> Answer:
-    chosen, told = _profile_of(asked.flags), []
+    chosen = _profile_of(asked.flags)
+    told: list[str] = []
     if chosen:
         target = changes.profile_target(chosen)
         asked.look()
@@ -119,7 +130,7 @@ def _profile_of(flags: dict) -> str:
 
 
 def _timeline(asked: Asked) -> Answer:
-    last = timeline.LAST
+    last: int | None = timeline.LAST
     if "last" in asked.flags:
         last = ids.number_of(asked.flags["last"]) or 0
         if last < 1:
@@ -152,7 +163,7 @@ def _unpin(asked: Asked) -> Answer:
     return Answer(changes.unpinned_lines(after, targets), _pins_data(after, targets))
 
 
-def _pins_data(after: dict, targets: list) -> dict:
+def _pins_data(after: dict[str, Any], targets: list[str]) -> dict[str, Any]:
     return {"targets": targets, "pins": after["pins"], "held": [row["id"] for row in after["results"] if row["pinned_by"]]}
 
 
@@ -183,8 +194,8 @@ def _clear(asked: Asked) -> Answer:
     if not os.path.isfile(asked.transcript_path):
         raise access.Refused("this session has no transcript yet, so there is nothing to clear")
 
-    def wanted(made) -> planning.Asked:
-        chosen = ()
+    def wanted(made: Rebuilt) -> planning.Asked:
+        chosen: tuple[str, ...] = ()
         if "id" in flags:
             chosen = clear.ids_of(report.build(outlook.of(asked.site, asked.transcript_path, made, asked.now)), flags["id"])
             if not chosen:
@@ -199,7 +210,7 @@ def _clear(asked: Asked) -> Answer:
     return Answer(clear.clear_lines(found, shown, asked.command, words, "all" in flags), found)
 
 
-def _cleared(asked: Asked, wanted, dry_run: bool) -> tuple:
+def _cleared(asked: Asked, wanted: Callable[[Rebuilt], planning.Asked], dry_run: bool) -> tuple[dict[str, Any], dict[str, Any]]:
     """(what a clear did, or would do; the report after it)."""
     from ..reclaim import clearing
 
@@ -252,13 +263,14 @@ def _restore(asked: Asked) -> Answer:
     return Answer(putback.in_place_lines(back, site.session_id, hold), putback.put_back_data(back))
 
 
-def _records(db, shown: dict, word: str, site) -> list:
+def _records(db: Connection, shown: dict[str, Any], word: str, site: Site) -> list[Record]:
     """The archived records that a word means: T12 of this context, else what `restoring.meant` finds."""
     number = ids.number_of(word)
     row = ids.find(shown, word) if number is not None else {}
-    if row and not row.get("handle"):
+    handle = row.get("handle") or (row.get("entered") or {}).get("handle") if row else ""
+    if row and not handle:
         raise ids.NotFound(f"{phrases.number(row)} was not cleared. It is still in the context")
-    return restoring.meant(db, row.get("handle") or word, site.session_id, site.session_project)
+    return restoring.meant(db, handle or word, site.session_id, site.session_project)
 
 
 def _help(asked: Asked) -> Answer:

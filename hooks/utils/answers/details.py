@@ -9,7 +9,7 @@ _MOST = 12  # results of one tier, unless everything is asked for
 _LABEL = 28  # columns at least
 
 
-def detail_lines(report: dict, everything: bool = False) -> list:
+def detail_lines(report: dict, everything: bool = False) -> list[str]:
     sections = [_tier_lines(tier, report, everything) for tier in TIERS]
     sections += [_partial_lines(report, everything), _pin_lines(report), _agent_lines(report)]
     lines: list = []
@@ -19,7 +19,7 @@ def detail_lines(report: dict, everything: bool = False) -> list:
     return lines
 
 
-def _tier_lines(tier: str, report: dict, everything: bool) -> list:
+def _tier_lines(tier: str, report: dict, everything: bool) -> list[str]:
     rows = [row for row in report["results"] if row["tier"] == tier]
     if not rows:
         return []
@@ -48,7 +48,7 @@ def result_line(row: dict, columns: int, note: str = "") -> str:
     return (head + text.pad(phrases.label(row, label), label) + " " + text.cut(note, room)).rstrip()
 
 
-def _partial_lines(report: dict, everything: bool) -> list:
+def _partial_lines(report: dict, everything: bool) -> list[str]:
     files = report["partial_reads"]
     if not files:
         return []
@@ -63,7 +63,7 @@ def _partial_lines(report: dict, everything: bool) -> list:
     return lines
 
 
-def _pin_lines(report: dict) -> list:
+def _pin_lines(report: dict) -> list[str]:
     numbers = {row["id"]: phrases.number(row) for row in report["results"]}
     lines = []
     for target, source in [(pin, "") for pin in report["pins"]] + [(pin, " (configuration)") for pin in report["configured_pins"]]:
@@ -75,7 +75,7 @@ def _pin_lines(report: dict) -> list:
     return ["Pins:", *lines] if lines else []
 
 
-def _agent_lines(report: dict) -> list:
+def _agent_lines(report: dict) -> list[str]:
     lines = [
         f"  {text.pad(text.clean(agent['agent']), 24)} {text.counted(agent['calls'], 'call')}, {agent['live']['items']} live"
         f" {text.tokens(agent['live']['tokens'])}, {agent['expired']['items']} expired {text.tokens(agent['expired']['tokens'])}"

@@ -12,7 +12,7 @@ IDS = "ID is T12 or 12, as the panel and the timeline show it, or a tool_use id,
 HANDLES = "HANDLE stands in the placeholder of a cleared result."
 
 
-def overview(command: str = _COMMAND, cli: bool = False) -> list:
+def overview(command: str = _COMMAND, cli: bool = False) -> list[str]:
     """The lines of `help`."""
     lines = [*text.title("PopKit: lifetimes for tool results"), f"{command} WORD", ""]
     for word in WORDS:
@@ -29,7 +29,7 @@ def overview(command: str = _COMMAND, cli: bool = False) -> list:
     return [*lines, "", *text.wrap(IDS)]
 
 
-def of_word(name: str, command: str = _COMMAND, cli: bool = False) -> list:
+def of_word(name: str, command: str = _COMMAND, cli: bool = False) -> list[str]:
     """The lines of `help WORD`."""
     word = word_named(name)
     lines = [*text.title(f"{command} {word.usage()}"), *text.wrap(word.help[:1].upper() + word.help[1:] + "."), ""]

@@ -12,7 +12,7 @@ _NEXT_AT = 34  # columns before the last column of the table
 _KINDS = (("error", "error"), ("decision", "decision"), ("tasks", "task list"), ("pinned", "pinned"))
 
 
-def panel(report: dict, details: bool = False, everything: bool = False, command: str = _COMMAND) -> list:
+def panel(report: dict, details: bool = False, everything: bool = False, command: str = _COMMAND) -> list[str]:
     """The lines of the panel. `command` is how the reader calls us; "" leaves the commands at its end out."""
     lines = [*text.title("Retention status"), *_head(report), ""]
     if not report["enabled"]:

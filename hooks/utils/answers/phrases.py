@@ -56,6 +56,7 @@ _TRIGGERS = {
 STAYS = {
     "waits": "waiting for a cold cache",
     "grace": "used lately",
+    "leaned_on": "referred to",
     "pinned": "pinned",
     "small": "too small",
     "unseen": "not seen by Claude yet",
@@ -129,7 +130,7 @@ def quoted(target: str) -> str:
     return '"' + target + '"' if " " in target or "*" in target else target
 
 
-def command_lines(command: str) -> list:
+def command_lines(command: str) -> list[str]:
     """A command on a line of its own. In a shell it stays whole, so that it can be copied; Claude Code would break the line worse."""
     return text.wrap("  " + command, indent="  ") if command.startswith("/") else ["  " + command]
 

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from . import phrases, text
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
-def record_data(record) -> dict:
+    from ..archive.records import Record
+    from ..reclaim.undoing import PutBack
+
+
+def record_data(record: Record) -> dict[str, Any]:
     """A record as `--json` tells of it."""
     return {
         "handle": record.id,
@@ -17,7 +24,7 @@ def record_data(record) -> dict:
     }
 
 
-def put_back_data(back) -> dict:
+def put_back_data(back: PutBack) -> dict[str, Any]:
     """What an undo, or a restore in place, did."""
     return {
         "restored": [record_data(record) for record in back.records],
@@ -30,18 +37,18 @@ def put_back_data(back) -> dict:
     }
 
 
-def undo_lines(back, session_id: str) -> list:
+def undo_lines(back: PutBack, session_id: str) -> list[str]:
     """What an undo did."""
     return _lines("Undone", back, session_id, "The last clear was taken back")
 
 
-def in_place_lines(back, session_id: str, hold_calls: int) -> list:
+def in_place_lines(back: PutBack, session_id: str, hold_calls: int) -> list[str]:
     """What a restore in place did."""
     held = f", held for {text.counted(hold_calls, 'call')}" if hold_calls else ""
     return _lines("Restored", back, session_id, "Back in the transcript" + held)
 
 
-def _lines(title: str, back, session_id: str, said: str) -> list:
+def _lines(title: str, back: PutBack, session_id: str, said: str) -> list[str]:
     lines = text.title(title)
     if back.records:
         many = f"{text.counted(len(back.records), 'result')}, {text.long_tokens(sum(back.tokens))}"
@@ -65,14 +72,14 @@ def _lines(title: str, back, session_id: str, said: str) -> list:
     return lines + text.wrap(back.trouble) if back.trouble else lines
 
 
-def _record_line(record) -> str:
+def _record_line(record: Record) -> str:
     head = f"  {record.id}  {text.tokens(record.tokens):>6}  "
     return (head + text.cut(text.clean(record.label), text.WIDTH - text.width(head))).rstrip()
 
 
-def printed_lines(printed: list) -> list:
+def printed_lines(printed: list[tuple[Record, str | None]]) -> list[str]:
     """The contents of records, each below its name; several are told apart. `printed` is [(record, text or None)]."""
-    lines: list = []
+    lines: list[str] = []
     for record, content in printed:
         if len(printed) > 1:
             lines += [*([""] if lines else []), f"=== {record.id}  {text.clean(record.label)}"]
@@ -83,5 +90,5 @@ def printed_lines(printed: list) -> list:
     return lines
 
 
-def printed_data(printed: list) -> dict:
+def printed_data(printed: list[tuple[Record, str | None]]) -> dict[str, Any]:
     return {"records": [{**record_data(record), "content": content} for record, content in printed]}

@@ -13,7 +13,8 @@ was rewound) · `pins`, `configured_pins` · `agents`: [{`agent`, `calls`, `live
 `reads`: [numbers]}] · `results`: live, expired and cleared, by number: {`id`, `number`, `label`, `tool`, `kind`, `tier`, `basis`,
 `tokens`, `at`, `turn`, `age`, `quiet_age`, `error`, `verdict`, `shows`, `subjects`, `state` (live, expired or cleared), `handle` (of what
 is archived of a cleared one), `pinned_by`, `expires` (of a live one), `ended` (of any other), `plan` (of what stands in the context):
-{`action` (clear, hold, keep), `reason` (policy/planning.py), `need`, `value`, `gain`, `cold` (its action once the cache is cold)}}.
+{`action` (clear, hold, keep), `reason` (policy/planning.py), `need`, `value`, `gain`, `cold` (its action once the cache is cold)},
+`entered` (null for what entered whole): {`left_out` (characters), `handle` (of the archived whole), `leans_on`: [numbers], `reasons`}}.
 
 `next` of a tier: {`soonest`: {`number`, `calls_left`, `seconds_left`} or null, `on`: [events], `names`: [what a rerun would end],
 `kinds`: kind -> live items}. `expires`: {`at_call`, `calls_left`, `seconds_left`, `on`, `held_until`}. `on` holds edit, commit, rerun,
@@ -28,20 +29,31 @@ from ..policy.context import OUTSIDE
 from ..policy.tiers import TIERS
 from .phrases import run_name
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ..policy.context import ContextState, Result
+    from ..policy.events import Entered
+    from ..policy.ruleset import Ruleset
+    from ..reclaim.outlook import Outlook
+
 SCHEMA = 2
 
 
-def build(found) -> dict:
+def build(found: Outlook) -> dict[str, Any]:
     """The report of an Outlook (reclaim/outlook.py)."""
     state, rules, plans = found.state, found.rules, _plans(found)
     now = max(found.at, state.at)
     expired = [result for result in state.expired.values() if result.ended]
     numbers = {result.id: result.index for result in (*expired, *state.live.values())}
-    rows = [_expired_row(result, state, rules, now, numbers) for result in expired]
+    rows = [_expired_row(result, result.ended, state, rules, now, numbers) for result in expired if result.ended]
     rows += [_live_row(result, state, rules, now) for result in state.live.values()]
     rows.sort(key=lambda row: row["number"])
+    entered = found.made.conversation.entered if found.made else {}
     for row in rows:
         row["plan"] = plans.get(row["id"])
+        row["entered"] = _entered(entered[row["id"]], numbers) if row["id"] in entered else None
     tiers = {tier: _tier(tier, rows, state) for tier in TIERS}
     return {
         "schema": SCHEMA,
@@ -74,10 +86,10 @@ def build(found) -> dict:
     }
 
 
-def _plans(found) -> dict:
+def _plans(found: Outlook) -> dict[str, Any]:
     """id of a result that stands in the context -> what is thought of it now, and its action once the cache is cold. What does not pay
     is held."""
-    if found.now is None:
+    if found.now is None or found.cold is None:
         return {}
     cold = {decision.result.id: _action(decision, found.cold) for decision in found.cold.decisions}
     return {
@@ -86,11 +98,11 @@ def _plans(found) -> dict:
     }
 
 
-def _action(decision, plan) -> str:
+def _action(decision: planning.Decision, plan: planning.Plan) -> str:
     return planning.HOLD if decision.action == planning.CLEAR and not plan.pays else decision.action
 
 
-def _row(result, state, rules, now: float) -> dict:
+def _row(result: Result, state: ContextState, rules: Ruleset, now: float) -> dict[str, Any]:
     return {
         "id": result.id,
         "number": result.index,
@@ -112,15 +124,22 @@ def _row(result, state, rules, now: float) -> dict:
     }
 
 
-def _live_row(result, state, rules, now: float) -> dict:
+def _entered(event: Entered, numbers: dict[str, int]) -> dict[str, Any]:
+    leans_on = sorted(numbers[id] for id in event.leans_on if id in numbers)
+    return {"left_out": event.left_out, "handle": event.handle, "leans_on": leans_on, "reasons": list(event.reasons)}
+
+
+def _live_row(result: Result, state: ContextState, rules: Ruleset, now: float) -> dict[str, Any]:
     row = _row(result, state, rules, now)
     row["state"] = "live"
     row["expires"] = expiry(result, state, rules, now)
     return row
 
 
-def _expired_row(result, state, rules, now: float, numbers: dict) -> dict:
-    trigger, index, at, by, reasons = result.ended
+def _expired_row(
+    result: Result, ended: list[Any], state: ContextState, rules: Ruleset, now: float, numbers: dict[str, int]
+) -> dict[str, Any]:
+    trigger, index, at, by, reasons = ended
     row = _row(result, state, rules, now)
     row["state"] = "cleared" if result.cleared else "expired"
     row["handle"] = "" if result.cleared == OUTSIDE else result.cleared
@@ -129,24 +148,24 @@ def _expired_row(result, state, rules, now: float, numbers: dict) -> dict:
     return row
 
 
-def _shows(result) -> list:
+def _shows(result: Result) -> list[dict[str, Any]]:
     """[{path, lines}] of the files that a result shows (of a live one: that nothing newer shows)."""
-    shown: dict = {}
+    shown: dict[str, list[list[int]]] = {}
     for key, scope in result.parts:
         if key.startswith("read:"):
             shown.setdefault(key[5:], []).append(scope)
     return [{"path": path, "lines": parts.describe_intervals(scopes)} for path, scopes in shown.items()]
 
 
-def _pinned_by(result, state, rules) -> str:
+def _pinned_by(result: Result, state: ContextState, rules: Ruleset) -> str:
     if result.id in state.pins:
         return result.id
     return (rules.pinned_by(result.subjects, state.pins) or "") if result.pinned and result.kind != "ack" else ""
 
 
-def expiry(result, state, rules, now: float) -> dict:
+def expiry(result: Result, state: ContextState, rules: Ruleset, now: float) -> dict[str, Any]:
     """What will end a live result: a call's number, a time, events."""
-    left = {"at_call": None, "calls_left": None, "seconds_left": None, "on": _events(result, rules), "held_until": None}
+    left: dict[str, Any] = {"at_call": None, "calls_left": None, "seconds_left": None, "on": _events(result, rules), "held_until": None}
     if _pinned_by(result, state, rules):
         left["on"] = ["unpin"]
         return left
@@ -163,7 +182,7 @@ def expiry(result, state, rules, now: float) -> dict:
     return left
 
 
-def _events(result, rules) -> list:
+def _events(result: Result, rules: Ruleset) -> list[str]:
     if result.tier == "preserved":
         if result.kind == "tasks":
             return ["newer", "manual"]
@@ -175,10 +194,10 @@ def _events(result, rules) -> list:
     return [*on, "session_end"] if "session_end" in own else on
 
 
-def _tier(tier: str, rows: list, state) -> dict:
+def _tier(tier: str, rows: list[dict[str, Any]], state: ContextState) -> dict[str, Any]:
     mine = [row for row in rows if row["tier"] == tier]
     live = [row for row in mine if row["state"] == "live"]
-    kinds: dict = {}
+    kinds: dict[str, int] = {}
     for row in live:
         kind = "pinned" if row["pinned_by"] else row["kind"].partition(":")[0]
         kinds[kind] = kinds.get(kind, 0) + 1
@@ -194,12 +213,12 @@ def _tier(tier: str, rows: list, state) -> dict:
     }
 
 
-def _soonest(live: list) -> dict | None:
+def _soonest(live: list[dict[str, Any]]) -> dict[str, Any] | None:
     timed = [row for row in live if row["expires"]["at_call"] is not None or row["expires"]["seconds_left"] is not None]
     if not timed:
         return None
 
-    def left(row: dict) -> tuple:
+    def left(row: dict[str, Any]) -> tuple[float, float, int]:
         calls, seconds = row["expires"]["calls_left"], row["expires"]["seconds_left"]
         return (float("inf") if calls is None else calls, float("inf") if seconds is None else seconds, row["number"])
 
@@ -207,9 +226,9 @@ def _soonest(live: list) -> dict | None:
     return {"number": first["number"], "calls_left": first["expires"]["calls_left"], "seconds_left": first["expires"]["seconds_left"]}
 
 
-def _rerun_names(live: list) -> list:
+def _rerun_names(live: list[dict[str, Any]]) -> list[str]:
     """What would have to run again, newest first, each once."""
-    names: list = []
+    names: list[str] = []
     for row in reversed(live):
         family = row["kind"].partition(":")[2]
         if family and not row["pinned_by"]:
@@ -219,13 +238,13 @@ def _rerun_names(live: list) -> list:
     return names
 
 
-def _sums(rows: list) -> dict:
+def _sums(rows: list[dict[str, Any]]) -> dict[str, Any]:
     return {"items": len(rows), "tokens": sum(row["tokens"] for row in rows)}
 
 
-def _partial_reads(state) -> list:
+def _partial_reads(state: ContextState) -> list[dict[str, Any]]:
     """Files of which several live results show something, with the lines that they show together."""
-    files: dict = {}
+    files: dict[str, list[tuple[int, list[int]]]] = {}
     for result in state.live.values():
         for key, scope in result.parts:
             if key.startswith("read:"):

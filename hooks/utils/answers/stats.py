@@ -9,7 +9,7 @@ _NAME, _COLUMN = 28, 14
 _SCOPES = (("session", "this session"), ("project", "this project"), ("all", "everywhere"))
 
 
-def stats_lines(found: dict, details: bool = False) -> list:
+def stats_lines(found: dict, details: bool = False) -> list[str]:
     """The lines of `stats`, from {`session`, `project`, `all`: metrics as dicts, `contexts`: name -> metrics}."""
     lines = [*text.title("Retention efficiency"), *text.wrap(_net(found), indent="  "), ""]
     lines.append(_row("", [title for _, title in _SCOPES]))

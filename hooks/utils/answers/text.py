@@ -23,7 +23,8 @@ def clean(text: object) -> str:
     text = str(text)
     if text.isascii() and text.isprintable():
         return text
-    kept, marks = [], 0
+    kept: list[str] = []
+    marks = 0
     for char in unicodedata.normalize("NFC", "".join(map(_seen, text))):
         marks = marks + 1 if unicodedata.category(char) == "Mn" else 0
         if marks <= _MARKS and (kept or not marks):
@@ -103,7 +104,7 @@ def lay_out_for(columns: int) -> None:
     WIDTH = max(NARROWEST, min(WIDEST, columns))
 
 
-def wrap(text: str, columns: int = 0, indent: str = "") -> list:
+def wrap(text: str, columns: int = 0, indent: str = "") -> list[str]:
     """Lines of at most so many columns (0: as many as an answer has); those after the first begin with the indent, the first with the
     blanks that the text begins with. A word that is too long is cut up."""
     text, columns = clean(text), columns or WIDTH
@@ -122,7 +123,7 @@ def wrap(text: str, columns: int = 0, indent: str = "") -> list:
     return [*lines, line.rstrip()]
 
 
-def title(text: str) -> list:
+def title(text: str) -> list[str]:
     """The head of an answer: it begins with an empty line, because the client writes a text of its own on that line."""
     text = cut(clean(text), WIDTH)
     return ["", text, "─" * width(text)]

@@ -12,7 +12,7 @@ _LABEL = 24
 _ENDED_SHOWN = 3
 
 
-def timeline(report: dict, last: int | None = LAST) -> list:
+def timeline(report: dict, last: int | None = LAST) -> list[str]:
     """The lines of the timeline, of the newest `last` results that are in the context (None: of all)."""
     rows = report["results"]
     shown = rows if last is None else rows[max(0, len(rows) - last) :]

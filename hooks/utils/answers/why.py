@@ -19,7 +19,7 @@ _KINDS = {
 }
 
 
-def why(report: dict, row: dict, command: str = "/popkit:context") -> list:
+def why(report: dict, row: dict, command: str = "/popkit:context") -> list[str]:
     """The lines that explain one row of a report."""
     lines = [*text.title(phrases.title(row))]
     lines += _pair("What", _what(row))
@@ -29,6 +29,8 @@ def why(report: dict, row: dict, command: str = "/popkit:context") -> list:
         lines += _pair("Shows", _shows(shown))
     if len(row["shows"]) > 5:
         lines += _pair("", f"and {len(row['shows']) - 5} more files")
+    if row["entered"]:
+        lines += _entered(row["entered"])
     lines += _pair("Tier", f"{row['tier']} ({row['basis']})")
     lines += _pair("Called", _when(report, row))
     if row["state"] == "live":
@@ -47,6 +49,7 @@ _REASONS = {
     "asked": "you asked for it",
     "waits": "writing the prompt again costs more while the cache is warm",
     "grace": "it has expired, but was used lately",
+    "leaned_on": "what stays in the context refers to it",
     "pinned": "it is pinned",
     "small": "its placeholder would be almost as large",
     "unseen": "Claude has not seen it yet",
@@ -83,7 +86,15 @@ def _weighed(report: dict, row: dict) -> list:
     return lines
 
 
-def _pair(name: str, said: str) -> list:
+def _entered(entered: dict) -> list[str]:
+    """What of a result never entered the context, why, and where it is."""
+    lines = _pair("Entered", f"shorter, by {entered['left_out']:,} characters: " + "; ".join(entered["reasons"]))
+    if entered["leans_on"]:
+        lines += _pair("", "it refers to " + ", ".join(f"T{number}" for number in entered["leans_on"]))
+    return lines + _pair("Whole", "popkit restore " + entered["handle"])
+
+
+def _pair(name: str, said: str) -> list[str]:
     said_lines = text.wrap(said, text.WIDTH - _ASIDE)
     return [f"{name:<{_ASIDE}}{said_lines[0]}".rstrip(), *[" " * _ASIDE + line for line in said_lines[1:]]]
 

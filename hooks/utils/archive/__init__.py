@@ -4,7 +4,7 @@ Stands on the I/O seam alone. Loading it loads neither `sqlite3` nor `json`: wha
 """
 
 from .chains import FIRST_PREV_HASH, Chain, chain
-from .clears import Clear, clears_of, clears_of_records, last_clear, mark_undone
+from .clears import Clear, clears_of, clears_of_records, mark_undone
 from .content import RetentionIntegrityError, compress_content, decompress_content, hash_content
 from .display import text_of, value_of
 from .migrations import ArchiveDamaged, ArchiveError, ArchiveTooNew, Transaction, migrate, open_archive
@@ -14,13 +14,14 @@ from .records import (
     Record,
     add_records,
     find_records,
+    handle_of,
     handles_of,
     record,
     records_of_clear,
     records_of_tool_use,
     set_source,
 )
-from .sources import content_from, is_kept, recover, source_of
+from .sources import is_kept, recover, source_of
 from .upkeep import Pruned, archive_chain, due_cold, prunable, prune, pruned_of, stats
 from .verification import Broken, Verified, verify
 from .zones import (
@@ -61,15 +62,14 @@ __all__ = [
     "clears_of_records",
     "compress_content",
     "compute_zone",
-    "content_from",
     "decompress_content",
     "due_cold",
     "find_records",
     "get_record_position",
+    "handle_of",
     "handles_of",
     "hash_content",
     "is_kept",
-    "last_clear",
     "mark_undone",
     "migrate",
     "open_archive",

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from .content import hash_content, plain
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from sqlite3 import Connection
+    from typing import Any
+
 FIRST_PREV_HASH = "0" * 64
 # What is written once and never changed: what the hash of a record is made of, beside the hash before it.
 HASHED = ("id", "type", "task_id", "agent_id", "timestamp", "created_at", "place", "tool_use_id", "label", "subjects", "tokens", "size",
@@ -23,7 +28,7 @@ class Chain:
         self.transcript = plain(transcript)
 
 
-def chain(db, task_id: str) -> Chain | None:
+def chain(db: Connection, task_id: str) -> Chain | None:
     """A chain by its task_id."""
     row = db.execute(
         "SELECT task_id, session_id, agent_id, project, transcript FROM chains WHERE task_id = ?", (plain(task_id),)
@@ -31,7 +36,7 @@ def chain(db, task_id: str) -> Chain | None:
     return Chain(*row) if row else None
 
 
-def begin(db, chain: Chain) -> tuple:
+def begin(db: Connection, chain: Chain) -> tuple[int, str]:
     """Sees to it that the archive knows a chain, and where its transcript is now; returns its length and the hash at its end."""
     db.execute(
         "INSERT OR IGNORE INTO chains (task_id, session_id, agent_id, project, transcript, head) VALUES (?, ?, ?, ?, ?, ?)",
@@ -41,7 +46,7 @@ def begin(db, chain: Chain) -> tuple:
     return db.execute("SELECT length, head FROM chains WHERE task_id = ?", (chain.task_id,)).fetchone()
 
 
-def link_hash(prev_hash: str, values: tuple) -> str:
+def link_hash(prev_hash: str, values: tuple[Any, ...]) -> str:
     """The hash of a record, from the one before it and its values in the order of `HASHED`."""
     import json
 

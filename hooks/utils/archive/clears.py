@@ -5,6 +5,11 @@ from __future__ import annotations
 from ..edges.sqlite_file import Transaction
 from .content import plain
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from sqlite3 import Connection
+
 _SELECT = "SELECT id, task_id, at, undone_at, (SELECT count(*) FROM cleared WHERE clear_id = clears.id) FROM clears "
 
 
@@ -21,26 +26,20 @@ class Clear:
         self.records = records
 
 
-def clears_of(db, task_id: str) -> list:
+def clears_of(db: Connection, task_id: str) -> list[Clear]:
     """The clears of a chain, newest first."""
     rows = db.execute(_SELECT + "WHERE task_id = ? ORDER BY id DESC", (plain(task_id),)).fetchall()
     return [Clear(*row) for row in rows]
 
 
-def clears_of_records(db, ids) -> list:
+def clears_of_records(db: Connection, ids: Iterable[str]) -> list[Clear]:
     """The clears, of any chain, that took one of these records, newest first."""
     asked = "SELECT clear_id FROM cleared WHERE record_id = ?"
     found = {clear_id for id in ids for (clear_id,) in db.execute(asked, (plain(id),)).fetchall()}
     return [Clear(*db.execute(_SELECT + "WHERE id = ?", (clear_id,)).fetchone()) for clear_id in sorted(found, reverse=True)]
 
 
-def last_clear(db, task_id: str) -> Clear | None:
-    """The newest clear of a chain that was not undone: the one that an undo means."""
-    row = db.execute(_SELECT + "WHERE task_id = ? AND undone_at IS NULL ORDER BY id DESC LIMIT 1", (plain(task_id),)).fetchone()
-    return Clear(*row) if row else None
-
-
-def mark_undone(db, clear_id: int, at: float) -> bool:
+def mark_undone(db: Connection, clear_id: int | None, at: float) -> bool:
     """Notes that a clear was undone; False for one that is unknown or undone already."""
     with Transaction(db):
         done = db.execute("UPDATE clears SET undone_at = ? WHERE id = ? AND undone_at IS NULL", (at, clear_id))

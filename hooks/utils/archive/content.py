@@ -11,6 +11,13 @@ import zlib
 
 from ..edges.system import sha256
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any, TypeVar
+
+    T = TypeVar("T")
+
 # A gzip member begins so; UTF-8 never does, as 8b may not follow 1f.
 _GZIP = b"\x1f\x8b"
 LONGEST_NAME = 1024
@@ -40,13 +47,12 @@ def plain(name: str) -> str:
     return name if name.isascii() else name.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def subjects_of(text: object) -> list:
+def subjects_of(text: Any) -> list[str]:
     """The subjects of a record, from the column that holds them; those that somebody has spoilt are left out."""
-    found = read_json(text, list) or []
-    return [subject for subject in found if isinstance(subject, str)]
+    return [subject for subject in read_json(text, list) or [] if isinstance(subject, str)]
 
 
-def read_json(text: object, kind: type):
+def read_json(text: Any, kind: type[T]) -> T | None:
     """The value of a JSON text if it is of this kind, else None: a verification tells what somebody may have made of it, a list of
     records goes on."""
     import json
@@ -58,7 +64,7 @@ def read_json(text: object, kind: type):
     return value if isinstance(value, kind) else None
 
 
-def names_of(subjects) -> set:
+def names_of(subjects: Iterable[str]) -> set[str]:
     """What a record is looked up by: the last segment of each path, and a command line as a whole."""
     last = {subject.replace("\\", "/").rpartition("/")[2][:LONGEST_NAME] for subject in subjects}
     return last.union(subject[:LONGEST_NAME] for subject in subjects if " " in subject)

@@ -5,7 +5,7 @@ from __future__ import annotations
 try:
     from _json import scanstring  # `import json` takes a quarter of a restore's time, and most contents are a text
 except ImportError:
-    scanstring = None
+    from json.decoder import scanstring  # type: ignore[attr-defined,no-redef]  # typeshed leaves it out
 
 
 def value_of(content: str) -> object:
@@ -17,7 +17,7 @@ def value_of(content: str) -> object:
 
 
 def _text(content: str) -> object:
-    value, end = scanstring(content, 1, True) if scanstring else ("", -1)
+    value, end = scanstring(content, 1, True)
     return value if end == len(content) else _json_value(content)
 
 

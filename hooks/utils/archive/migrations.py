@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from ..edges import files, sqlite_file
+from ..edges import sqlite_file
 from ..edges.sqlite_file import Schema, StoreDamaged, StoreError, StoreTooNew, Transaction
 from .content import names_of, subjects_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from sqlite3 import Connection
 
 # What an archive that cannot be used raises: see `sqlite_file`.
 ArchiveError, ArchiveTooNew, ArchiveDamaged = StoreError, StoreTooNew, StoreDamaged
@@ -67,7 +71,7 @@ _NAMED = "CREATE TABLE named (name TEXT NOT NULL, seq INTEGER NOT NULL, PRIMARY 
 _PRUNED = "CREATE TABLE pruned (task_id TEXT PRIMARY KEY, at REAL NOT NULL, records INTEGER NOT NULL) WITHOUT ROWID"
 
 
-def _name_all(db) -> None:
+def _name_all(db: Connection) -> None:
     """Enters the records that are there already."""
     rows = db.execute("SELECT seq, subjects FROM thought_records")
     db.executemany("INSERT INTO named VALUES (?, ?)", ((name, seq) for seq, text in rows for name in names_of(subjects_of(text))))
@@ -98,22 +102,12 @@ MIGRATIONS = (
 SCHEMA = Schema("archive", APPLICATION_ID, MIGRATIONS, anew="the next clear makes a new one")
 
 
-def open_archive(path: str, create: bool = True, busy_s: float = sqlite_file.BUSY_S):
+def open_archive(path: str, create: bool = True, busy_s: float = sqlite_file.BUSY_S) -> Connection:
     """A connection to the archive, its tables up to date: see `sqlite_file.open_store`."""
-    for beside in (path + "-journal", path + "-wal"):
-        _check_file(beside)
     return sqlite_file.open_store(path, SCHEMA, create, busy_s)
 
 
-def _check_file(path: str) -> None:
-    """OSError where there is anything else than a file: SQLite opens what it finds, and a pipe would keep us waiting for ever."""
-    try:
-        files.make_private_file(path, create=False)
-    except FileNotFoundError:
-        return
-
-
-def migrate(db) -> None:
+def migrate(db: Connection) -> None:
     """Makes the tables of the archive, or brings them up to date."""
     sqlite_file.migrate(db, SCHEMA)
 

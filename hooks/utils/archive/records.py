@@ -8,6 +8,12 @@ from ..edges.sqlite_file import Transaction
 from .chains import HASHED, Chain, begin, link_hash
 from .content import RetentionIntegrityError, hash_content, names_of, plain, read_json, stamp, subjects_of, to_bytes
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from sqlite3 import Connection
+    from typing import Any
+
 HANDLE_CHARS = 8
 # Of a handle so much must be given where its beginning stands for it.
 PREFIX_CHARS = 4
@@ -30,8 +36,8 @@ class NewRecord:
 
     __slots__ = ("content", "label", "source", "subjects", "timestamp", "tokens", "tool_use_id", "type")
 
-    def __init__(self, tool_use_id: str, type: str, label: str, content: str, timestamp: str = "", subjects=(), tokens: int = 0,
-                 source: dict | None = None):  # fmt: skip
+    def __init__(self, tool_use_id: str, type: str, label: str, content: str, timestamp: str = "", subjects: Iterable[str] = (),
+                 tokens: int = 0, source: dict[str, Any] | None = None):  # fmt: skip
         self.tool_use_id = tool_use_id
         self.type = type
         self.label = label
@@ -47,21 +53,25 @@ class Record:
 
     __slots__ = (*[name for name in _FIELDS if name not in ("source", "subjects")], "_source", "_subjects")
 
-    def __init__(self, *values):
+    def __init__(self, id: str, type: str, task_id: str, agent_id: str, timestamp: str, created_at: str, zone: str | None,
+                 place: int, tool_use_id: str, label: str, subjects: str, tokens: int, size: int, content_hash: str,
+                 source: str | None) -> None:  # fmt: skip
+        self.id, self.type, self.task_id, self.agent_id = id, type, task_id, agent_id
+        self.timestamp, self.created_at, self.place, self.tool_use_id = timestamp, created_at, place, tool_use_id
+        self.label, self.tokens, self.size, self.content_hash = label, tokens, size, content_hash
+        self.zone = zone or "hot"
         # What is JSON is read when it is asked for: a restore by handle does without it.
-        for name, value in zip(_FIELDS, values):
-            setattr(self, "_" + name if name in ("source", "subjects") else name, value)
-        self.zone = self.zone or "hot"
+        self._subjects, self._source = subjects, source
 
     @property
-    def subjects(self) -> list:
+    def subjects(self) -> list[str]:
         return subjects_of(self._subjects)
 
     @property
-    def source(self) -> dict | None:
+    def source(self) -> dict[str, Any] | None:
         return read_json(self._source, dict)
 
-    def to_json(self) -> dict:
+    def to_json(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in _FIELDS}
 
 
@@ -70,12 +80,14 @@ class Added:
 
     __slots__ = ("clear_id", "ids")
 
-    def __init__(self, ids: list, clear_id: int | None):
+    def __init__(self, ids: list[str], clear_id: int | None):
         self.ids = ids
         self.clear_id = clear_id
 
 
-def add_records(db, chain: Chain, records, clear_at: float | None = None, now: float | None = None) -> Added:
+def add_records(
+    db: Connection, chain: Chain, records: Iterable[NewRecord], clear_at: float | None = None, now: float | None = None
+) -> Added:
     """Appends records to a chain in one transaction, and with `clear_at` (seconds) notes that a clear took them, for its undo.
 
     What the archive has already (the same chain, tool call and content) keeps its record, unless that is cold: its content is there
@@ -112,7 +124,12 @@ def handle(number: int, length: int) -> str:
     return "".join([_LETTERS[number >> 256 - 5 * (at + 1) & 31] for at in range(length)])
 
 
-def _handle_for(db, task_id: str, record: NewRecord) -> tuple:
+def handle_of(chain: Chain, tool_use_id: str, content: str) -> str:
+    """The handle that a content gets, unless another record has taken it: then it is longer."""
+    return handle(digest(chain.task_id, plain(tool_use_id), hash_content(content)), HANDLE_CHARS)
+
+
+def _handle_for(db: Connection, task_id: str, record: NewRecord) -> tuple[str, str, bool]:
     """(handle, hash of the content, whether the archive has that record and its content)."""
     tool_use_id, content_hash = plain(record.tool_use_id), hash_content(record.content)
     number = digest(task_id, tool_use_id, content_hash)
@@ -126,7 +143,7 @@ def _handle_for(db, task_id: str, record: NewRecord) -> tuple:
     raise RetentionIntegrityError(f"{id}: is taken at every length")
 
 
-def _insert(db, chain: Chain, record: NewRecord, born: tuple, prev_hash: str) -> str:
+def _insert(db: Connection, chain: Chain, record: NewRecord, born: tuple[str, int, str, str], prev_hash: str) -> str:
     """Writes one record; returns its hash."""
     import json
 
@@ -143,13 +160,13 @@ def _insert(db, chain: Chain, record: NewRecord, born: tuple, prev_hash: str) ->
     return hash
 
 
-def record(db, id: str) -> Record | None:
+def record(db: Connection, id: str) -> Record | None:
     """A record by its handle."""
     row = db.execute(_SELECT + "WHERE r.id = ?", (plain(id),)).fetchone()
     return Record(*row) if row else None
 
 
-def handles_of(db, word: str, most: int = 5) -> list:
+def handles_of(db: Connection, word: str, most: int = 5) -> list[str]:
     """The handles that a word can mean, at most so many: the one that it is, else those that begin with it if it is long enough."""
     if not word or not set(_LETTERS).issuperset(word):
         return []
@@ -163,13 +180,15 @@ def handles_of(db, word: str, most: int = 5) -> list:
 
 
 def find_records(
-    db, task_id: str | None = None, session_id: str | None = None, matches=None, since: float | None = None, limit: int | None = None,
-    project: str | None = None, named=None,
-) -> list:  # fmt: skip
+    db: Connection, task_id: str | None = None, session_id: str | None = None, matches: Callable[[Record], bool] | None = None,
+    since: float | None = None, limit: int | None = None, project: str | None = None,
+    named: Iterable[str] | Callable[[str], bool] | None = None,
+) -> list[Record]:  # fmt: skip
     """Records, newest first: of one chain, of all chains of a session (its id, or the beginning of it), or of a project; written down at
     `since` (seconds) or later; only those for which `matches(record)` holds; at most `limit`. `named` narrows the search before
     `matches` looks: names (see `names_of`), or a function that tells which names will do."""
-    wanted, values = [], []
+    wanted: list[str] = []
+    values: list[str | int] = []
     for column, given in (("task_id = ?", task_id), ("task_id IN (SELECT task_id FROM chains WHERE project = ?)", project)):
         if given is not None:
             wanted.append("r." + column)
@@ -188,7 +207,7 @@ def find_records(
         values += names
     where = "WHERE " + " AND ".join(wanted) + " " if wanted else ""
     order = "ORDER BY r.place DESC" if task_id is not None else "ORDER BY r.seq DESC"
-    found: list = []
+    found: list[Record] = []
     if limit is not None and limit < 1:
         return found
     for row in db.execute(_SELECT + where + order, values):
@@ -200,7 +219,7 @@ def find_records(
     return found
 
 
-def _names_meant(db, named) -> list | None:
+def _names_meant(db: Connection, named: Iterable[str] | Callable[[str], bool] | None) -> list[str] | None:
     """The names to look up; None where they are so many that a walk over all records is shorter."""
     if named is None:
         return None
@@ -210,20 +229,20 @@ def _names_meant(db, named) -> list | None:
     return names if len(names) <= _MOST_NAMES else None
 
 
-def records_of_tool_use(db, tool_use_id: str, task_id: str | None = None) -> list:
+def records_of_tool_use(db: Connection, tool_use_id: str, task_id: str | None = None) -> list[Record]:
     """The records of one tool call, newest first; in every chain that has some, or in one."""
     rows = db.execute(_SELECT + "WHERE r.tool_use_id = ? ORDER BY r.seq DESC", (plain(tool_use_id),)).fetchall()
     found = [Record(*row) for row in rows]
     return found if task_id is None else [each for each in found if each.task_id == plain(task_id)]
 
 
-def records_of_clear(db, clear_id: int) -> list:
+def records_of_clear(db: Connection, clear_id: int) -> list[Record]:
     """What a clear took, oldest first."""
     rows = db.execute(_SELECT + "JOIN cleared AS c ON c.record_id = r.id WHERE c.clear_id = ? ORDER BY r.seq", (clear_id,)).fetchall()
     return [Record(*row) for row in rows]
 
 
-def set_source(db, id: str, source: dict | None) -> bool:
+def set_source(db: Connection, id: str, source: dict[str, Any] | None) -> bool:
     """Notes from where a content can be made again; False for an id that is unknown. It is not part of a record's hash: what comes from
     a source is held against `content_hash`."""
     import json

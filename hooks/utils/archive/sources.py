@@ -14,6 +14,14 @@ from .content import hash_content
 from .records import record
 from .zones import retrieve_record
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from sqlite3 import Connection
+    from typing import Any
+
+    Source = dict[str, Any]  # as `source_of` makes it, or what has become of that in the archive
+
 # Of a file no more is read, and what the client appends is no longer.
 FILE_BYTES = 64 << 20
 SUFFIX_CHARS = 4096
@@ -23,13 +31,13 @@ _WIDEST = 20
 _REMINDER = "<system-reminder>"
 
 
-def source_of(content: str, path: str) -> dict | None:
+def source_of(content: str, path: str) -> Source | None:
     """How the content of a Read (its JSON text) can be made again from the file at an absolute path; None where that does not give the
     same text. {"path", "first" (number of the first line), "count" (lines), "separator", "width" (of the line numbers), "suffix",
     "git" (the file's blob, where git has it, else None)}."""
     data = _read(path)
     found = _template(content, data) if data is not None else None
-    if found is None:
+    if data is None or found is None:
         return None
     source = {"path": path, **found, "git": None}
     if _made(data, source) != content:
@@ -39,7 +47,7 @@ def source_of(content: str, path: str) -> dict | None:
     return source
 
 
-def is_kept(source: dict, content: str) -> bool:
+def is_kept(source: Source, content: str) -> bool:
     """Whether git gives this content from a blob that it keeps for good, now."""
     blob, path = source.get("git"), source.get("path")
     if not isinstance(blob, str) or not isinstance(path, str) or not git.keeps(path, blob):
@@ -48,31 +56,22 @@ def is_kept(source: dict, content: str) -> bool:
     return data is not None and _made(data, source) == content
 
 
-def content_from(source: dict) -> str | None:
-    """The content that a source gives now, from git, else from the file; None where it gives none. Whether it is the archived one,
-    only its hash tells."""
-    for data in _candidates(source):
-        made = _made(data, source)
-        if made is not None:
-            return made
-    return None
-
-
-def recover(db, id: str) -> str | None:
+def recover(db: Connection, id: str) -> str | None:
     """The content of a record whatever its zone: a cold one's is made again from its source, and held against its hash. None where it
     is gone for good, or the id is unknown."""
     kept = retrieve_record(db, id)
     if kept is None or kept["content_available"]:
-        return kept and kept["content"]
-    source = record(db, id).source
-    for data in _candidates(source) if source else ():
+        return kept["content"] if kept else None
+    found = record(db, id)  # it may have been pruned meanwhile
+    source = found.source or {} if found else {}
+    for data in _candidates(source):
         made = _made(data, source)
         if made is not None and hash_content(made) == kept["hash_only"]:
             return made
     return None
 
 
-def _candidates(source: dict):
+def _candidates(source: Source) -> Iterator[bytes]:
     """The bytes that the file has in git, then those that it has on disk."""
     path, blob = source.get("path"), source.get("git")
     if not isinstance(path, str):
@@ -98,13 +97,13 @@ def _read(path: str) -> bytes | None:
     return data if len(data) <= FILE_BYTES else None
 
 
-def _lines(data: bytes) -> list:
+def _lines(data: bytes) -> list[str]:
     """The lines of a file as the client counts them."""
     text = data.decode("utf-16", "replace") if data[:2] == b"\xff\xfe" else data.decode("utf-8-sig", "replace")
     return text.replace("\r\n", "\n").split("\n")
 
 
-def _template(content: str, data: bytes) -> dict | None:
+def _template(content: str, data: bytes) -> Source | None:
     """What of a source the content tells: first, count, separator, width, suffix."""
     import json
 
@@ -126,7 +125,7 @@ def _template(content: str, data: bytes) -> dict | None:
     return None
 
 
-def _shown(text: str, lines: list, form: tuple) -> tuple:
+def _shown(text: str, lines: list[str], form: tuple[int, str, int]) -> tuple[int, int]:
     """(how many lines of a file the text shows from its beginning, where in the text they end)."""
     first, separator, width = form
     at = count = 0
@@ -139,7 +138,7 @@ def _shown(text: str, lines: list, form: tuple) -> tuple:
     return count, at
 
 
-def _made(data: bytes, source: dict) -> str | None:
+def _made(data: bytes, source: Source) -> str | None:
     """The JSON text that a file's bytes and a source make; None for a source that is none, or that names lines which are not there."""
     try:
         first, count, width = source["first"], source["count"], source["width"]

@@ -9,6 +9,14 @@ from .content import RetentionIntegrityError, names_of, plain, stamp, subjects_o
 from .records import record
 from .zones import HOT_MAX_POSITION, WARM_MAX_POSITION, compute_zone, move
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from sqlite3 import Connection
+    from typing import Any
+
+    from .records import Record
+
 # The rows that could have to move, oldest first: those whose position is beyond the end of their zone.
 _BEHIND = """
 SELECT id, zone, place FROM thought_records
@@ -40,13 +48,17 @@ class Pruned:
         self.bytes = bytes
         self.shrunk = False
 
-    def to_json(self) -> dict:
+    def to_json(self) -> dict[str, int]:
         return {name: getattr(self, name) for name in ("records", "chains", "bytes", "shrunk")}
 
 
 def archive_chain(
-    db, task_id: str, may_go_cold=lambda record: True, hot_max: int = HOT_MAX_POSITION, warm_max: int = WARM_MAX_POSITION
-) -> dict:
+    db: Connection,
+    task_id: str,
+    may_go_cold: Callable[[Record], bool] = lambda record: True,
+    hot_max: int = HOT_MAX_POSITION,
+    warm_max: int = WARM_MAX_POSITION,
+) -> dict[str, int]:
     """Moves every record of a chain to the zone of its position, in one transaction. Returns how many went
     {"hot_to_warm", "hot_to_cold", "warm_to_cold"}, how many were "kept_warm", and how many are "damaged" and stay as they are.
 
@@ -77,7 +89,7 @@ def archive_chain(
     return counts
 
 
-def due_cold(db, task_id: str, most: int, warm_max: int = WARM_MAX_POSITION) -> list:
+def due_cold(db: Connection, task_id: str, most: int, warm_max: int = WARM_MAX_POSITION) -> list[str]:
     """At most so many handles of a chain that by their position could be cold and about whose source nothing is noted yet, oldest
     first."""
     found = db.execute(
@@ -87,19 +99,19 @@ def due_cold(db, task_id: str, most: int, warm_max: int = WARM_MAX_POSITION) -> 
     return [row[0] for row in found.fetchall()]
 
 
-def _end(db, task_id: str) -> int:
+def _end(db: Connection, task_id: str) -> int:
     """The place of a chain's newest record, 0 where it has none."""
     return db.execute("SELECT coalesce(max(place), 0) FROM thought_records WHERE task_id = ?", (task_id,)).fetchone()[0]
 
 
-def _behind(db, task_id: str, hot_max: int, warm_max: int) -> list:
+def _behind(db: Connection, task_id: str, hot_max: int, warm_max: int) -> list[tuple[str, str, str]]:
     """[(id, zone, the zone of its position)] of the records of a chain that are not as far back as their position."""
     end = _end(db, task_id)
     rows = db.execute(_BEHIND, (task_id, end - hot_max, end - warm_max)).fetchall()
     return [(id, zone or "hot", compute_zone(end - place + 1, hot_max, warm_max)) for id, zone, place in rows]
 
 
-def stats(db) -> dict:
+def stats(db: Connection) -> dict[str, Any]:
     """{"records", "chains", "clears", "zones": {zone: records}, "stored_bytes" (of contents, as they lie there), "original_bytes" (as they
     were), "file_bytes", "oldest", "newest" (ISO texts, None in an empty archive)}."""
     count, original, stored, oldest, newest, hot, warm, cold = db.execute(_STATS).fetchone()
@@ -117,12 +129,12 @@ def stats(db) -> dict:
     }
 
 
-def prunable(db, older_than: float) -> list:
+def prunable(db: Connection, older_than: float) -> list[str]:
     """The handles of the records that `prune` would take."""
     return [row[0] for row in db.execute(f"SELECT id FROM thought_records WHERE {_OLD}", (stamp(older_than),)).fetchall()]  # noqa: S608
 
 
-def prune(db, older_than: float, dry_run: bool = False, now: float | None = None) -> Pruned:
+def prune(db: Connection, older_than: float, dry_run: bool = False, now: float | None = None) -> Pruned:
     """Deletes for good what was archived before `older_than` (seconds): a chain that has nothing newer vanishes with its clears; in
     another its old records lose their contents and stay as cold stubs, so that the chain can still be verified. That it was done stays
     known (`pruned_of`), with the time `now`. Not to be called within a transaction."""
@@ -140,12 +152,12 @@ def prune(db, older_than: float, dry_run: bool = False, now: float | None = None
     return report
 
 
-def pruned_of(db, task_id: str) -> tuple | None:
+def pruned_of(db: Connection, task_id: str) -> tuple[float, int] | None:
     """(when, in seconds, how many records) of a chain that was pruned, wholly or in part; None for any other."""
     return db.execute("SELECT at, records FROM pruned WHERE task_id = ?", (plain(task_id),)).fetchone()
 
 
-def _delete(db, cutoff: tuple) -> None:
+def _delete(db: Connection, cutoff: tuple[str]) -> None:
     gone = [row[0] for row in db.execute(f"SELECT task_id FROM {_OLD_CHAINS}", cutoff).fetchall()]  # noqa: S608
     for task_id in gone:
         rows = db.execute("SELECT seq, subjects FROM thought_records WHERE task_id = ?", (task_id,)).fetchall()
@@ -163,7 +175,7 @@ def _delete(db, cutoff: tuple) -> None:
     )
 
 
-def _shrink(db) -> bool:
+def _shrink(db: Connection) -> bool:
     """Whether the file was written anew without its free pages; where there is no room for that, they stay, empty."""
     import sqlite3
 

@@ -6,6 +6,11 @@ from .chains import FIRST_PREV_HASH, HASHED, link_hash
 from .content import RetentionIntegrityError, decompress_content, hash_content, to_text
 from .sources import recover
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from sqlite3 import Connection
+    from typing import Any
+
 _ROWS = f"""
 SELECT id, seq, place, prev_hash, hash, zone, source, content_hash, content_compressed, CAST(content AS BLOB), {", ".join(HASHED)}
 FROM thought_records WHERE task_id = ? ORDER BY place
@@ -27,7 +32,7 @@ class Broken:
         self.id = id
         self.what = what
 
-    def to_json(self) -> dict:
+    def to_json(self) -> dict[str, str | int]:
         return {name: getattr(self, name) for name in ("task_id", "place", "id", "what")}
 
 
@@ -37,14 +42,14 @@ class Verified:
 
     __slots__ = ("broken", "chains", "lost", "records")
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.chains = 0
         self.records = 0
-        self.broken: list = []
-        self.lost: list = []
+        self.broken: list[Broken] = []
+        self.lost: list[str] = []
 
 
-def verify(db) -> Verified:
+def verify(db: Connection) -> Verified:
     """Holds every record against its hash, its content, its zone and its place. A chain's walk ends at its first broken record.
 
     Each chain is read in a transaction of its own, so that writers wait for one chain and not for all.
@@ -68,19 +73,19 @@ def verify(db) -> Verified:
                 report.broken.append(broken)
     finally:
         db.text_factory = kept
-    broken = {each.id for each in report.broken}
-    report.lost = [id for (id,) in db.execute(_LEFT_TO_A_SOURCE).fetchall() if id not in broken and _is_lost(db, id)]
+    named = {each.id for each in report.broken}
+    report.lost = [id for (id,) in db.execute(_LEFT_TO_A_SOURCE).fetchall() if id not in named and _is_lost(db, id)]
     return report
 
 
-def _is_lost(db, id: str) -> bool:
+def _is_lost(db: Connection, id: str) -> bool:
     try:
         return recover(db, id) is None
     except RetentionIntegrityError:
         return True
 
 
-def _walk(db, task_id: str, report: Verified) -> Broken | None:
+def _walk(db: Connection, task_id: str, report: Verified) -> Broken | None:
     try:
         rows = db.execute(_ROWS, (task_id,))
     except UnicodeEncodeError:
@@ -101,7 +106,7 @@ def _walk(db, task_id: str, report: Verified) -> Broken | None:
     return None
 
 
-def _wrong_place(row: tuple, place: int, prev_hash: str, seq: int) -> str:
+def _wrong_place(row: tuple[Any, ...], place: int, prev_hash: str, seq: int) -> str:
     if row[2] != place:
         return f"the record before it is missing: it is number {row[2]} where number {place} should be"
     if row[1] <= seq:
@@ -113,7 +118,7 @@ def _wrong_place(row: tuple, place: int, prev_hash: str, seq: int) -> str:
     return ""
 
 
-def _wrong_zone(row: tuple) -> str:
+def _wrong_zone(row: tuple[Any, ...]) -> str:
     zone, content_hash, squeezed, content = row[5], *row[7:10]
     if zone not in _KEEPS:
         return f"there is no zone {zone!r}"
@@ -128,7 +133,7 @@ def _wrong_zone(row: tuple) -> str:
     return "" if hash_content(found) == content_hash else "its content does not have its content_hash"
 
 
-def _wrong_source(source: object) -> str:
+def _wrong_source(source: Any) -> str:
     import json
 
     try:

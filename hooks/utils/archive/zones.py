@@ -9,6 +9,11 @@ from __future__ import annotations
 from ..edges.sqlite_file import Transaction
 from .content import RetentionIntegrityError, compress_content, decompress_content, hash_content, plain, to_text
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from sqlite3 import Connection
+    from typing import Any
+
 RETENTION_ZONES = ("hot", "warm", "cold")
 HOT_MAX_POSITION = 100
 WARM_MAX_POSITION = 1000
@@ -39,13 +44,13 @@ def compute_zone(position: int, hot_max: int = HOT_MAX_POSITION, warm_max: int =
     return "warm" if position <= warm_max else "cold"
 
 
-def get_record_position(db, id: str) -> int | None:
+def get_record_position(db: Connection, id: str) -> int | None:
     """How many records of its chain are as new or newer; None for an id that is unknown."""
     row = db.execute(_POSITION, (plain(id),)).fetchone()
     return row[0] if row else None
 
 
-def archive_record(db, id: str, hot_max: int = HOT_MAX_POSITION, warm_max: int = WARM_MAX_POSITION) -> dict:
+def archive_record(db: Connection, id: str, hot_max: int = HOT_MAX_POSITION, warm_max: int = WARM_MAX_POSITION) -> dict[str, Any]:
     """Moves a record to the zone of its position: {"id", "from_zone", "to_zone", "changed"}.
 
     A record that was never archived counts as hot. If it stays so, its row says so from then on, which is no change. A record whose
@@ -68,14 +73,14 @@ def archive_record(db, id: str, hot_max: int = HOT_MAX_POSITION, warm_max: int =
         return {"id": id, "from_zone": before, "to_zone": before, "changed": False}
 
 
-def move(db, id: str, target: str) -> None:
+def move(db: Connection, id: str, target: str) -> None:
     """Gives a record the warm or the cold form; RetentionIntegrityError where its content is not what its hash says."""
     content = _content(db.execute(_CONTENT, (plain(id),)).fetchone(), id)
     squeezed = compress_content(content) if target == "warm" else None
     db.execute("UPDATE thought_records SET zone = ?, content = NULL, content_compressed = ? WHERE id = ?", (target, squeezed, plain(id)))
 
 
-def retrieve_record(db, id: str) -> dict | None:
+def retrieve_record(db: Connection, id: str) -> dict[str, Any] | None:
     """What is left of a record, None for an id that is unknown:
     hot and warm {"id", "zone", "content", "content_available": True}, cold {"id", "zone", "hash_only", "content_available": False}.
 
@@ -93,7 +98,7 @@ def retrieve_record(db, id: str) -> dict | None:
     return {"id": id, "zone": zone, "content": _content(row, id), "content_available": True}
 
 
-def _content(row, id: str) -> str:
+def _content(row: tuple[Any, ...], id: str) -> str:
     """The content of a hot or warm row, held against its hash."""
     content, squeezed, content_hash = row[1:]
     zone = _known_zone(row[0], id)

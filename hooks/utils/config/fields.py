@@ -9,8 +9,28 @@ null may stand (what it means, in words), and at the top level `default` and `pr
 
 from __future__ import annotations
 
-from ..policy.ruleset import AUTO, COMPACTION, DEFAULT, GRACE_CALLS, KEEP_DAYS, PRESERVED_PATTERNS, PROFILES, RESTORE_HOLD_CALLS, THRESHOLDS
+from ..policy.ruleset import (
+    AUTO,
+    COMPACTION,
+    DEFAULT,
+    DEFAULT_SAY_ONCE,
+    DEFAULT_SHAPE,
+    GRACE_CALLS,
+    KEEP_DAYS,
+    PRESERVED_PATTERNS,
+    PROFILES,
+    RESTORE_HOLD_CALLS,
+    SAY_ONCE,
+    SHAPES,
+    THRESHOLDS,
+)
 from ..policy.tiers import EVENT_ALIASES, EVENTS, TIER_CONFIG, TIERS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Field = dict[str, Any]  # see above
 
 MOST_CALLS = 1_000_000
 MOST_SECONDS = 31_536_000  # a year
@@ -30,27 +50,27 @@ NO_LIMIT = "no limit"
 NEVER_BY_AGE = "only null; preserved results never expire by age"
 
 
-def whole(low: int, high: int, about: str = "") -> dict:
+def whole(low: int, high: int, about: str = "") -> Field:
     return {"kind": "whole", "low": low, "high": high, "about": about}
 
 
-def number(low: float, high: float, meaning: str, about: str = "") -> dict:
+def number(low: float, high: float, meaning: str, about: str = "") -> Field:
     return {"kind": "number", "low": low, "high": high, "meaning": meaning, "about": about}
 
 
-def listed(of: dict, what: str) -> dict:
+def listed(of: Field, what: str) -> Field:
     return {"kind": "list", "of": of, "what": what}
 
 
-def keyed(of: dict, what: str) -> dict:
+def keyed(of: Field, what: str) -> Field:
     return {"kind": "map", "key": PATTERN, "of": of, "what": what}
 
 
-def record(name: str, about: str, fields: dict, rule: str = "") -> dict:
+def record(name: str, about: str, fields: dict[str, Field], rule: str = "") -> Field:
     return {"kind": "record", "name": name, "about": about, "fields": fields, "rule": rule}
 
 
-def said(about: str, kind: dict, **more) -> dict:
+def said(about: str, kind: Field, **more: object) -> Field:
     """The same kind, with what it means here."""
     return {**kind, "about": about, **more}
 
@@ -230,6 +250,20 @@ FIELDS = {
         "default": COMPACTION,
         "project": OFF,
     },
+    "say_once": said(
+        "What a result leaves out as it enters, because the context shows it already: off (nothing), reads (what was read of the same "
+        "file), any (whatever a result, Write or Edit shows). A project file can only switch it off.",
+        {"kind": "word", "words": SAY_ONCE},
+        default=DEFAULT_SAY_ONCE,
+        project=OFF,
+    ),
+    "shape": said(
+        "What a result leaves out as it enters, because it says nothing: off (nothing), safe (escape codes, overwritten progress, "
+        "repeated log lines). A project file can only switch it off.",
+        {"kind": "word", "words": SHAPES},
+        default=DEFAULT_SHAPE,
+        project=OFF,
+    ),
     "clear_at_exit": said(
         "Whether the end of a session clears what is expired. Only your own file may hold this key, no project's.",
         FLAG,

@@ -12,10 +12,18 @@ from ..policy.ruleset import THRESHOLDS
 from .fields import ADD, FIELDS, LONGER, OFF, RISING
 from .usable import DROP, rises, usable
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    Refuse = Callable[[str, object, str], None]
+
 LONGEST_FILE = 256 * 1024
 _BYTE_ORDER_MARK = "\ufeff"
 
 STAYS_OFF = "false; a project cannot switch on what your own configuration switched off"
+ONLY_OFF = "off; a project can only switch it off"
 STAYS_PRESERVED = "preserved; a project cannot give up what your own configuration preserves"
 
 # Lowest first; each lies above the ones before it.
@@ -31,7 +39,9 @@ class Layer:
 
     __slots__ = ("error", "ignored", "name", "path", "values")
 
-    def __init__(self, name: str, path: str, values: dict, error: str | None = None, ignored: tuple = ()) -> None:
+    def __init__(
+        self, name: str, path: str, values: dict[str, Any], error: str | None = None, ignored: tuple[tuple[str | int, ...], ...] = ()
+    ) -> None:
         self.name = name
         self.path = path
         self.values = values
@@ -52,7 +62,7 @@ def layer_paths(root: str | None, home: str | None, project: str | None) -> list
     return found
 
 
-def load(root: str | None, home: str | None, project: str | None) -> dict:
+def load(root: str | None, home: str | None, project: str | None) -> dict[str, Any]:
     """The effective `retention` object: plugin folder, state home and project folder give the four files."""
     return merge(read_layers(root, home, project))
 
@@ -70,7 +80,7 @@ def read_layer(name: str, path: str) -> Layer:
         document = _parsed(text)
     except ValueError as reason:
         return Layer(name, path, {}, f"not JSON: {reason}")
-    ignored: list = []
+    ignored: list[tuple[str | int, ...]] = []
     values = usable(document, name, lambda at, value, allowed, known: ignored.append(at))
     return Layer(name, path, values, None, tuple(ignored))
 
@@ -138,18 +148,18 @@ def _without_constants(text: str) -> str:
     return "".join(pieces)
 
 
-def merge(layers: list[Layer], refused: list | None = None) -> dict:
+def merge(layers: list[Layer], refused: list[Any] | None = None) -> dict[str, Any]:
     """The effective `retention` object of layers, lowest first.
 
     Objects merge key by key, lists and plain values are replaced, null resets. In `tool_overrides` the upper layer's
     patterns come first, because the first that matches wins. What a layer may not do to the ones below it is left out
     and appended to `refused` as (layer, key, value, what is allowed).
     """
-    effective: dict = {}
+    effective: dict[str, Any] = {}
     refused = [] if refused is None else refused
     for layer in layers:
 
-        def refuse(key, value, allowed, layer=layer):
+        def refuse(key: str, value: object, allowed: str, layer: Layer = layer) -> None:
             refused.append((layer, key, value, allowed))
 
         for key, value in layer.values.items():
@@ -161,7 +171,7 @@ def merge(layers: list[Layer], refused: list | None = None) -> dict:
     return effective
 
 
-def _of_a_project(key: str, below, value, refuse):
+def _of_a_project(key: str, below: Any, value: Any, refuse: Refuse) -> Any:
     """What of a project's value may count above what lies below it; DROP for none of it."""
     may = FIELDS[key]["project"]
     if may == ADD:
@@ -176,8 +186,11 @@ def _of_a_project(key: str, below, value, refuse):
     return value
 
 
-def _no_looser(key: str, below, value, refuse):
-    """A switch that is not on where it was off, a number that is not smaller."""
+def _no_looser(key: str, below: Any, value: Any, refuse: Refuse) -> Any:
+    """A switch that is not on where it was off, a word that is `off` or was there, a number that is not smaller."""
+    if isinstance(value, str) and value not in ("off", below):
+        refuse(key, value, ONLY_OFF)
+        return DROP
     if value is True and below is False:
         refuse(key, value, STAYS_OFF)
         return DROP
@@ -187,7 +200,7 @@ def _no_looser(key: str, below, value, refuse):
     return value
 
 
-def _still_preserving(tool: str, below: dict, said, refuse):
+def _still_preserving(tool: str, below: dict[str, Any], said: Any, refuse: Refuse) -> Any:
     """A project's override of a tool without what would end what lies below as preserved, under its name or under one with wildcards."""
     own = below.get(tool) or {}
     if _preserves(own):
@@ -201,11 +214,11 @@ def _still_preserving(tool: str, below: dict, said, refuse):
     return said
 
 
-def _preserves(entry: dict) -> bool:
+def _preserves(entry: dict[str, Any]) -> bool:
     return "preserved" in (entry.get("tier"), *entry.get("patterns", {}).values())
 
 
-def _hides(tool: str, name: str, below: dict) -> bool:
+def _hides(tool: str, name: str, below: dict[str, Any]) -> bool:
     """Whether an override of `tool` comes before the one that lies below under a name with wildcards. Which tools two such names share is
     not asked."""
     from ..policy.globs import is_wild, matches_command  # seldom
@@ -213,7 +226,7 @@ def _hides(tool: str, name: str, below: dict) -> bool:
     return is_wild(name) and (is_wild(tool) or (tool not in below and matches_command(name, tool)))
 
 
-def _joined(key: str, effective: dict, value, refuse):
+def _joined(key: str, effective: dict[str, Any], value: Any, refuse: Refuse) -> Any:
     below = effective.get(key)
     if below is None:
         below = {}
@@ -235,19 +248,19 @@ def _joined(key: str, effective: dict, value, refuse):
     return value
 
 
-def _over(below: dict, above: dict, join) -> dict:
+def _over(below: dict[str, Any], above: dict[str, Any], join: Callable[[Any, Any], Any]) -> dict[str, Any]:
     """`above` first, then what only `below` has; a null above removes the key."""
     joined = {key: join(below.get(key), value) for key, value in above.items() if value is not None}
     joined.update((key, value) for key, value in below.items() if key not in above)
     return joined
 
 
-def _joined_override(below: dict | None, above: dict | str) -> dict:
+def _joined_override(below: dict[str, Any] | None, above: dict[str, Any] | str) -> dict[str, Any]:
     """A plain tier replaces the whole override of the tool, an object is merged into it."""
     if isinstance(above, str):
         return {"tier": above}
     below = below or {}
-    joined: dict = {}
+    joined: dict[str, Any] = {}
     tier = above.get("tier") or above.get("default") or below.get("tier")
     if tier:
         joined["tier"] = tier

@@ -10,6 +10,10 @@ from ..edges import files, home
 from ..edges.codec import dumps, loads
 from ..edges.system import join, os, parent_of
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 # A remembered configuration is swept a month after it was made, so many at a session's start.
 KEPT_S = 30 * 86_400
 SWEPT_AT_ONCE = 50
@@ -17,7 +21,7 @@ SWEPT_AT_ONCE = 50
 _READER = ("fields.py", "usable.py", "layers.py")
 
 
-def effective(root: str, popkit_home: str, project: str) -> dict:
+def effective(root: str, popkit_home: str, project: str) -> dict[str, Any]:
     """The effective `retention` object of a project (see layers.load, which it saves in most calls)."""
     paths = [
         join(root, "retention-config.json"),
@@ -38,7 +42,7 @@ def effective(root: str, popkit_home: str, project: str) -> dict:
     return config
 
 
-def _remembered(cache: str, key: list) -> dict | None:
+def _remembered(cache: str, key: list[Any]) -> dict[str, Any] | None:
     """What is remembered under this key; None when there is nothing (readable), and the files themselves must tell."""
     try:
         with files.open_regular(cache) as file:  # a pipe in its place would keep a hook waiting
@@ -48,7 +52,7 @@ def _remembered(cache: str, key: list) -> dict | None:
     return known[2] if isinstance(known, list) and len(known) == 3 and known[:2] == key and isinstance(known[2], dict) else None
 
 
-def _remember(cache: str, entry: list) -> None:
+def _remember(cache: str, entry: list[Any]) -> None:
     try:
         files.make_private_folder(parent_of(cache))
         files.replace_text(cache, dumps(entry))
@@ -77,7 +81,7 @@ def sweep(popkit_home: str, now: float, budget: int = SWEPT_AT_ONCE) -> int:
     return gone
 
 
-def _stamp(path: str) -> list | None:
+def _stamp(path: str) -> list[int] | None:
     try:
         stat = os.stat(path)
     except (OSError, ValueError):

@@ -10,6 +10,15 @@ from __future__ import annotations
 
 from .fields import DOCUMENT, MOST_ENTRIES, NOTES, RETENTION, RISING, THRESHOLDS, USER_ONLY
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, Union
+
+    from .fields import Field
+
+    Note = Callable[[tuple[Union[str, int], ...], object, str, tuple[str, ...]], None]
+
 DROP = object()
 # Of all patterns of a project's file together: each hook holds them against what it sees.
 PATTERN_BUDGET = 4_000
@@ -19,7 +28,7 @@ TOO_MUCH = (
 )
 
 
-def usable(document: object, layer: str, note) -> dict:
+def usable(document: object, layer: str, note: Note) -> dict[str, Any]:
     """The settings of a document that can be used, as the content of its `retention` object.
 
     The object may stand alone in its file, but not in `power-mode/config.json`, which holds settings of others as well.
@@ -39,7 +48,7 @@ def usable(document: object, layer: str, note) -> dict:
     return found
 
 
-def pattern_cost(values: dict) -> int:
+def pattern_cost(values: dict[str, Any]) -> int:
     """What the patterns of a `retention` object cost a hook, in characters; those that are compared step by step count more."""
     patterns = [*values.get("pins", ()), *values.get("preserved_patterns", ())]
     for tool, override in values.get("tool_overrides", {}).items():
@@ -54,7 +63,7 @@ def _weight(pattern: str) -> int:
     return 4 if "*" in pattern and "/" in pattern else 1
 
 
-def read(field: dict, value, path: tuple, note):
+def read(field: Field, value: Any, path: tuple[str | int, ...], note: Note) -> Any:
     """What can be used of a value under a field, or DROP."""
     if value is None and "null" in field:
         return None
@@ -65,18 +74,18 @@ def read(field: dict, value, path: tuple, note):
     return _READERS[field["kind"]](field, value, path, note)
 
 
-def _with_null(field: dict, allowed: str, here: bool) -> str:
+def _with_null(field: Field, allowed: str, here: bool) -> str:
     return f"{allowed}, or null for {field['null']}" if here and allowed else allowed
 
 
-def _flag(field, value, path, note):
+def _flag(field: Field, value: Any, path: tuple[str | int, ...], note: Note) -> Any:
     if value is True or value is False:
         return value
     note(path, value, "true or false", ())
     return DROP
 
 
-def _whole(field, value, path, note):
+def _whole(field: Field, value: Any, path: tuple[str | int, ...], note: Note) -> Any:
     # `type`, because True is an int too.
     if type(value) is int and field["low"] <= value <= field["high"]:
         return value
@@ -84,14 +93,14 @@ def _whole(field, value, path, note):
     return DROP
 
 
-def _number(field, value, path, note):
+def _number(field: Field, value: Any, path: tuple[str | int, ...], note: Note) -> Any:
     if type(value) in (int, float) and field["low"] <= value <= field["high"]:
         return float(value)
     note(path, value, f"a number from {field['low']} to {field['high']}, {field['meaning']}", ())
     return DROP
 
 
-def _text(field, value, path, note):
+def _text(field: Field, value: Any, path: tuple[str | int, ...], note: Note) -> Any:
     if isinstance(value, str) and field["shortest"] <= len(value) <= field["longest"] and _is_unicode(value):
         return value
     note(path, value, f"text of at most {field['longest']} characters" + (", not empty" if field["shortest"] else ""), ())
@@ -107,21 +116,21 @@ def _is_unicode(value: str) -> bool:
     return True
 
 
-def _word(field, value, path, note):
+def _word(field: Field, value: Any, path: tuple[str | int, ...], note: Note) -> Any:
     if isinstance(value, str) and value in field["words"]:
         return value
     note(path, value, "one of " + ", ".join(field["words"]), field["words"])
     return DROP
 
 
-def _null(field, value, path, note):
+def _null(field: Field, value: Any, path: tuple[str | int, ...], note: Note) -> Any:
     if value is None:
         return None
     note(path, value, field["allowed"], ())
     return DROP
 
 
-def _either(field, value, path, note):
+def _either(field: Field, value: Any, path: tuple[str | int, ...], note: Note) -> Any:
     """A word or an object."""
     word, record = field["of"]
     if isinstance(value, dict):
@@ -132,7 +141,7 @@ def _either(field, value, path, note):
     return DROP
 
 
-def _list(field, value, path, note):
+def _list(field: Field, value: Any, path: tuple[str | int, ...], note: Note) -> Any:
     """A list; items that cannot be used fall out of it one by one."""
     if not isinstance(value, list):
         note(path, value, f"a list of {field['what']}", ())
@@ -143,7 +152,7 @@ def _list(field, value, path, note):
     return [item for item in found if item is not DROP]
 
 
-def _map(field, value, path, note):
+def _map(field: Field, value: Any, path: tuple[str | int, ...], note: Note) -> Any:
     """An object with free keys."""
     if not isinstance(value, dict):
         note(path, value, f"an object of {field['what']}", ())
@@ -159,7 +168,7 @@ def _map(field, value, path, note):
     return found
 
 
-def _record(field, value, path, note):
+def _record(field: Field, value: Any, path: tuple[str | int, ...], note: Note) -> Any:
     """An object with known keys; the rule of the record then looks at the usable ones together."""
     fields = field["fields"]
     if not isinstance(value, dict):
@@ -182,20 +191,20 @@ _READERS = {
 }  # fmt: skip
 
 
-def rises(thresholds: dict) -> bool:
+def rises(thresholds: dict[str, float]) -> bool:
     """Whether each threshold present lies above the one before it."""
     levels = [thresholds[name] for name in THRESHOLDS if name in thresholds]
     return all(low < high for low, high in zip(levels, levels[1:]))
 
 
-def _rising(found, path, note):
+def _rising(found: dict[str, Any], path: tuple[str | int, ...], note: Note) -> dict[str, Any]:
     if rises(found):
         return found
     note(path, found, RISING, ())
     return {}
 
 
-def _one_tier(found, path, note):
+def _one_tier(found: dict[str, Any], path: tuple[str | int, ...], note: Note) -> dict[str, Any]:
     if "tier" in found and "default" in found:
         note((*path, "default"), found.pop("default"), 'nothing beside "tier": both name the tier of the tool', ())
     return found
@@ -204,7 +213,7 @@ def _one_tier(found, path, note):
 _RULES = {"rising": _rising, "one_tier": _one_tier}
 
 
-def _without_user_only(document, note):
+def _without_user_only(document: Any, note: Note) -> Any:
     path = ("retention",) if isinstance(document, dict) and "retention" in document else ()
     inner = document["retention"] if path else document
     if not isinstance(inner, dict) or not any(key in inner for key in USER_ONLY):

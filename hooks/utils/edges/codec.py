@@ -6,7 +6,12 @@ nothing. They are private to CPython, so they are used here only, with `json` it
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
+
 _SPACE = " \t\n\r"
+_TOO_DEEP, _TOO_LONG = "nested too deeply", "a number has too many digits"
 
 try:
     from _json import encode_basestring, encode_basestring_ascii, make_encoder, make_scanner, scanstring
@@ -18,7 +23,9 @@ except ImportError:  # another Python than CPython
         try:
             return json.loads(text, parse_constant=_no_number)
         except RecursionError:
-            raise ValueError("nested too deeply") from None
+            raise ValueError(_TOO_DEEP) from None
+        except ValueError as error:
+            raise _in_our_words(error) from None
 
     def _text_of(value: object, ascii_only: bool) -> str:
         return json.dumps(value, separators=(",", ":"), allow_nan=False, ensure_ascii=ascii_only)
@@ -33,19 +40,19 @@ else:
         object_pairs_hook = None
         parse_float = float
         parse_int = int
-        memo: dict = {}
+        memo: dict[str, str] = {}
 
         @staticmethod
-        def parse_string(text, end, strict=False):
+        def parse_string(text: str, end: int, strict: bool = False) -> tuple[str, int]:
             return scanstring(text, end, strict)
 
         @staticmethod
-        def parse_constant(name):
+        def parse_constant(name: str) -> None:
             return _no_number(name)
 
-    _scan = make_scanner(_Context())
+    _scan = make_scanner(_Context())  # type: ignore[arg-type]  # it asks for nothing that a _Context lacks
 
-    def _refuse(value):
+    def _refuse(value: object) -> NoReturn:
         raise ValueError("no JSON form for " + type(value).__name__)
 
     _encoders = [
@@ -64,7 +71,9 @@ else:
             # 3.10 and 3.11 look for json's own exception among the loaded modules, and fail so where `json` is not.
             raise ValueError("not a JSON document") from None
         except RecursionError:
-            raise ValueError("nested too deeply") from None
+            raise ValueError(_TOO_DEEP) from None
+        except ValueError as error:
+            raise _in_our_words(error) from None
         if text[end:].strip(_SPACE):
             raise ValueError("text after the JSON document")
         return value
@@ -80,6 +89,11 @@ def dumps(value: object) -> str:
     except (TypeError, RecursionError) as error:
         raise ValueError(str(error)) from None
     return text
+
+
+def _in_our_words(error: ValueError) -> ValueError:
+    """JSON's own errors are of a class of their own; what else fails is Python's limit on the digits of a whole number."""
+    return ValueError(_TOO_LONG) if type(error) is ValueError else error
 
 
 def _no_number(_name: str) -> None:

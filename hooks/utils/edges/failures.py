@@ -6,6 +6,10 @@ import os
 
 from . import files, home
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 LOG_BYTES = 256 * 1024
 LOG_NAME = "hooks.log"
 _MARK = "!! "
@@ -15,7 +19,7 @@ def log_path(popkit_home: str) -> str:
     return os.path.join(popkit_home, LOG_NAME)
 
 
-def record(environ, hook: str, error: BaseException) -> None:
+def record(environ: Mapping[str, str], hook: str, error: BaseException) -> None:
     """Logs a failure of a hook. Where even that fails (a full disk, no folder) there is nobody left to tell."""
     try:
         popkit_home = home.popkit_home(environ)
@@ -54,7 +58,7 @@ def _entry(hook: str, error: BaseException) -> str:
     return "\n".join(lines) + "\n"
 
 
-def failures(popkit_home: str) -> list:
+def failures(popkit_home: str) -> list[str]:
     """The first lines of the failures in the log, oldest first: "time hook error"."""
     text = (files.read_text(log_path(popkit_home) + ".old") or "") + (files.read_text(log_path(popkit_home)) or "")
     return [line[len(_MARK) :] for line in text.splitlines() if line.startswith(_MARK)]

@@ -6,6 +6,10 @@ import time
 
 from .system import os, parent_of
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import BinaryIO
+
 # How long a command waits for a lock, and a hook for all that others hold.
 LOCK_WAIT_S = 5.0
 HOOK_WAIT_S = 0.3
@@ -55,22 +59,36 @@ def make_private_file(path: str, create: bool = True) -> None:
 
 
 def read_text(path: str, limit: int = 0) -> str | None:
-    """The text of a file (its first `limit` bytes), None when there is none; OSError for anything else. Lone surrogates are read as
-    they were written, other bytes that are no UTF-8 are replaced."""
-    try:
-        fd = _open(path, os.O_RDONLY)
-    except FileNotFoundError:
-        return None
-    with open(fd, "rb", buffering=0) as file:
-        # A read of a known size reserves that much memory, which a limited process may not have.
-        data = file.read(limit) if limit else file.readall()
+    """The text of a file (its first `limit` bytes), None when there is none; OSError for anything else."""
+    data = read_bytes(path, limit)
+    return None if data is None else text_of(data)
+
+
+def text_of(data: bytes) -> str:
+    """Text as we write it: lone surrogates are read as they were written, other bytes that are no UTF-8 are replaced."""
     try:
         return data.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError:
         return data.decode("utf-8", "replace")
 
 
-def open_regular(path: str):
+def encoded(text: str) -> bytes:
+    """The bytes of a text, lone surrogates as they are."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+def read_bytes(path: str, limit: int = 0) -> bytes | None:
+    """A file (its first `limit` bytes), None when there is none; OSError for anything else."""
+    try:
+        fd = _open(path, os.O_RDONLY)
+    except FileNotFoundError:
+        return None
+    with open(fd, "rb", buffering=0) as file:
+        # A read of a known size reserves that much memory, which a limited process may not have.
+        return file.read(limit) if limit else file.readall()
+
+
+def open_regular(path: str) -> BinaryIO:
     """Opens a file for reading bytes; OSError for what is no regular file."""
     return open(_open(path, os.O_RDONLY), "rb", buffering=_BUFFER)
 
@@ -85,12 +103,17 @@ def _open(path: str, flags: int) -> int:
 
 
 def replace_text(path: str, text: str) -> None:
-    """Replaces a file's text atomically: a reader sees the old text or the new one, also after a kill."""
+    """Replaces a file's text atomically (see replace_bytes)."""
+    replace_bytes(path, encoded(text))
+
+
+def replace_bytes(path: str, data: bytes) -> None:
+    """Replaces a file atomically: a reader sees the old one or the new one, also after a kill."""
     temporary = path + "." + str(os.getpid()) + ".tmp"
     try:
         fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
-            write_all(fd, text.encode("utf-8", "surrogatepass"))
+            write_all(fd, data)
         finally:
             os.close(fd)
         os.replace(temporary, path)
@@ -109,7 +132,7 @@ def append_text(path: str, text: str) -> None:
         size = os.fstat(fd).st_size
         if size and os.pread(fd, 1, size - 1) != b"\n":
             text = "\n" + text
-        write_all(fd, text.encode("utf-8", "surrogatepass"))
+        write_all(fd, encoded(text))
     finally:
         os.close(fd)
 
@@ -181,7 +204,7 @@ class Lock:
         finally:
             patience.spend_since(began)
 
-    def __exit__(self, *_exc) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_exc: object) -> None:
         if self.fd >= 0:
             os.close(self.fd)
             self.fd = -1
@@ -192,7 +215,7 @@ def spill(path: str, text: str) -> None:
     replace_text(f"{path}{_SPILLED}{time.time_ns():020}-{os.getpid()}", text)
 
 
-def spilled(path: str) -> list:
+def spilled(path: str) -> list[str]:
     """The files that `spill` has left beside a file, oldest first."""
     folder, _, name = path.rpartition("/")
     try:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 TIMEOUT_S = 2.0
 PATIENT_S = 5.0  # where a person waits
 # A commit that is older than this is not the one that the call has just made.
 RECENT_S = 120
 
 
-def commit_hashes(output: str) -> list:
+def commit_hashes(output: str) -> list[str]:
     """The abbreviated hashes in what `git commit` prints: "[main 1a2b3c4] subject", one a commit."""
     hashes = []
     for line in output.splitlines():
@@ -25,13 +29,13 @@ def _is_hash(word: str) -> bool:
     return 4 <= len(word) <= 64 and all(char in "0123456789abcdef" for char in word)
 
 
-def committed_files(folder: str, output: str, now: float) -> list | None:
+def committed_files(folder: str, output: str, now: float) -> list[str] | None:
     """Absolute paths of the files in the commits that a command has just made in a folder; None where git cannot say."""
     hashes = commit_hashes(output)
     top = _git(folder, "rev-parse", "--show-toplevel")
     listed = _git(folder, "show", "--no-color", "--no-renames", "--name-only", "-z", "--format=%ct", "-m", "--first-parent",
                   *(hashes or ["HEAD"]), "--") if top else None  # fmt: skip
-    if not listed:
+    if not top or not listed:
         return None
     root = top.strip("\n")
     names = []
@@ -81,7 +85,7 @@ def _folder_of(path: str) -> str:
     return folder
 
 
-def ask(folder: str, *arguments: str, timeout_s: float = TIMEOUT_S, environ=None) -> bytes | None:
+def ask(folder: str, *arguments: str, timeout_s: float = TIMEOUT_S, environ: Mapping[str, str] | None = None) -> bytes | None:
     """What git prints in a folder; None where it fails. It fetches nothing, and asks nobody. Without an `environ` the repository is the
     one that the folder lies in, whatever the caller's GIT_DIR says."""
     import subprocess  # only when something was committed, or leaves the archive

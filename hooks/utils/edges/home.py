@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from .system import absolute, join, parent_of, sha256
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 _SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
 NAME_CHARS = 80
 ORIGINAL = "original.jsonl"  # in the folder of a session: its transcript as it was before the last change of ours
@@ -17,13 +21,13 @@ class NoHome(Exception):
         super().__init__(why)
 
 
-def claude_folder(environ) -> str:
+def claude_folder(environ: Mapping[str, str]) -> str:
     """The host's configuration folder."""
     folder = environ.get("CLAUDE_CONFIG_DIR") or ""
     return absolute(folder) if folder else join(_user_folder(environ), ".claude")
 
 
-def _user_folder(environ) -> str:
+def _user_folder(environ: Mapping[str, str]) -> str:
     user = environ.get("HOME") or environ.get("USERPROFILE") or _home_of_user()
     if user.startswith("~"):  # nobody has resolved it
         raise NoHome
@@ -44,7 +48,7 @@ def _home_of_user() -> str:
     return known
 
 
-def popkit_home(environ) -> str:
+def popkit_home(environ: Mapping[str, str]) -> str:
     """The folder of state, archive and logs: $POPKIT_HOME, else popkit in the host's configuration folder. A shell expands no quoted `~`,
     so we do. NoHome for a relative path: it would be another folder in every project, with our files among the project's."""
     folder = environ.get("POPKIT_HOME") or ""

@@ -10,12 +10,17 @@ import sys
 from . import codec, files
 from .system import environment, os
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
 # Larger payloads are not read: the transcript tells of the call when somebody asks. The host has been seen to send 5 MB.
 PAYLOAD_BYTES = 64 * 1024 * 1024
 _CHUNK = 1 << 20
 
 
-def run(handler, hook: str) -> None:
+def run(handler: Callable[[dict[str, Any], dict[str, str]], dict[str, Any] | str | None], hook: str) -> None:
     """Reads the payload from stdin, writes the handler's answer (a JSON object, a text, or None for silence), ends the process."""
     environ = environment()
     files.patience.left_s = files.HOOK_WAIT_S
@@ -30,7 +35,7 @@ def run(handler, hook: str) -> None:
     os._exit(0)  # noqa: SLF001  skips the interpreter's clean-up, which costs as much as the work
 
 
-def _payload() -> dict:
+def _payload() -> dict[str, Any]:
     chunks, size = [], 0
     while True:
         chunk = os.read(0, _CHUNK)
@@ -73,7 +78,7 @@ def _write(text: str) -> None:
         data = data[os.write(1, data) :]
 
 
-def _give_up(environ, hook: str, error: BaseException) -> None:
+def _give_up(environ: Mapping[str, str], hook: str, error: BaseException) -> None:
     try:
         from . import failures
 

@@ -6,10 +6,21 @@ file is opened.
 
 from __future__ import annotations
 
+import time
+
 from . import files
 from .system import absolute
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from sqlite3 import Connection
+    from typing import Union
+
+    Migration = tuple[str, tuple[Union[str, Callable[[Connection], None]], ...]]
+
 BUSY_S = 5.0  # how long a process waits for another one's transaction
+_BESIDE = ("-journal", "-wal", "-shm")  # what SQLite keeps beside a database
 _APPLIED = "CREATE TABLE IF NOT EXISTS migrations (version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at TEXT NOT NULL)"
 
 
@@ -32,7 +43,7 @@ class Schema:
 
     __slots__ = ("anew", "application_id", "migrations", "name")
 
-    def __init__(self, name: str, application_id: int, migrations: tuple, anew: str = "a new one is made"):
+    def __init__(self, name: str, application_id: int, migrations: tuple[Migration, ...], anew: str = "a new one is made"):
         self.name = name
         self.application_id = application_id
         self.migrations = migrations
@@ -41,40 +52,56 @@ class Schema:
 
 class Transaction:
     """All or nothing, with the write lock held from the first read on. Within a transaction that the caller has begun it is a part of
-    that one."""
+    that one. A hook waits for those of others as long as it has patience left (`files.patience`), whatever the store was opened for."""
 
     __slots__ = ("db", "joined")
 
-    def __init__(self, db):
+    def __init__(self, db: Connection):
         self.db = db
         self.joined = db.in_transaction
 
     def __enter__(self) -> None:
         if not self.joined:
-            self.db.execute("BEGIN IMMEDIATE")
+            _patiently(self.db, "BEGIN IMMEDIATE")
 
-    def __exit__(self, kind, *_exc) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_exc: object) -> None:
         if self.joined:
             return
         try:
             if kind is None:
-                self.db.execute("COMMIT")
+                _patiently(self.db, "COMMIT")
         finally:
             if self.db.in_transaction:
                 self.db.execute("ROLLBACK")
 
 
-def open_store(path: str, schema: Schema, create: bool = True, busy_s: float = BUSY_S):
+def _patiently(db: Connection, statement: str) -> None:
+    """Executes a statement that may have to wait for another process."""
+    if files.patience.left_s == float("inf"):
+        db.execute(statement)
+        return
+    db.execute(f"PRAGMA busy_timeout = {round(files.patience.next_s() * 1000):d}")
+    began = time.monotonic()
+    try:
+        db.execute(statement)
+    finally:
+        files.patience.spend_since(began)
+
+
+def open_store(path: str, schema: Schema, create: bool = True, busy_s: float = BUSY_S) -> Connection:
     """A connection to a store, its tables up to date; it commits by itself outside of a `Transaction`, and waits `busy_s` seconds for
     that of another process.
 
-    FileNotFoundError where there is none and none is to be made, OSError for what is no regular file, StoreTooNew, StoreDamaged;
-    other errors of sqlite3 (a full disk, a lock that is never given up) as they are.
+    FileNotFoundError where there is none and none is to be made; OSError for anything else than a regular file in its place, or where
+    SQLite keeps its own beside it; StoreTooNew, StoreDamaged; other errors of sqlite3 (a full disk, a lock that is never given up) as they
+    are.
     """
     import sqlite3
 
     path = absolute(path)
     files.make_private_file(path, create)
+    for beside in _BESIDE:
+        _check_file(path + beside)
     escaped = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
     # `mode=rw`: a file that has just gone is not made again with the rights of the umask.
     db = sqlite3.connect("file://" + escaped + "?mode=rw", timeout=busy_s, isolation_level=None, uri=True)
@@ -94,11 +121,17 @@ def open_store(path: str, schema: Schema, create: bool = True, busy_s: float = B
     return db
 
 
-def migrate(db, schema: Schema, where: str = "") -> None:
+def _check_file(path: str) -> None:
+    """OSError where there is anything else than a file: SQLite opens what it finds, and a pipe would keep us waiting for ever."""
+    try:
+        files.make_private_file(path, create=False)
+    except FileNotFoundError:
+        return
+
+
+def migrate(db: Connection, schema: Schema, where: str = "") -> None:
     """Brings the tables up to date, one transaction for each version; several processes may do so at once. Which migration was applied
     when stays in the table `migrations`."""
-    import time
-
     where = where or "the " + schema.name
     if _version(db, schema, where) == len(schema.migrations):
         return
@@ -118,14 +151,7 @@ def migrate(db, schema: Schema, where: str = "") -> None:
             db.execute(f"PRAGMA user_version = {number:d}")
 
 
-def applied(db) -> list:
-    """[(version, name, when)] of the migrations that were applied since their names are kept, oldest first."""
-    if not db.execute("SELECT count(*) FROM sqlite_master WHERE name = 'migrations'").fetchone()[0]:
-        return []
-    return db.execute("SELECT version, name, applied_at FROM migrations ORDER BY version").fetchall()
-
-
-def _version(db, schema: Schema, where: str) -> int:
+def _version(db: Connection, schema: Schema, where: str) -> int:
     """The version of the tables, 0 for an empty file."""
     version = db.execute("PRAGMA user_version").fetchone()[0]
     ours = db.execute("PRAGMA application_id").fetchone()[0] == schema.application_id

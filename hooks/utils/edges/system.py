@@ -7,27 +7,31 @@ from __future__ import annotations
 
 import time
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 try:
     import posix as os
 except ImportError:
-    import os
+    import os  # type: ignore[no-redef]  # what a platform has in place of it
 
-    def environment() -> dict:
+    def environment() -> dict[str, str]:
         """The environment, as text."""
-        return dict(os.environ)
+        return dict(os.environ)  # type: ignore[arg-type]  # that of `os` is text
 
 else:
 
-    def environment() -> dict:
+    def environment() -> dict[str, str]:
         """The environment, as text; bytes that are no UTF-8 are kept as lone surrogates."""
         return {key.decode("utf-8", "surrogateescape"): value.decode("utf-8", "surrogateescape") for key, value in os.environ.items()}
 
 
 try:
-    from _sha256 import sha256  # up to 3.11; `hashlib` brings OpenSSL with it
+    from _sha256 import sha256  # type: ignore[import-not-found]  # up to 3.11; `hashlib` brings OpenSSL with it
 except ImportError:
     try:
-        from _sha2 import sha256
+        from _sha2 import sha256  # type: ignore[import-not-found]
     except ImportError:
         from hashlib import sha256
 
@@ -54,7 +58,7 @@ def absolute(path: str) -> str:
     return abspath(path)
 
 
-def now(environ) -> float:
+def now(environ: Mapping[str, str]) -> float:
     """Seconds since the epoch. POPKIT_CLOCK sets the time, so that a recorded session can be fed to real hooks."""
     try:
         return float(environ["POPKIT_CLOCK"])

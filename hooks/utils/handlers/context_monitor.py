@@ -9,11 +9,19 @@ from ..host.payload import text
 from ..policy import engine, events
 from ..state import disk, live
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from ..policy.ruleset import Ruleset
+    from ..state import store
+
 COMMAND = "/popkit:context"
 LEVELS = ("notice", "warning", "critical", "emergency")
 
 
-def handle(payload: dict, environ) -> dict | None:
+def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any] | None:
     """The answer to our command, or a message when a threshold is passed, or nothing."""
     site = live.site_of(payload, environ)
     if site is None:
@@ -36,7 +44,7 @@ def command_words(prompt: str) -> str | None:
     return words.strip() if head == COMMAND else None
 
 
-def _answer(words: str, site: live.Site, transcript_path: str, now: float) -> dict:
+def _answer(words: str, site: live.Site, transcript_path: str, now: float) -> dict[str, Any]:
     from ..answers.command import answer
 
     files.patience.left_s = float("inf")  # a person has asked for it, and waits as for a command
@@ -65,7 +73,7 @@ def _on_prompt(site: live.Site, transcript_path: str, now: float, typed: bool) -
     if site.session.get("compacted") and live.follow(site, paths, transcript_path):
         site.remember(compacted=None)  # the transcript tells which results the host carried over; no event did
 
-    def observe(stored, rules) -> None:
+    def observe(stored: store.Stored, rules: Ruleset) -> None:
         live.notice_changes(paths, stored, rules, now)
         if typed:
             engine.observe(stored.state, events.Prompted(now), rules)
@@ -82,7 +90,7 @@ def _on_prompt(site: live.Site, transcript_path: str, now: float, typed: bool) -
         partner.catch_up(site, transcript_path)
 
 
-def check_thresholds(site: live.Site, transcript_path: str, now: float, model: str | None = None) -> dict:
+def check_thresholds(site: live.Site, transcript_path: str, now: float, model: str | None = None) -> dict[str, Any]:
     """How full the context is and which threshold that passes: `tokens`, `window`, `window_source`, `usage_ratio`, `level` (None below
     the first); where that is passed for the first time also `retention`: what has expired, what a clear takes now, and `suggestion`,
     what to do ("" for nothing)."""
@@ -102,7 +110,7 @@ def check_thresholds(site: live.Site, transcript_path: str, now: float, model: s
     return result
 
 
-def _retention(site: live.Site, transcript_path: str, now: float) -> dict:
+def _retention(site: live.Site, transcript_path: str, now: float) -> dict[str, Any]:
     """What the panel would say, where a hook has time to look; else what the hooks have seen expire."""
     import os
 
@@ -133,7 +141,7 @@ def _short(tokens: int) -> str:
     return f"{tokens / 1_000_000:.3g}M" if tokens >= 1_000_000 else f"{tokens / 1_000:.0f}k"
 
 
-def _news(site: live.Site, checked: dict) -> str | None:
+def _news(site: live.Site, checked: dict[str, Any]) -> str | None:
     """The message for a level that is higher than the last one told, if there is something to do; remembers the level, and forgets it as
     the context shrinks."""
     told = site.session.get("told")

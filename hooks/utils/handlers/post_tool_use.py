@@ -7,8 +7,17 @@ from ..edges.system import now as time_of_day
 from ..host.payload import call_of, commits, committed, text
 from ..state import live
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
 
-def handle(payload: dict, environ) -> dict | None:
+    from ..policy.calls import Call
+    from ..policy.ruleset import Ruleset
+    from ..state import store
+
+
+def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any] | None:
     """Feeds the call to its context: the main thread, or the subagent that the payload names."""
     site = live.site_of(payload, environ)
     call = call_of(payload, time_of_day(environ))
@@ -23,7 +32,7 @@ def handle(payload: dict, environ) -> dict | None:
         call.committed = committed(call, payload, call.at)
     paths = site.paths(agent_id)
 
-    def observe(stored, rules) -> bool:
+    def observe(stored: store.Stored, rules: Ruleset) -> bool:
         if call.id in stored.state.live:
             return False  # the hook is registered twice
         live.observe_call(paths, stored, call, rules, has_committed)
@@ -38,9 +47,10 @@ def handle(payload: dict, environ) -> dict | None:
     return answer
 
 
-def _repaired(site: live.Site, payload: dict, call, agent_id: str) -> tuple:
+def _repaired(site: live.Site, payload: dict[str, Any], call: Call, agent_id: str) -> tuple[dict[str, Any] | None, Call]:
     """(the answer to the host or None, the call as the model sees it)."""
     from ..reclaim.repair import repair  # seldom
 
     answer, response = repair(site, payload, call, text(payload, "transcript_path"), agent_id)
-    return answer, call if response is None else call_of({**payload, "tool_response": response}, call.at)
+    seen = call_of({**payload, "tool_response": response}, call.at) if response is not None else None
+    return answer, seen or call

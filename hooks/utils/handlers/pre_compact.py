@@ -6,8 +6,13 @@ from ..edges.system import now as time_of_day
 from ..host.payload import text
 from ..state import live
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
 
-def handle(payload: dict, environ) -> str | None:
+
+def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> str | None:
     """Brings the state up to date with the transcript while all of it is still the context: calls that fired no hook are counted, a
     rewound branch is dropped. The compaction itself ends what is live when SessionStart(compact) says that it happened.
 

@@ -10,17 +10,24 @@ from ..host.payload import run_as_ours, text
 from ..policy.placeholder import is_handle
 from ..state import live
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
 # Of a Bash call these alone may be set: what they do not change is the command and where it runs.
 _HARMLESS = frozenset(("command", "description", "timeout"))
 
 
-def handle(payload: dict, environ) -> dict | None:
+def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any] | None:
     """Allows exactly `popkit restore HANDLE`, and hands the host the command under which a project's own `popkit` cannot be meant."""
     tool_input = payload.get("tool_input")
     if payload.get("tool_name") != "Bash" or not isinstance(tool_input, dict) or not _HARMLESS.issuperset(tool_input):
         return None
     command = tool_input.get("command")
-    words = command.split(" ") if isinstance(command, str) else []
+    if not isinstance(command, str):
+        return None
+    words = command.split(" ")
     if len(words) != 3 or words[:2] != ["popkit", "restore"] or not is_handle(words[2]):
         return None
     site, ours = live.site_of(payload, environ), run_as_ours(command)

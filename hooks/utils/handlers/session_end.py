@@ -8,13 +8,20 @@ from ..host.payload import text
 from ..policy import engine, events
 from ..state import journal, live, store, sweeping
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from ..policy.ruleset import Ruleset
+
 # The host gives a hook 1.5 s at the end of a session, and a clear takes up to 0.05 s a megabyte. Nobody waits for a larger one.
 CLEAR_BYTES = 24 * 1024 * 1024
 # Ends after which the client has the transcript in its memory already: a rewrite would come too late.
 _GOES_ON = ("resume",)
 
 
-def handle(payload: dict, environ) -> None:
+def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> None:
     """Ends what lives for the session, if this is an end. The transcript does not tell of it, so the journal does."""
     site = live.site_of(payload, environ)
     if site is None:
@@ -25,7 +32,7 @@ def handle(payload: dict, environ) -> None:
         return  # nothing was tracked
     entry = journal.ended(why, now)
 
-    def end(stored, rules) -> None:
+    def end(stored: store.Stored, rules: Ruleset) -> None:
         store.journal(paths, entry)
         engine.observe(stored.state, events.SessionEnded(now, why), rules)
 
@@ -40,7 +47,7 @@ def handle(payload: dict, environ) -> None:
     sweeping.sweep(site, now)
 
 
-def _in_a_process_of_its_own(work, environ) -> None:
+def _in_a_process_of_its_own(work: Callable[[], object], environ: Mapping[str, str]) -> None:
     """Waits for the work, but lets it end where the host loses its patience and kills this process."""
     import os
 

@@ -9,14 +9,21 @@ from ..host.payload import text
 from ..policy import engine, events
 from ..state import live, store, sweeping
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
 
-def handle(payload: dict, environ) -> dict | None:
+    from ..policy.ruleset import Ruleset
+
+
+def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any] | None:
     """Remembers what only this event tells (model, project, folder) and makes the state follow the transcript where there is one. After a
     compaction the model is told what can be restored."""
     site = live.site_of(payload, environ)
     if site is None:
         return None
-    facts = {"project": site.project, "transcript": text(payload, "transcript_path")}
+    facts: dict[str, object] = {"project": site.project, "transcript": text(payload, "transcript_path")}
     if text(payload, "model"):
         facts["model"] = text(payload, "model")
     compacted = text(payload, "source") == "compact"
@@ -25,9 +32,9 @@ def handle(payload: dict, environ) -> dict | None:
     site.remember(**facts)
     paths = site.paths()
     before = store.look(paths)
-    live.follow(site, paths, facts["transcript"])
+    live.follow(site, paths, text(payload, "transcript_path"))
 
-    def begin(stored, rules) -> None:
+    def begin(stored: store.Stored, rules: Ruleset) -> None:
         if stored.state.index == 0:
             stored.state.cwd = text(payload, "cwd")
         if compacted and before is not None and stored.state.epoch == before.state.epoch:
@@ -44,7 +51,7 @@ def handle(payload: dict, environ) -> dict | None:
     return None
 
 
-def _index(site: live.Site, now: float) -> dict | None:
+def _index(site: live.Site, now: float) -> dict[str, Any] | None:
     from ..reclaim import partner
 
     index = partner.after(site, now)

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from .masking import mask
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 VERDICT_CHARS = 120
 _LINE_CHARS = 2_000  # masked before it is cut: half a secret is one too
 # Words of the line, near the end of an output, that tells how it went.
@@ -43,7 +47,7 @@ class Outcome:
         content_hash: str = "",
         error: bool = False,
         exit_code: int | None = None,
-        interval: list | None = None,
+        interval: list[int] | None = None,
         unchanged: bool = False,
         image_tokens: int = 0,
         tail: str = "",
@@ -69,7 +73,7 @@ class Call:
         self,
         id: str,
         tool: str,
-        tool_input: dict,
+        tool_input: dict[str, Any],
         outcome: Outcome,
         at: float = 0.0,
         cwd: str = "",

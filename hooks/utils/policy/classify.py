@@ -12,9 +12,20 @@ from .estimate import content_of_path
 from .masking import mask, without_numbers
 from .tiers import DEFAULT_TIER, tier_of_tool
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from types import ModuleType
+    from typing import Any
+
+    from .calls import Call, Outcome
+    from .parts import Action, Changes, Part
+    from .ruleset import Ruleset
+    from .tiers import Table
+
 LABEL_CHARS = 100
 # The module `bash`, once a command line needed it: it is a third of all that a hook imports.
-_BASH: list = []
+_BASH: list[ModuleType] = []
 # A command line of more than this is classified by its beginning: nobody types that, and a hook must not spend its time on it.
 COMMAND_CHARS = 20_000
 
@@ -45,7 +56,19 @@ class Classification:
         "tier",
     )
 
-    def __init__(self, kind, tier, label, shown=(), subjects=(), content="dialogue", edits="", commits=False, family="", action=""):
+    def __init__(
+        self,
+        kind: str,
+        tier: str,
+        label: str,
+        shown: Iterable[Part] = (),
+        subjects: Iterable[str] = (),
+        content: str = "dialogue",
+        edits: str = "",
+        commits: bool = False,
+        family: str = "",
+        action: str = "",
+    ) -> None:
         self.kind = kind
         self.tier = tier
         self.basis = ""
@@ -55,13 +78,13 @@ class Classification:
         self.content = content
         self.edits = edits  # the path that a success has changed
         self.commits = commits
-        self.changes: list = []  # what a success has changed in working trees, as commandline/worktree.py tells it
+        self.changes: list[Changes] = []  # what a success has changed in working trees, as commandline/worktree.py tells it
         self.family = family
         self.action = action
         self.error = False
 
 
-def _text(tool_input: dict, *names: str) -> str:
+def _text(tool_input: dict[str, Any], *names: str) -> str:
     for name in names:
         value = tool_input.get(name)
         if isinstance(value, str) and value:
@@ -85,7 +108,7 @@ def _shorten(text: str) -> str:
     return text if len(text) <= LABEL_CHARS else text[: LABEL_CHARS - 1] + "…"
 
 
-def _read(call, cwd, table) -> Classification:
+def _read(call: Call, cwd: str, table: Table) -> Classification:
     path = mask(parts.normal_path(_text(call.tool_input, "file_path", "notebook_path", "path"), cwd), tell_apart=True)
     if call.outcome.unchanged:
         label = "Read " + shown_path(path, cwd) + " (unchanged)"
@@ -100,13 +123,13 @@ def _read(call, cwd, table) -> Classification:
     return Classification("read", tier_of_tool(call.tool, table), label, [("read:" + path, lines)], [path], content, action="Read:" + path)
 
 
-def _edit(call, cwd, table) -> Classification:
+def _edit(call: Call, cwd: str, table: Table) -> Classification:
     path = mask(parts.normal_path(_text(call.tool_input, "file_path", "notebook_path"), cwd), tell_apart=True)
     label = call.tool + " " + shown_path(path, cwd)
     return Classification("ack", tier_of_tool(call.tool, table), label, [("edit:" + path, [])], [path], edits=path, action="edit:" + path)
 
 
-def _grep(call, cwd, table) -> Classification:
+def _grep(call: Call, cwd: str, table: Table) -> Classification:
     pattern = mask(_text(call.tool_input, "pattern"), tell_apart=True)
     root = mask(_text(call.tool_input, "path"), tell_apart=True)
     roots = [parts.normal_path(root, cwd)] if root else [cwd]
@@ -116,7 +139,7 @@ def _grep(call, cwd, table) -> Classification:
     return Classification("search", tier_of_tool(call.tool, table), label, [(key, scope)], roots, "matches", action=key)
 
 
-def _glob(call, cwd, table) -> Classification:
+def _glob(call: Call, cwd: str, table: Table) -> Classification:
     pattern = mask(_text(call.tool_input, "pattern", "path"), tell_apart=True)
     root = mask(_text(call.tool_input, "path"), tell_apart=True)
     roots = [parts.normal_path(root, cwd)] if root else [cwd]
@@ -124,7 +147,7 @@ def _glob(call, cwd, table) -> Classification:
     return Classification("search", tier_of_tool(call.tool, table), call.tool + " " + pattern, [(key, scope)], roots, "log", action=key)
 
 
-def _bash(call, cwd, table) -> Classification:
+def _bash(call: Call, cwd: str, table: Table) -> Classification:
     if not _BASH:
         from .commandline import bash
 
@@ -162,7 +185,7 @@ def _telling_line(command: str) -> str:
     return lines[0] if lines else command.strip().partition("\n")[0]
 
 
-def _subjects(command: str, found: list) -> list:
+def _subjects(command: str, found: list[Action]) -> list[str]:
     """What patterns match of a command line: the line, its commands, the files that it reads."""
     subjects = [without_numbers(" ".join(command[:400].split()))]
     for action in found[:8]:
@@ -171,7 +194,7 @@ def _subjects(command: str, found: list) -> list:
     return subjects
 
 
-def _content_of(leading, command: str) -> str:
+def _content_of(leading: Action, command: str) -> str:
     """The kind of content that a command prints."""
     key = leading.part[0]
     if leading.kind == "read":
@@ -181,7 +204,7 @@ def _content_of(leading, command: str) -> str:
     return "diff" if "git diff" in command or "git show" in command else "log"
 
 
-def _other(call, cwd, table) -> Classification:
+def _other(call: Call, cwd: str, table: Table) -> Classification:
     tool = call.tool
     tier = tier_of_tool(tool, table)
     content = "dialogue" if tool in _DIALOGUE else "markup"
@@ -222,7 +245,7 @@ _READERS = {"Read": _read, "NotebookRead": _read, "Grep": _grep, "Glob": _glob, 
 _READERS.update((tool, _edit) for tool in _EDIT_TOOLS)
 
 
-def classify(call, cwd: str, rules) -> Classification:
+def classify(call: Call, cwd: str, rules: Ruleset) -> Classification:
     """The classification of a call made in a folder, under a Ruleset; input of any shape is read as far as it makes sense."""
     found = _READERS.get(call.tool, _other)(call, cwd, rules.tool_tiers)
     found.label = _shorten(without_numbers(found.label))
@@ -245,12 +268,12 @@ def classify(call, cwd: str, rules) -> Classification:
     return found
 
 
-def _found_nothing(found: Classification, outcome) -> bool:
+def _found_nothing(found: Classification, outcome: Outcome) -> bool:
     """A search that exits 1 with no output found nothing; that is an answer, no error."""
     return found.kind == "search" and outcome.exit_code == 1 and outcome.chars == 0
 
 
-def _keep_error(found: Classification, tool: str, rules) -> None:
+def _keep_error(found: Classification, tool: str, rules: Ruleset) -> None:
     """An error is preserved until its action succeeds; a failing command that its next run supersedes waits for that."""
     found.edits = ""
     found.commits = False

@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from .parts import Part
+
 SCHEMA = 3
 # How many expired contents are remembered to notice that one was fetched again unchanged. Bounded, so that a hook's cost does not
 # grow with what has expired; an older false expiration goes uncounted by the hooks and by the rebuild alike.
@@ -20,8 +27,9 @@ class Result:
 
     __slots__ = (*_FIELDS, "pinned", "stored")
 
-    def __init__(self, id, index, at, turn, tool, kind, tier, basis, label, parts, subjects, tokens, hash, error, verdict,
-                 touched=0, ended=None, cleared=""):  # fmt: skip
+    def __init__(self, id: str, index: int, at: float, turn: int, tool: str, kind: str, tier: str, basis: str, label: str,
+                 parts: Sequence[Part], subjects: list[str], tokens: int, hash: str, error: bool, verdict: str,
+                 touched: int = 0, ended: list[Any] | None = None, cleared: str = "") -> None:  # fmt: skip
         self.id = id
         self.index = index  # the call's number in its context, from 1
         self.at = at
@@ -43,12 +51,17 @@ class Result:
         self.pinned = False
         self.stored = ""  # its row as it stands in the state file; "" once it differs
 
+    @property
+    def reasons(self) -> list[str]:
+        """Why it has ended, as a list that can grow; of one that has not, none."""
+        return self.ended[4] if self.ended else []
+
     def touch(self, index: int) -> None:
         """Restarts its quiet age."""
         self.touched = index
         self.stored = ""
 
-    def to_row(self) -> list:
+    def to_row(self) -> list[Any]:
         return [
             self.id, self.index, self.at, self.turn, self.tool, self.kind, self.tier, self.basis, self.label, self.parts, self.subjects,
             self.tokens, self.hash, self.error, self.verdict, self.touched, self.ended, self.cleared,
@@ -63,12 +76,16 @@ def result_of(row: object) -> Result:
     if not (isinstance(result.id, str) and isinstance(result.index, int) and isinstance(result.parts, list)
             and isinstance(result.at, (int, float)) and isinstance(result.tokens, int) and isinstance(result.tier, str)
             and isinstance(result.kind, str) and isinstance(result.subjects, list) and isinstance(result.touched, int)
-            and isinstance(result.cleared, str)):  # fmt: skip
+            and isinstance(result.cleared, str) and (result.ended is None or _is_end(result.ended))):  # fmt: skip
         raise ValueError("wrong types in a result row")
     return result
 
 
-def reclaimable(expired: dict) -> dict:
+def _is_end(ended: object) -> bool:
+    return isinstance(ended, list) and len(ended) == 5 and isinstance(ended[4], list)
+
+
+def reclaimable(expired: dict[str, Result]) -> dict[str, Result]:
     """Of expired results those that are still in the context."""
     return {id: result for id, result in expired.items() if not result.cleared}
 
@@ -80,18 +97,18 @@ class Counts:
         "compacted", "expired", "expired_tokens", "false_expirations", "ledger", "results", "results_tokens", "superseded", "triggers",
     )  # fmt: skip
 
-    def __init__(self):
-        self.results: dict = {}  # tier -> results given that tier
-        self.results_tokens: dict = {}
-        self.expired: dict = {}  # tier -> results that expired
-        self.expired_tokens: dict = {}
-        self.triggers: dict = {}  # trigger -> results that it ended
-        self.false_expirations: dict = {}  # tier -> expired and fetched again unchanged, or restored
-        self.ledger: dict = {}  # what was reclaimed and charged (ledger.py), as the last reconcile found it
+    def __init__(self) -> None:
+        self.results: dict[str, int] = {}  # tier -> results given that tier
+        self.results_tokens: dict[str, int] = {}
+        self.expired: dict[str, int] = {}  # tier -> results that expired
+        self.expired_tokens: dict[str, int] = {}
+        self.triggers: dict[str, int] = {}  # trigger -> results that it ended
+        self.false_expirations: dict[str, int] = {}  # tier -> expired and fetched again unchanged, or restored
+        self.ledger: dict[str, float] = {}  # what was reclaimed and charged (ledger.py), as the last reconcile found it
         self.superseded = 0
         self.compacted = 0
 
-    def to_json(self) -> dict:
+    def to_json(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__slots__}
 
 
@@ -105,7 +122,7 @@ def counts_of(value: object) -> Counts:
     return counts
 
 
-def add(table: dict, key: str, amount: int) -> None:
+def add(table: dict[str, int], key: str, amount: int) -> None:
     table[key] = table.get(key, 0) + amount
 
 
@@ -124,22 +141,22 @@ class ContextState:
         self.at = 0.0  # of the last event
         self.cwd = ""  # after the last call
         self.turn = 0  # user turns with calls in them
-        self.prompt_id = None  # of the last call, where the host gives one
+        self.prompt_id: str | None = None  # of the last call, where the host gives one
         self.prompted = False  # the user spoke since the last call
         self.epoch = 0  # compactions so far
-        self.profile = None  # chosen for the session; None: what the configuration says
-        self.pins: list = []  # targets: ids and path patterns
-        self.edits: dict = {}  # turn, as text -> index of the last edit in it, which touches what was read in the turn before it
-        self.holds: dict = {}  # id -> index up to which a restored result is held like a pinned one
+        self.profile: str | None = None  # chosen for the session; None: what the configuration says
+        self.pins: list[str] = []  # targets: ids and path patterns
+        self.edits: dict[str, int] = {}  # turn, as text -> index of the last edit in it, which touches what was read in the turn before it
+        self.holds: dict[str, int] = {}  # id -> index up to which a restored result is held like a pinned one
         self.calibration = 1.0  # measured tokens / estimated tokens
-        self.live: dict = {}  # id -> Result, in order of completion
-        self.expired: dict = {}  # id -> Result with `ended`; after a load only what expired since
-        self.recent: dict = {}  # "kind|hash" -> tier of what expired while its content was still true
+        self.live: dict[str, Result] = {}  # id -> Result, in order of completion
+        self.expired: dict[str, Result] = {}  # id -> Result with `ended`; after a load only what expired since
+        self.recent: dict[str, str] = {}  # "kind|hash" -> tier of what expired while its content was still true
         self.counts = Counts()
-        self.by_key: dict = {}
-        self.by_hash: dict = {}
-        self.due: dict = {}
-        self.timed: dict = {}
+        self.by_key: dict[str, dict[str, Result]] = {}
+        self.by_hash: dict[str, dict[str, Result]] = {}
+        self.due: dict[int, dict[str, Result]] = {}
+        self.timed: dict[str, Result] = {}
 
     def touched(self, result: Result) -> int:
         """The index of a result's last touch, 0 for none."""
@@ -150,11 +167,11 @@ class ContextState:
         """Calls since a result was last touched."""
         return self.index - max(result.index, self.touched(result))
 
-    def to_json(self) -> dict:
+    def to_json(self) -> dict[str, Any]:
         """The plain values of a state, without what expired (that is a log of its own)."""
         return {**self.header(), "live": [result.to_row() for result in self.live.values()]}
 
-    def header(self) -> dict:
+    def header(self) -> dict[str, Any]:
         """The plain values of a state but for its results."""
         return {
             "schema": SCHEMA,
@@ -208,7 +225,7 @@ def state_of(value: object) -> ContextState:
     return state
 
 
-def shared_facts(state: ContextState) -> dict:
+def shared_facts(state: ContextState) -> dict[str, Any]:
     """What hooks and a rebuild must agree on: all but times, the calibration and the ledger (which only a transcript has) and
     the host's turn ids (which not every client gives to hooks)."""
     plain = state.to_json()

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
     from typing import Any
 
+    from .context import Result
+    from .events import Entered
+    from .lifecycle import Decision
     from .ruleset import Ruleset
 
 # A calibration needs so many pairs of requests and so many estimated tokens; its bounds.
@@ -60,31 +63,35 @@ class Place:
 class Conversation:
     """`state` and the `rules` that hold (those of the profile that was chosen last) · `requests`: [(Usage, estimated tokens that the
     conversation grew by since the one before)] · `places`: id of a result -> Place · `unsent`: estimated tokens since the last request,
-    `unseen`: ids of the results among them · `base`: tokens of system and tools."""
+    `unseen`: ids of the results among them · `base`: tokens of system and tools · `entered`: id -> Entered, of the results that
+    entered shorter than they were."""
 
-    __slots__ = ("_growth", "_thought", "base", "count", "places", "requests", "rules", "rules_for", "state", "unseen", "unsent")
+    __slots__ = ("_growth", "_thought", "base", "count", "entered", "places", "requests", "rules", "rules_for", "state", "unseen", "unsent")
 
     def __init__(self, state: ContextState, rules_for: Callable[[str | None], Ruleset]) -> None:
         """`rules_for(profile)` compiles the rules of a profile, None for the configured one."""
         self.state = state
         self.rules_for = rules_for
         self.rules = rules_for(None)
-        self.requests: list = []
+        self.requests: list[tuple[Usage, int]] = []
         self.count = 0  # requests, without the compactions between them
-        self.places: dict = {}
+        self.places: dict[str, Place] = {}
+        self.entered: dict[str, Entered] = {}
         self.base = 0
         self.unsent = 0
-        self.unseen: set = set()
-        self._thought: list = []  # (number of the request that it answers, tokens of thinking up to here)
+        self.unseen: set[str] = set()
+        self._thought: list[tuple[int, int]] = []  # (number of the request that it answers, tokens of thinking up to here)
         self._growth = [0, 0, 0]  # pairs of requests, tokens measured, tokens estimated
         engine.reindex(state, self.rules)
 
     # --- what happens ---------------------------------------------------------------------------------------------------------------
 
-    def observe(self, event: Any) -> list:
+    def observe(self, event: Any) -> list[Decision]:
         """The engine's decisions about an event; a call's result takes its place in the prompt."""
         if event.name == "profile_chosen":
             self.rules = self.rules_for(event.profile)
+        if event.name == "entered":
+            self._enter(event)
         decisions = engine.observe(self.state, event, self.rules)
         if event.name == "call":
             self._add(event.id)
@@ -98,6 +105,12 @@ class Conversation:
             self.unsent += result.tokens
             self.unseen.add(id)
             self.places.setdefault(id, Place(self.last.tokens, self.count))
+
+    def _enter(self, event: Entered) -> None:
+        result = self.state.live.get(event.id)
+        if result is not None and event.id in self.unseen:
+            self.unsent += event.tokens - result.tokens
+        self.entered[event.id] = event
 
     def _compact(self, at: float) -> None:
         self.requests.append((Usage(at=at), 0))
@@ -177,7 +190,7 @@ class Conversation:
         """Tokens of the prompt as it would go out now."""
         return (self.last.tokens or self.base) + round(self.unsent * self.state.calibration)
 
-    def results(self) -> list:
+    def results(self) -> list[Result]:
         """Every result that is known, in the order of completion; a placeholder may stand in its place."""
         return sorted([*self.state.expired.values(), *self.state.live.values()], key=lambda result: result.index)
 

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from .models import Model
 
 
@@ -44,7 +46,7 @@ class Prices:
         self.model = model
         self.known = known
 
-    def to_json(self) -> dict:
+    def to_json(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__slots__}
 
 
@@ -127,7 +129,7 @@ class Sum:
             return 0
         return -(-owed // each) if each else None
 
-    def to_json(self) -> dict:
+    def to_json(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__slots__}
 
 

@@ -13,12 +13,20 @@ from .context import ContextState, Result, add
 from .estimate import tokens_of
 from .lifecycle import Decision, drop_parts, end, is_pinned, leave, may_expire, reindex
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .calls import Call, FilesChanged
+    from .classify import Classification
+    from .events import Event
+    from .parts import Part
+    from .ruleset import Ruleset
+
 __all__ = ["Decision", "observe", "reindex"]
 
 
-def observe(state: ContextState, event, rules) -> list:
+def observe(state: ContextState, event: Event, rules: Ruleset) -> list[Decision]:
     """The decisions that an event brings about, in order."""
-    decisions: list = []
+    decisions: list[Decision] = []
     handler = _HANDLERS.get(event.name)
     if handler is None:
         from . import occasions  # hooks see calls; the rest happens seldom
@@ -31,7 +39,7 @@ def observe(state: ContextState, event, rules) -> list:
 # --- a tool call ---------------------------------------------------------------------------------------------------------------
 
 
-def _on_call(state: ContextState, call, rules, decisions: list) -> None:
+def _on_call(state: ContextState, call: Call, rules: Ruleset, decisions: list[Decision]) -> None:
     state.index += 1
     state.at = call.at
     _forget(state, call.id)
@@ -69,7 +77,7 @@ def _forget(state: ContextState, id: str) -> None:
     state.expired.pop(id, None)
 
 
-def _release(state: ContextState, rules) -> None:
+def _release(state: ContextState, rules: Ruleset) -> None:
     """Lets go of restored results whose time is over; one that has outlived its number of calls ends with this one."""
     for id in [id for id, until in state.holds.items() if state.index > until]:
         del state.holds[id]
@@ -81,7 +89,7 @@ def _release(state: ContextState, rules) -> None:
                 state.due.setdefault(state.index, {})[id] = result
 
 
-def _turn_of(state: ContextState, call) -> None:
+def _turn_of(state: ContextState, call: Call) -> None:
     if call.prompt_id is not None:
         changed = call.prompt_id != state.prompt_id
         state.prompt_id = call.prompt_id
@@ -92,7 +100,7 @@ def _turn_of(state: ContextState, call) -> None:
         state.turn += 1
 
 
-def _result_of(state: ContextState, call, found, rules) -> Result:
+def _result_of(state: ContextState, call: Call, found: Classification, rules: Ruleset) -> Result:
     outcome = call.outcome
     tokens = tokens_of(outcome.chars, outcome.wide, found.content) + outcome.image_tokens
     result = Result(
@@ -106,7 +114,7 @@ def _result_of(state: ContextState, call, found, rules) -> Result:
     return result
 
 
-def _supersede(state: ContextState, rules, new: Result, found, decisions: list) -> None:
+def _supersede(state: ContextState, rules: Ruleset, new: Result, found: Classification, decisions: list[Decision]) -> None:
     """A newer result of the same thing ends the earlier ones that it covers."""
     if not new.error:
         for old in list(state.by_key.get("error:" + found.action, {}).values()):
@@ -123,7 +131,7 @@ def _supersede(state: ContextState, rules, new: Result, found, decisions: list) 
                 end(state, earlier, "same_content", ["the same content came again: " + new.label], decisions, new.id)
 
 
-def _cover(state: ContextState, old: Result, part: list, new: Result, decisions: list) -> None:
+def _cover(state: ContextState, old: Result, part: Part, new: Result, decisions: list[Decision]) -> None:
     if old.pinned or (old.tier == "preserved" and old.kind != "tasks"):
         return
     dead = [have for have in old.parts if parts.covers(part, have)]
@@ -152,11 +160,11 @@ def _touch_key(state: ContextState, key: str) -> None:
         result.touch(state.index)
 
 
-def _on_files_changed(state: ContextState, event, rules, decisions: list) -> None:
+def _on_files_changed(state: ContextState, event: FilesChanged, rules: Ruleset, decisions: list[Decision]) -> None:
     state.at = event.at
     for path, how in event.changes.items():
         lifecycle.expire_file(state, rules, path, "changed_on_disk", how, "", decisions)
         lifecycle.expire_tree(state, rules, path, lifecycle.FILES, "changed_on_disk", f"{path} was {how}", "", decisions)
 
 
-_HANDLERS = {"call": _on_call, "files_changed": _on_files_changed}
+_HANDLERS: dict[str, lifecycle.Handler] = {"call": _on_call, "files_changed": _on_files_changed}

@@ -7,9 +7,15 @@ from .calls import Call, FilesChanged, Outcome
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection
+    from typing import Union
+
+    Event = Union[
+        "Call", "Cleared", "ClearedOutside", "Compacted", "Entered", "FilesChanged", "ManualClear", "Pinned", "ProfileChosen", "Prompted",
+        "Restored", "SessionEnded", "Tick", "Undone", "Unpinned",
+    ]  # fmt: skip
 
 __all__ = [
-    "Call", "Cleared", "ClearedOutside", "Compacted", "FilesChanged", "ManualClear", "Outcome",
+    "Call", "Cleared", "ClearedOutside", "Compacted", "Entered", "FilesChanged", "ManualClear", "Outcome",
     "Pinned", "ProfileChosen", "Prompted", "Restored", "SessionEnded", "Tick", "Undone", "Unpinned",
 ]  # fmt: skip
 
@@ -33,6 +39,25 @@ class Compacted:
     def __init__(self, at: float = 0.0, kept: Collection[str] = ()):
         self.at = at
         self.kept = kept
+
+
+class Entered:
+    """A result has entered the context shorter than it was: `tokens` of what entered, `leans_on` ids of the results that its references
+    name, `handle` of the archived whole, `left_out` characters, `reasons` in words for people."""
+
+    __slots__ = ("at", "handle", "id", "leans_on", "left_out", "reasons", "tokens")
+    name = "entered"
+
+    def __init__(
+        self, id: str, tokens: int, leans_on: Collection[str], handle: str, left_out: int, reasons: Collection[str], at: float = 0.0
+    ) -> None:
+        self.id = id
+        self.tokens = tokens
+        self.leans_on = leans_on
+        self.handle = handle
+        self.left_out = left_out
+        self.reasons = reasons
+        self.at = at
 
 
 class SessionEnded:
@@ -74,7 +99,7 @@ class ManualClear:
     __slots__ = ("at", "ids", "reasons")
     name = "manual_clear"
 
-    def __init__(self, ids: Collection[str], at: float = 0.0, reasons: dict | None = None):
+    def __init__(self, ids: Collection[str], at: float = 0.0, reasons: dict[str, str] | None = None):
         self.ids = ids
         self.at = at
         self.reasons = reasons or {}

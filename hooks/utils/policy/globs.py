@@ -6,6 +6,13 @@
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    _Set = tuple[bool, str, tuple[tuple[str, str], ...]]  # negated, single characters, (first, last) of ranges
+    _Compiled = tuple[dict[str, int], int, dict[_Set, int], int, int]
+
 # Of a longer path the end is compared, of a longer command line the beginning; a longer pattern matches nothing.
 LONGEST_TEXT = 1024
 LONGEST_PATTERN = 256
@@ -64,20 +71,21 @@ def _path_matches(pattern: str, text: str) -> bool:
     return _covers(wanted, text.split("/"), "**", _segment_matches)
 
 
-def _covers(wanted: list, given, star: str, same) -> bool:
+def _covers(wanted: list[str], given: Iterable[str], star: str, same: Callable[[str, str], bool]) -> bool:
     """Whether the tokens of `wanted` cover `given` in order, a `star` covering any number of parts.
 
     Bit n of `reached` says that n tokens cover what was read so far; every part moves all of them at once, so no
     pattern makes this go back, and a text costs its length.
     """
-    tokens: list = []
+    tokens: list[str] = []
     loops = 0
     for token in wanted:
         if token == star:
             loops |= 1 << len(tokens)
         else:
             tokens.append(token)
-    reached, known = 1, {}
+    known: dict[str, int] = {}
+    reached = 1
     for part in given:
         fits = known.get(part)
         if fits is None:
@@ -104,7 +112,8 @@ def _in_steps(pattern: str, text: str) -> bool:
     literals, any_one, sets, loops, count = _COMPILED.get(pattern) or _compiled(pattern)
     if len(text) < count or (not loops and len(text) > count):
         return False
-    reached, known = 1, {}
+    known: dict[str, int] = {}
+    reached = 1
     for character in text:
         fits = known.get(character)
         if fits is None:
@@ -119,14 +128,14 @@ def _in_steps(pattern: str, text: str) -> bool:
     return bool(reached >> count & 1)
 
 
-_COMPILED: dict = {}
+_COMPILED: dict[str, _Compiled] = {}
 _MOST_COMPILED = 1_000
 
 
-def _compiled(pattern: str) -> tuple:
+def _compiled(pattern: str) -> _Compiled:
     """(bits of each literal character, bits of `?`, bits of each set, bits where `*` may stay, number of tokens that take a character)."""
-    literals: dict = {}
-    sets: dict = {}
+    literals: dict[str, int] = {}
+    sets: dict[_Set, int] = {}
     any_one = loops = count = 0
     for token in _tokens(pattern):
         bit = 1 << count
@@ -159,9 +168,9 @@ def _literals_in_order(pieces: list[str], text: str) -> bool:
     return at <= len(text) - len(last) and text.endswith(last)
 
 
-def _tokens(pattern: str) -> list:
+def _tokens(pattern: str) -> list[str | _Set]:
     """`*`, `?` and literal characters as strings; a set as (negated, members); an unclosed `[` is a literal."""
-    tokens: list = []
+    tokens: list[str | _Set] = []
     at = 0
     while at < len(pattern):
         character = pattern[at]
@@ -176,7 +185,7 @@ def _tokens(pattern: str) -> list:
     return tokens
 
 
-def _set(body: str) -> tuple:
+def _set(body: str) -> _Set:
     negated = body[:1] in ("!", "^")
     if negated:
         body = body[1:]
@@ -191,7 +200,7 @@ def _set(body: str) -> tuple:
     return negated, "".join(singles), tuple(ranges)
 
 
-def _in_set(token: tuple, character: str) -> bool:
+def _in_set(token: _Set, character: str) -> bool:
     negated, singles, ranges = token
     inside = character in singles or any(low <= character <= high for low, high in ranges)
     return inside != negated

@@ -12,6 +12,10 @@ from __future__ import annotations
 
 from .economics import PRICE_PLAIN, Prices
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 CAUSES = ("rewrite", "restores", "refetches", "advice")
 # Of a lifetime of an hour, some of a prompt may have been written for less: read to no token after that long, it was cold.
 _SHORTEST_S = 300
@@ -25,7 +29,7 @@ class Request:
 
     __slots__ = ("added", "at", "created", "prices", "prompt", "read")
 
-    def __init__(self, at, prompt, read, created, added=0, prices=_USUAL):
+    def __init__(self, at: float, prompt: int, read: int, created: int, added: int = 0, prices: Prices = _USUAL) -> None:
         self.at = at
         self.prompt = prompt
         self.read = read
@@ -39,58 +43,58 @@ class Compaction:
 
     __slots__ = ("at",)
 
-    def __init__(self, at):
+    def __init__(self, at: float) -> None:
         self.at = at
 
 
-class _Booking:
+class Booking:
     """Something that we did, and the estimated tokens it is about. It can show in requests later than `at` (seconds)."""
 
     __slots__ = ("at", "tokens")
     rank = 0  # bookings of one time are taken in this order
 
-    def __init__(self, at, tokens):
+    def __init__(self, at: float, tokens: int):
         self.at = at
         self.tokens = max(0, tokens)
 
 
-class Cleared(_Booking):
+class Cleared(Booking):
     """Results left the transcript; `tokens` is what the context loses by it, placeholders subtracted."""
 
     __slots__ = ("results",)
     rank = 1
 
-    def __init__(self, at, tokens, results=1):
+    def __init__(self, at: float, tokens: int, results: int = 1):
         super().__init__(at, tokens)
         self.results = results
 
 
-class Undone(_Booking):
+class Undone(Booking):
     """The last clear was taken back; `tokens` as that clear was booked."""
 
     __slots__ = ()
     rank = 2
 
 
-class Restored(_Booking):
+class Restored(Booking):
     """A cleared result came back: printed into the conversation, or put back into the transcript (`in_place`)."""
 
     __slots__ = ("in_place",)
     rank = 3
 
-    def __init__(self, at, tokens, in_place=False):
+    def __init__(self, at: float, tokens: int, in_place: bool = False):
         super().__init__(at, tokens)
         self.in_place = in_place
 
 
-class Refetched(_Booking):
+class Refetched(Booking):
     """The content of a cleared result was fetched again."""
 
     __slots__ = ()
     rank = 4
 
 
-class Advice(_Booking):
+class Advice(Booking):
     """Text of ours entered the conversation: advice for a compaction, or the index after it."""
 
     __slots__ = ()
@@ -110,9 +114,9 @@ class Ledger:
 
     __slots__ = (*_COUNTS, "charged", "saved")
 
-    def __init__(self):
-        for name in _COUNTS:
-            setattr(self, name, 0)
+    def __init__(self) -> None:
+        self.reclaimed_tokens = self.pending_tokens = self.clears = self.confirmed = self.results = 0
+        self.undone = self.restored = self.refetched = self.advice_tokens = 0
         self.saved = 0.0
         self.charged = dict.fromkeys(CAUSES, 0.0)
 
@@ -121,14 +125,14 @@ class Ledger:
         """Units saved beyond those charged; negative where clearing has cost more than it gave."""
         return self.saved - sum(self.charged.values())
 
-    def to_json(self) -> dict:
+    def to_json(self) -> dict[str, float]:
         plain = {name: getattr(self, name) for name in _COUNTS}
         for cause in CAUSES:
             plain["charged_" + cause] = round(self.charged[cause], 1)
         return {**plain, "saved": round(self.saved, 1), "charged": round(sum(self.charged.values()), 1), "net": round(self.net, 1)}
 
 
-def settle(requests: list, bookings: list) -> Ledger:
+def settle(requests: Iterable[Request | Compaction], bookings: Iterable[Booking]) -> Ledger:
     """The ledger of one context, from its Requests and Compactions in the order in which they were sent and all bookings in any order."""
     context = _Context(next((request.prices for request in requests if isinstance(request, Request)), _USUAL))
     waiting = sorted(bookings, key=_order, reverse=True)
@@ -141,11 +145,11 @@ def settle(requests: list, bookings: list) -> Ledger:
             context.send(moment)
     while waiting:
         context.book(waiting.pop())
-    context.ledger.pending_tokens = sum(max(0, change.tokens) for change in context.pending)
+    context.ledger.pending_tokens = round(sum(max(0, change.tokens) for change in context.pending))
     return context.ledger
 
 
-def _order(booking: _Booking) -> tuple:
+def _order(booking: Booking) -> tuple[float, int, int, int, bool]:
     return booking.at, booking.rank, booking.tokens, getattr(booking, "results", 0), getattr(booking, "in_place", False)
 
 
@@ -154,7 +158,7 @@ class _Change:
 
     __slots__ = ("results", "tokens")
 
-    def __init__(self, tokens, results=0):
+    def __init__(self, tokens: float, results: int = 0):
         self.tokens = tokens
         self.results = results
 
@@ -170,13 +174,13 @@ class _Context:
     def compact(self) -> None:
         """All that we did to the context ends with it."""
         self.previous: Request | None = None
-        self.pending: list = []
+        self.pending: list[_Change] = []
         self.out = 0.0  # tokens that requests would carry but for us, as measured
-        self.booked_out = 0  # the same as it was estimated
+        self.booked_out: float = 0  # the same as it was estimated
         self.carried = dict.fromkeys(CAUSES, 0)  # tokens that requests carry because of us
         self.fresh = dict.fromkeys(CAUSES, 0)  # the same, not sent yet
 
-    def book(self, booking: _Booking) -> None:
+    def book(self, booking: Booking) -> None:
         ledger = self.ledger
         if isinstance(booking, Cleared):
             ledger.clears += 1
@@ -204,7 +208,7 @@ class _Context:
         self.ledger.charged[cause] += tokens * self.prices.write
         self.fresh[cause] += tokens
 
-    def _put_back(self, tokens: int) -> None:
+    def _put_back(self, tokens: float) -> None:
         """Takes it from what is not shown yet, the last clear first: nobody will see it gone. The rest comes back to the prompt, and
         saves nothing from now on."""
         for change in reversed(self.pending):
@@ -223,12 +227,13 @@ class _Context:
     def send(self, request: Request) -> None:
         """Takes a request into account: what it shows, what it saves, what it carries."""
         cold = False
-        if self.previous is not None:
+        previous = self.previous
+        if previous is not None:
             # A request that writes much may do so because we changed the transcript. Then only time tells that the cache was cold.
-            cold = request.read * 2 < self.previous.prompt and (not self.pending or self._has_run_out(request))
-            shown = self._shown_by(request)
+            cold = request.read * 2 < previous.prompt and (not self.pending or self._has_run_out(previous, request))
+            shown = self._shown_by(previous, request)
             if shown:
-                self._take_effect(shown, request)
+                self._take_effect(shown, _missing(previous, request))
                 if not cold:
                     beyond = max(0, request.created - request.added)
                     self.ledger.charged["rewrite"] += beyond * (request.prices.write - request.prices.read)
@@ -244,22 +249,18 @@ class _Context:
         if request.created:
             self.prices = request.prices
 
-    def _has_run_out(self, request: Request) -> bool:
-        gap_s = request.at - self.previous.at
+    def _has_run_out(self, previous: Request, request: Request) -> bool:
+        gap_s = request.at - previous.at
         return gap_s >= self.prices.ttl_s or (request.read == 0 and gap_s >= _SHORTEST_S)
 
-    def _missing(self, request: Request) -> int:
-        """Tokens that the prompt lacks of what it would hold had nothing changed; negative where it holds more."""
-        return self.previous.prompt + request.added - request.prompt
-
-    def _shown_by(self, request: Request) -> int:
+    def _shown_by(self, previous: Request, request: Request) -> int:
         """How many of the pending changes the request shows. The client loads the transcript as it stands, so they take effect in
         order: the first so many whose sum comes nearest to what is missing."""
-        missing = self._missing(request)
+        missing = _missing(previous, request)
         # What was read from the cache is as it was before; what left stood in the rest of the previous prompt.
-        can_be_gone = min(missing, self.previous.prompt - request.read)
-        shown, nearest = 0, abs(missing)
-        cleared = total = 0
+        can_be_gone = min(missing, previous.prompt - request.read)
+        shown, nearest = 0, float(abs(missing))
+        cleared = total = 0.0
         for number, change in enumerate(self.pending, 1):
             cleared += max(0, change.tokens)
             total += change.tokens
@@ -269,15 +270,20 @@ class _Context:
                 shown, nearest = number, abs(missing - total)
         return shown
 
-    def _take_effect(self, shown: int, request: Request) -> None:
+    def _take_effect(self, shown: int, missing: int) -> None:
         changes, self.pending = self.pending[:shown], self.pending[shown:]
         cleared = [change for change in changes if change.tokens > 0]
-        estimate = sum(change.tokens for change in cleared)
+        estimate = round(sum(change.tokens for change in cleared))
         back = sum(-change.tokens for change in changes if change.tokens < 0)
         if cleared:
-            gone = min(round(self._missing(request) + back), estimate + estimate // 2)
+            gone = min(round(missing + back), estimate + estimate // 2)
             self.out += gone
             self.booked_out += estimate
             self.ledger.reclaimed_tokens += gone
             self.ledger.confirmed += len(cleared)
             self.ledger.results += sum(change.results for change in cleared)
+
+
+def _missing(previous: Request, request: Request) -> int:
+    """Tokens that the prompt lacks of what it would hold had nothing changed; negative where it holds more."""
+    return previous.prompt + request.added - request.prompt

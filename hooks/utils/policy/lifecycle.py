@@ -10,6 +10,17 @@ from . import parts
 from .context import RECENT, ContextState, Result, add
 from .tiers import tier_of_tool
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+    from typing import Any
+
+    from .parts import Part
+    from .ruleset import Ruleset
+
+    # What an event does to a state; the event is the one of its name.
+    Handler = Callable[[ContextState, Any, Ruleset, "list[Decision]"], None]
+
 FILES = ("files",)  # of a working tree, what an edit changes
 
 # Triggers after which the same content, fetched again, shows that the expiration was a mistake.
@@ -22,7 +33,7 @@ class Decision:
 
     __slots__ = ("action", "by", "id", "index", "reasons", "tier", "tokens", "trigger")
 
-    def __init__(self, action, result, trigger, index, reasons, by=""):
+    def __init__(self, action: str, result: Result, trigger: str, index: int, reasons: list[str], by: str = ""):
         self.action = action
         self.id = result.id
         self.tier = result.tier
@@ -32,11 +43,11 @@ class Decision:
         self.reasons = reasons
         self.by = by  # the call that caused it, "" for none
 
-    def to_json(self) -> dict:
+    def to_json(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in sorted(self.__slots__)}
 
 
-def reindex(state: ContextState, rules) -> None:
+def reindex(state: ContextState, rules: Ruleset) -> None:
     """Builds the indexes over the live results: after a load, and whenever the rules or the pins have changed."""
     state.by_key = {}
     state.by_hash = {}
@@ -47,7 +58,7 @@ def reindex(state: ContextState, rules) -> None:
         enter(state, result, rules)
 
 
-def enter(state: ContextState, result: Result, rules) -> None:
+def enter(state: ContextState, result: Result, rules: Ruleset) -> None:
     """Lets a live result be found by what it shows, by its content, and by when it ends by age."""
     for part in result.parts:
         state.by_key.setdefault(part[0], {})[result.id] = result
@@ -60,7 +71,7 @@ def enter(state: ContextState, result: Result, rules) -> None:
         state.due.setdefault(max(result.index + rule.ttl_calls, state.index + 1), {})[result.id] = result
 
 
-def is_pinned(state: ContextState, result: Result, rules) -> bool:
+def is_pinned(state: ContextState, result: Result, rules: Ruleset) -> bool:
     """Whether a pin of the user or of the configuration holds this result."""
     if result.id in state.pins or result.id in state.holds:
         return True
@@ -76,7 +87,7 @@ def leave(state: ContextState, result: Result) -> None:
     state.timed.pop(result.id, None)
 
 
-def unlink(index: dict, key: str, id: str) -> None:
+def unlink(index: dict[str, dict[str, Result]], key: str, id: str) -> None:
     holders = index.get(key)
     if holders is not None:
         holders.pop(id, None)
@@ -84,7 +95,7 @@ def unlink(index: dict, key: str, id: str) -> None:
             del index[key]
 
 
-def end(state: ContextState, result: Result, trigger: str, reasons: list, decisions: list, by: str = "") -> None:
+def end(state: ContextState, result: Result, trigger: str, reasons: list[str], decisions: list[Decision], by: str = "") -> None:
     """Marks a live result as expired; it stays in the context until somebody clears it."""
     leave(state, result)
     result.touched = state.touched(result)
@@ -113,7 +124,7 @@ def may_expire(result: Result) -> bool:
     return not result.pinned and result.tier != "preserved"
 
 
-def drop_parts(state: ContextState, result: Result, dead: list) -> None:
+def drop_parts(state: ContextState, result: Result, dead: list[Part]) -> None:
     result.parts = [part for part in result.parts if part not in dead]
     result.stored = ""
     for part in dead:
@@ -124,7 +135,7 @@ def drop_parts(state: ContextState, result: Result, dead: list) -> None:
 # --- files ---------------------------------------------------------------------------------------------------------------------
 
 
-def expire_file(state: ContextState, rules, path: str, trigger: str, why: str, by: str, decisions: list) -> None:
+def expire_file(state: ContextState, rules: Ruleset, path: str, trigger: str, why: str, by: str, decisions: list[Decision]) -> None:
     """Ends what was read of a file; a result that shows other files too lives on until the last of them is gone."""
     key = "read:" + path
     for result in list(state.by_key.get(key, {}).values()):
@@ -144,14 +155,14 @@ _FILE_REASONS = {
 }
 
 
-def ends_with_files(result: Result, rules, trigger: str = "edited") -> bool:
+def ends_with_files(result: Result, rules: Ruleset, trigger: str = "edited") -> bool:
     """Whether a result that shows files ends when they are edited or change on disk, or (for the trigger `committed`) with a commit: where
     its tier says so, or that of the tool Read, for what is stale is so in any tier."""
     event = "commit" if trigger == "committed" else "edit"
     return any(event in rules.tier_rule(tier).events for tier in (result.tier, tier_of_tool("Read", rules.tool_tiers)))
 
 
-def file_events(result: Result, rules) -> list:
+def file_events(result: Result, rules: Ruleset) -> list[str]:
     """Of edit and commit those that can end a live result by what it shows."""
     shown = [part for part in result.parts if part[0].startswith("read:") or part[0] == parts.TREE]
     edited = any(part[0] != parts.TREE or part[1][1] in FILES for part in shown)
@@ -160,7 +171,7 @@ def file_events(result: Result, rules) -> list:
 
 
 def expire_tree(
-    state: ContextState, rules, place: str, changed: tuple, trigger: str, why: str, by: str, decisions: list
+    state: ContextState, rules: Ruleset, place: str, changed: Collection[str], trigger: str, why: str, by: str, decisions: list[Decision]
 ) -> None:  # fmt: skip
     """Ends what git has shown of a working tree that has changed at a file, or in the repository of a folder."""
     for result in list(state.by_key.get(parts.TREE, {}).values()):
@@ -173,7 +184,7 @@ def expire_tree(
             end(state, result, trigger, ["the working tree has changed since: " + why], decisions, by)
 
 
-def expire_committed(state: ContextState, rules, files: list | None, why: str, by: str, decisions: list) -> None:
+def expire_committed(state: ContextState, rules: Ruleset, files: list[str] | None, why: str, by: str, decisions: list[Decision]) -> None:
     """Ends the reads of the files in a commit; every result of a tier that ends with commits where git cannot say what it holds."""
     if files is not None:
         for path in files:
@@ -187,7 +198,7 @@ def expire_committed(state: ContextState, rules, files: list | None, why: str, b
 # --- age ----------------------------------------------------------------------------------------------------------------------
 
 
-def expire_due(state: ContextState, rules, decisions: list, by: str = "") -> None:
+def expire_due(state: ContextState, rules: Ruleset, decisions: list[Decision], by: str = "") -> None:
     for result in list(state.due.pop(state.index, {}).values()):
         if state.live.get(result.id) is result and may_expire(result):
             age, calls = state.index - result.index, rules.tier_rule(result.tier).ttl_calls
@@ -197,9 +208,9 @@ def expire_due(state: ContextState, rules, decisions: list, by: str = "") -> Non
         expire_timed(state, rules, decisions, by)
 
 
-def expire_timed(state: ContextState, rules, decisions: list, by: str) -> None:
+def expire_timed(state: ContextState, rules: Ruleset, decisions: list[Decision], by: str) -> None:
     for result in list(state.timed.values()):
         seconds = rules.tier_rule(result.tier).ttl_s
-        if state.at - result.at >= seconds and may_expire(result):
+        if seconds is not None and state.at - result.at >= seconds and may_expire(result):
             reason = f"{int(state.at - result.at)} s have passed; {result.tier} lives {seconds:g} s"
             end(state, result, "ttl_seconds", [reason], decisions, by)

@@ -30,7 +30,7 @@ class Model:
         "window", "write_1h", "write_5m",
     )  # fmt: skip
 
-    def __init__(self, id: str, entry: dict | None = None) -> None:
+    def __init__(self, id: str, entry: dict[str, Any] | None = None) -> None:
         known = entry if isinstance(entry, dict) else {}
         self.id = id
         self.known = entry is not None
@@ -66,7 +66,7 @@ class Models:
 
     __slots__ = ("_by_id", "_found", "dated")
 
-    def __init__(self, by_id: dict, dated: str = "") -> None:
+    def __init__(self, by_id: dict[str, Any], dated: str = "") -> None:
         self._by_id = by_id
         self._found: dict[str, Model] = {}
         self.dated = dated
@@ -83,7 +83,7 @@ class Models:
         return found
 
 
-def models_of(config: dict) -> Models:
+def models_of(config: dict[str, Any]) -> Models:
     """The models of an effective `retention` object; without a table no model is known, and each is treated with the most caution."""
     table = config.get("models")
     table = table if isinstance(table, dict) else {}

@@ -8,6 +8,12 @@ from __future__ import annotations
 
 from math import exp, log, log1p
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .context import ContextState, Result
+
 KINDS = ("read", "search", "run", "ack", "error", "decision", "tasks", "other")
 SCHEMA = 2
 _LEAST_TOKENS = 20
@@ -33,7 +39,7 @@ FEATURES = (
 )  # fmt: skip
 
 
-def features(result, state) -> list:
+def features(result: Result, state: ContextState) -> list[tuple[str, float]]:
     """[(name of FEATURES, value)] of a Result in a ContextState, zeros left out. Ages are in calls; ages and sizes as
     logarithms."""
     kind = result.kind.partition(":")[0]
@@ -66,16 +72,16 @@ class NeedModel:
 
     __slots__ = ("weights",)
 
-    def __init__(self, weights: dict):
+    def __init__(self, weights: dict[str, float]):
         self.weights = weights
 
-    def probability(self, result, state) -> float:
+    def probability(self, result: Result, state: ContextState) -> float:
         """How likely the result is needed again, from 0 to 1."""
         weights = self.weights
         total = sum([weights.get(name, 0.0) * value for name, value in features(result, state)])
         return 1.0 / (1.0 + exp(-max(-30.0, min(30.0, total))))
 
-    def to_json(self) -> dict:
+    def to_json(self) -> dict[str, Any]:
         return {"schema": SCHEMA, "weights": {name: round(self.weights[name], 4) for name in FEATURES if self.weights.get(name)}}
 
 

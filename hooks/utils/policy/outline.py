@@ -46,7 +46,7 @@ def outline_of(result: Result, text: str) -> str:
     room = int(len(text) * SHARE) if len(text) >= LEAST_CHARS else 0
     superseded = result.ended is not None and result.ended[0] == "superseded"
     rest = [] if superseded else [line for line in shapes.without(text).splitlines() if not _passes(line)]
-    kept: list = []
+    kept: list[str] = []
     for line in [result.verdict, *(mask(line[:_LINE_CHARS]) for line in rest if _tells(line))]:
         said = " ".join("".join(char if char in CHARS else " " for char in line).split())
         if said and not any(said in other for other in kept) and len(said) + len(_BETWEEN) <= room:

@@ -8,6 +8,16 @@ from __future__ import annotations
 
 from .calls import bounded
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+    from typing import Any
+
+    # (key, scope), a list where it comes from a file. What a scope holds depends on the key: see docs/design.md.
+    Part = Sequence[Any]
+    # (folder, what changes there, the words of the command): commandline/worktree.py.
+    Changes = tuple[str, tuple[str, ...], list[str]]
+
 WHOLE = [1, 0]  # of a file; an end of 0 is the end of the file
 EXCERPT = [0, 0]  # of unknown extent
 UNKNOWN = "?"
@@ -128,7 +138,7 @@ def here_only(root: str) -> str:
     return root.rstrip("/") + "/."
 
 
-def covers(new, old) -> bool:
+def covers(new: Part, old: Part) -> bool:
     """Whether the result of part `new` makes that of part `old` obsolete."""
     key, scope = new
     if key != old[0] or key.endswith("@?") or key.startswith("read:?"):
@@ -142,12 +152,12 @@ def covers(new, old) -> bool:
     return key != TREE or scope[0] == old[1][0]
 
 
-def deed(part) -> str:
+def deed(part: Part) -> str:
     """What names the action behind a part: its key, of what git shows of a tree the command."""
     return part[1][0] if part[0] == TREE else part[0]
 
 
-def is_shown(part, place: str, changed: tuple) -> bool:
+def is_shown(part: Part, place: str, changed: Collection[str]) -> bool:
     """Whether a part shows of a working tree what has `changed` (of commandline/worktree.py) at a file or below a folder."""
     key, scope = part
     if key != TREE or scope[1] not in changed or place.startswith(UNKNOWN):
@@ -243,13 +253,13 @@ class Action:
 
     __slots__ = ("changes", "commits", "family", "kind", "name", "part")
 
-    def __init__(self, kind, name, part, family="", commits=False):
+    def __init__(self, kind: str, name: str, part: Part, family: str = "", commits: bool = False):
         self.kind = kind
         self.name = name if len(name) <= _NAME_CHARS else name[: _NAME_CHARS - 1] + "…"
         self.part = part
         self.family = family
         self.commits = commits
-        self.changes = None
+        self.changes: Changes | None = None
 
     def __repr__(self) -> str:
         return f"Action({self.kind!r}, {self.name!r}, {self.part!r}, {self.family!r}, {self.commits!r})"

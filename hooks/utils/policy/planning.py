@@ -13,6 +13,8 @@ from .placeholder import placeholder_tokens
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from .context import Result
     from .conversation import Conversation
     from .need import NeedModel
@@ -29,7 +31,7 @@ class Asked:
 
     __slots__ = ("ids", "now", "pattern", "tier")
 
-    def __init__(self, tier: str = "", ids: tuple = (), pattern: str = "", now: bool = False) -> None:
+    def __init__(self, tier: str = "", ids: tuple[str, ...] = (), pattern: str = "", now: bool = False) -> None:
         self.tier = tier
         self.ids = ids
         self.pattern = pattern
@@ -64,7 +66,7 @@ class Decision:
         """Tokens that leave with it, its placeholder subtracted."""
         return self.tokens - self.placeholder
 
-    def to_json(self) -> dict:
+    def to_json(self) -> dict[str, Any]:
         return {
             "action": self.action, "reason": self.reason, "gain": self.gain,
             "need": None if self.need is None else round(self.need, 4), "value": None if self.value is None else round(self.value, 1),
@@ -72,11 +74,13 @@ class Decision:
 
 
 # Why a result has its action: `worth` (gone it is worth more than kept), `expired` (past its grace), `asked` (the user forces it);
-# `waits` (worth it once the cache is cold), `grace` (expired, but used lately); `pinned`, `small` (no larger than its placeholder),
+# `waits` (worth it once the cache is cold), `grace` (expired, but used lately);
+# `leaned_on` (what stands refers to it); `pinned`, `small` (no larger than its placeholder),
 # `unseen` (the model has not had it yet), `preserved`, `in_use`, `likely` (likelier needed again than not), `worth_keeping`,
 # `thinking` (worth less than the thinking that would leave with it), `live`.
 REASONS = (
-    "worth", "expired", "asked", "waits", "grace", "pinned", "small", "unseen", "preserved", "in_use", "likely", "worth_keeping",
+    "worth", "expired", "asked", "waits", "grace", "leaned_on",
+    "pinned", "small", "unseen", "preserved", "in_use", "likely", "worth_keeping",
     "thinking", "live",
 )  # fmt: skip
 
@@ -88,7 +92,7 @@ class Plan:
 
     __slots__ = ("asked", "decisions", "likely_requests", "pays", "prices", "sum")
 
-    def __init__(self, asked: Asked, prices: Prices, decisions: list) -> None:
+    def __init__(self, asked: Asked, prices: Prices, decisions: list[Decision]) -> None:
         self.asked = asked
         self.prices = prices
         self.decisions = decisions
@@ -96,12 +100,12 @@ class Plan:
         self.pays = False
         self.likely_requests = 0
 
-    def having(self, *actions: str) -> list:
+    def having(self, *actions: str) -> list[Decision]:
         """The Decisions with these actions."""
         return [decision for decision in self.decisions if decision.action in actions]
 
     @property
-    def going(self) -> list:
+    def going(self) -> list[Result]:
         """The results that a clear takes; where it does not pay, those that it would take."""
         taken = self.having(CLEAR) or [decision for decision in self.decisions if decision.reason == "waits"]
         return [decision.result for decision in taken]
@@ -128,6 +132,7 @@ def plan(
         situation = worth.Situation(conversation.prompt, prices, tuned)
         made.pays = _by_worth(conversation, asked, decisions, model, situation, cold)
         made.likely_requests = situation.tuned.ahead
+    _hold_what_is_leaned_on(conversation, decisions)
     made.sum = _sum(conversation, made.going, decisions, prices, cold)
     if asked.forces or not rules.weighs:
         made.likely_requests = LIKELY_REQUESTS[prices.ttl_s]
@@ -138,7 +143,7 @@ def plan(
 # --- by lifetime, or by force --------------------------------------------------------------------------------------------------
 
 
-def _by_lifetime(conversation: Conversation, asked: Asked, decisions: list) -> None:
+def _by_lifetime(conversation: Conversation, asked: Asked, decisions: list[Decision]) -> None:
     for decision in decisions:
         result = decision.result
         if result.pinned:
@@ -177,7 +182,9 @@ def grace(result: Result, rules: Ruleset) -> int:
 # --- by worth ------------------------------------------------------------------------------------------------------------------
 
 
-def _by_worth(conversation: Conversation, asked: Asked, decisions: list, model: NeedModel, situation: worth.Situation, cold: bool) -> bool:
+def _by_worth(
+    conversation: Conversation, asked: Asked, decisions: list[Decision], model: NeedModel, situation: worth.Situation, cold: bool
+) -> bool:
     """Fills the decisions in; whether anything is worth clearing now."""
     valued = []
     for decision in decisions:
@@ -185,7 +192,7 @@ def _by_worth(conversation: Conversation, asked: Asked, decisions: list, model: 
         if not decision.reason:
             candidate = _candidate(decision, conversation, model)
             decision.value = worth.value(candidate, situation)
-            if decision.need > worth.MOST_NEED:
+            if candidate.need > worth.MOST_NEED:
                 decision.reason = "likely"
             elif decision.value <= 0:
                 decision.reason = "worth_keeping"
@@ -232,10 +239,26 @@ def _has_ended(decision: Decision) -> bool:
     return decision.gain >= LEAST_GAIN
 
 
+# --- references ----------------------------------------------------------------------------------------------------------------
+
+
+def _hold_what_is_leaned_on(conversation: Conversation, decisions: list[Decision]) -> None:
+    """A result to which one that stays refers stays too, whoever asks; both may go at once."""
+    ranks = {KEEP: 0, HOLD: 1, CLEAR: 2}
+    leaning = [(decision, conversation.entered[decision.result.id].leans_on) for decision in decisions
+               if decision.result.id in conversation.entered]  # fmt: skip
+    by_id = {decision.result.id: decision for decision in decisions}
+    for decision, leans_on in reversed(leaning):  # references look back: the newest first
+        for id in leans_on:
+            below = by_id.get(id)
+            if below is not None and ranks[below.action] > ranks[decision.action]:
+                below.action, below.reason = decision.action, "leaned_on"
+
+
 # --- what it comes to ----------------------------------------------------------------------------------------------------------
 
 
-def _sum(conversation: Conversation, going: list, decisions: list, prices: Prices, cold: bool) -> Sum:
+def _sum(conversation: Conversation, going: list[Result], decisions: list[Decision], prices: Prices, cold: bool) -> Sum:
     ids = {result.id for result in going}
     taken = [decision for decision in decisions if decision.result.id in ids]
     leaving, staying = (sum([getattr(decision, name) for decision in taken]) for name in ("tokens", "placeholder"))

@@ -9,6 +9,15 @@ from __future__ import annotations
 from . import globs
 from .tiers import EVENT_ALIASES, EVENTS, TIER_CONFIG, TIERS, TOOL_TIERS, starts_with_words
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from .models import Models
+    from .tiers import Table
+
+
 THRESHOLDS = {"notice": 0.60, "warning": 0.80, "critical": 0.90, "emergency": 0.95}
 PRESERVED_PATTERNS = ("error", "fail", "decision", "STATUS.json")
 
@@ -24,6 +33,9 @@ GRACE_CALLS = {"read": 20, "search": 5, "run": 1, "ack": 0, "other": 5}
 RESTORE_HOLD_CALLS = 20
 # What of the compaction partner is switched on.
 COMPACTION = {"advise": True, "index": True}
+# How far a result says what the context shows already, and what of it is left out unsaid.
+SAY_ONCE, SHAPES = ("off", "reads", "any"), ("off", "safe")
+DEFAULT_SAY_ONCE, DEFAULT_SHAPE = "reads", "safe"
 # Days for which what is stored beside the archive is kept (state/sweeping.py).
 KEEP_DAYS = {"originals": 14, "sessions": 90}
 
@@ -37,7 +49,7 @@ class TierRule:
 
     __slots__ = ("events", "ttl_calls", "ttl_s")
 
-    def __init__(self, ttl_calls: int | None, ttl_s: int | None, events: frozenset) -> None:
+    def __init__(self, ttl_calls: int | None, ttl_s: int | None, events: frozenset[str]) -> None:
         self.ttl_calls = ttl_calls
         self.ttl_s = ttl_s
         self.events = events
@@ -55,32 +67,35 @@ class Ruleset:
     """
 
     __slots__ = (
-        "_config",
-        "_glob_tools",
-        "_overrides",
-        "_pin_globs",
-        "_preserved_globs",
-        "_tiers",
-        "_tiers_configured",
-        "clear_at_exit",
-        "compaction_advise",
-        "compaction_index",
-        "enabled",
-        "grace_calls",
-        "pins",
-        "preserve_decisions",
-        "preserve_errors",
-        "profile",
-        "restore_hold_calls",
-        "thresholds",
-        "tool_tiers",
-        "window_tokens",
-    )
-    grace_calls: dict
-    pins: list
+        "_config", "_glob_tools", "_overrides", "_pin_globs", "_preserved_globs", "_tiers", "_tiers_configured", "clear_at_exit",
+        "compaction_advise", "compaction_index", "enabled", "grace_calls", "pins", "preserve_decisions", "preserve_errors", "profile",
+        "restore_hold_calls", "say_once", "shape", "thresholds", "tool_tiers", "window_tokens",
+    )  # fmt: skip
+    _config: dict[str, Any]
+    _glob_tools: tuple[str, ...]
+    _overrides: dict[str, Any]
+    _pin_globs: tuple[tuple[str, str], ...]
+    _preserved_globs: tuple[tuple[str, str], ...]
+    _tiers: dict[str, TierRule]
+    _tiers_configured: dict[str, Any]
+    clear_at_exit: bool
+    compaction_advise: bool
+    compaction_index: bool
+    enabled: bool
+    grace_calls: dict[str, int]
+    pins: tuple[str, ...]
+    preserve_decisions: bool
+    preserve_errors: bool
+    profile: str
+    restore_hold_calls: int
+    say_once: str
+    shape: str
+    thresholds: dict[str, float]
+    tool_tiers: Table
+    window_tokens: int | None
 
     @classmethod
-    def from_config(cls, config: dict, profile: str | None = None) -> Ruleset:
+    def from_config(cls, config: dict[str, Any], profile: str | None = None) -> Ruleset:
         """Compile an effective `retention` object; `profile` is the session's choice and beats the configured one."""
         rules = cls()
         rules._config = config
@@ -105,15 +120,18 @@ class Ruleset:
         rules.compaction_advise = compaction.get("advise") is not False
         rules.compaction_index = compaction.get("index") is not False
         rules.clear_at_exit = config.get("clear_at_exit") is True
+        say_once, shape = config.get("say_once"), config.get("shape")
+        rules.say_once = say_once if say_once in SAY_ONCE else DEFAULT_SAY_ONCE
+        rules.shape = shape if shape in SHAPES else DEFAULT_SHAPE
         return rules
 
-    def use_tables(self, tier_config: dict, tool_tiers: dict) -> None:
+    def use_tables(self, tier_config: Table, tool_tiers: Table) -> None:
         """Other tables than the built-in ones below what is configured; lifetimes are read at once, tools when they are asked for."""
         self._tiers = _tier_rules(tier_config, self._tiers_configured, PROFILES[self.profile])
         self.tool_tiers = tool_tiers
 
     @property
-    def models(self):
+    def models(self) -> Models:
         """The table of models (models.py), which only those ask for who reckon."""
         from .models import models_of
 
@@ -159,17 +177,17 @@ class Ruleset:
         """The first preserved pattern that matches a path or command line among `subjects`."""
         return _first_match(self._preserved_globs, subjects)
 
-    def pinned_by(self, subjects: list[str], patterns: list[str] | tuple = ()) -> str | None:
+    def pinned_by(self, subjects: list[str], patterns: Iterable[str] = ()) -> str | None:
         """The first of the context's pin `patterns`, then of the configured pins, that matches any of `subjects`."""
         return (_first_match(_with_needles(patterns), subjects) if patterns else None) or _first_match(self._pin_globs, subjects)
 
 
-def _with_needles(patterns) -> tuple:
+def _with_needles(patterns: Iterable[str]) -> tuple[tuple[str, str], ...]:
     """(pattern, text that whatever it matches must hold): most subjects are told apart by that alone."""
     return tuple((pattern, globs.needle_of(pattern)) for pattern in patterns)
 
 
-def _first_match(patterns: tuple, subjects: list[str]) -> str | None:
+def _first_match(patterns: tuple[tuple[str, str], ...], subjects: list[str]) -> str | None:
     for pattern, needle in patterns:
         for subject in subjects:
             if needle in subject and globs.matches(pattern, subject):
@@ -184,7 +202,7 @@ def _command_matches(pattern: str, command: str) -> bool:
     return globs.is_wild(pattern) and globs.matches_command(pattern, command)
 
 
-def _tier_rules(table: dict, configured: dict, scale: tuple[int, int]) -> dict[str, TierRule]:
+def _tier_rules(table: Table, configured: dict[str, Any], scale: tuple[int, int]) -> dict[str, TierRule]:
     rules = {}
     for tier in TIERS:
         entry = {**_object(table.get(tier)), **_object(configured.get(tier))}
@@ -213,9 +231,9 @@ def _known_profile(name: object) -> str | None:
     return name if isinstance(name, str) and name in PROFILES else None
 
 
-def _strings(value: object, otherwise: tuple) -> tuple:
+def _strings(value: object, otherwise: tuple[str, ...]) -> tuple[str, ...]:
     return tuple([item for item in value if isinstance(item, str)]) if isinstance(value, (list, tuple)) else otherwise
 
 
-def _object(value: object) -> dict:
+def _object(value: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}

@@ -6,6 +6,14 @@ says so: what is changed here changes what results live by. A configuration lies
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    # Of tiers or tools, built-in or as a user writes them: what does not make sense in one is passed over.
+    Table = Mapping[str, Any]
+
 TIERS = ("ephemeral", "short", "medium", "session", "preserved")
 
 # The tier of a tool that no table names, MCP tools among them: what it returned is not understood, so it
@@ -68,7 +76,7 @@ TOOL_TIERS = {
 _SAME_AS = {"read": "Read", "restored": "Read", "search": "Grep", "ack": "Edit"}
 
 
-def tier_of_tool(tool: str, table: dict = TOOL_TIERS) -> str:
+def tier_of_tool(tool: str, table: Table = TOOL_TIERS) -> str:
     """The tier of a tool by its name alone: `session` for tools that no table names."""
     entry = table.get(tool, DEFAULT_TIER)
     if isinstance(entry, dict):
@@ -76,7 +84,7 @@ def tier_of_tool(tool: str, table: dict = TOOL_TIERS) -> str:
     return entry if entry in TIERS else DEFAULT_TIER
 
 
-def tier_of_command(kind: str, name: str, table: dict = TOOL_TIERS) -> str:
+def tier_of_command(kind: str, name: str, table: Table = TOOL_TIERS) -> str:
     """The tier of a command in a Bash line: of the first pattern that its name begins with, else by what it does."""
     entry = table.get("Bash")
     patterns = entry.get("patterns") if isinstance(entry, dict) else None

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from .planning import Plan
 
 # A clear that takes a smaller share of the context is not worth loading the session again for.
@@ -15,14 +17,16 @@ LONGEST_WAIT_S = 600
 KINDS = ("clear", "wait", "full", "resume", "nothing")
 
 
-def takes(plan: Plan | None) -> dict:
+def takes(plan: Plan | None) -> dict[str, int]:
     """What a clear takes by a Plan, placeholders subtracted: {`items`, `tokens`}; nothing where it does not pay."""
     if plan is None or not (plan.pays or plan.asked.now) or not plan.going:
         return {"items": 0, "tokens": 0}
     return {"items": len(plan.going), "tokens": max(0, plan.sum.leaves)}
 
 
-def verdict(now: Plan | None, cold: Plan | None, context: dict | None, critical: float, expired: int = 0, pending_tokens: int = 0) -> dict:
+def verdict(
+    now: Plan | None, cold: Plan | None, context: dict[str, Any] | None, critical: float, expired: int = 0, pending_tokens: float = 0
+) -> dict[str, Any]:
     """What to do now: {`kind` (one of KINDS), `tokens` and `items` that would leave, `thinking` tokens that leave too, `pays_after`
     (requests, 0 at once), `wait_s` (until the cache is cold, None for no wait), `expired` (results)}.
 

@@ -86,7 +86,7 @@ def value(candidate: Candidate, situation: Situation) -> float:
     return (candidate.tokens - candidate.placeholder) * carried - situation.tuned.caution * candidate.need * missed
 
 
-def choose(valued: list, situation: Situation) -> list:
+def choose(valued: list[tuple[Candidate, float]], situation: Situation) -> list[Candidate]:
     """Of [(Candidate, its value above 0)] in the order of the prompt those Candidates that are worth clearing when the cache is cold; none
     where it is not worth it."""
     if not situation.prices.bound:

@@ -11,6 +11,17 @@ from ..host.usage import newest_usage
 from ..state.archived import errors, task_id
 from . import rewrite
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from sqlite3 import Connection
+    from typing import TypeVar
+
+    from ..host.branch import Index
+    from ..state.site import Site
+
+    T = TypeVar("T")
+
 _TRIES, _PAUSE_S = 5, 0.05
 # How a doubtful file is told of; the transcript stays as it is.
 _REFUSED = "the transcript is not understood, so nothing was changed: "
@@ -20,7 +31,7 @@ class Refused(Exception):
     """Nothing was changed; the message says why, and what to do."""
 
 
-def turnstile(site) -> files.Lock:
+def turnstile(site: Site) -> files.Lock:
     """The lock under which a session's transcript is changed. Refused when another change is at work."""
     folder = home.session_folder(site.home, site.session_id)
     files.make_private_folder(folder, may_be_link=False)
@@ -30,31 +41,31 @@ def turnstile(site) -> files.Lock:
 class _Turnstile(files.Lock):
     __slots__ = ()
 
-    def __enter__(self):
+    def __enter__(self) -> files.Lock:
         try:
             return super().__enter__()
         except files.LockTimeout:
             raise Refused("another clear, undo or restore of this session is running. Try again") from None
 
 
-def original_path(site) -> str:
+def original_path(site: Site) -> str:
     """Where the transcript is kept as it was before the last change."""
     return join(home.session_folder(site.home, site.session_id), home.ORIGINAL)
 
 
-def binds(site, transcript_path: str) -> bool:
+def binds(site: Site, transcript_path: str) -> bool:
     """Whether the model that answered last binds its thinking to an unedited past."""
     newest = newest_usage(transcript_path)
     return newest is not None and site.rules().models.model(newest.model).thinking_bound
 
 
-def sweep(site, transcript_path: str) -> None:
+def sweep(site: Site, transcript_path: str) -> None:
     """Removes what killed changes of this transcript have left beside it and beside the kept original."""
     rewrite.sweep(transcript_path)
     rewrite.sweep(original_path(site))
 
 
-def until_whole(read, index_of):
+def until_whole(read: Callable[[], T], index_of: Callable[[T], Index]) -> T:
     """What `read()` gives once the last line of the transcript is complete: the host may be writing it. As it is after a while."""
     for _ in range(_TRIES):
         found = read()
@@ -64,7 +75,7 @@ def until_whole(read, index_of):
     return found
 
 
-def check_understood(index, ids=()) -> None:
+def check_understood(index: Index, ids: Iterable[str] = ()) -> None:
     """Refused for a transcript with anything in it that is not understood, or with several results of one of these ids."""
     if index.doubts:
         raise Refused(_REFUSED + index.doubts[0])
@@ -73,7 +84,7 @@ def check_understood(index, ids=()) -> None:
         raise Refused(_REFUSED + "it holds several results of " + doubled[0])
 
 
-def trouble_of(work) -> str:
+def trouble_of(work: Callable[[], object]) -> str:
     """Does what follows a change of the transcript, and returns what of it failed, for a person; "" where all went well. The change stands:
     what the archive and the transcript hold is enough to go on from."""
     try:
@@ -83,7 +94,7 @@ def trouble_of(work) -> str:
     return ""
 
 
-def chain_of(site, transcript_path: str) -> archive.Chain:
+def chain_of(site: Site, transcript_path: str) -> archive.Chain:
     """The chain of the session's main thread."""
     return archive.Chain(task_id(site.session_id), site.session_id, "", site.session_project, transcript_path)
 
@@ -96,10 +107,10 @@ class Opened:
     def __init__(self, popkit_home: str, create: bool = False):
         self._path = home.archive_path(popkit_home)
         self._create = create
-        self._db = None
+        self._db: Connection  # within the `with`
         self._began = 0.0
 
-    def __enter__(self):
+    def __enter__(self) -> Connection:
         self._began = time.monotonic()
         try:
             if self._create:
@@ -108,16 +119,17 @@ class Opened:
         except FileNotFoundError:
             raise Refused("nothing has been archived yet") from None
         except errors() as error:
-            files.patience.spend_since(self._began)
             raise _unusable(error) from None
+        finally:
+            files.patience.spend_since(self._began)
         return self._db
 
-    def __exit__(self, kind, error, _trace) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _trace: object) -> None:
         self._db.close()
         if kind is not None and issubclass(kind, errors()) and not issubclass(kind, OSError):
             files.patience.spend_since(self._began)
             raise _unusable(error) from None
 
 
-def _unusable(error: Exception) -> Refused:
+def _unusable(error: BaseException | None) -> Refused:
     return Refused(f"the archive cannot be used ({error}), so nothing was changed")

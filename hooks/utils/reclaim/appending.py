@@ -74,7 +74,7 @@ def unwritten_by_anybody(fd: int) -> bool | None:
     """Whether no process has the file open for writing; None where the system does not tell."""
     try:
         import fcntl
-        from _signal import SIGURG
+        from _signal import SIGURG  # type: ignore[import-not-found]
 
         # Whoever opens it while the lease is held waits, and we get a signal: SIGIO, which ends a process, unless another is chosen.
         fcntl.fcntl(fd, fcntl.F_SETSIG, SIGURG)

@@ -19,13 +19,24 @@ from .access import Opened, Refused, chain_of, check_understood, original_path, 
 from .cooling import cool
 from .outlook import plan_of
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Union
+
+    from ..policy.context import Result
+    from ..state.rebuild import Rebuilt
+    from ..state.site import Site
+
+    Wanted = Union[planning.Asked, Callable[[Rebuilt], planning.Asked]]
+
 
 class Prospect:
     """What a clear would do: `made` (the Rebuilt context), its `plan` (policy/planning.py), when."""
 
     __slots__ = ("made", "now", "plan")
 
-    def __init__(self, made, plan: planning.Plan, now: float) -> None:
+    def __init__(self, made: Rebuilt, plan: planning.Plan, now: float) -> None:
         self.made = made
         self.plan = plan
         self.now = now
@@ -37,7 +48,7 @@ class Cleared:
 
     __slots__ = ("handles", "original", "thinking", "tokens", "trouble")
 
-    def __init__(self, handles: dict, tokens: int, thinking: int, original: str, trouble: str = ""):
+    def __init__(self, handles: dict[str, str], tokens: int, thinking: int, original: str, trouble: str = ""):
         self.handles = handles
         self.tokens = tokens
         self.thinking = thinking
@@ -46,9 +57,9 @@ class Cleared:
 
 
 def clear(
-    site, transcript_path: str, now: float, asked, dry_run: bool = False, at_end: bool = False,
+    site: Site, transcript_path: str, now: float, asked: Wanted, dry_run: bool = False, at_end: bool = False,
     with_thinking: bool | None = None,
-) -> tuple:  # fmt: skip
+) -> tuple[Prospect, Cleared | None]:  # fmt: skip
     """(Prospect, Cleared or None). `asked`: a planning.Asked, or what gives one for the Rebuilt context. Acts when something goes and it
     pays, or the user said `now`; `at_end` of a session the next request will find no cache; `with_thinking` goes what was thought behind
     the first result that leaves (None: where the model binds it). Refused where nothing may be changed (with thinking also in mid-turn),
@@ -61,7 +72,7 @@ def clear(
         return found, _clear(site, transcript_path, found, found.plan.prices.bound if with_thinking is None else with_thinking)
 
 
-def prospect(site, transcript_path: str, now: float, asked, at_end: bool = False) -> Prospect:
+def prospect(site: Site, transcript_path: str, now: float, asked: Wanted, at_end: bool = False) -> Prospect:
     """What a clear would do; changes nothing but the tracker's own state."""
     made = until_whole(lambda: live.reconcile(site, transcript_path, now=now), lambda made: made.index)
     plan = plan_of(site, made.conversation, asked(made) if callable(asked) else asked, now, at_end)
@@ -74,7 +85,7 @@ class _Leaving:
 
     __slots__ = ("kept", "place", "result", "why")
 
-    def __init__(self, place, result, why: str, kept: str):
+    def __init__(self, place: places.Place, result: Result, why: str, kept: str):
         self.place = place
         self.result = result
         self.why = why
@@ -84,10 +95,10 @@ class _Leaving:
         return with_outline(placeholder(self.result.label, self.why, handle), self.kept)
 
 
-def _clear(site, transcript_path: str, found: Prospect, with_thinking: bool) -> Cleared:
+def _clear(site: Site, transcript_path: str, found: Prospect, with_thinking: bool) -> Cleared:
     index, state = found.made.index, found.made.state
-    leaving: list = []  # in the order of the file
-    thoughts: list = []  # likewise
+    leaving: list[_Leaving] = []  # in the order of the file
+    thoughts: list[thinking.Thought] = []  # likewise
     with Opened(site.home, create=True) as db:
         new = _records(transcript_path, found, leaving, thoughts if with_thinking else None)
         added = archive.add_records(db, chain_of(site, transcript_path), new, clear_at=found.now)
@@ -116,7 +127,9 @@ def _clear(site, transcript_path: str, found: Prospect, with_thinking: bool) -> 
     return Cleared(handles, tokens, sum(thought.tokens for thought in thoughts), original_path(site), trouble)
 
 
-def _records(transcript_path: str, found: Prospect, leaving: list, thoughts: list | None):
+def _records(
+    transcript_path: str, found: Prospect, leaving: list[_Leaving], thoughts: list[thinking.Thought] | None
+) -> Iterator[archive.NewRecord]:
     """What is archived of each result, as its line is come to, then of the thinking that goes with them (None: it stays); `leaving` and
     `thoughts` fill with them."""
     state, index, weighs = found.made.state, found.made.index, found.made.conversation.rules.weighs
@@ -135,7 +148,7 @@ def _records(transcript_path: str, found: Prospect, leaving: list, thoughts: lis
         yield from (thought.record() for thought in thoughts)
 
 
-def _outline(result, content: str) -> str:
+def _outline(result: Result, content: str) -> str:
     """What stays of a large content, given as JSON text, beside the notice."""
     return outline.outline_of(result, responses.text_of_blocks(json.loads(content))[0])
 
@@ -145,7 +158,7 @@ def _as_json(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def _book(site, found: Prospect, handles: dict, tokens: int) -> None:
+def _book(site: Site, found: Prospect, handles: dict[str, str], tokens: int) -> None:
     """Journals the clear, and lets what the tracker knows follow."""
     needs = {decision.result.id: decision.need for decision in found.plan.decisions if decision.need is not None}
     reasons = {id: f"worth more gone than kept: a chance of {needs[id]:.0%} that it is needed again" for id in handles if id in needs}

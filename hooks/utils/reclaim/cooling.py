@@ -7,12 +7,19 @@ import time
 from .. import archive
 from ..state.archived import errors
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from sqlite3 import Connection
+    from typing import Any
+
+    from ..archive.records import Record
+
 # With one clear git is asked about so many records, and for so long: a person waits. The others keep their contents until later.
 ASKED, PATIENCE_S = 25, 2.0
-_NONE: dict = {}  # noted as the source of a record that has none, so that it is not looked for with every clear
+_NONE: dict[str, Any] = {}  # noted as the source of a record that has none, so that it is not looked for with every clear
 
 
-def cool(db, task_id: str) -> dict:
+def cool(db: Connection, task_id: str) -> dict[str, int]:
     """Moves the records of a chain to their zones, and returns how many went where (see `archive_chain`). The last copy of a content goes
     only when git has just given the same from a commit that a branch or tag leads to; a chain without a transcript is not gone, for it
     may be on another machine, or have moved."""
@@ -27,17 +34,19 @@ def cool(db, task_id: str) -> dict:
     return counts
 
 
-def _is_kept(db, id: str) -> bool:
+def _is_kept(db: Connection, id: str) -> bool:
     """Whether git keeps the content of a record; either way what was found is noted with it."""
     try:
-        content = archive.retrieve_record(db, id)["content"]
-        source = _source(archive.record(db, id), content)
+        kept, record = archive.retrieve_record(db, id), archive.record(db, id)
+        if not kept or not record:
+            return False  # it was pruned meanwhile
+        source = _source(record, kept["content"])
         return archive.set_source(db, id, source) and source is not _NONE
     except errors():
         return False  # what is damaged stays as it is
 
 
-def _source(record, content: str) -> dict:
+def _source(record: Record, content: str) -> dict[str, Any]:
     """From where git gives the content; nothing where it does not."""
     for path in record.subjects if record.type == "read" else ():
         source = archive.source_of(content, path) if path.startswith("/") else None

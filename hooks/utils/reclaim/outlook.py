@@ -11,6 +11,29 @@ from ..policy.context import ContextState
 from ..policy.context import reclaimable as dead_of
 from ..state import journal, learnt, live, store
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Any, Protocol
+
+    from ..policy.context import Result
+    from ..policy.conversation import Conversation
+    from ..policy.events import Event
+    from ..policy.ruleset import Ruleset
+    from ..state.rebuild import Rebuilt
+    from ..state.site import Site
+
+    class Whose(Protocol):
+        """What of a Site an outlook needs; `popkit try` has one of which nothing is kept."""
+
+        @property
+        def home(self) -> str: ...
+        @property
+        def session(self) -> dict[str, Any]: ...
+        @property
+        def session_project(self) -> str: ...
+        def paths(self, agent_id: str = "") -> store.ContextFiles: ...
+
 
 class Outlook:
     """`state` and the `rules` that hold for it, `made` (the Rebuilt, None where no transcript tells) · `now`, `cold`: the plans of a clear
@@ -19,18 +42,28 @@ class Outlook:
 
     __slots__ = ("agents", "at", "cold", "context", "made", "now", "project", "rules", "state", "transcript")
 
-    def __init__(self, site, transcript_path: str, state, rules, at: float, made=None, is_cold: bool | None = None) -> None:
+    def __init__(
+        self,
+        site: Whose,
+        transcript_path: str,
+        state: ContextState,
+        rules: Ruleset,
+        at: float,
+        made: Rebuilt | None = None,
+        is_cold: bool | None = None,
+    ) -> None:
         """`is_cold`: whether the cache is, by the clock where that is not said."""
         self.state, self.rules, self.at, self.made = state, rules, at, made
         self.project, self.transcript, self.agents = site.session_project, transcript_path, agents(site)
         self.now: planning.Plan | None = None
         self.cold: planning.Plan | None = None
-        self.context: dict | None = None
-        if made is not None:
-            self.plan(site, is_cold)
+        self.context: dict[str, Any] | None = None
+        self.plan(site, is_cold)
 
-    def plan(self, site, is_cold: bool | None = None) -> None:
+    def plan(self, site: Whose, is_cold: bool | None = None) -> None:
         """Plans anew, over the conversation as it stands."""
+        if self.made is None:
+            return
         conversation, asked = self.made.conversation, planning.Asked()
         self.context = context_of(conversation, site.session, self.at)
         if self.doubt:
@@ -44,18 +77,18 @@ class Outlook:
         return self.made.index.doubts[0] if self.made is not None and self.made.index.doubts else ""
 
     @property
-    def expired(self) -> dict:
+    def expired(self) -> dict[str, int]:
         """What has expired and stands in the context: {`items`, `tokens`}."""
         return _sums(dead_of(self.state.expired).values(), self.state.calibration)
 
     @property
-    def verdict(self) -> dict:
+    def verdict(self) -> dict[str, Any]:
         """What to do now."""
         pending = self.state.counts.ledger.get("pending_tokens", 0)
         return verdict.verdict(self.now, self.cold, self.context, self.rules.thresholds["critical"], self.expired["items"], pending)
 
 
-def look(site, transcript_path: str, now: float) -> Outlook:
+def look(site: Site, transcript_path: str, now: float) -> Outlook:
     """The main context, reconciled with its transcript. Where nothing can be written it is the same; where there is no transcript (yet),
     what the hooks have seen."""
     try:
@@ -69,29 +102,30 @@ def look(site, transcript_path: str, now: float) -> Outlook:
         return _unsaved(site, transcript_path, now)
 
 
-def change(found: Outlook, site, entries: list) -> None:
+def change(found: Outlook, site: Site, entries: Sequence[dict[str, Any]]) -> None:
     """Journals what the user changes, and lets the outlook follow without another look at the transcript."""
     if not entries:
         return
     live.note(site, site.paths(), entries)
-    for event in (*map(journal.event_of, entries), events.Tick(found.at)):
+    told: list[Event] = [*(event for event in map(journal.event_of, entries) if event), events.Tick(found.at)]
+    for event in told:
         if found.made is not None:
             found.made.conversation.observe(event)
             found.rules = found.made.conversation.rules
         else:
-            found.rules = site.rules_for(event.profile) if event.name == "profile_chosen" else found.rules
+            found.rules = site.rules_for(event.profile) if isinstance(event, events.ProfileChosen) else found.rules
             engine.observe(found.state, event, found.rules)
     if found.made is not None:
         found.plan(site)
         remember(found, site)
 
 
-def of(site, transcript_path: str, made, now: float) -> Outlook:
+def of(site: Site, transcript_path: str, made: Rebuilt, now: float) -> Outlook:
     """The outlook of a Rebuilt context."""
     return Outlook(site, transcript_path, made.state, made.conversation.rules, now, made)
 
 
-def _unsaved(site, transcript_path: str, now: float) -> Outlook:
+def _unsaved(site: Site, transcript_path: str, now: float) -> Outlook:
     paths = site.paths()
     if transcript_path and os.path.isfile(transcript_path):
         made = live.rebuilt(site, paths, transcript_path)
@@ -107,7 +141,7 @@ def _unsaved(site, transcript_path: str, now: float) -> Outlook:
     return Outlook(site, transcript_path, stored.state, rules, now)
 
 
-def remember(found: Outlook, site) -> None:
+def remember(found: Outlook, site: Site) -> None:
     """Keeps for the status line what a clear takes, and of which state that holds."""
     if found.now is None:
         site.remember(planned=None)
@@ -116,7 +150,7 @@ def remember(found: Outlook, site) -> None:
     site.remember(planned={**sums, "calls": found.state.index, "warm": found.now.sum.warm})
 
 
-def plan_of(site, conversation, asked: planning.Asked, now: float, cold: bool = False) -> planning.Plan:
+def plan_of(site: Whose, conversation: Conversation, asked: planning.Asked, now: float, cold: bool = False) -> planning.Plan:
     """The plan over a conversation with the model and the prices that hold for it; `cold`: the next request will find no cache."""
     last = conversation.newest
     prices = economics.prices_of(conversation.rules.models.model(last.model), last.cache_ttl_s)
@@ -124,7 +158,7 @@ def plan_of(site, conversation, asked: planning.Asked, now: float, cold: bool = 
     return planning.plan(conversation, asked, now, model, prices, cold or None)
 
 
-def context_of(conversation, session: dict, now: float) -> dict | None:
+def context_of(conversation: Conversation, session: dict[str, Any], now: float) -> dict[str, Any] | None:
     """How full the context is, of how much, and whether its prompt cache is warm; None where no request is known."""
     last, newest = conversation.last, conversation.newest
     if not newest.tokens:
@@ -146,7 +180,7 @@ def context_of(conversation, session: dict, now: float) -> dict | None:
     }
 
 
-def agents(site) -> list:
+def agents(site: Whose) -> list[dict[str, Any]]:
     """The subagent contexts that the hooks have seen, as their states stand."""
     found = []
     try:
@@ -172,6 +206,6 @@ def agents(site) -> list:
     return found
 
 
-def _sums(results, factor: float) -> dict:
+def _sums(results: Iterable[Result], factor: float) -> dict[str, int]:
     results = list(results)
     return {"items": len(results), "tokens": sum(round(result.tokens * factor) for result in results)}

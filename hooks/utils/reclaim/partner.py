@@ -7,12 +7,22 @@ from .. import archive
 from ..edges import files
 from ..edges.codec import dumps, loads
 from ..edges.system import os
-from ..host import transcript
+from ..host import branch
 from ..policy.estimate import estimate_tokens
 from ..state import disk, journal, live, store
 from ..state.archived import errors
 from . import compaction, places
 from .access import Opened, Refused, chain_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ..policy.context import ContextState, Result
+    from ..state.rebuild import Rebuilt
+    from ..state.site import Site
+
+    _Row = tuple[str, str, int]  # of the index: handle, label, tokens
 
 # Contents of fewer tokens are not worth a line of the index, nor a record.
 _LEAST_TOKENS = 100
@@ -20,7 +30,7 @@ _LEAST_TOKENS = 100
 _VERBATIM = ("error", "decision")
 
 
-def before(site, transcript_path: str, now: float, manual: bool) -> str | None:
+def before(site: Site, transcript_path: str, now: float, manual: bool) -> str | None:
     """What the summariser is told. Archives what the context holds, and remembers the index of it until the compaction is over.
 
     After a compaction by hand the host prints our text, and repeats it with the command of the hook in every later request, so it is
@@ -45,7 +55,7 @@ def before(site, transcript_path: str, now: float, manual: bool) -> str | None:
     return advice or None
 
 
-def after(site, now: float) -> str | None:
+def after(site: Site, now: float) -> str | None:
     """The index for the conversation that goes on, once."""
     rows = catch_up(site, site.session.get("transcript") or "")
     index, echoed = compaction.index(rows) or site.session.get("index"), site.session.get("echo_tokens") or 0
@@ -56,7 +66,7 @@ def after(site, now: float) -> str | None:
     return index
 
 
-def _state_of(site, transcript_path: str):
+def _state_of(site: Site, transcript_path: str) -> Rebuilt | None:
     try:
         if os.stat(transcript_path).st_size <= live.REBUILD_BYTES:
             return live.reconcile(site, transcript_path)  # it waits for lines that the host writes late
@@ -65,17 +75,17 @@ def _state_of(site, transcript_path: str):
     return None
 
 
-def _held(state) -> list:
+def _held(state: ContextState) -> list[Result]:
     """What must outlive the summary, newest first."""
     return [result for result in reversed(state.live.values()) if result.pinned or result.tier == "preserved"]
 
 
-def _contents(site, transcript_path: str, made, verbatim: set, archived: bool) -> tuple:
+def _contents(site: Site, transcript_path: str, made: Rebuilt, verbatim: set[str], archived: bool) -> tuple[dict[str, str], list[_Row]]:
     """(id -> text of the results that must survive word for word, rows of the index), what the context holds archived on the way."""
     state = made.state
     known = {**state.expired, **state.live}
-    texts: dict = {}
-    records: list = []
+    texts: dict[str, str] = {}
+    records: list[archive.NewRecord] = []
     try:
         for place, content in places.contents(transcript_path, made.index, known.__contains__, made.index.since):
             result = known[place.id]
@@ -90,13 +100,14 @@ def _contents(site, transcript_path: str, made, verbatim: set, archived: bool) -
     return texts, _archived(site, transcript_path, records, _worth(state, {record.tool_use_id for record in records})) if archived else []
 
 
-def _archived(site, transcript_path: str, records: list, worth: list) -> list:
+def _archived(site: Site, transcript_path: str, records: list[archive.NewRecord], worth: list[list[Any]]) -> list[_Row]:
     """Rows of the index, once the records are in the archive; none where that is locked: then it is noted what there is to do."""
     note = site.paths().unarchived
+    failures: tuple[type[Exception], ...] = (Refused, *errors())
     try:
         with Opened(site.home, create=True) as db:
             added = archive.add_records(db, chain_of(site, transcript_path), records)
-    except (Refused, OSError, *errors()):
+    except failures:
         todo = [[record.tool_use_id, record.type, record.label, record.timestamp, record.subjects, record.tokens] for record in records]
         files.replace_text(note, dumps({"records": todo, "worth": worth}))
         return []
@@ -106,14 +117,14 @@ def _archived(site, transcript_path: str, records: list, worth: list) -> list:
     return [(cleared or handles[id], label, tokens) for id, cleared, label, tokens in worth if cleared or id in handles]
 
 
-def catch_up(site, transcript_path: str) -> list:
+def catch_up(site: Site, transcript_path: str) -> list[_Row]:
     """Archives what was folded away while the archive was locked: it stands in the transcript still. The rows of its index, [] for none."""
     try:
-        noted = loads(files.read_text(site.paths().unarchived) or "{}")
+        noted: Any = loads(files.read_text(site.paths().unarchived) or "{}")
         todo = {row[0]: row for row in noted.get("records", ())}
         if not todo:
             return []
-        index = transcript.index(transcript_path)
+        index = branch.index(transcript_path)
         records = [
             archive.NewRecord(id, kind, label, content, stamp, subjects, tokens)
             for place, content in places.contents(transcript_path, index, todo.__contains__)
@@ -124,24 +135,24 @@ def catch_up(site, transcript_path: str) -> list:
     return _archived(site, transcript_path, records, noted["worth"])
 
 
-def _worth(state, wanted: set) -> list:
+def _worth(state: ContextState, wanted: set[str]) -> list[list[Any]]:
     """(id, handle, label, tokens), what is worth most first: what is pinned, what lives and was used last, what expired or was cleared."""
     results = [result for result in (*state.live.values(), *state.expired.values()) if result.cleared or result.id in wanted]
     results.sort(key=lambda result: (not result.pinned, result.ended is not None, state.quiet_age(result)))
     return [[result.id, result.cleared, result.label, round(result.tokens * state.calibration)] for result in results]
 
 
-def _command_of_hook(site) -> str:
+def _command_of_hook(site: Site) -> str:
     """The command line that hooks.json gives for PreCompact: the host prints it into the conversation."""
     from ..edges import home
 
     try:
-        registered = loads(files.read_text(home.plugin_root() + "/hooks/hooks.json") or "{}")
+        registered: Any = loads(files.read_text(home.plugin_root() + "/hooks/hooks.json") or "{}")
         return registered["hooks"]["PreCompact"][0]["hooks"][0]["command"]
     except (OSError, ValueError, LookupError, TypeError):
         return ""
 
 
-def _book(site, tokens: int, now: float) -> None:
+def _book(site: Site, tokens: int, now: float) -> None:
     if tokens:
         store.journal(site.paths(), journal.advised(tokens, now))

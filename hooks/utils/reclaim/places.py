@@ -5,12 +5,18 @@ from __future__ import annotations
 import json  # noqa: TID253  whoever rewrites a transcript has parsed it
 
 from ..edges.system import sha256
-from ..host import transcript
+from ..host import entries
 from ..host.spans import NotUnderstood, content_spans
 from ..policy.estimate import estimate_tokens
 from ..policy.placeholder import handle_in
 from .access import Refused
 from .rewrite import Edit, Seen
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from ..host.branch import Index
 
 
 class Place:
@@ -37,15 +43,17 @@ def stamp_of(seconds: float) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds)) if seconds else ""
 
 
-def seen_of(index) -> Seen:
+def seen_of(index: Index) -> Seen:
     """What of the file was looked at."""
     return Seen(*index.seen, index.size)
 
 
-def contents(path: str, index, wanted, since: int = 0, mark: bytes = b'"tool_result"'):
+def contents(
+    path: str, index: Index, wanted: Callable[[str], bool], since: int = 0, mark: bytes = b'"tool_result"'
+) -> Iterator[tuple[Place, str]]:
     """(Place, content as JSON text) of the results of the main thread for which `wanted(id)` holds, in the order of the lines, from
     the byte `since` on. Only lines that hold `mark` are looked at. Refused for a line that is not understood."""
-    for begin, line in transcript.lines(path, index.size):
+    for begin, line in entries.lines(path, index.size):
         if begin < since or mark not in line or b'"tool_result"' not in line:
             continue
         try:
@@ -58,7 +66,7 @@ def contents(path: str, index, wanted, since: int = 0, mark: bytes = b'"tool_res
                 yield Place(id, begin + start, begin + end, sha256(content).hexdigest()), content.decode("utf-8")
 
 
-def placeholders(path: str, index):
+def placeholders(path: str, index: Index) -> Iterator[tuple[Place, str]]:
     """(Place, handle) of every placeholder of the main thread, compacted parts included."""
     for place, content in contents(path, index, lambda _: True, mark=b"[PopKit cleared "):
         try:

@@ -13,12 +13,23 @@ from ..policy.estimate import estimate_tokens
 from ..state import journal, live, store
 from .unchanged import full_read
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ..policy.calls import Call
+    from ..policy.context import ContextState
+    from ..state.rebuild import Rebuilt
+    from ..state.site import Site
+
 # From this version on the host takes another tool output from a hook; older ones add a text of at most so many characters instead.
 REPLACES_SINCE = (2, 1, 121)
 _ADDED_CHARS = 9_500
 
 
-def repair(site, payload: dict, call, transcript_path: str, agent_id: str) -> tuple:
+def repair(
+    site: Site, payload: dict[str, Any], call: Call, transcript_path: str, agent_id: str
+) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
     """(the answer to the host or None, the tool_response that the model sees now, or None where that stays as it is)."""
     path = parts.normal_path(str(call.tool_input.get("file_path") or ""), call.cwd)
     transcript_path = _of_agent(transcript_path, agent_id) if agent_id else transcript_path
@@ -37,7 +48,7 @@ def repair(site, payload: dict, call, transcript_path: str, agent_id: str) -> tu
     return {"hookSpecificOutput": {"hookEventName": "PostToolUse", "additionalContext": text}}, None
 
 
-def _book(paths, tokens: int, now: float) -> None:
+def _book(paths: store.ContextFiles, tokens: int, now: float) -> None:
     store.journal(paths, journal.advised(tokens, now))
 
 
@@ -47,7 +58,7 @@ def _of_agent(transcript_path: str, agent_id: str) -> str:
     return f"{stem}/subagents/agent-{agent_id}.jsonl" if stem and home.safe_name(agent_id) == agent_id else ""
 
 
-def _seen(site, transcript_path: str, agent_id: str):
+def _seen(site: Site, transcript_path: str, agent_id: str) -> Rebuilt | None:
     """The context as its transcript tells it; None where nothing can be said for certain."""
     import os
 
@@ -59,14 +70,14 @@ def _seen(site, transcript_path: str, agent_id: str):
     return None
 
 
-def _asked(tool_input: dict) -> list:
+def _asked(tool_input: dict[str, Any]) -> list[int]:
     """The lines that the Read is about, as a part's scope."""
     offset, limit = tool_input.get("offset"), tool_input.get("limit")
     first = offset if isinstance(offset, int) and offset > 0 else 1
     return [first, first + limit - 1] if isinstance(limit, int) and limit > 0 else [first, 0]
 
 
-def _is_shown(state, path: str, asked: list) -> bool:
+def _is_shown(state: ContextState, path: str, asked: list[int]) -> bool:
     """Whether a result that stands in the context shows these lines of the file."""
     wanted = ("read:" + path, asked)
     for result in (*state.live.values(), *state.expired.values()):
@@ -77,7 +88,7 @@ def _is_shown(state, path: str, asked: list) -> bool:
     return False
 
 
-def _just_read(site, agent_id: str, path: str) -> bool:
+def _just_read(site: Site, agent_id: str, path: str) -> bool:
     """Whether a hook has just seen such a Read: its line may not be written yet."""
     stored = store.load(site.paths(agent_id))
     now = time_of_day(site.environ)

@@ -9,6 +9,14 @@ from ..edges.system import os
 from ..state import archived, journal, live, store
 from ..state.archived import THINKING, content_of, errors, task_id
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from sqlite3 import Connection
+    from typing import Any
+
+    from ..archive.records import Record
+    from ..state.site import Site
+
 # Nobody waits longer for an archive that somebody else holds: then the user is asked.
 WAIT_S = 0.3
 
@@ -17,7 +25,7 @@ class NotFound(Exception):
     """Nothing archived goes by that name, or several things do; the message says what to do."""
 
 
-def was_cleared_here(site, handle: str, transcript_path: str) -> bool:
+def was_cleared_here(site: Site, handle: str, transcript_path: str) -> bool:
     """Whether a handle is exactly that of a record of this session, or of one that it continues. A fork has a new id and names no parent,
     but the host begins its transcript with a copy of the parent's: it holds the call that the record is of. In doubt it is not."""
     path = home.archive_path(site.home)
@@ -29,10 +37,10 @@ def was_cleared_here(site, handle: str, transcript_path: str) -> bool:
         db = archive.open_archive(path, create=False, busy_s=WAIT_S)
         try:
             record = archive.record(db, handle)
-            chain = record and archive.chain(db, record.task_id)
+            chain = archive.chain(db, record.task_id) if record else None
         finally:
             db.close()
-        if not chain:
+        if not record or not chain:
             return False
         return chain.session_id == site.session_id or _holds_result(transcript_path, record.tool_use_id)
     except errors():
@@ -46,21 +54,21 @@ def _holds_result(transcript_path: str, tool_use_id: str) -> bool:
         return any(mark in line and tool_use_id in _results_in(line) for line in file)
 
 
-def _results_in(line: bytes) -> list:
+def _results_in(line: bytes) -> list[str]:
     """The ids of the calls whose results a line of a transcript holds."""
     try:
-        content = codec.loads(line.decode("utf-8", "replace"))["message"]["content"]
-        return [block.get("tool_use_id") for block in content if block.get("type") == "tool_result"]
+        entry: Any = codec.loads(line.decode("utf-8", "replace"))
+        return [block.get("tool_use_id") for block in entry["message"]["content"] if block.get("type") == "tool_result"]
     except (ValueError, KeyError, TypeError, AttributeError):
         return []
 
 
-def meant(db, word: str, session_id: str, project: str) -> list:
+def meant(db: Connection, word: str, session_id: str, project: str) -> list[Record]:
     """The archived Records that a word means: one by its handle, the beginning of one, or a tool_use id; else those of a path pattern."""
     handles = archive.handles_of(db, word)
     if len(handles) > 1:
         raise NotFound(f"{shown(word)} could be {', '.join(handles)}. Give more of it")
-    found = [archive.record(db, handle) for handle in handles] or archive.records_of_tool_use(db, word)[:1]
+    found = [record for record in (archive.record(db, handle) for handle in handles) if record] or archive.records_of_tool_use(db, word)[:1]
     found = found or matching(db, word, session_id, project)
     if not found:
         advice = "popkit archive list shows what there is. What another project cleared comes back by its handle"
@@ -74,7 +82,7 @@ def shown(word: str) -> str:
     return '"' + "".join(char if char.isprintable() else "?" for char in word[:40]) + '"'
 
 
-def matching(db, pattern: str, session_id: str, project: str) -> list:
+def matching(db: Connection, pattern: str, session_id: str, project: str) -> list[Record]:
     """The newest Record of each label that a path pattern matches: of the session, else of the project that the folder `project` lies in;
     never of another project. Newest first."""
 
@@ -87,7 +95,7 @@ def matching(db, pattern: str, session_id: str, project: str) -> list:
     return []
 
 
-def _with_parents(folder: str) -> list:
+def _with_parents(folder: str) -> list[str]:
     """A folder and those above it, the root apart; none for ""."""
     folders = []
     while folder.strip("/"):
@@ -96,10 +104,10 @@ def _with_parents(folder: str) -> list:
     return folders
 
 
-def cleared_since(db, session_id: str, since: float) -> list:
+def cleared_since(db: Connection, session_id: str, since: float) -> list[Record]:
     """The Records of results that clears of a session's main thread took at `since` (seconds) or later, oldest first, each once.
     NotFound where they were pruned."""
-    found: dict = {}
+    found: dict[str, Record] = {}
     for clear in reversed(archive.clears_of(db, task_id(session_id))):
         if clear.at >= since:
             found.update((record.id, record) for record in archive.records_of_clear(db, clear.id) if record.type != THINKING)
@@ -108,7 +116,7 @@ def cleared_since(db, session_id: str, since: float) -> list:
     return list(found.values())
 
 
-def pruned(db, session_id: str) -> str:
+def pruned(db: Connection, session_id: str) -> str:
     """What a prune took of a session, for a person; "" for nothing."""
     known = archive.pruned_of(db, task_id(session_id)) if session_id else None
     if known is None:
@@ -118,20 +126,20 @@ def pruned(db, session_id: str) -> str:
     return f"{many} pruned on {stamp(at)[:10]}, and cannot be restored"
 
 
-def printed(db, records: list) -> list:
+def printed(db: Connection, records: list[Record]) -> list[tuple[Record, str | None]]:
     """(Record, text) of each; a text of None where the content is gone for good."""
     contents = [(record, content_of(db, record.id)) for record in records]
     return [(record, None if content is None else archive.text_of(content)) for record, content in contents]
 
 
-def book_printed(site, db, records: list, now: float) -> str:
+def book_printed(site: Site, db: Connection, records: list[Record], now: float) -> str:
     """Books each as a false expiration in the context that it was cleared from; returns what kept it from that, for a person, "" for
     nothing: whoever wants a content back gets it, counted or not."""
     try:
         for record in records:
             chain = archive.chain(db, record.task_id)
-            paths = store.ContextFiles(site.home, chain.session_id, chain.agent_id)
-            if files.read_text(paths.state, 1) is None:
+            paths = store.ContextFiles(site.home, chain.session_id, chain.agent_id) if chain else None
+            if paths is None or files.read_text(paths.state, 1) is None:
                 continue  # that session's state is gone: nobody counts there any more
             live.note(site, paths, [journal.restored(record.tool_use_id, now)])
     except OSError as error:

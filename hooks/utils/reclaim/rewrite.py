@@ -15,6 +15,11 @@ from ..edges.files import write_all
 from ..edges.system import os, parent_of, sha256
 from .appending import LONG_PATIENCE_S, CarryFailed, Changed, RewriteFailed, await_no_writer, carry_over, catch_up, copy
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import BinaryIO
+
 _SWEEP_AGE_S = 60.0
 _PIECE = 1 << 18
 _KIND, _REGULAR = 0o170000, 0o100000
@@ -67,14 +72,15 @@ class Rewritten:
         self.late_bytes = late_bytes
 
 
-def seen_of(file, size: int) -> Seen:
+def seen_of(file: BinaryIO, size: int) -> Seen:
     """What was scanned of an open file, up to `size`."""
     stat = os.fstat(file.fileno())
     return Seen(stat.st_dev, stat.st_ino, size)
 
 
 def rewrite(
-    path: str, edits: list, seen: Seen, keep: str | None = None, accept=None, patience_s: float = LONG_PATIENCE_S
+    path: str, edits: list[Edit], seen: Seen, keep: str | None = None, accept: Callable[[bytes], object] | None = None,
+    patience_s: float = LONG_PATIENCE_S,
 ) -> Rewritten:  # fmt: skip
     """Makes the edits, which are sorted and disjoint and end within what was seen; ValueError if not.
 
@@ -84,7 +90,7 @@ def rewrite(
     RewriteFailed (Changed where scanning again helps): nothing was changed. CarryFailed: it was rewritten, see there.
     """
     _check_order(edits, seen.size)
-    fds: list = []
+    fds: list[int] = []
     try:
         return _rewrite(path, edits, seen, keep, accept, patience_s, fds)
     except (RewriteFailed, CarryFailed):
@@ -96,7 +102,9 @@ def rewrite(
             os.close(fd)
 
 
-def _rewrite(path: str, edits: list, seen: Seen, keep: str | None, accept, patience_s: float, fds: list) -> Rewritten:
+def _rewrite(
+    path: str, edits: list[Edit], seen: Seen, keep: str | None, accept: Callable[[bytes], object] | None, patience_s: float, fds: list[int]
+) -> Rewritten:
     temporary, aside = _temporary(path), _temporary(keep) if keep else ""
     old = _open_seen(path, seen, fds)
     try:
@@ -161,10 +169,10 @@ def _is_alive(pid: int) -> bool:
 
 
 def _reason(error: OSError) -> str:
-    return _REASONS.get(error.errno) or error.strerror or str(error)
+    return _REASONS.get(error.errno or 0) or error.strerror or str(error)
 
 
-def _check_order(edits: list, size: int) -> None:
+def _check_order(edits: list[Edit], size: int) -> None:
     at = 0
     for edit in edits:
         if not at <= edit.start <= edit.end <= size:
@@ -172,12 +180,12 @@ def _check_order(edits: list, size: int) -> None:
         at = edit.end
 
 
-def _check_same(stat, seen: Seen) -> None:
+def _check_same(stat: os.stat_result, seen: Seen) -> None:
     if (stat.st_dev, stat.st_ino) != (seen.device, seen.inode) or stat.st_size < seen.size:
         raise Changed("the transcript was replaced in the meantime, so nothing was changed. Try again")
 
 
-def _open_seen(path: str, seen: Seen, fds: list) -> int:
+def _open_seen(path: str, seen: Seen, fds: list[int]) -> int:
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)  # a pipe would keep us waiting for its writer
     fds.append(fd)
     stat = os.fstat(fd)
@@ -187,7 +195,7 @@ def _open_seen(path: str, seen: Seen, fds: list) -> int:
     return fd
 
 
-def _create(path: str, fds: list) -> int:
+def _create(path: str, fds: list[int]) -> int:
     flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
     try:
         fd = os.open(path, flags, 0o600)
@@ -198,7 +206,7 @@ def _create(path: str, fds: list) -> int:
     return fd
 
 
-def _copy_edited(old: int, new: int, edits: list, size: int) -> None:
+def _copy_edited(old: int, new: int, edits: list[Edit], size: int) -> None:
     at = 0
     for edit in edits:
         copy(old, new, at, edit.start)
@@ -237,7 +245,7 @@ def _adopt_owner_and_mode(old: int, new: int) -> None:
     os.fchmod(new, stat.st_mode & 0o7777)
 
 
-def _set_aside(old: int, path: str, seen: Seen, aside: str, size: int, fds: list) -> None:
+def _set_aside(old: int, path: str, seen: Seen, aside: str, size: int, fds: list[int]) -> None:
     """Gives the old file a second name, or copies it."""
     _remove(aside)
     try:

@@ -11,12 +11,20 @@ import json  # noqa: TID253  see places.py
 
 from .. import archive
 from ..edges.system import sha256
-from ..host import responses, transcript
+from ..host import entries, responses
 from ..host.spans import NotUnderstood, content_span
 from ..state.archived import THINKING
 from .access import Refused
-from .places import Place, contents
+from .places import Place
 from .rewrite import Changed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+    from typing import Any
+
+    from ..host.branch import Index
+    from .rewrite import Edit
 
 _KINDS = frozenset(("thinking", "redacted_thinking"))
 _RUNNING = (
@@ -31,11 +39,15 @@ class Thought(Place):
 
     __slots__ = ("begin", "content", "timestamp")
 
+    def __init__(self, id: str, start: int, end: int, hash: str, begin: int, content: str, timestamp: str) -> None:
+        super().__init__(id, start, end, hash)
+        self.begin, self.content, self.timestamp = begin, content, timestamp
+
     def record(self) -> archive.NewRecord:
         """What is archived of it, under the uuid of its line."""
         return archive.NewRecord(self.id, THINKING, "thinking", self.content, self.timestamp, tokens=self.tokens)
 
-    def leaving(self):
+    def leaving(self) -> Edit:
         """The edit that takes it out."""
         return self.edit(without_thinking(self.content))
 
@@ -45,7 +57,7 @@ class Behind:
 
     __slots__ = ("running", "thoughts")
 
-    def __init__(self, thoughts: list, running: bool):
+    def __init__(self, thoughts: list[Thought], running: bool):
         self.thoughts = thoughts
         self.running = running
 
@@ -60,18 +72,18 @@ class Behind:
         return self
 
 
-def thinking_behind(path: str, index, first_change: int) -> Behind:
+def thinking_behind(path: str, index: Index, first_change: int) -> Behind:
     """The thinking of the active branch in the lines behind the one that holds the byte `first_change`, which is in a tool result."""
     found, on_branch, spoken = [], set(), set()
     running = True
-    for begin, line in transcript.lines(path, index.size):
+    for begin, line in entries.lines(path, index.size):
         entry = _entry(line) if begin > first_change else {}
         uuid = entry.get("uuid")
         if uuid in index.chain:
             running = _is_running(entry, running)
         if entry.get("type") != "assistant":
             continue
-        blocks = transcript.blocks_of(entry)
+        blocks = entries.blocks_of(entry)
         message = str(entry["message"].get("id") or uuid) if blocks else uuid
         thinking = [block for block in blocks if _kind(block) in _KINDS]
         if uuid in index.chain:
@@ -83,23 +95,16 @@ def thinking_behind(path: str, index, first_change: int) -> Behind:
     return Behind([thought for message, thought in found if message in on_branch & spoken], running)
 
 
-def behind_results(path: str, index, wanted) -> Behind:
-    """What stands behind the first result of the context for which `wanted(id)` holds: what a clear of these would take along."""
-    for place, _ in contents(path, index, wanted, index.since):
-        return thinking_behind(path, index, place.start)
-    return Behind([], False)
-
-
 def check_nothing_said(appended: bytes) -> None:
     """Changed where a turn has begun in these lines: its thinking is bound to what is about to be changed."""
-    entries = map(_entry, appended.splitlines())
-    if any(entry.get("type") == "assistant" or _is_running(entry, False) for entry in entries):
+    said = map(_entry, appended.splitlines())
+    if any(entry.get("type") == "assistant" or _is_running(entry, False) for entry in said):
         raise Changed(_RUNNING)
 
 
-def standing(path: str, index, uuids):
+def standing(path: str, index: Index, uuids: Collection[str]) -> Iterator[tuple[Thought, str]]:
     """(Place, content) of the message in each of the assistant's lines with these uuids."""
-    for begin, line in transcript.lines(path, index.size):
+    for begin, line in entries.lines(path, index.size):
         entry = _entry(line) if b'"assistant"' in line else {}
         if entry.get("uuid") in uuids:
             thought = _thought(begin, line, entry, [])
@@ -117,7 +122,7 @@ def without_thinking(content: str) -> str:
     return "[" + ",".join(kept) + "]"
 
 
-def _kind(block: dict) -> str:
+def _kind(block: dict[str, Any]) -> str:
     return str(block.get("type"))
 
 
@@ -127,7 +132,7 @@ def _next(content: str, at: int) -> int:
     return at
 
 
-def _entry(line: bytes) -> dict:
+def _entry(line: bytes) -> dict[str, Any]:
     """The entry of a line; empty for one that is none."""
     try:
         entry = json.loads(line)
@@ -136,23 +141,23 @@ def _entry(line: bytes) -> dict:
     return entry if isinstance(entry, dict) and isinstance(entry.get("uuid"), str) else {}
 
 
-def _is_running(entry: dict, before: bool) -> bool:
+def _is_running(entry: dict[str, Any], before: bool) -> bool:
     """Whether the turn is under way after this entry of the branch: something was said to Claude, or a tool called, and the answer has not
     come. An interrupted turn goes on with what is said next; the host's own words about a failed request are no answer."""
-    blocks = transcript.blocks_of(entry)
+    blocks = entries.blocks_of(entry)
     kinds = set(map(_kind, blocks))
     if entry.get("type") == "assistant" and not entry.get("isApiErrorMessage"):
         return "text" not in kinds or "tool_use" in kinds or entry["message"].get("stop_reason") == "tool_use"
-    return before or transcript.is_prompt(entry) or (entry.get("type") == "user" and "tool_result" in kinds)
+    return before or entries.is_prompt(entry) or (entry.get("type") == "user" and "tool_result" in kinds)
 
 
-def _thought(begin: int, line: bytes, entry: dict, thinking: list) -> Thought:
+def _thought(begin: int, line: bytes, entry: dict[str, Any], thinking: list[dict[str, Any]]) -> Thought:
     try:
         start, end = content_span(line) or (0, 0)
     except NotUnderstood as error:
         raise Refused(f"the transcript is not understood, so nothing was changed: byte {begin:,}: {error}") from None
-    content = line[start:end]
-    thought = Thought(entry["uuid"], begin + start, begin + end, sha256(content).hexdigest())
-    thought.begin, thought.content, thought.timestamp = begin, content.decode("utf-8"), str(entry.get("timestamp") or "")
+    content, said_at = line[start:end], str(entry.get("timestamp") or "")
+    digest = sha256(content).hexdigest()
+    thought = Thought(entry["uuid"], begin + start, begin + end, digest, begin, content.decode("utf-8"), said_at)
     thought.tokens = sum(map(responses.thinking_tokens, thinking))
     return thought

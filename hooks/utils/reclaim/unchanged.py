@@ -9,6 +9,10 @@ from __future__ import annotations
 from ..edges.files import open_regular
 from ..edges.system import join
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 # Larger files the host reads only with a limit.
 WHOLE_BYTES = 256 * 1024
 # Of a larger file with a limit all lines are counted, and a hook has no time for more.
@@ -19,7 +23,7 @@ _INPUT = frozenset(("file_path", "offset", "limit"))
 _BYTE_ORDER_MARK = "\ufeff"
 
 
-def full_read(tool_input: dict, cwd: str) -> dict | None:
+def full_read(tool_input: dict[str, Any], cwd: str) -> dict[str, Any] | None:
     """The `tool_response` of a Read with this input: {"type": "text", "file": {"filePath", "content", "numLines", "startLine",
     "totalLines"}}; None where it cannot be made for certain. A path is the one that the host reports: absolute, or below `cwd`.
 

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from .. import archive
-from ..host import transcript
+from ..host import branch
 from ..state import journal, live
 from ..state.archived import THINKING, content_of, task_id
 from . import places, rewrite, thinking
 from .access import Opened, Refused, binds, chain_of, check_understood, original_path, sweep, trouble_of, turnstile, until_whole
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from sqlite3 import Connection
+
+    from ..archive.records import Record
+    from ..host.branch import Index
+    from ..state.site import Site
 
 _NAMED = 8  # contents that are gone for good, in a message
 
@@ -20,15 +29,15 @@ class PutBack:
 
     __slots__ = ("gone", "left", "records", "thinking", "tokens", "trouble", "unthought")
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.thinking = self.left = self.unthought = 0
-        self.records: list = []
-        self.tokens: list = []
-        self.gone: list = []
+        self.records: list[Record] = []
+        self.tokens: list[int] = []
+        self.gone: list[Record] = []
         self.trouble = ""
 
 
-def undo(site, transcript_path: str, now: float, with_thinking: bool | None = None) -> PutBack:
+def undo(site: Site, transcript_path: str, now: float, with_thinking: bool | None = None) -> PutBack:
     """Takes back the newest clear of which something can come back, whichever session made it (a fork has copied placeholders), with the
     thinking that it took. What of it, and of newer ones, is gone for good is named. `with_thinking` (None: where the model binds it),
     which holds for a clear that took some anyway, what was thought since leaves: it is bound to what stood there. Refused where nothing
@@ -40,7 +49,7 @@ def undo(site, transcript_path: str, now: float, with_thinking: bool | None = No
         index = _understood(transcript_path)
         standing = list(places.placeholders(transcript_path, index))
         handles = {handle for _, handle in standing}
-        lost: dict = {}
+        lost: dict[str, Record] = {}
         for clear in archive.clears_of_records(db, handles):
             taken = archive.records_of_clear(db, clear.id)
             records = [record for record in taken if record.id in handles]
@@ -57,7 +66,7 @@ def undo(site, transcript_path: str, now: float, with_thinking: bool | None = No
     raise Refused(_nothing(len(standing), list(lost.values())))
 
 
-def _nothing(standing: int, lost: list) -> str:
+def _nothing(standing: int, lost: list[Record]) -> str:
     """Why nothing can be undone."""
     if lost:
         named = "; ".join(record.label for record in lost[:_NAMED])
@@ -69,20 +78,20 @@ def _nothing(standing: int, lost: list) -> str:
     return "there is nothing to undo: no clear of this session stands in its transcript"
 
 
-def _note_undone(site, db, clear, back: PutBack, now: float) -> None:
+def _note_undone(site: Site, db: Connection, clear: archive.Clear, back: PutBack, now: float) -> None:
     if not back.gone and clear.task_id == task_id(site.session_id):
         archive.mark_undone(db, clear.id, now)
     ids = [record.tool_use_id for record in back.records]
     live.note(site, site.paths(), [journal.undone(ids, sum(back.tokens), now)])
 
 
-def _follow(back: PutBack, work, *given) -> None:
+def _follow(back: PutBack, work: Callable[..., object], *given: object) -> None:
     """What follows a change, if there was one."""
     if back.records:
         back.trouble = " ".join(filter(None, (back.trouble, trouble_of(lambda: work(*given)))))
 
 
-def restore_in_place(site, transcript_path: str, now: float, records: list, with_thinking: bool | None = None) -> PutBack:
+def restore_in_place(site: Site, transcript_path: str, now: float, records: list[Record], with_thinking: bool | None = None) -> PutBack:
     """Puts the contents of these records back where their placeholders stand; `with_thinking` what was thought behind the first of them
     leaves (None: where the model binds it). Refused where none does, with thinking also in mid-turn."""
     if with_thinking is None:
@@ -101,13 +110,22 @@ def restore_in_place(site, transcript_path: str, now: float, records: list, with
         return back
 
 
-def _understood(transcript_path: str):
-    index = until_whole(lambda: transcript.index(transcript_path), lambda index: index)
+def _understood(transcript_path: str) -> branch.Index:
+    index = until_whole(lambda: branch.index(transcript_path), lambda index: index)
     check_understood(index)
     return index
 
 
-def _put_back(site, transcript_path: str, index, standing: list, db, records: list, with_thinking: bool, thoughts: list = ()) -> PutBack:
+def _put_back(
+    site: Site,
+    transcript_path: str,
+    index: Index,
+    standing: list[tuple[places.Place, str]],
+    db: Connection,
+    records: list[Record],
+    with_thinking: bool,
+    thoughts: Sequence[Record] = (),
+) -> PutBack:
     check_understood(index, [record.tool_use_id for record in records])
     by_handle = {record.id: record for record in records}
     back = PutBack()
@@ -134,7 +152,9 @@ def _put_back(site, transcript_path: str, index, standing: list, db, records: li
     return back
 
 
-def _with_thinking(edits: list, site, transcript_path: str, index, db, back: PutBack, thoughts: list) -> list:
+def _with_thinking(
+    edits: list[rewrite.Edit], site: Site, transcript_path: str, index: Index, db: Connection, back: PutBack, thoughts: Sequence[Record]
+) -> list[rewrite.Edit]:
     """The edits, and those for the thinking behind the first of them that the context still holds: what the clear took goes back where all
     of its results do, up to the first that cannot; what was thought since is archived and leaves."""
     edits = list(edits)

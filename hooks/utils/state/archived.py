@@ -7,6 +7,14 @@ import time
 from ..edges import files, home
 from ..edges.system import os
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from sqlite3 import Connection
+    from typing import Any, Literal
+
+    from ..archive.records import Record
+
 # The type of records that hold no result: what was thought behind one that was cleared.
 THINKING = "thinking"
 
@@ -16,7 +24,7 @@ def task_id(session_id: str, agent_id: str = "") -> str:
     return session_id + "/" + agent_id if agent_id else session_id
 
 
-def errors() -> tuple:
+def errors() -> tuple[type[Exception], ...]:
     """What an archive that cannot be used raises."""
     import sqlite3
 
@@ -25,7 +33,7 @@ def errors() -> tuple:
     return (archive.ArchiveError, archive.RetentionIntegrityError, sqlite3.Error, OSError)
 
 
-def content_of(db, handle: str) -> str | None:
+def content_of(db: Connection, handle: str) -> str | None:
     """The archived content of a record as JSON text, a cold one made again from its source; None where it is gone for good."""
     from .. import archive
 
@@ -38,14 +46,15 @@ def content_of(db, handle: str) -> str | None:
         return None
 
 
-def matching(db, pattern: str, **where) -> list:
+def matching(db: Connection, pattern: str, **where: Any) -> list[Record]:
     """The Records with a path or a command that a pattern matches, newest first; `where` as for `archive.find_records`."""
     from .. import archive
     from ..policy import globs
 
-    def matches(record) -> bool:
+    def matches(record: Record) -> bool:
         return any(globs.matches(pattern, subject) for subject in record.subjects)
 
+    named: set[str] | Callable[[str], bool] | None
     path, _, last = pattern.replace("\\", "/").rpartition("/")
     if not globs.is_wild(pattern) and last:
         named = {last, pattern}  # the last segment of a path, or the whole of a command
@@ -63,17 +72,25 @@ class Originals:
 
     def __init__(self, popkit_home: str):
         self._path = home.archive_path(popkit_home)
-        self._db = None
+        self._db: Connection | Literal[False] | None = None
 
     def __call__(self, handle: str) -> str | None:
         if self._db is None:
             self._db = _open(self._path)
         if not self._db:
             return None
+        import sqlite3
+
         from .. import archive
 
+        began = time.monotonic()
         try:
             found = archive.retrieve_record(self._db, handle)
+        except sqlite3.OperationalError:  # somebody holds it: to wait for each record anew could take minutes
+            files.patience.spend_since(began)
+            self.close()
+            self._db = False
+            return None
         except errors():
             return None  # `popkit archive verify` tells of it
         return found["content"] if found and found["content_available"] else None
@@ -85,7 +102,7 @@ class Originals:
         self._db = None
 
 
-def _open(path: str):
+def _open(path: str) -> Connection | Literal[False]:
     """The archive, False where there is none that can be read."""
     try:
         os.stat(path)
@@ -97,5 +114,6 @@ def _open(path: str):
     try:
         return archive.open_archive(path, create=False, busy_s=files.patience.next_s())
     except errors():
-        files.patience.spend_since(began)
         return False
+    finally:
+        files.patience.spend_since(began)

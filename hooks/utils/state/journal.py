@@ -7,6 +7,19 @@ from __future__ import annotations
 
 from ..policy import events, ledger
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any, Union
+
+    from ..policy.ledger import Booking
+
+    Entry = dict[str, Any]
+    Noted = Union[
+        events.ClearedOutside, events.Entered, events.FilesChanged, events.ManualClear, events.Pinned, events.ProfileChosen,
+        events.Restored, events.SessionEnded, events.Undone, events.Unpinned,
+    ]  # fmt: skip
+
 # The year 5138: a later time in a journal is none.
 _LATEST = 1e11
 _REASON_CHARS = 200
@@ -15,60 +28,75 @@ _REASON_CHARS = 200
 # --- what we write --------------------------------------------------------------------------------------------------------------
 
 
-def pinned(target: str, at: float) -> dict:
+def pinned(target: str, at: float) -> Entry:
     """The user holds a result or a path pattern."""
     return {"event": "pin", "target": target, "at": at}
 
 
-def unpinned(target: str, at: float) -> dict:
+def unpinned(target: str, at: float) -> Entry:
     """The user lets go of it."""
     return {"event": "unpin", "target": target, "at": at}
 
 
-def profile_chosen(profile: str | None, at: float) -> dict:
+def profile_chosen(profile: str | None, at: float) -> Entry:
     """The user chose a profile for the session; None goes back to the configured one."""
     return {"event": "profile", "target": profile, "at": at}
 
 
-def ended(reason: str, at: float) -> dict:
+def ended(reason: str, at: float) -> Entry:
     """The host ended the session."""
     return {"event": "end", "at": at, "why": reason}
 
 
-def committed(call_id: str, files: list | None, at: float) -> dict:
+def committed(call_id: str, files: list[str] | None, at: float) -> Entry:
     """The files of the commit that a call made; None where git could not tell."""
     return {"event": "commit", "call": call_id, "at": at, "files": files}
 
 
-def files_changed(changes: dict, at: float, before_call: str = "") -> dict:
+def files_changed(changes: dict[str, str], at: float, before_call: str = "") -> Entry:
     """path -> how it changed on disk; noticed right before a call completed, or by itself."""
-    entry = {"event": "changed", "at": at, "changes": changes}
+    entry: Entry = {"event": "changed", "at": at, "changes": changes}
     return {**entry, "call": before_call} if before_call else entry
 
 
-def cleared(ids: list, tokens: int, reasons: dict, at: float) -> dict:
+def entered(
+    id: str, leans_on: Sequence[str], handle: str, chars: int, entered_chars: int, tokens: int, reasons: Sequence[str], at: float
+) -> Entry:
+    """A result has entered shorter than it was (`chars`), as `entered_chars` or so many `tokens`; `leans_on`: what its references name."""
+    return {
+        "event": "entered", "at": at, "id": id, "leans_on": list(leans_on), "handle": handle, "chars": chars,
+        "entered_chars": entered_chars, "tokens": tokens, "reasons": list(reasons),
+    }  # fmt: skip
+
+
+def entered_whole(id: str, at: float) -> Entry:
+    """What was said to have entered shorter has entered whole: the answer of the door came too late."""
+    return {"event": "entered", "at": at, "id": id, "whole": True}
+
+
+def cleared(ids: list[str], tokens: int, reasons: dict[str, str], at: float) -> Entry:
     """Results left the transcript; `tokens` is what the context loses by it, `reasons`: id -> why."""
-    entry = {"event": "clear", "at": at, "ids": ids, "tokens": tokens}
+    entry: Entry = {"event": "clear", "at": at, "ids": ids, "tokens": tokens}
     return {**entry, "reasons": reasons} if reasons else entry
 
 
-def cleared_outside(ids: list, tokens: int, how: str, at: float) -> dict:
+def cleared_outside(ids: list[str], tokens: int, how: str, at: float) -> Entry:
     """Results left the context while the transcript still holds them: the provider, or the host, took them out; `how` in a few words."""
     return {"event": "outside", "at": at, "ids": ids, "tokens": tokens, "how": how}
 
 
-def undone(ids: list, tokens: int, at: float) -> dict:
+def undone(ids: list[str], tokens: int, at: float) -> Entry:
     """A clear was taken back."""
     return {"event": "undo", "at": at, "ids": ids, "tokens": tokens}
 
 
-def restored(id: str, at: float, tokens: int | None = None) -> dict:
+def restored(id: str, at: float, tokens: int | None = None) -> Entry:
     """A content was printed; with `tokens` it was put back in its place."""
-    entry = {"event": "restore", "at": at, "id": id}
+    entry: Entry = {"event": "restore", "at": at, "id": id}
     return entry if tokens is None else {**entry, "tokens": tokens, "in_place": True}
 
 
-def advised(tokens: int, at: float) -> dict:
+def advised(tokens: int, at: float) -> Entry:
     """Text of ours entered the conversation."""
     return {"event": "advice", "at": at, "tokens": tokens}
 
@@ -76,7 +104,7 @@ def advised(tokens: int, at: float) -> dict:
 # --- what it means --------------------------------------------------------------------------------------------------------------
 
 
-def event_of(entry: object):
+def event_of(entry: object) -> Noted | None:
     """The event of the engine that an entry tells of; None for one that tells of none."""
     if not isinstance(entry, dict):
         return None
@@ -100,12 +128,29 @@ def event_of(entry: object):
         return events.ClearedOutside(ids, at, str(entry.get("how") or "")[:_REASON_CHARS])
     if kind == "undo" and ids is not None:
         return events.Undone(ids, at)
+    if kind == "entered":
+        return _entered(entry, at)
     if kind == "restore" and isinstance(entry.get("id"), str):
         return events.Restored(entry["id"], entry.get("in_place") is True, at)
     return None
 
 
-def booking_of(entry: object):
+def _entered(entry: Entry, at: float) -> events.Entered | None:
+    id, handle, leans_on, reasons = (entry.get(name) for name in ("id", "handle", "leans_on", "reasons"))
+    tokens, chars, entered_chars = (_amount(entry.get(name)) for name in ("tokens", "chars", "entered_chars"))
+    if not (isinstance(id, str) and isinstance(handle, str) and isinstance(leans_on, list) and isinstance(reasons, list)):
+        return None
+    if tokens is None or chars is None or entered_chars is None:
+        return None
+    told = tuple(reason[:_REASON_CHARS] for reason in reasons if isinstance(reason, str))
+    return events.Entered(id, tokens, tuple(id for id in leans_on if isinstance(id, str)), handle, chars - entered_chars, told, at)
+
+
+def _amount(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _LATEST else None
+
+
+def booking_of(entry: object) -> Booking | None:
     """The booking of the ledger that an entry stands for; None for one that books nothing."""
     if not isinstance(entry, dict):
         return None
@@ -124,17 +169,21 @@ def booking_of(entry: object):
 
 class Sorted:
     """The entries of a journal by how they meet the transcript. `before`: call id -> events that stand right before that call, for calls
-    in `known` · `timed`: the other events, by their time · `commits`: call id -> files of its commit."""
+    in `known` · `timed`: the other events, by their time · `commits`: call id -> files of its commit · `entered`: call id -> what of its
+    result has entered, where that is less than all."""
 
-    __slots__ = ("before", "commits", "timed")
+    __slots__ = ("before", "commits", "entered", "timed")
 
-    def __init__(self, journal: list, known: set) -> None:
-        self.before: dict = {}
-        self.timed: list = []
-        self.commits: dict = {}
+    def __init__(self, journal: list[Any], known: set[str]) -> None:
+        self.before: dict[str, list[Noted]] = {}
+        self.timed: list[Noted] = []
+        self.commits: dict[str, list[str] | None] = {}
+        self.entered: dict[str, events.Entered] = {}
         for entry in journal:
             event, call = event_of(entry), entry.get("call") if isinstance(entry, dict) else None
-            if isinstance(call, str) and entry.get("event") == "commit":
+            if isinstance(entry, dict) and entry.get("event") == "entered":
+                self._enter(entry, event)
+            elif isinstance(call, str) and entry.get("event") == "commit":
                 names = entry.get("files")
                 self.commits[call] = [name for name in names if isinstance(name, str)] if isinstance(names, list) else None
             elif event is not None and isinstance(call, str) and call in known:
@@ -143,38 +192,45 @@ class Sorted:
                 self.timed.append(event)
         self.timed.sort(key=lambda event: event.at)
 
+    def _enter(self, entry: Entry, event: Noted | None) -> None:
+        if isinstance(event, events.Entered):
+            self.entered[event.id] = event
+        elif entry.get("whole") is True and isinstance(entry.get("id"), str):
+            self.entered.pop(entry["id"], None)
 
-def clear_times(journal: list) -> dict:
+
+def clear_times(journal: list[Any]) -> dict[str, float]:
     """id of a result -> when it was last cleared (seconds)."""
-    times: dict = {}
+    times: dict[str, float] = {}
     for entry in journal:
         if booking_of(entry) is not None and entry.get("event") in ("clear", "outside"):
             times.update((id, entry["at"]) for id in _ids(entry) or ())
     return times
 
 
-def ids_outside(journal: list) -> set:
+def ids_outside(journal: list[Any]) -> set[str]:
     """Ids of the results that left the context while the transcript still holds them."""
-    found: set = set()
+    found: set[str] = set()
     for entry in journal:
         if booking_of(entry) is not None and entry.get("event") == "outside":
             found.update(_ids(entry) or ())
     return found
 
 
-def bookings(journal: list, standing: set) -> list:
+def bookings(journal: list[Any], standing: set[str]) -> list[Booking]:
     """The bookings of a journal, without clears of which nothing is to be seen (a kill came between the transcript and the journal):
     `standing` are ids of the results that placeholders stand for."""
     known = _put_back(journal).union(standing)
+    booked = ((entry, booking_of(entry)) for entry in journal)
     return [
-        booking_of(entry) for entry in journal
-        if booking_of(entry) is not None and not (entry.get("event") == "clear" and known.isdisjoint(_ids(entry) or known))
+        booking for entry, booking in booked
+        if booking is not None and not (entry.get("event") == "clear" and known.isdisjoint(_ids(entry) or known))
     ]  # fmt: skip
 
 
-def _put_back(journal: list) -> set:
+def _put_back(journal: list[Any]) -> set[str]:
     """Ids of the results that the journal says were put back."""
-    found: set = set()
+    found: set[str] = set()
     for entry in journal:
         if isinstance(entry, dict) and entry.get("event") == "undo":
             found.update(_ids(entry) or ())
@@ -183,11 +239,11 @@ def _put_back(journal: list) -> set:
     return found
 
 
-def _time(entry: dict) -> float:
+def _time(entry: Entry) -> float:
     at = entry.get("at")
     return at if isinstance(at, (int, float)) and abs(at) < _LATEST else 0.0
 
 
-def _ids(entry: dict) -> list | None:
+def _ids(entry: Entry) -> list[str] | None:
     ids = entry.get("ids")
     return [id for id in ids if isinstance(id, str)] if isinstance(ids, list) else None

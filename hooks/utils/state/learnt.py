@@ -9,6 +9,12 @@ from ..edges import codec, files, home
 from ..edges.system import join, os
 from ..policy.need import model_of
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ..policy.need import NeedModel
+
 NAME = "need-model.json"
 PROJECT, USER, SHIPPED = "project", "user", "shipped"
 MOST_BYTES = 64 * 1024
@@ -20,7 +26,7 @@ class Known:
 
     __slots__ = ("about", "model", "source", "trouble")
 
-    def __init__(self, model, source: str, about: dict, trouble: str = ""):
+    def __init__(self, model: NeedModel, source: str, about: dict[str, Any], trouble: str = ""):
         self.model = model
         self.source = source
         self.about = about
@@ -34,7 +40,7 @@ def model_path(popkit_home: str, project: str = "") -> str:
 
 def load(popkit_home: str, project: str = "") -> Known:
     """The nearest model that can be used."""
-    troubles: list = []
+    troubles: list[str] = []
     known = _usable(model_path(popkit_home, project), PROJECT, troubles) if project else None
     known = known or _usable(model_path(popkit_home), USER, troubles) or shipped()
     known.trouble = "; ".join(troubles)
@@ -59,7 +65,7 @@ def remove(popkit_home: str, project: str = "") -> bool:
     return True
 
 
-def _usable(path: str, source: str, troubles: list) -> Known | None:
+def _usable(path: str, source: str, troubles: list[str]) -> Known | None:
     try:
         return _read(path, source)
     except (OSError, ValueError) as error:
@@ -79,5 +85,5 @@ def _read(path: str, source: str) -> Known | None:
     except ValueError:
         raise ValueError("not JSON") from None
     model = model_of(value)
-    about = value.get("learnt")
+    about = value.get("learnt") if isinstance(value, dict) else None
     return Known(model, source, about if isinstance(about, dict) else {})

@@ -18,6 +18,16 @@ from ..policy.ruleset import Ruleset
 from . import disk, store
 from .site import Site
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import Any
+
+    from ..policy.events import Event
+    from ..policy.lifecycle import Decision
+    from .missed import Waiting
+    from .rebuild import Rebuilt
+
 # A hook that finds no state rebuilds it from a transcript of at most this size; a larger one waits until a person asks.
 REBUILD_BYTES = 16 * 1024 * 1024
 # A result that a hook saw is in the transcript after this many seconds, or never (its line was lost, its session rewound).
@@ -28,7 +38,7 @@ REST_FROM = 16_000
 _TRIES = 3
 
 
-def site_of(payload: dict, environ) -> Site | None:
+def site_of(payload: dict[str, Any], environ: Mapping[str, str]) -> Site | None:
     """The site of the session that a payload names; None when it names none, or where PopKit is switched off."""
     session_id = payloads.text(payload, "session_id")
     if not session_id:
@@ -37,7 +47,7 @@ def site_of(payload: dict, environ) -> Site | None:
     return site if site.enabled else None
 
 
-def change(site: Site, paths: store.ContextFiles, transcript_path: str, work) -> None:
+def change(site: Site, paths: store.ContextFiles, transcript_path: str, work: Callable[[store.Stored, Ruleset], object]) -> None:
     """Lets `work(stored, rules)` change a context, with all that was missed in it, and saves it unless the answer is False. What is not
     stored is rebuilt first, without the lock. LockTimeout when somebody else holds it for too long."""
     for is_last in (False, True):
@@ -56,7 +66,7 @@ def change(site: Site, paths: store.ContextFiles, transcript_path: str, work) ->
         follow(site, paths, transcript_path)
 
 
-def _taken_in(paths: store.ContextFiles, stored: store.Stored, rules: Ruleset) -> list:
+def _taken_in(paths: store.ContextFiles, stored: store.Stored, rules: Ruleset) -> list[str]:
     if not files.spilled(paths.state):
         return []
     from . import missed
@@ -64,7 +74,7 @@ def _taken_in(paths: store.ContextFiles, stored: store.Stored, rules: Ruleset) -
     return missed.take_in(paths, stored, rules, lambda call: observe_call(paths, stored, call, rules, False))
 
 
-def open_context(site: Site, paths: store.ContextFiles, known: store.Stored | None) -> tuple:
+def open_context(site: Site, paths: store.ContextFiles, known: store.Stored | None) -> tuple[store.Stored, Ruleset]:
     """(the stored context, or a new one for None; the rules under its profile). The caller holds the lock."""
     stored = known
     if stored is None:
@@ -100,7 +110,7 @@ def _is_small(transcript_path: str) -> bool:
         return False
 
 
-def _refreshed(site: Site, paths: store.ContextFiles, transcript_path: str, patience: int) -> tuple:
+def _refreshed(site: Site, paths: store.ContextFiles, transcript_path: str, patience: int) -> tuple[Rebuilt, bool]:
     """(the Rebuilt of a context, whether it was saved). Reads without the lock and writes with it, if what it was made from still holds:
     a hook may have saved a call meanwhile. Then a small transcript is read again, a few times; `patience` is for lines that come late."""
     from . import missed
@@ -110,10 +120,12 @@ def _refreshed(site: Site, paths: store.ContextFiles, transcript_path: str, pati
         mark, old, found = store.stamp(paths), store.look(paths), missed.rows(paths)
         made = rebuilt(site, paths, transcript_path)
         if old is not None and lags_behind(made, old.state, time_of_day(site.environ)):
-            if not patience:
+            if not patience or not files.patience.left_s:
                 return made, False
             patience -= 1
-            time.sleep(TRANSCRIPT_LAG_S / 50)
+            began = time.monotonic()
+            time.sleep(min(TRANSCRIPT_LAG_S / 50, files.patience.left_s))
+            files.patience.spend_since(began)
             continue
         tries -= 1
         saved = _saved(paths, made, old, mark, found)
@@ -121,7 +133,7 @@ def _refreshed(site: Site, paths: store.ContextFiles, transcript_path: str, pati
             return made, saved
 
 
-def _saved(paths: store.ContextFiles, made, old: store.Stored | None, mark: list, found: list) -> bool:
+def _saved(paths: store.ContextFiles, made: Rebuilt, old: store.Stored | None, mark: store.Stamp, found: list[Waiting]) -> bool:
     """Whether what was rebuilt could be saved: nobody has written since, and nobody holds the lock."""
     from . import missed
 
@@ -140,7 +152,7 @@ def _saved(paths: store.ContextFiles, made, old: store.Stored | None, mark: list
         return False
 
 
-def rebuilt(site: Site, paths: store.ContextFiles, transcript_path: str):
+def rebuilt(site: Site, paths: store.ContextFiles, transcript_path: str) -> Rebuilt:
     """The Rebuilt of a context, from its transcript, its journal and what is archived of it; changes nothing."""
     from .archived import Originals
     from .rebuild import rebuild
@@ -152,7 +164,7 @@ def rebuilt(site: Site, paths: store.ContextFiles, transcript_path: str):
         originals.close()
 
 
-def note(site: Site, paths: store.ContextFiles, entries: list, *also) -> None:
+def note(site: Site, paths: store.ContextFiles, entries: Sequence[dict[str, Any]], *also: Event) -> None:
     """Journals what the transcript will not tell, and lets the stored state follow what the entries mean, and `also` these events. Where
     nothing is stored there is nothing to follow, where somebody else holds the lock the next reconcile does."""
     try:
@@ -163,7 +175,7 @@ def note(site: Site, paths: store.ContextFiles, entries: list, *also) -> None:
             store.journal(paths, entry)
 
 
-def _follow_entries(site: Site, paths: store.ContextFiles, entries: list, also: tuple) -> None:
+def _follow_entries(site: Site, paths: store.ContextFiles, entries: Sequence[dict[str, Any]], also: Iterable[Event]) -> None:
     from .journal import event_of
 
     for entry in entries:
@@ -180,21 +192,21 @@ def _follow_entries(site: Site, paths: store.ContextFiles, entries: list, also: 
     store.save_rebuilt(paths, stored)
 
 
-def lags_behind(made, known: ContextState, now: float) -> bool:
+def lags_behind(made: Rebuilt, known: ContextState, now: float) -> bool:
     """Whether hooks have just seen a compaction or results that the transcript does not hold yet (the host writes up to 190 ms late)."""
     if made.index.compactions < known.epoch and now - known.at < TRANSCRIPT_LAG_S:
         return True
     return any(now - result.at < TRANSCRIPT_LAG_S and result.id not in made.index.result_ids for result in known.live.values())
 
 
-def _readable_journal(site: Site, paths: store.ContextFiles) -> list:
+def _readable_journal(site: Site, paths: store.ContextFiles) -> list[Any]:
     try:
         return journal_of(site, paths)
     except OSError:
         return []  # where nothing of ours can be read, the transcript alone tells
 
 
-def journal_of(site: Site, paths: store.ContextFiles) -> list:
+def journal_of(site: Site, paths: store.ContextFiles) -> list[Any]:
     """The journal of a context; a subagent's begins with what the session's main thread says for all (its profile)."""
     from . import missed
 
@@ -205,7 +217,7 @@ def journal_of(site: Site, paths: store.ContextFiles) -> list:
     return entries
 
 
-def observe_call(paths: store.ContextFiles, stored: store.Stored, call: Call, rules: Ruleset, commits: bool) -> list:
+def observe_call(paths: store.ContextFiles, stored: store.Stored, call: Call, rules: Ruleset, commits: bool) -> list[Decision]:
     """Feeds a completed call: first what it changed on disk, then itself; journals what the transcript will not tell."""
     edited = call.tool_input.get("file_path") or call.tool_input.get("notebook_path") or ""
     own = edited if call.tool in ("Edit", "Write", "MultiEdit", "NotebookEdit") and not call.outcome.error else ""
@@ -224,11 +236,13 @@ def observe_call(paths: store.ContextFiles, stored: store.Stored, call: Call, ru
             if part[0].startswith("read:") and path not in stored.watched:
                 seen = disk.stamp(path)
                 if seen is not None:
-                    stored.watched.see(path, seen)
+                    stored.watched.add(path, seen)
     return decisions
 
 
-def notice_changes(paths, stored: store.Stored, rules: Ruleset, at: float, call_id: str = "", most: int = 0) -> list:
+def notice_changes(
+    paths: store.ContextFiles, stored: store.Stored, rules: Ruleset, at: float, call_id: str = "", most: int = 0
+) -> list[Decision]:
     """Expires what was read of files that have changed on disk by other means than the edit tools; looks at so many of them (0 for all)."""
     changes = disk.changes(stored.watched, most)
     if not changes:
@@ -241,7 +255,7 @@ def notice_changes(paths, stored: store.Stored, rules: Ruleset, at: float, call_
     return engine.observe(stored.state, FilesChanged(changes, at), rules)
 
 
-def reconcile(site: Site, transcript_path: str, agent_id: str = "", now: float = 0.0):
+def reconcile(site: Site, transcript_path: str, agent_id: str = "", now: float = 0.0) -> Rebuilt:
     """The Rebuilt of a context, saved as its state where nobody else is at work; in the answer TTLs by the clock are brought up to now.
     OSError when the transcript cannot be read."""
     made, _ = _refreshed(site, site.paths(agent_id), transcript_path, 4)

@@ -15,15 +15,22 @@ from ..policy.masking import mask
 from ..policy.ruleset import Ruleset
 from . import disk, store
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+    from typing import Any
+
+    Waiting = tuple[str, dict[str, Any]]  # a file, and what a hook saw
+
 _PATHS = ("file_path", "notebook_path", "path")
 _TEXTS = ("pattern", "glob", "type", "description", "query", "url", "skill", "subject", "name", "task_id", "taskId")
 _NUMBERS = ("offset", "limit", "-i")
 _KEPT = ("chars", "content_hash", "error", "exit_code", "image_tokens", "interval", "unchanged", "wide")
 
 
-def note(paths: store.ContextFiles, call: Call | None = None, prompted: float = 0.0, entries: tuple = ()) -> None:
+def note(paths: store.ContextFiles, call: Call | None = None, prompted: float = 0.0, entries: Sequence[dict[str, Any]] = ()) -> None:
     """Keeps what a hook saw: a call, that the user spoke (seconds), entries for the journal."""
-    row: dict = {"prompted": prompted, "entries": list(entries), "call": None}
+    row: dict[str, Any] = {"prompted": prompted, "entries": list(entries), "call": None}
     if call is not None:
         path = call.tool_input.get("file_path")
         seen = disk.stamp(path) if isinstance(path, str) else None
@@ -32,8 +39,9 @@ def note(paths: store.ContextFiles, call: Call | None = None, prompted: float = 
     files.spill(paths.state, dumps(row))
 
 
-def _row_of(call: Call) -> list:
-    given, kept = call.tool_input, {}
+def _row_of(call: Call) -> list[Any]:
+    given = call.tool_input
+    kept: dict[str, Any] = {}
     for name in _PATHS:
         if isinstance(given.get(name), str):
             kept[name] = given[name][:TEXT_CHARS]
@@ -48,7 +56,7 @@ def _row_of(call: Call) -> list:
     return [call.id, call.tool, kept, outcome, call.at, call.cwd, call.prompt_id, call.committed]
 
 
-def _call_of(row: object) -> Call | None:
+def _call_of(row: Any) -> Call | None:
     """The call of a row; None where it has none that is understood."""
     try:
         id, tool, given, outcome, at, cwd, prompt_id, committed = row
@@ -57,7 +65,7 @@ def _call_of(row: object) -> Call | None:
         return None
 
 
-def rows(paths: store.ContextFiles) -> list:
+def rows(paths: store.ContextFiles) -> list[Waiting]:
     """(file, what a hook saw) of everything that waits to be taken in, in order."""
     found = []
     for path in files.spilled(paths.state):
@@ -72,12 +80,12 @@ def rows(paths: store.ContextFiles) -> list:
     return found
 
 
-def entries(found: list) -> list:
+def entries(found: list[Waiting]) -> list[Any]:
     """What of rows belongs into the journal."""
     return [entry for _, row in found for entry in row["entries"]]
 
 
-def settle(paths: store.ContextFiles, stored: store.Stored, found: list, known) -> list:
+def settle(paths: store.ContextFiles, stored: store.Stored, found: list[Waiting], known: Collection[str]) -> list[str]:
     """Journals what belongs there of the rows whose call a rebuild knows from the transcript; the files to remove once the state is saved.
     The caller holds the lock."""
     done = []
@@ -91,7 +99,7 @@ def settle(paths: store.ContextFiles, stored: store.Stored, found: list, known) 
     return done
 
 
-def take_in(paths: store.ContextFiles, stored: store.Stored, rules, observe) -> list:
+def take_in(paths: store.ContextFiles, stored: store.Stored, rules: Ruleset, observe: Callable[[Call], object]) -> list[str]:
     """Lets the state follow all that was missed; `observe(call)` feeds a call. The files to remove once the state is saved. The caller
     holds the lock."""
     from ..policy import engine, events
@@ -114,14 +122,14 @@ def take_in(paths: store.ContextFiles, stored: store.Stored, rules, observe) -> 
     return done
 
 
-def _note_seen(stored: store.Stored, row: dict) -> None:
+def _note_seen(stored: store.Stored, row: dict[str, Any]) -> None:
     """The file as it was when the call read it: what has happened to it since is seen like any other change."""
     if isinstance(row.get("seen"), dict):
         for path, seen in row["seen"].items():
             stored.watched.see(path, seen)
 
 
-def remove(found: list) -> None:
+def remove(found: list[str]) -> None:
     """Removes what was taken in."""
     for path in found:
         _remove(path)

@@ -24,7 +24,7 @@ def state(paths: store.ContextFiles) -> ContextState | None:
         raise ValueError(str(error)) from None
 
 
-def expired(paths: store.ContextFiles, known: ContextState) -> dict:
+def expired(paths: store.ContextFiles, known: ContextState) -> dict[str, int]:
     """What has expired and stands in the context: {`items`, `tokens`}, by the session's calibration."""
     dead = reclaimable(store.read_expired(paths, known)).values()
     return {"items": len(dead), "tokens": sum(round(result.tokens * known.calibration) for result in dead)}
@@ -40,7 +40,7 @@ class Seen:
         self.written = written
 
 
-def contexts(popkit_home: str) -> list:
+def contexts(popkit_home: str) -> list[Seen]:
     """Every stored context, newest first. A session is named by its folder, which is its id where that is a harmless name."""
     found = []
     for session_id in _names(os.path.join(popkit_home, "sessions")):
@@ -55,13 +55,13 @@ def contexts(popkit_home: str) -> list:
     return sorted(found, key=lambda seen: seen.written, reverse=True)
 
 
-def sessions(popkit_home: str) -> list:
+def sessions(popkit_home: str) -> list[str]:
     """The folders of all stored sessions."""
     folder = os.path.join(popkit_home, "sessions")
     return [os.path.join(folder, name) for name in _names(folder)]
 
 
-def _names(folder: str) -> list:
+def _names(folder: str) -> list[str]:
     try:
         return sorted(os.listdir(folder))
     except OSError:

@@ -6,7 +6,7 @@ disk, git's answers, what was cleared and restored. An entry that names a call s
 
 from __future__ import annotations
 
-from ..host import responses, transcript, usage
+from ..host import branch, entries, responses, transcript, usage
 from ..policy import events, ledger
 from ..policy.context import ContextState, Result
 from ..policy.conversation import Conversation
@@ -14,13 +14,24 @@ from ..policy.economics import prices_of
 from ..policy.estimate import estimate_tokens
 from . import journal as journals
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from ..host.branch import Index
+    from ..policy.calls import Call
+    from ..policy.conversation import Usage
+    from ..policy.models import Models
+    from ..policy.ruleset import Ruleset
+
 
 class Rebuilt:
     """A rebuilt Conversation with its `state` (the ledger is in its counts), and the `index` of the transcript."""
 
     __slots__ = ("conversation", "index")
 
-    def __init__(self, conversation: Conversation, index) -> None:
+    def __init__(self, conversation: Conversation, index: Index) -> None:
         self.conversation = conversation
         self.index = index
 
@@ -29,12 +40,19 @@ class Rebuilt:
         return self.conversation.state
 
 
-def rebuild(path: str, journal: list, rules_for, session_id: str = "", agent_id: str = "", original=None) -> Rebuilt:
+def rebuild(
+    path: str,
+    journal: list[Any],
+    rules_for: Callable[[str | None], Ruleset],
+    session_id: str = "",
+    agent_id: str = "",
+    original: Callable[[str], str | None] | None = None,
+) -> Rebuilt:
     """The conversation of a context, from its transcript file and journal entries; `rules_for(profile)` compiles the rules,
     `original(handle)` gives what a placeholder stands for. OSError when the transcript cannot be read."""
-    index = transcript.index(path)
+    index = branch.index(path)
     told = _Telling(Conversation(ContextState(session_id, agent_id), rules_for), index, journal, original)
-    for entry in transcript.entries(path, index.size, index.telling):
+    for entry in entries.read(path, index.size, index.telling):
         told.take(entry)
     told.end(journal)
     return Rebuilt(told.conversation, index)
@@ -43,18 +61,18 @@ def rebuild(path: str, journal: list, rules_for, session_id: str = "", agent_id:
 class _Telling:
     """Tells a Conversation of the entries of a transcript as they come, and of the journal's between them."""
 
-    def __init__(self, conversation: Conversation, index, journal: list, original) -> None:
+    def __init__(self, conversation: Conversation, index: Index, journal: list[Any], original: Callable[[str], str | None] | None) -> None:
         self.conversation = conversation
         self.index = index
         self.reader = transcript.Reader(index, original)
         self.known = journals.Sorted(journal, index.calls & index.result_ids)
         self.known.timed.reverse()  # taken from the end
         self.clear_times = journals.clear_times(journal)
-        self.message = None  # whose usage was told last
-        self.shown: dict = {}  # name of a content -> [(id, seconds, tokens)] of the results that show it
-        self.printed: list = []  # (seconds, tokens) of what `popkit restore` printed
+        self.message: str | None = None  # whose usage was told last
+        self.shown: dict[str, list[tuple[str, float, int]]] = {}  # name of a content -> [(id, seconds, tokens)] of the results that show it
+        self.printed: list[tuple[float, int]] = []  # (seconds, tokens) of what `popkit restore` printed
 
-    def take(self, entry: dict) -> None:
+    def take(self, entry: dict[str, Any]) -> None:
         """Takes the next entry in."""
         state = self.conversation.state
         if not state.agent_id and not state.cwd and state.index == 0 and isinstance(entry.get("cwd"), str):
@@ -68,23 +86,25 @@ class _Telling:
                 self.conversation.observe(event)
         self._said(entry, entry.get("uuid") in self.index.chain or self._calls(entry))
 
-    def _call(self, call) -> None:
+    def _call(self, call: Call) -> None:
         for before in self.known.before.get(call.id, ()):
             self.conversation.observe(before)
         if call.id in self.known.commits:
             call.committed = self.known.commits[call.id]
         self.conversation.observe(call)
+        if call.id in self.known.entered:
+            self.conversation.observe(self.known.entered[call.id])
         result = self.conversation.state.live.get(call.id)
         if result is not None:
             result.cleared = self.reader.cleared.get(call.id, "")
             if self.clear_times:
                 self._note(result)
 
-    def _calls(self, entry: dict) -> bool:
+    def _calls(self, entry: dict[str, Any]) -> bool:
         """Whether an entry makes a call of the branch: of parallel ones all but the last hang off it."""
-        return entry.get("type") == "assistant" and any(block.get("id") in self.index.calls for block in transcript.blocks_of(entry))
+        return entry.get("type") == "assistant" and any(block.get("id") in self.index.calls for block in entries.blocks_of(entry))
 
-    def _said(self, entry: dict, stands: bool) -> None:
+    def _said(self, entry: dict[str, Any], stands: bool) -> None:
         found = usage.usage_of(entry)
         if found is not None and stands and entry["message"].get("id") != self.message:
             self.message = entry["message"].get("id")
@@ -104,7 +124,7 @@ class _Telling:
             for name in (*content, *(part[0] for part in result.parts if part[0].startswith("read:"))):
                 self.shown.setdefault(name, []).append((result.id, result.at, result.tokens))
 
-    def end(self, journal: list) -> None:
+    def end(self, journal: list[Any]) -> None:
         """The transcript is over: the rest of the journal, what left, and what came of it."""
         conversation, cleared = self.conversation, self.reader.cleared
         for event in reversed(self.known.timed):
@@ -116,7 +136,7 @@ class _Telling:
             conversation.left({id for id in gone if self.clear_times[id] == at}, before=at)
         self._settle(journal, cleared)
 
-    def _settle(self, journal: list, cleared: dict) -> None:
+    def _settle(self, journal: list[Any], cleared: dict[str, str]) -> None:
         booked = journals.bookings(journal, set(cleared))
         if booked:
             gone = {*cleared, *journals.ids_outside(journal)}
@@ -126,9 +146,9 @@ class _Telling:
             moments = [moment(sent, added, models) for sent, added in self.conversation.requests]
             self.conversation.state.counts.ledger = ledger.settle(moments, booked).to_json()
 
-    def _fetched_again(self, cleared: set) -> list:
+    def _fetched_again(self, cleared: set[str]) -> list[tuple[float, int]]:
         """[(seconds, tokens)] of the results that show again what one of the cleared had shown, each once and only after that clear."""
-        again: dict = {}
+        again: dict[str, tuple[float, int]] = {}
         for shown in self.shown.values():
             gone = [(self.clear_times[id], tokens) for id, _, tokens in shown if id in cleared and id in self.clear_times]
             for id, at, tokens in shown:
@@ -138,16 +158,16 @@ class _Telling:
         return sorted(again.values())
 
 
-def moment(sent, added: int, models):
+def moment(sent: Usage, added: int, models: Models) -> ledger.Request | ledger.Compaction:
     """A request, or the compaction between two, as the ledger takes it."""
     if not sent.tokens:
         return ledger.Compaction(sent.at)
     return ledger.Request(sent.at, sent.tokens, sent.read, sent.created, added, prices_of(models.model(sent.model), sent.cache_ttl_s))
 
 
-def _written(entry: dict) -> tuple:
+def _written(entry: dict[str, Any]) -> tuple[int, int]:
     """(estimated tokens that a user's or assistant's entry says beside results, tokens of thinking)."""
     message = entry["message"] if isinstance(entry.get("message"), dict) else {}
     total = estimate_tokens(message["content"]) if isinstance(message.get("content"), str) else 0
-    blocks = transcript.blocks_of(entry)
+    blocks = entries.blocks_of(entry)
     return total + sum(map(responses.said_tokens, blocks)), sum(map(responses.thinking_tokens, blocks))

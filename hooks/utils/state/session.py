@@ -6,6 +6,10 @@ from ..edges import files, home
 from ..edges.codec import dumps, loads
 from ..edges.system import join, os
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 _NAME = "session.json"
 _FACTS = {
     "compacted": bool,
@@ -26,7 +30,7 @@ def path_of(popkit_home: str, session_id: str) -> str:
     return join(home.session_folder(popkit_home, session_id), _NAME)
 
 
-def read(popkit_home: str, session_id: str) -> dict:
+def read(popkit_home: str, session_id: str) -> dict[str, Any]:
     """The facts of a session; empty when nothing (readable) is known."""
     path = path_of(popkit_home, session_id)
     try:
@@ -35,9 +39,9 @@ def read(popkit_home: str, session_id: str) -> dict:
         return {}
 
 
-def _known(path: str, spilled: list) -> dict:
+def _known(path: str, spilled: list[str]) -> dict[str, Any]:
     """The facts of a file, and what was spilled since."""
-    facts: dict = {}
+    facts: dict[str, Any] = {}
     for name in (path, *spilled):
         try:
             value = loads(files.read_text(name) or "{}")
@@ -51,7 +55,7 @@ def _is_fact(name: str, fact: object) -> bool:
     return name in _FACTS and (fact is None or type(fact) is _FACTS[name])
 
 
-def update(popkit_home: str, session_id: str, **facts) -> dict:
+def update(popkit_home: str, session_id: str, **facts: object) -> dict[str, Any]:
     """Sets facts (None removes one) and returns all; writes only when something has changed. Two processes at once lose no fact, and what
     cannot be written in time is written by the next that can."""
     path = path_of(popkit_home, session_id)

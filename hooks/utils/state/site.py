@@ -8,13 +8,18 @@ from ..policy.calls import TEXT_CHARS
 from ..policy.ruleset import Ruleset
 from . import store
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
 
 class Site:
     """Where things are for one hook or command: our folder, the project, the configuration, the session."""
 
     __slots__ = ("_session", "config", "environ", "home", "project", "session_id")
 
-    def __init__(self, environ, session_id: str, project: str = ""):
+    def __init__(self, environ: Mapping[str, str], session_id: str, project: str = ""):
         self.environ = environ
         self.home = home.popkit_home(environ)
         self.project = environ.get("CLAUDE_PROJECT_DIR") or project
@@ -22,14 +27,14 @@ class Site:
             self.project = ""  # no folder has such a name
         self.session_id = session_id
         self.config = remembered.effective(home.plugin_root(), self.home, self.project)
-        self._session = None
+        self._session: dict[str, Any] | None = None
 
     @property
     def enabled(self) -> bool:
         return self.config.get("enabled") is not False
 
     @property
-    def session(self) -> dict:
+    def session(self) -> dict[str, Any]:
         """The facts that all contexts of the session share."""
         if self._session is None:
             from . import session  # a tool call does not ask for them
@@ -42,7 +47,7 @@ class Site:
         """The project that the session was begun in; until that is known, the folder that we were called in."""
         return self.session.get("project") or self.project
 
-    def remember(self, **facts) -> None:
+    def remember(self, **facts: object) -> None:
         """Sets facts of the session (None removes one)."""
         from . import session
 

@@ -14,12 +14,18 @@ from .disk import Watched, watched_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
+    from ..policy.context import Result
     from ..policy.ruleset import Ruleset
+    from .resting import Rows
+
+    Stamp = tuple[tuple[int, ...], tuple[int, ...]]
 
 # More than the timeouts of hooks.json.
 _LONGEST_HOOK_S = 120
 # Between a state's header, the files that are watched, and the rows: a line for each of these.
-_WATCHED, _LIVE = ',"watched":{', '\n},"live":['
+_WATCHED, _LIVE = b',"watched":{', b'\n},"live":['
 
 
 class ContextFiles:
@@ -53,12 +59,12 @@ class _ContextLock(files.Lock):
         super().__init__(paths.lock)
         self.paths = paths
 
-    def __exit__(self, *exc) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *exc: object) -> None:
         try:
-            if exc[0] is not None and not issubclass(exc[0], OSError) and not _is_sound(files.read_text(self.paths.state)):
+            if kind is not None and not issubclass(kind, OSError) and not _is_sound(files.read_text(self.paths.state)):
                 _set_aside(self.paths)
         finally:
-            super().__exit__(*exc)
+            super().__exit__(kind, *exc)
 
 
 class Stored:
@@ -67,7 +73,7 @@ class Stored:
 
     __slots__ = ("rows", "rules", "state", "watched")
 
-    def __init__(self, state: ContextState, watched: Watched | None = None, rows=None):
+    def __init__(self, state: ContextState, watched: Watched | None = None, rows: Rows | None = None):
         self.state = state
         self.watched = watched or Watched()
         self.rows = rows
@@ -82,12 +88,12 @@ def look(paths: ContextFiles) -> Stored | None:
         return None
 
 
-def stamp(paths: ContextFiles) -> tuple:
+def stamp(paths: ContextFiles) -> Stamp:
     """What tells whether a state or a journal was written since."""
     return _stamp(paths.state), _stamp(paths.journal)
 
 
-def _stamp(path: str) -> tuple:
+def _stamp(path: str) -> tuple[int, ...]:
     try:
         stat = os.stat(path)
     except FileNotFoundError:
@@ -96,13 +102,13 @@ def _stamp(path: str) -> tuple:
 
 
 def load(paths: ContextFiles, rest_from: int = 0) -> Stored | None:
-    """The stored state; None when there is none or when it is corrupt, which is then set aside as *.corrupt. From so many characters on
-    (0 for never) what is not needed rests as text. The caller holds the lock."""
-    text = files.read_text(paths.state)
-    if text is None:
+    """The stored state; None when there is none or when it is corrupt, which is then set aside as *.corrupt. From so many bytes on
+    (0 for never) what is not needed rests as it stands. The caller holds the lock."""
+    data = files.read_bytes(paths.state)
+    if data is None:
         return None
     try:
-        return (_resting_of(text) if rest_from and len(text) >= rest_from else None) or _stored_of(text)
+        return (_resting_of(data) if rest_from and len(data) >= rest_from else None) or _stored_of(files.text_of(data))
     except (ValueError, TypeError):
         _set_aside(paths)
         return None
@@ -112,7 +118,7 @@ def _stored_of(text: str) -> Stored:
     value = loads(text)
     watched = value.pop("watched", None) if isinstance(value, dict) else None
     state = state_of(value)
-    rows = [line[:-1] if line[-1:] == "," else line for line in text.partition(_LIVE + "\n")[2].split("\n")[:-1]]
+    rows = [line[:-1] if line[-1:] == "," else line for line in text.partition(_LIVE.decode() + "\n")[2].split("\n")[:-1]]
     # One line for each result, unless somebody else has laid the file out.
     if len(rows) == len(state.live) and all(row.startswith(f'["{id}",') for id, row in zip(state.live, rows)):
         for result, row in zip(state.live.values(), rows):
@@ -120,40 +126,40 @@ def _stored_of(text: str) -> Stored:
     return Stored(state, watched_of(watched))
 
 
-def _resting_of(text: str) -> Stored | None:
+def _resting_of(data: bytes) -> Stored | None:
     """A state whose rows rest; None where they cannot: somebody else has laid the file out, or it is not said who must be awake."""
-    head = text.find(_WATCHED + "\n")
-    watched = text.find(_LIVE + "\n[", head)
-    if head < 0 or watched < 0 or not text.isascii() or not text.endswith("]\n]}"):
+    head = data.find(_WATCHED + b"\n")
+    watched = data.find(_LIVE + b"\n[", head)
+    if head < 0 or watched < 0 or not data.isascii() or not data.endswith(b"]\n]}"):
         return None
-    value = loads(text[:head] + "}")
+    value = loads(data[:head].decode() + "}")
     noted = value.pop("resting", None) if isinstance(value, dict) else None
-    if not isinstance(noted, list) or len(noted) != 2 or not isinstance(noted[1], list):
+    if not isinstance(value, dict) or not isinstance(noted, list) or len(noted) != 2 or not isinstance(noted[1], list):
         return None
     from .resting import Rows
 
     state = state_of({**value, "live": []})
-    rows = Rows(text, watched + len(_LIVE), len(text) - 3, noted)
-    return Stored(state, Watched(text[head + len(_WATCHED) : watched]), rows)
+    rows = Rows(data, watched + len(_LIVE), len(data) - 3, noted)
+    return Stored(state, Watched(data[head + len(_WATCHED) : watched]), rows)
 
 
-def _text_of(stored: Stored) -> str:
+def _bytes_of(stored: Stored) -> bytes:
     """The state as JSON, a line for each live result; a line whose result has not changed since it was loaded is taken over as it is."""
     state, rows = stored.state, stored.rows
     header = state.header()
     if rows is not None and not rows.all_awake:
-        for key in state.by_key.asked:
+        for key in rows.keys.asked:
             if key.startswith("read:") and not dict.__contains__(state.by_key, key):
                 stored.watched.drop(key[5:])
-        lines = rows.written()
+        pieces = rows.written()
     else:
         stored.watched = watched_of({path: seen for path, seen in stored.watched.first().items() if "read:" + path in state.by_key})
-        lines = "\n" + ",\n".join([result.stored or dumps(result.to_row()) for result in state.live.values()])
+        pieces = [files.encoded("\n" + ",\n".join([result.stored or dumps(result.to_row()) for result in state.live.values()]))]
     if stored.rules is not None:
         from . import resting
 
         header["resting"] = [resting.signature(stored.rules), resting.awake(state, stored.rules)]
-    return f"{dumps(header)[:-1]}{_WATCHED}{stored.watched.text}{_LIVE}{lines}\n]}}"
+    return b"".join((files.encoded(dumps(header)[:-1]), _WATCHED, stored.watched.data, _LIVE, *pieces, b"\n]}"))
 
 
 def _set_aside(paths: ContextFiles) -> None:
@@ -198,7 +204,7 @@ def save(paths: ContextFiles, stored: Stored) -> None:
     if state.expired:
         rows = [dumps([state.epoch, *result.to_row()]) + "\n" for result in state.expired.values()]
         files.append_text(paths.expired, "".join(rows))
-    files.replace_text(paths.state, _text_of(stored))
+    files.replace_bytes(paths.state, _bytes_of(stored))
 
 
 def save_rebuilt(paths: ContextFiles, stored: Stored) -> None:
@@ -208,7 +214,7 @@ def save_rebuilt(paths: ContextFiles, stored: Stored) -> None:
     rows = [dumps([state.epoch, *result.to_row()]) + "\n" for result in state.expired.values()]
     if rows or files.read_text(paths.expired, 1) is not None:
         files.replace_text(paths.expired, "".join(rows))
-    files.replace_text(paths.state, _text_of(stored))
+    files.replace_bytes(paths.state, _bytes_of(stored))
 
 
 def _sweep(folder: str) -> None:
@@ -225,9 +231,9 @@ def _sweep(folder: str) -> None:
                 continue  # somebody else swept
 
 
-def read_expired(paths: ContextFiles, state: ContextState) -> dict:
+def read_expired(paths: ContextFiles, state: ContextState) -> dict[str, Result]:
     """id -> Result of everything that expired since the last compaction and is not live again, oldest first."""
-    expired: dict = {}
+    expired: dict[str, Result] = {}
     for row in read_lines(paths.expired):
         if not isinstance(row, list) or not row or row[0] != state.epoch:
             continue
@@ -241,7 +247,7 @@ def read_expired(paths: ContextFiles, state: ContextState) -> dict:
     return expired
 
 
-def read_lines(path: str) -> list:
+def read_lines(path: str) -> list[Any]:
     """The values of a file of JSON lines; lines that are none are passed over."""
     values = []
     for line in (files.read_text(path) or "").split("\n"):
@@ -253,7 +259,7 @@ def read_lines(path: str) -> list:
     return values
 
 
-def journal(paths: ContextFiles, entry: dict) -> None:
+def journal(paths: ContextFiles, entry: dict[str, Any]) -> None:
     """Adds to the journal what the transcript will not tell. Needs no lock: lines are appended, each in one write."""
     files.make_private_folder(paths.folder, may_be_link=False)
     files.append_text(paths.journal, dumps(entry) + "\n")

@@ -13,6 +13,12 @@ from ..edges.system import join, os, parent_of
 from ..policy.ruleset import KEEP_DAYS
 from . import session
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .site import Site
+
 # With one call: folders of sessions that are looked at, files that are removed, their bytes.
 FOLDERS, FILES, BYTES = 20, 200, 256 << 20
 PAST, _CURSOR = "past.jsonl", "swept"
@@ -29,7 +35,7 @@ class _Budget:
 
     __slots__ = ("bytes", "files")
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.files = FILES
         self.bytes = BYTES
 
@@ -48,7 +54,7 @@ class _Budget:
         self.bytes -= size
 
 
-def sweep(site, now: float) -> None:
+def sweep(site: Site, now: float) -> None:
     """Looks at the next few sessions and removes what is due of them; `now` in seconds. The session of the caller lives."""
     budget = _Budget()
     sessions = join(site.home, "sessions")
@@ -69,7 +75,7 @@ def is_ours(name: str) -> bool:
     return name.startswith(_OURS)
 
 
-def _next(popkit_home: str, names: list) -> list:
+def _next(popkit_home: str, names: list[str]) -> list[str]:
     """The sessions behind those that were looked at last, which the next call begins behind."""
     if not names:
         return []
@@ -80,7 +86,7 @@ def _next(popkit_home: str, names: list) -> list:
     return chosen
 
 
-def _sweep_session(popkit_home: str, name: str, now: float, keep: dict, budget: _Budget) -> None:
+def _sweep_session(popkit_home: str, name: str, now: float, keep: dict[str, int], budget: _Budget) -> None:
     folder = join(popkit_home, "sessions", name)
     transcript = session.read(popkit_home, name).get("transcript") or ""
     names = _names(folder)
@@ -134,7 +140,7 @@ def _changed(path: str, status: bool = False) -> float:
 def _remove_session(popkit_home: str, name: str, budget: _Budget) -> None:
     """Puts a session's folder aside as a whole, its counters noted, and empties it as far as the budget goes; the next call goes on."""
     folder = join(popkit_home, "sessions", name)
-    held: list = []
+    held: list[int] = []
     try:
         for each in _names(folder):
             if each.endswith(".lock") and not _try_lock(join(folder, each), held):
@@ -150,7 +156,7 @@ def _remove_session(popkit_home: str, name: str, budget: _Budget) -> None:
     _empty(aside, budget)
 
 
-def _try_lock(path: str, held: list) -> bool:
+def _try_lock(path: str, held: list[int]) -> bool:
     fd = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     held.append(fd)
     try:
@@ -190,10 +196,10 @@ def _note_past(popkit_home: str, name: str) -> None:
         files.append_text(join(popkit_home, PAST), dumps(entry) + "\n")
 
 
-def past(popkit_home: str) -> dict:
+def past(popkit_home: str) -> dict[str, dict[str, Any]]:
     """session -> {"project": its safe name, "contexts": what is left of their states} of the sessions whose folder was swept. One that
     has come back since counts by its folder."""
-    found: dict = {}
+    found: dict[str, dict[str, Any]] = {}
     for line in (files.read_text(join(popkit_home, PAST)) or "").splitlines():
         try:
             entry = loads(line)
@@ -205,7 +211,7 @@ def past(popkit_home: str) -> dict:
     return {name: entry for name, entry in found.items() if name not in here}
 
 
-def _names(folder: str) -> list:
+def _names(folder: str) -> list[str]:
     try:
         return sorted(os.listdir(folder))
     except OSError:

@@ -10,11 +10,15 @@ from __future__ import annotations
 # `lookups` and `reads` are imported where a line searches or reads: a hook loads what its one line needs.
 from ..calls import bounded
 from ..parts import EXCERPT, KEY_CHARS, UNKNOWN, WHOLE, Action, describe_interval, has_variable, normal_path, plain, read_part
-from ..tiers import DEFAULT_TIER, TOOL_TIERS, outlives, tier_of_command
+from ..tiers import TOOL_TIERS, outlives, tier_of_command
 from .programs import GIT_KINDS, GIT_VALUES, KINDS, SHELLS
 from .runs import run_of
 from .shell import Command, parse
 from .wrappers import Inner, unwrap
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..tiers import Table
 
 # Scripts inside scripts (`bash -c "bash -c .."`) are looked into so deep.
 _DEEPEST = 5
@@ -23,7 +27,7 @@ _SAME_SEARCH = frozenset(("head", "sort", "cat", "less", "more", "tail", "uniq",
 _NOWHERE = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "NUL", "nul")
 
 
-def longest_lived(found: list[Action], table: dict = TOOL_TIERS) -> tuple[Action, str]:
+def longest_lived(found: list[Action], table: Table = TOOL_TIERS) -> tuple[Action, str]:
     """(the first of the longest-lived actions, which is what the result of the line counts as; its tier)."""
     leading, longest = found[0], tier_of_command(found[0].kind, found[0].name, table)
     for action in found[1:]:
@@ -31,11 +35,6 @@ def longest_lived(found: list[Action], table: dict = TOOL_TIERS) -> tuple[Action
         if outlives(tier, longest):
             leading, longest = action, tier
     return leading, longest
-
-
-def longest_tier(found: list[Action]) -> str:
-    """The tier of the longest-lived of the actions; `session` for none."""
-    return longest_lived(found)[1] if found else DEFAULT_TIER
 
 
 def actions(line: str, cwd: str) -> list[Action]:

@@ -19,14 +19,13 @@ _DEEPEST = 50
 class Command:
     """One simple command: `stage` counts from 0 along its pipeline, `group` names the subshells it runs in, outermost first."""
 
-    __slots__ = ("assignments", "background", "group", "redirects", "stage", "words")
+    __slots__ = ("assignments", "group", "redirects", "stage", "words")
 
     def __init__(self, words: list[str], assignments: list[str], redirects: list[tuple[str, str]], stage: int, group: tuple[int, ...]):
         self.words = words
         self.assignments = assignments
         self.redirects = redirects
         self.stage = stage
-        self.background = False
         self.group = group
 
 
@@ -188,7 +187,7 @@ class _Reader:
     """Tokens to commands. `operator` waits for its target, `skip` for the token that ends a passage without commands."""
 
     __slots__ = (
-        "assignments", "cases", "commands", "first", "group", "groups", "held", "last", "operator", "redirects", "skip", "stage",
+        "assignments", "cases", "commands", "group", "groups", "held", "last", "operator", "redirects", "skip", "stage",
         "words",
     )  # fmt: skip
 
@@ -199,7 +198,6 @@ class _Reader:
         self.assignments: list[str] = []
         self.redirects: list[tuple[str, str]] = []
         self.stage = 0
-        self.first = 0
         self.group: tuple[int, ...] = ()
         self.groups = 0
         self.cases = 0
@@ -251,13 +249,9 @@ class _Reader:
             self.stage += 1
         else:
             self.end()
-            if token == "&":
-                for command in self.commands[self.first :]:
-                    command.background = True
-            elif token == ";" == self.last and self.cases:
+            if token == ";" == self.last and self.cases:
                 self.skip = ")"
             self.stage = 0
-            self.first = len(self.commands)
 
     def open(self) -> None:
         """A subshell, the parentheses of a function definition, or an array."""

@@ -8,6 +8,10 @@ from __future__ import annotations
 
 from ..parts import TREE, normal_path
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..parts import Changes, Part
+
 FILES, INDEX, HEAD = "files", "index", "head"
 _CHANGES = {
     **dict.fromkeys("add stage rm mv restore apply clean stash".split(), (FILES, INDEX)),
@@ -20,20 +24,20 @@ _MOST_PATHS = 64
 _HEX = frozenset("0123456789abcdef")
 
 
-def changes(words: list[str], cwd: str) -> tuple | None:
+def changes(words: list[str], cwd: str) -> Changes | None:
     """(folder, what changes, the words) of a git command, given by its words without the options of git itself; None for one that changes
     nothing."""
     changed = _CHANGES.get(words[0]) if words and words[:2] not in _LOOKING else None
     return (cwd, changed, words) if changed else None
 
 
-def part_of(part: tuple, words: list[str], cwd: str) -> tuple:
+def part_of(part: Part, words: list[str], cwd: str) -> Part:
     """The part of a git command that shows something, its plain part where what it shows does not change or is unknown."""
     on = None if part[0].endswith("@?") else _shown(words, cwd)
     return (TREE, [part[0], *on]) if on else part
 
 
-def _shown(words: list[str], cwd: str) -> list | None:
+def _shown(words: list[str], cwd: str) -> list[str] | None:
     """[what it depends on, the paths that it is about]; None for nothing that changes."""
     command = words[0] if words else ""
     at = words.index("--") if "--" in words else len(words)
