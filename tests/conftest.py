@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.examples import choose
+
 ROOT = Path(__file__).resolve().parents[1]
 SESSIONS = ROOT.parent / "shared" / "transcripts" / "dev-sessions.tar.xz"
 OPT_IN = {"slow": "the counts that take long", "bench": "measurements of time"}
@@ -23,6 +25,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-goldens", action="store_true", help="write what comes out into the golden files")
     for marker, what in OPT_IN.items():
         parser.addoption("--" + marker, action="store_true", help=f"also run {what}")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    choose(slow=config.getoption("--slow"))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import time
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.policy.masking import mask
+from tests.answers.written import Written
 from tests.hooks.test_secrets import HOSTILE
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -46,6 +48,21 @@ def test_the_benchmark_of_clearing_runs_and_its_undo_puts_everything_back():
     assert all(row["results"] > 0 for row in rows)
 
 
+@pytest.mark.bench
+def test_the_door_adds_no_more_than_its_bounds():
+    done = subprocess.run([sys.executable, "benchmarks/door.py", "--check"], cwd=ROOT, capture_output=True, text=True, check=False)
+    print(done.stdout)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_benchmark_of_the_door_runs_and_results_are_rewritten_in_it():
+    command = [sys.executable, "benchmarks/door.py", "--results", "60", "--json"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    figures = json.loads(done.stdout)
+    assert figures["results"] == 60
+    assert 0 < figures["rewritten"] < 60
+
+
 def test_the_benchmark_of_restoring_runs():
     command = [sys.executable, "benchmarks/restore_latency.py", "--records", "50", "--runs", "1", "--json"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
@@ -74,3 +91,33 @@ def test_no_text_holds_a_hook_for_long(piece: str):
     began = time.process_time()
     mask(text)
     assert time.process_time() - began < 1.5
+
+
+def test_the_held_out_benchmark_tells_what_the_door_brings_and_what_is_written_again(tmp_path: Path):
+    """Of a file that is read five times over, the second time in a reference; then an edit of a line that only the first reading shows."""
+    written = Written(tmp_path)
+    lines = [f"    value_{at} = configure('the shop', step={at})" for at in range(1, 301)]
+    listing = "\n".join(f"{at:>6}→{line}" for at, line in enumerate(lines, 1))
+    written.say("go")
+    for limit in range(300, 305):
+        written.call("Read", {"file_path": f"{written.project}/src/a.ts", "limit": limit}, listing)
+    edit = {"file_path": f"{written.project}/src/a.ts", "old_string": lines[150], "new_string": "    gone = True"}
+    written.call("Edit", edit, "The file has been updated.")
+    for number in range(4):
+        written.call("Bash", {"command": f"./show {number}"}, "done")
+    command = [sys.executable, "benchmarks/held_out.py", "--transcripts", str(tmp_path), "--door", "reads", "safe"]
+    shown = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert "reads: 4 results enter shorter, written again 10.00 of 100 requests" in shown
+    assert "safe: 0 results enter shorter, written again 0.00 of 100 requests" in shown
+    rows = re.findall(r"^0[.\d]+ +(?:5 minutes|1 hour) +(\d\.\d+) +(\d\.\d+) +(\d\.\d+) +(\d+\.\d)%$", shown, re.MULTILINE)
+    assert len(rows) == 12
+    assert all(float(cost) < 0.8 and float(carried) < 0.8 for cost, carried, *_ in rows[:6])
+    assert set(rows[6:]) == {("1.000", "1.000", "0.00", "0.0")}
+    assert {(missed, dearer) for *_, missed, dearer in rows} == {("0.00", "0.0")}
+
+
+def test_the_held_out_benchmark_knows_no_other_door(tmp_path: Path):
+    command = [sys.executable, "benchmarks/held_out.py", "--transcripts", str(tmp_path), "--door", "reads+strong"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "reads+strong: parts joined by +, of reads, any, safe, auto; or bound8, bound4, bound1" in done.stderr

@@ -17,9 +17,15 @@ from tests.reclaim.shops import Shop, worked
 
 ROOT = Path(__file__).resolve().parents[1]
 HOOKS = ROOT / "hooks"
+SERVICES = ROOT / "power-mode"
+COMMAND_LINE = HOOKS / "popkit.py"
+# What of the services needs no more than Python: all but what pydantic and plotly are for.
+NEED_MORE = {SERVICES / "popkit_retention" / "config_schema.py", SERVICES / "popkit_retention" / "lab" / "report.py"}
+BARE_SERVICES = sorted({*SERVICES.rglob("*.py")} - NEED_MORE)
 VERSIONS = ("3.9", "3.10", "3.11", "3.12", "3.13")
-# What PostToolUse may load beyond what a bare interpreter has: C modules. Not even `os`, which costs 1 ms.
-HOT = {"__future__", "_blake2", "_json", "_sha2", "_sha256", "gc", "time"}
+# What PostToolUse may load beyond what a bare interpreter has: C modules, and what making the pack anew needs. Not even `os`, which costs
+# 1 ms.
+HOT = {"__future__", "_ast", "_blake2", "_json", "_sha2", "_sha256", "gc", "time"}
 # What no hook may load: each costs more than a bare start.
 NEVER = {
     "argparse", "asyncio", "concurrent.futures", "dataclasses", "http.client", "importlib.metadata", "inspect", "logging",
@@ -150,8 +156,9 @@ def test_no_hook_loads_what_costs_more_than_a_start(python: Path, hook: str, ses
 
 @every_python
 def test_every_module_of_the_library_imports(python: Path) -> None:
-    names = [".".join(path.relative_to(ROOT).with_suffix("").parts) for path in sorted((HOOKS / "utils").rglob("*.py"))]
-    names = [name.removesuffix(".__init__") for name in names]
+    found = [(ROOT, path) for path in sorted((HOOKS / "utils").rglob("*.py"))]
+    found += [(SERVICES, path) for path in BARE_SERVICES]
+    names = [".".join(path.relative_to(folder).with_suffix("").parts).removesuffix(".__init__") for folder, path in found]
     done = subprocess.run(
         [
             python,
@@ -160,7 +167,8 @@ def test_every_module_of_the_library_imports(python: Path) -> None:
             "-W",
             "error",
             "-c",
-            "import importlib, sys; [importlib.import_module(name) for name in sys.argv[1:]]",
+            "import importlib, sys; sys.path.append(sys.argv[1]); [importlib.import_module(name) for name in sys.argv[2:]]",
+            SERVICES,
             *names,
         ],
         cwd=ROOT,
@@ -178,14 +186,27 @@ def test_every_entry_script_is_started_by_hooks_json() -> None:
     assert {script for script in scripts if f"POPKIT_HOOK={script};" in commands} == scripts == {"post-tool-use", *OTHERS}
 
 
-@pytest.mark.parametrize("path", sorted(HOOKS.rglob("*.py")), ids=lambda path: str(path.relative_to(HOOKS)))
-@pytest.mark.skipif(sys.version_info < (3, 10), reason="this Python does not know the names of its own modules")
-def test_hooks_import_nothing_but_themselves_and_the_standard_library(path: Path) -> None:
+def _imported(path: Path) -> set[str]:
+    """The packages that a file imports by their whole names, but for those of the standard library."""
     imported = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             imported.update(alias.name.split(".")[0] for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.level == 0:
             imported.add(node.module.split(".")[0])
-    own = {"utils"} if path.parent == HOOKS else {"_sha2"}  # the latter is new in Python 3.12
-    assert imported <= sys.stdlib_module_names | own
+    return imported - sys.stdlib_module_names - {"_sha2"}  # new in Python 3.12
+
+
+knows_its_own_modules = pytest.mark.skipif(sys.version_info < (3, 10), reason="this Python does not know the names of its own modules")
+
+
+@pytest.mark.parametrize("path", sorted({*HOOKS.rglob("*.py")} - {COMMAND_LINE}), ids=lambda path: str(path.relative_to(HOOKS)))
+@knows_its_own_modules
+def test_hooks_import_nothing_but_themselves_and_the_standard_library(path: Path) -> None:
+    assert _imported(path) <= ({"utils"} if path.parent == HOOKS else set())
+
+
+@pytest.mark.parametrize("path", [COMMAND_LINE, *BARE_SERVICES], ids=lambda path: str(path.relative_to(ROOT)))
+@knows_its_own_modules
+def test_the_command_line_needs_nothing_installed(path: Path) -> None:
+    assert _imported(path) <= {"hooks", "popkit_retention"}

@@ -81,7 +81,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_wheel_holds_the_library_and_nothing_else(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
-    assert {name.split("/")[0] for name in names if ".dist-info" not in name} == {"hooks", "popkit_retention"}
+    assert {name.split("/")[0] for name in names if ".dist-info" not in name} == {"hooks", "popkit_retention", "retention-config.json"}
     tracked = [
         path.relative_to(ROOT).as_posix() for path in (ROOT / "hooks").rglob("*") if path.is_file() and "__pycache__" not in path.parts
     ]
@@ -102,4 +102,6 @@ def test_what_is_installed_from_the_wheel_works_by_itself(wheel: Path, tmp_path:
 
     assert popkit("--version") == f"popkit {PLUGIN['version']}\n"
     assert "Retention status" in popkit("try")
-    assert "built-in" in popkit("config", "show")
+    assert popkit("config", "check") == f"No problems in 1 file:\n  {site / 'retention-config.json'}\n"
+    shown = json.loads(popkit("config", "show", "--json"))["values"]
+    assert {row["source"] for row in shown if row["key"].startswith("models.by_id")} == {"shipped"}, "prices and windows too"

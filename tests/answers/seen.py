@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from hooks.utils.cli.try_command import Unwritten
 from hooks.utils.policy.conversation import Conversation, Place, Usage
 from hooks.utils.policy.planning import Asked, Plan
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.reclaim.outlook import Outlook, plan_of
 from hooks.utils.state.rebuild import Rebuilt
+from popkit_retention.cli.try_command import Unwritten
 from tests.policy.scenario import Scenario
 
 PROMPT = 50_000

@@ -10,10 +10,10 @@ import pytest
 
 from hooks.utils.answers import text
 from hooks.utils.answers.command import answer
-from hooks.utils.cli.statusline_command import line_for
-from hooks.utils.cli.try_command import report_of
 from hooks.utils.handlers import context_monitor
 from hooks.utils.policy.ruleset import PROFILES
+from popkit_retention.cli.statusline_command import line_for
+from popkit_retention.cli.try_command import report_of
 from tests.answers.test_clear_answers import COLD_S, Asking
 from tests.answers.test_clear_auto_answers import wandered
 from tests.answers.written import PROJECT, Written, long_session, spec_session
@@ -76,18 +76,55 @@ def test_the_notice_says_what_the_panel_says_and_the_clear_does_it(tmp_path: Pat
     assert asking.data("clear")["cleared"] is bool(cold_s)
 
 
-def test_a_full_context_with_little_to_clear_is_for_compact(tmp_path: Path) -> None:
-    written = Written(tmp_path / "projects")
+def _with_little_to_clear(folder: Path) -> Written:
+    written = Written(folder)
     written.say("look")
     written.bash("npm test", "Tests: 1 passed\n" * 30)
     for number in range(3):
         written.call("Read", {"file_path": f"{written.project}/src/{number}.ts"}, f"export const n{number} = {number}\n" * 300)
+    return written
+
+
+def test_a_full_context_with_little_to_clear_is_for_compact(tmp_path: Path) -> None:
+    written = _with_little_to_clear(tmp_path / "projects")
     asking = Asking(written, tmp_path / "home", "auto")
     written.now += COLD_S
     tokens = asking.data("retention")["context"]["tokens"]
     notice = _notice(asking, round(tokens / 0.92))
     assert "Full, and little to clear: /compact" in notice
     assert "[1] Compact:        /compact" in asking("retention")
+
+
+@pytest.mark.parametrize("cold_s", [0, COLD_S])
+@pytest.mark.parametrize("line", ["clear", "clear --dry-run", "clear docs/**"])
+def test_a_clear_that_takes_nothing_in_a_full_context_ends_in_the_verdict_of_the_panel(tmp_path: Path, cold_s: float, line: str) -> None:
+    written = _with_little_to_clear(tmp_path / "projects")
+    asking = Asking(written, tmp_path / "home", "auto")
+    written.now += cold_s
+    _notice(asking, round(asking.data("retention")["context"]["tokens"] / 0.92))
+    told = _joined(asking(line))
+    assert told.startswith("Nothing to clear")
+    assert told.endswith("Full, and little to clear: /compact (Claude is told what is dead)")
+    assert told.endswith(_verdict(asking))
+    assert asking.data(line)["verdict"] == asking.data("retention")["verdict"]
+
+
+def test_a_clear_that_names_nothing_ends_in_what_to_do_instead(tmp_path: Path) -> None:
+    written = wandered(tmp_path / "projects")
+    asking = Asking(written, tmp_path / "home", "auto")
+    told, (kind, _, then) = _joined(asking("clear docs/**")), _verdict(asking).partition(": ")
+    assert (kind.split()[0], told.partition("Wait ")[2].partition(": ")[2]) == ("Wait", then)
+    written.now += COLD_S
+    assert _joined(asking("clear docs/**")).endswith(_verdict(asking))
+    assert _verdict(asking).startswith("Clear now: ")
+
+
+def _verdict(asking: Asking) -> str:
+    return _joined(asking("retention").split("\n\n")[-2])
+
+
+def _joined(lines: str) -> str:
+    return " ".join(lines.split())
 
 
 def test_where_there_is_nothing_to_do_no_notice_comes(tmp_path: Path) -> None:

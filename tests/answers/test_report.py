@@ -27,7 +27,7 @@ KEYS = {
 }  # fmt: skip
 ROW_KEYS = {
     "id", "number", "label", "tool", "kind", "tier", "basis", "tokens", "at", "turn", "age", "quiet_age", "error", "verdict", "shows",
-    "subjects", "state", "pinned_by", "plan",
+    "subjects", "state", "pinned_by", "entered", "plan",
 }  # fmt: skip
 
 

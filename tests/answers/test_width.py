@@ -25,6 +25,7 @@ from hooks.utils.policy.verdict import KINDS
 from hooks.utils.reclaim.clearing import Cleared
 from hooks.utils.reclaim.undoing import PutBack
 from tests.answers.seen import planned, seen
+from tests.examples import examples
 from tests.policy.scenario import Scenario
 
 HOSTILE = st.one_of(
@@ -73,7 +74,7 @@ def _played(calls: list) -> Scenario:
 
 
 @given(st.lists(CALLS, max_size=14), HOSTILE, st.integers(0, 10**12), st.sampled_from([0.6, 1.0, 1.7]))
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(50, 150))
 def test_no_answer_is_wide_or_moves_the_cursor(calls, said, tokens, calibration):
     session = _played(calls)
     session.state.calibration = calibration

@@ -15,14 +15,15 @@ import pexpect
 import pytest
 
 from hooks.utils import archive
-from hooks.utils.cli import archive_command
+from popkit_retention.cli import archive_command
 from tests.archive.written import CHAIN, content, fill, new, tamper
+from tests.paths import PYTHONPATH
 
 ROOT = Path(__file__).resolve().parents[2]
 NOW = 1_790_000_000.0
 RUNS = """
 import argparse, sys
-from hooks.utils.cli import archive_command
+from popkit_retention.cli import archive_command
 parser = argparse.ArgumentParser()
 archive_command.add_parser(parser.add_subparsers())
 sys.exit(archive_command.run(parser.parse_args(["archive", *sys.argv[1:]])))
@@ -206,7 +207,7 @@ def test_a_content_is_written_as_it_is_to_a_pipe_and_harmless_to_a_terminal(shel
     hostile = "one\ttab\n\x1b[2Jtwo\rthree\u202e\n\nend"
     with shell.open() as db:
         (id,) = archive.add_records(db, CHAIN, [new(0, content=json.dumps(hostile))]).ids
-    env = {**os.environ, **shell.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8", "TERM": "dumb"}
+    env = {**os.environ, **shell.environ, "PYTHONPATH": PYTHONPATH, "PYTHONIOENCODING": "utf-8", "TERM": "dumb"}
     piped = subprocess.run([sys.executable, "-c", RUNS, "show", id], env=env, capture_output=True, check=True, cwd=ROOT)
     assert piped.stdout.decode().partition("\n\n")[2] == hostile + "\n"
     seen = pexpect.run(f"{sys.executable} -c '{RUNS}' show {id}", env=env, cwd=str(ROOT), encoding="utf-8").partition("\r\n\r\n")[2]
@@ -277,7 +278,7 @@ def test_prune_says_which_placeholders_would_stand_for_nothing(shell: Shell, sta
 def test_prune_asks_before_placeholders_lose_what_they_stand_for(
     shell: Shell, standing: list[str], answer: str, code: int, left: int
 ) -> None:
-    env = {**os.environ, **shell.environ, "PYTHONPATH": str(ROOT)}
+    env = {**os.environ, **shell.environ, "PYTHONPATH": PYTHONPATH}
     words = [sys.executable, "-c", RUNS, "prune", "--older-than", "1h"]
     done = subprocess.run(words, env=env, input=answer, capture_output=True, text=True, check=False, cwd=ROOT)
     assert "Delete anyway? [y/N]" in done.stdout

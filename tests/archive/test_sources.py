@@ -13,12 +13,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hooks.utils import archive
-from hooks.utils.archive import Chain, add_records, content_from, is_kept, recover, source_of
+from hooks.utils.archive import Chain, add_records, is_kept, recover, source_of, sources
 from tests.archive.written import CHAIN, content, fill, new
 
 TEXT = "def add(a, b):\n    return a + b\n\n\nprint(add(1, 2))\n"
 REMINDER = "\n\n<system-reminder>\nWhenever you read a file, think.\n</system-reminder>\n"
 GIT = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null", "HOME": "/nowhere", "PATH": os.environ["PATH"]}
+
+
+def content_from(source: dict) -> str | None:
+    """What a source gives now, whether it is what was archived or not."""
+    made = (sources._made(data, source) for data in sources._candidates(source))
+    return next((content for content in made if content is not None), None)
 
 
 def shown(text: str, first: int = 1, count: int | None = None, form: str = "arrow", suffix: str = "") -> str:

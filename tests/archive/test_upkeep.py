@@ -102,7 +102,8 @@ def test_prune_takes_old_chains_wholly_and_leaves_stubs_in_younger_ones(opened: 
     assert archive.pruned_of(opened, "session-0") == (1_000.0, 2)
     assert archive.pruned_of(opened, "session-1") == (1_000.0, 3)
     assert [retrieve_record(opened, id) for id in old.ids] == [None, None]
-    assert archive.chain(opened, "session-0") is archive.last_clear(opened, "session-0") is None
+    assert archive.chain(opened, "session-0") is None
+    assert archive.clears_of(opened, "session-0") == []
     assert [retrieve_record(opened, id)["content_available"] for id in mixed] == [False] * 3 + [True] * 2
     assert archive.verify(opened).broken == []
     assert opened.execute("PRAGMA foreign_key_check").fetchall() == []

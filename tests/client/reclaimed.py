@@ -52,7 +52,8 @@ FIRST_RUN, LATE_RUN = "toolu_runs_0_0", "toolu_late_1_0"
 
 class Reclaimed(Tracked):
     """The plugin, and a project with long files. Its test run prints much, with a file `many` more; with a file `count` little. The
-    user has configured the profile `spec`, under which a clear goes by lifetime and grace; "" for none, which is what is shipped."""
+    user has configured the profile `spec`, under which a clear goes by lifetime and grace; "" for none, which is what is shipped. The tests
+    have names, so that no line of a run is noise."""
 
     def __init__(self, home: ClientHome, api: ScriptedApi, profile: str = "spec"):
         super().__init__(home, api)
@@ -66,7 +67,7 @@ class Reclaimed(Tracked):
             "test.js": (
                 "const { existsSync } = require('fs');\n"
                 "const count = existsSync('count') ? 2 : existsSync('many') ? 400 : 60;\n"
-                "for (let n = 1; n <= count; n++) console.log('PASS test number ' + n + ' of what is sold');\n"
+                "for (let n = 1; n <= count; n++) console.log('PASS test_number_' + n + ' of what is sold');\n"
             ),
         }
         for name, text in files.items():
@@ -178,7 +179,7 @@ class Watched:
 
     def __exit__(self, *_exc: object) -> None:
         self._over.set()
-        self._thread.join(5)
+        self._thread.join()
 
     def lost(self) -> list:
         """The lines without a result that were seen and do not stand in the file now."""

@@ -17,7 +17,7 @@ from . import installs
 from .client import ClientHome
 from .scripted_api import ScriptedApi, call, say
 
-SAMPLE = Path(__file__).resolve().parents[2] / "hooks/utils/data/sample-session.jsonl"
+SAMPLE = Path(__file__).resolve().parents[2] / "power-mode/popkit_retention/cli/sample-session.jsonl"
 KEPT_TYPES = ("user", "assistant", "system")
 AUTH = """import { createHash, timingSafeEqual } from 'node:crypto';
 import { config } from './config.js';

@@ -157,7 +157,7 @@ class ClientTerminal:
             self.wait_still(0.2)
             self.press(ESCAPE)
             try:
-                self.wait(re.compile(r"❯ \(current\)"), 5 * self._pace)
+                self.wait(re.compile(r"❯ \(current\)"), 10 * self._pace)
                 return
             except ClientTimeoutError:
                 if time.monotonic() > deadline:
@@ -168,7 +168,7 @@ class ClientTerminal:
         self.wait_idle(0.3)
         self.press(key)
         try:
-            self.wait(satisfied, 4 * self._pace)
+            self.wait(satisfied, 10 * self._pace)
         except ClientTimeoutError:
             self.press(key)
             self.wait(satisfied)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ import pytest
 from hooks.utils.policy.context import shared_facts
 from hooks.utils.state import live, store
 from hooks.utils.state.rebuild import rebuild
+from tests.patience import HANG_S
 
 from . import installs
 from .client import ClientHome, Run
@@ -86,89 +89,124 @@ def tracked(home: ClientHome, api: ScriptedApi) -> Tracked:
     return Tracked(home, api)
 
 
-def test_hooks_alone_give_the_state_that_transcript_and_journal_give(tracked: Tracked):
-    run = tracked.run("go [[SCRIPT:day]]")
-    assert tracked.errors() == ""
-    assert tracked.stored(run.session_id) == tracked.rebuilt(run.session_id)
-    agents = list((tracked.popkit_home / "sessions" / run.session_id).glob("agent-*.state.json"))
+@dataclass
+class Played:
+    """A session at each of its stages: what the hooks have kept of it, and what transcript and journal give."""
+
+    tracked: Tracked
+    session_id: str = ""
+    stored: dict[str, dict] = field(default_factory=dict)
+    rebuilt: dict[str, dict] = field(default_factory=dict)
+
+    def play(self, stage: str, prompt: str) -> None:
+        """Begins the session, or resumes it, and notes how things stand then."""
+        run = self.tracked.run(prompt, resume=self.session_id or None)
+        self.session_id = self.session_id or run.session_id
+        self.stored[stage] = self.tracked.stored(self.session_id)
+        self.rebuilt[stage] = self.tracked.rebuilt(self.session_id)
+
+
+@dataclass
+class Day(Played):
+    """A day of work, compacted afterwards and gone on with; at last the panel is asked for."""
+
+    errors: str = ""
+    expired: list = field(default_factory=list)
+    sent: list = field(default_factory=list)
+    panel: str = ""
+    sent_for_the_panel: list = field(default_factory=list)
+
+
+@pytest.fixture(scope="module", params=["oldest", "newest"])
+def day(request: pytest.FixtureRequest, clients: dict[str, installs.Installed], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Day]:
+    """Played once for each client."""
+    with ScriptedApi() as api:
+        home = ClientHome(tmp_path_factory.mktemp("day"), clients[request.param], api.url)
+        api.places["work"] = str(home.work)
+        tracked = Tracked(home, api)
+        made = Day(tracked)
+        made.play("worked", "go [[SCRIPT:day]]")
+        made.errors = tracked.errors()
+        paths = tracked.site(made.session_id).paths()
+        made.expired = list(store.read_expired(paths, store.load(paths).state).values())
+        made.sent = [request.body for request in api.requests]
+        made.play("compacted", "/compact")
+        made.play("gone on", "go [[SCRIPT:more]]")
+        api.clear()
+        made.panel = tracked.run("/popkit:context retention", resume=made.session_id, plain=True).stdout
+        made.sent_for_the_panel = list(api.requests)
+        yield made
+
+
+def test_hooks_alone_give_the_state_that_transcript_and_journal_give(day: Day):
+    assert day.errors == ""
+    assert day.stored["worked"] == day.rebuilt["worked"]
+    tracked = day.tracked
+    agents = list((tracked.popkit_home / "sessions" / day.session_id).glob("agent-*.state.json"))
     assert len(agents) == 1
     agent_id = agents[0].name[len("agent-") : -len(".state.json")]
-    assert tracked.stored(run.session_id, agent_id) == tracked.rebuilt(run.session_id, agent_id)
-    assert [row["tool"] for row in tracked.stored(run.session_id, agent_id)["live"]] == ["Read", "Bash"]
+    assert tracked.stored(day.session_id, agent_id) == tracked.rebuilt(day.session_id, agent_id)
+    assert [row["tool"] for row in tracked.stored(day.session_id, agent_id)["live"]] == ["Read", "Bash"]
 
 
-def test_a_day_of_work_expires_what_the_rules_say(tracked: Tracked):
-    run = tracked.run("go [[SCRIPT:day]]")
-    site = tracked.site(run.session_id)
-    paths = site.paths()
-    expired = store.read_expired(paths, store.load(paths).state)
-    ended = {result.label: result.ended[0] for result in expired.values()}
+def test_a_day_of_work_expires_what_the_rules_say(day: Day):
+    ended = {result.label: result.ended[0] for result in day.expired}
     assert ended["Read src/app.js"] == "edited"
     assert ended["Read test.js:1-2"] == "changed_on_disk"
     assert ended["Edit src/app.js"] == "ttl_calls"
     assert ended["Bash cd src && cat app.js"] == "committed"
-    runs = [result for result in expired.values() if result.label == "Bash npm test"]
+    runs = [result for result in day.expired if result.label == "Bash npm test"]
     assert [result.ended[0] for result in runs] == ["superseded", "session_end"]
     assert runs[0].error
     assert runs[0].verdict.startswith("exit 1: ")
-    assert tracked.live_labels(run.session_id) == ["demo.fail"]
+    assert [row["label"] for row in day.stored["worked"]["live"]] == ["demo.fail"]
 
 
-def test_no_request_carries_a_byte_of_ours(tracked: Tracked):
-    tracked.run("go [[SCRIPT:day]]")
-    sent = json.dumps([request.body for request in tracked.api.requests])
-    assert tracked.api.requests
+def test_no_request_carries_a_byte_of_ours(day: Day):
+    sent = json.dumps(day.sent)
+    assert day.sent
     assert "PopKit" not in sent
     assert "popkit_home" not in sent
 
 
-def test_parallel_calls_are_all_tracked(tracked: Tracked):
-    run = tracked.run("go [[SCRIPT:parallel]]")
-    labels = tracked.live_labels(run.session_id)
+def test_a_compaction_ends_what_was_before_it(day: Day):
+    assert day.stored["compacted"]["epoch"] == 1
+    assert day.stored["compacted"]["live"] == []
+    assert day.stored["gone on"] == day.rebuilt["gone on"]
+    assert day.stored["gone on"]["epoch"] == 1
+
+
+def test_parallel_calls_are_all_tracked_and_a_resumed_session_goes_on_with_its_state(tracked: Tracked):
+    played = Played(tracked)
+    played.play("at once", "go [[SCRIPT:parallel]]")
+    labels = [row["label"] for row in played.stored["at once"]["live"]]
     assert sorted(labels) == ["Read README.md", "Read package.json", "Read src/app.js"]
+    played.play("resumed", "go [[SCRIPT:more]]")
+    assert played.stored["resumed"]["index"] == 5
+    assert played.stored["resumed"] == played.rebuilt["resumed"]
 
 
 def test_a_rejected_call_fires_no_hook_and_is_found_in_the_transcript_when_somebody_asks(tracked: Tracked):
     run = tracked.run("go [[SCRIPT:rejected]]")
-    assert tracked.stored(run.session_id)["index"] == 0
+    if tracked.home.installed.version == installs.OLDEST_SUPPORTED:  # where the mod runs, its band may have asked already
+        assert tracked.stored(run.session_id)["index"] == 0
     made = live.reconcile(tracked.site(run.session_id), str(tracked.home.transcript_path(run.session_id)))
     assert [(result.tier, result.error) for result in made.state.live.values()] == [("preserved", True)]
     assert tracked.stored(run.session_id) == tracked.rebuilt(run.session_id)
 
 
-def test_the_panel_is_answered_without_a_request(tracked: Tracked):
-    first = tracked.run("go [[SCRIPT:more]]")
-    tracked.api.clear()
-    asked = tracked.run("/popkit:context retention", resume=first.session_id, plain=True)
-    assert tracked.api.requests == []
+def test_the_panel_is_answered_without_a_request(day: Day):
+    tracked = day.tracked
+    assert day.sent_for_the_panel == []
     if tracked.home.installed.version != installs.OLDEST_SUPPORTED:  # print mode of the oldest client shows no reason of a blocked prompt
-        assert "Retention status" in asked.stdout
+        assert "Retention status" in day.panel
     shown = subprocess.run(
-        [ROOT / "bin/popkit", "context", "retention", "--session", first.session_id],
+        [ROOT / "bin/popkit", "context", "retention", "--session", day.session_id],
         env=tracked.home.env() | {"PATH": str(Path(sys.executable).parent) + ":/usr/bin:/bin"}, cwd=tracked.home.work,
-        capture_output=True, text=True, check=False,
+        capture_output=True, text=True, check=False, timeout=HANG_S,
     )  # fmt: skip
     assert shown.returncode == 0, shown.stderr
     assert "Retention status" in shown.stdout
-
-
-def test_a_resumed_session_goes_on_with_its_state(tracked: Tracked):
-    first = tracked.run("go [[SCRIPT:parallel]]")
-    tracked.run("go [[SCRIPT:more]]", resume=first.session_id)
-    facts = tracked.stored(first.session_id)
-    assert facts["index"] == 5
-    assert facts == tracked.rebuilt(first.session_id)
-
-
-def test_a_compaction_ends_what_was_before_it(tracked: Tracked):
-    first = tracked.run("go [[SCRIPT:day]]")
-    tracked.run("/compact", resume=first.session_id)
-    facts = tracked.stored(first.session_id)
-    assert facts["epoch"] == 1
-    assert facts["live"] == []
-    tracked.run("go [[SCRIPT:more]]", resume=first.session_id)
-    assert tracked.stored(first.session_id) == tracked.rebuilt(first.session_id)
-    assert tracked.stored(first.session_id)["epoch"] == 1
 
 
 def test_a_compaction_in_mid_turn_keeps_what_the_client_carries_over(tracked: Tracked):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ from hooks.utils.reclaim.access import Refused
 from hooks.utils.state import live
 
 from .client import ClientHome
+from .installs import Installed
+from .kept import Kept, kept
 from .provider import SEALS, blocks_of, faults, left_out, thoughts
 from .reclaimed import EDIT, EXCERPT, LIST, Reclaimed, blocks, changed, placeholders, plain, whole
 from .scripted_api import Recorded, ScriptedApi, call, redacted, say, thought
@@ -41,6 +44,27 @@ def world(home: ClientHome, api: ScriptedApi) -> Reclaimed:
     made = Reclaimed(home, api)
     api.scripts.update(SCRIPTS)
     return made
+
+
+def deep(home: ClientHome, api: ScriptedApi) -> tuple[Reclaimed, str]:
+    """Plays a session that thinks; with its id."""
+    world = Reclaimed(home, api)
+    api.scripts.update(SCRIPTS)
+    return world, run(world, "deep")
+
+
+@pytest.fixture(scope="module", params=["oldest", "newest"])
+def played(request: pytest.FixtureRequest, clients: dict[str, Installed], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kept]:
+    """Once for each client."""
+    with kept(clients[request.param], tmp_path_factory.mktemp("deep"), deep) as session:
+        yield session
+
+
+@pytest.fixture
+def thinker(played: Kept) -> tuple[Reclaimed, str]:
+    """As it was when it had been played: its world and its id."""
+    played.as_it_was()
+    return played.played
 
 
 def run(world: Reclaimed, script: str, resume: str | None = None) -> str:
@@ -92,8 +116,8 @@ def assert_taken(before: Recorded, after: Recorded) -> None:
     assert set(map(plain, differing)) == set(placeholders(differing)) == {RUN, READ}
 
 
-def test_a_session_cleared_with_its_thinking_resumes_with_a_request_that_the_provider_takes(world: Reclaimed):
-    session_id = run(world, "deep")
+def test_a_session_cleared_with_its_thinking_resumes_with_a_request_that_the_provider_takes(thinker: tuple):
+    world, session_id = thinker
     path = world.home.transcript_path(session_id)
     original = path.read_bytes()
     run(world, "muse", session_id)
@@ -125,9 +149,9 @@ def test_a_session_cleared_with_its_thinking_resumes_with_a_request_that_the_pro
     assert world.errors() == ""
 
 
-def test_without_its_thinking_the_same_clear_is_one_that_the_provider_refuses(world: Reclaimed):
+def test_without_its_thinking_the_same_clear_is_one_that_the_provider_refuses(thinker: tuple):
     """So the check sees what it is there for."""
-    session_id = run(world, "deep")
+    world, session_id = thinker
     clear(world, session_id, with_thinking=False)
     run(world, "muse", session_id)
     (after,) = world.api.turns()
@@ -137,9 +161,9 @@ def test_without_its_thinking_the_same_clear_is_one_that_the_provider_refuses(wo
     }
 
 
-def test_a_session_whose_last_thought_was_interrupted_resumes_too(world: Reclaimed):
+def test_a_session_whose_last_thought_was_interrupted_resumes_too(thinker: tuple):
     """The client sends no message of thinking alone, so one that was left in the middle stands as it was."""
-    session_id = run(world, "deep")
+    world, session_id = thinker
     run(world, "muse", session_id)
     path = world.home.transcript_path(session_id)
     lines = path.read_bytes().splitlines(keepends=True)
@@ -160,10 +184,10 @@ def test_a_session_whose_last_thought_was_interrupted_resumes_too(world: Reclaim
 def test_real_sessions_lose_the_cleared_contents_and_the_thinking_behind_the_first_of_them(
     home: ClientHome, api: ScriptedApi, transcripts: Path, client_version: str, count
 ):
-    """Whatever shapes their lines have: two sessions for each client, ten with --slow."""
+    """Whatever shapes their lines have: one session for each client, ten with --slow."""
     world = Reclaimed(home, api, profile="")
     home.extra_env["DISABLE_AUTO_COMPACT"] = "1"
-    wanted, taken = count(2, 10), 0
+    wanted, taken = count(1, 10), 0
     for number, (source, lines) in enumerate(real_sessions(transcripts)):
         if number % 2 != (client_version == "newest"):
             continue

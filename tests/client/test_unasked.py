@@ -5,12 +5,16 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import pytest
 
 from hooks.utils import archive
 
 from .client import ClientHome
+from .installs import Installed
+from .kept import Kept, kept
 from .reclaimed import READ, Reclaimed, placeholders, result
 from .scripted_api import ScriptedApi, call, say
 from .terminal import ESCAPE, ClientTerminal
@@ -20,9 +24,18 @@ MODES = ["default", "dontAsk"]
 NOTHING = ["Bash(popkit:*)", "Bash(popkit restore:*)"]
 
 
-@pytest.fixture
-def world(home: ClientHome, api: ScriptedApi) -> Reclaimed:
-    """A project that puts programs of its own first on the PATH: each leaves a mark that it ran."""
+@dataclass
+class Cleared:
+    """A session of which something was cleared, and its handle, in a project that puts programs of its own first on the PATH: each leaves a
+    mark that it ran."""
+
+    world: Reclaimed
+    session_id: str
+    handle: str
+
+
+def cleared(home: ClientHome, api: ScriptedApi) -> Cleared:
+    """Plays the session and clears it."""
     world = Reclaimed(home, api)
     for folder in (".venv/bin", "node_modules/.bin"):
         for name in ("popkit", "dirname", "readlink"):
@@ -31,14 +44,23 @@ def world(home: ClientHome, api: ScriptedApi) -> Reclaimed:
             program.write_text(f"#!/bin/sh\necho {name} >> '{home.work}/foreign'\n")
             program.chmod(0o755)
     home.extra_env["PATH"] = f"{home.work}/.venv/bin:{home.work}/node_modules/.bin:{home.env()['PATH']}"
-    return world
-
-
-def cleared(world: Reclaimed) -> tuple[str, str]:
-    """(session, handle of what was cleared)."""
-    session_id = world.home.run_headless("go [[SCRIPT:work]]", plugin_dir=ROOT).session_id
+    session_id = home.run_headless("go [[SCRIPT:work]]", plugin_dir=ROOT).session_id
     assert world.asked("clear", "--session", session_id, "--now")["cleared"]
-    return session_id, placeholders(world.contents(session_id))[READ]
+    return Cleared(world, session_id, placeholders(world.contents(session_id))[READ])
+
+
+@pytest.fixture(scope="module", params=["oldest", "newest"])
+def played(request: pytest.FixtureRequest, clients: dict[str, Installed], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kept]:
+    """Once for each client."""
+    with kept(clients[request.param], tmp_path_factory.mktemp("unasked"), cleared) as session:
+        yield session
+
+
+@pytest.fixture
+def session(played: Kept) -> Cleared:
+    """As it was when it had been cleared."""
+    played.as_it_was()
+    return played.played
 
 
 def of_another_session(world: Reclaimed) -> str:
@@ -56,55 +78,56 @@ def bash(world: Reclaimed, *commands: str) -> None:
     world.api.scripts["back"] = [*(call(("Bash", {"command": command, "description": "d"})) for command in commands), say("it is over")]
 
 
-def run(world: Reclaimed, session_id: str, *extra: str) -> list[str]:
+def run(session: Cleared, *extra: str) -> list[str]:
     """What the model was answered to each command."""
-    done = world.home.run_headless("go [[SCRIPT:back]]", plugin_dir=ROOT, resume=session_id, extra=extra)
+    world = session.world
+    done = world.home.run_headless("go [[SCRIPT:back]]", plugin_dir=ROOT, resume=session.session_id, extra=extra)
     assert done.returncode == 0, done.stderr
     last = world.api.turns()[-1]
     return [result(last, f"toolu_back_{number}_0") for number in range(len(world.api.scripts["back"]) - 1)]
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_only_what_this_session_has_cleared_comes_back_unasked_and_only_from_us(world: Reclaimed, mode: str) -> None:
-    session_id, handle = cleared(world)
+def test_only_what_this_session_has_cleared_comes_back_unasked_and_only_from_us(session: Cleared, mode: str) -> None:
+    world, handle = session.world, session.handle
     other = of_another_session(world)
     bash(world, f"popkit restore {handle}", "popkit restore credentials", f"popkit restore {other}", f"popkit restore {handle} --in-place")
-    got, *refused = run(world, session_id, "--permission-mode", mode)
+    got, *refused = run(session, "--permission-mode", mode)
     assert "exports.item0400" in got
     for text in refused:
         assert "item0400" not in text
         assert "key of another" not in text
         assert re.search("permission|requested|denied|approval", text), text
     assert not (world.home.work / "foreign").exists()
-    stats = world.asked("stats", "--session", session_id)["session"]["ledger"]
+    stats = world.asked("stats", "--session", session.session_id)["session"]["ledger"]
     assert stats["restored"] == 1
-    assert world.stored(session_id) == world.rebuilt(session_id)
+    assert world.stored(session.session_id) == world.rebuilt(session.session_id)
     assert world.errors() == ""
 
 
 @pytest.mark.parametrize("rules", [{"deny": NOTHING[1:]}, {"ask": NOTHING[:1]}], ids=str)
-def test_what_the_user_has_forbidden_stays_forbidden(world: Reclaimed, rules: dict) -> None:
-    session_id, handle = cleared(world)
+def test_what_the_user_has_forbidden_stays_forbidden(session: Cleared, rules: dict) -> None:
+    world, handle = session.world, session.handle
     bash(world, f"popkit restore {handle}")
-    (text,) = run(world, session_id, "--permission-mode", "default", "--settings", json.dumps({"permissions": rules}))
+    (text,) = run(session, "--permission-mode", "default", "--settings", json.dumps({"permissions": rules}))
     assert "item0400" not in text
     assert not (world.home.work / "foreign").exists()
 
 
-def test_a_fork_restores_unasked_what_it_has_from_its_parent(world: Reclaimed) -> None:
-    session_id, handle = cleared(world)
+def test_a_fork_restores_unasked_what_it_has_from_its_parent(session: Cleared) -> None:
+    world, handle = session.world, session.handle
     bash(world, f"popkit restore {handle}")
-    assert "exports.item0400" in run(world, session_id, "--permission-mode", "default", "--fork-session")[0]
+    assert "exports.item0400" in run(session, "--permission-mode", "default", "--fork-session")[0]
     assert not (world.home.work / "foreign").exists()
 
 
-def test_in_plan_mode_nothing_of_the_project_runs_unasked(world: Reclaimed) -> None:
+def test_in_plan_mode_nothing_of_the_project_runs_unasked(session: Cleared) -> None:
     """The client may ask there: its newest version asks a service of its own first, which this API is not."""
-    session_id, handle = cleared(world)
+    world, handle = session.world, session.handle
     bash(world, f"popkit restore {handle}", "popkit restore credentials")
     extra = ["--permission-mode", "plan"]
-    with ClientTerminal(world.home, plugin_dir=ROOT, resume=session_id, extra=extra) as terminal:
-        terminal.wait("plan mode on", 30)
+    with ClientTerminal(world.home, plugin_dir=ROOT, resume=session.session_id, extra=extra) as terminal:
+        terminal.wait("plan mode on")
         terminal.send("go [[SCRIPT:back]]")
         terminal.wait("Do you want to proceed?")
         shown = terminal.text()

@@ -2,10 +2,11 @@
 
 import json
 import pathlib
+import sys
 
 import pytest
 
-from hooks.utils.config.checking import Problem, check_file, check_layers, check_text, dotted, layer_of
+from popkit_retention.cli.config_checking import Problem, check_file, check_layers, check_text, dotted, layer_of
 
 ROOT = pathlib.Path(__file__).parents[2]
 
@@ -151,9 +152,20 @@ def test_a_text_that_is_not_json_is_reported_with_line_and_column(text, hint):
     assert found.endswith(hint)
 
 
-def test_a_text_that_is_nested_too_deeply_is_a_problem_and_no_crash():
-    [(_, _, allowed, _)] = problems("[" * 100_000)
-    assert allowed == "JSON; the whole file is ignored"
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"pins": ' + "[" * 5_000 + "]" * 5_000 + "}"])
+def test_a_text_that_is_nested_too_deeply_is_said_in_plain_words(text):
+    said = "It holds lists or objects that are nested too deeply to be read. Remove the inner ones."
+    assert problems(text) == [("", "", "JSON; the whole file is ignored", said)]
+
+
+@pytest.mark.skipif(not hasattr(sys, "set_int_max_str_digits"), reason="this Python reads numbers of any length")
+@pytest.mark.parametrize("before", ["", "// 1\n", '{"a": 1},\n'])
+def test_a_number_with_too_many_digits_is_said_with_its_line(before):
+    text = '{"pins": [],\n' + before.replace("{", '"x": {') + '"window_tokens": -' + "9" * 5_000 + "}"
+    line = 2 + before.count("\n")
+    assert problems(text) == [
+        ("", "", "JSON; the whole file is ignored", f"The number -99999999999… at line {line} has 5,000 digits. Write a smaller one.")
+    ]
 
 
 @pytest.mark.parametrize("document", [{"gateway": {}}, {"retention": {"clear_at_exit": True}}])

@@ -8,14 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from hooks.utils.cli.config_command import BUILT_IN, leaves, sources
-from hooks.utils.config.checking import check_document, check_text
 from hooks.utils.config.fields import FIELDS, USER_ONLY
 from hooks.utils.config.layers import LAYERS, Layer, merge, read_layer
 from hooks.utils.config.usable import usable
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.policy.tiers import TIERS
+from popkit_retention.cli.config_checking import check_document, check_text
+from popkit_retention.cli.config_command import BUILT_IN, leaves, sources
 from popkit_retention.config_schema import Retention, validated
+from tests.examples import examples
 
 JUNK = st.recursive(
     st.none()
@@ -107,6 +108,8 @@ RETENTION = members(
         "grace_calls": mostly(GRACE),
         "restore_hold_calls": mostly(st.integers(0, 1_000_000)),
         "compaction": mostly(COMPACTION),
+        "say_once": mostly(st.sampled_from(["off", "reads", "any"])),
+        "shape": mostly(st.sampled_from(["off", "safe"])),
         "clear_at_exit": mostly(st.booleans()),
         "keep_days": mostly(members({"originals": st.integers(-1, 40_000), "sessions": st.integers(-1, 40_000)})),
         "models": mostly(MODELS),
@@ -152,7 +155,7 @@ def orders(values):
     return [(tool, list(entry.get("patterns", {})) if isinstance(entry, dict) else entry) for tool, entry in overrides.items()]
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=examples(500, 1500), deadline=None)
 @given(DOCUMENTS, st.sampled_from(LAYERS))
 def test_a_document_is_free_of_problems_exactly_if_the_model_accepts_it_and_then_both_read_the_same(document, layer):
     same(document, layer)
@@ -160,7 +163,7 @@ def test_a_document_is_free_of_problems_exactly_if_the_model_accepts_it_and_then
 
 @pytest.mark.parametrize("part", PARTS)
 def test_a_part_is_free_of_problems_exactly_if_the_model_accepts_it(part):
-    @settings(max_examples=500, deadline=None)
+    @settings(max_examples=examples(200, 500), deadline=None)
     @given(PARTS[part])
     def holds(document):
         same(document, "user")
@@ -192,6 +195,8 @@ EDGES = [
     *[{"compaction": value} for value in (None, {}, {"advise": 1}, {"advise": None}, {"index": False})],
     *[{key: {}} for key in USER_ONLY],
     *[{"clear_at_exit": value} for value in (True, False, None, 1)],
+    *[{"say_once": value} for value in ("off", "reads", "any", "all", None, True, [])],
+    *[{"shape": value} for value in ("off", "safe", "strong", None, False, {})],
     {"retention": {"clear_at_exit": True}},
     *[{"models": {"by_id": {"a": {"read": n}}}} for n in (-0.1, 0, 1, 1.01, True, None, "1", 10**400)],
     *[{"models": {"by_id": {"a": {"write_5m": n}}}} for n in (0.99, 1, 10, 10.01)],
@@ -207,7 +212,7 @@ def test_both_draw_every_limit_at_the_same_place(document, layer):
     same(document, layer)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(200, 500), deadline=None)
 @given(DOCUMENTS | JUNK, st.sampled_from(LAYERS))
 def test_what_the_reader_keeps_of_a_wrong_document_is_a_document_without_problems(document, layer):
     before = copy.deepcopy(document)
@@ -219,7 +224,7 @@ def test_what_the_reader_keeps_of_a_wrong_document_is_a_document_without_problem
     assert len(check_document(document, "file", layer)) == len(ignored)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(100, 300), deadline=None)
 @given(DOCUMENTS)
 def test_a_file_says_the_same_as_its_document(tmp_path_factory, document):
     path = tmp_path_factory.getbasetemp() / "same.json"
@@ -239,13 +244,13 @@ def layers_of(documents):
     return [Layer(name, name, usable(document, name, lambda *problem: None)) for name, document in zip(LAYERS, documents)]
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(200, 500), deadline=None)
 @given(STACKS)
 def test_layers_that_are_valid_merge_to_something_valid(documents):
     assert check_document({"retention": merge(layers_of(documents))}, "file", "user") == []
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(200, 500), deadline=None)
 @given(STACKS)
 def test_each_value_shown_is_the_effective_one_and_comes_from_a_layer_that_says_it(documents):
     layers = layers_of(documents)
@@ -259,7 +264,7 @@ def test_each_value_shown_is_the_effective_one_and_comes_from_a_layer_that_says_
         assert value == {} or value in held or (layer.name == "project" and any(isinstance(h, list) and set(h) <= set(value) for h in held))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(100, 200), deadline=None)
 @given(STACKS)
 def test_what_is_shown_as_built_in_is_what_the_rules_hold_without_it(documents):
     layers = layers_of(documents)
@@ -272,6 +277,7 @@ def described(rules):
     tiers = [(rule.ttl_calls, rule.ttl_s, rule.events) for rule in map(rules.tier_rule, TIERS)]
     rest = (rules.enabled, rules.profile, rules.window_tokens, rules.thresholds, rules.pins, rules.preserve_errors)
     rest += (rules.grace_calls, rules.restore_hold_calls, rules.compaction_advise, rules.compaction_index, rules.clear_at_exit)
+    rest += (rules.say_once, rules.shape)
     overrides = [rules.override(tool, ["/x/a", "b"]) for tool in ("Read", "Bash", "mcp__a")]
     return tiers, rest, overrides, rules.preserving_glob(["/x/a", "b"]), rules.preserve_decisions
 

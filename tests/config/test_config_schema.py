@@ -7,10 +7,10 @@ import re
 import pytest
 
 from hooks.utils.config.fields import FIELDS, USER_ONLY
-from hooks.utils.config.schema import json_schema
 from hooks.utils.policy.ruleset import PROFILES
 from hooks.utils.policy.tiers import EVENT_ALIASES, EVENTS, TIERS
 from popkit_retention import config_schema
+from popkit_retention.json_schema import json_schema
 
 ROOT = pathlib.Path(__file__).parents[2]
 COMMITTED = ROOT / "docs" / "retention-config.schema.json"

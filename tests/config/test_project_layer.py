@@ -9,10 +9,10 @@ import re
 import pytest
 
 from hooks.utils.config import usable
-from hooks.utils.config.checking import check_document, check_layers
 from hooks.utils.config.fields import FIELDS, NOTHING, USER_ONLY
 from hooks.utils.config.layers import Layer, merge
 from hooks.utils.policy.ruleset import Ruleset
+from popkit_retention.cli.config_checking import check_document, check_layers
 
 ROOT = pathlib.Path(__file__).parents[2]
 
@@ -53,6 +53,17 @@ def test_a_project_makes_holds_longer_and_never_shorter():
     config, refused = held({"grace_calls": {"read": 5, "run": 9}, "restore_hold_calls": 3}, {"restore_hold_calls": 10})
     assert (config["grace_calls"], config["restore_hold_calls"]) == ({"run": 9}, 10)
     assert refused == ["grace_calls.read", "restore_hold_calls"]
+
+
+@pytest.mark.parametrize(("key", "more", "less"), [("say_once", "any", "reads"), ("shape", "safe", "safe")])
+def test_a_project_says_nothing_of_how_results_enter_but_off(key, more, less):
+    assert held({key: "off"}, {key: more}) == ({key: "off"}, [])
+    assert held({key: "off"}) == ({key: "off"}, [])
+    assert held({key: more}, {key: "off"}) == ({key: "off"}, [key])
+    assert held({key: more}, {key: more}) == ({key: more}, [])
+    assert held({key: "strong"}, {key: more}) == ({key: more}, [])
+    refused = [] if less == more else [key]
+    assert held({key: less}, {key: more}) == ({key: more}, refused)
 
 
 def test_a_project_switches_off_and_never_on():

@@ -85,6 +85,15 @@ def test_what_reclaiming_may_do_comes_from_the_configuration_and_has_defaults():
     assert (rules.compaction_advise, rules.compaction_index, rules.clear_at_exit) == (False, True, True)
 
 
+def test_how_results_enter_comes_from_the_configuration_and_has_defaults():
+    assert (Ruleset.from_config({}).say_once, Ruleset.from_config({}).shape) == ("reads", "safe")
+    rules = Ruleset.from_config({"say_once": "any", "shape": "off"})
+    assert (rules.say_once, rules.shape) == ("any", "off")
+    for junk in (None, True, "strong", [], {}):
+        rules = Ruleset.from_config({"say_once": junk, "shape": junk})
+        assert (rules.say_once, rules.shape) == ("reads", "safe")
+
+
 @pytest.mark.parametrize("junk", [None, [], "x", -1, True, {"read": -1, "advise": None}])
 def test_what_is_not_understood_of_reclaiming_leaves_the_defaults(junk):
     rules = Ruleset.from_config({"grace_calls": junk, "restore_hold_calls": junk, "compaction": junk, "clear_at_exit": [junk]})

@@ -51,6 +51,15 @@ def test_malformed_documents_are_value_errors(text):
         codec.loads(text)
 
 
+@pytest.mark.skipif(not hasattr(sys, "set_int_max_str_digits"), reason="this Python reads numbers of any length")
+@pytest.mark.parametrize(
+    ("text", "said"), [("[" * 200_000, "nested too deeply"), ("[" + "9" * 5_000 + "]", "a number has too many digits")]
+)
+def test_what_python_cannot_hold_is_refused_in_our_words(text, said):
+    with pytest.raises(ValueError, match=f"^{said}$"):
+        codec.loads(text)
+
+
 def test_malformed_documents_are_value_errors_where_json_was_never_imported():
     script = (
         "import sys; sys.path.insert(0, 'hooks')\n"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from hooks.utils.edges import sqlite_file
+from hooks.utils.edges import files
 from hooks.utils.edges.sqlite_file import Schema, StoreDamaged, StoreTooNew, Transaction, open_store
 
 FIRST = ("notes", ("CREATE TABLE notes (text TEXT)",))
@@ -16,6 +17,10 @@ FIRST = ("notes", ("CREATE TABLE notes (text TEXT)",))
 
 def _shout(db: sqlite3.Connection) -> None:
     db.execute("UPDATE notes SET text = upper(text)")
+
+
+def _applied(db: sqlite3.Connection) -> list:
+    return db.execute("SELECT version, name FROM migrations ORDER BY version").fetchall()
 
 
 SECOND = ("louder", ("CREATE INDEX notes_by_text ON notes (text)", _shout))
@@ -26,10 +31,10 @@ def test_a_store_is_brought_up_to_date_and_remembers_what_was_applied(tmp_path: 
     path = str(tmp_path / "new" / "memory.sqlite")
     with closing(open_store(path, Schema("memory", NOTES.application_id, (FIRST,)))) as db:
         db.execute("INSERT INTO notes VALUES ('hello')")
-        assert [row[:2] for row in sqlite_file.applied(db)] == [(1, "notes")]
+        assert _applied(db) == [(1, "notes")]
     with closing(open_store(path, NOTES)) as db:
         assert db.execute("SELECT text FROM notes").fetchall() == [("HELLO",)]
-        assert [row[:2] for row in sqlite_file.applied(db)] == [(1, "notes"), (2, "louder")]
+        assert _applied(db) == [(1, "notes"), (2, "louder")]
 
 
 def test_a_migration_that_fails_leaves_the_version_before(tmp_path: Path) -> None:
@@ -40,7 +45,7 @@ def test_a_migration_that_fails_leaves_the_version_before(tmp_path: Path) -> Non
         open_store(path, Schema("memory", NOTES.application_id, (FIRST, SECOND, broken)))
     with closing(open_store(path, NOTES)) as db:
         assert db.execute("SELECT count(*) FROM sqlite_master WHERE name = 'more'").fetchone()[0] == 0
-        assert len(sqlite_file.applied(db)) == 2
+        assert len(_applied(db)) == 2
 
 
 def test_a_store_of_another_kind_or_of_a_later_version_is_refused_untouched(tmp_path: Path) -> None:
@@ -52,6 +57,55 @@ def test_a_store_of_another_kind_or_of_a_later_version_is_refused_untouched(tmp_
     with pytest.raises(StoreTooNew, match=r"version 2; this one knows 1\). Update PopKit"):
         open_store(str(path), Schema("memory", NOTES.application_id, (FIRST,)))
     assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("beside", ["-journal", "-wal", "-shm"])
+def test_what_lies_where_sqlite_keeps_its_own_files_is_opened_only_if_it_is_a_file(tmp_path: Path, beside: str) -> None:
+    path = str(tmp_path / "memory.sqlite")
+    open_store(path, NOTES).close()
+    os.mkfifo(path + beside)
+    for create in (True, False):
+        with pytest.raises(OSError, match="regular file"):
+            open_store(path, NOTES, create)
+
+
+@pytest.fixture
+def patient():
+    """A hook's patience, for as long as the test runs."""
+    files.patience.left_s = files.HOOK_WAIT_S
+    yield files.patience
+    files.patience.left_s = float("inf")
+
+
+def _busy_ms(db: sqlite3.Connection) -> int:
+    return db.execute("PRAGMA busy_timeout").fetchone()[0]
+
+
+def _write_while_read(db: sqlite3.Connection, reader: sqlite3.Connection) -> None:
+    with Transaction(db):
+        db.execute("INSERT INTO notes VALUES ('lost')")
+        reader.execute("BEGIN")
+        reader.execute("SELECT * FROM notes").fetchall()
+
+
+def test_a_hook_waits_in_a_transaction_no_longer_than_it_has_patience_left(tmp_path: Path, patient: files.Patience) -> None:
+    path = str(tmp_path / "memory.sqlite")
+    with closing(open_store(path, NOTES, busy_s=patient.next_s())) as db, closing(open_store(path, NOTES)) as other:
+        patient.left_s = 0.12
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(sqlite3.OperationalError, match="locked"), Transaction(db):
+            pytest.fail("somebody else holds it")
+        assert (_busy_ms(db), patient.left_s) == (120, 0)
+        other.execute("ROLLBACK")
+        with pytest.raises(sqlite3.OperationalError, match="locked"):
+            _write_while_read(db, other)
+        assert _busy_ms(db) == 0, "nor for a reader, before what was written counts"
+        assert not db.in_transaction
+
+
+def test_a_command_waits_as_long_as_the_store_was_opened_for(tmp_path: Path) -> None:
+    with closing(open_store(str(tmp_path / "memory.sqlite"), NOTES)) as db, Transaction(db):
+        assert _busy_ms(db) == 5_000
 
 
 def test_a_transaction_is_all_or_nothing_and_joins_the_callers(tmp_path: Path) -> None:

@@ -1,8 +1,8 @@
 """Many payloads through a hook, each in a fork of one process that has loaded it: the guard is the hook's own, only the start is saved.
 
-    python -S -m tests.hooks.forked FOLDER
+    python -S -m tests.hooks.forked FOLDER CWD
 
-runs every FOLDER/*.payload in order through the handler of its `.hook` file and writes what came of it beside it.
+runs every FOLDER/*.payload in order through the handler of its `.hook` file, in the folder CWD, and writes what came of it beside it.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ HANDLERS = {
 PATIENCE_CPU_S = 20
 
 
-def run_all(work: Path, given: list[tuple[str, bytes]], env: dict[str, str]) -> list[Ran]:
-    """Runs (hook, payload) one after the other; `work` is an empty folder of the caller's."""
+def run_all(work: Path, given: list[tuple[str, bytes]], env: dict[str, str], cwd: Path = ROOT) -> list[Ran]:
+    """Runs (hook, payload) one after the other; `work` is an empty folder of the caller's, `cwd` the one that the hooks run in."""
     for number, (hook, payload) in enumerate(given):
         (work / f"{number:06d}.payload").write_bytes(payload)
         (work / f"{number:06d}.hook").write_text(hook)
-    subprocess.run([sys.executable, "-S", "-m", "tests.hooks.forked", str(work)], cwd=ROOT, env=env, check=True)
+    subprocess.run([sys.executable, "-S", "-m", "tests.hooks.forked", str(work), str(cwd)], cwd=ROOT, env=env, check=True)
     results = []
     for number in range(len(given)):
         stem = work / f"{number:06d}"
@@ -49,7 +49,7 @@ def run_all(work: Path, given: list[tuple[str, bytes]], env: dict[str, str]) -> 
     return results
 
 
-def _one(payload: Path) -> None:
+def _one(payload: Path, cwd: str) -> None:
     child = os.fork()
     if not child:
         new = os.O_WRONLY | os.O_CREAT
@@ -57,6 +57,7 @@ def _one(payload: Path) -> None:
             opened = os.open(payload.with_suffix(suffix), flags, 0o600)
             os.dup2(opened, fd)
             os.close(opened)
+        os.chdir(cwd)
         signal.alarm(int(HANG_S))
         resource.setrlimit(resource.RLIMIT_CPU, (PATIENCE_CPU_S,) * 2)
         hook = payload.with_suffix(".hook").read_text()
@@ -67,11 +68,10 @@ def _one(payload: Path) -> None:
 def _load_all() -> None:
     """What a hook loads only where it needs it is loaded once, not in every fork."""
     for module in pkgutil.walk_packages(hooks.utils.__path__, "hooks.utils."):
-        if ".cli" not in module.name:
-            importlib.import_module(module.name)
+        importlib.import_module(module.name)
 
 
 if __name__ == "__main__":
     _load_all()
     for payload in sorted(Path(sys.argv[1]).glob("*.payload")):
-        _one(payload)
+        _one(payload, sys.argv[2])

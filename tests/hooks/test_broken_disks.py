@@ -261,7 +261,7 @@ def test_a_pipe_in_place_of_a_file_of_the_session_holds_up_no_hook_and_no_comman
     asked = ["context", "--session", session_id, "--transcript", str(session.day.transcript)]
     for command in (asked, ["doctor"]):
         done = subprocess.run(
-            [str(processes.ROOT / "bin/popkit"), *command], env=home.env(), capture_output=True, text=True, timeout=30, check=False
+            [str(processes.ROOT / "bin/popkit"), *command], env=home.env(), capture_output=True, text=True, timeout=HANG_S, check=False
         )
         assert "Traceback" not in done.stderr
         assert done.stdout or done.stderr

@@ -159,7 +159,7 @@ def _assert_all_failed_open(home: processes.Home, given: list[bytes], ran: list[
 @pytest.mark.parametrize("half", [0, 1])
 def test_mutated_payloads_fail_open_and_are_counted(tmp_path: Path, count, half: int):
     originals = payloads.one_of_each()
-    for batch in range(count(3, 20)):
+    for batch in range(count(1, 20)):
         given = mutations.payloads(originals, 250, seed=2 * batch + half)
         here = processes.Home(tmp_path / f"home{batch}")
         work = tmp_path / f"work{batch}"
@@ -215,7 +215,8 @@ def escapes(tmp_path: Path):
     """Fails when something appears where a hostile name points to."""
     yield
     assert not TEMPTING.exists()
-    assert sorted(path.name for path in tmp_path.iterdir()) in (["popkit"], ["cwd", "popkit"])
+    assert sorted(path.name for path in tmp_path.iterdir()) in (["popkit"], ["cwd", "popkit"], ["cwd", "given", "popkit"])
+    assert {path.suffix for path in tmp_path.glob("given/*")} <= {".payload", ".hook", ".out", ".err", ".code"}
 
 
 @pytest.mark.parametrize("name", NAMES.values(), ids=NAMES)
@@ -246,29 +247,39 @@ def test_a_hostile_session_id_writes_only_into_one_folder_of_ours(home: processe
     assert list((tmp_path / "cwd").iterdir()) == []
 
 
+def _folders(tmp_path: Path) -> tuple[Path, Path]:
+    """The one that hooks run in, and the one for what they are given."""
+    (tmp_path / "cwd").mkdir()
+    (tmp_path / "given").mkdir()
+    return tmp_path / "cwd", tmp_path / "given"
+
+
 @pytest.mark.parametrize("field", ["agent_id", "transcript_path", "cwd", "tool_use_id", "tool_name", "prompt_id"])
 @pytest.mark.usefixtures("escapes")
 def test_hostile_names_write_nothing_outside(home: processes.Home, tmp_path: Path, field: str):
-    (tmp_path / "cwd").mkdir()
-    for name in NAMES.values():
-        for payload in (payloads.read("/home/dev/a.py", "x\n"), payloads.bash("git commit -qm x && cat a.py", "[main 1a2b3c4] x")):
-            assert processes.run_event({**payload, field: name}, home.env(), cwd=tmp_path / "cwd").silent
+    cwd, work = _folders(tmp_path)
+    calls = (payloads.read("/home/dev/a.py", "x\n"), payloads.bash("git commit -qm x && cat a.py", "[main 1a2b3c4] x"))
+    given = [processes.data_of({**payload, field: name}) for name in NAMES.values() for payload in calls]
+    ran = forked.run_all(work, [("post-tool-use", data) for data in given], home.env(), cwd)
+    assert [data[:2000] for data, one in zip(given, ran) if not one.silent] == []
     assert home.failures() == []
-    assert list((tmp_path / "cwd").iterdir()) == []
+    assert list(cwd.iterdir()) == []
     assert len(list((home.path / "sessions").iterdir())) == 1
 
 
 @pytest.mark.parametrize("tool", ["Read", "Edit", "Write", "Bash", "Grep", "Glob"])
 @pytest.mark.usefixtures("escapes")
 def test_hostile_paths_in_inputs_write_nothing_outside(home: processes.Home, tmp_path: Path, tool: str):
-    (tmp_path / "cwd").mkdir()
+    cwd, work = _folders(tmp_path)
+    given = []
     for name in NAMES.values():
         tool_input = {"file_path": name, "path": name, "pattern": name, "command": f"cat {name}", "notebook_path": name}
-        ran = processes.run_event(payloads.call(tool, tool_input, payloads.text_file(name, "x\n")), home.env(), cwd=tmp_path / "cwd")
-        assert ran.silent, (name[:80], ran)
+        given.append(processes.data_of(payloads.call(tool, tool_input, payloads.text_file(name, "x\n"))))
+    ran = forked.run_all(work, [("post-tool-use", data) for data in given], home.env(), cwd)
+    assert [data[:2000] for data, one in zip(given, ran) if not one.silent] == []
     assert home.failures() == []
     assert home.state(SESSION).index == len(NAMES)
-    assert list((tmp_path / "cwd").iterdir()) == []
+    assert list(cwd.iterdir()) == []
 
 
 def test_different_hostile_names_do_not_share_a_context(home: processes.Home):

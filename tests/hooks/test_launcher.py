@@ -320,13 +320,15 @@ def test_the_folder_of_ours_may_begin_with_a_tilde(machine: Machine, shell: str)
 
 
 @pytest.mark.parametrize("folder", ["popkit", "./x", "../x", "~other/x", "x y"])
-def test_a_relative_folder_of_ours_is_refused_and_nothing_written(machine: Machine, shell: str, folder: str):
+def test_a_relative_folder_of_ours_is_refused_and_nothing_written(machine: Machine, shell: str, folder: str, count):
+    """By each event; with --slow each of the folders by each of them."""
     machine.shim()
     work = machine.folder / "a" / "work"
     work.mkdir(parents=True)
     env = {**machine.home.env(POPKIT_HOME=folder), "PATH": str(machine.bin)}
     before = sorted(machine.folder.rglob("*"))
-    for payload in payloads.one_of_each():
+    every = payloads.one_of_each()
+    for payload in every if folder == "popkit" else every[: count(3, len(every))]:
         ran = processes.run_registered(payload, env, shell, cwd=work)
         assert ran.silent, ran
     assert [path for path in sorted(machine.folder.rglob("*")) if path != machine.calls] == before

@@ -113,6 +113,27 @@ def test_a_source_that_has_changed_is_taken_instead_of_its_packed_code(plugin: P
     assert ran.stdout == b'{"systemMessage":"new"}'
 
 
+def test_packed_code_fails_at_the_line_of_its_source(plugin: Plugin):
+    source = plugin.root / "hooks" / "utils" / "handlers" / "post_tool_use.py"
+    source.write_text(source.read_text() + "\n\ndef handle(payload: dict, environ: dict[str, str]) -> dict | None:\n    raise KeyError\n")
+    line = len(source.read_text().splitlines())
+    for _ in range(3):
+        assert plugin.run().failed_open
+    log = (plugin.home.path / "hooks.log").read_text()
+    assert log.count(f"post_tool_use.py:{line} in handle") == 3
+
+
+def test_modules_that_are_packed_together_still_change_one_by_one(plugin: Plugin):
+    source = plugin.root / "hooks" / "utils" / "host" / "payload.py"
+    assert plugin.run().silent
+    renamed = "def call_of(payload, at):\n    return call_before({**payload, 'tool_name': 'Renamed'}, at)\n"
+    source.write_text(source.read_text() + "\n\ncall_before = call_of\n\n\n" + renamed)
+    for _ in range(3):
+        assert plugin.run().silent
+    assert plugin.home.failures() == []
+    assert {result.tool for result in plugin.home.state(payloads.SESSION).live.values()} >= {"Renamed"}
+
+
 def test_hooks_that_make_the_pack_at_once_do_not_harm_each_other(tmp_path: Path):
     plugin = Plugin(tmp_path)
     argv = [sys.executable, "-S", "-E", str(plugin.root / "hooks" / f"{SCRIPT}.py")]

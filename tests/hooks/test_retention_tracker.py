@@ -226,8 +226,10 @@ def test_process_retention_gives_the_metadata_of_the_result(session):
 
 CALLER = """
 import sys
+from hooks.utils.edges import files
 from hooks.utils.retention_tracker import HookContext, process_retention
-home, name = sys.argv[1:]
+home, name, patience_s = sys.argv[1:]
+files.LOCK_WAIT_S = float(patience_s)  # seven others may be slow
 sys.stdin.read()
 for number in range(10):
     command = {"command": f"node job-{name}-{number}.js"}
@@ -238,10 +240,10 @@ for number in range(10):
 def test_eight_processes_that_process_results_at_once_lose_none(tmp_path: Path):
     home = str(tmp_path / "home")
     command = [sys.executable, "-c", CALLER, home]
-    callers = [subprocess.Popen([*command, str(number)], cwd=ROOT, stdin=subprocess.PIPE) for number in range(8)]
+    callers = [subprocess.Popen([*command, str(number), str(HANG_S)], cwd=ROOT, stdin=subprocess.PIPE) for number in range(8)]
     for caller in callers:  # all have started before the first begins
         caller.stdin.close()
-    assert [caller.wait(60) for caller in callers] == [0] * 8
+    assert [caller.wait(HANG_S) for caller in callers] == [0] * 8
     tracker = RetentionTracker.load("session", environ={"POPKIT_HOME": home})
     known = {result.id for result in tracker.get_live()} | set(tracker.get_all_expired())
     assert known == {f"T{name}-{number}" for name in range(8) for number in range(10)}

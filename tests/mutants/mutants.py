@@ -30,8 +30,8 @@ MUTANTS = [
     Mutant(
         "a search ends after 300 seconds, not after 301",
         "lifecycle.py",
-        "if state.at - result.at >= seconds and",
-        "if state.at - result.at > seconds and",
+        "state.at - result.at >= seconds and",
+        "state.at - result.at > seconds and",
         "test_ttl.py",
     ),
     Mutant(
@@ -346,8 +346,8 @@ MUTANTS = [
     Mutant(
         "an undo makes live only what the clear had ended",
         "occasions.py",
-        'if result.ended[0] == "manual"], rules, "undone"',
-        'if result.ended], rules, "undone"',
+        'if result.ended and result.ended[0] == "manual"],',
+        "if result.ended],",
         "test_clearing.py",
     ),
     Mutant(
@@ -452,8 +452,8 @@ MUTANTS = [
     Mutant(
         "what is more likely needed than not stays",
         "planning.py",
-        "if decision.need > worth.MOST_NEED:",
-        "if decision.need > 1.0:",
+        "if candidate.need > worth.MOST_NEED:",
+        "if candidate.need > 1.0:",
         "test_planning.py",
     ),
     Mutant(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from hooks.utils.policy.context import result_of
 from hooks.utils.policy.events import SessionEnded
 from tests.policy.scenario import Scenario
 
@@ -153,9 +154,9 @@ def test_what_changed_in_between_or_was_superseded_was_none():
     session.grep("login", text="a.py:1:login")
     session.nothing(5)
     session.grep("login", text="a.py:2:login")
-    session.bash("npm test", "1 passing")
-    session.bash("npm test", "2 passing")
-    session.bash("npm test", "1 passing")
+    session.read("a.py", text="x = 1")
+    session.read("a.py", text="x = 2")
+    session.read("a.py", text="x = 1")
     assert session.state.counts.false_expirations == {}
 
 
@@ -167,3 +168,15 @@ def test_a_run_of_an_earlier_session_that_goes_the_same_way_again_was_not_missed
     session.bash("npm test", "12 passing")
     session.bash("python report.py", "42")
     assert session.state.counts.false_expirations == {"session": 1}, "the report, not the tests"
+
+
+@pytest.mark.parametrize("ended", [7, "manual", [], ["manual"], ["manual", 1, 0.0, "", None]])
+def test_a_row_whose_end_is_none_is_no_result(ended: object):
+    session = Scenario()
+    session.bash("npm test")
+    session.end_session()
+    row = session.result("T1").to_row()
+    assert result_of(row).reasons == ["the session ended"]
+    row[row.index(session.result("T1").ended)] = ended
+    with pytest.raises(ValueError, match="wrong types"):
+        result_of(row)

@@ -552,3 +552,49 @@ def test_a_plan_follows_from_what_it_is_given_and_changes_nothing(planned: Plann
 def test_an_empty_context_has_nothing_to_plan(cold: bool, profile: str):
     plan = Conversing(profile=profile).plan(cold=cold, now=True)
     assert (plan.decisions, plan.going, plan.pays, plan.sum.leaves) == ([], [], False, 0)
+
+
+# --- what references lean on ------------------------------------------------------------------------------------------------------
+
+
+def referring() -> Conversing:
+    """Two reads of a file; the second entered with a reference to the first."""
+    session = spec()
+    session.read("a.py", text=LARGE)
+    session.read("a.py", text=LARGE + "more")
+    session.observe(events.Entered("T2", 200, ("T1",), "abcd2345", 9_000, ("90 lines that the context already shows",)))
+    return session
+
+
+def test_a_result_that_one_that_stays_refers_to_stays_whoever_asks():
+    session = referring()
+    assert session.why()["T1"] == "leaned_on", "it was superseded, and would go"
+    assert session.going(now=True) == []
+    assert session.going(ids=("T1",)) == []
+    assert session.why(ids=("T1",))["T1"] == "leaned_on"
+
+
+def test_both_may_go_at_once_and_the_one_that_refers_alone():
+    assert referring().going(ids=("T1", "T2")) == ["T1", "T2"]
+    assert referring().going(ids=("T2",)) == ["T2"]
+
+
+def test_a_chain_of_references_stays_down_to_its_first():
+    session = referring()
+    session.read("a.py", text=LARGE + "most")
+    session.observe(events.Entered("T3", 100, ("T2",), "abcd2346", 9_000, ("one more",)))
+    assert session.going(ids=("T1", "T2")) == []
+    assert session.going(ids=("T1", "T2", "T3")) == ["T1", "T2", "T3"]
+
+
+def test_once_what_refers_is_cleared_nothing_holds_what_it_referred_to():
+    session = referring()
+    session.observe(events.Cleared({"T2": "abcd2345"}))
+    assert session.going(ids=("T1",)) == ["T1"]
+
+
+def test_what_entered_shorter_holds_so_many_tokens_and_no_more():
+    session = referring()
+    [row] = [decision for decision in session.plan().decisions if decision.result.id == "T2"]
+    assert row.result.tokens == 200
+    assert sum(session.state.counts.results_tokens.values()) == sum(result.tokens for result in session.conversation.results())

@@ -1,6 +1,6 @@
 """Commands and hooks, each in a fork of one process that has loaded them, where they may be limited or killed.
 
-    python -S -E -m tests.reclaim.errands
+    PYTHONPATH=.:power-mode python -S -m tests.reclaim.errands
 
 reads jobs, one JSON object a line, and answers each with one line.
 """
@@ -22,12 +22,14 @@ import traceback
 from pathlib import Path
 
 import hooks.utils
-from hooks.utils.cli.main import main
+import popkit_retention.cli
+import popkit_retention.lab
 from hooks.utils.edges.hook_io import run
+from popkit_retention.cli.main import main
+from tests.paths import PYTHONPATH, ROOT
 from tests.patience import HANG_S
 
-ROOT = Path(__file__).resolve().parents[2]
-OURS = str(ROOT / "hooks")
+OURS = (str(ROOT / "hooks"), str(ROOT / "power-mode"))
 # Seconds of processor time: a busy machine takes none of it away.
 PATIENCE_CPU_S = 60
 # What changes something on disk, as Python names it. Between two of these there is nothing new to be interrupted in.
@@ -60,8 +62,9 @@ class Errands:
     """The process that runs them."""
 
     def __init__(self):
-        argv = [sys.executable, "-S", "-E", "-m", "tests.reclaim.errands"]
-        self.process = subprocess.Popen(argv, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        argv = [sys.executable, "-S", "-m", "tests.reclaim.errands"]
+        env = {**os.environ, "PYTHONPATH": PYTHONPATH}
+        self.process = subprocess.Popen(argv, cwd=ROOT, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def run(self, words: list[str], environ: dict[str, str], **how) -> Done:
         """`popkit WORDS`. `cwd` · `moment`: killed before the Nth call that changes something · `call`: killed at the Nth system call that
@@ -177,8 +180,10 @@ def _one(job: dict) -> dict:
 
 
 def _load_all() -> None:
-    for module in pkgutil.walk_packages(hooks.utils.__path__, "hooks.utils."):
-        importlib.import_module(module.name)
+    for package in (hooks.utils, popkit_retention.cli, popkit_retention.lab):
+        for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+            if module.name != "popkit_retention.lab.report":  # plotly is not there under -S
+                importlib.import_module(module.name)
 
 
 if __name__ == "__main__":

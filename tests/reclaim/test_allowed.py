@@ -110,7 +110,7 @@ def test_hooks_take_the_command_that_ran_for_the_one_that_the_transcript_has(cle
 def _hook_of(root: Path, shop: Shop) -> processes.Ran:
     """The hook of a plugin that lies in this folder."""
     ignore = shutil.ignore_patterns("__pycache__")
-    for name in ("hooks", "bin", "power-mode/config.json", "retention-config.json"):
+    for name in ("hooks", "bin", "power-mode", "retention-config.json"):
         source = processes.ROOT / name
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copytree(source, root / name, ignore=ignore) if source.is_dir() else shutil.copy(source, root / name)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -12,9 +14,10 @@ import pytest
 from hooks.utils.edges import files, home
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.reclaim import access, partner
-from hooks.utils.state import store
+from hooks.utils.state import live, store
+from hooks.utils.state.archived import Originals
 from tests.hooks import processes
-from tests.reclaim.shops import Shop, Talk, code, worked
+from tests.reclaim.shops import STEP_S, Shop, Talk, code, worked
 
 
 def _before(shop: Shop, trigger: str = "auto") -> str:
@@ -170,7 +173,7 @@ import sqlite3, sys, time
 db = sqlite3.connect(sys.argv[1], isolation_level=None)
 db.execute("BEGIN EXCLUSIVE")
 print(flush=True)
-time.sleep(60)
+time.sleep(600)
 """
 
 
@@ -216,11 +219,40 @@ def test_what_was_folded_while_the_archive_was_locked_is_archived_at_the_next_pr
     assert not Path(shop.site().paths().unarchived).exists()
 
 
-def test_a_locked_archive_is_waited_for_once_and_not_again(shop: Shop, locked_archive):
+@pytest.fixture
+def patience():
+    """A hook's, for as long as the test runs."""
     files.patience.left_s = files.HOOK_WAIT_S
-    try:
-        for _ in range(3):
-            assert partner.before(shop.site(), str(shop.transcript), 0.0, manual=False)
-            assert files.patience.left_s == 0, "there is no patience left for the next"
-    finally:
-        files.patience.left_s = float("inf")
+    yield files.patience
+    files.patience.left_s = float("inf")
+
+
+def test_a_locked_archive_is_waited_for_once_and_not_again(shop: Shop, locked_archive, patience):
+    for _ in range(3):
+        assert partner.before(shop.site(), str(shop.transcript), 0.0, manual=False)
+        assert patience.left_s == 0, "there is no patience left for the next"
+
+
+def test_lines_that_the_host_writes_late_are_waited_for_out_of_the_same_patience(shop: Shop, patience):
+    talk = worked(str(shop.project))
+    shop.write(talk)
+    live.reconcile(shop.site(), str(shop.transcript))
+    shop.at = talk.now - STEP_S
+    del talk.entries[-2:]  # the hooks have just seen a result that is not in the transcript yet
+    talk.write(shop.transcript)
+    assert partner.before(shop.site(), str(shop.transcript), 0.0, manual=False)
+    assert patience.left_s == 0
+
+
+def test_an_archive_that_is_locked_between_two_questions_is_waited_for_once(shop: Shop, patience):
+    shop.write(worked(str(shop.project)))
+    first, second, third = list(shop.clear()[1].handles.values())[:3]
+    originals = Originals(shop.site().home)
+    assert originals(first)
+    with closing(sqlite3.connect(home.archive_path(shop.site().home), isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        assert originals(second) is None
+        assert patience.left_s == 0
+        other.execute("ROLLBACK")
+    assert originals(third) is None, "nor is it asked again"
+    originals.close()

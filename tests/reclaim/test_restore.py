@@ -11,6 +11,7 @@ import pexpect
 import pytest
 
 from hooks.utils import archive
+from hooks.utils.reclaim import access, restoring
 from tests import locales
 from tests.hooks import payloads, processes
 from tests.reclaim.shops import EXPIRED, Shop, code, numbered, worked
@@ -129,6 +130,15 @@ def test_a_path_is_found_from_a_folder_within_the_project(cleared: Shop):
     beside = cleared.folder / "shop-two"
     beside.mkdir()
     assert cleared.errands.run(["restore", "old.ts"], cleared.environ(), cwd=str(beside)).code == 1
+
+
+def test_what_is_pruned_after_it_was_printed_is_no_failure(cleared: Shop):
+    with access.Opened(str(cleared.home)) as db:
+        records = restoring.meant(db, "read-old", cleared.session_id, "")
+        assert [text for _, text in restoring.printed(db, records)] == [OLD]
+        archive.prune(db, cleared.at + 1)
+        assert restoring.book_printed(cleared.site(), db, records, cleared.at) == ""
+    assert cleared.ledger()["restored"] == 0
 
 
 def test_what_was_pruned_is_gone_for_good(cleared: Shop):

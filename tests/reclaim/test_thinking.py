@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from hooks.utils import archive
 from hooks.utils.answers.putback import undo_lines
-from hooks.utils.host import responses, transcript
-from hooks.utils.reclaim import rewrite, thinking
+from hooks.utils.host import branch, entries, responses
+from hooks.utils.reclaim import places, rewrite, thinking
 from hooks.utils.reclaim.access import Opened, Refused
 from tests.reclaim import generated, transcripts
 from tests.reclaim.shops import EXPIRED, LATELY, Shop, Talk, Thinker, assert_only_contents_changed, contents_of, thought, worked
@@ -32,7 +32,7 @@ def thoughtful(shop: Shop) -> Shop:
 
 
 def blocks(line: bytes) -> list[dict]:
-    return transcript.blocks_of(json.loads(line))
+    return entries.blocks_of(json.loads(line))
 
 
 def thinking_of(line: bytes) -> list[dict]:
@@ -108,13 +108,12 @@ def test_what_was_thought_behind_the_first_change_leaves_and_all_comes_back(thou
 
 
 def test_what_a_clear_would_take_is_told_before(thoughtful: Shop):
-    index = transcript.index(str(thoughtful.transcript))
-    behind = thinking.behind_results(str(thoughtful.transcript), index, EXPIRED.__contains__)
+    index = branch.index(str(thoughtful.transcript))
+    first, _ = next(places.contents(str(thoughtful.transcript), index, EXPIRED.__contains__, index.since))
+    behind = thinking.thinking_behind(str(thoughtful.transcript), index, first.start)
     assert not behind.running
     _, done = thoughtful.clear(with_thinking=True)
     assert behind.tokens == done.thinking > 0
-    nothing = thinking.behind_results(str(thoughtful.transcript), index, frozenset().__contains__)
-    assert (nothing.thoughts, nothing.running) == ([], False)
 
 
 def test_unless_it_is_asked_to_a_clear_leaves_the_thinking(thoughtful: Shop):

@@ -35,7 +35,7 @@ def test_it_holds_what_a_table_would(steps: list):
             assert list(looked_at.items()) == list(table.items())[: number or None]
             for path in looked_at:
                 table[path] = table.pop(path)
-        assert list(json.loads("{" + watched.text + "}").items()) == list(table.items())
+        assert list(json.loads(b"{" + watched.data + b"}").items()) == list(table.items())
         assert all((path in watched) == (path in table) for path in ("/a", "/a/b", "/ü"))
 
 
@@ -83,7 +83,7 @@ def test_the_prompt_notices_all_at_once(tmp_path: Path):
         file.unlink()
     live.notice_changes(paths, stored, rules, 1.0)
     assert _expired(stored) == len(files)
-    assert stored.watched.text == ""
+    assert stored.watched.data == b""
 
 
 def test_before_a_command_is_answered_all_are_looked_at(tmp_path: Path):

@@ -44,6 +44,11 @@ ENTRIES = {
         ("cleared_outside", {"ids": ["t1", "t2"], "how": "by the API", "at": 5.0}),
         (Cleared, {"at": 5.0, "tokens": 700, "results": 2}),
     ),
+    "what entered shorter": (
+        journal.entered("t2", ["t1"], "abcd2345", 900, 200, 70, ["90 lines that the context already shows"], 5.0),
+        ("entered", {"id": "t2", "leans_on": ("t1",), "handle": "abcd2345", "left_out": 700, "tokens": 70, "at": 5.0}), None,
+    ),
+    "what entered whole after all": (journal.entered_whole("t2", 5.0), None, None),
     "an undo": (journal.undone(["t1"], 900, 5.0), ("undone", {"ids": ["t1"], "at": 5.0}), (Undone, {"at": 5.0, "tokens": 900})),
     "a restore that was printed": (journal.restored("t1", 5.0), ("restored", {"id": "t1", "in_place": False, "at": 5.0}), None),
     "a restore in place": (
@@ -74,7 +79,7 @@ def test_an_entry_that_was_written_and_read_means_what_it_was_written_for(entry:
 
 def test_every_constructor_is_among_them():
     made = {entry["event"] for entry, _, _ in ENTRIES.values()}
-    assert made == {"pin", "unpin", "profile", "end", "commit", "changed", "clear", "outside", "undo", "restore", "advice"}
+    assert made == {"pin", "unpin", "profile", "end", "commit", "changed", "clear", "outside", "undo", "restore", "advice", "entered"}
 
 
 def test_an_entry_that_names_a_call_stands_before_it_any_other_goes_by_its_time():

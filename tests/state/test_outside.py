@@ -94,7 +94,10 @@ class _Never:
 def test_nobody_is_offered_a_handle_for_it(tmp_path: Path):
     kept = Edited(tmp_path, *WORK)
     state = kept.made().state
-    rows = [report._expired_row(state.expired[id], state, kept.made().conversation.rules, kept.at, {}) for id in kept.ids]
+    rows = [
+        report._expired_row(state.expired[id], state.expired[id].ended, state, kept.made().conversation.rules, kept.at, {})
+        for id in kept.ids
+    ]
     assert {(row["state"], row["handle"]) for row in rows} == {("cleared", "")}
 
 

@@ -16,6 +16,7 @@ import pytest
 from hooks.utils import efficiency_tracker
 from hooks.utils.state import live, session, store, sweeping
 from hooks.utils.state.sweeping import BYTES, FILES, FOLDERS
+from tests.patience import HANG_S, until
 
 ROOT = Path(__file__).resolve().parents[2]
 DAY = 86_400.0
@@ -124,9 +125,8 @@ def test_nothing_of_a_session_that_lives_goes(ours: Folder, why: str) -> None:
             if not child:
                 fcntl.lockf(lock, fcntl.LOCK_EX)
                 (ours.folder / "held").touch()
-                time.sleep(60)
-            while not (ours.folder / "held").exists():
-                time.sleep(0.01)
+                time.sleep(HANG_S)
+            until((ours.folder / "held").exists, "the lock is held")
         before = sorted(path.name for path in folder.iterdir())
         os.utime(folder / "main.lock", (ours.now - 400 * DAY,) * 2) if "yesterday" not in why else None
         ours.sweep("alive" if "caller" in why else "current")

@@ -100,7 +100,7 @@ def test_each_command_has_its_kind(line, expected):
 
 def test_kinds_have_the_tiers_of_the_specification():
     found = bash.actions("rg x; cat y; npm test; git commit; git status", "/w")
-    tiers = {action.kind: bash.longest_tier([action]) for action in found}
+    tiers = {action.kind: bash.longest_lived([action])[1] for action in found}
     assert tiers == {"search": "short", "read": "medium", "run": "session", "ack": "ephemeral", "other": "session"}
 
 
@@ -116,11 +116,7 @@ def test_kinds_have_the_tiers_of_the_specification():
     ],
 )
 def test_a_line_lives_as_long_as_its_longest_part(line, tier):
-    assert tier == bash.longest_tier(bash.actions(line, "/w"))
-
-
-def test_no_actions_live_for_the_session():
-    assert bash.longest_tier([]) == "session"
+    assert tier == bash.longest_lived(bash.actions(line, "/w"))[1]
 
 
 READS = [
@@ -282,7 +278,7 @@ PIECES = st.sampled_from(
 def test_never_raises(line, cwd):
     found = bash.actions(line, cwd)
     assert found
-    assert bash.longest_tier(found) in ("ephemeral", "short", "medium", "session")
+    assert bash.longest_lived(found)[1] in ("ephemeral", "short", "medium", "session")
     for action in found:
         key, scope = action.part
         assert isinstance(key, str)

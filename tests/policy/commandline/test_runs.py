@@ -119,7 +119,7 @@ FAMILIES = [
 def test_runs_are_known_with_their_family(family, lines):
     for line in lines.split("; "):
         [action] = bash.actions(line, "/w")
-        assert (line, "run", "session", family) == (line, action.kind, bash.longest_tier([action]), action.family)
+        assert (line, "run", "session", family) == (line, action.kind, bash.longest_lived([action])[1], action.family)
 
 
 NO_RUNS = (
@@ -133,7 +133,7 @@ NO_RUNS = (
 @pytest.mark.parametrize("line", NO_RUNS.split("; "))
 def test_what_changes_the_world_is_no_run(line):
     [action] = bash.actions(line, "/w")
-    assert (action.kind, bash.longest_tier([action])) == ("other", "session")
+    assert (action.kind, bash.longest_lived([action])[1]) == ("other", "session")
 
 
 def test_a_name_says_what_ran():

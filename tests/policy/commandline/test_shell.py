@@ -107,10 +107,6 @@ def test_stages_count_along_a_pipeline():
     assert [command.stage for command in shell.parse("a | b |& c && d | e || f; (g | h)")] == [0, 1, 2, 0, 1, 0, 0, 1]
 
 
-def test_background_marks_the_whole_pipeline():
-    assert [command.background for command in shell.parse("a; b | c & d")] == [False, True, True, False]
-
-
 def test_groups_name_subshells():
     """Commands of one subshell share a group; the next subshell has another."""
     before, first, second, inner, other, after = [command.group for command in shell.parse("a; (b; c; (d)); (e); f")]
