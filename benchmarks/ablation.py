@@ -15,14 +15,13 @@ from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-import held_out
+import held_out  # which puts the folders of the plugin there
 
-from hooks.utils.lab.auto_policy import AutoPolicy
-from hooks.utils.lab.tiers import shipped_rules
 from hooks.utils.policy import planning, worth
 from hooks.utils.policy.economics import Prices
+from popkit_retention.lab.auto_policy import AutoPolicy
+from popkit_retention.lab.tiers import shipped_rules
 
 
 class NoOutlines(AutoPolicy):

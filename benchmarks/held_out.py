@@ -1,32 +1,45 @@
-"""What `auto` brings on repositories that its model of need has not seen.
+"""What `auto` brings on repositories that its model of need has not seen, and what the door brings, where results enter.
 
     python benchmarks/held_out.py --transcripts FOLDER
+    python benchmarks/held_out.py --transcripts FOLDER --door reads any safe any+safe any+safe+auto
 
 For each repository the model is fitted on the sessions of all others (a file's repository is its name up to "__", or up to the first
 "-"). Cost and carried tokens are relative to clearing nothing, means over repositories of the ratios of sums; misses per 100 requests and
 the share of sessions that became dearer are pooled. For every price of a cache read and both lifetimes, with the look-back.
 Sessions of fewer than 5 requests are left out.
+
+A door is named by what it does: say once what the context shows (`reads`, `any`), leave noise out (`safe`); with `auto`, which then clears,
+held out as above. `bound8`, `bound4`, `bound1` are what no door can reach: of every result all lines go, without a word in their place,
+that stand anywhere in the context, in a result, a Write or an Edit, if so many in a row do. *Written again*: requests in 100 that edit a
+line which the newest result that held it left out as it entered.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import random
 import sys
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "power-mode"))
 
-from hooks.utils.lab import fitting, measure, sessions
-from hooks.utils.lab.auto_policy import AutoPolicy
-from hooks.utils.lab.tiers import shipped_rules
+from hooks.utils.policy import door
 from hooks.utils.policy.economics import Prices
 from hooks.utils.policy.need import NeedModel
 from hooks.utils.policy.ruleset import Ruleset
+from popkit_retention.lab import fitting, measure, pricing, sessions
+from popkit_retention.lab.auto_policy import AutoPolicy
+from popkit_retention.lab.door_policy import Door
+from popkit_retention.lab.tiers import shipped_rules
 
 LEAST_REQUESTS = 5
+LEAST_CHARS = 20  # of a line that is looked for
+DOORS = (door.READS, door.ANY, door.SAFE)
+BOUNDS = {"bound8": 8, "bound4": 4, "bound1": 1}
 
 
 def repository_of(path: Path) -> str:
@@ -38,7 +51,10 @@ def models(read: list, rules: Ruleset, knows: Callable[[str], bool] = lambda fea
     """repository -> the model fitted on all others, with the features that it `knows`."""
     rng = random.Random(1)
     rows = [
-        (repository, [([pair for pair in found if knows(pair[0])], *rest) for found, *rest in fitting.rows_of(session, rules, rng)])
+        (
+            repository,
+            [([pair for pair in found if knows(pair[0])], was, weight) for found, was, weight in fitting.rows_of(session, rules, rng)],
+        )
         for repository, session in read
     ]
     return {
@@ -55,11 +71,16 @@ def read_sessions(folder: Path) -> list:
 
 def figures(read: list, by_repository: dict, prices: Prices, rules: Ruleset, policy: Callable = AutoPolicy) -> tuple:
     """(cost, carried, misses per 100 requests, share that became dearer) of all sessions at some Prices."""
+    return compared(read, prices, lambda repository, session: policy(prices, by_repository[repository], rules))
+
+
+def compared(read: list, prices: Prices, policy_of: Callable) -> tuple:
+    """The same under the policy that `policy_of(repository, session)` makes."""
     sums: dict = defaultdict(lambda: [0.0, 0.0, 0, 0])
     missed = requests = dearer = 0
     for repository, session in read:
         without = measure.score(session, measure.Policy(), prices)
-        scored = measure.score(session, policy(prices, by_repository[repository], rules), prices)
+        scored = measure.score(session, policy_of(repository, session), prices)
         for place, amount in enumerate((scored.cost, without.cost, scored.carried, without.carried)):
             sums[repository][place] += amount
         missed += scored.missed
@@ -68,6 +89,140 @@ def figures(read: list, by_repository: dict, prices: Prices, rules: Ruleset, pol
     cost = sum(with_it / without for with_it, without, _, _ in sums.values()) / len(sums)
     carried = sum(with_it / without for _, _, with_it, without in sums.values()) / len(sums)
     return cost, carried, 100 * missed / requests, dearer / len(read)
+
+
+class Bound(Door):
+    """Leaves out, in silence, all lines in rows of `least` or more that stand anywhere in the context."""
+
+    def __init__(self, rules: Ruleset, least: int) -> None:
+        super().__init__(rules, None, door.OFF, door.OFF)
+        self.least = least
+        self.lines: dict = {}  # a line -> id of what showed it last
+
+    def enter(self, block: sessions.Block) -> str | None:
+        result = self.tracked.result(block)
+        if result is None or block.call.outcome.error:
+            return None
+        lines, whole, kept = door.lines_of(block.text), block.text.split("\n"), []
+        for shown, some in itertools.groupby(range(len(lines)), lambda at: lines[at] in self.lines):
+            places = list(some)
+            kept += [] if shown and len(places) >= self.least else [whole[at] for at in places]
+        arrival = door.Arrival(block.id, block.call.tool, block.call.tool_input, result.kind, "", block.text)
+        written = door.written(arrival)
+        self.lines.update(dict.fromkeys(lines, block.id))
+        if written is not None:
+            self.lines.update(dict.fromkeys(written.lines, block.id))
+        text = "\n".join([*kept, *whole[len(lines) :]])
+        return text if len(text) < len(block.text) else None
+
+    def _stands(self, ids: Iterable[str]) -> None:
+        standing = set(ids)
+        super()._stands(standing)
+        self.lines = {line: id for line, id in self.lines.items() if id in standing}
+
+
+class Entered(measure.Policy):
+    """Clears nothing; of some results another text enters: {Block: text}."""
+
+    def __init__(self, texts: dict) -> None:
+        self.texts = texts
+
+    def enter(self, block: sessions.Block) -> str | None:
+        return self.texts.get(block)
+
+
+def texts_entered(session: sessions.Session, entering: Door) -> dict:
+    """{Block: text that enters in place of its own}; what a door lets in depends on no price."""
+    entered: dict = {}
+    measure.score(session, entering, pricing.ANY, lambda request, decisions, some: entered.update(some))
+    return entered
+
+
+def written_again(session: sessions.Session, entered: dict) -> int:
+    """How many requests edit a line of 20 characters or more that the newest result which held it has left out."""
+    newest: dict = {}  # line -> the result
+    requests: set = set()
+    number = 0
+    for kind, *what in session.steps:
+        number += kind == "request"
+        if kind == "compact":
+            newest = {}
+        elif kind == "add" and what[0].id:
+            block = what[0]
+            old = [text for text in _edited(block.call.tool_input) if not block.call.outcome.error]
+            held = [(line, newest.get(line)) for line in _lines(old)]
+            if any(result in entered and line not in entered[result] for line, result in held):
+                requests.add(number)
+            newest.update(dict.fromkeys(_lines([block.text]), block))
+    return len(requests)
+
+
+def _lines(texts: list) -> list:
+    return [line for text in texts for line in map(str.strip, door.lines_of(text)) if len(line) >= LEAST_CHARS]
+
+
+def _edited(tool_input: dict) -> list:
+    """The texts that a call replaces."""
+    edits = tool_input.get("edits")
+    some = [tool_input, *(edits if isinstance(edits, list) else [])]
+    return [old for edit in some if isinstance(edit, dict) and isinstance(old := edit.get("old_string"), str)]
+
+
+class Named:
+    """A door by its name: the parts of it, joined by +."""
+
+    def __init__(self, name: str, rules: Ruleset, by_repository: dict) -> None:
+        parts = name.split("+")
+        self.say_once = next((part for part in parts if part in door.SAY_ONCE), door.OFF)
+        self.shape = next((part for part in parts if part in door.SHAPES), door.OFF)
+        self.clears = "auto" in parts
+        self.bound = BOUNDS.get(name)
+        self.rules = rules
+        self.by_repository = by_repository
+        self.entered: dict = {}  # Session -> texts that enter
+
+    def read(self, sessions_read: list) -> None:
+        self.entered = {session: texts_entered(session, self._door()) for _, session in sessions_read}
+
+    def _door(self) -> Door:
+        return Bound(self.rules, self.bound) if self.bound else Door(self.rules, None, self.say_once, self.shape)
+
+    def policy(self, prices: Prices) -> Callable:
+        """policy_of(repository, session) at some Prices."""
+        if not self.clears:
+            return lambda repository, session: Entered(self.entered[session])
+        return lambda repository, session: Door(
+            self.rules, AutoPolicy(prices, self.by_repository[repository], self.rules), self.say_once, self.shape
+        )
+
+
+def of_doors(read: list, rules: Ruleset, names: list, bound: bool) -> None:
+    """Prints the figures of each door."""
+    by_repository = models(read, rules) if any("auto" in name.split("+") for name in names) else {}
+    requests = sum(len(session.requests) for _, session in read)
+    for name in names:
+        named = Named(name, rules, by_repository)
+        named.read(read)
+        again = 100 * sum(written_again(session, texts) for session, texts in named.entered.items()) / requests
+        print(f"{name}: {sum(map(len, named.entered.values()))} results enter shorter, written again {again:.2f} of 100 requests\n{HEAD}")
+        for prices in all_prices(bound):
+            print(_row(prices, compared(read, prices, named.policy(prices))), flush=True)
+
+
+HEAD = "read   lifetime    cost   carried  misses/100  dearer"
+
+
+def _row(prices: Prices, found: tuple) -> str:
+    cost, carried, misses, dearer = found
+    name = "5 minutes" if prices.ttl_s == 300 else "1 hour"
+    return f"{prices.read:<6g} {name:<10} {cost:.3f}   {carried:.3f}   {misses:>6.2f}      {dearer:.1%}"
+
+
+def door_named(name: str) -> str:
+    """A door's name, for argparse."""
+    if name in BOUNDS or set(name.split("+")) <= {*DOORS, "auto"}:
+        return name
+    raise argparse.ArgumentTypeError(f"{name}: parts joined by +, of {', '.join(DOORS)}, auto; or {', '.join(BOUNDS)}")
 
 
 def all_prices(bound: bool = False) -> list:
@@ -79,15 +234,17 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--transcripts", type=Path, required=True, help="a folder of *.jsonl of several repositories")
     parser.add_argument("--bound", action="store_true", help="as if the models bound their thinking")
+    parser.add_argument("--door", nargs="+", type=door_named, metavar="NAME", help="what enters, instead of what auto clears")
     options = parser.parse_args()
     read = read_sessions(options.transcripts)
     rules = shipped_rules()
+    if options.door:
+        of_doors(read, rules, options.door, options.bound)
+        return 0
     by_repository = models(read, rules)
-    print("read   lifetime    cost   carried  misses/100  dearer")
+    print(HEAD)
     for prices in all_prices(options.bound):
-        cost, carried, misses, dearer = figures(read, by_repository, prices, rules)
-        name = "5 minutes" if prices.ttl_s == 300 else "1 hour"
-        print(f"{prices.read:<6g} {name:<10} {cost:.3f}   {carried:.3f}   {misses:>6.2f}      {dearer:.1%}", flush=True)
+        print(_row(prices, figures(read, by_repository, prices, rules)), flush=True)
     return 0
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from hooks.utils.host import transcript
+from hooks.utils.host import entries
 from hooks.utils.host.stamps import seconds_of
 from hooks.utils.host.usage import usage_of
 from hooks.utils.policy.economics import LIKELY_REQUESTS
@@ -30,13 +30,13 @@ def happenings(path: Path) -> list[tuple[str, float]]:
     requests were sent too. A request is the first line of its message."""
     told: list[tuple[str, float]] = []
     messages = set()
-    for entry in transcript.entries(str(path), path.stat().st_size):
+    for entry in entries.read(str(path), path.stat().st_size):
         at = seconds_of(entry.get("timestamp"))
         if entry.get("isSidechain"):
             continue
         if entry.get("subtype") == "compact_boundary":
             told.append(("compaction", at))
-        elif transcript.is_prompt(entry) and not text_of(entry).startswith(INTERRUPTED):
+        elif entries.is_prompt(entry) and not text_of(entry).startswith(INTERRUPTED):
             told.append(("prompt", at))
         elif usage_of(entry) is not None and entry["message"].get("id") not in messages:
             messages.add(entry["message"].get("id"))

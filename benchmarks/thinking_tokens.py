@@ -19,7 +19,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from hooks.utils.host import transcript
+from hooks.utils.host import entries
 
 SEAL_CHARS = 235
 FEWEST = 50
@@ -38,7 +38,7 @@ class Message:
     def add(self, entry: dict) -> None:
         usage = entry["message"].get("usage") or {}
         self.tokens = max(self.tokens, usage.get("output_tokens") or 0)
-        for block in transcript.blocks_of(entry):
+        for block in entries.blocks_of(entry):
             if block["type"] == "thinking":
                 self.sealed += max(0, len(block["signature"]) - SEAL_CHARS) * 3 / 4
                 self.shown += len(block["thinking"])
@@ -52,7 +52,7 @@ class Message:
 def messages_of(path: Path) -> dict:
     """(model, id) -> Message of those that thought."""
     found: dict = defaultdict(Message)
-    for entry in transcript.entries(str(path), path.stat().st_size):
+    for entry in entries.read(str(path), path.stat().st_size):
         if entry.get("type") == "assistant" and isinstance(entry.get("message"), dict):
             found[entry["message"].get("model"), entry["message"].get("id")].add(entry)
     return {key: one for key, one in found.items() if one.pairs and one.tokens > one.other / MOST_CHARS_PER_TOKEN}
