@@ -101,6 +101,12 @@ def advised(tokens: int, at: float) -> Entry:
     return {"event": "advice", "at": at, "tokens": tokens}
 
 
+def warmed(prompt: int, read: int, created: int, output: int, at: float) -> Entry:
+    """A request of ours has kept the cache warm: the tokens of its `prompt`, of which `read` from the cache and `created` in it, and of its
+    answer, as its usage tells."""
+    return {"event": "warmed", "at": at, "prompt": prompt, "read": read, "created": created, "output": output}
+
+
 # --- what it means --------------------------------------------------------------------------------------------------------------
 
 
