@@ -1,10 +1,9 @@
-// What is drawn, and fetched from the helper for it: the band above the prompt, the pane, the line under the prompt.
-// Words, order and actions are the helper's.
+// What is drawn, and fetched from the helper for it: the band above the prompt, and the pane. Words, order and deeds are the helper's.
 import { atom, read, update } from 'claude-code'
 import type { EngineInterface, RenderInput } from 'claude-code'
 
 import { ask } from './helper'
-import type { PopkitView } from './state'
+import type { PopkitDeed, PopkitView } from './state'
 
 const view = atom({ plugin: 'popkit', key: 'view' } as const, null)
 const told = atom({ plugin: 'popkit', key: 'told' } as const, '')
@@ -21,12 +20,14 @@ const TICK_MS = 1_000
 const TICKS_BETWEEN_LOOKS = 20
 
 let isCounting = false
-// Of the pane as it was drawn last.
+// Of the pane: its width as it was drawn last, its page, the result that was chosen on it.
 let columns = COLUMNS
+let page = ''
+let chosen = ''
 
 /** Asks anew and lets everything that shows it redraw. */
 export async function refresh($: EngineInterface): Promise<void> {
-  const answer = await ask($, '/view', { columns }, PATIENCE_MS)
+  const answer = await ask($, '/view', { columns, page, chosen }, PATIENCE_MS)
 
   if (answer === undefined || typeof answer.pane !== 'object') {
     return
@@ -43,8 +44,16 @@ export async function run($: EngineInterface, words: string, width: number): Pro
   return typeof answer?.text === 'string' ? answer.text : undefined
 }
 
-/** Does what a button says, and shows what came of it. */
-export async function press($: EngineInterface, id: string): Promise<void> {
+/** Shows another page of the pane, or another result on it. */
+async function turnTo($: EngineInterface, nextPage: string, nextChosen: string): Promise<void> {
+  page = nextPage
+  chosen = nextChosen
+  await update($, told, () => '')
+  await refresh($)
+}
+
+/** Does what a deed's button says, and shows what came of it. */
+async function press($: EngineInterface, id: string): Promise<void> {
   const answer = await ask($, '/press', { id, columns }, PATIENCE_MS)
   await update($, told, () => (typeof answer?.text === 'string' ? answer.text.trim() : 'PopKit does not answer now.'))
   await refresh($)
@@ -102,40 +111,71 @@ export async function band($: EngineInterface, e: RenderInput<'AbovePrompt'>) {
   return (
     <Box>
       <Text dimColor>PopKit: {seen.band.text} </Text>
-      {seen.band.actions.map(action => (
-        <Button key={action.id} label={action.label} onPress={() => press($, action.id)} />
+      {seen.band.deeds.map(deed => (
+        <Button key={deed.id} label={deed.label} onPress={() => press($, deed.id)} />
       ))}
     </Box>
   )
 }
 
-/** The pane: the panel's lines, how long the cache is warm, what the last button came to, what can be done. */
+/** The pane: its pages, the lines of one, what can be chosen and done there, what the last deed came to. */
 export async function pane($: EngineInterface, e: RenderInput<'Pane'>) {
   const seen = await read($, view)
   const said = await read($, told)
   const time = await read($, now)
-  const { Box, Button, Text } = $.ui.resolve(e)
+  const { Box, Button, Select, Text } = $.ui.resolve(e)
   columns = Math.min(e.props.bodyColumns, MOST_COLUMNS)
 
   if (seen === null) {
     return <Text dimColor>PopKit has nothing to show yet.</Text>
   }
+  const shown = seen.pane
   const left = seen.cacheUntil === null || time === 0 ? 0 : Math.max(0, Math.round((seen.cacheUntil - time) / 1000))
+  const lines = (text: string) =>
+    text.split('\n').map(line => (
+      <Text mono wrap="truncate-end">
+        {line === '' ? ' ' : line}
+      </Text>
+    ))
+  const deed = (one: PopkitDeed) => (
+    <Box gap={1}>
+      <Button key={one.id} label={one.label} hotkey={one.key} variant="primary" onPress={() => press($, one.id)} />
+      <Text dimColor wrap="truncate-end">
+        {one.sum}
+      </Text>
+    </Box>
+  )
 
   return (
     <Box flexDirection="column">
-      {seen.pane.lines.map(line => (
-        <Text mono wrap="truncate-end">
-          {line === '' ? ' ' : line}
-        </Text>
-      ))}
-      {left > 0 && <Text dimColor>Prompt cache warm for {countdown(left)}</Text>}
       <Box gap={2}>
-        {seen.pane.actions.map(action => (
-          <Button key={action.id} label={action.label} onPress={() => press($, action.id)} />
+        {shown.pages.map(one => (
+          <Button
+            key={`page ${one.id}`}
+            label={one.label}
+            hotkey={one.key}
+            plain
+            dimColor={one.id === shown.page ? undefined : true}
+            onPress={() => turnTo($, one.id, chosen)}
+          />
         ))}
+        {left > 0 && <Text dimColor>Prompt cache warm for {countdown(left)}</Text>}
       </Box>
-      {said !== '' && <Text>{said}</Text>}
+      <Text> </Text>
+      {lines(shown.lines.join('\n'))}
+      {shown.choices !== null && (
+        <Select
+          key="result"
+          label="Result"
+          options={[{ value: '', label: 'none' }, ...shown.choices.options]}
+          value={shown.choices.value}
+          onSelect={value => void turnTo($, shown.page, value)}
+        />
+      )}
+      {shown.deeds.length > 0 && <Text> </Text>}
+      {shown.deeds.map(deed)}
+      {said !== '' && <Text> </Text>}
+      {said !== '' && lines(said)}
     </Box>
   )
 }

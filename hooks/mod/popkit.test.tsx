@@ -11,8 +11,17 @@ const ROW = {
   content: [{ type: 'tool_result', tool_use_id: 'toolu_1', content: 'the whole text' }],
 } as const
 const VIEW = {
-  band: { text: 'Clear now: 12k tokens leave for free', actions: [{ id: 'clear', label: 'Clear' }] },
-  pane: { lines: ['Retention status', '', 'Cache     warm'], actions: [{ id: 'undo', label: 'Undo the last clear' }] },
+  band: { text: 'Clear now: 12k tokens leave for free', deeds: [{ id: 'clear', label: 'Clear', sum: '12k leave', key: 'c' }] },
+  pane: {
+    pages: [
+      { id: 'now', label: 'Now', key: '1' },
+      { id: 'results', label: 'Results', key: '2' },
+    ],
+    page: 'now',
+    lines: ['Retention status', '', 'Cache     warm'],
+    choices: null,
+    deeds: [{ id: 'undo', label: 'Undo the last clear', sum: 'it comes back', key: 'u' }],
+  },
   cache_until: 185_000,
 }
 const BAND = {
@@ -124,6 +133,22 @@ for (const surface of SURFACES) {
     await ui.unmount()
   })
 }
+
+test('a page of the pane, and a result on it, are asked for and shown', async ($, on) => {
+  const options = [{ value: 'toolu_7', label: 'T7 Read a.py' }]
+  const results = { ...VIEW.pane, page: 'results', lines: ['Tool call timeline'], choices: { options, value: '' }, deeds: [] }
+  const { asked, clock } = engine(on, { '/view': { ...VIEW, pane: results } })
+  await $.session.start(START)
+  await clock.advance(0)
+  await $.command.run({ command: 'popkit', args: '' } as never)
+  const ui = await $.ui.mount({ plugin: 'popkit', surface: 'terminal', ...PANE })
+  await ui.press({ key: 'page results' })
+  expect(asked.findLast(one => one.path === '/view')?.body.page).toBe('results')
+  await ui.select({ key: 'result', value: 'toolu_7' })
+  await clock.advance(0)
+  expect(asked.findLast(one => one.path === '/view')?.body).toEqual({ columns: 80, page: 'results', chosen: 'toolu_7' })
+  await ui.unmount()
+})
 
 test('the pane counts down while it is open', async ($, on) => {
   const { clock } = engine(on, { '/view': VIEW })

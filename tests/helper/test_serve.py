@@ -236,30 +236,47 @@ def test_after_a_kill_the_next_one_knows_what_was_there_and_the_socket_is_swept(
     assert "[38 lines as in T1, Read app.py: " in helper.read("app.py", [*lines(40), "more"])[1]
 
 
-def _transcript(path: Path, file: Path, content: list[str]) -> None:
+def _transcript(path: Path, file: Path, content: list[str], id: str = "toolu_00") -> None:
     """A session with one Read."""
-    common = {
+    first = {"type": "user", "uuid": "u0", "parentUuid": None, "message": {"role": "user", "content": "go"}}
+    path.write_text(json.dumps({**_common(file), **first}) + "\n")
+    _append_read(path, file, id, numbered(content), 0)
+
+
+def _append_read(path: Path, file: Path, id: str, text: str, at: int) -> None:
+    """The session goes on with a Read, whose result is this text; `at`: how many came before."""
+    use = {"type": "tool_use", "id": id, "name": "Read", "input": {"file_path": str(file)}}
+    result = {"type": "tool_result", "tool_use_id": id, "content": text}
+    count = text.count("\n") + 1
+    shown = {"filePath": str(file), "content": text, "numLines": count, "startLine": 1, "totalLines": count}
+    call, back = f"u{2 * at + 1}", f"u{2 * at + 2}"
+    rows = [
+        {
+            "type": "assistant",
+            "uuid": call,
+            "parentUuid": f"u{2 * at}",
+            "message": {"id": f"m{at}", "role": "assistant", "content": [use]},
+        },
+        {
+            "type": "user",
+            "uuid": back,
+            "parentUuid": call,
+            "message": {"role": "user", "content": [result]},
+            "toolUseResult": {"type": "text", "file": shown},
+        },
+    ]
+    with path.open("a") as transcript:
+        transcript.writelines(json.dumps({**_common(file), **row}) + "\n" for row in rows)
+
+
+def _common(file: Path) -> dict[str, object]:
+    return {
         "isSidechain": False,
         "sessionId": SESSION,
         "cwd": str(file.parent),
         "version": "2.1.330",
         "timestamp": "2026-11-22T10:00:00.000Z",
     }
-    use = {"type": "tool_use", "id": "toolu_00", "name": "Read", "input": {"file_path": str(file)}}
-    result = {"type": "tool_result", "tool_use_id": "toolu_00", "content": numbered(content)}
-    shown = {"filePath": str(file), "content": "\n".join(content), "numLines": len(content), "startLine": 1, "totalLines": len(content)}
-    rows = [
-        {"type": "user", "uuid": "u1", "parentUuid": None, "message": {"role": "user", "content": "go"}},
-        {"type": "assistant", "uuid": "u2", "parentUuid": "u1", "message": {"id": "m1", "role": "assistant", "content": [use]}},
-        {
-            "type": "user",
-            "uuid": "u3",
-            "parentUuid": "u2",
-            "message": {"role": "user", "content": [result]},
-            "toolUseResult": {"type": "text", "file": shown},
-        },
-    ]
-    path.write_text("".join(json.dumps({**common, **row}) + "\n" for row in rows))
 
 
 def test_a_result_that_is_handed_in_twice_counts_once(helper: Helper):
@@ -293,11 +310,71 @@ def test_the_answers_are_those_of_the_command(helper: Helper):
     assert "Nothing" in helper.ask("/press", {"id": "clear", "columns": 70})["text"]
 
 
-def test_the_pane_tells_what_did_not_enter(helper: Helper):
-    helper.read("app.py", lines(40))
-    helper.read("app.py", lines(40))
-    told = [line for line in helper.ask("/view", {"columns": 70})["pane"]["lines"] if line.startswith("Said once: ~")]
-    assert len(told) == 1
+def test_the_pane_has_pages_and_an_unknown_one_is_the_first(helper: Helper):
+    _transcript(helper.transcript, helper.project / "app.py", lines(400))
+    shown = helper.ask("/view", {"page": "another"})["pane"]
+    assert shown["page"] == "now"
+    assert [page["id"] for page in shown["pages"]] == ["now", "results", "saved", "settings"]
+    assert len({page["key"] for page in shown["pages"]}) == 4
+
+
+def test_a_chosen_result_tells_why_and_what_can_be_done_about_it_and_that_can_be_undone(helper: Helper):
+    _transcript(helper.transcript, helper.project / "app.py", lines(400))
+    shown = helper.ask("/view", {"page": "results"})["pane"]
+    assert "Tool call timeline" in shown["lines"][0]
+    assert (shown["choices"]["value"], shown["deeds"]) == ("", [])
+    chosen = shown["choices"]["options"][0]
+    assert chosen["label"] == "T1 Read app.py"
+    shown = helper.ask("/view", {"page": "results", "chosen": chosen["value"]})["pane"]
+    assert any(line.startswith("Clear     it stays") for line in shown["lines"])
+    (pin,) = shown["deeds"]
+    assert (pin["id"], pin["label"]) == ("pin T1", "Pin")
+    assert "stays live until" in helper.ask("/press", {"id": pin["id"]})["text"]
+    (unpin,) = helper.ask("/view", {"page": "results", "chosen": chosen["value"]})["pane"]["deeds"]
+    assert (unpin["id"], unpin["label"]) == ("unpin T1", "Unpin")
+    helper.ask("/press", {"id": unpin["id"]})
+    assert helper.ask("/view", {"page": "results", "chosen": chosen["value"]})["pane"]["deeds"] == [pin]
+
+
+def test_what_entered_as_a_reference_can_be_shown_whole_in_the_pane_and_counts_as_restored_nowhere(helper: Helper):
+    path = helper.project / "app.py"
+    first, _ = helper.read("app.py", lines(400))
+    id, entered = helper.read("app.py", lines(400))
+    assert "as in T1" in entered
+    _transcript(helper.transcript, path, lines(400), first)
+    _append_read(helper.transcript, path, id, entered, 1)
+    shown = helper.ask("/view", {"page": "results", "chosen": id})["pane"]
+    show = next(deed for deed in shown["deeds"] if deed["label"] == "Show all of it")
+    before = helper.journal()
+    told = helper.ask("/press", {"id": show["id"]})["text"].split("\n")
+    assert told[1:] == numbered(lines(400)).split("\n")
+    assert helper.journal() == before
+
+
+@pytest.mark.parametrize("words", ["show", "show T99", "show nothing of the kind"])
+def test_what_is_not_there_cannot_be_shown(helper: Helper, words: str):
+    _transcript(helper.transcript, helper.project / "app.py", lines(400))
+    assert helper.ask("/press", {"id": words})["text"].startswith("PopKit: ")
+
+
+def test_the_provider_clears_on_the_users_word_and_the_change_is_shown_first(helper: Helper):
+    settings = helper.project / ".claude" / "settings.local.json"
+    shown = helper.ask("/view", {"page": "settings"})["pane"]
+    assert "Off in this project" in "\n".join(shown["lines"])
+    assert [deed["id"] for deed in shown["deeds"]] == ["native on --dry-run"]
+    told = helper.ask("/press", {"id": "native on --dry-run --trigger 90000"})["text"]
+    assert "clear_tool_uses_20250919" in told
+    assert told.endswith("Nothing has been changed yet.")
+    assert not settings.exists()
+    change, leave = helper.ask("/view", {"page": "settings"})["pane"]["deeds"]
+    assert (change["label"], leave["label"]) == ("Make this change", "Leave it")
+    helper.ask("/press", {"id": change["id"]})
+    assert "90000" in settings.read_text()
+    (off,) = helper.ask("/view", {"page": "settings"})["pane"]["deeds"]
+    helper.ask("/press", {"id": off["id"]})
+    change, _ = helper.ask("/view", {"page": "settings"})["pane"]["deeds"]
+    helper.ask("/press", {"id": change["id"]})
+    assert "90000" not in settings.read_text()
 
 
 def test_its_health_tells_what_it_has_done(helper: Helper):

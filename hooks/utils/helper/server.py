@@ -18,8 +18,9 @@ from http.server import BaseHTTPRequestHandler
 
 from ..edges import failures, files, home
 from ..state.site import Site
-from . import views
 from .door import Door
+from .native import Native
+from .views import Asked, Views
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ class Session:
         self.lock = threading.Lock()
         self.work: queue.Queue[tuple[Callable[..., object], tuple[Any, ...]]] = queue.Queue()
         self.door = Door(environ, session_id, transcript_path, cwd, lambda work, *what: self.work.put((work, what)))
+        self.views = Views(transcript_path, Native(environ, cwd))
         self.times: list[float] = []
         self.rows = 0
         threading.Thread(target=self._work, daemon=True).start()
@@ -99,15 +101,16 @@ class Session:
 
     def view(self, asked: dict[str, Any]) -> dict[str, Any]:
         self.settle()
-        return views.view(self._site(), self.door.transcript_path, time.time(), _columns(asked), self.door.left_out)
+        shown = Asked(_text(asked, "page"), _text(asked, "chosen"), _columns(asked))
+        return self.views.view(self._site(), shown, time.time(), self.door.left_out)
 
     def command(self, asked: dict[str, Any]) -> dict[str, Any]:
         self.settle()
-        return {"text": views.answer(_text(asked, "words"), self._site(), self.door.transcript_path, time.time(), _columns(asked))}
+        return {"text": self.views.answer(_text(asked, "words"), self._site(), time.time(), _columns(asked))}
 
     def press(self, asked: dict[str, Any]) -> dict[str, Any]:
         self.settle()
-        return {"text": views.press(_text(asked, "id"), self._site(), self.door.transcript_path, time.time(), _columns(asked))}
+        return {"text": self.views.press(_text(asked, "id"), self._site(), time.time(), _columns(asked))}
 
     def health(self, _asked: dict[str, Any]) -> dict[str, Any]:
         return {

@@ -1,63 +1,98 @@
-"""What the mod draws: the band above the prompt, the live pane, the line under the prompt. Words and actions; the mod adds no rule."""
+"""What the mod draws: the band above the prompt and the live pane. Words and deeds; the mod adds no rule."""
 
 from __future__ import annotations
 
 import threading
 
-from ..answers import command, report, text, verdict
-from ..answers.panel import panel
+from .. import archive
+from ..answers import command, ids, phrases, putback, report, text, verdict
 from ..policy.estimate import CHARS_PER_TOKEN
-from ..reclaim import outlook
+from ..reclaim import access, outlook, restoring
+from . import deeds, pages
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from ..state.site import Site
+    from .native import Native
 
 _NARROWEST = 20
-# What a press does: its words after /popkit:context, and its label.
-ACTIONS = {"clear": "Clear", "undo": "Undo the last clear"}
+_SHOWN_LINES = 400  # of a content, in the pane
 _LAYOUT = threading.Lock()  # answers are laid out for one width at a time
 
 
-def view(site: Site, transcript_path: str, now: float, columns: int, kept_out: int) -> dict[str, Any]:
-    """`band`: what to do now, None for nothing · `pane`: the panel's lines, what did not enter, and what can be done · `cache_until`: when
-    the cache goes cold (milliseconds), None when it is. `kept_out`: characters that did not enter since the helper began. There is no line
-    for the prompt's foot: the client draws what stands there as a warning."""
-    with _LAYOUT:
-        text.lay_out_for(max(_NARROWEST, columns))
-        found = report.build(outlook.look(site, transcript_path, now))
-        said = found["verdict"]["kind"]
-        can = ["clear"] if said == "clear" else []
-        band = None if said == "nothing" else {"text": verdict.in_words(found), "actions": _actions(can)}
-        undo = ["undo"] if found["cleared"]["items"] else []
-        lines = panel(found, command="")
-        if kept_out:
-            lines += [
-                "",
-                f"Said once: {text.tokens(round(kept_out / CHARS_PER_TOKEN['code']))} tokens did not enter since this client began",
-            ]
-    context = found["context"]
-    left = context["cache_seconds_left"] if context else 0
-    return {
-        "band": band,
-        "pane": {"lines": lines[1:] if lines and not lines[0] else lines, "actions": _actions(can + undo)},
-        "cache_until": round((now + left) * 1000) if left else None,
-    }
+class Asked:
+    """What the pane shows now: `page`, the id of the result `chosen` on it, and its `columns`."""
+
+    __slots__ = ("chosen", "columns", "page")
+
+    def __init__(self, page: str, chosen: str, columns: int) -> None:
+        self.page = page
+        self.chosen = chosen
+        self.columns = max(_NARROWEST, columns)
 
 
-def _actions(ids: list[str]) -> list[dict[str, str]]:
-    return [{"id": id, "label": ACTIONS[id]} for id in ids]
+class Views:
+    """The views of one session. `native`: clearing by the provider, which is asked in a process of its own."""
 
+    def __init__(self, transcript_path: str, native: Native) -> None:
+        self.transcript_path = transcript_path
+        self.native = native
 
-def answer(words: str, site: Site, transcript_path: str, now: float, columns: int) -> str:
-    """The answer to `/popkit:context WORDS`."""
-    with _LAYOUT:
-        text.lay_out_for(max(_NARROWEST, columns))
-        return command.answer(words, site, transcript_path, now)
+    def view(self, site: Site, asked: Asked, now: float, kept_out: int) -> dict[str, Any]:
+        """`band`: what to do now, None for nothing · `pane`: a page (pages.py) · `cache_until`: when the cache goes cold (milliseconds),
+        None when it is. `kept_out`: characters that did not enter since the helper began. There is no line for the prompt's foot: the
+        client draws what stands there as a warning."""
+        with _LAYOUT:
+            text.lay_out_for(asked.columns)
+            found = report.build(outlook.look(site, self.transcript_path, now))
+            shown = pages.page(asked.page, found, asked.chosen, self._saved(kept_out))
+            if shown["page"] == pages.SETTINGS:
+                self.native.look()
+                shown["lines"] = self.native.text.split("\n")
+                shown["deeds"] = deeds.to_json(self.native.deeds())
+            band = None if found["verdict"]["kind"] == "nothing" else {"text": verdict.in_words(found)}
+            offered = deeds.to_json([deed for deed in deeds.of_context(found) if deed.id == "clear"])
+        context = found["context"]
+        left = context["cache_seconds_left"] if context else 0
+        return {
+            "band": band and {**band, "deeds": offered},
+            "pane": shown,
+            "cache_until": round((now + left) * 1000) if left else None,
+        }
 
+    def _saved(self, kept_out: int) -> list[str]:
+        tokens = text.tokens(round(kept_out / CHARS_PER_TOKEN["code"]))
+        return text.wrap(f"Said once: {tokens} tokens did not enter since this client began") if kept_out else []
 
-def press(id: str, site: Site, transcript_path: str, now: float, columns: int) -> str:
-    """What a button's deed came to, in words."""
-    return answer(id, site, transcript_path, now, columns) if id in ACTIONS else ""
+    def answer(self, words: str, site: Site, now: float, columns: int) -> str:
+        """The answer to `/popkit WORDS`."""
+        if words.split()[:1] == ["native"]:
+            return self.native.answer(words)
+        with _LAYOUT:
+            text.lay_out_for(max(_NARROWEST, columns))
+            return command.answer(words, site, self.transcript_path, now)
+
+    def press(self, id: str, site: Site, now: float, columns: int) -> str:
+        """What a deed came to, in words; "" for one that is none."""
+        word, _, rest = id.partition(" ")
+        if word not in deeds.WORDS:
+            return ""
+        return self._whole(rest, site, now) if word == "show" else self.answer(id, site, now, columns)
+
+    def _whole(self, name: str, site: Site, now: float) -> str:
+        """The archived content of a result (T12), for a person: it is booked as restored nowhere, as Claude does not see it."""
+        found = report.build(outlook.look(site, self.transcript_path, now))
+        try:
+            row = ids.find(found, name)
+            handle = row.get("handle") or (row["entered"] or {}).get("handle", "")
+            with access.Opened(site.home) as db:
+                record = archive.record(db, handle)
+                lines = putback.printed_lines(restoring.printed(db, [record])) if record else ["It is not in the archive."]
+        except (ids.NotFound, access.Refused) as error:
+            return f"PopKit: {error}"
+        more = len(lines) - _SHOWN_LINES
+        if more > 0:
+            lines = [*lines[:_SHOWN_LINES], f"… {more:,} more lines: popkit restore {handle}"]
+        return "\n".join([f"{phrases.title(row)}, all of it:", *map(text.visible, lines)])

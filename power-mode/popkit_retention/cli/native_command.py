@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 import os
+import shlex
 import sys
 
 from hooks.utils.answers import text
@@ -37,6 +38,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     off = acts.add_parser("off", help="show the change that takes it out again, ask, make it")
     for act in (on, off):
         act.add_argument("--yes", action="store_true", help="do not ask")
+        act.add_argument("--dry-run", action="store_true", help="only show the change, and the command that makes it")
     on.add_argument("--trigger", type=int, metavar="TOKENS", help="clear once a prompt has so many tokens")
     on.add_argument("--keep", type=int, metavar="N", help="keep the newest N results (default with --trigger: 15)")
     on.add_argument("--at-least", type=int, metavar="TOKENS", help=f"clear only so many at once (default with --trigger: {_FOR_ALL:,})")
@@ -54,9 +56,13 @@ def run(args: argparse.Namespace, environ: Mapping[str, str] = os.environ) -> in
         if args.act in (None, "show"):
             return _show(path, held, environ)
         if args.act == "off":
-            return _off(path, before, held, args.yes, environ)
-        edit = native_settings.edit_of(_named(args) or _found(args, environ), args.spared)
-        return _change(path, before, native_settings.switched_on(before or "{}\n", edit), args.yes, environ)
+            if before is None or held is None:
+                print(f"It is not in {clean(path)}, so nothing was changed.")
+                return 0
+            return _change(path, before, native_settings.switched_off(before), "off", args, environ)
+        chosen = _named(args) or _found(args, environ)
+        edit = native_settings.edit_of(chosen, args.spared)
+        return _change(path, before, native_settings.switched_on(before or "{}\n", edit), _again(chosen, args.spared), args, environ)
     except native_settings.NotOurs as error:
         return _refuse(f"{path} is left alone: {error}. Take it out by hand, and try again")
     except (ValueError, RecursionError) as error:
@@ -153,21 +159,24 @@ def _newest_sessions(environ: Mapping[str, str]) -> list[Any]:
     return read
 
 
-def _off(path: str, before: str | None, held: dict[str, Any] | None, yes: bool, environ: Mapping[str, str]) -> int:
-    if before is None or held is None:
-        print(f"It is not in {clean(path)}, so nothing was changed.")
-        return 0
-    return _change(path, before, native_settings.switched_off(before), yes, environ)
+def _again(chosen: Settings, spared: list[str]) -> str:
+    """The words that ask for the same settings without looking for them."""
+    trigger, keep, at_least = chosen
+    words = [f"on --trigger {trigger} --keep {keep} --at-least {at_least}", *(f"--except {shlex.quote(tool)}" for tool in spared)]
+    return " ".join(words)
 
 
-def _change(path: str, before: str | None, after: str, yes: bool, environ: Mapping[str, str]) -> int:
-    """Shows the change, asks, makes it if the file is still what it was."""
+def _change(path: str, before: str | None, after: str, again: str, args: argparse.Namespace, environ: Mapping[str, str]) -> int:
+    """Shows the change, asks, makes it if the file is still what it was. `again`: the words that ask for it."""
     if after == before:
         print(f"{clean(path)} asks for just that already.")
         return 0
     diff = difflib.unified_diff((before or "").splitlines(), after.splitlines(), path, path, "now", "then", lineterm="")
     screen.show([clean(line.replace("\t", "    ")) for line in diff], sys.stdout, environ)
-    if not yes and not screen.said_yes("Make this change?"):
+    if args.dry_run:
+        print(f"Nothing was changed. To make this change: popkit native {again} --yes")
+        return 0
+    if not args.yes and not screen.said_yes("Make this change?"):
         print("Nothing was changed. --yes answers beforehand.")
         return 1
     json.loads(after.lstrip("\ufeff"))  # what is written can be read again

@@ -1,0 +1,59 @@
+"""What a person can do in the pane: each deed with what it comes to, said before it is done. Pure.
+
+A deed's id is the words that do it, as after `/popkit:context`; of these only the ones below are known.
+"""
+
+from __future__ import annotations
+
+from ..answers import phrases, text, verdict
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, NamedTuple
+
+    class Deed(NamedTuple):
+        """`id`: the words that do it · `label` of its button · `sum`: what it comes to · `key`: the letter that presses it."""
+
+        id: str
+        label: str
+        sum: str
+        key: str
+
+else:
+    from collections import namedtuple
+
+    Deed = namedtuple("Deed", "id label sum key")
+
+# What the words of a deed begin with.
+WORDS = ("clear", "undo", "pin", "unpin", "restore", "show", "native", "warm")
+_SAID = "Clear now: "
+
+
+def of_context(report: dict[str, Any]) -> list[Deed]:
+    """What can be done about the whole context now."""
+    found = []
+    if report["verdict"]["kind"] == "clear":
+        found.append(Deed("clear", "Clear", verdict.in_words(report).removeprefix(_SAID), "c"))
+    if report["cleared"]["items"]:
+        found.append(Deed("undo", "Undo the last clear", "what it took comes back, once the session is loaded again", "u"))
+    return found
+
+
+def of_result(row: dict[str, Any]) -> list[Deed]:
+    """What can be done about one row of a report."""
+    name, tokens = phrases.number(row), text.long_tokens(row["tokens"])
+    found = []
+    if row["state"] == "cleared":
+        found.append(Deed(f"restore {name} --in-place", "Put back", f"{tokens} come back, once the session is loaded again", "b"))
+    elif row["pinned_by"] == row["id"]:
+        found.append(Deed(f"unpin {name}", "Unpin", f"its {tokens} may expire again", "p"))
+    elif not row["pinned_by"]:
+        found.append(Deed(f"pin {name}", "Pin", f"its {tokens} stay in the context until you unpin it", "p"))
+    if row["state"] == "cleared" or row["entered"]:
+        found.append(Deed(f"show {name}", "Show all of it", "here in the pane: Claude does not see it", "s"))
+    return found
+
+
+def to_json(deeds: list[Deed]) -> list[dict[str, str]]:
+    """Deeds as the mod takes them."""
+    return [{"id": deed.id, "label": deed.label, "sum": deed.sum, "key": deed.key} for deed in deeds]

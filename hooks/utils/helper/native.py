@@ -1,0 +1,95 @@
+"""Clearing by the provider, from inside the client: `popkit native` in a process of its own, for what it looks at (the newest sessions,
+replayed) would fill the helper's memory and takes up to a minute.
+
+A change is shown first, with the words that make it; whoever presses those has seen it.
+"""
+
+from __future__ import annotations
+
+import re  # noqa: TID253  no hook loads the helper
+import shlex
+import subprocess  # noqa: TID253
+import sys
+import threading
+
+from ..edges import failures, home
+from .deeds import Deed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_LONGEST_S = 300.0
+# A person waits so long for an answer; then it is on its way.
+_PATIENCE_S = 4.0
+_CHANGE = re.compile(r"^Nothing was changed\. To make this change: popkit (native .+)$", re.MULTILINE)
+_LOOKING = "PopKit is looking at your newest sessions for settings that would have paid. This takes up to a minute; then they stand here."
+
+
+class Native:
+    """`text`: what the last question came to · `change`: the words that make the change that it showed, "" for none."""
+
+    def __init__(self, environ: Mapping[str, str], cwd: str) -> None:
+        self.environ = {**environ, "CLAUDE_PROJECT_DIR": cwd} if cwd else dict(environ)
+        self.cwd = cwd or None
+        self.text = ""
+        self.change = ""
+        self.is_on: bool | None = None
+        self._asking: threading.Thread | None = None
+
+    def look(self) -> None:
+        """Looks whether it is on, where nobody has looked."""
+        if self.is_on is None:
+            said = self._run(["show"])
+            self.is_on = "\nOn: " in said
+            self.text = self.text or said
+
+    def answer(self, words: str) -> str:
+        """What `popkit WORDS` answers (`native …`), or that it is on its way. One question at a time."""
+        if self._asking is None or not self._asking.is_alive():
+            self._asking = threading.Thread(target=self._answer, args=(words,), daemon=True)
+            self._asking.start()
+        self._asking.join(_PATIENCE_S)
+        return _LOOKING if self._asking.is_alive() else self.text
+
+    def deeds(self) -> list[Deed]:
+        """What can be done now."""
+        if self._asking is not None and self._asking.is_alive():
+            return []
+        if self.change:
+            return [
+                Deed(self.change, "Make this change", "in this project's .claude/settings.local.json, from the next session on", "m"),
+                Deed("native show", "Leave it", "nothing is changed", "l"),
+            ]
+        if self.is_on:
+            return [Deed("native off --dry-run", "Stop clearing by the provider", "the change is shown first", "n")]
+        return [
+            Deed("native on --dry-run", "Let the provider clear", "it looks for settings that pay on your sessions, and shows them", "n")
+        ]
+
+    def _answer(self, words: str) -> None:
+        said = self._run(_split(words)[1:])
+        found = _CHANGE.search(said)
+        self.change = found[1] if found else ""
+        self.text = said.replace(found[0], "Nothing has been changed yet.") if found else said
+        self.is_on = None
+
+    def _run(self, words: list[str]) -> str:
+        """What the command prints; it is never asked on a terminal."""
+        command = [sys.executable, "-X", "utf8", "-S", "-E", home.plugin_root() + "/hooks/popkit.py", "native", *words]
+        try:
+            done = subprocess.run(  # noqa: S603  our own command; words are arguments, never a shell's
+                command, env=self.environ, cwd=self.cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                timeout=_LONGEST_S, check=False,
+            )  # fmt: skip
+        except (OSError, subprocess.SubprocessError) as error:
+            failures.record(self.environ, "native", error)
+            return f"popkit native did not answer: {error}"
+        return done.stdout.decode("utf-8", "replace").strip("\n")
+
+
+def _split(words: str) -> list[str]:
+    try:
+        return shlex.split(words)
+    except ValueError:
+        return words.split()

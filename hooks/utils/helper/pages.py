@@ -1,0 +1,58 @@
+"""The pages of the pane: what the context holds now, its results one by one, what was saved. Lines, choices and deeds. Pure."""
+
+from __future__ import annotations
+
+from ..answers import phrases, text, timeline, why
+from ..answers.panel import panel
+from . import deeds
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .deeds import Deed
+
+NOW, RESULTS, SAVED, SETTINGS = "now", "results", "saved", "settings"
+# id -> (label, the key that opens it).
+TITLES = {NOW: ("Now", "1"), RESULTS: ("Results", "2"), SAVED: ("Saved", "3"), SETTINGS: ("Settings", "4")}
+_LABEL = 48
+_COMMAND = "/popkit"
+
+
+def page(name: str, report: dict[str, Any], chosen: str, saved: list[str]) -> dict[str, Any]:
+    """`pages`, the `page` that is shown, its `lines`, `choices` (None for none) and `deeds`. `chosen`: the id of the result looked at ·
+    `saved`: the lines that tell what was saved."""
+    shown = name if name in TITLES else NOW
+    row = next((row for row in report["results"] if row["id"] == chosen), None)
+    offered: list[Deed] = deeds.of_context(report)
+    choices = None
+    if shown == RESULTS:
+        lines, choices = _results(report, row)
+        offered = deeds.of_result(row) if row else []
+    elif shown == SAVED:
+        lines, offered = saved, []
+    elif shown == SETTINGS:
+        lines, offered = [], []
+    else:
+        lines = panel(report, command="")
+    return {
+        "pages": [{"id": id, "label": label, "key": key} for id, (label, key) in TITLES.items()],
+        "page": shown,
+        "lines": lines[1:] if lines and not lines[0] else lines,
+        "choices": choices,
+        "deeds": deeds.to_json(offered),
+    }
+
+
+def _results(report: dict[str, Any], row: dict[str, Any] | None) -> tuple[list[str], dict[str, Any] | None]:
+    """(the timeline, and what is thought of the chosen result; what can be chosen: the newest first)."""
+    lines = timeline.timeline(report)
+    newest = report["results"][: -timeline.LAST - 1 : -1]
+    if not newest:
+        return lines, None
+    options = [{"value": one["id"], "label": f"{phrases.number(one)} {phrases.label(one, _LABEL)}"} for one in newest]
+    if row is None:
+        return [*lines, "", *text.wrap("Choose a result to see what is thought of it.")], {"options": options, "value": ""}
+    if row not in newest:
+        options.append({"value": row["id"], "label": f"{phrases.number(row)} {phrases.label(row, _LABEL)}"})
+    return [*lines, *why.why(report, row, command=_COMMAND)], {"options": options, "value": row["id"]}
