@@ -63,7 +63,7 @@ async function press($: EngineInterface, id: string): Promise<void> {
 /** Opens the pane and keeps it live until it is closed; what to say, undefined where the helper does not answer. */
 export async function openPane($: EngineInterface): Promise<string | undefined> {
   await refresh($)
-  const opened = await $.ui.open({ id: PANE, title: 'PopKit', closeOnEscape: true })
+  const opened = await $.ui.open({ id: PANE, title: 'PopKit', closeOnEscape: true, focus: true })
 
   if (!isCounting) {
     void count($)
@@ -124,7 +124,12 @@ export async function pane($: EngineInterface, e: RenderInput<'Pane'>) {
   const said = await read($, told)
   const time = await read($, now)
   const { Box, Button, Select, Text } = $.ui.resolve(e)
-  columns = Math.min(e.props.bodyColumns, MOST_COLUMNS)
+  const room = Math.min(e.props.bodyColumns, MOST_COLUMNS)
+
+  if (room !== columns) {
+    columns = room
+    void refresh($)
+  }
 
   if (seen === null) {
     return <Text dimColor>PopKit has nothing to show yet.</Text>
@@ -161,8 +166,6 @@ export async function pane($: EngineInterface, e: RenderInput<'Pane'>) {
         ))}
         {left > 0 && <Text dimColor>Prompt cache warm for {countdown(left)}</Text>}
       </Box>
-      <Text> </Text>
-      {lines(shown.lines.join('\n'))}
       {shown.choices !== null && (
         <Select
           key="result"
@@ -172,10 +175,11 @@ export async function pane($: EngineInterface, e: RenderInput<'Pane'>) {
           onSelect={value => void turnTo($, shown.page, value)}
         />
       )}
-      {shown.deeds.length > 0 && <Text> </Text>}
       {shown.deeds.map(deed)}
       {said !== '' && <Text> </Text>}
       {said !== '' && lines(said)}
+      <Text> </Text>
+      {lines(shown.lines.join('\n'))}
     </Box>
   )
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -69,6 +70,36 @@ def test_the_band_says_what_to_do_and_its_button_does_it(session: Session):
         assert len(session.api.requests) == before
     [transcript] = session.home.config.glob("projects/*/*.jsonl")
     assert transcript.read_text().count("[PopKit cleared ") == 2
+
+
+@pytest.mark.parametrize("columns", [60, 200])
+def test_the_pane_is_worked_by_keys_and_every_deed_can_be_undone(session: Session, columns: int):
+    session.popkit.mkdir(parents=True)
+    (session.popkit / "retention-config.json").write_text(json.dumps({"retention": {"profile": "spec", "shape": "off"}}))
+    (session.home.work / "test.js").write_text(TEST_JS)
+    with ClientTerminal(session.home, plugin_dir=ROOT, columns=columns, rows=60) as terminal:
+        terminal.wait_ready()
+        terminal.send("go [[SCRIPT:tested]]")
+        terminal.wait("PopKit: Clear now")
+        before = len(session.api.requests)
+        terminal.send("/popkit")
+        terminal.wait("Retention status")
+        terminal.press("2")
+        terminal.wait("Tool call timeline")
+        terminal.press("4")
+        terminal.wait("Off in this project")
+        terminal.press("1")
+        terminal.wait(re.compile(r"\[ Clear \] ~2\.6k leave"))
+        terminal.press("c")
+        terminal.wait("[ Undo the last clear ]")
+        [transcript] = session.home.config.glob("projects/*/*.jsonl")
+        assert transcript.read_text().count("[PopKit cleared ") == 2
+        terminal.press("u")
+        terminal.wait("The last clear was taken back")
+        assert "[PopKit cleared " not in transcript.read_text()
+        terminal.press("\x1b")
+        terminal.wait(lambda shown: "Retention status" not in shown)
+        assert len(session.api.requests) == before
 
 
 def test_after_a_rewind_nothing_leans_on_what_was_taken_back(session: Session):

@@ -12,9 +12,10 @@ _NEXT_AT = 34  # columns before the last column of the table
 _KINDS = (("error", "error"), ("decision", "decision"), ("tasks", "task list"), ("pinned", "pinned"))
 
 
-def panel(report: dict, details: bool = False, everything: bool = False, command: str = _COMMAND) -> list[str]:
-    """The lines of the panel. `command` is how the reader calls us; "" leaves the commands at its end out."""
-    lines = [*text.title("Retention status"), *_head(report), ""]
+def panel(report: dict, details: bool = False, everything: bool = False, command: str = _COMMAND, counts_down: bool = False) -> list[str]:
+    """The lines of the panel. `command` is how the reader calls us; "" leaves the commands at its end out. `counts_down`: the reader
+    shows by himself how long the cache stays warm."""
+    lines = [*text.title("Retention status"), *_head(report, counts_down), ""]
     if not report["enabled"]:
         lines += [*text.wrap("Retention is switched off in the configuration. This answer only shows what the transcript holds."), ""]
     lines += _table(report)
@@ -25,7 +26,7 @@ def panel(report: dict, details: bool = False, everything: bool = False, command
     return lines + (["", *_commands(command, details, report)] if command else [])
 
 
-def _head(report: dict) -> list:
+def _head(report: dict, counts_down: bool) -> list:
     context = report["context"]
     lines = []
     if context:
@@ -33,7 +34,7 @@ def _head(report: dict) -> list:
         if context["window_source"] == "assumed":
             full += ", window assumed"
         lines.append("Context   " + full)
-        if context["cache"]:
+        if context["cache"] and not (counts_down and context["cache"] == "warm"):
             left = context["cache_seconds_left"]
             lines.append("Cache     " + (f"warm, {text.countdown(left)} left" if context["cache"] == "warm" else "cold"))
     calls = f"{text.counted(report['calls'], 'tool call')} in {text.counted(report['turns'], 'turn')}"

@@ -63,9 +63,7 @@ class Native:
             ]
         if self.is_on:
             return [Deed("native off --dry-run", "Stop clearing by the provider", "the change is shown first", "n")]
-        return [
-            Deed("native on --dry-run", "Let the provider clear", "it looks for settings that pay on your sessions, and shows them", "n")
-        ]
+        return [Deed("native on --dry-run", "Let the provider clear", "finds settings that pay on your sessions, shows them", "n")]
 
     def _answer(self, words: str) -> None:
         said = self._run(_split(words)[1:])

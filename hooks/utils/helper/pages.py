@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..answers import phrases, text, timeline, why
+from ..answers import phrases, timeline, why
 from ..answers.panel import panel
 from . import deeds
 
@@ -34,7 +34,7 @@ def page(name: str, report: dict[str, Any], chosen: str, saved: list[str]) -> di
     elif shown == SETTINGS:
         lines, offered = [], []
     else:
-        lines = panel(report, command="")
+        lines = panel(report, command="", counts_down=True)
     return {
         "pages": [{"id": id, "label": label, "key": key} for id, (label, key) in TITLES.items()],
         "page": shown,
@@ -45,14 +45,14 @@ def page(name: str, report: dict[str, Any], chosen: str, saved: list[str]) -> di
 
 
 def _results(report: dict[str, Any], row: dict[str, Any] | None) -> tuple[list[str], dict[str, Any] | None]:
-    """(the timeline, and what is thought of the chosen result; what can be chosen: the newest first)."""
+    """(what is thought of the chosen result, and the timeline; what can be chosen: the newest first)."""
     lines = timeline.timeline(report)
     newest = report["results"][: -timeline.LAST - 1 : -1]
     if not newest:
         return lines, None
     options = [{"value": one["id"], "label": f"{phrases.number(one)} {phrases.label(one, _LABEL)}"} for one in newest]
     if row is None:
-        return [*lines, "", *text.wrap("Choose a result to see what is thought of it.")], {"options": options, "value": ""}
+        return lines, {"options": options, "value": ""}
     if row not in newest:
         options.append({"value": row["id"], "label": f"{phrases.number(row)} {phrases.label(row, _LABEL)}"})
-    return [*lines, *why.why(report, row, command=_COMMAND)], {"options": options, "value": row["id"]}
+    return [*why.why(report, row, command=_COMMAND)[1:], *lines], {"options": options, "value": row["id"]}
