@@ -1,6 +1,6 @@
 // What is drawn, and fetched from the helper for it: the band above the prompt, and the pane. Words, order and deeds are the helper's.
 import { atom, read, update } from 'claude-code'
-import type { EngineInterface, RenderInput } from 'claude-code'
+import type { EngineInterface, RenderInput, Timer } from 'claude-code'
 
 import { ask } from './helper'
 import type { PopkitDeed, PopkitView } from './state'
@@ -18,8 +18,13 @@ const COLUMNS = 70
 const MOST_COLUMNS = 110
 const TICK_MS = 1_000
 const TICKS_BETWEEN_LOOKS = 20
+// While the cache is warm the band tells how long to wait, so it is asked for anew: soon where little is left.
+const SHARE_BETWEEN_LOOKS = 1 / 15
+const SOONEST_MS = 5_000
+const LATEST_MS = 60_000
 
 let isCounting = false
+let nextLook: Timer | undefined
 // Of the pane: its width as it was drawn last, its page, the result that was chosen on it.
 let columns = COLUMNS
 let page = ''
@@ -34,6 +39,18 @@ export async function refresh($: EngineInterface): Promise<void> {
   }
   const seen = { band: answer.band, pane: answer.pane, cacheUntil: answer.cache_until } as PopkitView
   await update($, view, () => seen)
+  void lookAgain($, seen.cacheUntil)
+}
+
+/** Asks anew in a while, as long as the cache is warm, and once when it has gone cold. */
+async function lookAgain($: EngineInterface, cacheUntil: number | null): Promise<void> {
+  nextLook?.cancel()
+
+  if (cacheUntil === null) {
+    return
+  }
+  const left = cacheUntil - (await $.clock.now())
+  nextLook = $.clock.after(Math.min(LATEST_MS, Math.max(SOONEST_MS, left * SHARE_BETWEEN_LOOKS)), () => refresh($))
 }
 
 /** What `/popkit WORDS` answers, undefined where the helper does not. */

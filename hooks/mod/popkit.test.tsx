@@ -66,7 +66,8 @@ function engine(on: On, answers: Record<string, unknown>) {
   on('http.fetch', async (_, e) => {
     const path = new URL(e.url).pathname
     asked.push({ path, body: JSON.parse(String(e.init?.body)) })
-    const answer = path in answers ? answers[path] : {}
+    const told = path in answers ? answers[path] : {}
+    const answer = typeof told === 'function' ? told() : told
 
     if (answer === undefined) {
       await new Promise(() => {}) // it hangs
@@ -148,6 +149,24 @@ test('a page of the pane, and a result on it, are asked for and shown', async ($
   await clock.advance(0)
   expect(asked.findLast(one => one.path === '/view')?.body).toEqual({ columns: 80, page: 'results', chosen: 'toolu_7' })
   await ui.unmount()
+})
+
+test('the band is asked for anew while the cache is warm, and not once it is cold', async ($, on) => {
+  let isCold = false
+  const { asked, clock } = engine(on, { '/view': () => ({ ...VIEW, cache_until: isCold ? null : VIEW.cache_until }) })
+  const looks = () => asked.filter(one => one.path === '/view').length
+  await $.session.start(START)
+  await clock.advance(0)
+  await $.command.run({ command: 'popkit', args: 'timeline', presentation: { columns: 120 } } as never)
+  await clock.advance(0)
+  const before = looks()
+  await clock.advance(30_000)
+  expect(looks()).toBeGreaterThan(before)
+  isCold = true
+  await clock.advance(60_000)
+  const cold = looks()
+  await clock.advance(600_000)
+  expect(looks()).toBe(cold)
 })
 
 test('the pane counts down while it is open', async ($, on) => {

@@ -17,6 +17,7 @@ import time
 from http.server import BaseHTTPRequestHandler
 
 from ..edges import failures, files, home
+from ..edges.system import now
 from ..state.site import Site
 from .door import Door
 from .native import Native
@@ -102,15 +103,15 @@ class Session:
     def view(self, asked: dict[str, Any]) -> dict[str, Any]:
         self.settle()
         shown = Asked(_text(asked, "page"), _text(asked, "chosen"), _columns(asked))
-        return self.views.view(self._site(), shown, time.time(), self.door.left_out)
+        return self.views.view(self._site(), shown, now(self.environ), self.door.left_out)
 
     def command(self, asked: dict[str, Any]) -> dict[str, Any]:
         self.settle()
-        return {"text": self.views.answer(_text(asked, "words"), self._site(), time.time(), _columns(asked))}
+        return {"text": self.views.answer(_text(asked, "words"), self._site(), now(self.environ), _columns(asked))}
 
     def press(self, asked: dict[str, Any]) -> dict[str, Any]:
         self.settle()
-        return {"text": self.views.press(_text(asked, "id"), self._site(), time.time(), _columns(asked))}
+        return {"text": self.views.press(_text(asked, "id"), self._site(), now(self.environ), _columns(asked))}
 
     def health(self, _asked: dict[str, Any]) -> dict[str, Any]:
         return {
