@@ -26,6 +26,10 @@ PLUGIN = (".claude-plugin", "README.md", "LICENSE", "bin", "commands", "hooks", 
 BIG = "{work}/big.py"
 LINES = [f"value_{number} = compute({number * 7})" for number in range(1, 301)]
 KILL = 'for s in "$CLAUDE_CONFIG_DIR"/popkit/run/*.sock; do p=${s%.sock}; kill -9 "${p##*-}"; done; sleep 1'
+HELPED = (
+    'while :; do for s in "$CLAUDE_CONFIG_DIR"/popkit/run/*.sock; do p=${s%.sock}; '
+    'kill -0 "${p##*-}" 2>/dev/null && exit 0; done; sleep 0.1; done'
+)
 JOB = {"description": "small job", "prompt": "Read it [[SCRIPT:job]]", "subagent_type": "general-purpose", "run_in_background": False}
 SCRIPTS = {
     "day": [
@@ -53,7 +57,7 @@ SCRIPTS = {
         call(("Read", {"file_path": BIG, "limit": 200})),
         call(("Bash", {"command": KILL})),
         call(("Read", {"file_path": BIG, "offset": 100})),
-        call(("Bash", {"command": "sleep 3"})),
+        call(("Bash", {"command": HELPED})),
         call(("Read", {"file_path": BIG, "offset": 90})),
         say("done"),
     ],
@@ -73,7 +77,7 @@ class Session:
         self.api.scripts.update(SCRIPTS)
         (self.home.work / "big.py").write_text("\n".join(LINES) + "\n")
         self.popkit = self.home.config / "popkit"
-        self.home.extra_env["POPKIT_DOOR_MS"] = "8000"  # the machine may be busy
+        self.home.extra_env["POPKIT_DOOR_MS"] = "60000"  # the machine may be busy
 
     def play(self, prompt: str, plugin: Path = ROOT, **more: Any) -> Run:
         self.runs.append(self.home.run_headless(prompt, plugin_dir=plugin, resume=self.id or None, **more))

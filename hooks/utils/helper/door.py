@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 # Of the time that the mod waits for a row (seconds, by default) so much is ours: a result that takes longer to look at enters whole.
 _DOOR_S, _SHARE = 0.15, 0.7
-_BUSY_S = 0.05  # for a transaction of somebody else in the archive
+_BUSY_SHARE = 1 / 3  # for a transaction of somebody else in the archive
 
 
 def _seconds(configured: str | None) -> float:
@@ -50,7 +50,8 @@ class Door:
         self.contexts: dict[str, Context] = {}
         self.rewritten = 0
         self.left_out = 0  # characters
-        self.time_s = _SHARE * _seconds(environ.get("POPKIT_DOOR_MS"))
+        waits_s = _seconds(environ.get("POPKIT_DOOR_MS"))
+        self.time_s, self.busy_s = _SHARE * waits_s, _BUSY_SHARE * waits_s
         self.refresh()
 
     def refresh(self) -> None:
@@ -155,7 +156,7 @@ class Door:
         new = archive.NewRecord(arrival.id, found.kind, found.label, content, stamp_of(time.time()), found.subjects, tokens)
         try:
             files.make_private_folder(self.site.home)
-            db = archive.open_archive(home.archive_path(self.site.home), busy_s=_BUSY_S)
+            db = archive.open_archive(home.archive_path(self.site.home), busy_s=self.busy_s)
             try:
                 return archive.add_records(db, chain, [new]).ids == [arrival.handle]
             finally:
