@@ -291,6 +291,7 @@ def test_whatever_is_wrong_with_the_helper_rows_enter_as_they_came(newest: Sessi
 
 
 def test_a_helper_that_is_killed_is_started_again(newest: Session):
+    newest.home.extra_env["POPKIT_DOOR_MS"] = "8000"  # some rows wait for the dead one
     run = newest.play("go [[SCRIPT:killed]]")
     assert run.returncode == 0
     assert not referred(newest.results()[0])
