@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,11 +26,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PLUGIN = (".claude-plugin", "README.md", "LICENSE", "bin", "commands", "hooks", "power-mode", "retention-config.json")
 BIG = "{work}/big.py"
 LINES = [f"value_{number} = compute({number * 7})" for number in range(1, 301)]
-KILL = 'for s in "$CLAUDE_CONFIG_DIR"/popkit/run/*.sock; do p=${s%.sock}; kill -9 "${p##*-}"; done; sleep 1'
-HELPED = (
-    'while :; do for s in "$CLAUDE_CONFIG_DIR"/popkit/run/*.sock; do p=${s%.sock}; '
-    'kill -0 "${p##*-}" 2>/dev/null && exit 0; done; sleep 0.1; done'
-)
+KILL = 'for s in "$POPKIT_HOME"/run/*.sock; do p=${s%.sock}; kill -9 "${p##*-}" && echo killed; done; sleep 1'
+HELPED = 'while :; do for s in "$POPKIT_HOME"/run/*.sock; do p=${s%.sock}; kill -0 "${p##*-}" 2>/dev/null && exit 0; done; sleep 0.1; done'
 JOB = {"description": "small job", "prompt": "Read it [[SCRIPT:job]]", "subagent_type": "general-purpose", "run_in_background": False}
 SCRIPTS = {
     "day": [
@@ -291,9 +289,13 @@ def test_whatever_is_wrong_with_the_helper_rows_enter_as_they_came(newest: Sessi
 
 
 def test_a_helper_that_is_killed_is_started_again(newest: Session):
-    newest.home.extra_env["POPKIT_DOOR_MS"] = "8000"  # some rows wait for the dead one
-    run = newest.play("go [[SCRIPT:killed]]")
+    newest.home.extra_env["POPKIT_DOOR_MS"] = "8000"  # some rows may wait for the dead one
+    with tempfile.TemporaryDirectory(prefix="popkit-") as short:  # the socket's name tells its process, unless its path is too long
+        newest.home.extra_env["POPKIT_HOME"] = short
+        run = newest.play("go [[SCRIPT:killed]]")
+        assert len(list(Path(short, "sessions").iterdir())) == 1
     assert run.returncode == 0
+    assert newest.results()[1] == "killed"
     assert not referred(newest.results()[0])
     assert referred(newest.results()[-1])
 
