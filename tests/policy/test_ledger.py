@@ -7,8 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hooks.utils.edges.codec import dumps, loads
+from hooks.utils.policy import ledger as ledgers
+from hooks.utils.policy.bookings import Advice, Cleared, Compaction, KeptOut, Refetched, Request, Restored, Undone, Warmed
 from hooks.utils.policy.economics import Prices
-from hooks.utils.policy.ledger import Advice, Cleared, Compaction, Ledger, Refetched, Request, Restored, Undone, settle
+from hooks.utils.policy.ledger import GAINS, Ledger, settle
 from tests.policy.priced import LIFETIMES, READS, prices
 
 FIVE, HOUR = prices(300), prices(3_600)
@@ -46,14 +48,139 @@ def test_a_session_worked_out_by_hand():
         "restored": 1,
         "refetched": 0,
         "advice_tokens": 0,
+        "kept_out": 0,
+        "kept_out_tokens": 0,
+        "warmings": 0,
+        "kept_warm": 0,
         "charged_rewrite": 52_900.0,  # 11,500 + 41,400
         "charged_restores": 2_700.0,  # 1,250 + 100 + 1,250 + 100
         "charged_refetches": 0.0,
         "charged_advice": 0.0,
+        "charged_warming": 0.0,
+        "saved_cleared": 29_450.0,
+        "saved_kept_out": 0.0,
+        "saved_kept_warm": 0.0,
+        "usd_cleared": 0.0,
+        "usd_kept_out": 0.0,
+        "usd_kept_warm": 0.0,
+        "usd_charged": 0.0,
+        "unpriced": 85_050.0,  # 29,450 + 55,600: no request says what its model costs
         "saved": 29_450.0,  # 3 x 1,900 + 23,750
         "charged": 55_600.0,
         "net": -26_150.0,
     }
+
+
+def test_a_session_with_the_door_and_kept_warm_worked_out_by_hand():
+    day = {0: "monday", 1: "tuesday"}
+    requests = [
+        Request(0, 20_000, 0, 20_000, 0, FIVE, 5.0),
+        # At 5, 4,000 tokens of a result did not enter: they would have been written, 4,000 x 1.25 = 5,000.
+        Request(10, 23_000, 20_000, 3_000, 3_000, FIVE, 5.0),
+        # Read from then on: 4,000 x 0.1 = 400.
+        Request(20, 24_000, 23_000, 1_000, 1_000, FIVE, 5.0),
+        # Printed at 25, 1,000 tokens of it: written for 1,250. Saved 400.
+        Request(30, 26_000, 24_000, 2_000, 2_000, FIVE, 5.0),
+        # Kept warm at 300 and at 570: 26,000 x 0.1 + 40 x 1.25 + 8 x 5 = 2,690 each. At 700 the cache would have been cold for 370 s.
+        # Of the 26,000 tokens that are read 1,000 are there because of us: 25,000 x (1.25 - 0.1) = 28,750. What did not enter would have
+        # been written again: 5,000. The printed tokens are carried: 100.
+        Request(700, 27_000, 26_000, 1_000, 1_000, FIVE, 5.0),
+        # Kept warm at 980, in vain: 27,000 x 0.1 + 90 = 2,790. The user came a day later, with another model: saved 5,000 for what did not
+        # enter, and 1,250 for what was printed.
+        Request(90_000, 28_000, 0, 28_000, 1_000, FIVE, 10.0),
+    ]
+    warmed = [Warmed(at, 26_040, 26_000, 40, 8) for at in (300, 570)]
+    bookings = [KeptOut(5, 4_000, "T1"), Restored(25, 1_000), *warmed, Warmed(980, 27_040, 27_000, 40, 8)]
+    ledger = settle(requests, bookings, lambda at: day[at > 80_000])
+    told = ledger.to_json()
+    assert {name: told[name] for name in ("kept_out", "kept_out_tokens", "warmings", "kept_warm", "restored")} == {
+        "kept_out": 1, "kept_out_tokens": 4_000, "warmings": 3, "kept_warm": 1, "restored": 1,
+    }  # fmt: skip
+    assert told["saved_kept_out"] == 5_000 + 400 + 400 + 5_000 + 5_000
+    assert told["saved_kept_warm"] == 28_750
+    assert told["saved_cleared"] == 0
+    assert told["charged_warming"] == 2 * 2_690 + 2_790
+    assert told["charged_restores"] == 1_250 + 100 + 1_250
+    assert told["net"] == 15_800 + 28_750 - 8_170 - 2_600
+    # Dollars: 5 a million on the first day, 10 on the second.
+    assert told["usd_kept_out"] == pytest.approx((10_800 * 5 + 5_000 * 10) / 1e6)
+    assert told["usd_kept_warm"] == pytest.approx(28_750 * 5 / 1e6)
+    assert told["usd_charged"] == pytest.approx((8_170 + 1_350) * 5 / 1e6 + 1_250 * 10 / 1e6)
+    assert told["unpriced"] == 0
+    assert ledger.days["tuesday"] == pytest.approx({"saved_kept_out": 5_000, "usd_kept_out": 0.05, "charged": 1_250, "usd_charged": 0.0125})
+
+
+def _kept_out(requests: list, *more) -> float:
+    return settle(requests, [KeptOut(5, 4_000, "T1"), *more]).gained["kept_out"]
+
+
+def test_what_did_not_enter_counts_from_the_first_request_that_goes_without_it():
+    assert settle(_warm(20_000), [KeptOut(5, 4_000, "T1")]).to_json() == Ledger().to_json(), "no request has gone without it"
+    assert _kept_out(_warm(20_000, 21_000)) == 5_000
+    assert _kept_out([Request(0, 20_000, 0, 0), Request(10, 21_000, 0, 0, 1_000)]) == 4_000, "plain input, where nothing is cached"
+
+
+def test_a_compaction_ends_what_did_not_enter():
+    assert _kept_out([*_warm(20_000, 21_000), Compaction(15), *_warm(9_000, 10_000, at=20)]) == 5_000
+
+
+def test_a_clear_of_the_same_result_ends_what_did_not_enter_until_it_is_back():
+    requests = _warm(20_000, 21_000, 22_000, 23_000, 24_000)
+    assert _kept_out(requests) == 5_000 + 3 * 400
+    assert _kept_out(requests, Cleared(15, 500, 1, ["T1"])) == 5_000
+    assert _kept_out(requests, Cleared(15, 500, 1, ["T9"])) == 5_000 + 3 * 400
+    assert _kept_out(requests, Cleared(15, 500, 1, ["T1"]), Undone(25, 500, ["T1"])) == 5_000 + 2 * 400
+    assert _kept_out(requests, Cleared(15, 500, 2, ["T1", "T2"]), Restored(35, 300, True, ["T1"])) == 5_000 + 400
+
+
+@pytest.mark.parametrize(
+    ("at", "read", "kept"),
+    [
+        (299, 20_000, 0),  # the cache would still have been there
+        (300, 20_000, 20_000),
+        (300, 10_000, 10_000),
+        (300, 9_999, 0),  # little of it was: it is not known to be our doing
+        (300, 0, 0),
+    ],
+)
+def test_a_request_was_kept_warm_that_came_after_the_caches_life_and_found_the_prompt(at, read, kept):
+    requests = [Request(0, 20_000, 0, 20_000), Request(at, 21_000, read, 21_000 - read, 1_000)]
+    ledger = settle(requests, [Warmed(280, 20_000, 20_000, 0, 0)])
+    assert ledger.gained["kept_warm"] == pytest.approx(kept * 1.15)
+    assert ledger.kept_warm == bool(kept)
+    assert ledger.charged["warming"] == pytest.approx(2_000)
+    assert settle(requests, []).gained["kept_warm"] == 0
+
+
+def test_the_life_is_counted_from_when_the_cache_was_last_in_use():
+    requests = [Request(0, 20_000, 0, 20_000, until=50), Request(320, 21_000, 20_000, 1_000, 1_000)]
+    assert settle(requests, [Warmed(280, 20_000, 20_000, 0, 0)]).kept_warm == 0
+
+
+def test_no_more_was_kept_warm_than_our_requests_went_over():
+    requests = [Request(0, 20_000, 0, 20_000), Request(400, 21_000, 20_000, 1_000, 1_000)]
+    assert settle(requests, [Warmed(280, 12_000, 11_000, 500, 1)]).gained["kept_warm"] == pytest.approx(11_500 * 1.15)
+
+
+def test_a_row_of_warmings_pays_once():
+    requests = [Request(0, 20_000, 0, 20_000), Request(900, 21_000, 20_000, 1_000, 1_000), Request(1_300, 22_000, 21_000, 1_000, 1_000)]
+    ledger = settle(requests, [Warmed(at, 20_000, 20_000, 0, 0) for at in (280, 560, 840)])
+    assert (ledger.kept_warm, ledger.warmings) == (1, 3)
+    assert ledger.gained["kept_warm"] == pytest.approx(20_000 * 1.15)
+    assert ledger.charged["warming"] == pytest.approx(6_000)
+
+
+def test_warming_before_a_compaction_or_the_end_was_in_vain():
+    requests = [Request(0, 20_000, 0, 20_000), Compaction(290), *_warm(9_000, at=400)]
+    ledger = settle(requests, [Warmed(280, 20_000, 20_000, 0, 0)])
+    assert (ledger.kept_warm, ledger.net) == (0, -2_000)
+
+
+def test_of_a_model_without_a_price_only_tokens_are_told():
+    requests = [Request(0, 20_000, 0, 20_000, 0, FIVE, 5.0), Request(10, 21_000, 20_000, 1_000, 1_000, FIVE, None)]
+    told = settle(requests, [KeptOut(5, 4_000, "T1"), Advice(5, 100)]).to_json()
+    assert (told["saved_kept_out"], told["usd_kept_out"], told["unpriced"]) == (5_000, 0, 5_000)
+    assert told["usd_charged"] == pytest.approx(125 * 5 / 1e6), "what was said was written at the price of the request before"
 
 
 @pytest.mark.parametrize(("read", "saved"), [(0.1, 1_900), (0.05, 950), (0.025, 475)])
@@ -258,7 +385,7 @@ class World:
         self.cost = 0.0
 
     def send(self, warm: bool) -> tuple[int, int]:
-        """(tokens read, tokens created)."""
+        """(tokens read, tokens created) of a request over all items."""
         prompt = [(item, item[1]) for item in self.items]
         same = 0
         for (item, tokens), (before, tokens_before) in zip(prompt, self.sent):
@@ -280,20 +407,35 @@ class TwoWorlds:
 
     def __init__(self, priced: Prices):
         self.now, self.priced = 0.0, priced
+        self.asked_at = self.used_at = -1e9  # when the user's last request was, and when the cache was last in use with us
         self.with_us, self.without = World(priced), World(priced)
         self.requests: list = []
         self.bookings: list = []
         self.clears: list[list[tuple[list[int], int]]] = []  # of each clear: the item and its full size
 
-    def ask(self, gap_s: float, new: int, ours: int = 0) -> None:
-        """A request with `new` tokens of conversation and a text that is there because of us."""
-        for world, tokens in ((self.with_us, new + ours), (self.without, new)):
+    def ask(self, gap_s: float, new: int, ours: int = 0, left_out: int = 0) -> None:
+        """A request with `new` tokens of conversation and a text that is there because of us; without us it has what was left out too."""
+        if left_out:
+            self.bookings.append(KeptOut(self.now, left_out, f"T{len(self.with_us.items)}"))
+        for world, tokens in ((self.with_us, new + ours), (self.without, new + left_out)):
             world.items.append([tokens, tokens])
         self.now += gap_s
-        warm = gap_s < self.priced.ttl_s
-        self.without.send(warm)
-        read, created = self.with_us.send(warm)
+        self.without.send(self.now - self.asked_at < self.priced.ttl_s)
+        read, created = self.with_us.send(self.now - self.used_at < self.priced.ttl_s)
         self.requests.append(Request(self.now, read + created, read, created, new + ours, self.priced))
+        self.asked_at = self.used_at = self.now
+
+    def keep_warm(self, gap_s: float, output: int) -> None:
+        """A request of ours, over what the newest one had."""
+        if not self.with_us.sent:
+            return
+        self.now += gap_s
+        prompt = sum(tokens for _, tokens in self.with_us.sent)
+        read = prompt if self.now - self.used_at < self.priced.ttl_s else 0
+        booking = Warmed(self.now, prompt + 3, read, prompt - read, output)
+        self.bookings.append(booking)
+        self.with_us.cost += read * self.priced.read + (prompt - read) * self.priced.write + output * self.priced.output + 3
+        self.used_at = self.now
 
     def resume(self) -> None:
         for item in self.with_us.items:
@@ -304,17 +446,23 @@ class TwoWorlds:
         chosen = [item for number, item in enumerate(candidates) if number in places]
         if chosen:
             self.clears.append([(item, item[0]) for item in chosen])
-            self.bookings.append(Cleared(self.now, sum(item[0] - PLACEHOLDER for item in chosen), len(chosen)))
+            self.bookings.append(Cleared(self.now, sum(item[0] - PLACEHOLDER for item in chosen), len(chosen), self.ids(chosen)))
             for item in chosen:
                 item[0] = PLACEHOLDER
 
+    def ids(self, items: list) -> list[str]:
+        """As `ask` names them."""
+        return [f"T{number}" for number, item in enumerate(self.with_us.items) if any(item is each for each in items)]
+
     def undo(self) -> None:
         if self.clears:
-            self.bookings.append(Undone(self.now, self.put_back(self.clears.pop())))
+            back = self.clears.pop()
+            self.bookings.append(Undone(self.now, self.put_back(back), self.ids([item for item, _ in back])))
 
     def restore(self) -> None:
         if self.clears:
-            self.bookings.append(Restored(self.now, self.put_back([self.clears[-1].pop()]), True))
+            back = [self.clears[-1].pop()]
+            self.bookings.append(Restored(self.now, self.put_back(back), True, self.ids([back[0][0]])))
             self.clears = [clear for clear in self.clears if clear]
 
     def put_back(self, cleared: list[tuple[list[int], int]]) -> int:
@@ -340,7 +488,7 @@ def two_worlds(draw, kinds: tuple[str, ...] = ("clear", "clear", "undo", "restor
     """Each change of the transcript is loaded before the next; some clears are loaded only requests later."""
     worlds = TwoWorlds(draw(ANY_PRICES))
     for kind in draw(st.lists(st.sampled_from(("ask", *kinds)), min_size=1, max_size=25)):
-        ours = 0
+        ours = left_out = 0
         if kind == "clear":
             worlds.clear(draw(st.lists(st.integers(0, 20), min_size=1, max_size=6)))
             for _ in range(draw(st.integers(0, 2))):
@@ -351,21 +499,40 @@ def two_worlds(draw, kinds: tuple[str, ...] = ("clear", "clear", "undo", "restor
             worlds.restore()
         elif kind == "compact":
             worlds.compact()
+        elif kind == "door":
+            left_out = draw(SIZES)
+        elif kind == "warm":
+            for _ in range(draw(st.integers(1, 3))):
+                worlds.keep_warm(draw(GAPS), draw(st.integers(0, 20)))
         elif kind in OURS:
             ours = draw(SIZES)
             worlds.bookings.append(OURS[kind](worlds.now, ours))
         worlds.resume()
-        worlds.ask(draw(GAPS), draw(SIZES), ours)
+        worlds.ask(draw(GAPS), draw(SIZES), ours, left_out)
     return worlds
+
+
+def _difference(worlds: TwoWorlds) -> float:
+    return worlds.without.cost - worlds.with_us.cost
 
 
 @given(two_worlds())
 def test_the_net_is_what_the_session_would_have_cost_without_us_beyond_what_it_cost(worlds):
     ledger = settle(worlds.requests, worlds.bookings)
-    assert ledger.net == pytest.approx(worlds.without.cost - worlds.with_us.cost, abs=1e-3)
+    assert ledger.net == pytest.approx(_difference(worlds), abs=1e-3)
     assert ledger.reclaimed_tokens == sum(booking.tokens for booking in worlds.bookings if isinstance(booking, Cleared))
     assert ledger.confirmed == ledger.clears
     assert ledger.pending_tokens == 0
+
+
+@given(two_worlds(("door", "door", "compact", *OURS)) | two_worlds(("door", "warm", "warm", *OURS)))
+def test_the_net_of_the_door_and_of_warming_is_what_they_changed(worlds):
+    assert settle(worlds.requests, worlds.bookings).net == pytest.approx(_difference(worlds), abs=1e-3)
+
+
+@given(two_worlds(("door", "warm", "clear", "undo", "restore", "compact", *OURS)))
+def test_where_everything_is_at_work_the_ledger_tells_no_more_than_there_was(worlds):
+    assert settle(worlds.requests, worlds.bookings).net <= _difference(worlds) + 1e-3
 
 
 @given(two_worlds(()))
@@ -377,8 +544,8 @@ def test_where_nothing_is_booked_all_is_zero(worlds):
 AMOUNTS = st.integers(0, 100_000)
 TIMES = st.integers(0, 20).map(lambda time: time * 100)  # few, so that several things have the same
 REQUESTS = st.builds(
-    lambda at, read, created, plain, added, priced: Request(at, read + created + plain, read, created, added, priced),
-    TIMES, AMOUNTS, AMOUNTS, st.integers(0, 10), AMOUNTS, ANY_PRICES,
+    lambda at, read, created, plain, added, priced, usd: Request(at, read + created + plain, read, created, added, priced, usd),
+    TIMES, AMOUNTS, AMOUNTS, st.integers(0, 10), AMOUNTS, ANY_PRICES, st.sampled_from((None, 2.0, 5.0)),
 )  # fmt: skip
 MOMENTS = st.lists(REQUESTS | REQUESTS | REQUESTS | st.builds(Compaction, TIMES), max_size=20).map(
     lambda moments: sorted(moments, key=lambda moment: moment.at)
@@ -386,17 +553,21 @@ MOMENTS = st.lists(REQUESTS | REQUESTS | REQUESTS | st.builds(Compaction, TIMES)
 CLEARS = st.builds(Cleared, TIMES, AMOUNTS, st.integers(1, 9))
 TEXTS = st.builds(Restored, TIMES, AMOUNTS) | st.builds(Refetched, TIMES, AMOUNTS) | st.builds(Advice, TIMES, AMOUNTS)
 RETURNS = st.builds(Undone, TIMES, AMOUNTS) | st.builds(Restored, TIMES, AMOUNTS, st.just(True))
+IDS = st.sampled_from(("T1", "T2", "T3"))
+DOOR = st.builds(KeptOut, TIMES, AMOUNTS, IDS) | st.builds(Cleared, TIMES, AMOUNTS, st.just(1), st.lists(IDS, max_size=2))
+WARM = st.builds(Warmed, TIMES, AMOUNTS, AMOUNTS, AMOUNTS, st.integers(0, 50))
 BOOKINGS = st.lists(CLEARS | CLEARS | TEXTS | RETURNS, max_size=12)
+ALL_BOOKINGS = st.lists(CLEARS | TEXTS | RETURNS | DOOR | WARM, max_size=12)
 
 
-@given(MOMENTS, BOOKINGS, st.randoms(use_true_random=False))
+@given(MOMENTS, ALL_BOOKINGS, st.randoms(use_true_random=False))
 def test_a_ledger_is_the_same_in_whatever_order_its_bookings_come(moments, bookings, random):
     shuffled = list(bookings)
     random.shuffle(shuffled)
     assert settle(moments, shuffled).to_json() == settle(moments, bookings).to_json()
 
 
-@given(MOMENTS, BOOKINGS)
+@given(MOMENTS, ALL_BOOKINGS)
 def test_any_requests_and_bookings_give_a_ledger_of_plain_values_that_are_in_bounds(moments, bookings):
     ledger = settle(moments, bookings)
     assert loads(dumps(ledger.to_json())) == ledger.to_json()
@@ -404,6 +575,27 @@ def test_any_requests_and_bookings_give_a_ledger_of_plain_values_that_are_in_bou
     assert min(ledger.saved, ledger.reclaimed_tokens, ledger.pending_tokens, *ledger.charged.values()) >= 0
     assert ledger.reclaimed_tokens <= 1.5 * (booked - ledger.pending_tokens)
     assert ledger.confirmed <= ledger.clears == sum(isinstance(booking, Cleared) for booking in bookings)
+
+
+@given(MOMENTS, ALL_BOOKINGS)
+def test_the_days_add_up_to_the_whole_and_the_causes_to_what_was_saved(moments, bookings):
+    ledger = settle(moments, bookings, lambda at: f"day {at // 600}")
+    for name in ledgers.AMOUNTS:
+        assert sum(day.get(name, 0.0) for day in ledger.days.values()) == pytest.approx(ledger.amounts[name], abs=1e-6)
+    assert [ledger.amounts["saved_" + gain] for gain in GAINS] == pytest.approx([ledger.gained[gain] for gain in GAINS])
+    assert ledger.net == pytest.approx(sum(ledger.gained.values()) - sum(ledger.charged.values()))
+
+
+@given(MOMENTS, ALL_BOOKINGS, st.sampled_from((0.1, 2.0, 5.0)))
+def test_money_is_units_times_the_price_of_a_token(moments, bookings, usd):
+    for moment in moments:
+        if isinstance(moment, Request):
+            moment.usd = usd
+    amounts = settle(moments, bookings, str).amounts
+    if any(isinstance(moment, Request) for moment in moments):
+        assert amounts["unpriced"] == 0
+        for name, units in (*((gain, amounts["saved_" + gain]) for gain in GAINS), ("charged", amounts["charged"])):
+            assert amounts["usd_" + name] == pytest.approx(units * usd / 1e6)
 
 
 @given(MOMENTS, BOOKINGS)

@@ -94,7 +94,8 @@ class Counts:
     """What happened in a context since its beginning, compactions included."""
 
     __slots__ = (
-        "compacted", "expired", "expired_tokens", "false_expirations", "ledger", "results", "results_tokens", "superseded", "triggers",
+        "compacted", "days", "expired", "expired_tokens", "false_expirations", "ledger", "results", "results_tokens", "settled",
+        "superseded", "triggers",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -105,6 +106,8 @@ class Counts:
         self.triggers: dict[str, int] = {}  # trigger -> results that it ended
         self.false_expirations: dict[str, int] = {}  # tier -> expired and fetched again unchanged, or restored
         self.ledger: dict[str, float] = {}  # what was reclaimed and charged (ledger.py), as the last reconcile found it
+        self.days: dict[str, float] = {}  # the same by day (state/days.py)
+        self.settled = 0  # bytes of the transcript that the last reconcile found
         self.superseded = 0
         self.compacted = 0
 
@@ -231,7 +234,8 @@ def shared_facts(state: ContextState) -> dict[str, Any]:
     plain = state.to_json()
     for name in ("at", "calibration", "prompt_id", "prompted"):
         del plain[name]
-    del plain["counts"]["ledger"]
+    for name in ("ledger", "days", "settled"):
+        del plain["counts"][name]
     rows = []
     for result in list(state.live.values()):
         fields = dict(zip(_FIELDS, result.to_row()))

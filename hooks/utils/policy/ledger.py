@@ -1,107 +1,40 @@
-"""What clearing really reclaimed and what it was charged, from the usage of the requests that were sent. Pure.
+"""What PopKit really saved and what it was charged, from the usage of the requests that were sent. Pure.
 
 Compared is with the session that would have been without us. Its requests would carry what is out of the context, and read it from the
 cache or write it, whichever the request itself shows; it would lack what was fetched again, restored or said by us, and the writes to
 the cache that a changed transcript takes. Prices and units as in `economics`.
 
 A change of the transcript shows in a request only once the client has loaded the file again. So a clear is *pending* until a request
-confirms it: one whose prompt lacks at least half of what the clear was estimated at. What is doubtful counts against us.
+confirms it: one whose prompt lacks at least half of what the clear was estimated at. What did not enter was never in a prompt, so no
+request can confirm it: it is an estimate, counted from the first request that goes without it, to a compaction or until its own result is
+cleared. A request of ours that kept the cache warm is charged, and pays where the user came back so late that the cache would have been
+cold, and found it warm. What is doubtful counts against us.
 """
 
 from __future__ import annotations
 
-from .economics import PRICE_PLAIN, Prices
+from .bookings import Advice, Booking, Cleared, Compaction, KeptOut, Refetched, Request, Restored, Undone, Warmed
+from .economics import PRICE_PLAIN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
-CAUSES = ("rewrite", "restores", "refetches", "advice")
+    from .economics import Prices
+
+GAINS = ("cleared", "kept_out", "kept_warm")
+CAUSES = ("rewrite", "restores", "refetches", "advice", "warming")
+# What is also summed by day: units; dollars of those whose price is known; units without a price, saved or charged.
+AMOUNTS = (
+    *("saved_" + gain for gain in GAINS), "charged", *("usd_" + gain for gain in GAINS), "usd_charged", "unpriced",
+)  # fmt: skip
 # Of a lifetime of an hour, some of a prompt may have been written for less: read to no token after that long, it was cold.
 _SHORTEST_S = 300
-_USUAL = Prices(0.1, 1.25, 5.0, _SHORTEST_S, False)
-
-
-class Request:
-    """A request of the main thread: when it was answered (seconds); its prompt, of which `read` from the cache and `created` in it;
-    `added`, the estimated tokens that the conversation grew by since the request before (results, what user and assistant said); the
-    Prices of its model and of what it wrote to the cache. All but `added` as the host's usage tells."""
-
-    __slots__ = ("added", "at", "created", "prices", "prompt", "read")
-
-    def __init__(self, at: float, prompt: int, read: int, created: int, added: int = 0, prices: Prices = _USUAL) -> None:
-        self.at = at
-        self.prompt = prompt
-        self.read = read
-        self.created = created
-        self.added = added
-        self.prices = prices
-
-
-class Compaction:
-    """Stands between the requests: nothing of the context before it is in a later one."""
-
-    __slots__ = ("at",)
-
-    def __init__(self, at: float) -> None:
-        self.at = at
-
-
-class Booking:
-    """Something that we did, and the estimated tokens it is about. It can show in requests later than `at` (seconds)."""
-
-    __slots__ = ("at", "tokens")
-    rank = 0  # bookings of one time are taken in this order
-
-    def __init__(self, at: float, tokens: int):
-        self.at = at
-        self.tokens = max(0, tokens)
-
-
-class Cleared(Booking):
-    """Results left the transcript; `tokens` is what the context loses by it, placeholders subtracted."""
-
-    __slots__ = ("results",)
-    rank = 1
-
-    def __init__(self, at: float, tokens: int, results: int = 1):
-        super().__init__(at, tokens)
-        self.results = results
-
-
-class Undone(Booking):
-    """The last clear was taken back; `tokens` as that clear was booked."""
-
-    __slots__ = ()
-    rank = 2
-
-
-class Restored(Booking):
-    """A cleared result came back: printed into the conversation, or put back into the transcript (`in_place`)."""
-
-    __slots__ = ("in_place",)
-    rank = 3
-
-    def __init__(self, at: float, tokens: int, in_place: bool = False):
-        super().__init__(at, tokens)
-        self.in_place = in_place
-
-
-class Refetched(Booking):
-    """The content of a cleared result was fetched again."""
-
-    __slots__ = ()
-    rank = 4
-
-
-class Advice(Booking):
-    """Text of ours entered the conversation: advice for a compaction, or the index after it."""
-
-    __slots__ = ()
-    rank = 5
-
-
-_COUNTS = ("reclaimed_tokens", "pending_tokens", "clears", "confirmed", "results", "undone", "restored", "refetched", "advice_tokens")
+_MILLION = 1_000_000
+_COUNTS = (
+    "reclaimed_tokens", "pending_tokens", "clears", "confirmed", "results", "undone", "restored", "refetched", "advice_tokens",
+    "kept_out", "kept_out_tokens", "warmings", "kept_warm",
+)  # fmt: skip
 
 
 class Ledger:
@@ -109,32 +42,68 @@ class Ledger:
 
     `reclaimed_tokens`: seen to be gone, whether they are still out or not · `pending_tokens`: cleared, not yet seen to be gone, counted
     nowhere else · `clears`, of which `confirmed`, with so many `results` · `undone`, `restored`, `refetched`: how often ·
-    `advice_tokens`: text that we added · `saved` and `charged` (by cause): units.
+    `advice_tokens`: text that we added · `kept_out`: results of which a part did not enter, and these `kept_out_tokens` (an estimate) ·
+    `warmings`: requests of ours that kept the cache warm, `kept_warm`: those of the user's that found it so · `gained` (by cause) and
+    `charged` (by cause): units · `amounts`: AMOUNTS, `days`: the same of each day.
     """
 
-    __slots__ = (*_COUNTS, "charged", "saved")
+    __slots__ = (*_COUNTS, "_day_of", "amounts", "charged", "days", "gained")
 
-    def __init__(self) -> None:
+    def __init__(self, day_of: Callable[[float], str] | None = None) -> None:
+        """`day_of(seconds)` names the day of a time; without it nothing is summed by day."""
         self.reclaimed_tokens = self.pending_tokens = self.clears = self.confirmed = self.results = 0
         self.undone = self.restored = self.refetched = self.advice_tokens = 0
-        self.saved = 0.0
+        self.kept_out = self.kept_out_tokens = self.warmings = self.kept_warm = 0
+        self.gained = dict.fromkeys(GAINS, 0.0)
         self.charged = dict.fromkeys(CAUSES, 0.0)
+        self.amounts = dict.fromkeys(AMOUNTS, 0.0)
+        self.days: dict[str, dict[str, float]] = {}
+        self._day_of = day_of
+
+    @property
+    def saved(self) -> float:
+        """Units, of all causes."""
+        return sum(self.gained.values())
 
     @property
     def net(self) -> float:
-        """Units saved beyond those charged; negative where clearing has cost more than it gave."""
+        """Units saved beyond those charged; negative where PopKit has cost more than it gave."""
         return self.saved - sum(self.charged.values())
 
+    def gain(self, cause: str, units: float, at: float, usd: float | None) -> None:
+        """Units that were saved then; `usd` as of a Request."""
+        self.gained[cause] += units
+        self._note("saved_" + cause, "usd_" + cause, units, at, usd)
+
+    def charge(self, cause: str, units: float, at: float, usd: float | None) -> None:
+        """Units that were charged then."""
+        self.charged[cause] += units
+        self._note("charged", "usd_charged", units, at, usd)
+
+    def _note(self, name: str, usd_name: str, units: float, at: float, usd: float | None) -> None:
+        if not units:
+            return
+        money = ("unpriced", units) if usd is None else (usd_name, units * usd / _MILLION)
+        tables = [self.amounts]
+        if self._day_of is not None:
+            tables.append(self.days.setdefault(self._day_of(at), {}))
+        for table in tables:
+            for key, amount in ((name, units), money):
+                table[key] = table.get(key, 0.0) + amount
+
     def to_json(self) -> dict[str, float]:
-        plain = {name: getattr(self, name) for name in _COUNTS}
+        plain: dict[str, float] = {name: getattr(self, name) for name in _COUNTS}
         for cause in CAUSES:
             plain["charged_" + cause] = round(self.charged[cause], 1)
-        return {**plain, "saved": round(self.saved, 1), "charged": round(sum(self.charged.values()), 1), "net": round(self.net, 1)}
+        for name, amount in self.amounts.items():
+            plain[name] = round(amount, 6 if name.startswith("usd_") else 1)
+        return {**plain, "saved": round(self.saved, 1), "net": round(self.net, 1)}
 
 
-def settle(requests: Iterable[Request | Compaction], bookings: Iterable[Booking]) -> Ledger:
+def settle(requests: Iterable[Request | Compaction], bookings: Iterable[Booking], day_of: Callable[[float], str] | None = None) -> Ledger:
     """The ledger of one context, from its Requests and Compactions in the order in which they were sent and all bookings in any order."""
-    context = _Context(next((request.prices for request in requests if isinstance(request, Request)), _USUAL))
+    first = next((request for request in requests if isinstance(request, Request)), None)
+    context = _Context(Ledger(day_of), first or Request(0.0, 0, 0, 0))
     waiting = sorted(bookings, key=_order, reverse=True)
     for moment in requests:
         while waiting and waiting[-1].at < moment.at:
@@ -149,8 +118,8 @@ def settle(requests: Iterable[Request | Compaction], bookings: Iterable[Booking]
     return context.ledger
 
 
-def _order(booking: Booking) -> tuple[float, int, int, int, bool]:
-    return booking.at, booking.rank, booking.tokens, getattr(booking, "results", 0), getattr(booking, "in_place", False)
+def _order(booking: Booking) -> tuple[float, int, tuple[object, ...]]:
+    return booking.at, booking.rank, booking.order()
 
 
 class _Change:
@@ -166,10 +135,15 @@ class _Change:
 class _Context:
     """The conversation between two requests: what is changed and not yet shown, what is out, what of our making it carries."""
 
-    def __init__(self, prices: Prices):
-        self.ledger = Ledger()
-        self.prices = prices  # of the newest write to the cache
+    def __init__(self, ledger: Ledger, first: Request):
+        self.ledger = ledger
+        self.written = first  # the newest request that wrote to the cache
         self.compact()
+
+    @property
+    def prices(self) -> Prices:
+        """Of the newest write to the cache."""
+        return self.written.prices
 
     def compact(self) -> None:
         """All that we did to the context ends with it."""
@@ -179,38 +153,59 @@ class _Context:
         self.booked_out: float = 0  # the same as it was estimated
         self.carried = dict.fromkeys(CAUSES, 0)  # tokens that requests carry because of us
         self.fresh = dict.fromkeys(CAUSES, 0)  # the same, not sent yet
+        self.kept_out: dict[str, int] = {}  # id -> tokens that requests go without, because they did not enter
+        self.fresh_out: dict[str, int] = {}  # the same, where no request has gone without them yet
+        self.cleared_out: dict[str, int] = {}  # the same, while their result is cleared
+        self.kept_warm = 0  # tokens of the prompt that requests of ours have kept in the cache since the last one
 
     def book(self, booking: Booking) -> None:
         ledger = self.ledger
-        if isinstance(booking, Cleared):
+        if isinstance(booking, KeptOut):
+            self.fresh_out[booking.id] = booking.tokens
+        elif isinstance(booking, Cleared):
             ledger.clears += 1
             if booking.tokens:
                 self.pending.append(_Change(booking.tokens, booking.results))
+            self._take_away(booking.ids)
         elif isinstance(booking, Undone):
             ledger.undone += 1
-            self._put_back(booking.tokens)
+            self._put_back(booking.tokens, booking.ids)
         elif isinstance(booking, Restored):
             ledger.restored += 1
             if booking.in_place:
-                self._put_back(booking.tokens)
+                self._put_back(booking.tokens, booking.ids)
             else:
-                self._say("restores", booking.tokens)
+                self._say("restores", booking)
         elif isinstance(booking, Refetched):
             ledger.refetched += 1
-            self._say("refetches", booking.tokens)
+            self._say("refetches", booking)
         elif isinstance(booking, Advice):
             ledger.advice_tokens += booking.tokens
-            self._say("advice", booking.tokens)
+            self._say("advice", booking)
+        elif isinstance(booking, Warmed):
+            ledger.warmings += 1
+            ledger.charge("warming", booking.price(self.prices), booking.at, self.written.usd)
+            self.kept_warm = max(self.kept_warm, booking.read + booking.created)
 
-    def _say(self, cause: str, tokens: int) -> None:
+    def _say(self, cause: str, booking: Booking) -> None:
         """Writing it is charged now, so that the charge stands even when the next thing is a compaction; carrying it, from the second
         request on."""
-        self.ledger.charged[cause] += tokens * self.prices.write
-        self.fresh[cause] += tokens
+        self.ledger.charge(cause, booking.tokens * self.prices.write, booking.at, self.written.usd)
+        self.fresh[cause] += booking.tokens
 
-    def _put_back(self, tokens: float) -> None:
+    def _take_away(self, ids: Iterable[str]) -> None:
+        """Results are cleared: what had not entered of them is not counted on top of the clear, whether that is loaded yet or not."""
+        for id in ids:
+            for table in (self.kept_out, self.fresh_out):
+                if id in table:
+                    self.cleared_out[id] = table.pop(id)
+
+    def _put_back(self, tokens: float, ids: Iterable[str]) -> None:
         """Takes it from what is not shown yet, the last clear first: nobody will see it gone. The rest comes back to the prompt, and
         saves nothing from now on."""
+        for id in ids:
+            if id in self.cleared_out:
+                self.kept_out[id] = self.cleared_out.pop(id)
         for change in reversed(self.pending):
             if change.tokens > 0:
                 taken = min(tokens, change.tokens)
@@ -226,28 +221,51 @@ class _Context:
 
     def send(self, request: Request) -> None:
         """Takes a request into account: what it shows, what it saves, what it carries."""
-        cold = False
-        previous = self.previous
+        cold, ledger, at, usd = False, self.ledger, request.at, request.usd
+        previous, kept_warm = self.previous, self._kept_warm(request)
         if previous is not None:
             # A request that writes much may do so because we changed the transcript. Then only time tells that the cache was cold.
             cold = request.read * 2 < previous.prompt and (not self.pending or self._has_run_out(previous, request))
             shown = self._shown_by(previous, request)
             if shown:
                 self._take_effect(shown, _missing(previous, request))
-                if not cold:
+                if not cold and not kept_warm:
                     beyond = max(0, request.created - request.added)
-                    self.ledger.charged["rewrite"] += beyond * (request.prices.write - request.prices.read)
-        rate = request.prices.read
-        if cold:
-            rate = request.prices.write if request.created else PRICE_PLAIN  # where caching is switched off
-        self.ledger.saved += self.out * rate
+                    ledger.charge("rewrite", beyond * (request.prices.write - request.prices.read), at, usd)
+        first = request.prices.write if request.created else PRICE_PLAIN  # where caching is switched off
+        rate = first if cold else request.prices.read
+        without = request.prices.write if kept_warm else rate  # what it costs without us to carry what was sent before
+        ledger.gain("cleared", self.out * without, at, usd)
+        ledger.gain("kept_out", sum(self.kept_out.values()) * without + sum(self.fresh_out.values()) * first, at, usd)
+        if kept_warm:
+            ours = sum(self.carried.values())
+            ledger.kept_warm += 1
+            ledger.gain("kept_warm", max(0, kept_warm - ours) * (request.prices.write - request.prices.read), at, usd)
+        self._carry(rate, request)
+
+    def _carry(self, rate: float, request: Request) -> None:
+        """Charges what the request carries because of us, and lets what was new be old for the next."""
+        ledger = self.ledger
         for cause in CAUSES:
-            self.ledger.charged[cause] += self.carried[cause] * rate
+            ledger.charge(cause, self.carried[cause] * rate, request.at, request.usd)
             self.carried[cause] += self.fresh[cause]
             self.fresh[cause] = 0
+        ledger.kept_out += len(self.fresh_out)
+        ledger.kept_out_tokens += sum(self.fresh_out.values())
+        self.kept_out.update(self.fresh_out)
+        self.fresh_out = {}
+        self.kept_warm = 0
         self.previous = request
         if request.created:
-            self.prices = request.prices
+            self.written = request
+
+    def _kept_warm(self, request: Request) -> int:
+        """Tokens that a request read from the cache and would have written, had no request of ours kept it warm: 0 where it came within
+        the cache's life, or found little of the prompt before."""
+        previous = self.previous
+        if previous is None or not self.kept_warm or request.at - previous.until < self.prices.ttl_s:
+            return 0
+        return min(request.read, self.kept_warm) if request.read * 2 >= previous.prompt else 0
 
     def _has_run_out(self, previous: Request, request: Request) -> bool:
         gap_s = request.at - previous.at

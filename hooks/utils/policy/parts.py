@@ -174,6 +174,13 @@ def _lines_cover(new: list[int], old: list[int]) -> bool:
     return start <= old[0] and (end == 0 or 0 < old[1] <= end)
 
 
+def overlap(one: list[int], other: list[int]) -> bool:
+    """Whether two intervals of lines of one file share a line; an unknown one may."""
+    if one[0] < 1 or other[0] < 1:
+        return True
+    return (not one[1] or other[0] <= one[1]) and (not other[1] or one[0] <= other[1])
+
+
 def _inside(old: list[str], new: list[str]) -> bool:
     """Whether every item of `old` is, or is below, one of `new`; the empty list is everything."""
     if not new:

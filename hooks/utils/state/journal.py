@@ -5,14 +5,16 @@ An entry is a JSON object with `event` and `at` (seconds). What cannot be unders
 
 from __future__ import annotations
 
-from ..policy import events, ledger
+from ..policy import events
+from ..policy.bookings import Advice, Cleared, KeptOut, Restored, Undone, Warmed
+from ..policy.estimate import CHARS_PER_TOKEN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
     from typing import Any, Union
 
-    from ..policy.ledger import Booking
+    from ..policy.bookings import Booking
 
     Entry = dict[str, Any]
     Noted = Union[
@@ -160,17 +162,41 @@ def booking_of(entry: object) -> Booking | None:
     """The booking of the ledger that an entry stands for; None for one that books nothing."""
     if not isinstance(entry, dict):
         return None
-    at, tokens = entry.get("at"), entry.get("tokens")
-    if not isinstance(at, (int, float)) or type(tokens) is not int:
+    at, tokens, ids = entry.get("at"), entry.get("tokens"), tuple(_ids(entry) or ())
+    if not isinstance(at, (int, float)):
         return None
-    kind, ids = entry.get("event"), entry.get("ids")
+    kind = entry.get("event")
+    if kind == "warmed":
+        return _warmed(entry, at)
+    if type(tokens) is not int:
+        return None
+    if kind == "entered":
+        return _kept_out(entry, at)
     if kind in ("clear", "outside"):
-        return ledger.Cleared(at, tokens, len(ids) if isinstance(ids, list) else 1)
+        return Cleared(at, tokens, len(entry["ids"]) if isinstance(entry.get("ids"), list) else 1, ids)
     if kind == "undo":
-        return ledger.Undone(at, tokens)
+        return Undone(at, tokens, ids)
     if kind == "restore" and entry.get("in_place") is True:
-        return ledger.Restored(at, tokens, True)
-    return ledger.Advice(at, tokens) if kind == "advice" else None
+        return Restored(at, tokens, True, [entry["id"]] if isinstance(entry.get("id"), str) else [])
+    return Advice(at, tokens) if kind == "advice" else None
+
+
+def _warmed(entry: Entry, at: float) -> Booking | None:
+    prompt, read, created, output = (_amount(entry.get(name)) for name in ("prompt", "read", "created", "output"))
+    if prompt is None or read is None or created is None or output is None:
+        return None
+    return Warmed(at, prompt, read, created, output)
+
+
+def _kept_out(entry: Entry, at: float) -> Booking | None:
+    """What did not enter has as many tokens a character as what did. What entered was rounded to whole tokens, so at least half a token of
+    it is not counted."""
+    event = _entered(entry, at)
+    if event is None or event.left_out <= 0:
+        return None
+    entered_chars = entry["entered_chars"]
+    per_char = max(0.0, event.tokens - 0.5) / entered_chars if entered_chars else 1 / max(CHARS_PER_TOKEN.values())
+    return KeptOut(at, round(event.left_out * per_char), event.id)
 
 
 class Sorted:
@@ -201,7 +227,7 @@ class Sorted:
     def _enter(self, entry: Entry, event: Noted | None) -> None:
         if isinstance(event, events.Entered):
             self.entered[event.id] = event
-        elif entry.get("whole") is True and isinstance(entry.get("id"), str):
+        elif _entered_whole(entry):
             self.entered.pop(entry["id"], None)
 
 
@@ -223,15 +249,32 @@ def ids_outside(journal: list[Any]) -> set[str]:
     return found
 
 
-def bookings(journal: list[Any], standing: set[str]) -> list[Booking]:
+def bookings(
+    journal: list[Any], standing: Collection[str], calls: Collection[str] | None = None, calibration: float = 1.0
+) -> list[Booking]:
     """The bookings of a journal, without clears of which nothing is to be seen (a kill came between the transcript and the journal):
-    `standing` are ids of the results that placeholders stand for."""
+    `standing` are ids of the results that placeholders stand for. What did not enter is booked once for each result, if it is of one of
+    the `calls` (None: of any), and times the `calibration`."""
     known = _put_back(journal).union(standing)
-    booked = ((entry, booking_of(entry)) for entry in journal)
-    return [
-        booking for entry, booking in booked
-        if booking is not None and not (entry.get("event") == "clear" and known.isdisjoint(_ids(entry) or known))
-    ]  # fmt: skip
+    booked: list[Booking] = []
+    kept_out: dict[str, KeptOut] = {}
+    for entry in journal:
+        booking = booking_of(entry)
+        if isinstance(booking, KeptOut):
+            kept_out[booking.id] = booking
+        elif _entered_whole(entry):
+            kept_out.pop(entry["id"], None)
+        elif booking is not None and not (entry.get("event") == "clear" and known.isdisjoint(_ids(entry) or known)):
+            booked.append(booking)
+    for id, booking in kept_out.items():
+        if calls is None or id in calls:
+            booked.append(KeptOut(booking.at, round(booking.tokens * calibration), id))
+    return booked
+
+
+def _entered_whole(entry: object) -> bool:
+    """Whether an entry takes back that a result entered shorter."""
+    return isinstance(entry, dict) and entry.get("event") == "entered" and entry.get("whole") is True and isinstance(entry.get("id"), str)
 
 
 def _put_back(journal: list[Any]) -> set[str]:

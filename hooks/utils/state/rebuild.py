@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from ..host import branch, entries, responses, transcript, usage
 from ..policy import events, ledger
-from ..policy.context import ContextState, Result
+from ..policy.context import ContextState
 from ..policy.conversation import Conversation
 from ..policy.economics import prices_of
 from ..policy.estimate import estimate_tokens
 from . import journal as journals
+from .again import Again
+from .days import day_of, newest_days
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,7 +71,8 @@ class _Telling:
         self.known.timed.reverse()  # taken from the end
         self.clear_times = journals.clear_times(journal)
         self.message: str | None = None  # whose usage was told last
-        self.shown: dict[str, list[tuple[str, float, int]]] = {}  # name of a content -> [(id, seconds, tokens)] of the results that show it
+        self.left_out = {booking.id: booking.tokens for booking in journals.bookings(journal, ()) if isinstance(booking, ledger.KeptOut)}
+        self.again = Again()
         self.printed: list[tuple[float, int]] = []  # (seconds, tokens) of what `popkit restore` printed
 
     def take(self, entry: dict[str, Any]) -> None:
@@ -82,8 +85,10 @@ class _Telling:
                 self.conversation.observe(self.known.timed.pop())
             if isinstance(event, events.Call):
                 self._call(event)
-            else:
-                self.conversation.observe(event)
+                continue
+            self.conversation.observe(event)
+            if isinstance(event, events.Compacted):
+                self.again.compacted()
         self._said(entry, entry.get("uuid") in self.index.chain or self._calls(entry))
 
     def _call(self, call: Call) -> None:
@@ -97,8 +102,10 @@ class _Telling:
         result = self.conversation.state.live.get(call.id)
         if result is not None:
             result.cleared = self.reader.cleared.get(call.id, "")
-            if self.clear_times:
-                self._note(result)
+            if self.clear_times or self.left_out:
+                self.again.take(result, self.left_out.get(result.id, 0))
+                if result.kind == "restored":
+                    self.printed.append((result.at, result.tokens))
 
     def _calls(self, entry: dict[str, Any]) -> bool:
         """Whether an entry makes a call of the branch: of parallel ones all but the last hang off it."""
@@ -114,16 +121,6 @@ class _Telling:
         if stands and (found is not None or entry.get("type") == "user"):
             self.conversation.said(*_written(entry))
 
-    def _note(self, result: Result) -> None:
-        """Remembers by what a later call would fetch the same again: the content, or the file that a read shows. Who runs the tests again
-        wants to know how they go now, not how they went."""
-        if result.kind == "restored":
-            self.printed.append((result.at, result.tokens))
-        elif result.kind != "ack" and not result.error:
-            content = () if result.kind.startswith("run") else (result.kind + "|" + result.hash,)
-            for name in (*content, *(part[0] for part in result.parts if part[0].startswith("read:"))):
-                self.shown.setdefault(name, []).append((result.id, result.at, result.tokens))
-
     def end(self, journal: list[Any]) -> None:
         """The transcript is over: the rest of the journal, what left, and what came of it."""
         conversation, cleared = self.conversation, self.reader.cleared
@@ -137,32 +134,26 @@ class _Telling:
         self._settle(journal, cleared)
 
     def _settle(self, journal: list[Any], cleared: dict[str, str]) -> None:
-        booked = journals.bookings(journal, set(cleared))
+        counts, calibration = self.conversation.state.counts, self.conversation.state.calibration
+        counts.settled = self.index.size
+        booked = journals.bookings(journal, cleared.keys(), self.index.calls, calibration)
         if booked:
             gone = {*cleared, *journals.ids_outside(journal)}
-            booked += [ledger.Refetched(at, tokens) for at, tokens in self._fetched_again(gone)]
-            booked += [ledger.Restored(at, tokens) for at, tokens in self.printed]
+            booked += self.again.bookings(gone, self.clear_times, calibration)
+            booked += [ledger.Restored(at, round(tokens * calibration)) for at, tokens in self.printed]
             models = self.conversation.rules.models
             moments = [moment(sent, added, models) for sent, added in self.conversation.requests]
-            self.conversation.state.counts.ledger = ledger.settle(moments, booked).to_json()
-
-    def _fetched_again(self, cleared: set[str]) -> list[tuple[float, int]]:
-        """[(seconds, tokens)] of the results that show again what one of the cleared had shown, each once and only after that clear."""
-        again: dict[str, tuple[float, int]] = {}
-        for shown in self.shown.values():
-            gone = [(self.clear_times[id], tokens) for id, _, tokens in shown if id in cleared and id in self.clear_times]
-            for id, at, tokens in shown:
-                sizes = [size for since, size in gone if at > since]
-                if sizes and id not in cleared:
-                    again[id] = (at, min(tokens, max(sizes)))
-        return sorted(again.values())
+            found = ledger.settle(moments, booked, day_of)
+            counts.ledger, counts.days = found.to_json(), newest_days(found.days)
 
 
 def moment(sent: Usage, added: int, models: Models) -> ledger.Request | ledger.Compaction:
     """A request, or the compaction between two, as the ledger takes it."""
     if not sent.tokens:
         return ledger.Compaction(sent.at)
-    return ledger.Request(sent.at, sent.tokens, sent.read, sent.created, added, prices_of(models.model(sent.model), sent.cache_ttl_s))
+    model = models.model(sent.model)
+    prices = prices_of(model, sent.cache_ttl_s)
+    return ledger.Request(sent.at, sent.tokens, sent.read, sent.created, added, prices, model.usd(sent.tokens)[0], sent.until)
 
 
 def _written(entry: dict[str, Any]) -> tuple[int, int]:
