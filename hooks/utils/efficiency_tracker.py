@@ -12,7 +12,8 @@ from dataclasses import asdict, dataclass, field, fields
 from .edges import files, home
 from .edges.codec import loads
 from .policy.context import Counts, counts_of
-from .state import session, sweeping
+from .policy.ledger import AMOUNTS, GAINS
+from .state import days, session, sweeping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,7 +44,9 @@ class EfficiencyMetrics:
     contexts: int = 0
     sessions: int = 0
     ledger: dict[str, float] = field(default_factory=dict)
-    """What clears reclaimed and were charged: the keys of `policy.ledger.Ledger.to_json`, summed."""
+    """What was saved and charged: the keys of `policy.ledger.Ledger.to_json`, summed."""
+    days: dict[str, float] = field(default_factory=dict)
+    """The same by day (`state/days.py`), of the last days of each context."""
 
     def to_json(self) -> dict:
         return asdict(self)
@@ -54,7 +57,7 @@ def metrics_of(counts: Counts | dict, calibration: float = 1.0) -> EfficiencyMet
     counts = counts if isinstance(counts, Counts) else counts_of(counts)
     expired, false = _numbers(counts.expired), _numbers(counts.false_expirations)
     given = _numbers(counts.results)
-    ledger = _amounts(counts.ledger)
+    ledger = _by_cause(_amounts(counts.ledger))
     return EfficiencyMetrics(
         items_expired=sum(expired.values()),
         supersession_events=counts.superseded,
@@ -70,6 +73,7 @@ def metrics_of(counts: Counts | dict, calibration: float = 1.0) -> EfficiencyMet
         contexts=1,
         tokens_reclaimed=int(ledger.get("reclaimed_tokens", 0)),
         ledger=ledger,
+        days=_amounts(counts.days),
     )
 
 
@@ -79,6 +83,37 @@ def _numbers(table: dict, factor: float = 1.0) -> dict:
 
 def _amounts(table: dict) -> dict:
     return {key: value for key, value in table.items() if isinstance(value, (int, float)) and not isinstance(value, bool)}
+
+
+def _by_cause(ledger: dict) -> dict:
+    """A ledger that was stored before causes and money were told apart: all of it comes from clears, of models whose price was not kept."""
+    if not ledger or "saved_cleared" in ledger:
+        return ledger
+    saved, charged = ledger.get("saved", 0), ledger.get("charged", 0)
+    return {**dict.fromkeys(AMOUNTS, 0.0), **ledger, "saved_cleared": saved, "charged": charged, "unpriced": saved + charged}
+
+
+def worth(metrics: EfficiencyMetrics, now: float) -> dict[str, dict]:
+    """What it was worth: {`yesterday`, `week`, `installed`: {`since`, `tokens`, `usd`, `unpriced`}}.
+
+    `since`: the first day, by the local calendar, "" for all there is; the first period begins with yesterday, the second six days before
+    today · `tokens`, `usd`: {`kept_out`, `kept_warm`, `cleared`, `charged`, `net`}, in plain input tokens that cost as much, and in dollars
+    · `unpriced`: of these tokens, saved or charged, no price is known; `usd` is without them.
+    """
+    today = days.day_of(now)
+    since = {"yesterday": days.days_before(today, 1), "week": days.days_before(today, days.WEEK_DAYS - 1)}
+    found = {name: _period(days.sums_since(metrics.days, day), day) for name, day in since.items()}
+    return {**found, "installed": _period({**dict.fromkeys(AMOUNTS, 0.0), **metrics.ledger}, "")}
+
+
+def _period(sums: dict, since: str) -> dict:
+    told: dict = {"since": since, "unpriced": round(sums["unpriced"], 1)}
+    for unit, saved, charged, digits in (("tokens", "saved_", "charged", 1), ("usd", "usd_", "usd_charged", 6)):
+        amounts = {gain: sums[saved + gain] for gain in GAINS}
+        amounts["charged"] = sums[charged]
+        amounts["net"] = sum(amounts[gain] for gain in GAINS) - sums[charged]
+        told[unit] = {name: round(amount, digits) for name, amount in amounts.items()}
+    return told
 
 
 def sum_metrics(several: Iterable[EfficiencyMetrics]) -> EfficiencyMetrics:

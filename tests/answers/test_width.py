@@ -16,7 +16,7 @@ from hooks.utils.answers.help import of_word, overview
 from hooks.utils.answers.panel import panel
 from hooks.utils.answers.stats import stats_lines
 from hooks.utils.answers.timeline import timeline
-from hooks.utils.efficiency_tracker import EfficiencyMetrics, metrics_of
+from hooks.utils.efficiency_tracker import EfficiencyMetrics, metrics_of, worth
 from hooks.utils.policy.ledger import Ledger
 from hooks.utils.policy.planning import Asked
 from hooks.utils.policy.ruleset import Ruleset
@@ -154,12 +154,22 @@ def test_no_help_is_wide():
 
 @given(st.dictionaries(st.sampled_from(TIERS), st.integers(0, 10**13)), HOSTILE, st.floats(-1e13, 1e13))
 def test_no_figures_are_wide(numbers, agent, amount):
-    ledger = {key: amount if key in ("net", "saved") else abs(round(amount)) for key in Ledger().to_json()}
+    signed = ("net", "saved", "usd_cleared", "saved_kept_warm")
+    ledger = {key: amount if key in signed else abs(round(amount)) for key in Ledger().to_json()}
     _lawful(text.wrap(ledgers.in_words(ledger)))
     metrics = metrics_of(
         {"ledger": ledger, "results": numbers, "expired": numbers, "results_tokens": numbers, "superseded": sum(numbers.values())}
     )
-    found = dict.fromkeys(("session", "project", "all"), metrics.to_json())
+    metrics.days = {f"2026-11-22 {name}": value for name, value in metrics.ledger.items()}
+    period = worth(metrics, 1795348800.0)
+    found = {
+        **dict.fromkeys(("session", "project", "all"), metrics.to_json()),
+        "worth": period,
+        "prices_dated": agent,
+        "behind": len(numbers),
+    }
+    _lawful(ledgers.summary(period))
+    assert len(ledgers.summary(period)) <= 4
     _lawful(stats_lines({**found, "contexts": {agent: metrics.to_json(), "": EfficiencyMetrics().to_json()}}, True))
 
 

@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hooks.utils.policy import ledger
+from hooks.utils.policy.bookings import Advice, Cleared, KeptOut, Restored, Undone, Warmed
 from hooks.utils.policy.context import OUTSIDE
 from hooks.utils.policy.conversation import Usage
-from hooks.utils.policy.ledger import Advice, Cleared, Restored, Undone, settle
+from hooks.utils.policy.ledger import settle
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.state import journal, rebuild
 from tests.policy.scenario import SHIPPED
@@ -36,7 +37,7 @@ ENTRIES = {
     ),
     "a clear": (
         journal.cleared(["t1"], 900, {"t1": "unused"}, 5.0), ("manual_clear", {"ids": ["t1"], "at": 5.0, "reasons": {"t1": "unused"}}),
-        (Cleared, {"at": 5.0, "tokens": 900, "results": 1}),
+        (Cleared, {"at": 5.0, "tokens": 900, "results": 1, "ids": ("t1",)}),
     ),
     "a clear by the user": (CLEAR, ("manual_clear", {"ids": ["t1", "t2"], "reasons": {}}), (Cleared, {"tokens": 8_000, "results": 2})),
     "a clear outside": (
@@ -46,14 +47,21 @@ ENTRIES = {
     ),
     "what entered shorter": (
         journal.entered("t2", ["t1"], "abcd2345", 900, 200, 70, ["90 lines that the context already shows"], 5.0),
-        ("entered", {"id": "t2", "leans_on": ("t1",), "handle": "abcd2345", "left_out": 700, "tokens": 70, "at": 5.0}), None,
+        ("entered", {"id": "t2", "leans_on": ("t1",), "handle": "abcd2345", "left_out": 700, "tokens": 70, "at": 5.0}),
+        (KeptOut, {"id": "t2", "at": 5.0, "tokens": 243}),  # 69.5 tokens in 200 characters, so 243 in the other 700
     ),
     "what entered whole after all": (journal.entered_whole("t2", 5.0), None, None),
-    "an undo": (journal.undone(["t1"], 900, 5.0), ("undone", {"ids": ["t1"], "at": 5.0}), (Undone, {"at": 5.0, "tokens": 900})),
+    "an undo": (
+        journal.undone(["t1"], 900, 5.0), ("undone", {"ids": ["t1"], "at": 5.0}), (Undone, {"at": 5.0, "tokens": 900, "ids": ("t1",)}),
+    ),
     "a restore that was printed": (journal.restored("t1", 5.0), ("restored", {"id": "t1", "in_place": False, "at": 5.0}), None),
     "a restore in place": (
         journal.restored("t1", 5.0, 900), ("restored", {"id": "t1", "in_place": True, "at": 5.0}),
-        (Restored, {"at": 5.0, "tokens": 900, "in_place": True}),
+        (Restored, {"at": 5.0, "tokens": 900, "in_place": True, "ids": ("t1",)}),
+    ),
+    "a request that kept the cache warm": (
+        journal.warmed(20_040, 20_000, 40, 8, 5.0), None,
+        (Warmed, {"at": 5.0, "tokens": 20_040, "read": 20_000, "created": 40, "output": 8}),
     ),
     "our own text": (journal.advised(400, 5.0), None, (Advice, {"at": 5.0, "tokens": 400})),
 }  # fmt: skip
@@ -79,7 +87,8 @@ def test_an_entry_that_was_written_and_read_means_what_it_was_written_for(entry:
 
 def test_every_constructor_is_among_them():
     made = {entry["event"] for entry, _, _ in ENTRIES.values()}
-    assert made == {"pin", "unpin", "profile", "end", "commit", "changed", "clear", "outside", "undo", "restore", "advice", "entered"}
+    others = {"pin", "unpin", "profile", "end", "commit", "changed", "clear", "outside", "undo", "restore", "advice"}
+    assert made == {*others, "entered", "warmed"}
 
 
 def test_an_entry_that_names_a_call_stands_before_it_any_other_goes_by_its_time():
@@ -197,6 +206,35 @@ def test_the_last_clear_of_a_result_is_the_one_that_counts():
     assert journal.clear_times([CLEAR, later, {"event": "clear", "ids": ["t3"]}, 7, outside]) == times
 
 
+ENTERED = journal.entered("t1", [], "abcd2345", 9_000, 1_000, 300, ["noise"], 10.0)
+
+
+def _kept_out(entries: list, **more) -> list:
+    return [(booking.id, booking.tokens) for booking in journal.bookings(entries, set(), **more)]
+
+
+def test_what_did_not_enter_is_booked_once_for_a_result_that_stands_in_the_conversation():
+    assert _kept_out([ENTERED]) == [("t1", 2_396)]  # 8,000 x 299.5 / 1,000
+    assert _kept_out([{**ENTERED, "chars": 4_000}, ENTERED]) == [("t1", 2_396)]
+    assert _kept_out([ENTERED], calls={"t1"}) == [("t1", 2_396)]
+    assert _kept_out([ENTERED], calls={"t2"}) == [], "it stood on a branch that was left"
+
+
+def test_it_is_calibrated_by_what_the_requests_show():
+    assert _kept_out([ENTERED], calibration=1.5) == [("t1", 3_594)]
+
+
+def test_what_entered_whole_after_all_books_nothing_until_it_enters_shorter_again():
+    whole = journal.entered_whole("t1", 11.0)
+    assert _kept_out([ENTERED, whole]) == []
+    assert _kept_out([ENTERED, whole, ENTERED]) == [("t1", 2_396)]
+
+
+def test_of_a_result_that_left_nothing_behind_the_fewest_tokens_are_booked():
+    assert _kept_out([{**ENTERED, "entered_chars": 0, "tokens": 0}]) == [("t1", 2_812)]  # 9,000 / 3.2
+    assert _kept_out([{**ENTERED, "entered_chars": 9_500}]) == [], "it is longer than it was"
+
+
 # --- what nobody wrote ------------------------------------------------------------------------------------------------------------
 
 ANYTHING = st.recursive(
@@ -205,7 +243,10 @@ ANYTHING = st.recursive(
     max_leaves=4,
 )
 KINDS = sorted({entry["event"] for entry, _, _ in ENTRIES.values()})
-FIELDS = ("at", "ids", "id", "tokens", "in_place", "target", "changes", "reasons", "how", "why", "call", "files")
+FIELDS = (
+    "at", "ids", "id", "tokens", "in_place", "target", "changes", "reasons", "how", "why", "call", "files", "handle", "chars",
+    "entered_chars", "leans_on", "prompt", "read", "created", "output", "whole",
+)  # fmt: skip
 HOSTILE = st.lists(
     st.one_of(
         ANYTHING,

@@ -8,7 +8,7 @@ from .. import flag_parser
 from ..policy import planning
 from ..policy.tiers import TIERS
 from ..reclaim import access, outlook, restoring, rewrite
-from ..state import journal
+from ..state import journal, settling
 from . import changes, clear, ids, phrases, putback, report, text, timeline, times, why
 from .help import of_word, overview
 from .panel import panel
@@ -173,12 +173,17 @@ def _stats(asked: Asked) -> Answer:
 
     site = asked.site
     asked.look()
+    behind = settling.catch_up(site, asked.transcript_path)
     contexts = tracker.context_metrics(site.home, site.session_id)
     project = site.session_project
+    everywhere = tracker.all_metrics(site.home)
     found = {
         "session": tracker.session_metrics(site.home, site.session_id).to_json(),
         "project": tracker.project_metrics(site.home, project).to_json(),
-        "all": tracker.all_metrics(site.home).to_json(),
+        "all": everywhere.to_json(),
+        "worth": tracker.worth(everywhere, asked.now),
+        "prices_dated": site.rules().models.dated,
+        "behind": behind,
         "contexts": {agent: metrics.to_json() for agent, metrics in contexts.items()},
     }
     return Answer(stats_lines(found, "details" in asked.flags), found)

@@ -1,25 +1,51 @@
-"""A ledger as a person reads it: what was really reclaimed, what it was charged, what is left. Pure."""
+"""A ledger as a person reads it: what was really saved, what it was charged, what is left, in tokens and money. Pure.
+
+Tokens are those of plain input that cost as much. Money is what the API takes for them, which a subscription does not pay: it is said to be
+API-equivalent.
+"""
 
 from __future__ import annotations
 
 from . import text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _CAUSES = (
     ("charged_rewrite", "cache rewrites"),
     ("charged_restores", "restores"),
     ("charged_refetches", "fetched again"),
     ("charged_advice", "our own text"),
+    ("charged_warming", "keeping warm"),
 )
+_GAINS = (("kept_out", "did not enter"), ("kept_warm", "kept warm"), ("cleared", "cleared"))
+_PERIODS = (("yesterday", "Since yesterday"), ("week", "Last 7 days"), ("installed", "Since installed"))
+_ROWS = (*_GAINS, ("charged", "cost"), ("net", "net"))
+_NAME = 14  # columns before the periods
+_LEAST, _MONEY = 15, 8  # columns of a period, and of the money in it
+_NO_MONEY = "-"
+_WHOLE, _LONG = 1_000_000, 100_000  # from here on a number is said to three figures, in a table and in a line
 
 
 def in_words(ledger: dict) -> str:
     """A ledger in a sentence; it is not empty."""
-    said = f"{ledger['reclaimed_tokens']:,} tokens measured" if ledger["confirmed"] else "nothing measured yet"
+    kept_out, kept_warm = ledger.get("kept_out_tokens", 0), ledger.get("kept_warm", 0)
+    said = []
+    if ledger["confirmed"]:
+        said.append(f"{ledger['reclaimed_tokens']:,} tokens measured")
+    elif ledger["clears"] or not (kept_out or kept_warm):
+        said.append("nothing measured yet")
     if ledger["pending_tokens"]:
-        said += f", {text.long_tokens(ledger['pending_tokens'])} not confirmed until the session is loaded again"
-    if not ledger["confirmed"] and not round(ledger["charged"]):
-        return said
-    return f"{said}; net {net(ledger['net'])} ({spent(ledger)})"
+        said.append(f"{text.long_tokens(ledger['pending_tokens'])} not confirmed until the session is loaded again")
+    if kept_out:
+        said.append(f"{text.long_tokens(kept_out)} did not enter")
+    if kept_warm:
+        said.append(f"kept warm {kept_warm:,} times" if kept_warm > 1 else "kept warm once")
+    sentence = ("Reclaimed: " if ledger["clears"] else "Saved: ") + ", ".join(said)
+    if not (ledger["confirmed"] or round(ledger["saved"]) or round(ledger["charged"])):
+        return sentence
+    return f"{sentence}; net {net(ledger['net'])} ({spent(ledger)})"
 
 
 def net(units: float) -> str:
@@ -29,5 +55,115 @@ def net(units: float) -> str:
 
 def spent(ledger: dict) -> str:
     """What was saved, and charged for what."""
-    charges = [f"{round(ledger[key]):,} {name}" for key, name in _CAUSES if round(ledger[key])]
+    charges = [f"{round(ledger[key]):,} {name}" for key, name in _CAUSES if round(ledger.get(key, 0))]
     return f"{round(ledger['saved']):,} saved, " + (" + ".join(charges) + " charged" if charges else "nothing charged")
+
+
+def summary(worth: dict[str, Any]) -> list[str]:
+    """What was saved, in at most four lines that are no wider than an answer; `worth` as `efficiency_tracker.worth` tells it. Empty where
+    nothing was saved nor charged."""
+    installed = worth["installed"]
+    tokens = {name: -amount if name == "charged" else amount for name, amount in installed["tokens"].items()}
+    if not any(tokens.values()):
+        return []
+    causes = [f"{name} {_brief(tokens[key], False)}" for key, name in _ROWS[:-1] if round(tokens[key])]
+    lately = [f"{title.lower()} {_both(worth[key])}" for key, title in _PERIODS[:2]]
+    lines = [headline(worth), "  " + "; ".join(lately)]
+    if causes:
+        lines.append("  " + ", ".join(causes))
+    if installed["unpriced"]:
+        lines.append(f"  no price is known for {_brief(installed['unpriced'], False)} of these tokens")
+    return [text.cut(line, text.WIDTH) for line in lines]
+
+
+def headline(worth: dict[str, Any]) -> str:
+    """The one number: the net since PopKit was installed."""
+    installed = worth["installed"]
+    if not any(installed["tokens"].values()):
+        return "Net: nothing has been saved or charged yet"
+    money = usd_of(installed, "net")
+    return f"Net {net(installed['tokens']['net'])} since installed" + (f", {money} API-equivalent" if money != _NO_MONEY else "")
+
+
+def table(worth: dict[str, Any]) -> list[str]:
+    """A row for each way to save, the cost and the net, a column for each period: tokens and money. The rows add up."""
+    columns = max(_LEAST, (text.WIDTH - _NAME) // len(_PERIODS))
+    titles = [title if columns > len(title) else title.rpartition(" ")[2].capitalize() for _, title in _PERIODS]
+    lines = [" " * _NAME + "".join(f"{title:>{columns}}" for title in titles)]
+    for row, name in _ROWS:
+        cells = [_cell(worth[period], row, columns) for period, _ in _PERIODS]
+        lines.append(f"{name.capitalize():<{_NAME}}" + "".join(cells))
+    return lines
+
+
+def notes(worth: dict[str, Any], dated: str) -> list[str]:
+    """What has to be said of the table: whose tokens and money these are; `dated`: the month of the prices, "" where it is not known."""
+    when = f" of {text.cut(text.clean(dated), 20)}" if dated else ""
+    said = f"A token is what a plain input token costs. Money is API-equivalent: at the API's prices{when}, also where a subscription pays."
+    unpriced = worth["installed"]["unpriced"]
+    if unpriced:
+        said += f" No price is known for {_signed(unpriced, False)} of the tokens: they are not in the money."
+    return text.wrap(said)
+
+
+def usd_of(period: dict[str, Any], row: str) -> str:
+    """The money of a row of a period; "-" where no price is known for any of it."""
+    tokens, usd = period["tokens"][row], period["usd"][row]
+    if tokens and not usd and period["unpriced"]:
+        return _NO_MONEY
+    return _usd(-usd if row == "charged" else usd)
+
+
+def _both(period: dict[str, Any]) -> str:
+    money = usd_of(period, "net")
+    return _brief(period["tokens"]["net"]) + (f", {money}" if money != _NO_MONEY else "")
+
+
+def _cell(period: dict[str, Any], row: str, columns: int) -> str:
+    amount = -period["tokens"][row] if row == "charged" else period["tokens"][row]
+    money = usd_of(period, row)
+    room = columns - _MONEY
+    tokens = _signed(amount, row == "net")
+    if len(tokens) >= room:
+        tokens = _short(amount, row == "net")
+    return f"{tokens:>{room}}{money:>{_MONEY}}"
+
+
+def _signed(amount: float, plus: bool = True) -> str:
+    """12,345, -12,345, and with `plus` +12,345; from a million on to three figures."""
+    amount = round(amount)
+    if abs(amount) >= _WHOLE:
+        return _short(amount, plus)
+    return f"{amount:+,}" if plus and amount else f"{amount:,}"
+
+
+def _brief(amount: float, plus: bool = True) -> str:
+    """12,345, and to three figures what is longer."""
+    return _short(amount, plus) if abs(amount) >= _LONG else _signed(amount, plus)
+
+
+def _short(amount: float, plus: bool = True) -> str:
+    """12k, -1.23M."""
+    sign = "-" if amount < 0 else "+" if plus and amount else ""
+    amount = abs(amount)
+    for size, unit in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if amount >= size * 0.9995:
+            return f"{sign}{_figures(amount / size)}{unit}"
+    return f"{sign}{round(amount)}"
+
+
+def _figures(number: float) -> str:
+    """Three figures, without an exponent."""
+    return f"{number:.0f}" if number >= 99.95 else f"{number:.1f}" if number >= 9.995 else f"{number:.2f}"
+
+
+def _usd(dollars: float) -> str:
+    """In at most seven columns: $12.34, -$0.003, -$123, $12.3k, $0.00."""
+    sign, amount = "-" if dollars < 0 else "", abs(dollars)
+    if amount >= 9_999.5:
+        return f"{sign}${_short(amount, False)}"
+    if amount >= 99.995:
+        return f"{sign}${amount:,.0f}"
+    if amount >= 0.0095:
+        return f"{sign}${amount:.2f}"
+    return f"{sign}${amount:.3f}" if amount >= 0.0005 else "$0.00"

@@ -150,7 +150,7 @@ def _cleared(report: dict) -> list:
     if have["items"]:
         lines += text.wrap(f"Cleared: {text.counted(have['items'], 'result')} that held {text.long_tokens(have['tokens'])}, archived")
     if ledger:
-        lines += text.wrap("Reclaimed: " + ledgers.in_words(ledger), indent="  ")
+        lines += text.wrap(ledgers.in_words(ledger), indent="  ")
     return lines
 
 

@@ -10,20 +10,31 @@ _SCOPES = (("session", "this session"), ("project", "this project"), ("all", "ev
 
 
 def stats_lines(found: dict, details: bool = False) -> list[str]:
-    """The lines of `stats`, from {`session`, `project`, `all`: metrics as dicts, `contexts`: name -> metrics}."""
-    lines = [*text.title("Retention efficiency"), *text.wrap(_net(found), indent="  "), ""]
+    """The lines of `stats`, from {`session`, `project`, `all`: metrics as dicts, `contexts`: name -> metrics, `worth`: as
+    efficiency_tracker.worth tells it of `all`, `prices_dated`: the month of the prices, `behind`: sessions that went on since they were
+    reckoned}."""
+    lines = [*text.title("Retention efficiency"), *text.wrap(ledgers.headline(found["worth"]), indent="  "), ""]
+    if found["all"]["ledger"]:
+        lines += [*ledgers.table(found["worth"]), "", *ledgers.notes(found["worth"], found["prices_dated"]), ""]
+    if found["behind"]:
+        lines += [
+            *text.wrap(f"Not in it yet: what {text.counted(found['behind'], 'session')} did lately. Ask again to have more in it."),
+            "",
+        ]
     lines.append(_row("", [title for _, title in _SCOPES]))
     for name, key in (("Sessions", "sessions"), ("Contexts", "contexts"), ("Tool results", "results")):
         lines.append(_row(name, [f"{found[scope][key]:,}" for scope, _ in _SCOPES]))
-    lines += _tier_rows(found, "tier_distribution", "results_tokens")
+    if details:
+        lines += _tier_rows(found, "tier_distribution", "results_tokens")
     lines.append(_row("Expired", [f"{found[scope]['items_expired']:,}" for scope, _ in _SCOPES]))
-    lines += _tier_rows(found, "expired_by_tier", "expired_tokens_by_tier")
+    if details:
+        lines += _tier_rows(found, "expired_by_tier", "expired_tokens_by_tier")
     lines.append(_row("Superseded by newer results", [f"{found[scope]['supersession_events']:,}" for scope, _ in _SCOPES]))
     lines.append(_row("False expirations", [_false(found[scope]) for scope, _ in _SCOPES]))
     lines += _false_rows(found)
     lines.append(_row("Removed by compactions", [f"{found[scope]['compacted']:,}" for scope, _ in _SCOPES]))
     lines.append(_row("Tokens reclaimed", [f"{found[scope]['tokens_reclaimed']:,}" for scope, _ in _SCOPES]))
-    lines += _ledger_rows(found)
+    lines += _ledger_rows(found, details)
     lines += [
         "",
         *text.wrap("Tokens count as reclaimed once a request shows that they are gone. Saved, charged and net are in input tokens."),
@@ -32,30 +43,32 @@ def stats_lines(found: dict, details: bool = False) -> list[str]:
     return lines + (_contexts(found["contexts"]) if details else [])
 
 
-def _net(found: dict) -> str:
-    """The one number: what clearing was worth, all charges subtracted."""
-    everywhere, here = found["all"]["ledger"], found["session"]["ledger"]
-    if not everywhere:
-        return "Net: nothing has been cleared yet"
-    said = f"Net {ledgers.net(everywhere.get('net', 0))} since installation"
-    return said + (f", {round(here.get('net', 0)):+,} in this session" if here else "")
+_ROWS = (
+    ("  did not enter (estimate)", "kept_out_tokens"),
+    ("  clears confirmed", "confirmed"),
+    ("  tokens not confirmed yet", "pending_tokens"),
+    ("  saved", "saved"),
+    ("  saved: did not enter", "saved_kept_out"),
+    ("  saved: kept warm", "saved_kept_warm"),
+    ("  saved: cleared", "saved_cleared"),
+    ("  charged", "charged"),
+    ("  charged: cache rewrites", "charged_rewrite"),
+    ("  charged: restores", "charged_restores"),
+    ("  charged: fetched again", "charged_refetches"),
+    ("  charged: our own text", "charged_advice"),
+    ("  charged: keeping warm", "charged_warming"),
+    ("  net", "net"),
+)
+# What is shown without --details.
+_MAIN = ("confirmed", "pending_tokens", "saved", "charged", "net")
 
 
-def _ledger_rows(found: dict) -> list:
-    ledgers = [found[scope]["ledger"] for scope, _ in _SCOPES]
-    if not any(ledgers):
+def _ledger_rows(found: dict, details: bool) -> list:
+    told = [found[scope]["ledger"] for scope, _ in _SCOPES]
+    if not any(told):
         return []
-    names = (
-        ("  clears confirmed", "confirmed"),
-        ("  tokens not confirmed yet", "pending_tokens"),
-        ("  saved", "saved"),
-        ("  charged: cache rewrites", "charged_rewrite"),
-        ("  charged: restores", "charged_restores"),
-        ("  charged: fetched again", "charged_refetches"),
-        ("  charged: our own text", "charged_advice"),
-        ("  net", "net"),
-    )
-    return [_row(name, [f"{round(ledger.get(key, 0)):,}" for ledger in ledgers]) for name, key in names]
+    rows = [(name, key) for name, key in _ROWS if details or key in _MAIN]
+    return [_row(name, [f"{round(ledger.get(key, 0)):,}" for ledger in told]) for name, key in rows]
 
 
 def _row(name: str, cells: list) -> str:

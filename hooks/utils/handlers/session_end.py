@@ -6,7 +6,7 @@ from ..edges import files
 from ..edges.system import now as time_of_day
 from ..host.payload import text
 from ..policy import engine, events
-from ..state import journal, live, store, sweeping
+from ..state import journal, live, settling, store, sweeping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,8 +42,11 @@ def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> None:
         from ..state import missed
 
         missed.note(paths, entries=[entry])
+    transcript_path = text(payload, "transcript_path")
     if site.rules().clear_at_exit and why not in _GOES_ON:
-        _in_a_process_of_its_own(lambda: _clear(site, text(payload, "transcript_path"), now), environ)
+        _in_a_process_of_its_own(lambda: _clear(site, transcript_path, now), environ)
+    elif settling.is_due(site, transcript_path):
+        _in_a_process_of_its_own(lambda: settling.settle(site, transcript_path), environ)
     sweeping.sweep(site, now)
 
 
