@@ -84,7 +84,11 @@ WORDS = (
     Word("why", "why a result has its tier, what ends it, whether a clear takes it", (_JSON,), "ID", 1, 1),
     Word("pin", "keep a result, or everything of a path: it never expires", (_JSON,), "ID|PATH…", 1, 50),
     Word("unpin", "let go of what you pinned", (_JSON,), "ID|PATH…", 1, 50),
-    Word("stats", "what PopKit saved: in this session, this project, everywhere", (Flag("--details", "also list each context"), _JSON)),
+    Word(
+        "stats",
+        "what PopKit was worth: lately and since installed, in tokens and money",
+        (Flag("--details", "also by tier and by cause, and each context"), _JSON),
+    ),
     Word(
         "clear",
         "remove what is no longer needed from the context, when that pays",

@@ -374,8 +374,8 @@ MUTANTS = [
     Mutant(
         "the rewrite of the cache is charged",
         "ledger.py",
-        'self.ledger.charged["rewrite"] += beyond * (',
-        'self.ledger.charged["rewrite"] += 0 * (',
+        'ledger.charge("rewrite", beyond * (',
+        'ledger.charge("rewrite", 0 * (',
         "test_ledger.py",
     ),
     Mutant(
@@ -383,6 +383,34 @@ MUTANTS = [
         "ledger.py",
         "self.out = 0.0 ",
         'self.out = getattr(self, "out", 0.0) ',
+        "test_ledger.py",
+    ),
+    Mutant(
+        "a clear of the same result ends what did not enter",
+        "ledger.py",
+        "self.cleared_out[id] = table.pop(id)",
+        "self.cleared_out[id] = table[id]",
+        "test_ledger.py",
+    ),
+    Mutant(
+        "within the cache's life nothing was kept warm",
+        "ledger.py",
+        "request.at - previous.until < self.prices.ttl_s",
+        "request.at - previous.until < 0",
+        "test_ledger.py",
+    ),
+    Mutant(
+        "a row of warmings pays once",
+        "ledger.py",
+        "        self.kept_warm = 0\n        self.previous = request",
+        "        self.previous = request",
+        "test_ledger.py",
+    ),
+    Mutant(
+        "what a warming cost is charged",
+        "ledger.py",
+        'ledger.charge("warming", booking.price(self.prices),',
+        'ledger.charge("warming", 0 * booking.price(self.prices),',
         "test_ledger.py",
     ),
     # Weighing.

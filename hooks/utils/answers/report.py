@@ -7,8 +7,8 @@ Every token figure is an estimate times the session's calibration. The keys are 
 `calibration` · `tiers`: tier -> {`live`, `expired`: {`items`, `tokens`}, `next`} · `expired` (by the tiers, and still in the context),
 `cleared`: {`items`, `tokens`} · `reclaimable`: {`now`, `cold`}: what a clear takes now, and once the cache is cold, placeholders
 subtracted · `verdict`: what to do now (policy/verdict.py) · `doubt`: what of the transcript is
-not understood, so that PopKit does not change it · `ledger`: what clears really reclaimed and were charged (policy/ledger.py),
-empty where nothing was ever cleared · `compactions`, `compacted` (results that compactions took), `abandoned` (results on a branch that
+not understood, so that PopKit does not change it · `ledger`: what was really saved and charged (policy/ledger.py),
+empty where nothing was ever booked · `compactions`, `compacted` (results that compactions took), `abandoned` (results on a branch that
 was rewound) · `pins`, `configured_pins` · `agents`: [{`agent`, `calls`, `live`, `expired`}] · `partial_reads`: [{`path`, `lines`,
 `reads`: [numbers]}] · `results`: live, expired and cleared, by number: {`id`, `number`, `label`, `tool`, `kind`, `tier`, `basis`,
 `tokens`, `at`, `turn`, `age`, `quiet_age`, `error`, `verdict`, `shows`, `subjects`, `state` (live, expired or cleared), `handle` (of what
