@@ -104,6 +104,19 @@ def test_sessions_that_went_on_since_are_reckoned_again_before_the_sums_are_told
     assert machine.worth(here)["installed"]["tokens"]["kept_out"] == pytest.approx(_units(4) + _units(3), abs=1)
 
 
+def test_a_subagent_that_went_on_is_reckoned_too(machine: Machine) -> None:
+    main, here = machine.session("main", BEGAN), machine.session("here", BEGAN)
+    machine.ask(main)
+    agent = Written(main.path.with_suffix("") / "subagents", session="agent-sub1")
+    paths = main.site(machine.home).paths("sub1")
+    agent.say("go")
+    id = agent.grep("one")
+    live.reconcile(main.site(machine.home), str(agent.path), "sub1")
+    store.journal(paths, journal.entered(id, [], "abcd2345", 11_000, 1_000, 300, ["noise"], agent.now - STEP_S / 4))
+    machine.go_on(agent)
+    assert machine.worth(here)["installed"]["tokens"]["kept_out"] == pytest.approx(2 * _units(3) + _units(1), abs=1)
+
+
 def test_those_that_are_too_large_for_one_question_are_said_to_be_missing(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     other, here = machine.session("other", BEGAN), machine.session("here", BEGAN)
     machine.ask(other)
