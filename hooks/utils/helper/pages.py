@@ -16,12 +16,12 @@ NOW, RESULTS, SAVED, SETTINGS = "now", "results", "saved", "settings"
 # id -> (label, the key that opens it).
 TITLES = {NOW: ("Now", "1"), RESULTS: ("Results", "2"), SAVED: ("Saved", "3"), SETTINGS: ("Settings", "4")}
 _LABEL = 48
-_COMMAND = "/popkit"
+COMMAND = "/popkit"
 
 
-def page(name: str, report: dict[str, Any], chosen: str, saved: list[str]) -> dict[str, Any]:
-    """`pages`, the `page` that is shown, its `lines`, `choices` (None for none) and `deeds`. `chosen`: the id of the result looked at ·
-    `saved`: the lines that tell what was saved."""
+def page(name: str, report: dict[str, Any], chosen: str) -> dict[str, Any]:
+    """`pages`, the `page` that is shown, its `lines`, `choices` (None for none) and `deeds`. `chosen`: the id of the result looked at.
+    What was saved, and the settings, are not in a report: their pages are without lines here."""
     shown = name if name in TITLES else NOW
     row = next((row for row in report["results"] if row["id"] == chosen), None)
     offered: list[Deed] = deeds.of_context(report)
@@ -29,9 +29,7 @@ def page(name: str, report: dict[str, Any], chosen: str, saved: list[str]) -> di
     if shown == RESULTS:
         lines, choices = _results(report, row)
         offered = deeds.of_result(row) if row else []
-    elif shown == SAVED:
-        lines, offered = saved, []
-    elif shown == SETTINGS:
+    elif shown in (SAVED, SETTINGS):
         lines, offered = [], []
     else:
         lines = panel(report, command="", counts_down=True)
@@ -55,4 +53,4 @@ def _results(report: dict[str, Any], row: dict[str, Any] | None) -> tuple[list[s
         return lines, {"options": options, "value": ""}
     if row not in newest:
         options.append({"value": row["id"], "label": f"{phrases.number(row)} {phrases.label(row, _LABEL)}"})
-    return [*why.why(report, row, command=_COMMAND)[1:], *lines], {"options": options, "value": row["id"]}
+    return [*why.why(report, row, command=COMMAND)[1:], *lines], {"options": options, "value": row["id"]}

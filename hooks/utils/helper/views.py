@@ -5,7 +5,8 @@ from __future__ import annotations
 import threading
 
 from .. import archive
-from ..answers import command, ids, phrases, putback, report, text, verdict
+from .. import efficiency_tracker as tracker
+from ..answers import command, ids, ledgers, phrases, putback, report, text, verdict
 from ..policy.estimate import CHARS_PER_TOKEN
 from ..reclaim import access, outlook, restoring
 from . import deeds, pages
@@ -47,7 +48,9 @@ class Views:
         with _LAYOUT:
             text.lay_out_for(asked.columns)
             found = report.build(outlook.look(site, self.transcript_path, now))
-            shown = pages.page(asked.page, found, asked.chosen, self._saved(kept_out))
+            shown = pages.page(asked.page, found, asked.chosen)
+            if shown["page"] == pages.SAVED:
+                shown["lines"] = _saved(site, now, kept_out)
             if shown["page"] == pages.SETTINGS:
                 self.native.look()
                 shown["lines"] = self.native.text.split("\n")
@@ -61,10 +64,6 @@ class Views:
             "pane": shown,
             "cache_until": round((now + left) * 1000) if left else None,
         }
-
-    def _saved(self, kept_out: int) -> list[str]:
-        tokens = text.tokens(round(kept_out / CHARS_PER_TOKEN["code"]))
-        return text.wrap(f"Said once: {tokens} tokens did not enter since this client began") if kept_out else []
 
     def answer(self, words: str, site: Site, now: float, columns: int) -> str:
         """The answer to `/popkit WORDS`."""
@@ -96,3 +95,12 @@ class Views:
         if more > 0:
             lines = [*lines[:_SHOWN_LINES], f"… {more:,} more lines: popkit restore {handle}"]
         return "\n".join([f"{phrases.title(row)}, all of it:", *map(text.visible, lines)])
+
+
+def _saved(site: Site, now: float, kept_out: int) -> list[str]:
+    """What PopKit was worth on this machine, and what did not enter since this client began."""
+    lines = [*text.title("Saved"), *(ledgers.summary(tracker.worth(tracker.all_metrics(site.home), now)) or ["Nothing yet."])]
+    if kept_out:
+        tokens = text.tokens(round(kept_out / CHARS_PER_TOKEN["code"]))
+        lines += ["", *text.wrap(f"Said once: {tokens} tokens did not enter since this client began")]
+    return [*lines, "", *text.wrap(f"By session, project and cause: {pages.COMMAND} stats --details")]
