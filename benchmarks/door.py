@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import http.client
 import json
+import os
 import random
 import socket
 import statistics
@@ -84,6 +85,7 @@ def asked(results: Iterator[Result], say_once: str) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "retention-config.json").write_text(json.dumps({"retention": {"say_once": say_once}}))
         environ = {"PATH": "/usr/bin:/bin", "HOME": folder, "POPKIT_HOME": folder}
+        environ.update({name: os.environ[name] for name in ("POPKIT_DOOR_MS",) if name in os.environ})
         command = [sys.executable, "-X", "utf8", "-S", "-E", str(ROOT / "hooks" / "popkit.py"), "serve", "--session", SESSION]
         process = subprocess.Popen([*command, "--cwd", folder], env=environ, stdout=subprocess.PIPE)
         try:

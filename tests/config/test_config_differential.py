@@ -273,6 +273,10 @@ def test_what_is_shown_as_built_in_is_what_the_rules_hold_without_it(documents):
     assert described(shown) == described(used)
 
 
+def test_a_project_lowers_no_grace_that_the_layers_below_leave_as_it_is_built_in():
+    assert merge([Layer("user", "", {"grace_calls": {}}), Layer("project", "", {"grace_calls": {"read": 0}})]) == {"grace_calls": {}}
+
+
 def described(rules):
     tiers = [(rule.ttl_calls, rule.ttl_s, rule.events) for rule in map(rules.tier_rule, TIERS)]
     rest = (rules.enabled, rules.profile, rules.window_tokens, rules.thresholds, rules.pins, rules.preserve_errors)

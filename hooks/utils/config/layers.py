@@ -179,7 +179,8 @@ def _of_a_project(key: str, below: Any, value: Any, refuse: Refuse) -> Any:
     if may in (OFF, LONGER):
         if not isinstance(value, dict):
             return _no_looser(key, below, value, refuse)
-        kept = {name: _no_looser(f"{key}.{name}", below.get(name), member, refuse) for name, member in value.items()}
+        holds = {**FIELDS[key]["default"], **below}
+        kept = {name: _no_looser(f"{key}.{name}", holds.get(name), member, refuse) for name, member in value.items()}
         return {name: member for name, member in kept.items() if member is not DROP}
     if key == "tool_overrides":
         return {tool: kept for tool, said in value.items() if (kept := _still_preserving(tool, below, said, refuse)) is not DROP}
