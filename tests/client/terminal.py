@@ -139,13 +139,17 @@ class ClientTerminal:
         for _ in range(prompts_back):
             before = self._chosen()
             self._press_until(UP, lambda _shown, before=before: self._chosen() != before)
+        prompt = self._chosen().partition("❯ ")[2][:20]
         self._press_until(ENTER, lambda shown: "Restore conversation" in shown)
         while "Restore conversation" not in self._chosen():
             before = self._chosen()
             self._press_until(DOWN, lambda _shown, before=before: self._chosen() != before)
         self._press_until(ENTER, lambda shown: "Restore conversation" not in shown)
-        self.wait_idle()
-        self.press(CTRL_U)
+        try:
+            self.wait(lambda _shown: prompt in self._chosen(), 10 * self._pace)
+            self._press_until(CTRL_U, lambda _shown: prompt not in self._chosen())
+        except ClientTimeoutError:
+            self.press(CTRL_U)  # it was shown in other words
         self.wait_idle(0.3)
 
     def _open_rewind(self) -> None:

@@ -1,0 +1,111 @@
+"""What a thread of a conversation has sent stays as it was sent: compares requests in pairs. Pure.
+
+A thread is the main conversation or one subagent. A request is compared with the one that it goes on from: the one before it of its
+thread, or after a rewind the last one of the turns that stayed. A compaction begins a thread anew.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from .provider import blocks_of
+from .scripted_api import Recorded, position, text_of
+
+Body = dict[str, Any]
+# A reference, as docs/design.md and the README show it: how many lines, and with what the first and the last of them begin.
+REFERENCE = re.compile(r"\[(\d+) lines as in T\d+, [A-Z]\w+ .*: from «(.*)» to «(.*)»\]")
+NOISE = re.compile(r"\[\d+ lines like these: popkit restore \w+\]")
+_ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+_AROUND = 60  # characters shown on each side of a difference
+
+
+def plain(value: Any) -> Any:
+    """A part of a request without what the client moves about and the provider does not compare: marks for the cache, and whether a
+    lone text of a result is a string or a list of one block."""
+    if isinstance(value, list):
+        return [plain(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    bare = {name: plain(item) for name, item in value.items() if name != "cache_control"}
+    content = bare.get("content")
+    if isinstance(content, list) and len(content) == 1 and content[0].keys() == {"type", "text"}:
+        bare["content"] = content[0]["text"]
+    return bare
+
+
+def parts(body: Body, system: bool = True) -> list[str]:
+    """What the provider compares of a request, in its order: tools, system, and each block of the messages with who said it. The first
+    system block is the client's own header, which changes with each request."""
+    said = [["tools", body.get("tools", [])], *([["system", body.get("system", [])[1:]]] if system else [])]
+    said += [[message["role"], block] for message in body["messages"] for block in blocks_of(message)]
+    return [json.dumps(plain(part), sort_keys=True, ensure_ascii=False) for part in said]
+
+
+def change(before: Body, after: Body, system: bool = True) -> str:
+    """The first difference between what a request sent and how the next one begins; "" for none."""
+    sent, begins = parts(before, system), parts(after, system)
+    for number, part in enumerate(sent):
+        now = begins[number] if number < len(begins) else ""
+        if part != now:
+            at = next((at for at, (one, other) in enumerate(zip(part, now)) if one != other), min(len(part), len(now)))
+            shown = slice(max(0, at - _AROUND), at + _AROUND)
+            return f"part {number} of {len(sent)}, {part[:40]}, at {at}: {part[shown]!r} became {now[shown]!r}"
+    return ""
+
+
+def changes(bodies: Sequence[Body], system: bool = True) -> list[str]:
+    """All differences between each request of a sequence and the one before it."""
+    return [found for before, after in zip(bodies, bodies[1:]) if (found := change(before, after, system))]
+
+
+def threads(requests: Sequence[Recorded], subagents: Collection[str]) -> list[list[Body]]:
+    """The requests of each thread, in order; the main one in two where it was compacted. A subagent is told by the script it plays."""
+    main: list[list[Body]] = [[]]
+    others: dict[str, list[Body]] = {name: [] for name in subagents}
+    for request in requests:
+        if request.kind == "summary":
+            main[-1].append(request.body)
+            main.append([])
+        elif request.kind == "turn":
+            others.get(position(request.body["messages"])[0], main[-1]).append(request.body)
+    return [*main, *others.values()]
+
+
+def unfounded(text: str, whole: str) -> list[str]:
+    """The lines of a result as it was sent that are neither of the result as it came, nor words of PopKit's that stand for such."""
+    came = {line.rstrip() for line in whole.split("\n")}
+    came |= {_ESCAPES.sub("", line).rpartition("\r")[2].rstrip() for line in whole.split("\n")}
+    return [line for line in text.split("\n") if line.rstrip() not in came and not (REFERENCE.fullmatch(line) or NOISE.fullmatch(line))]
+
+
+def dangling(body: Body) -> list[str]:
+    """The references of a request that no earlier result or input in it bears out: that many lines, which begin and end as it says."""
+    shown: list[list[str]] = []
+    missing = []
+    for message in body["messages"]:
+        for block in blocks_of(message):
+            if block["type"] == "tool_use":
+                shown += [_stripped(text) for text in block["input"].values() if isinstance(text, str)]
+            elif block["type"] == "tool_result":
+                text = text_of(block.get("content"))
+                missing += [found[0] for found in REFERENCE.finditer(text) if not any(_bears_out(lines, found) for lines in shown)]
+                shown.append(_stripped(text))
+    return missing
+
+
+def _stripped(text: str) -> list[str]:
+    """Lines without the numbers that Read puts before them, with single spaces, as references quote them."""
+    return [" ".join(re.sub(r"^ *\d+\t", "", line).split()) for line in text.split("\n")]
+
+
+def _bears_out(lines: list[str], reference: re.Match[str]) -> bool:
+    """Empty lines at the ends of a run count, but what it begins and ends with is said of the others."""
+    count = int(reference[1])
+    for start in range(len(lines) - count + 1):
+        spoken = [line for line in lines[start : start + count] if line]
+        if spoken and spoken[0].startswith(reference[2]) and spoken[-1].startswith(reference[3]):
+            return True
+    return False
