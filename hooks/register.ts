@@ -73,14 +73,14 @@ export const register: Register = on => {
 
     const text = words === '' ? await openPane($) : await run($, words, e.presentation.columns)
 
-    return { text: text ?? SILENT }
+    return { text: text ?? SILENT, isTextDisplayOnly: true }
   })
 
   // The hook on prompts answers it too, as an error of the prompt's: only where the helper does not.
   on('command.run', { command: 'popkit:context' }, async ($, e, next) => {
     const text = await run($, e.args.trim(), e.presentation.columns)
 
-    return text === undefined ? next(e) : { text }
+    return text === undefined ? next(e) : { text, isTextDisplayOnly: true }
   })
 
   on('ui.render', { component: 'AbovePrompt' }, async ($, e, next) => (await band($, e)) ?? next(e))
