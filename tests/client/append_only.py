@@ -40,8 +40,21 @@ def parts(body: Body, system: bool = True) -> list[str]:
     """What the provider compares of a request, in its order: tools, system, and each block of the messages with who said it. The first
     system block is the client's own header, which changes with each request."""
     said = [["tools", body.get("tools", [])], *([["system", body.get("system", [])[1:]]] if system else [])]
-    said += [[message["role"], block] for message in body["messages"] for block in blocks_of(message)]
-    return [json.dumps(plain(part), sort_keys=True, ensure_ascii=False) for part in said]
+    said += [[message["role"], block] for message in body["messages"] for block in _folded(message)]
+    return [json.dumps(part, sort_keys=True, ensure_ascii=False) for part in plain(said)]
+
+
+def _folded(message: dict[str, Any]) -> list[dict[str, Any]]:
+    """A message's blocks. 2.1.100 writes a reminder behind a result as a block of its own, and in the request for a summary at the end of
+    the result: here it stands there in both."""
+    blocks: list[dict[str, Any]] = []
+    for block in plain(blocks_of(message)):
+        before = blocks[-1].get("content") if blocks else None
+        if isinstance(before, str) and block.get("text", "").startswith("<system-reminder>"):
+            blocks[-1]["content"] = f"{before}\n\n{block['text'].rstrip()}"
+        else:
+            blocks.append(block)
+    return blocks
 
 
 def change(before: Body, after: Body, system: bool = True) -> str:

@@ -32,6 +32,8 @@ AT_COMPACTION = re.compile(
     r"Additional Instructions:\\nPopKit tracked.*|<local-command-stdout>[^<]*Compacted.*"
     r"|SessionStart hook additional context: Tool results.*?popkit archive list`(?:\\n)*"
 )
+# The client's own note that a person called a command.
+CALLED = re.compile(r"<command-name>/popkit.*")
 AT_MOST = 0.75  # of the prompt without PopKit
 
 
@@ -297,9 +299,10 @@ def test_nor_does_what_it_says_and_draws_in_the_terminal(terminal: Long):
 
 
 def strays(session: Long) -> set[str]:
-    """What of PopKit's stands in requests of any kind, beside references, counts of noise and what a compaction is told."""
+    """What of PopKit's stands in requests of any kind, beside references, counts of noise, what a compaction is told and the name of a
+    command that was called."""
     found = {part for request in session.api.requests for part in parts(request.body)}
-    return {part[:300] for part in found if OURS.search(NOISE.sub("", AT_COMPACTION.sub("", part)))}
+    return {part[:300] for part in found if OURS.search(CALLED.sub("", NOISE.sub("", AT_COMPACTION.sub("", part))))}
 
 
 # --- what it is for --------------------------------------------------------------------------------------------------------------
