@@ -34,6 +34,8 @@ AT_COMPACTION = re.compile(
 )
 # The client's own note that a person called a command.
 CALLED = re.compile(r"<command-name>/popkit.*")
+# 2.1.100 gives a compaction the texts of the commands that were called.
+INVOKED = re.compile(r"The following skills were invoked in this session.*")
 AT_MOST = 0.75  # of the prompt without PopKit
 
 
@@ -76,7 +78,7 @@ def play(installed: installs.Installed, folder: Path, api: ScriptedApi, plugin: 
 
 def laid_out(installed: installs.Installed, folder: Path, api: ScriptedApi, **settings: str) -> Long:
     """A home with the project and the user's configuration, before anything is played."""
-    home = ClientHome(folder, installed, api.url, {**ENVIRONMENT, "POPKIT_DOOR_MS": "8000"})  # the machine may be busy
+    home = ClientHome(folder, installed, api.url, {**ENVIRONMENT, "POPKIT_DOOR_MS": "60000"})  # the machine may be busy
     (home.config / "popkit").mkdir()
     configuration = {"retention": {**CONFIGURATION["retention"], **settings}}
     (home.config / "popkit" / "retention-config.json").write_text(json.dumps(configuration))
@@ -300,9 +302,11 @@ def test_nor_does_what_it_says_and_draws_in_the_terminal(terminal: Long):
 
 def strays(session: Long) -> set[str]:
     """What of PopKit's stands in requests of any kind, beside references, counts of noise, what a compaction is told and the name of a
-    command that was called."""
+    command that was called, with its file's text."""
     found = {part for request in session.api.requests for part in parts(request.body)}
-    return {part[:300] for part in found if OURS.search(CALLED.sub("", NOISE.sub("", AT_COMPACTION.sub("", part))))}
+    for known in (AT_COMPACTION, INVOKED, NOISE, CALLED):
+        found = {known.sub("", part) for part in found}
+    return {part[:300] for part in found if OURS.search(part)}
 
 
 # --- what it is for --------------------------------------------------------------------------------------------------------------
