@@ -38,7 +38,7 @@ from popkit_retention.lab.tiers import shipped_rules
 
 LEAST_REQUESTS = 5
 LEAST_CHARS = 20  # of a line that is looked for
-DOORS = (door.READS, door.ANY, door.SAFE)
+DOORS = (door.READS, door.ANY, door.SAFE, door.STRONG)
 BOUNDS = {"bound8": 8, "bound4": 4, "bound1": 1}
 
 
