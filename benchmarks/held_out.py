@@ -206,13 +206,13 @@ def of_doors(read: list, rules: Ruleset, names: list, bound: bool) -> None:
         again = 100 * sum(written_again(session, texts) for session, texts in named.entered.items()) / requests
         print(f"{name}: {sum(map(len, named.entered.values()))} results enter shorter, written again {again:.2f} of 100 requests\n{HEAD}")
         for prices in all_prices(bound):
-            print(_row(prices, compared(read, prices, named.policy(prices))), flush=True)
+            print(row(prices, compared(read, prices, named.policy(prices))), flush=True)
 
 
 HEAD = "read   lifetime    cost   carried  misses/100  dearer"
 
 
-def _row(prices: Prices, found: tuple) -> str:
+def row(prices: Prices, found: tuple) -> str:
     cost, carried, misses, dearer = found
     name = "5 minutes" if prices.ttl_s == 300 else "1 hour"
     return f"{prices.read:<6g} {name:<10} {cost:.3f}   {carried:.3f}   {misses:>6.2f}      {dearer:.1%}"
@@ -244,7 +244,7 @@ def main() -> int:
     by_repository = models(read, rules)
     print(HEAD)
     for prices in all_prices(options.bound):
-        print(_row(prices, figures(read, by_repository, prices, rules)), flush=True)
+        print(row(prices, figures(read, by_repository, prices, rules)), flush=True)
     return 0
 
 
