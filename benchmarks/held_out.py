@@ -8,10 +8,10 @@ For each repository the model is fitted on the sessions of all others (a file's 
 the share of sessions that became dearer are pooled. For every price of a cache read and both lifetimes, with the look-back.
 Sessions of fewer than 5 requests are left out.
 
-A door is named by what it does: say once what the context shows (`reads`, `any`), leave noise out (`safe`); with `auto`, which then clears,
-held out as above. `bound8`, `bound4`, `bound1` are what no door can reach: of every result all lines go, without a word in their place,
-that stand anywhere in the context, in a result, a Write or an Edit, if so many in a row do. *Written again*: requests in 100 that edit a
-line which the newest result that held it left out as it entered.
+A door is named by what it does: say once what the context shows (`reads`, `any`), leave noise out (`safe`), and of long outputs
+what says little too (`strong`); with `auto`, which then clears, held out as above. `bound8`, `bound4`, `bound1` are what no door can reach:
+of every result all lines go, without a word in their place, that stand anywhere in the context, in a result, a Write or an Edit, if so
+many in a row do. *Written again*: requests in 100 that edit a line which the newest result that held it left out as it entered.
 """
 
 from __future__ import annotations
