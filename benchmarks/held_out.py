@@ -8,10 +8,10 @@ For each repository the model is fitted on the sessions of all others (a file's 
 the share of sessions that became dearer are pooled. For every price of a cache read and both lifetimes, with the look-back.
 Sessions of fewer than 5 requests are left out.
 
-A door is named by what it does: say once what the context shows (`reads`, `any`), leave noise out (`safe`); with `auto`, which then clears,
-held out as above. `bound8`, `bound4`, `bound1` are what no door can reach: of every result all lines go, without a word in their place,
-that stand anywhere in the context, in a result, a Write or an Edit, if so many in a row do. *Written again*: requests in 100 that edit a
-line which the newest result that held it left out as it entered.
+A door is named by what it does: say once what the context shows (`reads`, `any`), leave noise out (`safe`), and of long outputs
+what says little too (`strong`); with `auto`, which then clears, held out as above. `bound8`, `bound4`, `bound1` are what no door can reach:
+of every result all lines go, without a word in their place, that stand anywhere in the context, in a result, a Write or an Edit, if so
+many in a row do. *Written again*: requests in 100 that edit a line which the newest result that held it left out as it entered.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from popkit_retention.lab.tiers import shipped_rules
 
 LEAST_REQUESTS = 5
 LEAST_CHARS = 20  # of a line that is looked for
-DOORS = (door.READS, door.ANY, door.SAFE)
+DOORS = (door.READS, door.ANY, door.SAFE, door.STRONG)
 BOUNDS = {"bound8": 8, "bound4": 4, "bound1": 1}
 
 
@@ -206,13 +206,13 @@ def of_doors(read: list, rules: Ruleset, names: list, bound: bool) -> None:
         again = 100 * sum(written_again(session, texts) for session, texts in named.entered.items()) / requests
         print(f"{name}: {sum(map(len, named.entered.values()))} results enter shorter, written again {again:.2f} of 100 requests\n{HEAD}")
         for prices in all_prices(bound):
-            print(_row(prices, compared(read, prices, named.policy(prices))), flush=True)
+            print(row(prices, compared(read, prices, named.policy(prices))), flush=True)
 
 
 HEAD = "read   lifetime    cost   carried  misses/100  dearer"
 
 
-def _row(prices: Prices, found: tuple) -> str:
+def row(prices: Prices, found: tuple) -> str:
     cost, carried, misses, dearer = found
     name = "5 minutes" if prices.ttl_s == 300 else "1 hour"
     return f"{prices.read:<6g} {name:<10} {cost:.3f}   {carried:.3f}   {misses:>6.2f}      {dearer:.1%}"
@@ -244,7 +244,7 @@ def main() -> int:
     by_repository = models(read, rules)
     print(HEAD)
     for prices in all_prices(options.bound):
-        print(_row(prices, figures(read, by_repository, prices, rules)), flush=True)
+        print(row(prices, figures(read, by_repository, prices, rules)), flush=True)
     return 0
 
 

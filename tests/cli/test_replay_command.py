@@ -213,7 +213,7 @@ def test_both_together_enter_under_any_policy_and_off_changes_nothing(tmp_path, 
     assert said.startswith("door, 5m cache, ")
 
 
-@pytest.mark.parametrize("words", [("--say-once", "all"), ("--shape", "strong")])
+@pytest.mark.parametrize("words", [("--say-once", "all"), ("--shape", "all")])
 def test_what_cannot_be_chosen_is_refused(tmp_path, capsys, words: tuple[str, str]) -> None:
     with pytest.raises(SystemExit) as refused:
         _replay(str(_read_twice(tmp_path)[0].path), *words, capsys=capsys)

@@ -28,6 +28,7 @@ BIG = "{work}/big.py"
 LINES = [f"value_{number} = compute({number * 7})" for number in range(1, 301)]
 KILL = 'for s in "$POPKIT_HOME"/run/*.sock; do p=${s%.sock}; kill -9 "${p##*-}" && echo killed; done; sleep 1'
 HELPED = 'while :; do for s in "$POPKIT_HOME"/run/*.sock; do p=${s%.sock}; kill -0 "${p##*-}" 2>/dev/null && exit 0; done; sleep 0.1; done'
+COPIES = 'for n in $(seq 400); do echo "row $n: copied to place_of_row_$n"; done'
 JOB = {"description": "small job", "prompt": "Read it [[SCRIPT:job]]", "subagent_type": "general-purpose", "run_in_background": False}
 SCRIPTS = {
     "day": [
@@ -49,6 +50,12 @@ SCRIPTS = {
         call(("Read", {"file_path": BIG, "offset": 90})),
         call(("Read", {"file_path": BIG, "offset": 80})),
         call(("Read", {"file_path": BIG, "offset": 70})),
+        say("done"),
+    ],
+    "long": [
+        call(("Bash", {"command": COPIES})),
+        call(("Bash", {"command": COPIES})),
+        call(("Bash", {"command": COPIES + "; echo 'ValueError: the price is missing' >&2; exit 3"})),
         say("done"),
     ],
     "killed": [
@@ -216,6 +223,28 @@ def test_noise_stays_outside_and_comes_back(day: Session):
     assert day.results()[-1] == "c"
     [entry] = [entry for entry in day.entered() if "noise" in entry["reasons"][0]]
     assert day.popkit_says("restore", entry["handle"]).rstrip("\n").endswith("c")
+
+
+def test_with_strong_a_long_output_enters_in_part_and_an_error_keeps_its_message(newest: Session):
+    newest.popkit.mkdir(parents=True)
+    (newest.popkit / "retention-config.json").write_text(json.dumps({"retention": {"shape": "strong"}}))
+    newest.play("go [[SCRIPT:long]]")
+    rows = [f"row {number}: copied to place_of_row_{number}" for number in range(1, 401)]
+    first, again, failed = newest.results()
+    assert first.split("\n")[0] == rows[0]
+    assert first.split("\n")[-2] == rows[-1]
+    assert len(first) < len("\n".join(rows)) / 3
+    assert again.rstrip("\n") == "\n".join(rows)
+    assert failed.startswith("Exit code 3\n")
+    assert "\nValueError: the price is missing\n[PopKit left out " in failed
+    entries = newest.entered()
+    assert f"to see all: popkit restore {entries[0]['handle']}; they name: place_of_row_" in first
+    assert newest.popkit_says("restore", entries[0]["handle"]).rstrip("\n") == "\n".join(rows)
+    assert "lines over its budget left out" in " ".join(newest.popkit_says("context", "why", "T1").split())
+    turns = [turn for turn in newest.api.turns() if "[[SCRIPT:long]]" in turn.text]
+    for before, after in zip(turns, turns[1:]):
+        assert sent(after)[: len(sent(before))] == sent(before)
+    assert newest.log() == ""
 
 
 def test_the_archive_has_the_whole_and_why_tells_what_entered(day: Session):

@@ -89,7 +89,8 @@ def test_how_results_enter_comes_from_the_configuration_and_has_defaults():
     assert (Ruleset.from_config({}).say_once, Ruleset.from_config({}).shape) == ("reads", "safe")
     rules = Ruleset.from_config({"say_once": "any", "shape": "off"})
     assert (rules.say_once, rules.shape) == ("any", "off")
-    for junk in (None, True, "strong", [], {}):
+    assert Ruleset.from_config({"shape": "strong"}).shape == "strong"
+    for junk in (None, True, "all", [], {}):
         rules = Ruleset.from_config({"say_once": junk, "shape": junk})
         assert (rules.say_once, rules.shape) == ("reads", "safe")
 

@@ -76,6 +76,21 @@ def test_noise_stays_outside(helper: Helper):
     assert helper.run("restore", helper.journal()[0]["handle"]).rstrip("\n") == progress
 
 
+def test_an_output_over_its_budget_stays_outside_in_part_and_enters_whole_when_it_is_asked_for_again(tmp_path: Path):
+    helper = Helper(tmp_path, config={"shape": "strong"})
+    try:
+        text = "\n".join(f"row {at}: copied to place {at * at} of the shop" for at in range(400))
+        answer = helper.result("Bash", {"command": "./copy"}, text)[1]
+        entered = answer["content"][0]["content"]
+        handle = entered.partition("popkit restore ")[2].partition("]")[0].partition(";")[0]
+        assert len(entered) < len(text) / 4
+        assert text in helper.run("restore", handle)
+        assert any("over its budget" in reason for reason in helper.journal()[-1]["reasons"])
+        assert helper.result("Bash", {"command": "./copy"}, text)[1] == {}
+    finally:
+        helper.stop()
+
+
 def test_a_subagent_knows_nothing_of_what_the_main_thread_was_shown(helper: Helper):
     file = lines(40)
     helper.read("app.py", file)

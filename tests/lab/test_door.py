@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hooks.utils.policy import door
+from hooks.utils.policy.door import informative
 from popkit_retention.lab import measure
 from popkit_retention.lab.door_policy import Door
 from popkit_retention.lab.measure import Policy
@@ -131,6 +132,19 @@ def test_noise_is_left_out_with_the_handle_that_brings_it_back():
     assert entered == {
         "T1": f"Waiting for the server (0)\n[38 lines like these: popkit restore {block.handle}]\nWaiting for the server (39)"
     }
+
+
+def test_an_output_over_its_budget_enters_as_the_door_tells_it_with_the_handle():
+    made = Made()
+    text = "\n".join(f"row {at}: copied" for at in range(400))
+    block = made.bash("./copy", chars=0, text=text)
+    again = made.bash("./copy", chars=0, text=text)
+    made.request()
+    made.session.requests[-1].needs = [("row 200: copied", [block])]
+    played = made.under(policy(door.OFF, door.STRONG))
+    assert played.entered == {"T1": informative.shorten(text, "other", False, block.handle).text}
+    assert again.id not in played.entered
+    assert (played.score.missed, played.score.missed_tokens) == (1, block.tokens)
 
 
 def test_an_entry_is_told_at_the_request_that_first_carries_it():

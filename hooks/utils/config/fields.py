@@ -258,8 +258,9 @@ FIELDS = {
         project=OFF,
     ),
     "shape": said(
-        "What a result leaves out as it enters, because it says nothing: off (nothing), safe (escape codes, overwritten progress, "
-        "repeated log lines). A project file can only switch it off.",
+        "What a result leaves out as it enters, because it says nothing or little: off (nothing), safe (escape codes, overwritten "
+        "progress, repeated log lines), strong (also what a long output says beside its failures, its verdict, its best matches and its "
+        "ends). A project file can only switch it off.",
         {"kind": "word", "words": SHAPES},
         default=DEFAULT_SHAPE,
         project=OFF,

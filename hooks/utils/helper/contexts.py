@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 class Context:
     """`shown`: the lines · `numbers`: id of a result that stands -> its number · `count` of results so far · `before`: the (tool, input) of
-    the call before, if its result entered with references."""
+    the call before, if its result entered in part."""
 
     __slots__ = ("before", "count", "floor", "numbers", "shown")
 

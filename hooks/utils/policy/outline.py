@@ -45,24 +45,24 @@ def outline_of(result: Result, text: str) -> str:
         return outline(text)
     room = int(len(text) * SHARE) if len(text) >= LEAST_CHARS else 0
     superseded = result.ended is not None and result.ended[0] == "superseded"
-    rest = [] if superseded else [line for line in shapes.without(text).splitlines() if not _passes(line)]
+    rest = [] if superseded else [line for line in shapes.without(text).splitlines() if not passes(line)]
     kept: list[str] = []
-    for line in [result.verdict, *(mask(line[:_LINE_CHARS]) for line in rest if _tells(line))]:
+    for line in [result.verdict, *(mask(line[:_LINE_CHARS]) for line in rest if tells(line))]:
         said = " ".join("".join(char if char in CHARS else " " for char in line).split())
         if said and not any(said in other for other in kept) and len(said) + len(_BETWEEN) <= room:
             kept.append(said)
             room -= len(said) + len(_BETWEEN)
-    names = _names("\n".join(line for line in rest if not _tells(line)), room)
+    names = _names("\n".join(line for line in rest if not tells(line)), room)
     return _BETWEEN.join([*kept, names] if names else kept)
 
 
-def _passes(line: str) -> bool:
+def passes(line: str) -> bool:
     """Whether a line of a run's output tells of something that went well."""
     line = line.strip()
     return line.startswith(_PASSING) or line.endswith(("PASSED", " ok"))
 
 
-def _tells(line: str) -> bool:
+def tells(line: str) -> bool:
     """Whether it tells of a failure: what failed, what was expected, what came."""
     return line.strip().startswith("E  ") or any(word in line for word in _TELLING)
 

@@ -34,7 +34,7 @@ RESTORE_HOLD_CALLS = 20
 # What of the compaction partner is switched on.
 COMPACTION = {"advise": True, "index": True}
 # How far a result says what the context shows already, and what of it is left out unsaid.
-SAY_ONCE, SHAPES = ("off", "reads", "any"), ("off", "safe")
+SAY_ONCE, SHAPES = ("off", "reads", "any"), ("off", "safe", "strong")
 DEFAULT_SAY_ONCE, DEFAULT_SHAPE = "reads", "safe"
 # Days for which what is stored beside the archive is kept (state/sweeping.py).
 KEEP_DAYS = {"originals": 14, "sessions": 90}

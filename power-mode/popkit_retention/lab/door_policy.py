@@ -27,7 +27,7 @@ class Door(Policy):
         self.shape = shape
         self.shown = door.Shown()
         self.leans_on: dict[str, tuple[str, ...]] = {}  # id of a result that stands -> ids of what its references name
-        self.before: tuple[object, ...] = ()  # (tool, input) of the call before, if its result entered with references
+        self.before: tuple[object, ...] = ()  # (tool, input) of the call before, if its result entered in part
 
     def begin(self, cwd: str) -> None:
         self.tracked.begin(cwd)
@@ -48,7 +48,7 @@ class Door(Policy):
             (call.tool, call.tool_input) == self.before, block.handle,
         )  # fmt: skip
         entry = door.enter(arrival, self.shown, self.say_once, self.shape)
-        self.before = (call.tool, call.tool_input) if entry.leans_on else ()
+        self.before = (call.tool, call.tool_input) if door.is_partial(entry) else ()
         written = door.written(arrival)
         if written is not None and self.say_once == door.ANY:
             self.shown.add(written)

@@ -51,6 +51,7 @@ POLICIES = {
     "auto": (_auto, "what is worth more gone than kept, by its chance of being needed again and the cache"),
     "door": (_door(door.READS, door.SAFE), "clears nothing; results enter without noise, and files read again say what is new"),
     "door-any": (_door(door.ANY, door.SAFE), "clears nothing; results enter without noise, and say what is new to the context"),
+    "door-strong": (_door(door.ANY, door.STRONG), "clears nothing; the same, and of long outputs only what says something enters"),
     "context-editing": (_rule(baselines.ContextEditing), "Anthropic clear_tool_uses: above 100,000 tokens, all but the last 3"),
     "context-editing-20k": (_rule(baselines.ContextEditing, 100_000, 3, 20_000), "the same, if that is at least 20,000 tokens"),
     "opencode-prune": (_rule(baselines.OpencodePrune), "opencode: beyond the newest 40,000 tokens, if over 20,000"),

@@ -79,9 +79,10 @@ class Request:
 class Session:
     """`steps`: what happened, in order: ("add", Block), ("event", engine event), ("cut", kept, Blocks that stay behind them), ("compact",
     engine event), ("request", Request). `base`: tokens of system and tools, `model`: the id of the one that answered most requests.
-    `cwd`: where it began, "" for a subagent. `size`: bytes that were read, `bad` lines left out."""
+    `cwd`: where it began, "" for a subagent. `size`: bytes that were read, `bad` lines left out. `texts`:
+    Block that is no result -> what was said in it, where that was asked for."""
 
-    __slots__ = ("bad", "base", "cwd", "models", "path", "requests", "size", "steps")
+    __slots__ = ("bad", "base", "cwd", "models", "path", "requests", "size", "steps", "texts")
 
     def __init__(self, path: str):
         self.path = path
@@ -91,16 +92,17 @@ class Session:
         self.cwd = ""
         self.size = self.bad = 0
         self.models: dict = {}  # id -> requests that it answered
+        self.texts: dict = {}
 
     @property
     def model(self) -> str:
         return max(self.models, key=self.models.__getitem__) if self.models else ""
 
 
-def read(path: str, with_needs: bool = True) -> Session:
+def read(path: str, with_needs: bool = True, with_texts: bool = False) -> Session:
     """The session of a transcript; OSError when it cannot be read. Lines that are not understood are left out."""
     index = branch.index(path)
-    reading = _Reading(path, with_needs, index)
+    reading = _Reading(path, with_needs, index, with_texts)
     side = None  # a subagent's own file holds nothing but a side chain
     for entry in entries.read(path, index.size):
         if not side and not reading.session.cwd and isinstance(entry.get("cwd"), str):
@@ -117,9 +119,10 @@ def read(path: str, with_needs: bool = True) -> Session:
 class _Reading:
     """The context as it stands while the lines go by."""
 
-    def __init__(self, path: str, with_needs: bool, index: Index):
+    def __init__(self, path: str, with_needs: bool, index: Index, with_texts: bool = False):
         self.session = Session(path)
         self.with_needs = with_needs
+        self.with_texts = with_texts
         self.reader = transcript.Reader(index)
         self.blocks: list = []
         self.ends: dict = {}  # uuid of an entry -> how many blocks the context had after it
@@ -192,7 +195,10 @@ class _Reading:
                 self._hear(block["text"], responses.said_tokens(block))
 
     def _hear(self, text: str, said: int) -> None:
-        self._add(tokens_of(len(text))).said = said
+        made = self._add(tokens_of(len(text)))
+        made.said = said
+        if self.with_texts:
+            self.session.texts[made] = text
         if self.with_needs:
             self.said |= strings_of(text)
 
@@ -260,7 +266,10 @@ class _Reading:
 
     def _write(self, block: dict, text: str, texts: list) -> None:
         tokens = tokens_of(len(text))
-        self._add(tokens).said = responses.said_tokens(block)
+        made = self._add(tokens)
+        made.said = responses.said_tokens(block)
+        if self.with_texts:
+            self.session.texts[made] = "\n".join(texts)
         self.current.output += tokens
         if not self.with_needs:
             return

@@ -1,13 +1,14 @@
 """What of a result enters the context, decided before a request first carries it. Pure.
 
-Noise is left out (`noise.py`), then what the context already shows is said as a reference to it (`once.py`). Nothing that entered before
+Noise is left out (`noise.py`), of an output over its budget what says little (`informative.py`), then what the context already shows is
+said as a reference to it (`once.py`). Nothing that entered before
 is changed. A driver archives the whole first, pins what references lean on, and tells `Shown` of all that enters and of what is gone.
 """
 
 from __future__ import annotations
 
 from ..ruleset import SAY_ONCE, SHAPES
-from . import noise, once
+from . import informative, noise, once
 from .once import lines_of
 from .shown import Shown, Source
 
@@ -18,11 +19,13 @@ __all__ = [
     "SAFE",
     "SAY_ONCE",
     "SHAPES",
+    "STRONG",
     "Arrival",
     "Entry",
     "Shown",
     "Source",
     "enter",
+    "is_partial",
     "lines_of",
     "source_of",
     "written",
@@ -46,16 +49,20 @@ else:
 
 # What a result leaves out that the context shows: nothing, what a Read of the same file has shown, anything.
 OFF, READS, ANY = SAY_ONCE
-# What it leaves out unsaid: nothing, what carries nothing.
-SAFE = SHAPES[1]
+# What it leaves out unsaid: nothing, what carries nothing, also what says little.
+SAFE, STRONG = SHAPES[1:]
 # What the kinds of results hold that noise is looked for in; a file or a match is never noise.
 _NOISY = ("run", "other", "ack", "tasks")
+# What prints outputs and lists of matches. Others return what was made for the reader: a report, a page, data.
+_PRINTS = ("Bash", "PowerShell", "BashOutput", "Grep", "Glob", "LS")
+
+_OVER = " lines over its budget left out"
 
 
 class Arrival:
     """A result about to enter: `id` of its tool use, `tool` and its `tool_input`, `kind` and `label` as classified, `name` for references,
     `text`, whether it is an `error`, `path` of the file that a Read has read, `again`: the call before was the same one and its result
-    entered with references. `handle`: of the archived whole."""
+    entered in part. `handle`: of the archived whole."""
 
     __slots__ = ("again", "error", "handle", "id", "kind", "name", "path", "text", "tool", "tool_input")
 
@@ -89,22 +96,36 @@ class Arrival:
 
 
 def enter(arrival: Arrival, shown: Shown, say_once: str = READS, shape: str = SAFE) -> Entry:
-    """What enters of a result, given what the context shows; an error enters whole."""
+    """What enters of a result, given what the context shows; an error enters whole, but for what `strong` leaves out of a long one."""
     text, reasons = arrival.text, []
     leans_on: tuple[str, ...] = ()
-    if arrival.error:
-        return Entry(text, (), ())
-    if shape != OFF and arrival.kind.startswith(_NOISY):
+    if shape != OFF and not arrival.error and arrival.kind.startswith(_NOISY):
         quieted = noise.quiet(text, arrival.handle)
         if len(quieted.text) < len(text):
             reasons.append(f"{len(text) - len(quieted.text):,} characters of noise left out")
             text = quieted.text
-    if not arrival.again and (say_once == ANY or (say_once == READS and arrival.is_read)):
+    told = _told(arrival, text, shape)
+    if told.lines:
+        reasons.append(f"{told.lines:,}{_OVER}")
+        text = told.text
+    if not arrival.error and not arrival.again and (say_once == ANY or (say_once == READS and arrival.is_read)):
         said = once.say_once(text, shown, arrival.path if say_once == READS else "")
         if said.lines:
             reasons.append(f"{said.lines:,} lines that the context already shows")
             text, leans_on = said.text, said.leans_on
     return Entry(text, leans_on, tuple(reasons))
+
+
+def is_partial(entry: Entry) -> bool:
+    """Whether it lacks what somebody may want, so that the same call made at once again is to enter whole."""
+    return bool(entry.leans_on) or any(reason.endswith(_OVER) for reason in entry.reasons)
+
+
+def _told(arrival: Arrival, text: str, shape: str) -> informative.Told:
+    """The informative part of what a shell or a search has printed, where the shape wants no more."""
+    if shape != STRONG or arrival.again or arrival.tool not in _PRINTS:
+        return informative.Told(text, 0)
+    return informative.shorten(text, arrival.kind, arrival.error, arrival.handle)
 
 
 def source_of(arrival: Arrival, entered: str) -> Source:

@@ -67,7 +67,7 @@ def quiet(text: str, handle: str = "") -> Quiet:
         if "\x1b" in plain and re.search(_ESCAPES, plain):
             plain = text  # codes within codes are no terminal's
     lines = plain.split("\n")
-    if _is_data(plain, lines):
+    if is_data(plain, lines):
         return Quiet(text, 0)
     if "\r" in plain:
         lines = list(map(_last_drawn, lines))
@@ -89,7 +89,7 @@ def _last_drawn(line: str) -> str:
     return last + line[len(body) :]
 
 
-def _is_data(text: str, lines: Sequence[str]) -> bool:
+def is_data(text: str, lines: Sequence[str]) -> bool:
     """Whether a text is a diff, a table or markup."""
     import re
 

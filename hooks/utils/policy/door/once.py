@@ -30,7 +30,8 @@ else:
 # A reference that is hardly shorter than what it stands for is one more thing to follow.
 _LEAST_SAVED_CHARS = 40
 _WORDS_CHARS = 32
-_REMINDER = "<system-reminder>"
+# With this the host begins what it adds to a result for the model.
+REMINDER = "<system-reminder>"
 
 
 def lines_of(text: str) -> list[str]:
@@ -40,7 +41,7 @@ def lines_of(text: str) -> list[str]:
 
 def _own(text: str) -> list[str]:
     """The lines of a text up to what the host adds for the model, and the empty lines before that."""
-    said, added, _ = text.partition(_REMINDER)
+    said, added, _ = text.partition(REMINDER)
     return (said.rstrip("\r\n") if added else said).split("\n")
 
 

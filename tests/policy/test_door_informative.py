@@ -1,0 +1,205 @@
+"""Of an output over its budget what says something enters; all of that stands in the output, and a failure is never lost."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hooks.utils.policy import door, outline
+from hooks.utils.policy.door.informative import BUDGETS, FAILURES, LEAST_SAVED, shorten
+from tests.examples import examples
+from tests.work import steps
+
+HANDLE = "abcdefgh"
+KINDS = ["run:test", "run", "search", "other", "error"]
+PASSED = [f"tests/test_shop.py::test_order_{at:03} PASSED   [{at:3}%]" for at in range(100)]
+FAILED = [
+    "=================================== FAILURES ===================================",
+    "_______________________________ test_price _______________________________",
+    "    def test_price():",
+    ">       assert price(3) == 30",
+    "E       assert 33 == 30",
+    "E        +  where 33 = price(3)",
+    "tests/test_shop.py:41: AssertionError",
+]
+SUMMARY = ["=========================== short test summary info ===========================", "1 failed, 100 passed in 0.71s"]
+
+line = st.one_of(
+    st.sampled_from(["", "  ", "ok", "E   assert 1 == 2", "FAIL tests/a.py", "src/a.py:12:def price():", "src/b.py-3-x", "\r"]),
+    st.text(st.sampled_from("ab/._:- 1é\ud800"), max_size=90),
+    st.integers(0, 400).map(lambda at: f"src/module_{at % 7}/file_{at % 40}.py:{at}:    return configure_the_shop({at})"),
+)
+outputs = st.lists(line, max_size=120).map("\n".join)
+
+
+def entered(lines: list[str], kind: str, error: bool = False) -> list[str]:
+    return shorten("\n".join(lines), kind, error, HANDLE).text.split("\n")
+
+
+def test_of_a_failed_run_the_failures_their_values_and_places_and_the_summary_stay():
+    told = entered(["Exit code 1", *PASSED, *FAILED, *SUMMARY], "run:test", error=True)
+    assert [said for said in told if said in FAILED + SUMMARY] == FAILED + SUMMARY
+    assert told[0] == "Exit code 1"
+    assert sum(said in PASSED for said in told) < 10
+    assert "popkit restore abcdefgh" in told[-1]
+
+
+def test_of_a_passed_run_the_verdict_stays():
+    told = entered([*PASSED, "100 passed in 0.71s"], "run:test")
+    assert told[-2] == "100 passed in 0.71s"
+    assert len("\n".join(told)) < 2 * BUDGETS["run"]
+    assert told[-1].startswith("[PopKit left out ")
+
+
+def test_all_failures_that_find_room_stay_and_the_others_are_counted():
+    few = [f"FAIL tests/test_{at}.py" for at in range(200)]
+    assert [said for said in entered([*PASSED, *few, *PASSED, "200 failed"], "run:test") if said in few] == few
+    many = [f"FAIL tests/test_{at:05}.py" for at in range(5_000)]
+    told = entered([*many, "5000 failed"], "run:test")
+    stay = sum(said in set(many) for said in told)
+    assert stay > FAILURES // 30
+    assert f"{5_000 - stay:,} of them tell of failures" in told[-1]
+
+
+def test_of_a_search_the_first_matches_of_each_file_stay_and_the_others_are_counted_by_file():
+    files = {f"src/part_{name}.py": count for name, count in (("a", 90), ("b", 2), ("c", 30))}
+    matches = [f"{file}:{at}:    return configure({at})" for file, count in files.items() for at in range(count)]
+    told = entered(matches, "search")
+    for file in files:
+        assert f"{file}:0:    return configure(0)" in told
+        assert f"{file}:1:    return configure(1)" in told
+    hidden = {file: count - sum(said.startswith(file) for said in told[:-1]) for file, count in files.items()}
+    assert f"most of them in src/part_a.py {hidden['src/part_a.py']}" in told[-1]
+    assert f"src/part_c.py {hidden['src/part_c.py']}" in told[-1]
+
+
+def test_what_matches_goes_before_what_stands_beside_it():
+    beside = [f"{at}-    filler_of_the_shop = {at}" for at in range(1, 90)]
+    told = entered([*beside, "90:    def price():", "91-    pass"], "search")
+    assert "90:    def price():" in told
+    assert len(told) < len(beside)
+
+
+def test_of_a_list_of_files_some_of_every_folder_stay():
+    files = [f"src/{folder}/file_{at}.py" for folder in ("alpha", "beta", "gamma") for at in range(90)]
+    told = entered(files, "search")
+    assert {said.split("/")[1] for said in told[:-1]} == {"alpha", "beta", "gamma"}
+
+
+def test_of_any_other_output_the_ends_stay_and_the_names_of_the_rest():
+    lines = [f"row {at}: copied" for at in range(400)]
+    lines[150] = "see /srv/shop/config/prices.toml"
+    told = entered(lines, "other")
+    assert (told[:2], told[-3:-1]) == (lines[:2], lines[-2:])
+    assert told[-1].endswith("they name: /srv/shop/config/prices.toml]")
+
+
+@pytest.mark.parametrize("text", [
+    "diff --git a/a.py b/a.py\n" + "+    one line more\n" * 900,
+    '{"rows": [\n' + '  {"id": 1},\n' * 900 + "]}",
+    "id,name,price\n" * 900,
+])  # fmt: skip
+def test_diffs_and_data_enter_whole(text: str):
+    assert shorten(text, "other").text == text
+
+
+@pytest.mark.parametrize("kind", ["read", "ack", "tasks", "decision", "restored", ""])
+def test_kinds_without_a_budget_enter_whole(kind: str):
+    assert shorten("a line of it\n" * 5_000, kind).lines == 0
+
+
+def test_an_error_whose_message_is_one_long_line_enters_whole():
+    message = "Exit code 1\n" + "the server says " * 1_000 + "\n" + "at some place\n" * 500
+    assert shorten(message, "other", error=True).text == message
+
+
+@pytest.mark.parametrize("tool", ["Read", "Task", "WebFetch", "mcp__shop__list", "Edit"])
+def test_what_no_shell_and_no_search_prints_enters_whole(tool: str):
+    text = "\n".join(f"row {at} of it" for at in range(900))
+    assert door.enter(door.Arrival("t", tool, {}, "other", "T1", text), door.Shown(), door.OFF, door.STRONG).reasons == ()
+
+
+def test_only_strong_shortens_and_the_same_call_made_at_once_again_enters_whole():
+    text = "\n".join(f"row {at} of it" for at in range(900))
+    arrival = door.Arrival("t", "Bash", {}, "other", "T1", text, handle=HANDLE)
+    entry = door.enter(arrival, door.Shown(), door.OFF, door.STRONG)
+    assert entry.text == shorten(text, "other", False, HANDLE).text
+    assert door.is_partial(entry)
+    assert entry.reasons == (f"{shorten(text, 'other').lines:,} lines over its budget left out",)
+    for shape in (door.OFF, door.SAFE):
+        assert door.enter(arrival, door.Shown(), door.OFF, shape) == (text, (), ())
+    arrival.again = True
+    assert door.enter(arrival, door.Shown(), door.OFF, door.STRONG) == (text, (), ())
+
+
+def test_what_is_left_of_an_output_is_still_said_once():
+    first = [f"value_{at} = configure('the shop', {at})" for at in range(40)]
+    shown = door.Shown()
+    shown.add(door.Source("a", "T1, Bash cat", first))
+    text = "\n".join([*first, *(f"row {at} of it" for at in range(900))])
+    entry = door.enter(door.Arrival("t", "Bash", {}, "other", "T2", text, handle=HANDLE), shown, door.ANY, door.STRONG)
+    assert len(entry.reasons) == 2
+    assert entry.leans_on == ("a",)
+
+
+def test_what_the_host_adds_for_the_model_stays():
+    reminder = "<system-reminder>\nThe file is long.\n</system-reminder>"
+    text = "row of it\n" * 900 + reminder
+    assert shorten(text, "other").text.endswith("]\n" + reminder)
+
+
+@given(outputs, st.sampled_from(KINDS), st.booleans())
+@settings(max_examples=examples(300, 10_000))
+def test_every_line_but_marks_and_the_notice_stands_in_the_output_in_its_order(text: str, kind: str, error: bool):
+    told = shorten(text, kind, error, HANDLE)
+    if not told.lines:
+        assert told.text == text
+        return
+    lines = text.rstrip("\n").split("\n")
+    *said, notice = told.text.rstrip("\n").split("\n")
+    if kind == "search" and not error:
+        rest = iter(lines)
+        assert all(line in rest for line in said)
+        assert len(said) == len(lines) - told.lines
+    else:
+        at = hidden = 0
+        for line in said:
+            gap = 0 if line == lines[at] else int(line.removeprefix("[… ").split(" ")[0].replace(",", ""))
+            hidden += gap
+            at += gap or 1
+        assert (at, hidden) == (len(lines), told.lines)
+    assert notice.startswith(f"[PopKit left out {told.lines:,} of {len(lines):,} lines")
+    assert "to see all: popkit restore abcdefgh" in notice
+
+
+@given(outputs, st.sampled_from(["run", "error"]))
+@settings(max_examples=examples(300, 10_000))
+def test_no_line_that_tells_of_a_failure_goes_while_there_is_room_nor_the_last_word(text: str, kind: str):
+    told = shorten(text, kind, True, HANDLE).text.split("\n")
+    telling = [line for line in text.split("\n") if outline.tells(line) and not outline.passes(line)]
+    if sum(map(len, telling)) + len(telling) < FAILURES // 2:
+        assert [line for line in told if line in telling] == telling
+    assert [line for line in text.split("\n") if line.strip()][-1:] in ([], *([line] for line in told))
+
+
+@given(outputs, st.sampled_from(KINDS), st.booleans())
+@settings(max_examples=examples(300, 10_000))
+def test_it_gets_shorter_or_stays_as_it_is_and_once_is_enough(text: str, kind: str, error: bool):
+    told = shorten(text, kind, error, HANDLE)
+    assert told.text == text or len(told.text) <= len(text) - LEAST_SAVED
+    assert shorten(told.text, kind, error, HANDLE) == (told.text, 0)
+    if len(text) <= min(BUDGETS.values()):
+        assert told == (text, 0)
+
+
+@pytest.mark.parametrize(("kind", "one"), [
+    ("run", "FAIL tests/a.py"), ("search", "src/a.py:1:x"), ("search", "-" * 300 + "1" * 3_000), ("search", "/" * 400), ("other", "a row"),
+    ("other", ""),
+])  # fmt: skip
+def test_five_megabytes_take_a_few_steps_for_a_line(kind: str, one: str):
+    small, large = (steps(shorten, (one + "\n") * count, kind) for count in (5_000, 20_000))
+    assert large < 4.4 * small
+    assert large < 20_000 * 40
+    text = (one + "\n") * (5_000_000 // (len(one) + 1))
+    assert len(shorten(text, kind).text) < 20_000 or len(one) > BUDGETS[kind]
