@@ -19,13 +19,7 @@ if TYPE_CHECKING:
 def breaks_of(sessions: Iterable[Session], ttl_s: float, calls: bool) -> list[float]:
     """How long each break was after which the cache would have been cold (seconds), infinite behind the last request of a session: while
     tools ran (`calls`), or while the user was to speak."""
-    found = []
-    for session in sessions:
-        for before, after in zip(session.requests, [*session.requests[1:], None]):
-            length = after.sent_at - before.answered_at if after else float("inf")
-            if before.calls == calls and length > warming.interval_s(ttl_s):
-                found.append(length)
-    return found
+    return [length for session in sessions for length in warming.lengths(session.requests, ttl_s, calls)]
 
 
 class KeepWarm(Policy):
