@@ -37,10 +37,15 @@ export async function again($: EngineInterface): Promise<void> {
 
 async function plan($: EngineInterface, told: Record<string, unknown>): Promise<void> {
   const mine = between
-  const answer = await ask($, '/warm', { ...told, ...(await standing($)) }, PATIENCE_MS)
 
-  if (mine === between) {
-    await follow($, answer)
+  try {
+    const answer = await ask($, '/warm', { ...told, ...(await standing($)) }, PATIENCE_MS)
+
+    if (mine === between) {
+      await follow($, answer)
+    }
+  } catch (error) {
+    $.ui.log(`keeping warm: ${String(error).slice(0, 200)}`, { to: 'debug' })
   }
 }
 

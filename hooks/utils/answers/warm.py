@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ..state.site import Site
 
 _LABEL = 10
+_PRICES = "Dollars are at the prices of the API. With a subscription these requests count toward its limits."
 _ENDED = {
     warming.OFF: "it is off",
     warming.NO_REQUEST: "nothing has been sent in this session yet",
@@ -135,7 +136,7 @@ def on_lines(found: dict[str, Any], command: str) -> list[str]:
             "is thrown away, and the conversation does not hold it. Anything that you send ends it. It needs a client that runs modules "
             "(2.1.287 or later)."
         ),
-        *text.wrap(f"{command} warm off ends it. Dollars are at the prices of the API."),
+        *text.wrap(f"{command} warm off ends it. {_PRICES}"),
     ]
 
 
@@ -159,11 +160,12 @@ def show_lines(found: dict[str, Any], command: str) -> list[str]:
         lines += _row("Ended", _ended(found))
     lines += sum_lines(found)
     switch = "off ends it" if found["on"] else "on begins it for this session"
-    return [*lines, "", *text.wrap(f"{command} warm {switch}. Dollars are at the prices of the API.")]
+    return [*lines, "", *text.wrap(f"{command} warm {switch}. {_PRICES}")]
 
 
 def _row(label: str, said: str) -> list[str]:
-    return text.wrap(f"{label:<{_LABEL}}" + said, indent=" " * _LABEL) if len(label) < _LABEL else text.wrap(said)
+    first, *rest = text.wrap(said, text.WIDTH - _LABEL)
+    return [f"{label:<{_LABEL}}" + first, *(" " * _LABEL + line for line in rest)]
 
 
 def _past(found: dict[str, Any]) -> str:

@@ -1,10 +1,12 @@
-"""What keeping the cache warm would have been worth on past sessions, each judged by the breaks of those before it. Reads only."""
+"""What keeping the cache warm would have been worth on past sessions, each judged by the breaks of those before it, and of
+others where these are few. Reads only."""
 
 from __future__ import annotations
 
 import os
 
 from hooks.utils.policy.warming import Breaks
+from hooks.utils.state import breaks
 
 from . import sessions
 from .measure import Policy, score
@@ -22,13 +24,14 @@ def keeping(paths: Sequence[str], ttl_s: int, model: str = "", progress: Callabl
     """{`sessions`, `requests`, `sent` (requests that only kept the cache), `cost`, `without` (units), `dearer` (sessions), `breaks` (known
     in the end)}. The files are read in the order in which they were written last; those that cannot be read are passed over."""
     own: tuple[list[float], list[float]] = ([], [])
+    others = breaks.others().after_which_cold(ttl_s)
     found = {"sessions": 0, "requests": 0, "sent": 0, "cost": 0.0, "without": 0.0, "dearer": 0}
     ordered = sorted(paths, key=_written)
     for number, path in enumerate(ordered, 1):
         session = _read(path)
         if session is not None:
             prices = prices_for(session, ttl_s, model)
-            kept = score(session, KeepWarm(prices, Breaks(own[False]), Breaks(own[True])), prices)
+            kept = score(session, KeepWarm(prices, Breaks(own[False], others), Breaks(own[True])), prices)
             without = score(session, Policy(), prices)
             sums = (1, kept.requests, kept.warmed, kept.cost, without.cost, int(kept.cost > DEARER * without.cost))
             found = {name: value + more for (name, value), more in zip(found.items(), sums)}
