@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -142,6 +143,34 @@ def test_the_end_of_the_session_ends_it(session: Warm):
     sent_before = len(session.warming())
     watch()
     assert len(session.warming()) == sent_before
+
+
+def test_a_compaction_ends_it(session: Warm):
+    session.begin(keep_warm="on")
+    counts = []
+    session.talk("go [[SCRIPT:first]]", session.until(1), "/compact", lambda: counts.append(len(session.warming())), watch)
+    assert len(session.warming()) == counts[0]
+
+
+def test_a_turn_that_begins_while_one_is_under_way_is_neither_held_up_nor_changed(session: Warm):
+    session.begin(keep_warm="on")
+    answer, asked, released = session.api.answer, threading.Event(), threading.Event()
+
+    def held(body: dict[str, Any], kind: str) -> dict[str, Any]:
+        if LINE in json.dumps(body["messages"][-1]):
+            asked.set()
+            released.wait(patience.HANG_S)
+        return answer(body, kind)
+
+    session.api.answer = held  # the provider takes its time
+    session.talk("go [[SCRIPT:first]]", lambda: asked.wait(patience.HANG_S), "more [[SCRIPT:second]]", released.set, session.until(1))
+    first = session.warming()[0]
+    turns = [turn for turn in session.api.turns() if LINE not in turn.text]
+    before, after = turns[-2:]
+    assert session.api.turns().index(first) < session.api.turns().index(after)
+    assert sent(after)[: len(sent(before))] == sent(before)
+    assert LINE not in after.text
+    assert "more" in after.text
 
 
 def test_in_a_terminal_the_word_shows_the_sum_first(session: Warm):

@@ -110,3 +110,8 @@ def test_the_newest_request_is_found_at_the_end_of_a_transcript(tmp_path: Path):
     assert (whole.message_id, whole.calls, whole.usage.tokens) == (tail.message_id, tail.calls, tail.usage.tokens)
     assert whole.sent_at < whole.answered_at == made.now
     assert moments.newest(str(tmp_path / "none.jsonl")) is None
+    made.compact()
+    assert moments.newest(str(made.path)) is None
+    made.say("go on")
+    made.ends("after it")
+    assert moments.newest(str(made.path)) is not None

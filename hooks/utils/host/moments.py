@@ -82,7 +82,8 @@ def _is_scripted(entry: Entry) -> bool:
 
 
 def newest(path: str, tail_bytes: int = TAIL_BYTES) -> Moment | None:
-    """The newest request of a main thread of which the usage is known, from the end of its transcript; None where there is none."""
+    """The newest request of a main thread of which the usage is known, from the end of its transcript; None where there is none, or where
+    the conversation was compacted since."""
     try:
         with files.open_regular(path) as file:
             size = os.fstat(file.fileno()).st_size
@@ -90,7 +91,9 @@ def newest(path: str, tail_bytes: int = TAIL_BYTES) -> Moment | None:
             lines = file.read(tail_bytes).split(b"\n")[1 if size > tail_bytes else 0 :]
     except (OSError, ValueError):
         return None
-    found = [moment for moment in moments(filter(None, map(entries.entry_of, lines))) if moment.usage is not None]
+    told = list(filter(None, map(entries.entry_of, lines)))
+    compacted = max((at for at, entry in enumerate(told) if entries.is_compaction(entry)), default=-1)
+    found = [moment for moment in moments(told[compacted + 1 :]) if moment.usage is not None]
     if not found:
         return None
     last = found[-1]
