@@ -63,12 +63,12 @@ export const register: Register = on => {
   })
 
   on('session.compact', async ($, e, next) => {
+    if (e.trigger !== 'precompute' && e.agentId === undefined) {
+      rest()
+    }
     const compacted = await next(e)
 
     if (e.trigger !== 'precompute' && compacted.skip === undefined) {
-      if (e.agentId === undefined) {
-        rest()
-      }
       await ask($, '/compacted', { agent_id: e.agentId ?? '' })
     }
 

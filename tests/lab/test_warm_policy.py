@@ -85,7 +85,7 @@ def test_breaks_while_a_tool_runs_are_counted_apart():
     assert breaks_of([made.session], 300, calls=False) == [float("inf")]
 
 
-def test_of_tools_nothing_is_known_in_a_first_session_and_what_cannot_be_read_is_passed_over(tmp_path: Path):
+def test_while_tools_run_nothing_is_sent_and_what_cannot_be_read_is_passed_over(tmp_path: Path):
     path = tmp_path / "one.jsonl"
     session(path, 30, 1)
     found = keeping([str(path), str(tmp_path / "gone.jsonl")], 300)

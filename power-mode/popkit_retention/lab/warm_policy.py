@@ -25,15 +25,18 @@ def breaks_of(sessions: Iterable[Session], ttl_s: float, calls: bool) -> list[fl
 class KeepWarm(Policy):
     """Sends what keeps the cache warm while that is worth its price by the breaks that are known."""
 
-    def __init__(self, prices: Prices, breaks: warming.Breaks, running: warming.Breaks, then: Policy | None = None) -> None:
-        """`breaks`: of the user, `running`: of tools."""
+    def __init__(
+        self, prices: Prices, breaks: warming.Breaks, running: warming.Breaks, then: Policy | None = None, limit: int = warming.MOST
+    ) -> None:
+        """`breaks`: of the user, `running`: of tools; at most `limit` in a row."""
         self.prices = prices
         self.breaks = breaks
         self.running = running
         self.then = then or Policy()
+        self.limit = limit
 
     def warm(self, request: Request, prompt: int) -> int:
-        return warming.most(self.running if request.calls else self.breaks, prompt, self.prices)
+        return warming.most(self.running if request.calls else self.breaks, prompt, self.prices, self.limit)
 
     def begin(self, cwd: str) -> None:
         self.then.begin(cwd)
