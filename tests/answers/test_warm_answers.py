@@ -12,6 +12,7 @@ from hooks.utils.answers import warm
 from hooks.utils.answers.command import answer
 from hooks.utils.policy import warming
 from hooks.utils.state import journal, store
+from popkit_retention.cli.statusline_command import line_for
 from tests.answers.written import Written, spec_session
 
 GOLDENS = Path(__file__).parent / "goldens"
@@ -51,6 +52,11 @@ class Asking:
         newest = warm.Warmth(self.written.site(self.home), str(self.written.path)).moment
         assert newest is not None
         return newest.answered_at - 5
+
+    def status_line(self) -> str:
+        payload = {"session_id": self.written.session, "transcript_path": str(self.written.path), "cwd": self.written.project}
+        environ = {"POPKIT_HOME": str(self.home), "POPKIT_CLOCK": str(self.written.now), "NO_COLOR": "1"}
+        return line_for(json.dumps(payload), environ)
 
     def line(self) -> str:
         return warm.pane_line(warm.look(self.written.site(self.home), str(self.written.path), self.written.now))
@@ -123,3 +129,17 @@ def test_what_was_sent_is_counted_in_the_session_and_since_the_answer(asking: As
     found = asking.data()["sent"]
     assert (found["requests"], found["in_a_row"]) == (3, 1)
     assert found["usd"] == pytest.approx(3 * (0.1 * 30_200 + 1.25 * 90 + 10 + 20) * 5e-6, abs=1e-6)
+
+
+def test_a_cache_that_was_kept_warm_is_warm_for_every_answer(asking: Asking) -> None:
+    asking.sent(2)
+    site = asking.written.site(asking.home)
+    site.remember(warming={"row": "end", "used": asking.written.now})
+    asking.written.now += 60
+    context = asking.data("retention --json")["context"]
+    assert (context["cache"], context["cache_seconds_left"]) == ("warm", 240)
+    assert "Cache     warm, 4 min left" in asking.says("retention")
+    assert "cache warm 4 min" in asking.status_line()
+    asking.written.now += 241
+    assert asking.data("retention --json")["context"]["cache"] == "cold"
+    assert "cache cold" in asking.status_line()

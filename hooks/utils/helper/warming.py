@@ -71,7 +71,7 @@ class Keeper:
             _note(site, found, **facts)
             return {}
         if asked.get("due") is True and now >= following.at - _EARLY_S:
-            _note(site, found, **facts, asked=now)
+            _note(site, found, **facts)
             self.asked = (row, now)
             return {"prompt": LINE}
         _note(site, found, **facts)
@@ -89,6 +89,8 @@ class Keeper:
             row, at = self.asked
             if prompt:
                 store.journal(site.paths(), journal.warmed(prompt, read, created, output, at or now))
+                _note(site, found, used=at or now)
+                found = Warmth(site, self.transcript_path)
             if found.moment is None or found.moment.message_id != row:
                 return {}  # another turn has come between
             if asked.get("answered") is not True and asked.get("reason") != "empty-reply":

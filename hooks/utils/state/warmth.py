@@ -2,7 +2,8 @@
 breaks of the past. Reads no more of the transcript than its end.
 
 Facts of the session: `warm`, the user's word (on or off) · `warming`, of the requests since the newest answer: {`row` (id of that answer),
-`model` (as the client names it), `asked` (when the last was sent), `next` (when the next will be, null for never), `ended` (why), `about`}.
+`model` (as the client names it), `used` (when the last that was answered was sent), `next` (when the next will be, null for never), `ended`
+(why), `about`}.
 """
 
 from __future__ import annotations
@@ -61,9 +62,9 @@ class Warmth:
     @property
     def used_at(self) -> float:
         """When the cache was last used, as far as is known (seconds)."""
-        asked = self.facts.get("asked")
+        used = self.facts.get("used")
         sent_at = self.moment.sent_at if self.moment else 0.0
-        return max(sent_at, asked) if isinstance(asked, (int, float)) else sent_at
+        return max(sent_at, used) if isinstance(used, (int, float)) else sent_at
 
     def following(self, now: float, every_s: float = 0.0) -> warming.Next:
         """What comes next; `every_s`: seconds between requests, where another number than the lifetime's holds."""
