@@ -301,3 +301,20 @@ test('the turn of a subagent begins nothing', async ($, on) => {
 
   expect(asked.filter(one => one.path === '/warm')).toEqual([])
 })
+
+test('a word between two turns is asked about at once', async ($, on) => {
+  const answers: Record<string, unknown> = { '/warm': {}, '/command': { text: 'It is kept warm.' }, '/view': VIEW, '/warmed': {} }
+  const { clock } = engine(on, answers)
+  const sent = forks(on)
+  await $.session.start(START)
+  await clock.advance(0)
+  await $.turn.complete(TURN)
+  await clock.advance(0)
+  answers['/warm'] = { prompt: 'one line' }
+  await clock.advance(600_000)
+  expect(sent).toEqual([])
+  await $.command.run({ command: 'popkit', args: 'warm on', presentation: { columns: 80 } } as never)
+  await clock.advance(0)
+
+  expect(sent).toEqual(['one line'])
+})
