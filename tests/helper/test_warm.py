@@ -101,6 +101,9 @@ def test_a_turn_that_was_broken_off_begins_nothing(helper: Asked):
 
 def test_an_answer_that_the_transcript_lacks_is_waited_for(helper: Asked):
     assert helper.ask("/warm", {**ANSWERED, "turn_ms": 10}) == {"in_ms": 2_000}
+    assert helper.warm() == {"in_ms": 2_000}
+    helper.turn(0)
+    assert helper.warm() != {"in_ms": 2_000}
 
 
 def test_what_was_sent_is_booked_and_the_next_follows_up_to_as_many_as_are_worth_it(helper: Asked):
@@ -173,6 +176,7 @@ def test_another_model_ends_it(helper: Asked):
 def test_a_limit_of_the_plan_that_is_nearly_used_up_ends_it(helper: Asked):
     assert helper.warm(limits=[{"kind": "five_hour", "percentUsed": 12.5}]) == {"prompt": LINE}
     assert helper.warm(limits=[{"kind": "five_hour", "percentUsed": 81}]) == {}
+    assert helper.warm() == {}
     assert (helper.show()["ended"], helper.show()["about"]) == ("rate limit", "five_hour")
 
 

@@ -142,6 +142,7 @@ def test_the_next_is_sent_shortly_before_the_cache_would_expire():
         ({"sent": 3}, warming.TOO_DEAR),
         ({"breaks": Breaks([NEVER] * 9)}, warming.TOO_DEAR),
         ({"sent": 3, "allowed": 3}, warming.IN_A_ROW),
+        ({"allowed": 2}, warming.TOO_DEAR),
         ({"spent": 2.0}, warming.DOLLARS),
         ({"spent": 1.99}, warming.DOLLARS),
     ],

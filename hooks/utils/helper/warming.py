@@ -5,9 +5,9 @@ request; nothing else is ever sent.
 from __future__ import annotations
 
 import threading
-import time
 
 from ..edges import failures
+from ..edges.system import now as time_of_day
 from ..host.usage import prompt_tokens
 from ..policy import warming
 from ..state import breaks, journal, store
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 # All that a request says beyond what the session has sent anyway.
 LINE = "Reply with ok at once, without thinking and without tools. This message only keeps the prompt cache warm."
-# The transcript has an answer after this long, or never.
-_LAG_S = 2.0
+# How often it is looked whether the transcript has the answer, and for how long after a turn.
+_LAG_S, _WAITED_S = 2.0, 30.0
 # A turn that ended with an answer.
 _ANSWERED = "answer"
 # A timer may come this much early.
@@ -40,6 +40,7 @@ class Keeper:
         self.every_s = _seconds(environ.get("POPKIT_WARM_S"))
         self.lock = threading.Lock()
         self.asked = ("", 0.0)  # the answer behind which the last one was handed out, and when
+        self.turn = (0.0, 0.0)  # when the last turn began, and until when its answer is waited for
         self.learning: threading.Thread | None = None
 
     def when(self, asked: dict[str, Any]) -> dict[str, Any]:
@@ -48,7 +49,11 @@ class Keeper:
         if asked.get("reason", _ANSWERED) != _ANSWERED:
             return {}
         with self.lock:
-            return self._when(self.site(), asked, time.time())
+            now = time_of_day(self.environ)
+            turn_ms = asked.get("turn_ms")
+            if isinstance(turn_ms, (int, float)):
+                self.turn = (now - turn_ms / 1000 - _LAG_S, now + _WAITED_S)
+            return self._when(self.site(), asked, now)
 
     def _when(self, site: Site, asked: dict[str, Any], now: float) -> dict[str, Any]:
         found = Warmth(site, self.transcript_path)
@@ -56,7 +61,7 @@ class Keeper:
             if found.facts.get("next"):
                 _note(site, found, ended=warming.OFF, about="", next=None)
             return {}
-        if _is_behind(found, asked, now):
+        if self._is_behind(found, now):
             return {"in_ms": round(_LAG_S * 1000)}
         self._learn(site, found, now)
         why, about = _against(found, asked)
@@ -66,7 +71,8 @@ class Keeper:
         following = found.following(now, self.every_s)
         model = asked.get("model")
         row = found.moment.message_id if found.moment else ""
-        facts = {"model": model if isinstance(model, str) else "", "next": following.at, "ended": following.why, "about": ""}
+        about = found.facts.get("about", "") if following.why in warming.FOR_GOOD else ""
+        facts = {"model": model if isinstance(model, str) else "", "next": following.at, "ended": following.why, "about": about}
         if following.at is None:
             _note(site, found, **facts)
             return {}
@@ -80,7 +86,7 @@ class Keeper:
     def warmed(self, asked: dict[str, Any]) -> dict[str, Any]:
         """`answered`, and if not the `reason` and the `error` · `usage` · `model`, `limits`. Answers as `when`."""
         with self.lock:
-            site, now = self.site(), time.time()
+            site, now = self.site(), time_of_day(self.environ)
             found = Warmth(site, self.transcript_path)
             usage = asked.get("usage")
             usage = usage if isinstance(usage, dict) else {}
@@ -100,6 +106,11 @@ class Keeper:
                 _note(site, found, ended=warming.MISS, about="", next=None)
                 return {}
             return self._when(site, asked, now)
+
+    def _is_behind(self, found: Warmth, now: float) -> bool:
+        """Whether the transcript does not have the answer yet that has ended the turn."""
+        began, until = self.turn
+        return now < until and (found.moment is None or found.moment.calls or found.moment.answered_at < began)
 
     def _learn(self, site: Site, found: Warmth, now: float) -> None:
         """Lets what is known of the user's breaks be learnt anew behind the answer, once a day."""
@@ -131,14 +142,6 @@ def _seconds(configured: str | None) -> float:
         return max(0.0, float(configured or 0))
     except ValueError:
         return 0.0
-
-
-def _is_behind(found: Warmth, asked: dict[str, Any], now: float) -> bool:
-    """Whether the transcript does not have the answer yet that has just ended a turn."""
-    turn_ms = asked.get("turn_ms")
-    if not isinstance(turn_ms, (int, float)):
-        return False
-    return found.moment is None or found.moment.calls or found.moment.answered_at < now - turn_ms / 1000 - _LAG_S
 
 
 def _against(found: Warmth, asked: dict[str, Any]) -> tuple[str, str]:
