@@ -1,11 +1,12 @@
 """What keeping the prompt cache warm brings, each session judged by the breaks of those before it.
 
-    python benchmarks/keep_warm.py --transcripts FOLDER [--door]
+    python benchmarks/keep_warm.py --transcripts FOLDER [--in-session] [--door]
 
 A user's sessions are those of a repository (a file's name up to "__", or up to the first "-"), in order of time; in place of breaks that
 are not known yet stand those of the other repositories. Cost is relative to doing nothing, the mean over repositories of the ratios of
 sums; what is sent after a session's last request is counted. `fixed`: the number after each request that would have been best for all,
-known afterwards. With --door results also enter as `say_once: any` and `shape: safe` let them.
+known afterwards. With --in-session it is done as a session does it: never while a tool runs, and at most as often in a row as the
+configuration allows. With --door results also enter as `say_once: any` and `shape: safe` let them.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from held_out import LEAST_REQUESTS, all_prices, repository_of
 
 from hooks.utils.policy import door
 from hooks.utils.policy.economics import Prices
-from hooks.utils.policy.warming import Breaks
+from hooks.utils.policy.ruleset import KEEP_WARM_REQUESTS
+from hooks.utils.policy.warming import MOST, Breaks
 from popkit_retention.lab import measure, sessions
 from popkit_retention.lab.door_policy import Door
 from popkit_retention.lab.tiers import shipped_rules
@@ -70,11 +72,17 @@ def cost_of(read: list, prices: Prices, policy: Callable[[sessions.Session], mea
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--transcripts", type=Path, required=True, help="a folder of *.jsonl of several repositories")
+    parser.add_argument("--in-session", action="store_true", help="as a session does it")
     parser.add_argument("--door", action="store_true", help="with results that enter shorter")
     options = parser.parse_args()
     found = [(repository_of(path), sessions.read(str(path), False)) for path in sorted(options.transcripts.glob("*.jsonl"))]
     read = [(repository, session) for repository, session in found if len(session.requests) >= LEAST_REQUESTS]
     rules = shipped_rules()
+
+    limit = KEEP_WARM_REQUESTS if options.in_session else MOST
+
+    def kept(prices: Prices, breaks: list[Breaks]) -> KeepWarm:
+        return KeepWarm(prices, breaks[0], Breaks() if options.in_session else breaks[1], then(), limit)
 
     def then() -> measure.Policy:
         return Door(rules, None, door.ANY, door.SAFE) if options.door else measure.Policy()
@@ -82,9 +90,9 @@ def main() -> int:
     print("read   lifetime    cost    sent/100  dearer   fixed, known afterwards")
     for prices in all_prices():
         known = learnt(read, prices.ttl_s)
-        cost, sent, dearer = cost_of(read, prices, lambda session: KeepWarm(prices, known[id(session)][0], known[id(session)][1], then()))  # noqa: B023
+        cost, sent, dearer = cost_of(read, prices, lambda session: kept(prices, known[id(session)]))  # noqa: B023
         best = ""
-        if not options.door:
+        if not (options.door or options.in_session):
             tried = []
             for number in FIXED:
                 Fixed.number = number

@@ -4,6 +4,7 @@ import type { Register } from 'claude-code'
 import { enter, landed, late, remember, stand } from './mod/door'
 import { ask, end, ready, start } from './mod/helper'
 import { band, openPane, pane, refresh, run } from './mod/panel'
+import { again, begin, rest } from './mod/warm'
 
 const SILENT = 'PopKit does not answer now. Try /popkit:context'
 
@@ -21,6 +22,7 @@ export const register: Register = on => {
   })
 
   on('session.end', async ($, e, next) => {
+    rest()
     await end($)
 
     return next(e)
@@ -28,6 +30,7 @@ export const register: Register = on => {
 
   on('turn.start', async ($, e, next) => {
     if (e.agentId === undefined) {
+      rest()
       await ready($)
       await stand($)
     }
@@ -38,6 +41,7 @@ export const register: Register = on => {
   on('turn.complete', ($, e, next) => {
     if (e.agentId === undefined) {
       void refresh($)
+      void begin($, e)
     }
 
     return next(e)
@@ -59,6 +63,9 @@ export const register: Register = on => {
   })
 
   on('session.compact', async ($, e, next) => {
+    if (e.trigger !== 'precompute' && e.agentId === undefined) {
+      rest()
+    }
     const compacted = await next(e)
 
     if (e.trigger !== 'precompute' && compacted.skip === undefined) {
@@ -72,6 +79,7 @@ export const register: Register = on => {
     const words = e.args.trim()
 
     const text = words === '' ? await openPane($) : await run($, words, e.presentation.columns)
+    void again($)
 
     return { text: text ?? SILENT, isTextDisplayOnly: true }
   })
@@ -79,6 +87,7 @@ export const register: Register = on => {
   // The hook on prompts answers it too, as an error of the prompt's: only where the helper does not.
   on('command.run', { command: 'popkit:context' }, async ($, e, next) => {
     const text = await run($, e.args.trim(), e.presentation.columns)
+    void again($)
 
     return text === undefined ? next(e) : { text, isTextDisplayOnly: true }
   })

@@ -4,6 +4,7 @@ import type { EngineInterface, RenderInput, Timer } from 'claude-code'
 
 import { ask } from './helper'
 import type { PopkitDeed, PopkitView } from './state'
+import { again } from './warm'
 
 const view = atom({ plugin: 'popkit', key: 'view' } as const, null)
 const told = atom({ plugin: 'popkit', key: 'told' } as const, '')
@@ -72,6 +73,7 @@ async function turnTo($: EngineInterface, nextPage: string, nextChosen: string):
 /** Does what a deed's button says, and shows what came of it. */
 async function press($: EngineInterface, id: string): Promise<void> {
   const answer = await ask($, '/press', { id, columns }, PATIENCE_MS)
+  void again($)
   await update($, told, () => (typeof answer?.text === 'string' ? answer.text.trim() : 'PopKit does not answer now.'))
   await refresh($)
   await openPane($)

@@ -53,12 +53,14 @@ function engine(on: On, answers: Record<string, unknown>) {
   on('session.messages', () => ({ value: [] }))
   on('session.start', (_, e) => ({ cwd: e.cwd }))
   on('turn.start', (_, e) => ({ turnId: e.turnId }))
-  on('turn.complete', () => ({}) as never)
+  on('turn.complete', (_, e) => ({ text: e.answer }))
   on('command.register', () => ({ value: { command: 'popkit' } }))
   on('ui.open', () => ({ value: { isPlaced: true } }))
   on('ui.panes', () => ({ value: [{ id: 'popkit' }] as never }))
   on('ui.log', () => ({ value: undefined }))
   on('tool.call', () => ({ result: {} }) as never)
+  on('session.usage', () => ({ value: { startedAt: 0, context: {}, rateLimits: [{ kind: 'five_hour', percentUsed: 7 }] } }) as never)
+  on('session.model', () => ({ value: 'claude-opus-5-5' }))
   on('process.spawn', async function* () {
     yield { stream: 'stdout' as const, text: '{"socket": "/run/s", "protocol": 1}\n' }
     await new Promise(() => {})
@@ -220,4 +222,99 @@ test('words after the command are answered as by /popkit:context', async ($, on)
   expect(ran.text).toBe('T1 Read a.py')
   expect(asked.find(one => one.path === '/command')?.body).toEqual({ words: 'timeline', columns: 110 })
   await clock.advance(0)
+})
+
+const TURN = { turnId: 't1', answer: 'done', durationMs: 4_000, isAborted: false, reason: 'answer' } as const
+const USAGE = { input_tokens: 1, output_tokens: 2, cache_read_input_tokens: 900, cache_creation_input_tokens: 3 }
+
+/** What the client was asked to send over the main thread's last request. */
+function forks(on: On, reply: unknown = { isAnswered: true, text: 'ok', usage: USAGE }): string[] {
+  const sent: string[] = []
+  on('model.fork', (_, e) => {
+    sent.push(e.prompt)
+
+    return { value: reply } as never
+  })
+
+  return sent
+}
+
+test('after a turn it asks when, then what, sends that and tells what it cost', async ($, on) => {
+  const answers: Record<string, unknown> = { '/warm': { in_ms: 60_000 }, '/warmed': {} }
+  const { asked, clock } = engine(on, answers)
+  const sent = forks(on)
+  await $.session.start(START)
+  await clock.advance(0)
+  await $.turn.complete(TURN)
+  await clock.advance(0)
+  answers['/warm'] = { prompt: 'one line' }
+  await clock.advance(59_000)
+  expect(sent).toEqual([])
+  await clock.advance(1_000)
+
+  expect(sent).toEqual(['one line'])
+  const standing = { model: 'claude-opus-5-5', limits: [{ kind: 'five_hour', percentUsed: 7 }] }
+  expect(asked.filter(one => one.path === '/warm').map(one => one.body)).toEqual([
+    { reason: 'answer', turn_ms: 4_000, ...standing },
+    { due: true, ...standing },
+  ])
+  expect(asked.find(one => one.path === '/warmed')?.body).toEqual({ answered: true, reason: '', error: '', usage: USAGE, ...standing })
+})
+
+test('what failed is told too, and where the helper wants nothing more nothing follows', async ($, on) => {
+  const answers: Record<string, unknown> = { '/warm': { in_ms: 1_000 }, '/warmed': {} }
+  const { asked, clock } = engine(on, answers)
+  const sent = forks(on, { isAnswered: false, reason: 'api-error', status: 529, error: 'overloaded', usage: USAGE })
+  await $.session.start(START)
+  await clock.advance(0)
+  await $.turn.complete(TURN)
+  await clock.advance(0)
+  answers['/warm'] = { prompt: 'one line' }
+  await clock.advance(1_000)
+  await clock.advance(600_000)
+
+  expect(sent.length).toBe(1)
+  const told = asked.find(one => one.path === '/warmed')?.body
+  expect([told?.answered, told?.reason, told?.error]).toEqual([false, 'api-error', 'overloaded'])
+})
+
+test('a turn ends it', async ($, on) => {
+  const { asked, clock } = engine(on, { '/warm': { in_ms: 1_000 } })
+  const sent = forks(on)
+  await $.session.start(START)
+  await clock.advance(0)
+  await $.turn.complete(TURN)
+  await clock.advance(0)
+  await $.turn.start({ text: 'go', turnId: 't2' })
+  await clock.advance(600_000)
+
+  expect(sent).toEqual([])
+  expect(asked.filter(one => one.path === '/warm').length).toBe(1)
+})
+
+test('the turn of a subagent begins nothing', async ($, on) => {
+  const { asked, clock } = engine(on, { '/warm': { in_ms: 1_000 } })
+  await $.session.start(START)
+  await clock.advance(0)
+  await $.turn.complete({ ...TURN, agentId: 'agent-1' })
+  await clock.advance(600_000)
+
+  expect(asked.filter(one => one.path === '/warm')).toEqual([])
+})
+
+test('a word between two turns is asked about at once', async ($, on) => {
+  const answers: Record<string, unknown> = { '/warm': {}, '/command': { text: 'It is kept warm.' }, '/view': VIEW, '/warmed': {} }
+  const { clock } = engine(on, answers)
+  const sent = forks(on)
+  await $.session.start(START)
+  await clock.advance(0)
+  await $.turn.complete(TURN)
+  await clock.advance(0)
+  answers['/warm'] = { prompt: 'one line' }
+  await clock.advance(600_000)
+  expect(sent).toEqual([])
+  await $.command.run({ command: 'popkit', args: 'warm on', presentation: { columns: 80 } } as never)
+  await clock.advance(0)
+
+  expect(sent).toEqual(['one line'])
 })

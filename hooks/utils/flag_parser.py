@@ -117,6 +117,7 @@ WORDS = (
         0,
         50,
     ),
+    Word("warm", "keep the prompt cache warm while you are away, where that pays", (_JSON,), "[on|off|show]", 0, 1),
     Word("help", "this text, or help for one word", (), "[WORD]", 0, 1),
 )
 DEFAULT = "retention"

@@ -117,6 +117,15 @@ def test_a_mistake_exits_1_and_says_what_is_known(shell: Shell, words: list, sai
     assert all(len(line) <= 76 for line in error.splitlines())
 
 
+def test_warm_learns_from_the_users_sessions_and_holds_for_the_one_that_is_meant(shell: Shell) -> None:
+    shell.session("one")
+    shell.session("two")
+    found = json.loads(shell("context", "warm", "on", "--session", "one", "--json")[1])
+    assert (found["on"], found["from"], found["past"]["sessions"]) == (True, "session", 2)
+    assert "popkit context --session one warm off ends it" in " ".join(shell("context", "warm", "--session", "one")[1].split())
+    assert json.loads(shell("context", "warm", "show", "--session", "two", "--json")[1])["on"] is False
+
+
 def test_with_json_a_mistake_is_json_too(shell: Shell) -> None:
     shell.session("one")
     for words in (["why", "T99", "--session", "one"], ["nonsense"], ["--session", "none"]):

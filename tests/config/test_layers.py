@@ -106,6 +106,9 @@ def test_the_shipped_file_holds_what_the_specification_leaves_to_us():
         "say_once": "reads",
         "shape": "safe",
         "clear_at_exit": False,
+        "keep_warm": "off",
+        "keep_warm_requests": 12,
+        "keep_warm_usd": 2.0,
         "keep_days": {"originals": 14, "sessions": 90},
     }
 

@@ -14,6 +14,7 @@ from popkit_retention.lab.sessions import Request
 from popkit_retention.lab.warm_policy import KeepWarm, breaks_of
 from tests.lab.made import Made
 from tests.lab.test_survey import session
+from tests.lab.told import Told, filled
 from tests.policy.priced import prices
 
 FIVE_MINUTES = prices(300, 0.05)
@@ -84,9 +85,21 @@ def test_breaks_while_a_tool_runs_are_counted_apart():
     assert breaks_of([made.session], 300, calls=False) == [float("inf")]
 
 
-def test_a_first_session_is_judged_by_nothing_and_what_cannot_be_read_is_passed_over(tmp_path: Path):
+def test_while_tools_run_nothing_is_sent_and_what_cannot_be_read_is_passed_over(tmp_path: Path):
     path = tmp_path / "one.jsonl"
     session(path, 30, 1)
     found = keeping([str(path), str(tmp_path / "gone.jsonl")], 300)
     assert (found["sessions"], found["sent"]) == (1, 0)
     assert found["cost"] == found["without"]
+
+
+def test_in_a_first_session_others_stand_in_for_the_user(tmp_path: Path):
+    told = Told()
+    told.prompt(filled(100))
+    for number in range(5):
+        told.answer(filled(20_000), f"m{number}")
+        told.wait(900)
+        told.prompt("go on")
+    found = keeping([str(told.write(tmp_path / "one.jsonl"))], 300, "claude-opus-5-5")
+    assert (found["sessions"], found["breaks"]) == (1, 5)
+    assert found["sent"] > 0

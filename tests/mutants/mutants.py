@@ -747,4 +747,40 @@ MUTANTS = [
         '"matches": 2.9',
         "test_estimates.py",
     ),
+    # Keeping the cache warm.
+    Mutant(
+        "nothing is sent over a cache that has gone cold",
+        "warming.py",
+        "if now - row.used_at >= row.prices.ttl_s:",
+        "if now - row.used_at >= 9 * row.prices.ttl_s:",
+        "test_warming.py",
+    ),
+    Mutant(
+        "what was spent counts against the limit in dollars",
+        "warming.py",
+        "max(0.0, most_usd - self.spent) / each",
+        "max(0.0, most_usd) / each",
+        "test_warming.py",
+    ),
+    Mutant(
+        "a limit in number counts before the first is sent",
+        "warming.py",
+        "min(MOST, most_in_a_row, affordable)",
+        "min(MOST, affordable)",
+        "test_warming.py",
+    ),
+    Mutant(
+        "a request that read a part of the prompt has missed the cache",
+        "warming.py",
+        "return read < _LEAST_READ * prompt",
+        "return read <= 0",
+        "test_warming.py",
+    ),
+    Mutant(
+        "breaks of tools are not the user's",
+        "warming.py",
+        "before.calls == calls and length",
+        "length",
+        "test_warming.py",
+    ),
 ]

@@ -278,6 +278,22 @@ def _records(db: Connection, shown: dict[str, Any], word: str, site: Site) -> li
     return restoring.meant(db, handle or word, site.session_id, site.session_project)
 
 
+def _warm(asked: Asked) -> Answer:
+    from . import warm
+
+    act = asked.arguments[0] if asked.arguments else "show"
+    if act not in ("on", "off", "show"):
+        raise flag_parser.UsageError(f"warm takes on, off or show, not {ids.shown(act)}")
+    if act != "off":
+        warm.learn(asked.site, asked.now)
+    if act != "show":
+        asked.site.remember(warm=act)
+    found = warm.look(asked.site, asked.transcript_path, asked.now)
+    if act == "off":
+        return Answer(warm.off_lines(found), found)
+    return Answer(warm.on_lines(found, asked.command) if act == "on" else warm.show_lines(found, asked.command), found)
+
+
 def _help(asked: Asked) -> Answer:
     cli = asked.command != COMMAND
     if asked.arguments:
@@ -295,5 +311,6 @@ _ANSWERS = {
     "clear": _clear,
     "undo": _undo,
     "restore": _restore,
+    "warm": _warm,
     "help": _help,
 }

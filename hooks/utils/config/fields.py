@@ -17,6 +17,9 @@ from ..policy.ruleset import (
     DEFAULT_SHAPE,
     GRACE_CALLS,
     KEEP_DAYS,
+    KEEP_WARM_REQUESTS,
+    KEEP_WARM_USD,
+    MOST_WARM_REQUESTS,
     PRESERVED_PATTERNS,
     PROFILES,
     RESTORE_HOLD_CALLS,
@@ -269,6 +272,26 @@ FIELDS = {
         "Whether the end of a session clears what is expired. Only your own file may hold this key, no project's.",
         FLAG,
         default=False,
+        project=NOTHING,
+    ),
+    "keep_warm": said(
+        "Whether the prompt cache is kept warm while you are away, where that is worth its price: off, on. Only your own file may hold "
+        "this key, no project's.",
+        {"kind": "word", "words": ("off", "on")},
+        default="off",
+        project=NOTHING,
+    ),
+    "keep_warm_requests": said(
+        "Requests in a row that may keep the cache warm, at most. Only your own file may hold this key, no project's.",
+        whole(1, MOST_WARM_REQUESTS),
+        default=KEEP_WARM_REQUESTS,
+        project=NOTHING,
+    ),
+    "keep_warm_usd": said(
+        "Dollars, at the prices of the API, for which a session may keep the cache warm, at most. Only your own file may hold this key, "
+        "no project's.",
+        number(0, MOST_DOLLARS, "dollars"),
+        default=KEEP_WARM_USD,
         project=NOTHING,
     ),
     "keep_days": {

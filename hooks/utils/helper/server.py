@@ -22,6 +22,7 @@ from ..state.site import Site
 from .door import Door
 from .native import Native
 from .views import Asked, Views
+from .warming import Keeper
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ class Session:
         self.work: queue.Queue[tuple[Callable[..., object], tuple[Any, ...]]] = queue.Queue()
         self.door = Door(environ, session_id, transcript_path, cwd, lambda work, *what: self.work.put((work, what)))
         self.views = Views(transcript_path, Native(environ, cwd))
+        self.keeper = Keeper(environ, self._site, transcript_path)
         self.times: list[float] = []
         self.rows = 0
         threading.Thread(target=self._work, daemon=True).start()
@@ -113,6 +115,12 @@ class Session:
         self.settle()
         return {"text": self.views.press(_text(asked, "id"), self._site(), now(self.environ), _columns(asked))}
 
+    def warm(self, asked: dict[str, Any]) -> dict[str, Any]:
+        return self.keeper.when(asked)
+
+    def warmed(self, asked: dict[str, Any]) -> dict[str, Any]:
+        return self.keeper.warmed(asked)
+
     def health(self, _asked: dict[str, Any]) -> dict[str, Any]:
         return {
             "version": self.version, "rows": self.rows, "rewritten": self.door.rewritten, "rss_mb": _rss_mb(),
@@ -126,7 +134,7 @@ class Session:
 # What is asked -> its method.
 _ASKED = {
     "/row": Session.row, "/rows": Session.stand, "/compacted": Session.compacted, "/late": Session.late, "/view": Session.view,
-    "/command": Session.command, "/press": Session.press, "/health": Session.health,
+    "/command": Session.command, "/press": Session.press, "/warm": Session.warm, "/warmed": Session.warmed, "/health": Session.health,
 }  # fmt: skip
 
 

@@ -38,6 +38,8 @@ SAY_ONCE, SHAPES = ("off", "reads", "any"), ("off", "safe", "strong")
 DEFAULT_SAY_ONCE, DEFAULT_SHAPE = "reads", "safe"
 # Days for which what is stored beside the archive is kept (state/sweeping.py).
 KEEP_DAYS = {"originals": 14, "sessions": 90}
+# Requests in a row that may keep the cache warm, the most that may be configured, dollars in a session.
+KEEP_WARM_REQUESTS, MOST_WARM_REQUESTS, KEEP_WARM_USD = 12, 24, 2.0
 
 # These words of `preserved_patterns` are about what a result is; every other pattern is a glob on its path or command.
 ERROR_WORDS = ("error", "fail")

@@ -176,7 +176,7 @@ def context_of(conversation: Conversation, session: dict[str, Any], now: float) 
         "ratio": round(tokens / window, 4),
         "model": newest.model,
         "cache": "warm" if warm else "cold",
-        "cache_seconds_left": min(last.cache_ttl_s, max(0, round(last.cache_ttl_s - (now - last.at)))) if warm else 0,
+        "cache_seconds_left": last.seconds_left(now),
     }
 
 

@@ -240,6 +240,11 @@ def clear_times(journal: list[Any]) -> dict[str, float]:
     return times
 
 
+def warmed_times(journal: list[Any]) -> list[float]:
+    """When requests of ours kept the cache warm (seconds)."""
+    return [_time(entry) for entry in journal if isinstance(entry, dict) and entry.get("event") == "warmed"]
+
+
 def ids_outside(journal: list[Any]) -> set[str]:
     """Ids of the results that left the context while the transcript still holds them."""
     found: set[str] = set()

@@ -126,6 +126,8 @@ class _Telling:
         conversation, cleared = self.conversation, self.reader.cleared
         for event in reversed(self.known.timed):
             conversation.observe(event)
+        for at in journals.warmed_times(journal):
+            conversation.last.keep(at)
         if cleared:
             conversation.observe(events.Cleared(cleared))
         gone = {result.id for result in conversation.results() if result.cleared and result.id in self.clear_times}

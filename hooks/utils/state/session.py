@@ -22,6 +22,8 @@ _FACTS = {
     "project": str,
     "told": str,
     "transcript": str,
+    "warm": str,
+    "warming": dict,
     "window_tokens": int,
 }
 

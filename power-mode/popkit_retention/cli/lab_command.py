@@ -174,7 +174,8 @@ def kept_lines(found: dict) -> list:
         said = f"  {'saved' if saved >= 0 else 'lost'}: as much as ~{abs(saved):,.0f} input tokens"
         lines.append(said)
         lines.append(f"  sessions that became dearer: {one['dearer']:,} of {one['sessions']:,}")
-    explained = "Each session is judged by the breaks of those before it; what is sent after its last request is counted."
+    explained = "Sent while the user is to speak, as `warm on` does. Each session is judged by the breaks of those before it, and of other "
+    explained += "users where these are few; what is sent after its last request is counted."
     return [*lines, "", *text.wrap(explained)]
 
 

@@ -14,6 +14,7 @@ import sys
 
 from hooks.utils.answers import text
 from hooks.utils.edges import files, home
+from hooks.utils.host import projects
 from hooks.utils.state import learnt
 
 from ..lab import fitting, survey
@@ -116,7 +117,7 @@ def _paths(args: argparse.Namespace, project: str, folder: str, environ: Mapping
         return paths_of(args, environ)
     if not folder:
         raise Refused(
-            f"no Claude Code session of {text.clean(project)} under {text.clean(sessions.projects_folder(environ))}. Name transcripts"
+            f"no Claude Code session of {text.clean(project)} under {text.clean(projects.folder_of(environ))}. Name transcripts"
             " before --project, or omit it to learn from all sessions"
         )
     return [folder]

@@ -10,8 +10,9 @@ import sys
 
 from hooks.utils.answers import text
 from hooks.utils.answers.text import clean
+from hooks.utils.host import projects
 
-from . import native_settings, screen, sessions
+from . import native_settings, screen
 from .past_sessions import Bar, Refused, add_model
 from .statusline_install import read_settings, replace_settings
 
@@ -142,7 +143,7 @@ def _newest_sessions(environ: Mapping[str, str]) -> list[Any]:
     from ..lab import sessions as lab_sessions
     from ..lab import survey
 
-    folder = sessions.projects_folder(environ)
+    folder = projects.folder_of(environ)
     if not os.path.isdir(folder):
         return []
     paths = [path for _, path in survey.find([folder], lambda *_: None) if "/subagents/" not in path]

@@ -6,8 +6,7 @@ import os
 import sys
 
 from hooks.utils.answers import text
-
-from . import sessions
+from hooks.utils.host import projects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ def told(prices: Prices) -> str:
 
 def paths_of(args: argparse.Namespace, environ: Mapping[str, str]) -> list[str]:
     """What the user named, else the client's own folder of sessions."""
-    folder = sessions.projects_folder(environ)
+    folder = projects.folder_of(environ)
     if not args.paths and not os.path.isdir(folder):
         raise Refused(f"there are no sessions of Claude Code here: {text.clean(folder)} does not exist. Name a folder or a file")
     return args.paths or [folder]

@@ -8,12 +8,12 @@ from hooks.utils.answers.text import clean
 from hooks.utils.edges import home
 from hooks.utils.edges.codec import loads
 from hooks.utils.edges.files import open_regular
+from hooks.utils.host.projects import SUFFIX, changed, every, folder_of, names, transcripts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_SUFFIX = ".jsonl"
 # The host shortens longer folder names and puts a hash behind them.
 _FOLDER_NAME_CHARS = 200
 _ID_SHOWN = 5
@@ -30,21 +30,17 @@ def folder_name(project: str) -> str:
     return "".join(char if char.isascii() and char.isalnum() else "-" * (2 if ord(char) > 0xFFFF else 1) for char in project)
 
 
-def projects_folder(environ: Mapping[str, str]) -> str:
-    return os.path.join(home.claude_folder(environ), "projects")
-
-
 def session_id_of(path: str) -> str:
     """The session of a transcript file: the host names the file after it."""
-    return os.path.basename(path)[: -len(_SUFFIX)] if path.endswith(_SUFFIX) else os.path.basename(path)
+    return os.path.basename(path)[: -len(SUFFIX)] if path.endswith(SUFFIX) else os.path.basename(path)
 
 
 def newest_of_project(environ: Mapping[str, str], folder: str) -> str:
     """The newest transcript of the project that a folder belongs to: its own, else the nearest one above it that has any."""
-    root = projects_folder(environ)
+    root = folder_of(environ)
     here = os.path.abspath(folder)
     while True:
-        found = _newest(_transcripts(_project_folders(root, here)))
+        found = _newest(transcripts(_project_folders(root, here)))
         if found:
             return found
         above = os.path.dirname(here)
@@ -61,12 +57,12 @@ def _project_folders(root: str, project: str) -> list:
     name = folder_name(project)
     if len(name) <= _FOLDER_NAME_CHARS:
         return [os.path.join(root, name)]
-    return [os.path.join(root, other) for other in _names(root) if other.startswith(name[:_FOLDER_NAME_CHARS])]
+    return [os.path.join(root, other) for other in names(root) if other.startswith(name[:_FOLDER_NAME_CHARS])]
 
 
 def by_id(environ: Mapping[str, str], wanted: str) -> str:
     """The transcript of a session, by its id or the beginning of one."""
-    root = projects_folder(environ)
+    root = folder_of(environ)
     paths = every(environ)
     found = [path for path in paths if session_id_of(path) == wanted] or [
         path for path in paths if wanted and session_id_of(path).startswith(wanted)
@@ -84,44 +80,14 @@ def by_id(environ: Mapping[str, str], wanted: str) -> str:
 def newest_with_results(environ: Mapping[str, str]) -> str | None:
     """The newest transcript of any project in which a tool was called; None where there is none."""
     try:
-        paths = sorted(every(environ), key=_changed, reverse=True)
+        paths = sorted(every(environ), key=changed, reverse=True)
     except home.NoHome:
         return None
     return next((path for path in paths[:_LOOKED_INTO] if _has_results(path)), None)
 
 
-def every(environ: Mapping[str, str]) -> list:
-    """The transcripts of all main threads."""
-    root = projects_folder(environ)
-    return _transcripts([os.path.join(root, name) for name in _names(root)])
-
-
-def _names(folder: str) -> list:
-    try:
-        return sorted(os.listdir(folder))
-    except OSError:
-        return []
-
-
-def _transcripts(folders: list) -> list:
-    """The transcripts of main threads in these folders; the host's older versions keep those of subagents beside them."""
-    return [
-        os.path.join(folder, name)
-        for folder in folders
-        for name in _names(folder)
-        if name.endswith(_SUFFIX) and not name.startswith("agent-")
-    ]
-
-
-def _changed(path: str) -> float:
-    try:
-        return os.stat(path).st_mtime
-    except OSError:
-        return 0.0
-
-
 def _newest(paths: list) -> str | None:
-    return max(paths, key=lambda path: (_changed(path), path), default=None)
+    return max(paths, key=lambda path: (changed(path), path), default=None)
 
 
 def _has_results(path: str) -> bool:

@@ -7,6 +7,7 @@ import re
 from hooks.utils import archive
 from hooks.utils.answers import text
 from hooks.utils.edges import files, home
+from hooks.utils.host import projects
 
 from . import sessions
 
@@ -37,7 +38,7 @@ def placeholders(db: Connection, environ: Mapping[str, str], wanted: Collection[
 def _transcripts(db: Connection, environ: Mapping[str, str]) -> set[str]:
     named = {path for (path,) in db.execute("SELECT DISTINCT transcript FROM chains") if path}
     try:
-        return named.union(sessions.every(environ))
+        return named.union(projects.every(environ))
     except home.NoHome:
         return named
 

@@ -91,13 +91,16 @@ def _stored(site: live.Site, payload: dict, window: int, now: float) -> dict:
     """What our state and the transcript tell; remembers the window, which only the status line is told for certain."""
     facts: dict = {}
     newest = usage.newest_usage(_text(payload, "transcript_path"))
+    kept = (site.session.get("warming") or {}).get("used")
+    if newest is not None and isinstance(kept, (int, float)):
+        newest.keep(kept)
     warm = newest is not None and newest.is_warm(now)
     if site.session_id and os.path.isdir(site.paths().folder):  # else no hook has seen this session
         if window and site.session.get("window_tokens") != window:
             site.remember(window_tokens=window)
         facts = _reclaimable(site, warm)
     if newest is not None:
-        facts["cache_seconds_left"] = max(0, newest.cache_ttl_s - (now - newest.at)) if warm else 0
+        facts["cache_seconds_left"] = newest.seconds_left(now)
     return facts
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 
 from hooks.utils.host import branch, entries, responses, transcript
+from hooks.utils.host.moments import ASKING, is_answer
 from hooks.utils.host.stamps import seconds_of
 from hooks.utils.host.usage import prompt_tokens, usage_of
 from hooks.utils.policy.estimate import estimate_tokens
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from hooks.utils.policy.conversation import Usage
 
 CHARS_PER_TOKEN = 2.9
-# Tools that wait for the user.
-_ASKING = ("AskUserQuestion", "ExitPlanMode")
 LEAST_BASE = 8_000
 # Of a result whose handle nobody has asked for; as long as a real one.
 NO_HANDLE = "a" * SHORTEST_HANDLE
@@ -146,13 +145,13 @@ class _Reading:
                 self._compact(at, self.reader.index.kept.get(entry["uuid"], ()))
             elif kind == "user":
                 self._user(entry, at)
-            elif kind == "assistant" and _is_answer(entry):
+            elif kind == "assistant" and is_answer(entry):
                 self._assistant(entry, at)
         except RecursionError:  # an input that is nested a thousand deep is nobody's
             self.session.bad += 1
         # What adds nothing to the conversation stands where it hangs.
         there = len(self.blocks)
-        adds = kind == "user" or (kind == "assistant" and _is_answer(entry))
+        adds = kind == "user" or (kind == "assistant" and is_answer(entry))
         self.ends[entry["uuid"]] = there if adds else self.ends.get(entry.get("parentUuid"), there)
         self.last_at = max(at, self.last_at)
 
@@ -243,7 +242,7 @@ class _Reading:
             elif responses.thinking_tokens(block):
                 self._add(0).thinking = responses.thinking_tokens(block)
             elif block.get("type") == "tool_use":
-                self.current.calls = block.get("name") not in _ASKING
+                self.current.calls = block.get("name") not in ASKING
                 tool_input = block.get("input") if isinstance(block.get("input"), dict) else {}
                 if isinstance(block.get("id"), str):
                     self.pending[block["id"]] = (str(block.get("name") or ""), tool_input)
@@ -283,9 +282,3 @@ class _Reading:
                 if held:
                     self.current.needs.append((string, held))
         self.said |= written
-
-
-def _is_answer(entry: dict) -> bool:
-    """Whether the API produced an assistant's entry (and not the host, to tell of an error)."""
-    message = entry.get("message")
-    return isinstance(message, dict) and message.get("model") != "<synthetic>"

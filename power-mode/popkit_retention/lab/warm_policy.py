@@ -19,27 +19,24 @@ if TYPE_CHECKING:
 def breaks_of(sessions: Iterable[Session], ttl_s: float, calls: bool) -> list[float]:
     """How long each break was after which the cache would have been cold (seconds), infinite behind the last request of a session: while
     tools ran (`calls`), or while the user was to speak."""
-    found = []
-    for session in sessions:
-        for before, after in zip(session.requests, [*session.requests[1:], None]):
-            length = after.sent_at - before.answered_at if after else float("inf")
-            if before.calls == calls and length > warming.interval_s(ttl_s):
-                found.append(length)
-    return found
+    return [length for session in sessions for length in warming.lengths(session.requests, ttl_s, calls)]
 
 
 class KeepWarm(Policy):
     """Sends what keeps the cache warm while that is worth its price by the breaks that are known."""
 
-    def __init__(self, prices: Prices, breaks: warming.Breaks, running: warming.Breaks, then: Policy | None = None) -> None:
-        """`breaks`: of the user, `running`: of tools."""
+    def __init__(
+        self, prices: Prices, breaks: warming.Breaks, running: warming.Breaks, then: Policy | None = None, limit: int = warming.MOST
+    ) -> None:
+        """`breaks`: of the user, `running`: of tools; at most `limit` in a row."""
         self.prices = prices
         self.breaks = breaks
         self.running = running
         self.then = then or Policy()
+        self.limit = limit
 
     def warm(self, request: Request, prompt: int) -> int:
-        return warming.most(self.running if request.calls else self.breaks, prompt, self.prices)
+        return warming.most(self.running if request.calls else self.breaks, prompt, self.prices, self.limit)
 
     def begin(self, cwd: str) -> None:
         self.then.begin(cwd)

@@ -1,0 +1,84 @@
+// Keeping the prompt cache warm: one timer between turns, and what the helper says when it is up. Whether, when and what is the helper's.
+import type { EngineEventOf, EngineInterface } from 'claude-code'
+
+import { ask } from './helper'
+
+type Answer = Record<string, unknown> | undefined
+
+// Nobody waits, so the helper may read the transcript's end.
+const PATIENCE_MS = 5_000
+
+let timer: { cancel: () => void } | undefined
+let isBetweenTurns = false
+// Which time between two turns it is: what comes later than its end begins nothing.
+let between = 0
+
+/** A turn, a compaction or the session's end: nothing is sent any more. */
+export function rest(): void {
+  between += 1
+  isBetweenTurns = false
+  timer?.cancel()
+  timer = undefined
+}
+
+/** A turn of the main thread has ended. */
+export async function begin($: EngineInterface, e: EngineEventOf['turn.complete']): Promise<void> {
+  rest()
+  isBetweenTurns = true
+  await plan($, { reason: e.reason, turn_ms: e.durationMs })
+}
+
+/** Asks anew: the user may have said another word. */
+export async function again($: EngineInterface): Promise<void> {
+  if (isBetweenTurns) {
+    await plan($, {})
+  }
+}
+
+async function plan($: EngineInterface, told: Record<string, unknown>): Promise<void> {
+  const mine = between
+
+  try {
+    const answer = await ask($, '/warm', { ...told, ...(await standing($)) }, PATIENCE_MS)
+
+    if (mine === between) {
+      await follow($, answer)
+    }
+  } catch (error) {
+    $.ui.log(`keeping warm: ${String(error).slice(0, 200)}`, { to: 'debug' })
+  }
+}
+
+async function follow($: EngineInterface, answer: Answer): Promise<void> {
+  timer?.cancel()
+  timer = undefined
+
+  if (typeof answer?.in_ms === 'number') {
+    timer = $.clock.after(answer.in_ms, () => void plan($, { due: true }))
+  } else if (typeof answer?.prompt === 'string') {
+    await send($, answer.prompt)
+  }
+}
+
+/** The main thread's last request once more, with one line behind it; what it cost is told in any case. */
+async function send($: EngineInterface, prompt: string): Promise<void> {
+  const mine = between
+  const reply = await $.model.fork({ prompt }).catch(() => ({ isAnswered: false, reason: 'rejected' }) as const)
+  const told = {
+    answered: reply.isAnswered,
+    reason: reply.isAnswered ? '' : reply.reason,
+    error: 'error' in reply ? reply.error : '',
+    usage: 'usage' in reply ? reply.usage : {},
+  }
+  const answer = await ask($, '/warmed', { ...told, ...(await standing($)) }, PATIENCE_MS)
+
+  if (mine === between) {
+    await follow($, answer)
+  }
+}
+
+async function standing($: EngineInterface): Promise<Record<string, unknown>> {
+  const { rateLimits } = await $.session.usage()
+
+  return { model: await $.session.model(), limits: rateLimits }
+}

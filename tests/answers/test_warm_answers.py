@@ -1,0 +1,145 @@
+"""What `warm` says: the sum before it begins, how it stands, why nothing is sent."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hooks.utils.answers import warm
+from hooks.utils.answers.command import answer
+from hooks.utils.policy import warming
+from hooks.utils.state import journal, store
+from popkit_retention.cli.statusline_command import line_for
+from tests.answers.written import Written, spec_session
+
+GOLDENS = Path(__file__).parent / "goldens"
+
+
+class Asking:
+    """A session whose user has come back after a quarter of an hour often, and after two hours or never sometimes."""
+
+    def __init__(self, folder: Path, **config: Any) -> None:
+        self.written: Written = spec_session(folder / "projects")
+        self.written.ends()
+        self.home = folder / "home"
+        self.home.mkdir()
+        (self.home / "retention-config.json").write_text(json.dumps({"retention": config}))
+        seconds = [*range(300, 1_500, 20), *[7_200] * 10]
+        learnt = {"sessions": 23, "at": round(self.written.now)}
+        (self.home / "breaks.json").write_text(json.dumps({"schema": 1, "learnt": learnt, "seconds": seconds, "ended": 14}))
+
+    def says(self, words: str) -> str:
+        return answer(words, self.written.site(self.home), str(self.written.path), self.written.now)
+
+    def data(self, words: str = "warm --json") -> dict[str, Any]:
+        return json.loads(self.says(words))
+
+    def sent(self, number: int = 1) -> None:
+        for _ in range(number):
+            self.written.now += 280
+            entry = journal.warmed(30_300, 30_200, 90, 4, self.written.now)
+            store.journal(self.written.site(self.home).paths(), entry)
+
+    def facts(self, **facts: Any) -> None:
+        site = self.written.site(self.home)
+        site.remember(warming={"row": f"end_{self.ended_at:.0f}", **facts})
+
+    @property
+    def ended_at(self) -> float:
+        newest = warm.Warmth(self.written.site(self.home), str(self.written.path)).moment
+        assert newest is not None
+        return newest.answered_at - 5
+
+    def status_line(self) -> str:
+        payload = {"session_id": self.written.session, "transcript_path": str(self.written.path), "cwd": self.written.project}
+        environ = {"POPKIT_HOME": str(self.home), "POPKIT_CLOCK": str(self.written.now), "NO_COLOR": "1"}
+        return line_for(json.dumps(payload), environ)
+
+    def line(self) -> str:
+        return warm.pane_line(warm.look(self.written.site(self.home), str(self.written.path), self.written.now))
+
+
+@pytest.fixture
+def asking(tmp_path: Path) -> Asking:
+    return Asking(tmp_path)
+
+
+def test_what_each_word_says(asking: Asking, golden) -> None:
+    told = [f"> {words}\n{asking.says(words)}\n" for words in ("warm", "warm on")]
+    asking.sent(2)
+    asking.facts(next=asking.written.now + 220)
+    told += [f"> {words}\n{asking.says(words)}\n" for words in ("warm show", "warm off", "warm show", "warm perhaps")]
+    golden(GOLDENS / "warm.txt", "\n".join(told))
+
+
+def test_before_the_first_request_there_is_no_sum(tmp_path: Path) -> None:
+    asking = Asking(tmp_path)
+    asking.written.path.write_text("")
+    assert "no sum" in asking.says("warm on")
+    assert asking.line() == "Kept warm: on, 0 of at most 0 sent; nothing has been sent in this session yet"
+
+
+def test_the_word_holds_for_the_session_and_beats_the_configuration(tmp_path: Path) -> None:
+    asking = Asking(tmp_path, keep_warm="on")
+    assert (asking.data()["on"], asking.data()["from"]) == (True, "configuration")
+    assert asking.data("warm off --json")["on"] is False
+    assert (asking.data()["on"], asking.data()["from"]) == (False, "session")
+
+
+def test_no_file_of_a_project_switches_it_on_or_lifts_a_limit(tmp_path: Path) -> None:
+    asking = Asking(tmp_path, keep_warm_requests=2)
+    project = tmp_path / "shop"
+    (project / ".claude").mkdir(parents=True)
+    theirs = {"retention": {"keep_warm": "on", "keep_warm_requests": 24, "keep_warm_usd": 100}}
+    (project / ".claude" / "retention-config.json").write_text(json.dumps(theirs))
+    asking.written.project = str(project)
+    found = asking.data()
+    assert (found["on"], found["limits"]) == (False, {"requests": 2, "usd": 2.0})
+
+
+def test_the_line_of_the_pane(asking: Asking) -> None:
+    assert asking.line() == "Kept warm: off"
+    asking.says("warm on")
+    many = asking.data()["most"]
+    asking.sent(2)
+    asking.facts(next=asking.written.now + 220)
+    assert asking.line() == f"Kept warm: on, 2 of at most {many} sent; next in 3 min 40 s"
+    asking.facts(next=None, ended=warming.MISS)
+    assert asking.line() == f"Kept warm: on, 2 of at most {many} sent; the last one did not find the cache"
+
+
+@pytest.mark.parametrize("why", [value for name, value in vars(warming).items() if name.isupper() and isinstance(value, str)])
+def test_every_reason_has_words(asking: Asking, why: str) -> None:
+    asking.says("warm on")
+    asking.facts(ended=why, about="five_hour")
+    asking.written.now += 1
+    shown = asking.says("warm show")
+    assert "Traceback" not in shown
+    assert warm._ENDED[why]
+
+
+def test_what_was_sent_is_counted_in_the_session_and_since_the_answer(asking: Asking) -> None:
+    asking.sent(2)
+    asking.written.say("back")
+    asking.written.ends("welcome")
+    asking.sent(1)
+    found = asking.data()["sent"]
+    assert (found["requests"], found["in_a_row"]) == (3, 1)
+    assert found["usd"] == pytest.approx(3 * (0.1 * 30_200 + 1.25 * 90 + 10 + 20) * 5e-6, abs=1e-6)
+
+
+def test_a_cache_that_was_kept_warm_is_warm_for_every_answer(asking: Asking) -> None:
+    asking.sent(2)
+    site = asking.written.site(asking.home)
+    site.remember(warming={"row": "end", "used": asking.written.now})
+    asking.written.now += 60
+    context = asking.data("retention --json")["context"]
+    assert (context["cache"], context["cache_seconds_left"]) == ("warm", 240)
+    assert "Cache     warm, 4 min left" in asking.says("retention")
+    assert "cache warm 4 min" in asking.status_line()
+    asking.written.now += 241
+    assert asking.data("retention --json")["context"]["cache"] == "cold"
+    assert "cache cold" in asking.status_line()
