@@ -372,22 +372,33 @@ def test_what_is_not_there_cannot_be_shown(helper: Helper, words: str):
     assert helper.ask("/press", {"id": words})["text"].startswith("PopKit: ")
 
 
+def test_the_cache_is_kept_warm_on_the_users_word_and_no_longer_on_another(helper: Helper):
+    _transcript(helper.transcript, helper.project / "app.py", lines(400))
+    assert "Kept warm: off" in helper.ask("/view", {"page": "settings"})["pane"]["lines"]
+    helper.ask("/press", {"id": "warm on"})
+    shown = helper.ask("/view", {"page": "settings"})["pane"]
+    assert any(line.startswith("Kept warm: on") for line in shown["lines"])
+    assert shown["deeds"][0]["id"] == "warm off"
+    helper.ask("/press", {"id": "warm off"})
+    assert "Kept warm: off" in helper.ask("/view", {"page": "settings"})["pane"]["lines"]
+
+
 def test_the_provider_clears_on_the_users_word_and_the_change_is_shown_first(helper: Helper):
     settings = helper.project / ".claude" / "settings.local.json"
     shown = helper.ask("/view", {"page": "settings"})["pane"]
     assert "Off in this project" in "\n".join(shown["lines"])
-    assert [deed["id"] for deed in shown["deeds"]] == ["native on --dry-run"]
+    assert [deed["id"] for deed in shown["deeds"]] == ["warm on", "native on --dry-run"]
     told = helper.ask("/press", {"id": "native on --dry-run --trigger 90000"})["text"]
     assert "clear_tool_uses_20250919" in told
     assert told.endswith("Nothing has been changed yet.")
     assert not settings.exists()
-    change, leave = helper.ask("/view", {"page": "settings"})["pane"]["deeds"]
+    _, change, leave = helper.ask("/view", {"page": "settings"})["pane"]["deeds"]
     assert (change["label"], leave["label"]) == ("Make this change", "Leave it")
     helper.ask("/press", {"id": change["id"]})
     assert "90000" in settings.read_text()
-    (off,) = helper.ask("/view", {"page": "settings"})["pane"]["deeds"]
+    _, off = helper.ask("/view", {"page": "settings"})["pane"]["deeds"]
     helper.ask("/press", {"id": off["id"]})
-    change, _ = helper.ask("/view", {"page": "settings"})["pane"]["deeds"]
+    _, change, _ = helper.ask("/view", {"page": "settings"})["pane"]["deeds"]
     helper.ask("/press", {"id": change["id"]})
     assert "90000" not in settings.read_text()
 

@@ -54,6 +54,13 @@ def of_result(row: dict[str, Any]) -> list[Deed]:
     return found
 
 
+def of_warmth(kept: dict[str, Any]) -> Deed:
+    """Whether the prompt cache is kept warm (answers/warm.py)."""
+    if kept["on"]:
+        return Deed("warm off", "Stop keeping the cache warm", "nothing is sent any more", "w")
+    return Deed("warm on", "Keep the cache warm", f"one request takes {text.short_tokens(kept['one']['tokens'])} of input", "w")
+
+
 def to_json(deeds: list[Deed]) -> list[dict[str, str]]:
     """Deeds as the mod takes them."""
     return [{"id": deed.id, "label": deed.label, "sum": deed.sum, "key": deed.key} for deed in deeds]

@@ -6,7 +6,7 @@ import threading
 
 from .. import archive
 from .. import efficiency_tracker as tracker
-from ..answers import command, ids, ledgers, phrases, putback, report, text, verdict
+from ..answers import command, ids, ledgers, phrases, putback, report, text, verdict, warm
 from ..policy.estimate import CHARS_PER_TOKEN
 from ..reclaim import access, outlook, restoring
 from . import deeds, pages
@@ -53,8 +53,10 @@ class Views:
                 shown["lines"] = _saved(site, now, kept_out)
             if shown["page"] == pages.SETTINGS:
                 self.native.look()
-                shown["lines"] = self.native.text.split("\n")
-                shown["deeds"] = deeds.to_json(self.native.deeds())
+                kept = warm.look(site, self.transcript_path, now)
+                title = text.title("Keeping the prompt cache warm")
+                shown["lines"] = [*title, warm.pane_line(kept), *warm.sum_lines(kept), "", *self.native.text.split("\n")]
+                shown["deeds"] = deeds.to_json([deeds.of_warmth(kept), *self.native.deeds()])
             band = None if found["verdict"]["kind"] == "nothing" else {"text": verdict.in_words(found)}
             offered = deeds.to_json([deed for deed in deeds.of_context(found) if deed.id == "clear"])
         context = found["context"]
