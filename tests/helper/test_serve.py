@@ -14,7 +14,7 @@ import pytest
 
 from tests.patience import HANG_S
 
-from .asking import ROOT, SESSION, Helper, lines, numbered
+from .asking import ROOT, SESSION, Helper, Transcript, lines, numbered
 
 
 @pytest.fixture
@@ -398,3 +398,37 @@ def test_its_health_tells_what_it_has_done(helper: Helper):
     found = helper.ask("/health")
     assert (found["rows"], found["rewritten"]) == (2, 1)
     assert found["version"] == json.loads((ROOT / ".claude-plugin" / "plugin.json").read_text())["version"]
+
+
+# --- what was there before, and what left the requests -------------------------------------------------------------------------------
+
+
+EDIT = {"type": "clear_tool_uses_20250919", "trigger": {"type": "input_tokens", "value": 20_000}, "keep": {"type": "tool_uses", "value": 1}}
+ASKED = json.dumps({"context_management": {"edits": [EDIT]}})
+SAID = {"applied_edits": [{"type": "clear_tool_uses_20250919", "cleared_tool_uses": 1, "cleared_input_tokens": 900}]}
+
+
+@pytest.mark.parametrize("told", ["said", "fallen"])
+def test_nothing_leans_on_what_requests_lack_and_the_journal_tells_of_it(tmp_path: Path, told: str):
+    transcript = Transcript(tmp_path / "past.jsonl", tmp_path / "shop")
+    helper = Helper(tmp_path, transcript.path, **({"CLAUDE_CODE_EXTRA_BODY": ASKED} if told == "fallen" else {}))
+    for number, name in enumerate(("app", "other"), 1):
+        id, entered = helper.read(f"{name}.py", lines(200, name))
+        transcript.called(id, "Read", {"file_path": str(helper.project / f"{name}.py")}, entered, 20_000 + 4_000 * number)
+    assert "as in T1, " in helper.read("app.py", [*lines(200, "app"), "more"])[1]
+    transcript.answered(19_000, SAID if told == "said" else None)
+    assert helper.read("app.py", [*lines(200, "app"), "most"])[1] == numbered([*lines(200, "app"), "most"])
+    helper.ask("/view", {"columns": 70})
+    [entry] = [entry for entry in helper.journal() if entry["event"] == "outside"]
+    assert entry["ids"] == ["toolu_01"]
+    assert helper.failures() == ""
+    helper.stop()
+
+
+def test_a_resumed_session_leans_on_nothing_that_requests_lack(tmp_path: Path):
+    transcript = Transcript(tmp_path / "past.jsonl", tmp_path / "shop")
+    transcript.called("t1", "Read", {"file_path": str(tmp_path / "shop" / "app.py")}, numbered(lines(40)))
+    transcript.answered(20_000, SAID)
+    helper = Helper(tmp_path, transcript.path)
+    assert helper.read("app.py", [*lines(40), "more"])[1] == numbered([*lines(40), "more"])
+    helper.stop()

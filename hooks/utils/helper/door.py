@@ -13,7 +13,7 @@ from ..policy.calls import Call, Outcome
 from ..policy.classify import classify
 from ..policy.estimate import estimate_tokens
 from ..reclaim.places import stamp_of
-from ..state import journal, live, store
+from ..state import journal, live, outside, store
 from ..state.archived import errors, task_id
 from ..state.site import Site
 from . import rows
@@ -61,12 +61,13 @@ class Door:
         config = self.site.config
         self.say_once = config.get("say_once", door.READS)
         self.shape = config.get("shape", door.SAFE)
+        self.editing = outside.editing_of(self.environ)
 
     def context(self, agent_id: str) -> Context:
         """The context of the main thread ("") or of a subagent, learnt from its transcript the first time."""
         known = self.contexts.get(agent_id)
         if known is None:
-            known = self.contexts[agent_id] = learnt(self.site, self.transcript_of(agent_id), agent_id)
+            known = self.contexts[agent_id] = learnt(self.site, self.transcript_of(agent_id), agent_id, self.editing)
         return known
 
     def transcript_of(self, agent_id: str) -> str:
@@ -83,6 +84,13 @@ class Door:
         if known is not None and not set(ids) <= known.numbers.keys():
             del self.contexts[agent_id]
         self.context(agent_id).keep(set(ids))
+
+    def turn(self) -> None:
+        """A turn begins: the configuration may have changed, and requests may have lacked results that the journal does not name yet."""
+        self.refresh()
+        for agent_id, context in self.contexts.items():
+            if context.is_cut:
+                self.later(live.follow, self.site, self.site.paths(agent_id), self.transcript_of(agent_id))
 
     def compacted(self, agent_id: str) -> None:
         """The conversation of a context was folded."""
@@ -102,6 +110,10 @@ class Door:
             return None
         began = time.monotonic()
         context = self.context(agent_id)
+        was_cut = context.is_cut
+        context.answered(self.transcript_of(agent_id), self.editing)
+        if context.is_cut and not was_cut:
+            self.later(live.follow, self.site, self.site.paths(agent_id), self.transcript_of(agent_id))
         blocks: list[Any] | None = None
         for arrived in rows.results_of(row):
             call = calls.get(arrived.id)

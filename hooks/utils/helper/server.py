@@ -87,7 +87,7 @@ class Session:
     def stand(self, asked: dict[str, Any]) -> dict[str, Any]:
         """A turn begins; with `ids` of the results that stand, where some were taken back."""
         with self.lock:
-            self.door.refresh()
+            self.door.turn()
             if "ids" in asked:
                 self.door.stands(_text(asked, "agent_id"), _texts(asked, "ids"))
         return {}
