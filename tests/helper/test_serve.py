@@ -403,6 +403,18 @@ def test_its_health_tells_what_it_has_done(helper: Helper):
 # --- what was there before, and what left the requests -------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("say_once", ["any", "reads"])
+def test_what_was_written_before_counts_after_a_resume_where_anything_does(tmp_path: Path, say_once: str):
+    transcript = Transcript(tmp_path / "past.jsonl", tmp_path / "shop")
+    path = str(tmp_path / "shop" / "app.py")
+    transcript.called("t1", "Write", {"file_path": path, "content": "\n".join(lines(40))}, "File created")
+    transcript.called("t2", "Edit", {"file_path": path, "old_string": "x", "new_string": "\n".join(lines(40, "new"))}, "Edited")
+    helper = Helper(tmp_path, transcript.path, {"say_once": say_once})
+    entered = helper.read("app.py", [*lines(40), *lines(40, "new")])[1]
+    assert ("as in T1, " in entered, "as in T2, " in entered) == (say_once == "any", say_once == "any")
+    helper.stop()
+
+
 EDIT = {"type": "clear_tool_uses_20250919", "trigger": {"type": "input_tokens", "value": 20_000}, "keep": {"type": "tool_uses", "value": 1}}
 ASKED = json.dumps({"context_management": {"edits": [EDIT]}})
 SAID = {"applied_edits": [{"type": "clear_tool_uses_20250919", "cleared_tool_uses": 1, "cleared_input_tokens": 900}]}

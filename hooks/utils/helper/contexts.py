@@ -85,9 +85,9 @@ class Context:
         self.shown.drop({*oldest, *("call " + id for id in oldest)})
 
 
-def learnt(site: Site, transcript_path: str, agent_id: str, editing: Editing | None) -> Context:
-    """The context of a session that goes on, from its transcript; an empty one where there is none that can be read. `editing`: what
-    the provider is asked to leave out."""
+def learnt(site: Site, transcript_path: str, agent_id: str, say_once: str, editing: Editing | None) -> Context:
+    """The context of a session that goes on, from its transcript; an empty one where there is none that can be read. `say_once` and
+    `editing` as the door goes by them."""
     context = Context()
     try:
         made = live.rebuilt(site, site.paths(agent_id), transcript_path)
@@ -95,26 +95,33 @@ def learnt(site: Site, transcript_path: str, agent_id: str, editing: Editing | N
         gone = {id for step in outside.steps(made.conversation, editing) for id in step.ids}
         context.is_cut = bool(gone) or any(result.cleared == OUTSIDE for result in known.values())
         context.count = made.state.index
+        called: dict[str, object] = {}
         for entry in entries.read(transcript_path, made.index.size, made.index.telling):
             for block in entries.blocks_of(entry):
                 result = known.get(block.get("tool_use_id") or "")
-                if block.get("type") == "tool_result" and result is not None:
+                if block.get("type") == "tool_use" and block.get("id") in known and say_once == door.ANY:
+                    called[block["id"]] = block.get("input")
+                elif block.get("type") == "tool_result" and result is not None:
                     context.numbers[result.id] = result.index
                     if not result.cleared and result.id not in gone:
-                        _show(context, result, block)
+                        _show(context, result, block, called.pop(result.id, None))
         context.floor = min(context.numbers.values(), default=context.count + 1) - 1
     except (OSError, ValueError):
         return context
     return context
 
 
-def _show(context: Context, result: Result, block: dict[str, Any]) -> None:
+def _show(context: Context, result: Result, block: dict[str, Any], tool_input: object) -> None:
+    """What a result and the call that it answers show; `tool_input`: of the call, where that counts."""
     content = block.get("content")
     text = "" if handle_in(content) else responses.text_of_blocks(content)[0]  # a placeholder shows nothing
     arrival = door.Arrival(
-        result.id, result.tool, {}, result.kind, name_of(result.index, result.label), text,
+        result.id, result.tool, tool_input if isinstance(tool_input, dict) else {}, result.kind, name_of(result.index, result.label), text,
         result.error, path_of(result.tool, result.subjects),
     )  # fmt: skip
+    wrote = door.written(arrival)
+    if wrote is not None:
+        context.shown.add(wrote)
     context.shown.add(door.source_of(arrival, text))
 
 

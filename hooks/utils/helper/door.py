@@ -67,7 +67,7 @@ class Door:
         """The context of the main thread ("") or of a subagent, learnt from its transcript the first time."""
         known = self.contexts.get(agent_id)
         if known is None:
-            known = self.contexts[agent_id] = learnt(self.site, self.transcript_of(agent_id), agent_id, self.editing)
+            known = self.contexts[agent_id] = learnt(self.site, self.transcript_of(agent_id), agent_id, self.say_once, self.editing)
         return known
 
     def transcript_of(self, agent_id: str) -> str:
