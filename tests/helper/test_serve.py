@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from hooks.utils.handlers import pre_compact
 from tests.patience import HANG_S
 
 from .asking import ROOT, SESSION, Helper, Transcript, lines, numbered
@@ -444,3 +445,16 @@ def test_a_resumed_session_leans_on_nothing_that_requests_lack(tmp_path: Path):
     helper = Helper(tmp_path, transcript.path)
     assert helper.read("app.py", [*lines(40), "more"])[1] == numbered([*lines(40), "more"])
     helper.stop()
+
+
+def test_a_compaction_is_told_once_by_the_helper_or_by_the_hook(helper: Helper):
+    transcript = Transcript(helper.transcript, helper.project)
+    transcript.called("t1", "Bash", {"command": "npm test"}, "Exit code 1\nit broke, and this is how: " + "x" * 600)
+    transcript.called("t2", "Edit", {"file_path": "/a", "old_string": "a", "new_string": "b"}, "done")
+    transcript.called("t3", "Bash", {"command": "npm test"}, "all passed " + "y" * 600)
+    payload = {"session_id": SESSION, "transcript_path": str(helper.transcript), "cwd": str(helper.project), "trigger": "manual"}
+    said = helper.ask("/compacting")["text"]
+    assert said.startswith("PopKit tracked the tool results")
+    assert pre_compact.handle(payload, helper.env) is None
+    assert pre_compact.handle(payload, helper.env) == said  # of another compaction, which no helper has told of
+    assert helper.failures() == ""

@@ -92,6 +92,18 @@ class Session:
                 self.door.stands(_text(asked, "agent_id"), _texts(asked, "ids"))
         return {}
 
+    def compacting(self, _asked: dict[str, Any]) -> dict[str, Any]:
+        """What the summariser should know; the hook on compactions sees that it was said."""
+        from ..reclaim import partner  # seldom
+
+        self.settle()
+        now, site = time.time(), self._site()
+        if not site.enabled:
+            return {}
+        text = partner.before(site, self.door.transcript_path, now, manual=False)
+        site.remember(advised=now)
+        return {"text": text or ""}
+
     def compacted(self, asked: dict[str, Any]) -> dict[str, Any]:
         with self.lock:
             self.door.compacted(_text(asked, "agent_id"))
@@ -133,8 +145,9 @@ class Session:
 
 # What is asked -> its method.
 _ASKED = {
-    "/row": Session.row, "/rows": Session.stand, "/compacted": Session.compacted, "/late": Session.late, "/view": Session.view,
-    "/command": Session.command, "/press": Session.press, "/warm": Session.warm, "/warmed": Session.warmed, "/health": Session.health,
+    "/row": Session.row, "/rows": Session.stand, "/compacting": Session.compacting, "/compacted": Session.compacted, "/late": Session.late,
+    "/view": Session.view, "/command": Session.command, "/press": Session.press, "/warm": Session.warm, "/warmed": Session.warmed,
+    "/health": Session.health,
 }  # fmt: skip
 
 
