@@ -16,9 +16,10 @@ import threading
 import time
 from http.server import BaseHTTPRequestHandler
 
-from ..edges import failures, files, home
+from ..edges import failures
 from ..edges.system import now
 from ..state.site import Site
+from . import sockets
 from .door import Door
 from .native import Native
 from .views import Asked, Views
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
 
 PROTOCOL = 1
 BODY_BYTES = 64 * 1024 * 1024
-# A Unix socket's path may have about so many bytes; clients take no longer ones.
-_PATH_BYTES = 100
 _PARENT_POLL_S = 2.0
 _LAST_TIMES = 500  # of how many rows the median is taken
 _COLUMNS = 70
@@ -97,11 +96,11 @@ class Session:
         from ..reclaim import partner  # seldom
 
         self.settle()
-        now, site = time.time(), self._site()
+        at, site = now(self.environ), self._site()
         if not site.enabled:
             return {}
-        text = partner.before(site, self.door.transcript_path, now, manual=False)
-        site.remember(advised=now)
+        text = partner.before(site, self.door.transcript_path, at, manual=False)
+        site.remember(advised=at)
         return {"text": text or ""}
 
     def compacted(self, asked: dict[str, Any]) -> dict[str, Any]:
@@ -229,7 +228,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 def serve(environ: Mapping[str, str], session_id: str, transcript_path: str, cwd: str, version: str) -> None:
     """Serves one session until its client has gone, or says so. Prints where it listens, as one line of JSON."""
-    path = _socket_path(environ, session_id)
+    path = sockets.free_path(environ, session_id)
     before = os.umask(0o177)
     try:
         server = _Server(path, _Handler)
@@ -245,7 +244,7 @@ def serve(environ: Mapping[str, str], session_id: str, transcript_path: str, cwd
         server.session.settle()
     finally:
         server.server_close()
-        _remove(path)
+        sockets.remove(path)
 
 
 def _watch_parent(server: _Server, parent: int) -> None:
@@ -262,48 +261,3 @@ def _is_read(fd: int) -> bool:
     poll = select.poll()
     poll.register(fd, 0)  # a pipe whose reader has gone reports an error unasked
     return not any(event & (select.POLLERR | select.POLLNVAL) for _, event in poll.poll(0))
-
-
-def _socket_path(environ: Mapping[str, str], session_id: str) -> str:
-    """A free path in our folder, or in a folder of our own where that one's name is too long for a socket."""
-    folder = os.path.join(home.popkit_home(environ), "run")
-    name = f"{home.safe_name(session_id)[:8]}-{os.getpid()}.sock"
-    if len(os.fsencode(os.path.join(folder, name))) > _PATH_BYTES:
-        import tempfile  # seldom
-
-        return os.path.join(tempfile.mkdtemp(prefix="popkit-"), "s")
-    files.make_private_folder(folder, may_be_link=False)
-    _sweep(folder)
-    path = os.path.join(folder, name)
-    _remove(path)
-    return path
-
-
-def _sweep(folder: str) -> None:
-    """Removes the sockets of helpers that were killed."""
-    for name in os.listdir(folder):
-        number = name.rpartition("-")[2].partition(".")[0]
-        if name.endswith(".sock") and number.isdigit() and not _is_running(int(number)):
-            _remove(os.path.join(folder, name))
-
-
-def _is_running(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except (OSError, OverflowError):
-        return True
-    return True
-
-
-def _remove(path: str) -> None:
-    try:
-        os.unlink(path)
-    except OSError:
-        pass  # it is not there
-    if os.path.basename(path) == "s":
-        try:
-            os.rmdir(os.path.dirname(path))
-        except OSError:
-            pass  # somebody else has put something there
