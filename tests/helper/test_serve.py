@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.handlers import pre_compact
+from hooks.utils.policy.context import shared_facts
+from hooks.utils.state import live, store
 from tests.patience import HANG_S
 
 from .asking import ROOT, SESSION, Helper, Transcript, lines, numbered
@@ -457,4 +459,29 @@ def test_a_compaction_is_told_once_by_the_helper_or_by_the_hook(helper: Helper):
     assert said.startswith("PopKit tracked the tool results")
     assert pre_compact.handle(payload, helper.env) is None
     assert pre_compact.handle(payload, helper.env) == said  # of another compaction, which no helper has told of
+    assert helper.failures() == ""
+
+
+def test_what_is_asked_at_once_leaves_the_stored_state_as_transcript_and_journal_give_it(helper: Helper):
+    transcript = Transcript(helper.transcript, helper.project)
+    for number in range(12):
+        transcript.called(f"toolu_{number + 1:02}", "Read", {"file_path": str(helper.project / "app.py")}, numbered(lines(40)[number:]))
+
+    def ask(number: int) -> None:
+        if number % 3 == 0:
+            helper.ask("/view", {"columns": 70})
+        elif number % 3 == 1:
+            helper.ask("/command", {"words": f"pin T{number % 12 + 1}"})
+        else:
+            block = {"type": "tool_result", "tool_use_id": f"at_once_{number}", "content": numbered(lines(40))}
+            call = {f"at_once_{number}": {"tool": "Read", "input": {"file_path": str(helper.project / "app.py")}}}
+            helper.ask("/row", {"message": {"content": [block]}, "calls": call})
+
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(ask, range(30)))
+    helper.ask("/view", {"columns": 70})
+    site = live.Site(helper.env, SESSION, str(helper.project))
+    made = live.rebuilt(site, site.paths(), str(helper.transcript))
+    assert shared_facts(store.load(site.paths()).state) == shared_facts(made.state)
+    assert made.state.pins
     assert helper.failures() == ""

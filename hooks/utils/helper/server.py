@@ -44,6 +44,7 @@ class Session:
         self.environ = environ
         self.version = version
         self.lock = threading.Lock()
+        self.stored = threading.Lock()  # locks on files keep processes apart, not threads
         self.work: queue.Queue[tuple[Callable[..., object], tuple[Any, ...]]] = queue.Queue()
         self.door = Door(environ, session_id, transcript_path, cwd, lambda work, *what: self.work.put((work, what)))
         self.views = Views(transcript_path, Native(environ, cwd))
@@ -63,7 +64,8 @@ class Session:
         while True:
             work, what = self.work.get()
             try:
-                work(*what)
+                with self.stored:
+                    work(*what)
             except Exception as error:  # noqa: BLE001  fail open: the next reconcile has it
                 failures.record(self.environ, "serve", error)
             self.work.task_done()
@@ -71,6 +73,11 @@ class Session:
     def settle(self) -> None:
         """Waits until all that was put off is done."""
         self.work.join()
+
+    def _settled(self) -> threading.Lock:
+        """All that was put off is done; while the answer is held, nothing else changes what is stored."""
+        self.settle()
+        return self.stored
 
     # --- one method a request -------------------------------------------------------------------------------------------------------
 
@@ -95,12 +102,12 @@ class Session:
         """What the summariser should know; the hook on compactions sees that it was said."""
         from ..reclaim import partner  # seldom
 
-        self.settle()
         at, site = now(self.environ), self._site()
         if not site.enabled:
             return {}
-        text = partner.before(site, self.door.transcript_path, at, manual=False)
-        site.remember(advised=at)
+        with self._settled():
+            text = partner.before(site, self.door.transcript_path, at, manual=False)
+            site.remember(advised=at)
         return {"text": text or ""}
 
     def compacted(self, asked: dict[str, Any]) -> dict[str, Any]:
@@ -114,17 +121,17 @@ class Session:
         return {}
 
     def view(self, asked: dict[str, Any]) -> dict[str, Any]:
-        self.settle()
         shown = Asked(_text(asked, "page"), _text(asked, "chosen"), _columns(asked))
-        return self.views.view(self._site(), shown, now(self.environ), self.door.left_out)
+        with self._settled():
+            return self.views.view(self._site(), shown, now(self.environ), self.door.left_out)
 
     def command(self, asked: dict[str, Any]) -> dict[str, Any]:
-        self.settle()
-        return {"text": self.views.answer(_text(asked, "words"), self._site(), now(self.environ), _columns(asked))}
+        with self._settled():
+            return {"text": self.views.answer(_text(asked, "words"), self._site(), now(self.environ), _columns(asked))}
 
     def press(self, asked: dict[str, Any]) -> dict[str, Any]:
-        self.settle()
-        return {"text": self.views.press(_text(asked, "id"), self._site(), now(self.environ), _columns(asked))}
+        with self._settled():
+            return {"text": self.views.press(_text(asked, "id"), self._site(), now(self.environ), _columns(asked))}
 
     def warm(self, asked: dict[str, Any]) -> dict[str, Any]:
         return self.keeper.when(asked)
