@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sqlite3
 import stat
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -485,3 +486,35 @@ def test_what_is_asked_at_once_leaves_the_stored_state_as_transcript_and_journal
     assert shared_facts(store.load(site.paths()).state) == shared_facts(made.state)
     assert made.state.pins
     assert helper.failures() == ""
+
+
+def test_what_a_killed_helper_left_out_comes_back(helper: Helper):
+    helper.read("app.py", lines(40))
+    helper.read("app.py", [*lines(40)[1:], "more"], 2)  # makes the archive
+    helper.ask("/command", {"words": "stats"})
+    busy = sqlite3.connect(helper.home / "archive.sqlite", isolation_level=None)
+    busy.execute("BEGIN IMMEDIATE")
+    assert "as in T1, " in helper.read("app.py", [*lines(40), "most"])[1]  # waits for nobody
+    os.kill(helper.process.pid, signal.SIGKILL)
+    helper.process.wait(HANG_S)
+    busy.execute("ROLLBACK")
+    busy.close()
+    assert list(helper.home.glob("archive.sqlite.missed-*"))
+    assert helper.run("restore", helper.journal()[-1]["handle"]).rstrip("\n") == numbered([*lines(40), "most"])
+    assert not list(helper.home.glob("archive.sqlite.missed-*"))
+
+
+def test_an_archive_that_breaks_later_lets_everything_in_whole_from_then_on(helper: Helper):
+    helper.read("app.py", lines(40))
+    helper.read("app.py", [*lines(40)[1:], "more"], 2)
+    helper.ask("/command", {"words": "stats"})
+    (helper.home / "archive.sqlite").rename(helper.home / "aside.sqlite")
+    (helper.home / "archive.sqlite").mkdir()
+    assert "as in T1, " in helper.read("app.py", [*lines(40), "most"])[1]
+    helper.ask("/command", {"words": "stats"})
+    last = [*lines(40)[1:], "last"]
+    assert helper.read("app.py", last, 2)[1] == numbered(last, 2)
+    assert helper.failures() != ""
+    (helper.home / "archive.sqlite").rmdir()
+    (helper.home / "aside.sqlite").rename(helper.home / "archive.sqlite")
+    assert helper.run("restore", helper.journal()[-1]["handle"]).rstrip("\n") == numbered([*lines(40), "most"])

@@ -50,6 +50,7 @@ class Door:
         self.contexts: dict[str, Context] = {}
         self.rewritten = 0
         self.left_out = 0  # characters
+        self.is_archive_sound = False  # it has taken something in, and nothing has failed since
         waits_s = _seconds(environ.get("POPKIT_DOOR_MS"))
         self.time_s, self.busy_s = _SHARE * waits_s, _BUSY_SHARE * waits_s
         self.refresh()
@@ -166,16 +167,30 @@ class Door:
         """Whether the archive has the whole, under the handle that the entering text may name."""
         tokens = estimate_tokens(arrival.text, found.content)
         new = archive.NewRecord(arrival.id, found.kind, found.label, content, stamp_of(time.time()), found.subjects, tokens)
+        path = home.archive_path(self.site.home)
         try:
+            if self.is_archive_sound and os.path.exists(path):
+                archive.leave(path, chain, new)
+                self.later(self._archive, path)
+                return True
             files.make_private_folder(self.site.home)
-            db = archive.open_archive(home.archive_path(self.site.home), busy_s=self.busy_s)
+            db = archive.open_archive(path, busy_s=self.busy_s)
             try:
-                return archive.add_records(db, chain, [new]).ids == [arrival.handle]
+                self.is_archive_sound = archive.add_records(db, chain, [new]).ids == [arrival.handle]
             finally:
                 db.close()
         except errors() as error:
             failures.record(self.environ, "door", error)
-            return False
+            self.is_archive_sound = False
+        return self.is_archive_sound
+
+    def _archive(self, path: str) -> None:
+        """Takes in what was left beside the archive."""
+        try:
+            archive.open_archive(path).close()
+        except errors():
+            self.is_archive_sound = False
+            raise
 
     def _note(self, agent_id: str, arrival: door.Arrival, entry: door.Entry, found: Classification) -> None:
         tokens = estimate_tokens(entry.text, found.content)
