@@ -44,7 +44,8 @@ def test_what_the_provider_clears_is_noted_once_and_nothing_leans_on_it(
     api.scripts["long"] = [
         read(BIG, 22_000),
         read("{work}/other.py", 26_000),
-        read(BIG, 24_000, cleared=1, offset=2),
+        call(("Bash", {"command": "sleep 1"}), cache_read_input_tokens=24_000, cache_creation_input_tokens=10),  # the client writes late
+        read(BIG, 24_200, cleared=1, offset=2),
         read("{work}/other.py", 24_500, cleared=2, offset=2),
         say("done", cache_read_input_tokens=25_000),
     ]

@@ -424,6 +424,20 @@ ASKED = json.dumps({"context_management": {"edits": [EDIT]}})
 SAID = {"applied_edits": [{"type": "clear_tool_uses_20250919", "cleared_tool_uses": 1, "cleared_input_tokens": 900}]}
 
 
+def test_near_the_limit_nothing_leans_on_what_the_next_request_may_lack(tmp_path: Path):
+    transcript = Transcript(tmp_path / "past.jsonl", tmp_path / "shop")
+    helper = Helper(tmp_path, transcript.path, CLAUDE_CODE_EXTRA_BODY=ASKED)
+    transcript.answered(10_000)
+    helper.read("app.py", lines(40))
+    helper.read("other.py", lines(40, "other"))
+    assert "as in T2, " in helper.read("other.py", [*lines(40, "other"), "x"])[1]
+    assert "as in T1, " in helper.read("app.py", lines(40)[1:], 2)[1]
+    transcript.answered(19_000)
+    assert helper.read("other.py", lines(40, "other")[1:], 2)[1] == numbered(lines(40, "other")[1:], 2)
+    assert "as in T5, " in helper.read("other.py", [*lines(40, "other")[2:], "y"], 3)[1]  # the newest stays
+    helper.stop()
+
+
 @pytest.mark.parametrize("told", ["said", "fallen"])
 def test_nothing_leans_on_what_requests_lack_and_the_journal_tells_of_it(tmp_path: Path, told: str):
     transcript = Transcript(tmp_path / "past.jsonl", tmp_path / "shop")
@@ -431,7 +445,8 @@ def test_nothing_leans_on_what_requests_lack_and_the_journal_tells_of_it(tmp_pat
     for number, name in enumerate(("app", "other"), 1):
         id, entered = helper.read(f"{name}.py", lines(200, name))
         transcript.called(id, "Read", {"file_path": str(helper.project / f"{name}.py")}, entered, 20_000 + 4_000 * number)
-    assert "as in T1, " in helper.read("app.py", [*lines(200, "app"), "more"])[1]
+    if told == "said":
+        assert "as in T1, " in helper.read("app.py", [*lines(200, "app"), "more"])[1]
     transcript.answered(19_000, SAID if told == "said" else None)
     assert helper.read("app.py", [*lines(200, "app"), "most"])[1] == numbered([*lines(200, "app"), "most"])
     helper.ask("/view", {"columns": 70})

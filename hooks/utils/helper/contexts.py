@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from ..host import entries, responses, usage
 from ..policy import door, outside
-from ..policy.context import OUTSIDE
 from ..policy.placeholder import handle_in
 from ..state import live
 
@@ -27,9 +26,10 @@ _TAIL_BYTES = 64 * 1024
 
 class Context:
     """`shown`: the lines · `numbers`: id of a result that stands -> its number · `count` of results so far · `before`: the (tool, input) of
-    the call before, if its result entered in part · `is_cut`: requests lack the oldest of them."""
+    the call before, if its result entered in part · `is_cut`: requests lack the oldest of them, or may · `newest` of the requests that have
+    been answered, `grown`: tokens that have entered since it was seen."""
 
-    __slots__ = ("before", "count", "floor", "is_cut", "newest", "numbers", "shown")
+    __slots__ = ("before", "count", "floor", "grown", "is_cut", "newest", "numbers", "shown")
 
     def __init__(self) -> None:
         self.shown = door.Shown()
@@ -37,7 +37,8 @@ class Context:
         self.count = 0
         self.floor = 0  # of results up to the last compaction
         self.before: tuple[Any, ...] = ()
-        self.newest: Usage | None = None  # of the requests that have been answered
+        self.newest: Usage | None = None
+        self.grown = 0
         self.is_cut = False
 
     def arrive(self, id: str) -> int:
@@ -67,22 +68,21 @@ class Context:
         self.newest, self.is_cut = None, False
 
     def answered(self, transcript_path: str, editing: Editing | None) -> None:
-        """What the newest answer tells of the results that its request lacked: nothing leans on these from now on. The provider is asked
-        to leave out what `editing` says."""
+        """Looks at the newest answer: nothing leans from now on on what its request lacked, as far as it says so, nor on what the next one
+        may lack. The provider is asked to leave out what `editing` says; once a prompt is near its limit, that goes on."""
         newest = usage.newest_usage(transcript_path, _TAIL_BYTES)
-        if newest is None or (self.newest is not None and newest.at <= self.newest.at):
+        if newest is not None and (self.newest is None or newest.at > self.newest.at):
+            self.newest, self.grown = newest, 0
+        if self.newest is None:
             return
-        fallen = self.newest.tokens - newest.tokens if self.newest is not None else 0
-        self.newest = newest
-        if newest.left_out[0]:
-            lacking = newest.left_out[0]
-        elif editing is not None and (self.is_cut or fallen >= outside.LEAST_TOKENS):
-            lacking = max(0, len(self.numbers) - editing.keep)
-        else:
-            return
-        self.is_cut = True
-        oldest = sorted(self.numbers, key=self.numbers.__getitem__)[:lacking]
-        self.shown.drop({*oldest, *("call " + id for id in oldest)})
+        lacking = self.newest.left_out[0]
+        if editing is not None and (self.is_cut or outside.is_near(editing, self.newest.tokens + self.grown)):
+            self.is_cut = True
+            lacking = max(lacking, len(self.numbers) - editing.keep)
+        if lacking > 0:
+            self.is_cut = True
+            oldest = sorted(self.numbers, key=self.numbers.__getitem__)[:lacking]
+            self.shown.drop({*oldest, *("call " + id for id in oldest)})
 
 
 def learnt(site: Site, transcript_path: str, agent_id: str, say_once: str, editing: Editing | None) -> Context:
@@ -93,7 +93,7 @@ def learnt(site: Site, transcript_path: str, agent_id: str, say_once: str, editi
         made = live.rebuilt(site, site.paths(agent_id), transcript_path)
         known = {result.id: result for result in made.conversation.results()}
         gone = {id for step in outside.steps(made.conversation, editing) for id in step.ids}
-        context.is_cut = bool(gone) or any(result.cleared == OUTSIDE for result in known.values())
+        context.is_cut = bool(gone) or outside.has_begun(made.conversation, editing)
         context.count = made.state.index
         called: dict[str, object] = {}
         for entry in entries.read(transcript_path, made.index.size, made.index.telling):

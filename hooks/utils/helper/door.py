@@ -149,6 +149,7 @@ class Door:
         entry = door.enter(arrival, context.shown, self.say_once, self.shape) if arrived.whole else door.Entry(arrived.text, (), ())
         if entry.reasons and (time.monotonic() - began > self.time_s or not self._kept(chain, arrival, found, content)):
             entry = door.Entry(arrived.text, (), ())
+        context.grown += estimate_tokens(entry.text, found.content)
         context.before = asked if door.is_partial(entry) else ()
         if self.say_once == door.ANY:
             wrote = door.written(arrival)

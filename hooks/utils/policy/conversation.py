@@ -34,8 +34,8 @@ _LEAST_ADDED, _MOST_GROWTH = 300, 6
 class Usage:
     """A request as its usage tells: `tokens` of its prompt, of which `read` from the prompt cache and `created` in it; when its answer
     began (`at`), when the cache was last known to be in use (`until`), and when a request of ours kept it warm (`kept`, 0 for never), in
-    seconds; the lifetime of what it wrote to the cache; the model's id; `left_out`, where the answer says so: (how many of its tool uses the
-    prompt lacked, their tokens). No tokens: a compaction stands between the requests."""
+    seconds; the lifetime of what it wrote to the cache; the model's id; `left_out`, where the answer says so: (how many of its tool uses
+    the prompt lacked, their tokens). No tokens: a compaction stands between the requests."""
 
     __slots__ = ("at", "cache_ttl_s", "created", "kept", "left_out", "model", "read", "tokens", "until")
 

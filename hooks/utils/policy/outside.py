@@ -6,6 +6,8 @@ it is known what the provider was asked to do, the prompt tells: it has fallen b
 
 from __future__ import annotations
 
+from .context import OUTSIDE
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,7 +39,7 @@ else:
     Step = namedtuple("Step", "ids tokens at")
 
 # A prompt that falls by fewer tokens tells nothing: estimates are not that good.
-LEAST_TOKENS = 500
+_LEAST_TOKENS = 500
 # What is estimated to be over a limit may be a little under it.
 _NEARLY = 0.9
 _BEFORE_S = 0.001
@@ -45,8 +47,7 @@ _BEFORE_S = 0.001
 
 def steps(conversation: Conversation, editing: Editing | None) -> list[Step]:
     """What the requests since the last compaction lacked, each result once. Results that are known to be cleared are not named again."""
-    since = next((at for at in range(len(conversation.requests), 0, -1) if not conversation.requests[at - 1][0].tokens), 0)
-    requests = conversation.requests[since:]
+    requests = _since_compaction(conversation)
     results, gone, found = conversation.results(), set[str](), list[Step]()
     previous: Usage | None = None
     for number, (usage, added) in enumerate(requests, conversation.count - len(requests) + 1):
@@ -64,6 +65,23 @@ def steps(conversation: Conversation, editing: Editing | None) -> list[Step]:
     return found
 
 
+def is_near(editing: Editing, prompt: int) -> bool:
+    """Whether a prompt of so many tokens is about as large as it takes for results to be left out of it."""
+    return prompt >= _NEARLY * editing.trigger
+
+
+def has_begun(conversation: Conversation, editing: Editing | None) -> bool:
+    """Whether requests since the last compaction lacked results, or may have: one was as large as it takes."""
+    if any(result.cleared == OUTSIDE for result in conversation.results()):
+        return True
+    return editing is not None and any(is_near(editing, usage.tokens) for usage, _ in _since_compaction(conversation))
+
+
+def _since_compaction(conversation: Conversation) -> list[tuple[Usage, int]]:
+    requests = conversation.requests
+    return requests[next((at for at in range(len(requests), 0, -1) if not requests[at - 1][0].tokens), 0) :]
+
+
 def _due(
     sent: Sequence[Result], usage: Usage, editing: Editing | None, expected: int, is_at_work: bool, calibration: float
 ) -> Sequence[Result]:
@@ -77,8 +95,8 @@ def _due(
     if is_at_work:  # it goes on for as long as it is asked for: what comes is more than what leaves, so the prompt need not fall
         return old
     tokens, fallen = _tokens(old, calibration), expected - usage.tokens
-    is_over = expected >= _NEARLY * editing.trigger and tokens >= _NEARLY * editing.at_least
-    return old if is_over and fallen >= max(LEAST_TOKENS, tokens / 2) else ()
+    is_over = is_near(editing, expected) and tokens >= _NEARLY * editing.at_least
+    return old if is_over and fallen >= max(_LEAST_TOKENS, tokens / 2) else ()
 
 
 def _tokens(results: Sequence[Result], calibration: float) -> int:
