@@ -1,6 +1,7 @@
 // The mod: hands what happens in the session to the resident helper (popkit serve) and draws what that answers. No rule lives here.
 import type { Register } from 'claude-code'
 
+import { advised } from './mod/compaction'
 import { enter, landed, late, remember, stand } from './mod/door'
 import { ask, end, ready, start } from './mod/helper'
 import { band, openPane, pane, refresh, run } from './mod/panel'
@@ -66,7 +67,7 @@ export const register: Register = on => {
     if (e.trigger !== 'precompute' && e.agentId === undefined) {
       rest()
     }
-    const compacted = await next(e)
+    const compacted = await next(await advised($, e))
 
     if (e.trigger !== 'precompute' && compacted.skip === undefined) {
       await ask($, '/compacted', { agent_id: e.agentId ?? '' })

@@ -318,3 +318,28 @@ test('a word between two turns is asked about at once', async ($, on) => {
 
   expect(sent).toEqual(['one line'])
 })
+
+const SAYS = [
+  [{ text: 'leave the old out' }, 'keep the plan\n\nleave the old out'],
+  [{}, 'keep the plan'],
+  ['no JSON', 'keep the plan'],
+] as const
+
+for (const [answer, said] of SAYS) {
+  test(`the summariser is told what the helper says: ${JSON.stringify(answer)}`, async ($, on) => {
+    const { asked, clock } = engine(on, { '/compacting': answer })
+    let told: string | undefined
+    on('session.compact', (_, e) => {
+      told = e.instructions
+
+      return { messages: e.messages }
+    })
+    await $.session.start(START)
+    await clock.advance(0)
+    const messages = [{ role: 'user', text: 'go', toolUses: [] }]
+    await $.session.compact({ trigger: 'manual', instructions: 'keep the plan', messages } as never)
+
+    expect(told).toBe(said)
+    expect(asked.at(-1)?.path).toBe('/compacted')
+  })
+}

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import socket
+import subprocess
 import sys
+import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,9 +23,10 @@ INSTALLED = {"version": 2, "plugins": {"popkit@popkit": [{"scope": "user", "vers
 
 
 @pytest.fixture
-def played(tmp_path: Path) -> Played:
-    """A machine where all is well: a client, the plugin installed and enabled, a session that the hooks have seen."""
-    played = Played(tmp_path)
+def played(tmp_path_factory: pytest.TempPathFactory) -> Played:
+    """A machine where all is well: a client, the plugin installed and enabled, a session that the hooks have seen. A short path: sockets
+    want one."""
+    played = Played(tmp_path_factory.mktemp("p"))
     played.has_client("2.1.330")
     installed(played, {"popkit@popkit": True})
     return played
@@ -53,7 +59,7 @@ def test_where_all_is_well_it_says_so(played: Played) -> None:
     assert (answer.returncode, answer.stderr) == (0, "")
     busy = is_busy(answer.stdout)
     assert answer.stdout.endswith("\n0 problems, 1 warning.\n" if busy else "\nAll is well.\n")
-    names = ["interpreter", "extras", "client", "hooks", "state folder", "hook errors", "configuration", "state"]
+    names = ["interpreter", "extras", "client", "hooks", "state folder", "helper", "hook errors", "configuration", "state"]
     assert [line[9:].split(":")[0] for line in answer.stdout.splitlines() if line.startswith("ok ")] == names[busy:]
     assert max(len(line) for line in answer.stdout.splitlines()) <= 76
 
@@ -274,6 +280,82 @@ def test_failures_of_hooks_are_told_once(played: Played) -> None:
     assert (again["level"], again["new_failures"], again["failures"]) == ("ok", 0, 2)
     failing_hook(played)
     assert found(played, "hook errors")["new_failures"] == 1
+
+
+@pytest.fixture
+def helper(played: Played) -> Iterator[subprocess.Popen]:
+    """The helper of the session, as the mod starts it."""
+    command = [ROOT / "bin" / "popkit", "serve", "--session", SESSION, "--transcript", played.transcript, "--cwd", played.project]
+    process = subprocess.Popen(command, env=played.env, cwd=played.project, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)
+    assert "socket" in json.loads(process.stdout.readline())
+    yield process
+    process.kill()
+    process.wait()
+    process.stdout.close()
+
+
+def test_the_helper_of_the_newest_session_is_asked(played: Played, helper: subprocess.Popen) -> None:
+    played.start()
+    played.read("a.py", "x = 1\n")
+    check = found(played, "helper")
+    assert (check["level"], check["running"], check["modules"], check["session"]) == ("ok", True, True, SESSION)
+    assert check["version"] == json.loads((ROOT / ".claude-plugin" / "plugin.json").read_text())["version"]
+    assert f"runs for session {SESSION[:8]}: 0 results, 0 of them entered shorter, " in check["text"]
+    assert check["rss_mb"] > 1
+
+
+def test_a_helper_that_hangs_or_has_gone_is_told_with_what_to_do(played: Played, helper: subprocess.Popen) -> None:
+    played.start()
+    played.read("a.py", "x = 1\n")
+    helper.send_signal(signal.SIGSTOP)
+    check = found(played, "helper")
+    assert (check["level"], check["running"]) == ("warning", False)
+    assert "does not answer within 1 s" in check["text"]
+    helper.kill()
+    helper.wait()
+    check = found(played, "helper", CLAUDE_CODE_SESSION_ID=SESSION)
+    assert (check["level"], "none runs for session" in check["text"]) == ("warning", True)
+    assert "--resume" in check["advice"]
+    check = found(played, "helper")
+    assert (check["level"], "none runs now" in check["text"]) == ("ok", True)
+
+
+def test_a_helper_of_another_version_is_told(played: Played) -> None:
+    played.start()
+    played.read("a.py", "x = 1\n")
+    (played.home / "run").mkdir(exist_ok=True)
+    listening = socket.socket(socket.AF_UNIX)
+    listening.bind(str(played.home / "run" / f"{SESSION[:8]}-{os.getpid()}.sock"))
+    listening.listen()
+    body = json.dumps({"version": "0.0.1", "rows": 3, "rewritten": 1, "p50_ms": 2.5, "rss_mb": None})
+    threading.Thread(target=_answer_once, args=(listening, body), daemon=True).start()
+    check = found(played, "helper")
+    listening.close()
+    assert (check["level"], check["p50_ms"]) == ("warning", 2.5)
+    assert "3 results, 1 of them entered shorter, 2.5 ms each (median); it is 0.0.1" in check["text"]
+
+
+def _answer_once(listening: socket.socket, body: str) -> None:
+    asking, _ = listening.accept()
+    asking.recv(1 << 16)
+    asking.sendall(f"HTTP/1.1 200 OK\r\n\r\n{body}".encode())
+    asking.close()
+
+
+def test_a_client_that_loads_no_modules_needs_no_helper(played: Played) -> None:
+    played.has_client("2.1.286")
+    check = found(played, "helper")
+    assert (check["level"], check["modules"]) == ("ok", False)
+    assert "2.1.287" in check["text"]
+
+
+def test_failures_of_the_helper_are_counted(played: Played) -> None:
+    played.home.mkdir(parents=True, mode=0o700)
+    failures = ["serve /row JSONDecodeError", "door OSError", "session-end OSError"]
+    (played.home / "hooks.log").write_text("".join(f"!! 2026-01-05T10:00:00Z {failure}\n" for failure in failures))
+    check = found(played, "helper")
+    assert check["failures"] == 2
+    assert "2 failures of it in the log" in check["text"]
 
 
 def test_a_project_whose_patterns_cost_too_much_is_told_that_its_file_is_ignored(played: Played) -> None:

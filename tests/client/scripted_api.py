@@ -25,12 +25,14 @@ CHARS_PER_TOKEN = 4
 
 @dataclass(frozen=True)
 class Step:
-    """One assistant message: thinking, text, then tool calls (several run in parallel); usage keys override the computed ones."""
+    """One assistant message: thinking, text, then tool calls (several run in parallel); usage keys override the computed ones.
+    `cleared`: (tool uses, tokens) that the provider says it has left out of this request."""
 
     text: str = ""
     calls: tuple[tuple[str, dict[str, Any]], ...] = ()
     usage: dict[str, int] = field(default_factory=dict)
     thinking: tuple[dict[str, Any], ...] = ()
+    cleared: tuple[int, int] = (0, 0)
 
 
 def say(text: str, *, thinking: tuple[dict[str, Any], ...] = (), **usage: int) -> Step:
@@ -193,7 +195,14 @@ class ScriptedApi:
             "stop_reason": "tool_use" if step.calls else "end_turn",
             "stop_sequence": None,
             "usage": usage_of(body, step),
+            "context_management": {"applied_edits": applied_edits(step)},
         }
+
+
+def applied_edits(step: Step) -> list[dict[str, Any]]:
+    """What the provider says of its own clearing: nothing where it cleared nothing."""
+    uses, tokens = step.cleared
+    return [{"type": "clear_tool_uses_20250919", "cleared_tool_uses": uses, "cleared_input_tokens": tokens}] if uses else []
 
 
 def usage_of(body: dict[str, Any], step: Step) -> dict[str, Any]:
@@ -216,7 +225,7 @@ def usage_of(body: dict[str, Any], step: Step) -> dict[str, Any]:
 
 def events_of(message: dict[str, Any]) -> list[dict[str, Any]]:
     """The server-sent events that stream one message."""
-    start = {**message, "content": [], "stop_reason": None, "usage": {**message["usage"], "output_tokens": 1}}
+    start = {**message, "content": [], "stop_reason": None, "usage": {**message["usage"], "output_tokens": 1}, "context_management": None}
     events: list[dict[str, Any]] = [{"type": "message_start", "message": start}]
     for index, block in enumerate(message["content"]):
         opening, deltas = streamed(block)
@@ -224,7 +233,8 @@ def events_of(message: dict[str, Any]) -> list[dict[str, Any]]:
         events.extend({"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas)
         events.append({"type": "content_block_stop", "index": index})
     ending = {"stop_reason": message["stop_reason"], "stop_sequence": None}
-    events.append({"type": "message_delta", "delta": ending, "usage": message["usage"]})
+    edits = message["context_management"]
+    events.append({"type": "message_delta", "delta": ending, "usage": message["usage"], "context_management": edits})
     events.append({"type": "message_stop"})
     return events
 

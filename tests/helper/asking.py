@@ -30,7 +30,7 @@ class _Unix(http.client.HTTPConnection):
 class Helper:
     """`popkit serve` as a process, in a home of its own, and what is asked of it."""
 
-    def __init__(self, folder: Path, transcript: Path | None = None, config: dict[str, Any] | None = None) -> None:
+    def __init__(self, folder: Path, transcript: Path | None = None, config: dict[str, Any] | None = None, **env: str) -> None:
         self.home = folder / "popkit"
         self.home.mkdir(parents=True, exist_ok=True)
         self.project = folder / "shop"
@@ -38,7 +38,7 @@ class Helper:
         self.transcript = transcript or folder / f"{SESSION}.jsonl"
         if config:
             (self.home / "retention-config.json").write_text(json.dumps({"retention": config}))
-        self.env = {"PATH": "/usr/bin:/bin", "HOME": str(folder), "POPKIT_HOME": str(self.home), "POPKIT_DOOR_MS": "60000"}
+        self.env = {"PATH": "/usr/bin:/bin", "HOME": str(folder), "POPKIT_HOME": str(self.home), "POPKIT_DOOR_MS": "60000", **env}
         self.number = 0
         self.start()
 
@@ -100,3 +100,36 @@ def numbered(lines: list[str], first: int = 1) -> str:
 def lines(count: int, name: str = "value") -> list[str]:
     """So many lines, each like no other."""
     return [f"    {name}_{number} = compute({number * 7}, {name!r})" for number in range(1, count + 1)]
+
+
+class Transcript:
+    """The transcript of a session, in the making: calls with their results, and what the requests' usage says."""
+
+    def __init__(self, path: Path, project: Path) -> None:
+        self.path, self.project, self.last, self.count = path, project, None, 0
+        self._add("user", {"role": "user", "content": "go"})
+
+    def called(self, id: str, tool: str, tool_input: dict[str, Any], content: str, prompt: int = 0, managed: object = None) -> None:
+        """An answer that calls a tool, after a request of so many tokens, and the result."""
+        use = {"type": "tool_use", "id": id, "name": tool, "input": tool_input}
+        self._answer([use], prompt, managed)
+        self._add("user", {"role": "user", "content": [{"type": "tool_result", "tool_use_id": id, "content": content}]})
+
+    def answered(self, prompt: int, managed: object = None) -> None:
+        """An answer of text only."""
+        self._answer([{"type": "text", "text": "so"}], prompt, managed)
+
+    def _answer(self, content: list[Any], prompt: int, managed: object) -> None:
+        usage = {"input_tokens": 3, "cache_creation_input_tokens": 100, "cache_read_input_tokens": prompt - 103, "output_tokens": 5}
+        body = {"id": f"m{self.count}", "role": "assistant", "model": "claude-opus-5-5", "content": content, "context_management": managed}
+        self._add("assistant", {**body, **({"usage": usage} if prompt else {})})
+
+    def _add(self, kind: str, message: dict[str, Any]) -> None:
+        self.count += 1
+        entry = {
+            "type": kind, "uuid": f"u{self.count}", "parentUuid": self.last, "isSidechain": False, "sessionId": SESSION,
+            "cwd": str(self.project), "version": "2.1.330", "timestamp": f"2026-11-22T10:00:{self.count:02}.000Z", "message": message,
+        }  # fmt: skip
+        self.last = entry["uuid"]
+        with self.path.open("a") as file:
+            file.write(json.dumps(entry) + "\n")

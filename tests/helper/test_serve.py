@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sqlite3
 import stat
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -12,9 +13,12 @@ from pathlib import Path
 
 import pytest
 
+from hooks.utils.handlers import pre_compact
+from hooks.utils.policy.context import shared_facts
+from hooks.utils.state import live, store
 from tests.patience import HANG_S
 
-from .asking import ROOT, SESSION, Helper, lines, numbered
+from .asking import ROOT, SESSION, Helper, Transcript, lines, numbered
 
 
 @pytest.fixture
@@ -409,3 +413,134 @@ def test_its_health_tells_what_it_has_done(helper: Helper):
     found = helper.ask("/health")
     assert (found["rows"], found["rewritten"]) == (2, 1)
     assert found["version"] == json.loads((ROOT / ".claude-plugin" / "plugin.json").read_text())["version"]
+
+
+# --- what was there before, and what left the requests -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("say_once", ["any", "reads"])
+def test_what_was_written_before_counts_after_a_resume_where_anything_does(tmp_path: Path, say_once: str):
+    transcript = Transcript(tmp_path / "past.jsonl", tmp_path / "shop")
+    path = str(tmp_path / "shop" / "app.py")
+    transcript.called("t1", "Write", {"file_path": path, "content": "\n".join(lines(40))}, "File created")
+    transcript.called("t2", "Edit", {"file_path": path, "old_string": "x", "new_string": "\n".join(lines(40, "new"))}, "Edited")
+    helper = Helper(tmp_path, transcript.path, {"say_once": say_once})
+    entered = helper.read("app.py", [*lines(40), *lines(40, "new")])[1]
+    assert ("as in T1, " in entered, "as in T2, " in entered) == (say_once == "any", say_once == "any")
+    helper.stop()
+
+
+EDIT = {"type": "clear_tool_uses_20250919", "trigger": {"type": "input_tokens", "value": 20_000}, "keep": {"type": "tool_uses", "value": 1}}
+ASKED = json.dumps({"context_management": {"edits": [EDIT]}})
+SAID = {"applied_edits": [{"type": "clear_tool_uses_20250919", "cleared_tool_uses": 1, "cleared_input_tokens": 900}]}
+
+
+def test_near_the_limit_nothing_leans_on_what_the_next_request_may_lack(tmp_path: Path):
+    transcript = Transcript(tmp_path / "past.jsonl", tmp_path / "shop")
+    helper = Helper(tmp_path, transcript.path, CLAUDE_CODE_EXTRA_BODY=ASKED)
+    transcript.answered(10_000)
+    helper.read("app.py", lines(40))
+    helper.read("other.py", lines(40, "other"))
+    assert "as in T2, " in helper.read("other.py", [*lines(40, "other"), "x"])[1]
+    assert "as in T1, " in helper.read("app.py", lines(40)[1:], 2)[1]
+    transcript.answered(19_000)
+    assert helper.read("other.py", lines(40, "other")[1:], 2)[1] == numbered(lines(40, "other")[1:], 2)
+    assert "as in T5, " in helper.read("other.py", [*lines(40, "other")[2:], "y"], 3)[1]  # the newest stays
+    helper.stop()
+
+
+@pytest.mark.parametrize("told", ["said", "fallen"])
+def test_nothing_leans_on_what_requests_lack_and_the_journal_tells_of_it(tmp_path: Path, told: str):
+    transcript = Transcript(tmp_path / "past.jsonl", tmp_path / "shop")
+    helper = Helper(tmp_path, transcript.path, **({"CLAUDE_CODE_EXTRA_BODY": ASKED} if told == "fallen" else {}))
+    for number, name in enumerate(("app", "other"), 1):
+        id, entered = helper.read(f"{name}.py", lines(200, name))
+        transcript.called(id, "Read", {"file_path": str(helper.project / f"{name}.py")}, entered, 20_000 + 4_000 * number)
+    if told == "said":
+        assert "as in T1, " in helper.read("app.py", [*lines(200, "app"), "more"])[1]
+    transcript.answered(19_000, SAID if told == "said" else None)
+    assert helper.read("app.py", [*lines(200, "app"), "most"])[1] == numbered([*lines(200, "app"), "most"])
+    helper.ask("/view", {"columns": 70})
+    [entry] = [entry for entry in helper.journal() if entry["event"] == "outside"]
+    assert entry["ids"] == ["toolu_01"]
+    assert helper.failures() == ""
+    helper.stop()
+
+
+def test_a_resumed_session_leans_on_nothing_that_requests_lack(tmp_path: Path):
+    transcript = Transcript(tmp_path / "past.jsonl", tmp_path / "shop")
+    transcript.called("t1", "Read", {"file_path": str(tmp_path / "shop" / "app.py")}, numbered(lines(40)))
+    transcript.answered(20_000, SAID)
+    helper = Helper(tmp_path, transcript.path)
+    assert helper.read("app.py", [*lines(40), "more"])[1] == numbered([*lines(40), "more"])
+    helper.stop()
+
+
+def test_a_compaction_is_told_once_by_the_helper_or_by_the_hook(helper: Helper):
+    transcript = Transcript(helper.transcript, helper.project)
+    transcript.called("t1", "Bash", {"command": "npm test"}, "Exit code 1\nit broke, and this is how: " + "x" * 600)
+    transcript.called("t2", "Edit", {"file_path": "/a", "old_string": "a", "new_string": "b"}, "done")
+    transcript.called("t3", "Bash", {"command": "npm test"}, "all passed " + "y" * 600)
+    payload = {"session_id": SESSION, "transcript_path": str(helper.transcript), "cwd": str(helper.project), "trigger": "manual"}
+    said = helper.ask("/compacting")["text"]
+    assert said.startswith("PopKit tracked the tool results")
+    assert pre_compact.handle(payload, helper.env) is None
+    assert pre_compact.handle(payload, helper.env) == said  # of another compaction, which no helper has told of
+    assert helper.failures() == ""
+
+
+def test_what_is_asked_at_once_leaves_the_stored_state_as_transcript_and_journal_give_it(helper: Helper):
+    transcript = Transcript(helper.transcript, helper.project)
+    for number in range(12):
+        transcript.called(f"toolu_{number + 1:02}", "Read", {"file_path": str(helper.project / "app.py")}, numbered(lines(40)[number:]))
+
+    def ask(number: int) -> None:
+        if number % 3 == 0:
+            helper.ask("/view", {"columns": 70})
+        elif number % 3 == 1:
+            helper.ask("/command", {"words": f"pin T{number % 12 + 1}"})
+        else:
+            block = {"type": "tool_result", "tool_use_id": f"at_once_{number}", "content": numbered(lines(40))}
+            call = {f"at_once_{number}": {"tool": "Read", "input": {"file_path": str(helper.project / "app.py")}}}
+            helper.ask("/row", {"message": {"content": [block]}, "calls": call})
+
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(ask, range(30)))
+    helper.ask("/view", {"columns": 70})
+    site = live.Site(helper.env, SESSION, str(helper.project))
+    made = live.rebuilt(site, site.paths(), str(helper.transcript))
+    assert shared_facts(store.load(site.paths()).state) == shared_facts(made.state)
+    assert made.state.pins
+    assert helper.failures() == ""
+
+
+def test_what_a_killed_helper_left_out_comes_back(helper: Helper):
+    helper.read("app.py", lines(40))
+    helper.read("app.py", [*lines(40)[1:], "more"], 2)  # makes the archive
+    helper.ask("/command", {"words": "stats"})
+    busy = sqlite3.connect(helper.home / "archive.sqlite", isolation_level=None)
+    busy.execute("BEGIN IMMEDIATE")
+    assert "as in T1, " in helper.read("app.py", [*lines(40), "most"])[1]  # waits for nobody
+    os.kill(helper.process.pid, signal.SIGKILL)
+    helper.process.wait(HANG_S)
+    busy.execute("ROLLBACK")
+    busy.close()
+    assert list(helper.home.glob("archive.sqlite.missed-*"))
+    assert helper.run("restore", helper.journal()[-1]["handle"]).rstrip("\n") == numbered([*lines(40), "most"])
+    assert not list(helper.home.glob("archive.sqlite.missed-*"))
+
+
+def test_an_archive_that_breaks_later_lets_everything_in_whole_from_then_on(helper: Helper):
+    helper.read("app.py", lines(40))
+    helper.read("app.py", [*lines(40)[1:], "more"], 2)
+    helper.ask("/command", {"words": "stats"})
+    (helper.home / "archive.sqlite").rename(helper.home / "aside.sqlite")
+    (helper.home / "archive.sqlite").mkdir()
+    assert "as in T1, " in helper.read("app.py", [*lines(40), "most"])[1]
+    helper.ask("/command", {"words": "stats"})
+    last = [*lines(40)[1:], "last"]
+    assert helper.read("app.py", last, 2)[1] == numbered(last, 2)
+    assert helper.failures() != ""
+    (helper.home / "archive.sqlite").rmdir()
+    (helper.home / "aside.sqlite").rename(helper.home / "archive.sqlite")
+    assert helper.run("restore", helper.journal()[-1]["handle"]).rstrip("\n") == numbered([*lines(40), "most"])

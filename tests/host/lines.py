@@ -45,8 +45,10 @@ class Lines:
             return self.result(id, output, "Error: " + output, error=True)
         return self.result(id, output or "(Bash completed with no output)", {"stdout": output, "stderr": "", "interrupted": False})
 
-    def say(self, text: str, usage: dict | None = None, **fields) -> str:
+    def say(self, text: str, usage: dict | None = None, managed: object = None, **fields) -> str:
+        """An answer; `managed`: what it says of clearing by the provider."""
         body = {"id": f"m{len(self.entries)}", "role": "assistant", "content": [{"type": "text", "text": text}], "model": "claude-opus-5"}
+        body["context_management"] = managed
         return self.add("assistant", message=body | ({"usage": usage} if usage else {}), **fields)
 
     def compact(self, kept: list[str] | None = None, logical: str | None = "gone") -> str:

@@ -3,6 +3,7 @@
 Stands on the I/O seam alone. Loading it loads neither `sqlite3` nor `json`: what needs them imports them.
 """
 
+from .arriving import leave
 from .chains import FIRST_PREV_HASH, Chain, chain
 from .clears import Clear, clears_of, clears_of_records, mark_undone
 from .content import RetentionIntegrityError, compress_content, decompress_content, hash_content
@@ -70,6 +71,7 @@ __all__ = [
     "handles_of",
     "hash_content",
     "is_kept",
+    "leave",
     "mark_undone",
     "migrate",
     "open_archive",

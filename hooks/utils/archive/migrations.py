@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..edges import sqlite_file
+from ..edges import files, sqlite_file
 from ..edges.sqlite_file import Schema, StoreDamaged, StoreError, StoreTooNew, Transaction
 from .content import names_of, subjects_of
 
@@ -103,8 +103,20 @@ SCHEMA = Schema("archive", APPLICATION_ID, MIGRATIONS, anew="the next clear make
 
 
 def open_archive(path: str, create: bool = True, busy_s: float = sqlite_file.BUSY_S) -> Connection:
-    """A connection to the archive, its tables up to date: see `sqlite_file.open_store`."""
-    return sqlite_file.open_store(path, SCHEMA, create, busy_s)
+    """A connection to the archive, its tables up to date, and what waits beside it taken in, unless somebody else is at work in it: see
+    `sqlite_file.open_store`."""
+    db = sqlite_file.open_store(path, SCHEMA, create, busy_s)
+    waiting = files.spilled(path)
+    if waiting:
+        import sqlite3
+
+        from .arriving import take_in
+
+        try:
+            take_in(db, waiting)
+        except sqlite3.OperationalError:
+            pass  # who opens it next takes them in
+    return db
 
 
 def migrate(db: Connection) -> None:

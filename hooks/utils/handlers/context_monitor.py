@@ -34,6 +34,8 @@ def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any
             return _answer(words, site, transcript_path, now)
         _on_prompt(site, transcript_path, now, typed=not text(payload, "prompt").startswith("<task-notification>"))
     checked = check_thresholds(site, transcript_path, now)
+    if checked["tokens"] < (site.session.get("largest_tokens") or 0) and "clear_tool_uses" in environ.get("CLAUDE_CODE_EXTRA_BODY", ""):
+        live.follow(site, site.paths(), transcript_path)  # the provider may have left results out
     message = _news(site, checked)
     return {"systemMessage": message} if message else None
 

@@ -16,10 +16,14 @@ def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> str | None:
     """Brings the state up to date with the transcript while all of it is still the context: calls that fired no hook are counted, a
     rewound branch is dropped. The compaction itself ends what is live when SessionStart(compact) says that it happened.
 
-    Answers with what the summariser should know, in plain text: JSON would be pasted into its instructions as it stands."""
+    Answers with what the summariser should know, in plain text: JSON would be pasted into its instructions as it stands. Where the code
+    inside the client has just said it, there is nothing left to do."""
     site = live.site_of(payload, environ)
     if site is None:
         return None
     from ..reclaim import partner
 
-    return partner.before(site, text(payload, "transcript_path"), time_of_day(environ), manual=text(payload, "trigger") == "manual")
+    now = time_of_day(environ)
+    if partner.was_advised(site, now):
+        return None
+    return partner.before(site, text(payload, "transcript_path"), now, manual=text(payload, "trigger") == "manual")

@@ -4,8 +4,8 @@ what was said before the door was there.
 
 from __future__ import annotations
 
-from ..host import entries, responses
-from ..policy import door
+from ..host import entries, responses, usage
+from ..policy import door, outside
 from ..policy.placeholder import handle_in
 from ..state import live
 
@@ -15,14 +15,21 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..policy.context import Result
+    from ..policy.conversation import Usage
+    from ..policy.outside import Editing
     from ..state.site import Site
+
+
+# The newest answer stands in so many bytes at a transcript's end, or a little later.
+_TAIL_BYTES = 64 * 1024
 
 
 class Context:
     """`shown`: the lines · `numbers`: id of a result that stands -> its number · `count` of results so far · `before`: the (tool, input) of
-    the call before, if its result entered in part."""
+    the call before, if its result entered in part · `is_cut`: requests lack the oldest of them, or may · `newest` of the requests that have
+    been answered, `grown`: tokens that have entered since it was seen."""
 
-    __slots__ = ("before", "count", "floor", "numbers", "shown")
+    __slots__ = ("before", "count", "floor", "grown", "is_cut", "newest", "numbers", "shown")
 
     def __init__(self) -> None:
         self.shown = door.Shown()
@@ -30,6 +37,9 @@ class Context:
         self.count = 0
         self.floor = 0  # of results up to the last compaction
         self.before: tuple[Any, ...] = ()
+        self.newest: Usage | None = None
+        self.grown = 0
+        self.is_cut = False
 
     def arrive(self, id: str) -> int:
         """The number of a result that comes now."""
@@ -42,6 +52,7 @@ class Context:
         kept = {id: number for id, number in self.numbers.items() if id in ids}
         if len(kept) == len(self.numbers):
             return
+        self.newest, self.is_cut = None, False
         self.numbers = kept
         self.count = max(kept.values(), default=self.floor)
         self.shown.keep({*kept, *("call " + id for id in kept)})
@@ -54,35 +65,63 @@ class Context:
         self.numbers = {}
         self.shown = door.Shown()
         self.before = ()
+        self.newest, self.is_cut = None, False
+
+    def answered(self, transcript_path: str, editing: Editing | None) -> None:
+        """Looks at the newest answer: nothing leans from now on on what its request lacked, as far as it says so, nor on what the next one
+        may lack. The provider is asked to leave out what `editing` says; once a prompt is near its limit, that goes on."""
+        newest = usage.newest_usage(transcript_path, _TAIL_BYTES)
+        if newest is not None and (self.newest is None or newest.at > self.newest.at):
+            self.newest, self.grown = newest, 0
+        if self.newest is None:
+            return
+        lacking = self.newest.left_out[0]
+        if editing is not None and (self.is_cut or outside.is_near(editing, self.newest.tokens + self.grown)):
+            self.is_cut = True
+            lacking = max(lacking, len(self.numbers) - editing.keep)
+        if lacking > 0:
+            self.is_cut = True
+            oldest = sorted(self.numbers, key=self.numbers.__getitem__)[:lacking]
+            self.shown.drop({*oldest, *("call " + id for id in oldest)})
 
 
-def learnt(site: Site, transcript_path: str, agent_id: str = "") -> Context:
-    """The context of a session that goes on, from its transcript; an empty one where there is none that can be read."""
+def learnt(site: Site, transcript_path: str, agent_id: str, say_once: str, editing: Editing | None) -> Context:
+    """The context of a session that goes on, from its transcript; an empty one where there is none that can be read. `say_once` and
+    `editing` as the door goes by them."""
     context = Context()
     try:
         made = live.rebuilt(site, site.paths(agent_id), transcript_path)
         known = {result.id: result for result in made.conversation.results()}
+        gone = {id for step in outside.steps(made.conversation, editing) for id in step.ids}
+        context.is_cut = bool(gone) or outside.has_begun(made.conversation, editing)
         context.count = made.state.index
+        called: dict[str, object] = {}
         for entry in entries.read(transcript_path, made.index.size, made.index.telling):
             for block in entries.blocks_of(entry):
                 result = known.get(block.get("tool_use_id") or "")
-                if block.get("type") == "tool_result" and result is not None:
+                if block.get("type") == "tool_use" and block.get("id") in known and say_once == door.ANY:
+                    called[block["id"]] = block.get("input")
+                elif block.get("type") == "tool_result" and result is not None:
                     context.numbers[result.id] = result.index
-                    _show(context, result, block)
+                    if not result.cleared and result.id not in gone:
+                        _show(context, result, block, called.pop(result.id, None))
         context.floor = min(context.numbers.values(), default=context.count + 1) - 1
     except (OSError, ValueError):
         return context
     return context
 
 
-def _show(context: Context, result: Result, block: dict[str, Any]) -> None:
+def _show(context: Context, result: Result, block: dict[str, Any], tool_input: object) -> None:
+    """What a result and the call that it answers show; `tool_input`: of the call, where that counts."""
     content = block.get("content")
-    if handle_in(content):
-        return  # a placeholder shows nothing
-    text = responses.text_of_blocks(content)[0]
+    text = "" if handle_in(content) else responses.text_of_blocks(content)[0]  # a placeholder shows nothing
     arrival = door.Arrival(
-        result.id, result.tool, {}, result.kind, name_of(result.index, result.label), text, path=path_of(result.tool, result.subjects)
-    )
+        result.id, result.tool, tool_input if isinstance(tool_input, dict) else {}, result.kind, name_of(result.index, result.label), text,
+        result.error, path_of(result.tool, result.subjects),
+    )  # fmt: skip
+    wrote = door.written(arrival)
+    if wrote is not None:
+        context.shown.add(wrote)
     context.shown.add(door.source_of(arrival, text))
 
 

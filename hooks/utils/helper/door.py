@@ -13,7 +13,7 @@ from ..policy.calls import Call, Outcome
 from ..policy.classify import classify
 from ..policy.estimate import estimate_tokens
 from ..reclaim.places import stamp_of
-from ..state import journal, live, store
+from ..state import journal, live, outside, store
 from ..state.archived import errors, task_id
 from ..state.site import Site
 from . import rows
@@ -50,6 +50,7 @@ class Door:
         self.contexts: dict[str, Context] = {}
         self.rewritten = 0
         self.left_out = 0  # characters
+        self.is_archive_sound = False  # it has taken something in, and nothing has failed since
         waits_s = _seconds(environ.get("POPKIT_DOOR_MS"))
         self.time_s, self.busy_s = _SHARE * waits_s, _BUSY_SHARE * waits_s
         self.refresh()
@@ -61,12 +62,13 @@ class Door:
         config = self.site.config
         self.say_once = config.get("say_once", door.READS)
         self.shape = config.get("shape", door.SAFE)
+        self.editing = outside.editing_of(self.environ)
 
     def context(self, agent_id: str) -> Context:
         """The context of the main thread ("") or of a subagent, learnt from its transcript the first time."""
         known = self.contexts.get(agent_id)
         if known is None:
-            known = self.contexts[agent_id] = learnt(self.site, self.transcript_of(agent_id), agent_id)
+            known = self.contexts[agent_id] = learnt(self.site, self.transcript_of(agent_id), agent_id, self.say_once, self.editing)
         return known
 
     def transcript_of(self, agent_id: str) -> str:
@@ -83,6 +85,13 @@ class Door:
         if known is not None and not set(ids) <= known.numbers.keys():
             del self.contexts[agent_id]
         self.context(agent_id).keep(set(ids))
+
+    def turn(self) -> None:
+        """A turn begins: the configuration may have changed, and requests may have lacked results that the journal does not name yet."""
+        self.refresh()
+        for agent_id, context in self.contexts.items():
+            if context.is_cut:
+                self.later(live.follow, self.site, self.site.paths(agent_id), self.transcript_of(agent_id))
 
     def compacted(self, agent_id: str) -> None:
         """The conversation of a context was folded."""
@@ -102,6 +111,10 @@ class Door:
             return None
         began = time.monotonic()
         context = self.context(agent_id)
+        was_cut = context.is_cut
+        context.answered(self.transcript_of(agent_id), self.editing)
+        if context.is_cut and not was_cut:
+            self.later(live.follow, self.site, self.site.paths(agent_id), self.transcript_of(agent_id))
         blocks: list[Any] | None = None
         for arrived in rows.results_of(row):
             call = calls.get(arrived.id)
@@ -136,6 +149,7 @@ class Door:
         entry = door.enter(arrival, context.shown, self.say_once, self.shape) if arrived.whole else door.Entry(arrived.text, (), ())
         if entry.reasons and (time.monotonic() - began > self.time_s or not self._kept(chain, arrival, found, content)):
             entry = door.Entry(arrived.text, (), ())
+        context.grown += estimate_tokens(entry.text, found.content)
         context.before = asked if door.is_partial(entry) else ()
         if self.say_once == door.ANY:
             wrote = door.written(arrival)
@@ -154,16 +168,30 @@ class Door:
         """Whether the archive has the whole, under the handle that the entering text may name."""
         tokens = estimate_tokens(arrival.text, found.content)
         new = archive.NewRecord(arrival.id, found.kind, found.label, content, stamp_of(time.time()), found.subjects, tokens)
+        path = home.archive_path(self.site.home)
         try:
+            if self.is_archive_sound and os.path.exists(path):
+                archive.leave(path, chain, new)
+                self.later(self._archive, path)
+                return True
             files.make_private_folder(self.site.home)
-            db = archive.open_archive(home.archive_path(self.site.home), busy_s=self.busy_s)
+            db = archive.open_archive(path, busy_s=self.busy_s)
             try:
-                return archive.add_records(db, chain, [new]).ids == [arrival.handle]
+                self.is_archive_sound = archive.add_records(db, chain, [new]).ids == [arrival.handle]
             finally:
                 db.close()
         except errors() as error:
             failures.record(self.environ, "door", error)
-            return False
+            self.is_archive_sound = False
+        return self.is_archive_sound
+
+    def _archive(self, path: str) -> None:
+        """Takes in what was left beside the archive."""
+        try:
+            archive.open_archive(path).close()
+        except errors():
+            self.is_archive_sound = False
+            raise
 
     def _note(self, agent_id: str, arrival: door.Arrival, entry: door.Entry, found: Classification) -> None:
         tokens = estimate_tokens(entry.text, found.content)

@@ -16,9 +16,10 @@ import threading
 import time
 from http.server import BaseHTTPRequestHandler
 
-from ..edges import failures, files, home
+from ..edges import failures
 from ..edges.system import now
 from ..state.site import Site
+from . import sockets
 from .door import Door
 from .native import Native
 from .views import Asked, Views
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
 
 PROTOCOL = 1
 BODY_BYTES = 64 * 1024 * 1024
-# A Unix socket's path may have about so many bytes; clients take no longer ones.
-_PATH_BYTES = 100
 _PARENT_POLL_S = 2.0
 _LAST_TIMES = 500  # of how many rows the median is taken
 _COLUMNS = 70
@@ -45,6 +44,7 @@ class Session:
         self.environ = environ
         self.version = version
         self.lock = threading.Lock()
+        self.stored = threading.Lock()  # locks on files keep processes apart, not threads
         self.work: queue.Queue[tuple[Callable[..., object], tuple[Any, ...]]] = queue.Queue()
         self.door = Door(environ, session_id, transcript_path, cwd, lambda work, *what: self.work.put((work, what)))
         self.views = Views(transcript_path, Native(environ, cwd))
@@ -64,7 +64,8 @@ class Session:
         while True:
             work, what = self.work.get()
             try:
-                work(*what)
+                with self.stored:
+                    work(*what)
             except Exception as error:  # noqa: BLE001  fail open: the next reconcile has it
                 failures.record(self.environ, "serve", error)
             self.work.task_done()
@@ -72,6 +73,11 @@ class Session:
     def settle(self) -> None:
         """Waits until all that was put off is done."""
         self.work.join()
+
+    def _settled(self) -> threading.Lock:
+        """All that was put off is done; while the answer is held, nothing else changes what is stored."""
+        self.settle()
+        return self.stored
 
     # --- one method a request -------------------------------------------------------------------------------------------------------
 
@@ -87,10 +93,22 @@ class Session:
     def stand(self, asked: dict[str, Any]) -> dict[str, Any]:
         """A turn begins; with `ids` of the results that stand, where some were taken back."""
         with self.lock:
-            self.door.refresh()
+            self.door.turn()
             if "ids" in asked:
                 self.door.stands(_text(asked, "agent_id"), _texts(asked, "ids"))
         return {}
+
+    def compacting(self, _asked: dict[str, Any]) -> dict[str, Any]:
+        """What the summariser should know; the hook on compactions sees that it was said."""
+        from ..reclaim import partner  # seldom
+
+        at, site = now(self.environ), self._site()
+        if not site.enabled:
+            return {}
+        with self._settled():
+            text = partner.before(site, self.door.transcript_path, at, manual=False)
+            site.remember(advised=at)
+        return {"text": text or ""}
 
     def compacted(self, asked: dict[str, Any]) -> dict[str, Any]:
         with self.lock:
@@ -103,17 +121,17 @@ class Session:
         return {}
 
     def view(self, asked: dict[str, Any]) -> dict[str, Any]:
-        self.settle()
         shown = Asked(_text(asked, "page"), _text(asked, "chosen"), _columns(asked))
-        return self.views.view(self._site(), shown, now(self.environ), self.door.left_out)
+        with self._settled():
+            return self.views.view(self._site(), shown, now(self.environ), self.door.left_out)
 
     def command(self, asked: dict[str, Any]) -> dict[str, Any]:
-        self.settle()
-        return {"text": self.views.answer(_text(asked, "words"), self._site(), now(self.environ), _columns(asked))}
+        with self._settled():
+            return {"text": self.views.answer(_text(asked, "words"), self._site(), now(self.environ), _columns(asked))}
 
     def press(self, asked: dict[str, Any]) -> dict[str, Any]:
-        self.settle()
-        return {"text": self.views.press(_text(asked, "id"), self._site(), now(self.environ), _columns(asked))}
+        with self._settled():
+            return {"text": self.views.press(_text(asked, "id"), self._site(), now(self.environ), _columns(asked))}
 
     def warm(self, asked: dict[str, Any]) -> dict[str, Any]:
         return self.keeper.when(asked)
@@ -133,8 +151,9 @@ class Session:
 
 # What is asked -> its method.
 _ASKED = {
-    "/row": Session.row, "/rows": Session.stand, "/compacted": Session.compacted, "/late": Session.late, "/view": Session.view,
-    "/command": Session.command, "/press": Session.press, "/warm": Session.warm, "/warmed": Session.warmed, "/health": Session.health,
+    "/row": Session.row, "/rows": Session.stand, "/compacting": Session.compacting, "/compacted": Session.compacted, "/late": Session.late,
+    "/view": Session.view, "/command": Session.command, "/press": Session.press, "/warm": Session.warm, "/warmed": Session.warmed,
+    "/health": Session.health,
 }  # fmt: skip
 
 
@@ -216,7 +235,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 def serve(environ: Mapping[str, str], session_id: str, transcript_path: str, cwd: str, version: str) -> None:
     """Serves one session until its client has gone, or says so. Prints where it listens, as one line of JSON."""
-    path = _socket_path(environ, session_id)
+    path = sockets.free_path(environ, session_id)
     before = os.umask(0o177)
     try:
         server = _Server(path, _Handler)
@@ -232,7 +251,7 @@ def serve(environ: Mapping[str, str], session_id: str, transcript_path: str, cwd
         server.session.settle()
     finally:
         server.server_close()
-        _remove(path)
+        sockets.remove(path)
 
 
 def _watch_parent(server: _Server, parent: int) -> None:
@@ -249,48 +268,3 @@ def _is_read(fd: int) -> bool:
     poll = select.poll()
     poll.register(fd, 0)  # a pipe whose reader has gone reports an error unasked
     return not any(event & (select.POLLERR | select.POLLNVAL) for _, event in poll.poll(0))
-
-
-def _socket_path(environ: Mapping[str, str], session_id: str) -> str:
-    """A free path in our folder, or in a folder of our own where that one's name is too long for a socket."""
-    folder = os.path.join(home.popkit_home(environ), "run")
-    name = f"{home.safe_name(session_id)[:8]}-{os.getpid()}.sock"
-    if len(os.fsencode(os.path.join(folder, name))) > _PATH_BYTES:
-        import tempfile  # seldom
-
-        return os.path.join(tempfile.mkdtemp(prefix="popkit-"), "s")
-    files.make_private_folder(folder, may_be_link=False)
-    _sweep(folder)
-    path = os.path.join(folder, name)
-    _remove(path)
-    return path
-
-
-def _sweep(folder: str) -> None:
-    """Removes the sockets of helpers that were killed."""
-    for name in os.listdir(folder):
-        number = name.rpartition("-")[2].partition(".")[0]
-        if name.endswith(".sock") and number.isdigit() and not _is_running(int(number)):
-            _remove(os.path.join(folder, name))
-
-
-def _is_running(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except (OSError, OverflowError):
-        return True
-    return True
-
-
-def _remove(path: str) -> None:
-    try:
-        os.unlink(path)
-    except OSError:
-        pass  # it is not there
-    if os.path.basename(path) == "s":
-        try:
-            os.rmdir(os.path.dirname(path))
-        except OSError:
-            pass  # somebody else has put something there

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ..policy.models import Model
 
 TAIL_BYTES = 512 * 1024
+CLEAR = "clear_tool_uses_20250919"  # the provider's edit that leaves tool results out
 
 
 def prompt_tokens(usage: object) -> int:
@@ -45,10 +46,26 @@ def usage_of(entry: object) -> Usage | None:
     created = usage.get("cache_creation")
     hour = created.get("ephemeral_1h_input_tokens") if isinstance(created, dict) else 0
     model = message.get("model")
-    return Usage(
+    found = Usage(
         tokens, seconds_of(entry.get("timestamp")), intern(model) if isinstance(model, str) else "", 3_600 if hour else 300,
         _count(usage.get("cache_read_input_tokens")), _count(usage.get("cache_creation_input_tokens")),
     )  # fmt: skip
+    if message.get("context_management"):
+        found.left_out = _left_out(message["context_management"])
+    return found
+
+
+def _left_out(managed: object) -> tuple[int, int]:
+    """(tool uses, tokens) that an answer says its prompt lacked: cut by the client before it was sent, or cleared by the provider."""
+    if not isinstance(managed, dict):
+        return 0, 0
+    cut = _count(managed.get("client_cut_tool_uses"))
+    if cut:
+        return cut, _count(managed.get("client_estimated_cleared_input_tokens"))
+    edits = managed.get("applied_edits")
+    cleared = [edit for edit in edits if isinstance(edit, dict) and edit.get("type") == CLEAR] if isinstance(edits, list) else []
+    uses, tokens = (sum(_count(edit.get(name)) for edit in cleared) for name in ("cleared_tool_uses", "cleared_input_tokens"))
+    return uses, tokens
 
 
 def newest_usage(path: str, tail_bytes: int = TAIL_BYTES) -> Usage | None:

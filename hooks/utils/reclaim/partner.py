@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 # Contents of fewer tokens are not worth a line of the index, nor a record.
 _LEAST_TOKENS = 100
+# The hook on a compaction runs so soon after the code inside the client, or it is about another one.
+_ADVISED_S = 60.0
 # Kinds of results that must survive a summary word for word.
 _VERBATIM = ("error", "decision")
 
@@ -53,6 +55,14 @@ def before(site: Site, transcript_path: str, now: float, manual: bool) -> str | 
     site.remember(index=compaction.index(rows) or None, echo_tokens=estimate_tokens(echo) or None)
     _book(site, estimate_tokens(advice), now)
     return advice or None
+
+
+def was_advised(site: Site, now: float) -> bool:
+    """Whether this compaction's summariser has been told already, through the code inside the client; it is taken to be the next one."""
+    at = site.session.get("advised")
+    if at is not None:
+        site.remember(advised=None)
+    return at is not None and 0 <= now - at < _ADVISED_S
 
 
 def after(site: Site, now: float) -> str | None:

@@ -113,12 +113,14 @@ def _is_small(transcript_path: str) -> bool:
 def _refreshed(site: Site, paths: store.ContextFiles, transcript_path: str, patience: int) -> tuple[Rebuilt, bool]:
     """(the Rebuilt of a context, whether it was saved). Reads without the lock and writes with it, if what it was made from still holds:
     a hook may have saved a call meanwhile. Then a small transcript is read again, a few times; `patience` is for lines that come late."""
-    from . import missed
+    from . import missed, outside
 
     tries = _TRIES if _is_small(transcript_path) else 1
     while True:
         mark, old, found = store.stamp(paths), store.look(paths), missed.rows(paths)
         made = rebuilt(site, paths, transcript_path)
+        if outside.noted(paths, made, outside.editing_of(site.environ)):
+            continue
         if old is not None and lags_behind(made, old.state, time_of_day(site.environ)):
             if not patience or not files.patience.left_s:
                 return made, False

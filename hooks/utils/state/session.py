@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 _NAME = "session.json"
 _FACTS = {
+    "advised": float,
     "compacted": bool,
     "echo_tokens": int,
     "index": str,

@@ -14,7 +14,7 @@ from hooks.utils.config import layers
 from hooks.utils.edges import home
 from hooks.utils.edges.system import now as time_of_day
 
-from . import doctor_machine, doctor_state, screen
+from . import doctor_helper, doctor_machine, doctor_state, screen
 from .check import OK, PROBLEM, WARNING, Check
 
 TYPE_CHECKING = False
@@ -46,16 +46,19 @@ def run(args: argparse.Namespace, environ: Mapping[str, str] = os.environ) -> in
 
 def all_checks(environ: Mapping[str, str]) -> list:
     """Every finding, in the order in which things can go wrong."""
+    from .main import version
+
     try:
         popkit_home = home.popkit_home(environ)
     except home.NoHome as error:
         return [Check("state folder", PROBLEM, str(error), "Hooks do nothing until then.")]
     project = os.path.abspath(environ.get("CLAUDE_PROJECT_DIR") or os.getcwd())
     enabled = layers.load(home.plugin_root(), popkit_home, project).get("enabled") is not False
+    client = doctor_machine.client(environ)
     checks = [
         doctor_machine.interpreter(popkit_home, environ),
         doctor_machine.extras(environ),
-        doctor_machine.client(environ),
+        client,
         doctor_machine.plugin(popkit_home, project, environ, enabled, time_of_day(environ)),
         doctor_state.state_folder(popkit_home),
     ]
@@ -63,6 +66,7 @@ def all_checks(environ: Mapping[str, str]) -> list:
         return checks  # what cannot be read cannot be judged
     return [
         *checks,
+        doctor_helper.helper(popkit_home, project, environ, str(client.facts.get("version") or ""), version()),
         doctor_state.hook_errors(popkit_home),
         doctor_state.configuration(popkit_home, project),
         doctor_state.agreement(popkit_home, project, environ),

@@ -144,12 +144,13 @@ def _newest(popkit_home: str, project: str) -> dict:
     for seen in peek.contexts(popkit_home):
         session_id = seen.paths.session_id
         told = session.read(popkit_home, session_id).get("project")
-        if isinstance(told, str) and told and _lies_in(project, told) and (session_id in found or len(found) < SESSIONS):
+        if isinstance(told, str) and told and lies_in(project, told) and (session_id in found or len(found) < SESSIONS):
             found.setdefault(session_id, []).append(seen.paths)
     return {session_id: sorted(contexts, key=lambda paths: paths.agent_id) for session_id, contexts in found.items()}
 
 
-def _lies_in(path: str, folder: str) -> bool:
+def lies_in(path: str, folder: str) -> bool:
+    """Whether a path is a folder, or below it."""
     path, folder = os.path.realpath(path), os.path.realpath(folder)
     return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
 

@@ -32,6 +32,7 @@ _FILES = {
     _CONFIGURATION: CONFIGURATION,
 }
 FOLDERS = ("cache", "projects", "sessions", "venv")
+_WAITING = ".missed-"  # what waits to be taken in beside a file
 _ENDINGS = ("-journal", "-shm", "-wal", ".lock", ".old", ".tmp")
 
 
@@ -65,7 +66,8 @@ def part_of(popkit_home: str, path: str) -> str:
 
 
 def _stem(name: str) -> str:
-    """A name without what a writer appends to it: `interpreter.123`, `swept.123.tmp`."""
+    """A name without what a writer appends to it: `interpreter.123`, `swept.123.tmp`, `archive.sqlite.missed-1-2`."""
+    name = name.partition(_WAITING)[0]
     for ending in _ENDINGS:
         name = name.removesuffix(ending)
     stem, _, pid = name.rpartition(".")

@@ -1,0 +1,55 @@
+"""Contents on their way into the archive: each lies in a file of its own beside it, written without waiting for the disk, until somebody
+opens the archive and takes them in. The handle is known before: whoever left it may name it at once."""
+
+from __future__ import annotations
+
+from ..edges import files
+from ..edges.codec import dumps, loads
+from ..edges.sqlite_file import Transaction
+from ..edges.system import os
+from .chains import Chain
+from .records import NewRecord, add_records
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from sqlite3 import Connection
+    from typing import Any
+
+
+def leave(path: str, chain: Chain, record: NewRecord) -> None:
+    """Leaves a content beside the archive at `path`. OSError where it cannot be written."""
+    of_chain = [chain.task_id, chain.session_id, chain.agent_id, chain.project, chain.transcript]
+    of_record = [record.tool_use_id, record.type, record.label, record.timestamp, list(record.subjects), record.tokens]
+    files.spill(path, dumps([of_chain, of_record]) + "\n" + record.content)
+
+
+def take_in(db: Connection, waiting: Sequence[str]) -> None:
+    """Takes in what waits in these files, in one transaction; what the archive has already keeps its record."""
+    done = []
+    with Transaction(db):
+        for path in waiting:
+            head, _, content = (files.read_text(path) or "").partition("\n")
+            found = _read(head, content)
+            if found is not None:
+                add_records(db, found[0], [found[1]])
+            done.append(path)
+    for path in done:
+        _remove(path)
+
+
+def _remove(path: str) -> None:
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        return  # somebody else has taken it in as well
+
+
+def _read(head: str, content: str) -> tuple[Chain, NewRecord] | None:
+    """The chain and the record of a file; None for one that is not ours, or that somebody else has taken in meanwhile."""
+    try:
+        read: Any = loads(head)
+        of_chain, (id, kind, label, timestamp, subjects, tokens) = read
+        return Chain(*of_chain), NewRecord(id, kind, label, content, timestamp, subjects, tokens)
+    except (ValueError, TypeError, AttributeError):
+        return None

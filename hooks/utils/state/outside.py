@@ -1,0 +1,62 @@
+"""Notes in the journal, once, what the provider or the host has left out of requests: from then on state, panel and ledger follow."""
+
+from __future__ import annotations
+
+from ..edges.codec import loads
+from ..host.usage import CLEAR
+from ..policy import outside
+from . import journal, store
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from ..policy.outside import Editing
+    from .rebuild import Rebuilt
+
+# What the client puts over the body of each request, as JSON.
+VARIABLE = "CLAUDE_CODE_EXTRA_BODY"
+HOW = "left out of the request by the provider"
+# What the provider does where the settings leave it open.
+_TRIGGER, _KEEP = 100_000, 3
+
+
+def editing_of(environ: Mapping[str, str]) -> Editing | None:
+    """What the provider is asked to leave out, as the client's environment says; None for nothing, and for what is not understood."""
+    said = environ.get(VARIABLE) or ""
+    if CLEAR not in said:
+        return None
+    try:
+        body: Any = loads(said)
+        [edit] = [edit for edit in body["context_management"]["edits"] if edit["type"] == CLEAR]
+    except (ValueError, LookupError, TypeError):
+        return None
+    trigger, keep, least = edit.get("trigger"), _value(edit.get("keep"), _KEEP), _value(edit.get("clear_at_least"), 0)
+    counts_tokens = not isinstance(trigger, dict) or trigger.get("type") == "input_tokens"
+    spared = edit.get("exclude_tools")
+    names = tuple(name for name in spared if isinstance(name, str)) if isinstance(spared, list) else ()
+    return outside.Editing(_value(trigger, _TRIGGER) if counts_tokens else 0, keep, least, names)
+
+
+def _value(setting: object, otherwise: int) -> int:
+    value = setting.get("value") if isinstance(setting, dict) else None
+    return value if type(value) is int and value >= 0 else otherwise
+
+
+def noted(paths: store.ContextFiles, made: Rebuilt, editing: Editing | None) -> bool:
+    """Whether the journal has got to know of results that requests lacked. Two who look at the same time note them once."""
+    steps = outside.steps(made.conversation, editing)
+    if not steps:
+        return False
+    try:
+        with paths.locked():
+            known = journal.ids_outside(store.read_lines(paths.journal))
+            fresh = [(step, [id for id in step.ids if id not in known]) for step in steps]
+            fresh = [(step, ids) for step, ids in fresh if ids]
+            for step, ids in fresh:
+                tokens = round(step.tokens * len(ids) / len(step.ids))
+                store.journal(paths, journal.cleared_outside(ids, tokens, HOW, step.at))
+    except OSError:
+        return False  # somebody is at work, or nothing can be written: the next who looks notes them
+    return bool(fresh)
