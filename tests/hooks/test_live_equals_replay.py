@@ -173,6 +173,16 @@ def test_small_sessions_give_the_state_that_replay_gives(tmp_path_factory: pytes
     _assert_equal(Kept(home, day), ("",) if profiled else _agents(day))
 
 
+def test_a_profile_that_is_chosen_after_another_ends_at_once_what_it_lets_live_no_longer(tmp_path: Path):
+    day = sessions.Day(tmp_path, random.Random(0))
+    day.begin()
+    for act in ("commit", "conservative", "agent", "aggressive"):
+        ACTIONS[act](day)
+    home = processes.Home(tmp_path)
+    sessions.play(day.steps, _run_inside(home, day))
+    _assert_equal(Kept(home, day))
+
+
 @pytest.mark.parametrize("catch_up", ["compact", "resume"])
 def test_calls_that_fired_no_hook_are_caught_up_with(tmp_path: Path, catch_up: str):
     day = sessions.Day(tmp_path, random.Random(11))

@@ -138,6 +138,19 @@ def test_a_password_of_words_and_digits_is_masked_where_what_is_around_it_tells(
     assert "kangaroo" not in mask(text)
 
 
+@pytest.mark.parametrize(
+    ("command", "kept"),
+    [
+        ("DB_PASS=000000000000 ./migrate", "DB_PASS=**** ./migrate"),
+        ("connect --pass=493827", "connect --pass=****"),
+        ("ffmpeg -pass 1 -i in.mp4", "ffmpeg -pass 1 -i in.mp4"),
+        ("# pass 1200", "# pass 1200"),
+    ],
+)
+def test_a_password_of_digits_is_masked_and_a_number_of_tests_is_not(command: str, kept: str):
+    assert mask(command) == kept
+
+
 @pytest.mark.parametrize("text", ["unknown token in parser2.py", "error: invalid key", "3 invalid tokens, 12 valid", "wrong code 404"])
 def test_a_verdict_without_a_secret_stays(text: str):
     assert mask(text) == text

@@ -178,6 +178,7 @@ def note(site: Site, paths: store.ContextFiles, entries: Sequence[dict[str, Any]
 
 
 def _follow_entries(site: Site, paths: store.ContextFiles, entries: Sequence[dict[str, Any]], also: Iterable[Event]) -> None:
+    from ..policy.events import ProfileChosen
     from .journal import event_of
 
     for entry in entries:
@@ -189,6 +190,8 @@ def _follow_entries(site: Site, paths: store.ContextFiles, entries: Sequence[dic
     rules = site.rules_for(stored.state.profile)
     engine.reindex(stored.state, rules)
     for event in (*map(event_of, entries), *also):
+        if isinstance(event, ProfileChosen):
+            rules = site.rules_for(event.profile)
         if event is not None:
             engine.observe(stored.state, event, rules)
     store.save_rebuilt(paths, stored)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 # Words in the name of a secret: they matter when a value follows the name.
 _WORDS = ("token", "secret", "pass", "pwd", "key", "auth", "credential", "signature", "otp", "mnemonic", "psk", "pw", "cred", "appid")
+_LEAST_PIN = 4
 _NAME_CHARS = 40
 # What ends a bare word.
 _STOPS = " \t\r\n\"'&;|)<>"
@@ -119,7 +120,7 @@ def _is_harmless(value: str, found: Match[str], is_bare: bool) -> bool:
     if parenthesis and is_bare and len(call) > 2 and call.replace(".", "").replace("_", "").isalpha():
         return True
     if whole == "pass" and value.isdigit():
-        return True
+        return len(value) < _LEAST_PIN or found.string[: found.start()][-1:] not in ("_", "-")  # so many tests, or the second pass
     if whole == "secret" and lowered.startswith("id="):
         return True
     return whole.endswith(_OFTEN_HARMLESS) and not chance.beside(value)
