@@ -183,7 +183,11 @@ export async function pane($: EngineInterface, e: RenderInput<'Pane'>) {
             onPress={() => turnTo($, one.id, chosen)}
           />
         ))}
-        {left > 0 && <Text dimColor>Prompt cache warm for {countdown(left)}</Text>}
+        {left > 0 && (
+          <Text dimColor wrap="truncate-end">
+            Prompt cache warm for {countdown(left)}
+          </Text>
+        )}
       </Box>
       {shown.choices !== null && (
         <Select

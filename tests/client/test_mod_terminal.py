@@ -87,7 +87,7 @@ def test_the_pane_is_worked_by_keys_and_every_deed_can_be_undone(session: Sessio
         terminal.press("2")
         terminal.wait("Tool call timeline")
         terminal.press("4")
-        terminal.wait("Off in this project")
+        terminal.wait("[ Let the provider clear ]")
         terminal.press("1")
         terminal.wait(re.compile(r"\[ Clear \] ~2\.6k leave"))
         terminal.press("c")
