@@ -370,6 +370,25 @@ def test_what_entered_as_a_reference_can_be_shown_whole_in_the_pane_and_counts_a
     assert helper.journal() == before
 
 
+def test_a_cleared_result_can_be_put_back_from_the_pane(helper: Helper):
+    path = helper.project / "app.py"
+    _transcript(helper.transcript, path, lines(400))
+    _append_read(helper.transcript, path, "toolu_01", numbered(lines(400, "other")), 1)
+    answer = {"id": "m2", "role": "assistant", "stop_reason": "end_turn", "content": [{"type": "text", "text": "read"}]}
+    with helper.transcript.open("a") as transcript:
+        transcript.write(json.dumps({**_common(path), "type": "assistant", "uuid": "u5", "parentUuid": "u4", "message": answer}) + "\n")
+    before = helper.transcript.read_text()
+    told = helper.ask("/press", {"id": "clear --id T1 --now"})["text"]
+    assert "[PopKit cleared " in helper.transcript.read_text(), told
+    shown = helper.ask("/view", {"page": "results", "chosen": "toolu_00"})["pane"]
+    assert [deed["label"] for deed in shown["deeds"]] == ["Put back", "Show all of it"]
+    back, show = (deed["id"] for deed in shown["deeds"])
+    assert "value_400 = compute" in helper.ask("/press", {"id": show})["text"]
+    assert "[PopKit cleared " in helper.transcript.read_text()
+    helper.ask("/press", {"id": back})
+    assert helper.transcript.read_text().startswith(before)
+
+
 @pytest.mark.parametrize("words", ["show", "show T99", "show nothing of the kind"])
 def test_what_is_not_there_cannot_be_shown(helper: Helper, words: str):
     _transcript(helper.transcript, helper.project / "app.py", lines(400))
