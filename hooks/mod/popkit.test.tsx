@@ -1,9 +1,10 @@
 // The mod over an engine of the test's: what it hands to the helper, what it does with the answers, what it draws on each surface.
-import { expect, mock, test } from 'claude-code/testing'
+import { expect, mock, test, type Engine } from 'claude-code/testing'
 import type { On } from 'claude-code'
 
 type Asked = { path: string; body: Record<string, unknown> }
 
+const START = { cwd: '/shop', surface: 'terminal', isInteractive: true } as const
 const SURFACES = ['terminal', 'desktop', 'vscode', 'mobile'] as const
 const ROW = {
   type: 'user',
@@ -81,13 +82,18 @@ function engine(on: On, answers: Record<string, unknown>) {
   return { asked, clock }
 }
 
-const START = { cwd: '/shop', surface: 'terminal', isInteractive: true } as const
+/** The same, in a session whose helper has come. */
+async function begun($: Engine, on: On, answers: Record<string, unknown>) {
+  const made = engine(on, answers)
+  await $.session.start(START)
+  await made.clock.advance(0)
+
+  return made
+}
 
 test('a row enters as the helper says, and the call goes with it', async ($, on) => {
   const entering = [{ ...ROW.content[0], content: 'shorter' }]
-  const { asked, clock } = engine(on, { '/row': { content: entering } })
-  await $.session.start(START)
-  await clock.advance(0)
+  const { asked } = await begun($, on, { '/row': { content: entering } })
   await $.turn.start({ text: 'go', turnId: 't1' })
   await $.tool.call({ tool: 'Read', file_path: '/shop/a.py', tool_use_id: 'toolu_1' })
   const stored = await $.session.append({ message: ROW, door: 'tool-result', origin: { kind: 'tool', tool: 'Read' }, uuid: 'row-1' } as never)
@@ -99,9 +105,7 @@ test('a row enters as the helper says, and the call goes with it', async ($, on)
 })
 
 test('a row goes on as it came when the helper answers garbage', async ($, on) => {
-  const { clock } = engine(on, { '/row': 'no JSON' })
-  await $.session.start(START)
-  await clock.advance(0)
+  await begun($, on, { '/row': 'no JSON' })
   await $.turn.start({ text: 'go', turnId: 't1' })
   const stored = await $.session.append({ message: ROW, door: 'tool-result', origin: { kind: 'tool', tool: 'Read' }, uuid: 'row-1' } as never)
 
@@ -110,9 +114,7 @@ test('a row goes on as it came when the helper answers garbage', async ($, on) =
 
 for (const surface of SURFACES) {
   test(`the band says what to do and does it: ${surface}`, async ($, on) => {
-    const { asked, clock } = engine(on, { '/view': VIEW, '/press': { text: 'Cleared 3 results.' } })
-    await $.session.start(START)
-  await clock.advance(0)
+    const { asked } = await begun($, on, { '/view': VIEW, '/press': { text: 'Cleared 3 results.' } })
     await $.command.run({ command: 'popkit', args: '' } as never)
     const ui = await $.ui.mount({ plugin: 'popkit', surface, ...BAND })
 
@@ -123,9 +125,7 @@ for (const surface of SURFACES) {
   })
 
   test(`the pane shows the panel and what a button came to: ${surface}`, async ($, on) => {
-    const { asked, clock } = engine(on, { '/view': VIEW, '/press': { text: 'Put back 3 results.' } })
-    await $.session.start(START)
-  await clock.advance(0)
+    const { asked } = await begun($, on, { '/view': VIEW, '/press': { text: 'Put back 3 results.' } })
     await $.command.run({ command: 'popkit', args: '' } as never)
     const ui = await $.ui.mount({ plugin: 'popkit', surface, ...PANE })
 
@@ -140,9 +140,7 @@ for (const surface of SURFACES) {
 test('a page of the pane, and a result on it, are asked for and shown', async ($, on) => {
   const options = [{ value: 'toolu_7', label: 'T7 Read a.py' }]
   const results = { ...VIEW.pane, page: 'results', lines: ['Tool call timeline'], choices: { options, value: '' }, deeds: [] }
-  const { asked, clock } = engine(on, { '/view': { ...VIEW, pane: results } })
-  await $.session.start(START)
-  await clock.advance(0)
+  const { asked, clock } = await begun($, on, { '/view': { ...VIEW, pane: results } })
   await $.command.run({ command: 'popkit', args: '' } as never)
   const ui = await $.ui.mount({ plugin: 'popkit', surface: 'terminal', ...PANE })
   await ui.press({ key: 'page results' })
@@ -155,10 +153,8 @@ test('a page of the pane, and a result on it, are asked for and shown', async ($
 
 test('the band is asked for anew while the cache is warm, and not once it is cold', async ($, on) => {
   let isCold = false
-  const { asked, clock } = engine(on, { '/view': () => ({ ...VIEW, cache_until: isCold ? null : VIEW.cache_until }) })
+  const { asked, clock } = await begun($, on, { '/view': () => ({ ...VIEW, cache_until: isCold ? null : VIEW.cache_until }) })
   const looks = () => asked.filter(one => one.path === '/view').length
-  await $.session.start(START)
-  await clock.advance(0)
   await $.command.run({ command: 'popkit', args: 'timeline', presentation: { columns: 120 } } as never)
   await clock.advance(0)
   const before = looks()
@@ -172,9 +168,7 @@ test('the band is asked for anew while the cache is warm, and not once it is col
 })
 
 test('the pane counts down while it is open', async ($, on) => {
-  const { clock } = engine(on, { '/view': VIEW })
-  await $.session.start(START)
-  await clock.advance(0)
+  const { clock } = await begun($, on, { '/view': VIEW })
   await $.command.run({ command: 'popkit', args: '' } as never)
   await clock.advance(5_000)
   const ui = await $.ui.mount({ plugin: 'popkit', surface: 'terminal', ...PANE })
@@ -184,9 +178,7 @@ test('the pane counts down while it is open', async ($, on) => {
 })
 
 test('a row whose answer is late goes on as it came, and the helper is told', async ($, on) => {
-  const { asked, clock } = engine(on, { '/row': undefined })
-  await $.session.start(START)
-  await clock.advance(0)
+  const { asked, clock } = await begun($, on, { '/row': undefined })
   await $.turn.start({ text: 'go', turnId: 't1' })
   const storing = $.session.append({ message: ROW, door: 'tool-result', origin: { kind: 'tool', tool: 'Read' }, uuid: 'row-1' } as never)
   await clock.advance(150)
@@ -214,9 +206,7 @@ test('with nothing to do there is no band', async ($, on) => {
 })
 
 test('words after the command are answered as by /popkit:context', async ($, on) => {
-  const { asked, clock } = engine(on, { '/command': { text: 'T1 Read a.py' }, '/view': VIEW })
-  await $.session.start(START)
-  await clock.advance(0)
+  const { asked, clock } = await begun($, on, { '/command': { text: 'T1 Read a.py' }, '/view': VIEW })
   const ran = await $.command.run({ command: 'popkit', args: 'timeline', presentation: { columns: 120 } } as never)
 
   expect(ran.text).toBe('T1 Read a.py')
@@ -241,10 +231,8 @@ function forks(on: On, reply: unknown = { isAnswered: true, text: 'ok', usage: U
 
 test('after a turn it asks when, then what, sends that and tells what it cost', async ($, on) => {
   const answers: Record<string, unknown> = { '/warm': { in_ms: 60_000 }, '/warmed': {} }
-  const { asked, clock } = engine(on, answers)
   const sent = forks(on)
-  await $.session.start(START)
-  await clock.advance(0)
+  const { asked, clock } = await begun($, on, answers)
   await $.turn.complete(TURN)
   await clock.advance(0)
   answers['/warm'] = { prompt: 'one line' }
@@ -263,10 +251,8 @@ test('after a turn it asks when, then what, sends that and tells what it cost', 
 
 test('what failed is told too, and where the helper wants nothing more nothing follows', async ($, on) => {
   const answers: Record<string, unknown> = { '/warm': { in_ms: 1_000 }, '/warmed': {} }
-  const { asked, clock } = engine(on, answers)
   const sent = forks(on, { isAnswered: false, reason: 'api-error', status: 529, error: 'overloaded', usage: USAGE })
-  await $.session.start(START)
-  await clock.advance(0)
+  const { asked, clock } = await begun($, on, answers)
   await $.turn.complete(TURN)
   await clock.advance(0)
   answers['/warm'] = { prompt: 'one line' }
@@ -279,10 +265,8 @@ test('what failed is told too, and where the helper wants nothing more nothing f
 })
 
 test('a turn ends it', async ($, on) => {
-  const { asked, clock } = engine(on, { '/warm': { in_ms: 1_000 } })
   const sent = forks(on)
-  await $.session.start(START)
-  await clock.advance(0)
+  const { asked, clock } = await begun($, on, { '/warm': { in_ms: 1_000 } })
   await $.turn.complete(TURN)
   await clock.advance(0)
   await $.turn.start({ text: 'go', turnId: 't2' })
@@ -293,9 +277,7 @@ test('a turn ends it', async ($, on) => {
 })
 
 test('the turn of a subagent begins nothing', async ($, on) => {
-  const { asked, clock } = engine(on, { '/warm': { in_ms: 1_000 } })
-  await $.session.start(START)
-  await clock.advance(0)
+  const { asked, clock } = await begun($, on, { '/warm': { in_ms: 1_000 } })
   await $.turn.complete({ ...TURN, agentId: 'agent-1' })
   await clock.advance(600_000)
 
@@ -304,10 +286,8 @@ test('the turn of a subagent begins nothing', async ($, on) => {
 
 test('a word between two turns is asked about at once', async ($, on) => {
   const answers: Record<string, unknown> = { '/warm': {}, '/command': { text: 'It is kept warm.' }, '/view': VIEW, '/warmed': {} }
-  const { clock } = engine(on, answers)
   const sent = forks(on)
-  await $.session.start(START)
-  await clock.advance(0)
+  const { clock } = await begun($, on, answers)
   await $.turn.complete(TURN)
   await clock.advance(0)
   answers['/warm'] = { prompt: 'one line' }
