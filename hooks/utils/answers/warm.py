@@ -147,8 +147,8 @@ def off_lines(found: dict[str, Any]) -> list[str]:
 
 def show_lines(found: dict[str, Any], command: str) -> list[str]:
     """What `warm show` answers."""
-    whose = "by your word in this session" if found["from"] == "session" else "by your configuration"
-    lines = [*text.title("Keeping the prompt cache warm"), *_row("State", ("on, " if found["on"] else "off, ") + whose)]
+    whose = ", by your word in this session" if found["from"] == "session" else ", by your configuration" if found["on"] else ""
+    lines = [*text.title("Keeping the prompt cache warm"), *_row("State", ("on" if found["on"] else "off") + whose)]
     sent = found["sent"]
     lines += _row("Sent", f"{text.counted(sent['requests'], 'request')} in this session, {_money(sent['usd'])}")
     if found["last"] is not None:
