@@ -70,6 +70,12 @@ class Helper:
         id, answer = self.result("Read", {"file_path": str(self.project / path), "offset": first}, text, agent)
         return id, answer["content"][0]["content"] if answer else text
 
+    def has_read(self, path: str, lines: list[str], id: str = "toolu_00") -> Transcript:
+        """Its session's transcript, in which a file was read."""
+        made = Transcript(self.transcript, self.project)
+        made.called(id, "Read", {"file_path": str(self.project / path)}, numbered(lines))
+        return made
+
     def run(self, *words: str) -> str:
         """`popkit WORDS` in the same home."""
         command = [sys.executable, "-X", "utf8", "-S", "-E", str(ROOT / "hooks" / "popkit.py"), *words]

@@ -1,0 +1,119 @@
+"""What a person sees and does through the helper: the answers in words, the pane's pages and deeds."""
+
+from __future__ import annotations
+
+import pytest
+
+from .asking import Helper, lines, numbered
+
+
+def test_the_answers_are_those_of_the_command(helper: Helper):
+    helper.has_read("app.py", lines(400))
+    told = helper.ask("/command", {"words": "timeline", "columns": 70})["text"]
+    assert "Read app.py" in told
+    view = helper.ask("/view", {"columns": 70})
+    assert view["band"] is None
+    assert any("Retention status" in line for line in view["pane"]["lines"])
+    assert helper.ask("/press", {"id": "rm -rf"}) == {"text": ""}
+    assert "Nothing" in helper.ask("/press", {"id": "clear", "columns": 70})["text"]
+
+
+def test_the_pane_has_pages_and_an_unknown_one_is_the_first(helper: Helper):
+    helper.has_read("app.py", lines(400))
+    shown = helper.ask("/view", {"page": "another"})["pane"]
+    assert shown["page"] == "now"
+    assert [page["id"] for page in shown["pages"]] == ["now", "results", "saved", "settings"]
+    assert len({page["key"] for page in shown["pages"]}) == 4
+
+
+def test_a_chosen_result_tells_why_and_what_can_be_done_about_it_and_that_can_be_undone(helper: Helper):
+    helper.has_read("app.py", lines(400))
+    shown = helper.ask("/view", {"page": "results"})["pane"]
+    assert "Tool call timeline" in shown["lines"][0]
+    assert (shown["choices"]["value"], shown["deeds"]) == ("", [])
+    chosen = shown["choices"]["options"][0]
+    assert chosen["label"] == "T1 Read app.py"
+    shown = helper.ask("/view", {"page": "results", "chosen": chosen["value"]})["pane"]
+    assert any(line.startswith("Clear     it stays") for line in shown["lines"])
+    (pin,) = shown["deeds"]
+    assert (pin["id"], pin["label"]) == ("pin T1", "Pin")
+    assert "stays live until" in helper.ask("/press", {"id": pin["id"]})["text"]
+    (unpin,) = helper.ask("/view", {"page": "results", "chosen": chosen["value"]})["pane"]["deeds"]
+    assert (unpin["id"], unpin["label"]) == ("unpin T1", "Unpin")
+    helper.ask("/press", {"id": unpin["id"]})
+    assert helper.ask("/view", {"page": "results", "chosen": chosen["value"]})["pane"]["deeds"] == [pin]
+
+
+def test_what_entered_as_a_reference_can_be_shown_whole_in_the_pane_and_counts_as_restored_nowhere(helper: Helper):
+    first, _ = helper.read("app.py", lines(400))
+    id, entered = helper.read("app.py", lines(400))
+    assert "as in T1" in entered
+    transcript = helper.has_read("app.py", lines(400), first)
+    transcript.called(id, "Read", {"file_path": str(helper.project / "app.py")}, entered)
+    shown = helper.ask("/view", {"page": "results", "chosen": id})["pane"]
+    show = next(deed for deed in shown["deeds"] if deed["label"] == "Show all of it")
+    before = helper.journal()
+    told = helper.ask("/press", {"id": show["id"]})["text"].split("\n")
+    assert told[1:] == numbered(lines(400)).split("\n")
+    assert helper.journal() == before
+
+
+def test_a_cleared_result_can_be_put_back_from_the_pane(helper: Helper):
+    transcript = helper.has_read("app.py", lines(400))
+    transcript.called("toolu_01", "Read", {"file_path": str(helper.project / "other.py")}, numbered(lines(400, "other")))
+    transcript.answered(9_000)
+    before = helper.transcript.read_text()
+    told = helper.ask("/press", {"id": "clear --id T1 --now"})["text"]
+    assert "[PopKit cleared " in helper.transcript.read_text(), told
+    shown = helper.ask("/view", {"page": "results", "chosen": "toolu_00"})["pane"]
+    assert [deed["label"] for deed in shown["deeds"]] == ["Put back", "Show all of it"]
+    back, show = (deed["id"] for deed in shown["deeds"])
+    assert "value_400 = compute" in helper.ask("/press", {"id": show})["text"]
+    assert "[PopKit cleared " in helper.transcript.read_text()
+    helper.ask("/press", {"id": back})
+    assert helper.transcript.read_text().startswith(before)
+
+
+def test_a_page_tells_what_was_saved(helper: Helper):
+    assert "Nothing yet." in helper.ask("/view", {"page": "saved"})["pane"]["lines"]
+    helper.read("app.py", lines(40))
+    helper.read("app.py", lines(40))
+    told = [line for line in helper.ask("/view", {"page": "saved"})["pane"]["lines"] if line.startswith("Said once: ~")]
+    assert len(told) == 1
+
+
+@pytest.mark.parametrize("words", ["show", "show T99", "show nothing of the kind"])
+def test_what_is_not_there_cannot_be_shown(helper: Helper, words: str):
+    helper.has_read("app.py", lines(400))
+    assert helper.ask("/press", {"id": words})["text"].startswith("PopKit: ")
+
+
+def test_the_cache_is_kept_warm_on_the_users_word_and_no_longer_on_another(helper: Helper):
+    helper.has_read("app.py", lines(400))
+    assert "Kept warm: off" in helper.ask("/view", {"page": "settings"})["pane"]["lines"]
+    helper.ask("/press", {"id": "warm on"})
+    shown = helper.ask("/view", {"page": "settings"})["pane"]
+    assert any(line.startswith("Kept warm: on") for line in shown["lines"])
+    assert shown["deeds"][0]["id"] == "warm off"
+    helper.ask("/press", {"id": "warm off"})
+    assert "Kept warm: off" in helper.ask("/view", {"page": "settings"})["pane"]["lines"]
+
+
+def test_the_provider_clears_on_the_users_word_and_the_change_is_shown_first(helper: Helper):
+    settings = helper.project / ".claude" / "settings.local.json"
+    shown = helper.ask("/view", {"page": "settings"})["pane"]
+    assert "Off in this project" in "\n".join(shown["lines"])
+    assert [deed["id"] for deed in shown["deeds"]] == ["warm on", "native on --dry-run"]
+    told = helper.ask("/press", {"id": "native on --dry-run --trigger 90000"})["text"]
+    assert "clear_tool_uses_20250919" in told
+    assert told.endswith("Nothing has been changed yet.")
+    assert not settings.exists()
+    _, change, leave = helper.ask("/view", {"page": "settings"})["pane"]["deeds"]
+    assert (change["label"], leave["label"]) == ("Make this change", "Leave it")
+    helper.ask("/press", {"id": change["id"]})
+    assert "90000" in settings.read_text()
+    _, off = helper.ask("/view", {"page": "settings"})["pane"]["deeds"]
+    helper.ask("/press", {"id": off["id"]})
+    _, change, _ = helper.ask("/view", {"page": "settings"})["pane"]["deeds"]
+    helper.ask("/press", {"id": change["id"]})
+    assert "90000" not in settings.read_text()
