@@ -35,6 +35,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.path.is_relative_to(ROOT / "tests" / "client"):
             item.add_marker("client")
+    items.sort(key=lambda item: item.get_closest_marker("client") is None)  # they wait longest, so they begin first
     for marker, what in OPT_IN.items():
         if config.getoption("--" + marker):
             continue
