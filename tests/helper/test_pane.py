@@ -75,7 +75,7 @@ def test_a_cleared_result_can_be_put_back_from_the_pane(helper: Helper):
 
 
 def test_a_page_tells_what_was_saved(helper: Helper):
-    assert "Nothing yet." in helper.ask("/view", {"page": "saved"})["pane"]["lines"]
+    assert "Net: nothing has been saved or charged yet" in helper.ask("/view", {"page": "saved"})["pane"]["lines"]
     helper.read("app.py", lines(40))
     helper.read("app.py", lines(40))
     told = [line for line in helper.ask("/view", {"page": "saved"})["pane"]["lines"] if line.startswith("Said once: ~")]

@@ -25,7 +25,7 @@ _ROWS = (*_GAINS, ("charged", "cost"), ("net", "net"))
 _NAME = 14  # columns before the periods
 _LEAST, _MONEY = 15, 8  # columns of a period, and of the money in it
 _NO_MONEY = "-"
-_WHOLE, _LONG = 1_000_000, 100_000  # from here on a number is said to three figures, in a table and in a line
+_WHOLE = 1_000_000  # from here on a number is said to three figures
 
 
 def in_words(ledger: dict) -> str:
@@ -57,23 +57,6 @@ def spent(ledger: dict) -> str:
     """What was saved, and charged for what."""
     charges = [f"{round(ledger[key]):,} {name}" for key, name in _CAUSES if round(ledger.get(key, 0))]
     return f"{round(ledger['saved']):,} saved, " + (" + ".join(charges) + " charged" if charges else "nothing charged")
-
-
-def summary(worth: dict[str, Any]) -> list[str]:
-    """What was saved, in at most four lines that are no wider than an answer; `worth` as `efficiency_tracker.worth` tells it. Empty where
-    nothing was saved nor charged."""
-    installed = worth["installed"]
-    tokens = {name: -amount if name == "charged" else amount for name, amount in installed["tokens"].items()}
-    if not any(tokens.values()):
-        return []
-    causes = [f"{name} {_brief(tokens[key], False)}" for key, name in _ROWS[:-1] if round(tokens[key])]
-    lately = [f"{title.lower()} {_both(worth[key])}" for key, title in _PERIODS[:2]]
-    lines = [headline(worth), "  " + "; ".join(lately)]
-    if causes:
-        lines.append("  " + ", ".join(causes))
-    if installed["unpriced"]:
-        lines.append(f"  no price is known for {_brief(installed['unpriced'], False)} of these tokens")
-    return [text.cut(line, text.WIDTH) for line in lines]
 
 
 def headline(worth: dict[str, Any]) -> str:
@@ -114,11 +97,6 @@ def usd_of(period: dict[str, Any], row: str) -> str:
     return _usd(-usd if row == "charged" else usd)
 
 
-def _both(period: dict[str, Any]) -> str:
-    money = usd_of(period, "net")
-    return _brief(period["tokens"]["net"]) + (f", {money}" if money != _NO_MONEY else "")
-
-
 def _cell(period: dict[str, Any], row: str, columns: int) -> str:
     amount = -period["tokens"][row] if row == "charged" else period["tokens"][row]
     money = usd_of(period, row)
@@ -135,11 +113,6 @@ def _signed(amount: float, plus: bool = True) -> str:
     if abs(amount) >= _WHOLE:
         return _short(amount, plus)
     return f"{amount:+,}" if plus and amount else f"{amount:,}"
-
-
-def _brief(amount: float, plus: bool = True) -> str:
-    """12,345, and to three figures what is longer."""
-    return _short(amount, plus) if abs(amount) >= _LONG else _signed(amount, plus)
 
 
 def _short(amount: float, plus: bool = True) -> str:

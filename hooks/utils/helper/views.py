@@ -101,7 +101,10 @@ class Views:
 
 def _saved(site: Site, now: float, kept_out: int) -> list[str]:
     """What PopKit was worth on this machine, and what did not enter since this client began."""
-    lines = [*text.title("Saved"), *(ledgers.summary(tracker.worth(tracker.all_metrics(site.home), now)) or ["Nothing yet."])]
+    worth = tracker.worth(tracker.all_metrics(site.home), now)
+    lines = [*text.title("Saved"), *text.wrap(ledgers.headline(worth), indent="  ")]
+    if any(worth["installed"]["tokens"].values()):
+        lines += ["", *ledgers.table(worth)]
     if kept_out:
         tokens = text.tokens(round(kept_out / CHARS_PER_TOKEN["code"]))
         lines += ["", *text.wrap(f"Said once: {tokens} tokens did not enter since this client began")]
