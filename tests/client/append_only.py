@@ -19,6 +19,7 @@ Body = dict[str, Any]
 REFERENCE = re.compile(r"\[(\d+) lines as in T\d+, [A-Z]\w+ .*: from «(.*)» to «(.*)»\]")
 NOISE = re.compile(r"\[\d+ lines like these: popkit restore \w+\]")
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+_MOVED = re.compile(r"\s*<system-reminder>\s*PostToolUse:\w+ hook additional context: .*?</system-reminder>\s*", re.DOTALL)
 _AROUND = 60  # characters shown on each side of a difference
 
 
@@ -40,21 +41,16 @@ def parts(body: Body, system: bool = True) -> list[str]:
     """What the provider compares of a request, in its order: tools, system, and each block of the messages with who said it. The first
     system block is the client's own header, which changes with each request."""
     said = [["tools", body.get("tools", [])], *([["system", body.get("system", [])[1:]]] if system else [])]
-    said += [[message["role"], block] for message in body["messages"] for block in _folded(message)]
+    said += [[message["role"], block] for message in body["messages"] for block in _standing(message)]
     return [json.dumps(part, sort_keys=True, ensure_ascii=False) for part in plain(said)]
 
 
-def _folded(message: dict[str, Any]) -> list[dict[str, Any]]:
-    """A message's blocks. 2.1.100 writes a reminder behind a result as a block of its own, and in the request for a summary at the end of
-    the result: here it stands there in both."""
-    blocks: list[dict[str, Any]] = []
-    for block in plain(blocks_of(message)):
-        before = blocks[-1].get("content") if blocks else None
-        if isinstance(before, str) and block.get("text", "").startswith("<system-reminder>"):
-            blocks[-1]["content"] = f"{before}\n\n{block['text'].rstrip()}"
-        else:
-            blocks.append(block)
-    return blocks
+def _standing(message: dict[str, Any]) -> list[dict[str, Any]]:
+    """A message's blocks, without the texts that hooks have added to results: 2.1.100 writes those behind a result as blocks of their own,
+    and later, in the request for a summary at the latest, at the end of the result."""
+    blocks = [{name: _MOVED.sub("", value) if isinstance(value, str) else value for name, value in block.items()} for block in
+              plain(blocks_of(message))]  # fmt: skip
+    return [block for block in blocks if block.get("type") != "text" or block["text"]]
 
 
 def change(before: Body, after: Body, system: bool = True) -> str:
