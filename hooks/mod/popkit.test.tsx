@@ -5,6 +5,8 @@ import type { On } from 'claude-code'
 type Asked = { path: string; body: Record<string, unknown> }
 
 const START = { cwd: '/shop', surface: 'terminal', isInteractive: true } as const
+// A busy machine may make a test slow, not red.
+const PATIENT = { timeoutMs: 600_000 }
 const SURFACES = ['terminal', 'desktop', 'vscode', 'mobile'] as const
 const ROW = {
   type: 'user',
@@ -91,7 +93,7 @@ async function begun($: Engine, on: On, answers: Record<string, unknown>) {
   return made
 }
 
-test('a row enters as the helper says, and the call goes with it', async ($, on) => {
+test('a row enters as the helper says, and the call goes with it', PATIENT, async ($, on) => {
   const entering = [{ ...ROW.content[0], content: 'shorter' }]
   const { asked } = await begun($, on, { '/row': { content: entering } })
   await $.turn.start({ text: 'go', turnId: 't1' })
@@ -104,7 +106,7 @@ test('a row enters as the helper says, and the call goes with it', async ($, on)
   expect(row?.body.agent_id).toBe('')
 })
 
-test('a row goes on as it came when the helper answers garbage', async ($, on) => {
+test('a row goes on as it came when the helper answers garbage', PATIENT, async ($, on) => {
   await begun($, on, { '/row': 'no JSON' })
   await $.turn.start({ text: 'go', turnId: 't1' })
   const stored = await $.session.append({ message: ROW, door: 'tool-result', origin: { kind: 'tool', tool: 'Read' }, uuid: 'row-1' } as never)
@@ -113,7 +115,7 @@ test('a row goes on as it came when the helper answers garbage', async ($, on) =
 })
 
 for (const surface of SURFACES) {
-  test(`the band says what to do and does it: ${surface}`, async ($, on) => {
+  test(`the band says what to do and does it: ${surface}`, PATIENT, async ($, on) => {
     const { asked } = await begun($, on, { '/view': VIEW, '/press': { text: 'Cleared 3 results.' } })
     await $.command.run({ command: 'popkit', args: '' } as never)
     const ui = await $.ui.mount({ plugin: 'popkit', surface, ...BAND })
@@ -124,7 +126,7 @@ for (const surface of SURFACES) {
     await ui.unmount()
   })
 
-  test(`the pane shows the panel and what a button came to: ${surface}`, async ($, on) => {
+  test(`the pane shows the panel and what a button came to: ${surface}`, PATIENT, async ($, on) => {
     const { asked } = await begun($, on, { '/view': VIEW, '/press': { text: 'Put back 3 results.' } })
     await $.command.run({ command: 'popkit', args: '' } as never)
     const ui = await $.ui.mount({ plugin: 'popkit', surface, ...PANE })
@@ -137,7 +139,7 @@ for (const surface of SURFACES) {
   })
 }
 
-test('a page of the pane, and a result on it, are asked for and shown', async ($, on) => {
+test('a page of the pane, and a result on it, are asked for and shown', PATIENT, async ($, on) => {
   const options = [{ value: 'toolu_7', label: 'T7 Read a.py' }]
   const results = { ...VIEW.pane, page: 'results', lines: ['Tool call timeline'], choices: { options, value: '' }, deeds: [] }
   const { asked, clock } = await begun($, on, { '/view': { ...VIEW, pane: results } })
@@ -151,7 +153,7 @@ test('a page of the pane, and a result on it, are asked for and shown', async ($
   await ui.unmount()
 })
 
-test('the band is asked for anew while the cache is warm, and not once it is cold', async ($, on) => {
+test('the band is asked for anew while the cache is warm, and not once it is cold', PATIENT, async ($, on) => {
   let isCold = false
   const { asked, clock } = await begun($, on, { '/view': () => ({ ...VIEW, cache_until: isCold ? null : VIEW.cache_until }) })
   const looks = () => asked.filter(one => one.path === '/view').length
@@ -167,7 +169,7 @@ test('the band is asked for anew while the cache is warm, and not once it is col
   expect(looks()).toBe(cold)
 })
 
-test('the pane counts down while it is open', async ($, on) => {
+test('the pane counts down while it is open', PATIENT, async ($, on) => {
   const { clock } = await begun($, on, { '/view': VIEW })
   await $.command.run({ command: 'popkit', args: '' } as never)
   await clock.advance(5_000)
@@ -177,7 +179,7 @@ test('the pane counts down while it is open', async ($, on) => {
   await ui.unmount()
 })
 
-test('a row whose answer is late goes on as it came, and the helper is told', async ($, on) => {
+test('a row whose answer is late goes on as it came, and the helper is told', PATIENT, async ($, on) => {
   const { asked, clock } = await begun($, on, { '/row': undefined })
   await $.turn.start({ text: 'go', turnId: 't1' })
   const storing = $.session.append({ message: ROW, door: 'tool-result', origin: { kind: 'tool', tool: 'Read' }, uuid: 'row-1' } as never)
@@ -189,7 +191,7 @@ test('a row whose answer is late goes on as it came, and the helper is told', as
   expect(asked.at(-1)).toEqual({ path: '/late', body: { agent_id: '', ids: ['toolu_1'] } })
 })
 
-test('with nothing to do there is no band', async ($, on) => {
+test('with nothing to do there is no band', PATIENT, async ($, on) => {
   const { clock } = engine(on, { '/view': { ...VIEW, band: null } })
   on('ui.render', ($, e) => {
     const { Text } = $.ui.resolve(e)
@@ -205,7 +207,7 @@ test('with nothing to do there is no band', async ($, on) => {
   await ui.unmount()
 })
 
-test('words after the command are answered as by /popkit:context', async ($, on) => {
+test('words after the command are answered as by /popkit:context', PATIENT, async ($, on) => {
   const { asked, clock } = await begun($, on, { '/command': { text: 'T1 Read a.py' }, '/view': VIEW })
   const ran = await $.command.run({ command: 'popkit', args: 'timeline', presentation: { columns: 120 } } as never)
 
@@ -229,7 +231,7 @@ function forks(on: On, reply: unknown = { isAnswered: true, text: 'ok', usage: U
   return sent
 }
 
-test('after a turn it asks when, then what, sends that and tells what it cost', async ($, on) => {
+test('after a turn it asks when, then what, sends that and tells what it cost', PATIENT, async ($, on) => {
   const answers: Record<string, unknown> = { '/warm': { in_ms: 60_000 }, '/warmed': {} }
   const sent = forks(on)
   const { asked, clock } = await begun($, on, answers)
@@ -249,7 +251,7 @@ test('after a turn it asks when, then what, sends that and tells what it cost', 
   expect(asked.find(one => one.path === '/warmed')?.body).toEqual({ answered: true, reason: '', error: '', usage: USAGE, ...standing })
 })
 
-test('what failed is told too, and where the helper wants nothing more nothing follows', async ($, on) => {
+test('what failed is told too, and where the helper wants nothing more nothing follows', PATIENT, async ($, on) => {
   const answers: Record<string, unknown> = { '/warm': { in_ms: 1_000 }, '/warmed': {} }
   const sent = forks(on, { isAnswered: false, reason: 'api-error', status: 529, error: 'overloaded', usage: USAGE })
   const { asked, clock } = await begun($, on, answers)
@@ -264,7 +266,7 @@ test('what failed is told too, and where the helper wants nothing more nothing f
   expect([told?.answered, told?.reason, told?.error]).toEqual([false, 'api-error', 'overloaded'])
 })
 
-test('a turn ends it', async ($, on) => {
+test('a turn ends it', PATIENT, async ($, on) => {
   const sent = forks(on)
   const { asked, clock } = await begun($, on, { '/warm': { in_ms: 1_000 } })
   await $.turn.complete(TURN)
@@ -276,7 +278,7 @@ test('a turn ends it', async ($, on) => {
   expect(asked.filter(one => one.path === '/warm').length).toBe(1)
 })
 
-test('the turn of a subagent begins nothing', async ($, on) => {
+test('the turn of a subagent begins nothing', PATIENT, async ($, on) => {
   const { asked, clock } = await begun($, on, { '/warm': { in_ms: 1_000 } })
   await $.turn.complete({ ...TURN, agentId: 'agent-1' })
   await clock.advance(600_000)
@@ -284,7 +286,7 @@ test('the turn of a subagent begins nothing', async ($, on) => {
   expect(asked.filter(one => one.path === '/warm')).toEqual([])
 })
 
-test('a word between two turns is asked about at once', async ($, on) => {
+test('a word between two turns is asked about at once', PATIENT, async ($, on) => {
   const answers: Record<string, unknown> = { '/warm': {}, '/command': { text: 'It is kept warm.' }, '/view': VIEW, '/warmed': {} }
   const sent = forks(on)
   const { clock } = await begun($, on, answers)
@@ -306,7 +308,7 @@ const SAYS = [
 ] as const
 
 for (const [answer, said] of SAYS) {
-  test(`the summariser is told what the helper says: ${JSON.stringify(answer)}`, async ($, on) => {
+  test(`the summariser is told what the helper says: ${JSON.stringify(answer)}`, PATIENT, async ($, on) => {
     const { asked, clock } = engine(on, { '/compacting': answer })
     let told: string | undefined
     on('session.compact', (_, e) => {
