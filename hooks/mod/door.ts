@@ -1,7 +1,7 @@
 // The door: what a result row says when it enters. A row that the helper does not answer in time goes on as it came.
 import type { EngineEventOf, EngineInterface } from 'claude-code'
 
-import { ask } from './helper'
+import { ask, usage } from './helper'
 
 type Row = EngineEventOf['session.append']
 type Called = { tool: string; input: Record<string, unknown> }
@@ -59,12 +59,12 @@ export async function stand($: EngineInterface): Promise<void> {
   const since = anchor === undefined ? [] : await $.session.messages({ after: anchor })
 
   if (!('deny' in since)) {
-    await ask($, '/rows', { agent_id: '' })
+    await ask($, '/rows', { agent_id: '', usage: await usage($) })
 
     return
   }
   const rows = await $.session.messages()
   const ids = rows.flatMap(row => (row.toolResults ?? []).map(result => result.tool_use_id))
   anchor = undefined
-  await ask($, '/rows', { agent_id: '', ids })
+  await ask($, '/rows', { agent_id: '', ids, usage: await usage($) })
 }

@@ -98,6 +98,17 @@ export async function ask($: EngineInterface, path: string, asked: Answer, waitM
   return undefined
 }
 
+/** How large the window is and what the session has cost, as the client says; empty where it says nothing. */
+export async function usage($: EngineInterface): Promise<Answer> {
+  try {
+    const { context, cost } = await $.session.usage()
+
+    return { window: context.window, usd: cost?.usd }
+  } catch {
+    return {}
+  }
+}
+
 /** Waits for a helper that is on its way; a row does not wait. */
 async function come($: EngineInterface, waitMs: number): Promise<void> {
   for (let waited = 0; helper === undefined && isStarting && waited < waitMs; waited += POLL_MS) {

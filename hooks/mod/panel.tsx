@@ -2,7 +2,7 @@
 import { atom, read, update } from 'claude-code'
 import type { EngineInterface, RenderInput, Timer } from 'claude-code'
 
-import { ask } from './helper'
+import { ask, usage } from './helper'
 import type { PopkitDeed, PopkitView } from './state'
 import { again } from './warm'
 
@@ -33,7 +33,7 @@ let chosen = ''
 
 /** Asks anew and lets everything that shows it redraw. */
 export async function refresh($: EngineInterface): Promise<void> {
-  const answer = await ask($, '/view', { columns, page, chosen }, PATIENCE_MS)
+  const answer = await ask($, '/view', { columns, page, chosen, usage: await usage($) }, PATIENCE_MS)
 
   if (answer === undefined || typeof answer.pane !== 'object') {
     return

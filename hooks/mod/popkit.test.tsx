@@ -62,7 +62,7 @@ function engine(on: On, answers: Record<string, unknown>) {
   on('ui.panes', () => ({ value: [{ id: 'popkit' }] as never }))
   on('ui.log', () => ({ value: undefined }))
   on('tool.call', () => ({ result: {} }) as never)
-  on('session.usage', () => ({ value: { startedAt: 0, context: {}, rateLimits: [{ kind: 'five_hour', percentUsed: 7 }] } }) as never)
+  on('session.usage', () => ({ value: { startedAt: 0, context: { window: 1_000_000, tokens: 400 }, cost: { usd: 0.42 }, rateLimits: [{ kind: 'five_hour', percentUsed: 7 }] } }) as never)
   on('session.model', () => ({ value: 'claude-opus-5-5' }))
   on('process.spawn', async function* () {
     yield { stream: 'stdout' as const, text: '{"socket": "/run/s", "protocol": 1}\n' }
@@ -149,7 +149,8 @@ test('a page of the pane, and a result on it, are asked for and shown', PATIENT,
   expect(asked.findLast(one => one.path === '/view')?.body.page).toBe('results')
   await ui.select({ key: 'result', value: 'toolu_7' })
   await clock.advance(0)
-  expect(asked.findLast(one => one.path === '/view')?.body).toEqual({ columns: 80, page: 'results', chosen: 'toolu_7' })
+  const usage = { window: 1_000_000, usd: 0.42 }
+  expect(asked.findLast(one => one.path === '/view')?.body).toEqual({ columns: 80, page: 'results', chosen: 'toolu_7', usage })
   await ui.unmount()
 })
 

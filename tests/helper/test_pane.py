@@ -74,6 +74,24 @@ def test_a_cleared_result_can_be_put_back_from_the_pane(helper: Helper):
     assert helper.transcript.read_text().startswith(before)
 
 
+def test_the_window_and_the_cost_are_what_the_client_says(helper: Helper):
+    transcript = helper.has_read("app.py", lines(400))
+    transcript.answered(9_000)
+    helper.ask("/rows", {"usage": {"window": 345_678, "usd": 0.42}})
+    assert any(line.startswith("Context   9,000 of 345,678 tokens") for line in helper.ask("/view")["pane"]["lines"])
+    assert "9,000 of 345,678 tokens" in helper.run("context", "--transcript", str(helper.transcript))
+    saved = helper.ask("/view", {"page": "saved", "usage": {"window": 345_678, "usd": 1.5}})["pane"]["lines"]
+    assert "This session has cost $1.50 so far, as Claude Code counts." in saved
+
+
+@pytest.mark.parametrize("usage", [7, [], {}, {"window": "many"}, {"window": -1, "usd": -1}, {"window": True, "usd": True}, {"usd": "NaN"}])
+def test_what_the_client_says_wrongly_is_passed_over(helper: Helper, usage: object):
+    helper.has_read("app.py", lines(400)).answered(9_000)
+    lines_before = helper.ask("/view")["pane"]["lines"]
+    assert helper.ask("/view", {"usage": usage})["pane"]["lines"] == lines_before
+    assert not any("has cost" in line for line in helper.ask("/view", {"page": "saved"})["pane"]["lines"])
+
+
 def test_a_page_tells_what_was_saved(helper: Helper):
     assert "Net: nothing has been saved or charged yet" in helper.ask("/view", {"page": "saved"})["pane"]["lines"]
     helper.read("app.py", lines(40))

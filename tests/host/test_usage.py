@@ -61,7 +61,7 @@ def test_a_missing_file_and_odd_usage_tell_nothing(tmp_path):
         ("claude-haiku-4-5-20251001", None, None, 50_000, (200_000, "model")),
         ("claude-opus-5[1m]", None, None, 50_000, (1_000_000, "model")),
         ("claude-opus-5[1m]", 300_000, None, 50_000, (300_000, "configuration")),
-        ("claude-opus-5", None, 400_000, 50_000, (400_000, "status line")),
+        ("claude-opus-5", None, 400_000, 50_000, (400_000, "client")),
         ("claude-haiku-4-5", None, None, 250_000, (1_000_000, "assumed")),
         ("claude-opus-5", 200_000, None, 1_200_000, (1_200_000, "assumed")),
         ("", True, "many", 0, (1_000_000, "assumed")),

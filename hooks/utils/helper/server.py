@@ -91,7 +91,8 @@ class Session:
         return {} if blocks is None else {"content": blocks}
 
     def stand(self, asked: dict[str, Any]) -> dict[str, Any]:
-        """A turn begins; with `ids` of the results that stand, where some were taken back."""
+        """A turn begins; with `ids` of the results that stand, where some were taken back, and what the client says of its usage."""
+        self.views.told(self._site(), asked.get("usage"))
         with self.lock:
             self.door.turn()
             if "ids" in asked:
@@ -121,6 +122,7 @@ class Session:
         return {}
 
     def view(self, asked: dict[str, Any]) -> dict[str, Any]:
+        self.views.told(self._site(), asked.get("usage"))
         shown = Asked(_text(asked, "page"), _text(asked, "chosen"), _columns(asked))
         with self._settled():
             return self.views.view(self._site(), shown, now(self.environ), self.door.left_out)

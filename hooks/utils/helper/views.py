@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .native import Native
 
 _NARROWEST = 20
+_MOST_TOKENS = 10**9
 _SHOWN_LINES = 400  # of a content, in the pane
 _LAYOUT = threading.Lock()  # answers are laid out for one width at a time
 
@@ -40,6 +41,17 @@ class Views:
     def __init__(self, transcript_path: str, native: Native) -> None:
         self.transcript_path = transcript_path
         self.native = native
+        self.usd: float | None = None  # what the session has cost so far, as the client counts
+
+    def told(self, site: Site, usage: object) -> None:
+        """What the client says of the session: {`window`: tokens, `usd`}; what is none of these is passed over."""
+        if not isinstance(usage, dict):
+            return
+        window, usd = usage.get("window"), usage.get("usd")
+        if type(window) is int and 0 < window < _MOST_TOKENS and site.session.get("window_tokens") != window:
+            site.remember(window_tokens=window)
+        if isinstance(usd, (int, float)) and not isinstance(usd, bool) and 0 <= usd < _MOST_TOKENS:
+            self.usd = usd
 
     def view(self, site: Site, asked: Asked, now: float, kept_out: int) -> dict[str, Any]:
         """`band`: what to do now, None for nothing · `pane`: a page (pages.py) · `cache_until`: when the cache goes cold (milliseconds),
@@ -50,7 +62,7 @@ class Views:
             found = report.build(outlook.look(site, self.transcript_path, now))
             shown = pages.page(asked.page, found, asked.chosen)
             if shown["page"] == pages.SAVED:
-                shown["lines"] = _saved(site, now, kept_out)
+                shown["lines"] = [*_saved(site, now, kept_out), *self._cost()]
             if shown["page"] == pages.SETTINGS:
                 self.native.look()
                 kept = warm.look(site, self.transcript_path, now)
@@ -66,6 +78,9 @@ class Views:
             "pane": shown,
             "cache_until": round((now + left) * 1000) if left else None,
         }
+
+    def _cost(self) -> list[str]:
+        return [] if self.usd is None else text.wrap(f"This session has cost ${self.usd:,.2f} so far, as Claude Code counts.")
 
     def answer(self, words: str, site: Site, now: float, columns: int) -> str:
         """The answer to `/popkit WORDS`."""

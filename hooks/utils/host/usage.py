@@ -100,10 +100,10 @@ def newest_usage(path: str, tail_bytes: int = TAIL_BYTES) -> Usage | None:
     return found
 
 
-def window_of(model: Model, configured: object, status_line: object, largest: int) -> tuple[int, str]:
-    """(tokens of the context window of a Model, where that is known from). Never below the largest usage seen; "assumed" when nothing
-    tells."""
-    for value, source in ((configured, "configuration"), (status_line, "status line")):
+def window_of(model: Model, configured: object, told: object, largest: int) -> tuple[int, str]:
+    """(tokens of the context window of a Model, where that is known from). `told`: by the client, to the status line or to the code inside
+    it. Never below the largest usage seen; "assumed" when nothing tells."""
+    for value, source in ((configured, "configuration"), (told, "client")):
         if isinstance(value, int) and not isinstance(value, bool) and value > 0:
             return _at_least(value, source, largest)
     return _at_least(model.window, "model" if model.known or LONG_MARK in model.id else "assumed", largest)

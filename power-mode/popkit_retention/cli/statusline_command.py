@@ -88,7 +88,7 @@ def _context_of(payload: dict) -> tuple:
 
 
 def _stored(site: live.Site, payload: dict, window: int, now: float) -> dict:
-    """What our state and the transcript tell; remembers the window, which only the status line is told for certain."""
+    """What our state and the transcript tell; remembers the window, which the client tells for certain."""
     facts: dict = {}
     newest = usage.newest_usage(_text(payload, "transcript_path"))
     kept = (site.session.get("warming") or {}).get("used")
