@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,6 +27,7 @@ from .scripted_api import Recorded, ScriptedApi, call, say
 
 ROOT = Path(__file__).resolve().parents[2]
 PLUGIN = (".claude-plugin", "README.md", "LICENSE", "bin", "commands", "hooks", "power-mode", "retention-config.json")
+REMINDER = re.compile(r"\s*<system-reminder>\s*The user hasn.t heard from you.*?</system-reminder>\s*", re.DOTALL)
 BIG = "{work}/big.py"
 LINES = [f"value_{number} = compute({number * 7})" for number in range(1, 301)]
 KILL = 'for s in "$POPKIT_HOME"/run/*.sock; do p=${s%.sock}; kill -9 "${p##*-}" && echo killed; done; sleep 1'
@@ -93,8 +97,9 @@ class Session:
         return self.runs[0].session_id if self.runs else ""
 
     def results(self) -> list[str]:
-        """What the last request of the main thread shows of the results, in order."""
-        return list(self.api.turns()[-1].tool_results().values())
+        """What the last request of the main thread shows of the results, in order, without the reminders that the client itself puts behind
+        some of them for one request."""
+        return [REMINDER.sub("", result) for result in self.api.turns()[-1].tool_results().values()]
 
     def journal(self) -> list[dict[str, Any]]:
         path = self.popkit / "sessions" / self.id / "main.journal.jsonl"
@@ -288,11 +293,14 @@ SERVE = {
     "mute": "sleep 600",
     "hanging": "exec {python} {stand_in} hang",
     "garbage": "exec {python} {stand_in} garbage",
+    "crashing": "exec {python} {stand_in} crash",
     "wrong": "echo 'no JSON at all'; sleep 600",
+    "of another version": """echo '{{"socket": "/nowhere", "protocol": 99}}'; sleep 600""",
 }
+ASKED = ("hanging", "garbage", "crashing")  # they come, and are asked
 STAND_IN = """
-import os, socket, sys, threading
-path = os.path.join(os.environ["CLAUDE_CONFIG_DIR"], "s")
+import os, socket, sys, tempfile
+path = os.path.join(tempfile.mkdtemp(prefix="popkit-"), "s")
 listening = socket.socket(socket.AF_UNIX)
 listening.bind(path)
 listening.listen(64)
@@ -301,6 +309,9 @@ kept = []
 while True:
     one, _ = listening.accept()
     kept.append(one)
+    open(__file__ + ".asked", "a").close()
+    if sys.argv[1] == "crash":
+        os._exit(1)
     if sys.argv[1] == "garbage":
         one.recv(1 << 20)
         one.sendall(b"HTTP/1.1 200 OK\\r\\nContent-Length: 9\\r\\n\\r\\n[nonsense")
@@ -320,6 +331,7 @@ def test_whatever_is_wrong_with_the_helper_rows_enter_as_they_came(newest: Sessi
     del newest.home.extra_env["POPKIT_DOOR_MS"]  # as long as it is with users
     run = newest.play("go [[SCRIPT:twice]]", plugin=copy)
     assert run.returncode == 0
+    assert (tmp_path / "stand_in.py.asked").exists() == (fault in ASKED)
     assert not any(map(referred, newest.results()))
     assert newest.results()[-1].startswith(f"70\t{LINES[69]}\n71\t")
 
@@ -334,6 +346,57 @@ def test_a_helper_that_is_killed_is_started_again(newest: Session):
     assert newest.results()[1] == "killed"
     assert not referred(newest.results()[0])
     assert referred(newest.results()[-1])
+
+
+def test_a_projects_own_popkit_is_never_run(newest: Session):
+    ran = newest.home.root / "ran"
+    folders = [newest.home.work / folder for folder in (".", "bin", "node_modules/.bin", ".venv/bin")]
+    for folder in folders:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "popkit").write_text(f"#!/bin/sh\ntouch '{ran}'\n")
+        (folder / "popkit").chmod(0o755)
+    newest.home.extra_env["PATH"] = os.pathsep.join([*map(str, folders), os.environ["PATH"]])
+    newest.play("go [[SCRIPT:twice]]")
+    newest.play("/popkit timeline")
+    assert referred(newest.results()[-1])
+    assert not ran.exists()
+
+
+def test_clients_with_and_without_modules_take_turns_in_one_session(newest: Session, clients: dict[str, installs.Installed]):
+    newest.play("go [[SCRIPT:twice]]")
+    entered = newest.results()
+    for end, script in (("oldest", "more"), ("newest", "more"), ("oldest", "more")):
+        newest.home.installed = clients[end]
+        assert newest.play(f"go [[SCRIPT:{script}]]").returncode == 0
+        assert newest.results()[: len(entered)] == entered
+        assert referred(newest.results()[-1]) == (end == "newest")
+        entered = newest.results()
+    site = newest.site()
+    made = rebuild(str(newest.home.transcript_path(newest.id)), live.journal_of(site, site.paths()), site.rules_for, newest.id)
+    assert shared_facts(store.load(site.paths()).state) == shared_facts(made.state)
+    assert made.state.index == len(entered)
+
+
+def test_two_sessions_at_once_each_refer_to_what_is_theirs(newest: Session):
+    both = [newest, Session(newest.home, newest.api)]
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda session: session.play("go [[SCRIPT:twice]]"), both))
+    assert len({session.id for session in both}) == 2
+    for session in both:
+        ids = {block["tool_use_id"] for line in session.home.transcript(session.id) for block in results_in(line)}
+        assert [entry["id"] in ids and set(entry["leans_on"]) <= ids for entry in session.entered()] == [True] * len(session.entered())
+        assert len(session.entered()) >= 3
+    assert newest.log() == ""
+
+
+def results_in(line: dict[str, Any]) -> list[dict[str, Any]]:
+    content = line.get("message", {}).get("content")
+    return [block for block in content if block.get("type") == "tool_result"] if isinstance(content, list) else []
+
+
+def test_the_window_is_what_the_client_says(day: Session):
+    facts = json.loads((day.popkit / "sessions" / day.id / "session.json").read_text())
+    assert facts["window_tokens"] == 1_000_000
 
 
 def test_a_client_that_knows_no_modules_works_as_ever(clients: dict[str, installs.Installed], tmp_path: Path, api: ScriptedApi):
