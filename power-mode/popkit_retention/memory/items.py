@@ -1,0 +1,178 @@
+"""What long-term memory keeps: an Item, and how what comes from outside becomes one. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from dataclasses import dataclass, field, fields
+
+HOT, WARM, COLD, ARCHIVE = TIERS = ("HOT", "WARM", "COLD", "ARCHIVE")
+FULL, SUMMARY, KEYWORDS, EMBEDDING = LEVELS = ("full", "summary", "keywords", "embedding")
+# What extraction makes; an author's own agent may keep items of any other kind.
+PATH, NAME, COMMAND, ERROR, NOTE = KINDS = ("path", "name", "command", "error", "note")
+CODE, PROSE, SPEC = PROFILES = ("code", "prose", "spec")
+# Who says so.
+SESSION, USER, AGENT, IMPORT = SOURCES = ("session", "user", "agent", "import")
+
+DIMENSIONS = 384  # of an embedding
+LONGEST_TEXT = 1_000_000  # characters
+LONGEST_NAME = 200  # of a kind, a project, an episode, a speaker
+ACCESSES_KEPT = 32  # times of the newest accesses
+# A clock may be wrong by this much before a time is called one of the future (seconds).
+CLOCK_SLACK_S = 300.0
+
+
+class BadItem(ValueError):
+    """Something that cannot be kept; the message says what is wrong, and with which item."""
+
+
+@dataclass
+class Item:
+    """One thing that is remembered. All times are seconds since the epoch.
+
+    `text`: what of it is known at its `level`, "" for an embedding · `project`: whose it is, "" for no one's · `profile`: by which formula it
+    is valued · `source`: who said so, with this `confidence` (0 to 1) · `episode`, `place`, `speaker`: in which conversation it was said, as
+    which turn, by whom ("" and 0 where that does not matter) · `writes`: how often it was written, in how many `sessions` ·
+    `access_count`, `last_accessed` (when it was made, until somebody asks for it), `accesses`: the newest times, oldest first ·
+    `reinforcements`: how many sessions after its first made use of it · `session`: the number of the session, counted by project, in
+    which it was last written or asked for · `uniqueness`, `score`, `retention` (probability): as last reckoned, 0 to 1 · `held`: the user
+    keeps it where it is; `was_held`: has done so once · `key`: a decision that is kept for good · `marked_at`: since when it is forgotten,
+    by the user or the job (`marked_by`); it is deleted when its grace is over · `original`: whether the full text is kept apart.
+    """
+
+    id: str
+    text: str
+    project: str = ""
+    kind: str = NOTE
+    profile: str = PROSE
+    source: str = USER
+    confidence: float = 1.0
+    episode: str = ""
+    place: int = 0
+    speaker: str = ""
+    created_at: float = 0.0
+    writes: int = 1
+    sessions: int = 1
+    access_count: int = 0
+    last_accessed: float = 0.0
+    accesses: list[float] = field(default_factory=list)
+    reinforcements: int = 0
+    session: int = 0
+    tier: str = WARM
+    previous_tier: str = ""
+    tier_since: float = 0.0
+    level: str = FULL
+    original: bool = False
+    uniqueness: float = 1.0
+    score: float = 0.0
+    retention: float = 1.0
+    held: bool = False
+    was_held: bool = False
+    key: bool = False
+    marked_at: float | None = None
+    marked_by: str = ""
+    embedding: list[float] | None = None
+    details: dict[str, object] = field(default_factory=dict)
+
+    def accessed_since(self, at: float) -> bool:
+        """Whether somebody has asked for it after a time."""
+        return bool(self.access_count) and self.last_accessed > at
+
+    def to_json(self) -> dict[str, object]:
+        """All fields, as JSON knows them."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+
+def id_of(project: str, kind: str, text: str) -> str:
+    """The id of what is learnt: the same thing of the same project is one item, whichever session taught it."""
+    named = "\0".join((project, kind, text)).encode("utf-8", "surrogatepass")
+    return "m" + hashlib.sha256(named).hexdigest()[:11]
+
+
+def from_json(value: object, now: float) -> Item:
+    """An Item from outside, checked; BadItem says what is wrong with it. What is left out has its default."""
+    if not isinstance(value, dict):
+        raise BadItem(f"an item is an object, not {type(value).__name__}")
+    unknown = sorted(set(value) - _NAMES)
+    if unknown:
+        raise BadItem(f"unknown field {unknown[0]!r:.60}")
+    if not isinstance(value.get("id"), str) or not isinstance(value.get("text"), str):
+        raise BadItem("an item needs an id and a text")
+    item = Item(**value)
+    check(item, now)
+    return item
+
+
+def check(item: Item, now: float) -> None:
+    """BadItem for what no store may hold: a type, a number or a time that makes no sense."""
+    for name, kind in _TYPES.items():
+        value = getattr(item, name)
+        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+            raise BadItem(f"{item.id!r:.40}: {name} is no {_SAID[kind]}")
+    _check_texts(item)
+    _check_numbers(item, now)
+    if item.embedding is not None:
+        check_embedding(item.embedding, item.id)
+    if not isinstance(item.details, dict):
+        raise BadItem(f"{item.id!r:.40}: details is no object")
+
+
+def _check_texts(item: Item) -> None:
+    shown = f"{item.id!r:.40}"
+    if not item.id or len(item.id) > LONGEST_NAME or not item.id.isprintable():
+        raise BadItem(f"{shown}: an id is 1 to {LONGEST_NAME} printable characters")
+    if not item.text.strip() and item.level != EMBEDDING:
+        raise BadItem(f"{shown}: its text is empty")
+    if len(item.text) > LONGEST_TEXT:
+        raise BadItem(f"{shown}: its text has {len(item.text):,} characters; at most {LONGEST_TEXT:,} are kept")
+    for name in ("project", "kind", "episode", "speaker"):
+        if len(getattr(item, name)) > LONGEST_NAME:
+            raise BadItem(f"{shown}: {name} has more than {LONGEST_NAME} characters")
+    for name, known in (("tier", TIERS), ("level", LEVELS), ("profile", PROFILES), ("source", SOURCES)):
+        if getattr(item, name) not in known:
+            raise BadItem(f"{shown}: {name} is {getattr(item, name)!r:.40}. Known: {', '.join(known)}")
+    for name in ("id", "text", "project", "kind", "episode", "speaker"):
+        try:
+            getattr(item, name).encode()
+        except UnicodeEncodeError:
+            raise BadItem(f"{shown}: {name} is no valid Unicode (it has lone surrogates)") from None
+        if "\0" in getattr(item, name):
+            raise BadItem(f"{shown}: {name} is binary (it has NUL characters)")
+
+
+def _check_numbers(item: Item, now: float) -> None:
+    shown = f"{item.id!r:.40}"
+    for name in ("confidence", "uniqueness", "score", "retention"):
+        if not 0.0 <= getattr(item, name) <= 1.0:  # NaN is not either
+            raise BadItem(f"{shown}: {name} is {getattr(item, name)}, not a number from 0 to 1")
+    for name in ("writes", "sessions", "access_count", "reinforcements", "session", "place"):
+        if not 0 <= getattr(item, name) < 2**53:
+            raise BadItem(f"{shown}: {name} is {getattr(item, name)!r:.40}, not a count")
+    times = [getattr(item, name) for name in ("created_at", "last_accessed", "tier_since")]
+    times += [] if item.marked_at is None else [item.marked_at]
+    if not isinstance(item.accesses, list):
+        raise BadItem(f"{shown}: accesses is no list")
+    for at in (*times, *item.accesses):
+        if not isinstance(at, (int, float)) or isinstance(at, bool) or not math.isfinite(at) or at < 0:
+            raise BadItem(f"{shown}: {at!r:.40} is no time (seconds since 1970)")
+        if at > now + CLOCK_SLACK_S:
+            raise BadItem(f"{shown}: a time lies in the future ({at:.0f}; it is {now:.0f}). Check the clock")
+
+
+def check_embedding(embedding: object, id: str = "") -> None:
+    """BadItem for what is no embedding: a list of DIMENSIONS finite numbers."""
+    if not isinstance(embedding, list) or len(embedding) != DIMENSIONS:
+        had = f"{len(embedding)} numbers" if isinstance(embedding, list) else type(embedding).__name__
+        raise BadItem(f"{id!r:.40}: an embedding has {DIMENSIONS} numbers, this one is {had}")
+    if not all(isinstance(x, (int, float)) and not isinstance(x, bool) and math.isfinite(x) for x in embedding):
+        raise BadItem(f"{id!r:.40}: an embedding holds finite numbers alone")
+
+
+_NAMES = frozenset(each.name for each in fields(Item))
+_SAID: dict[object, str] = {str: "text", int: "whole number", bool: "true or false", (int, float): "number"}
+_TYPES: dict[str, type | tuple[type, ...]] = {
+    **dict.fromkeys(("id", "text", "project", "kind", "profile", "source", "episode", "speaker", "tier", "previous_tier", "level", "marked_by"), str),
+    **dict.fromkeys(("place", "writes", "sessions", "access_count", "reinforcements", "session"), int),
+    **dict.fromkeys(("held", "was_held", "key", "original"), bool),
+    **dict.fromkeys(("confidence", "created_at", "last_accessed", "tier_since", "uniqueness", "score", "retention"), (int, float)),
+}  # fmt: skip

@@ -1,0 +1,128 @@
+"""Where items are kept: the protocol that every store follows. `conformance` proves that one does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from ..items import Item
+
+
+class StoreUnavailable(Exception):
+    """The store cannot be reached or used now; the message says why, and what to do. Nothing was lost, nothing half written."""
+
+
+class DuplicateId(ValueError):
+    """An item of that id is there already; nothing was added."""
+
+
+@dataclass
+class Change:
+    """What is to become of one item: `to` sets fields, `by` adds to counts. Accesses are never changed so: see `Store.access`."""
+
+    id: str
+    to: dict[str, object] = field(default_factory=dict)
+    by: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass
+class Total:
+    """How much there is of one project, tier and level: so many items, tokens of their texts."""
+
+    project: str
+    tier: str
+    level: str
+    items: int
+    tokens: int
+
+
+@dataclass
+class Candidates:
+    """What may answer a search: items that hold any of the terms, and what ranking needs of all items that were looked through: how many,
+    their mean length in terms, and how many hold each term."""
+
+    items: list[Item]
+    total: int
+    mean_length: float
+    holding: dict[str, int]
+
+
+class Store(Protocol):
+    """A store of items. Every method is all or nothing, and safe where several processes use it at once. StoreUnavailable where it
+    cannot be used."""
+
+    def add(self, items: Sequence[Item]) -> None:
+        """Keeps new items; DuplicateId where one of them is there already, or given twice."""
+
+    def get(self, ids: Sequence[str]) -> list[Item]:
+        """Those of these items that are there, in this order."""
+
+    def scan(
+        self, project: str | None = None, kinds: Sequence[str] = (), tiers: Sequence[str] = (), marked: bool | None = None
+    ) -> Iterator[Item]:
+        """Items by id: of a project (None: of all), of these kinds and tiers (none given: of all), marked for deletion or not. It never
+        holds more than a batch of them, and what is changed meanwhile is met at most once."""
+        ...
+
+    def change(self, changes: Iterable[Change]) -> int:
+        """Changes items; how many of them were there. A change of what is gone is none."""
+        ...
+
+    def access(self, ids: Sequence[str], at: float, session: int = 0) -> int:
+        """Books that somebody has asked for these items: none is lost, whoever else does so. `session`: the number of the session that it
+        happened in, 0 for outside of any. How many of them were there."""
+        ...
+
+    def remove(self, ids: Sequence[str]) -> int:
+        """Deletes items for good, their originals with them; how many were there."""
+        ...
+
+    def keep_original(self, id: str, text: str) -> None:
+        """Keeps the full text of an item that is about to be compressed; sets its `original`."""
+
+    def original(self, id: str) -> str | None:
+        """The full text that was kept; None where none was. StoreUnavailable where what was kept is spoilt."""
+        ...
+
+    def candidates(self, terms: Sequence[str], project: str | None = None, most: int = 200) -> Candidates:
+        """The items that speak most of these terms (as `search.terms_of` makes them), marked ones left out."""
+        ...
+
+    def around(self, places: Sequence[tuple[str, int]]) -> list[Item]:
+        """The items at these places: (episode, place)."""
+        ...
+
+    def totals(self, project: str | None = None) -> list[Total]:
+        """What there is, by project, tier and level."""
+        ...
+
+    def value(self, key: str) -> object:
+        """A small JSON value that was kept under a key (the job's last run, what a session taught); None where there is none."""
+        ...
+
+    def set_value(self, key: str, value: object) -> None:
+        """Keeps a small JSON value; None forgets it."""
+
+    def values(self, prefix: str) -> dict[str, object]:
+        """All values whose keys begin so."""
+        ...
+
+    def log(self, entries: Sequence[Mapping[str, object]]) -> None:
+        """Appends to the audit: each entry is a JSON object with `at` (seconds), `action`, `id`, `project` and reasons."""
+
+    def logged(self, id: str | None = None, most: int = 100) -> list[dict[str, object]]:
+        """The newest entries of the audit, newest first."""
+        ...
+
+    def verify(self) -> list[str]:
+        """What is wrong with the store, a sentence each; nothing where all is well."""
+        ...
+
+    def backup(self, path: str) -> None:
+        """A copy of everything in a new file, whole or not at all."""
+
+    def close(self) -> None:
+        """Lets go of the store."""
