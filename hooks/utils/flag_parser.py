@@ -1,4 +1,5 @@
-"""The words and flags of /popkit:context, as one table: the parser, the help, the errors and the documentation come from it."""
+"""The words and flags of a command, as one table: the parser, the help, the errors and the documentation come from it. Here is that of
+/popkit:context; `popkit memory` has one of its own."""
 
 from __future__ import annotations
 
@@ -23,11 +24,12 @@ class Flag:
 
 
 class Word:
-    """One subcommand. `takes` names its arguments, "" for none; `least` and `most` are how many it takes."""
+    """One subcommand. `takes` names its arguments, "" for none, `example` is one; `least` and `most` are how many it takes."""
 
-    __slots__ = ("flags", "help", "least", "most", "name", "takes")
+    __slots__ = ("example", "flags", "help", "least", "most", "name", "takes")
 
-    def __init__(self, name: str, help: str, flags: tuple = (), takes: str = "", least: int = 0, most: int = 0):
+    def __init__(self, name: str, help: str, flags: tuple = (), takes: str = "", least: int = 0, most: int = 0, example: str = "T12"):
+        self.example = example
         self.name = name
         self.help = help
         self.flags = flags
@@ -39,8 +41,24 @@ class Word:
         return self.name + (" " + self.takes if self.takes else "")
 
 
+class Table:
+    """The words of one command: what it is (`title`), which of them is meant where none is given, which flags follow every word but help
+    in a shell (`site`, with what holds without them), what the names of arguments mean (`notes`)."""
+
+    __slots__ = ("by_name", "default", "notes", "site", "title", "without_site", "words")
+
+    def __init__(self, title: str, words: tuple, default: str, site: tuple, without_site: str, notes: dict):
+        self.title = title
+        self.words = words
+        self.by_name = {word.name: word for word in words}
+        self.default = default
+        self.site = site
+        self.without_site = without_site
+        self.notes = notes
+
+
 class Parsed:
-    """A line as understood: `word` (a name of WORDS), `arguments`, `flags` (name without dashes -> True or its value)."""
+    """A line as understood: `word` (the name of one in the table), `arguments`, `flags` (name without dashes -> True or its value)."""
 
     __slots__ = ("arguments", "flags", "word")
 
@@ -62,6 +80,7 @@ _SITE = (
     Flag("--transcript", "ask about this transcript file", "FILE", cli=True),
 )
 _HELP = Flag("--help", "help for this word")
+HELP_WORD = Word("help", "this text, or help for one word", (), "[WORD]", 0, 1)
 
 WORDS = (
     Word(
@@ -118,33 +137,41 @@ WORDS = (
         50,
     ),
     Word("warm", "keep the prompt cache warm while you are away, where that pays", (_JSON,), "[on|off|show]", 0, 1),
-    Word("help", "this text, or help for one word", (), "[WORD]", 0, 1),
+    HELP_WORD,
 )
-DEFAULT = "retention"
+CONTEXT = Table(
+    "PopKit: lifetimes for tool results",
+    WORDS,
+    "retention",
+    _SITE,
+    "Without --session or --transcript, it is the newest session of this folder's project.",
+    {
+        "ID": "ID is T12 or 12, as the panel and the timeline show it, or a tool_use id, or a unique part of one. PATH may contain * and **.",
+        "HANDLE": "HANDLE stands in the placeholder of a cleared result.",
+    },
+)
 
-_BY_NAME = {word.name: word for word in WORDS}
 
-
-def word_named(name: str) -> Word:
+def word_named(name: str, table: Table = CONTEXT) -> Word:
     """The subcommand of a name; UsageError listing the known ones."""
-    word = _BY_NAME.get(name)
+    word = table.by_name.get(name)
     if word is None:
-        raise UsageError(f"unknown word {_quoted(name)}{_nearest(name, _BY_NAME)}. Known: {', '.join(_BY_NAME)}")
+        raise UsageError(f"unknown word {_quoted(name)}{_nearest(name, table.by_name)}. Known: {', '.join(table.by_name)}")
     return word
 
 
-def flags_of(word: Word, cli: bool) -> dict:
+def flags_of(word: Word, cli: bool, table: Table = CONTEXT) -> dict:
     """name -> Flag of everything that may follow a word."""
-    flags = word.flags + (_SITE if cli and word.name != "help" else ())
+    flags = word.flags + (table.site if cli and word.name != "help" else ())
     return {flag.name: flag for flag in (*flags, _HELP)}
 
 
-def parse(words: list, cli: bool = False) -> Parsed:
-    """Reads a line's words; UsageError for what is not known. No word at all means `retention`."""
+def parse(words: list, cli: bool = False, table: Table = CONTEXT) -> Parsed:
+    """Reads a line's words; UsageError for what is not known. No word at all means the table's default."""
     words = ["--help" if word == "-h" else word for word in words]
-    name, rest = _leading(words)
-    word = word_named(name)
-    known = flags_of(word, cli)
+    name, rest = _leading(words, table)
+    word = word_named(name, table)
+    known = flags_of(word, cli, table)
     arguments: list = []
     flags: dict = {}
     at = 0
@@ -160,7 +187,7 @@ def parse(words: list, cli: bool = False) -> Parsed:
         given, equals, value = item.partition("=")
         flag = known.get(given)
         if flag is None:
-            raise _unknown_flag(given, word, known, cli)
+            raise _unknown_flag(given, word, known, cli, table)
         if flag.value and not equals:
             if at == len(rest):
                 raise UsageError(f"{flag.name} needs a value: {flag.usage()}")
@@ -175,35 +202,35 @@ def parse(words: list, cli: bool = False) -> Parsed:
     return Parsed(word.name, arguments, flags)
 
 
-def _leading(words: list) -> tuple:
+def _leading(words: list, table: Table) -> tuple:
     """(subcommand, everything else): its name is the first word, flags of the site may stand before it."""
     before: list = []
     at = 0
     while at < len(words) and words[at].startswith("-"):
         before.append(words[at])
-        takes = any(words[at] == flag.name for word in WORDS for flag in (*word.flags, *_SITE) if flag.value)
+        takes = any(words[at] == flag.name for word in table.words for flag in (*word.flags, *table.site) if flag.value)
         at += 1
         if takes and at < len(words):
             before.append(words[at])
             at += 1
     if at == len(words):
-        return ("help", []) if words == ["--help"] else (DEFAULT, before)
+        return ("help", []) if words == ["--help"] else (table.default, before)
     return words[at], before + words[at + 1 :]
 
 
 def _check_arguments(word: Word, arguments: list) -> None:
     if len(arguments) < word.least:
-        raise UsageError(f"{word.name} needs {word.takes}, for example: {word.name} T12")
+        raise UsageError(f"{word.name} needs {word.takes}, for example: {word.name} {word.example}")
     if len(arguments) > word.most:
         extra = " ".join(map(_quoted, arguments[word.most :]))
         said = f"takes only {word.takes}" if word.most else "takes no arguments"
         raise UsageError(f"{word.name} {said}, so {extra} is too much")
 
 
-def _unknown_flag(given: str, word: Word, known: dict, cli: bool) -> UsageError:
-    if not cli and any(given == flag.name for flag in _SITE):
+def _unknown_flag(given: str, word: Word, known: dict, cli: bool, table: Table) -> UsageError:
+    if not cli and any(given == flag.name for flag in table.site):
         return UsageError(f"{given} works only in a shell (popkit context …). Here the session is this one")
-    at_home = [other.name for other in WORDS if other is not word and any(flag.name == given for flag in other.flags)]
+    at_home = [other.name for other in table.words if other is not word and any(flag.name == given for flag in other.flags)]
     if at_home:
         return UsageError(f"{given} belongs to {' and '.join(at_home)}, not to {word.name}. {_known(word, known)}")
     return UsageError(f"unknown flag {_quoted(given)}{_nearest(given, known)}. {_known(word, known)}")
