@@ -146,7 +146,8 @@ CONTEXT = Table(
     _SITE,
     "Without --session or --transcript, it is the newest session of this folder's project.",
     {
-        "ID": "ID is T12 or 12, as the panel and the timeline show it, or a tool_use id, or a unique part of one. PATH may contain * and **.",
+        "ID": "ID is T12 or 12, as the panel and the timeline show it, or a tool_use id, or a unique part of one."
+        " PATH may contain * and **.",
         "HANDLE": "HANDLE stands in the placeholder of a cleared result.",
     },
 )
