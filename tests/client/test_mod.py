@@ -27,7 +27,7 @@ from .scripted_api import Recorded, ScriptedApi, call, say
 
 ROOT = Path(__file__).resolve().parents[2]
 PLUGIN = (".claude-plugin", "README.md", "LICENSE", "bin", "commands", "hooks", "power-mode", "retention-config.json")
-REMINDER = re.compile(r"\s*<system-reminder>\s*The user hasn.t heard from you.*?</system-reminder>\s*", re.DOTALL)
+REMINDER = re.compile(r"\s*<system-reminder>.*?</system-reminder>\s*", re.DOTALL)
 BIG = "{work}/big.py"
 LINES = [f"value_{number} = compute({number * 7})" for number in range(1, 301)]
 KILL = 'for s in "$POPKIT_HOME"/run/*.sock; do p=${s%.sock}; kill -9 "${p##*-}" && echo killed; done; sleep 1'
@@ -99,7 +99,7 @@ class Session:
     def results(self) -> list[str]:
         """What the last request of the main thread shows of the results, in order, without the reminders that the client itself puts behind
         some of them for one request."""
-        return [REMINDER.sub("", result) for result in self.api.turns()[-1].tool_results().values()]
+        return [REMINDER.sub("", result).rstrip() for result in self.api.turns()[-1].tool_results().values()]
 
     def journal(self) -> list[dict[str, Any]]:
         path = self.popkit / "sessions" / self.id / "main.journal.jsonl"
