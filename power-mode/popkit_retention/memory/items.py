@@ -30,14 +30,17 @@ class BadItem(ValueError):
 class Item:
     """One thing that is remembered. All times are seconds since the epoch.
 
-    `text`: what of it is known at its `level`, "" for an embedding · `project`: whose it is, "" for no one's · `profile`: by which formula it
-    is valued · `source`: who said so, with this `confidence` (0 to 1) · `episode`, `place`, `speaker`: in which conversation it was said, as
-    which turn, by whom ("" and 0 where that does not matter) · `writes`: how often it was written, in how many `sessions` ·
-    `access_count`, `last_accessed` (when it was made, until somebody asks for it), `accesses`: the newest times, oldest first ·
-    `reinforcements`: how many sessions after its first made use of it · `session`: the number of the session, counted by project, in
-    which it was last written or asked for · `uniqueness`, `score`, `retention` (probability): as last reckoned, 0 to 1 · `held`: the user
-    keeps it where it is; `was_held`: has done so once · `key`: a decision that is kept for good · `marked_at`: since when it is forgotten,
-    by the user or the job (`marked_by`); it is deleted when its grace is over · `original`: whether the full text is kept apart.
+    - `text`: what of it is known at its `level`, "" for an embedding. `original`: whether the full text is kept apart.
+    - `project`: whose it is, "" for no one's. `profile`: by which formula it is valued. `source`: who said so, with this `confidence`,
+      0 to 1.
+    - `episode`, `place`, `speaker`: in which conversation it was said, as which turn, by whom ("" and 0 where that does not matter).
+    - `writes`: how often it was written, in how many `sessions`. `reinforcements`: how many sessions after its first made use of it.
+    - `access_count`, `accesses`: how often it was asked for, and the newest times, oldest first. `last_accessed`: the last of them; when it
+      was made, until somebody asks for it. `session`: the number of the session, counted by project, that last wrote it or asked for it.
+    - `tier`, since `tier_since`, with the score that it had then (`tier_score`), come from `previous_tier`.
+    - `uniqueness`, `score`, `retention` (a probability): as last reckoned, 0 to 1.
+    - `held`: the user keeps it where it is; `was_held`: has done so once. `key`: a decision that is kept for good.
+    - `marked_at`: since when it is forgotten, by the user or the job (`marked_by`); it is deleted when its grace is over.
     """
 
     id: str
@@ -61,6 +64,7 @@ class Item:
     tier: str = WARM
     previous_tier: str = ""
     tier_since: float = 0.0
+    tier_score: float = 0.0
     level: str = FULL
     original: bool = False
     uniqueness: float = 1.0
@@ -85,7 +89,7 @@ class Item:
 
 def id_of(project: str, kind: str, text: str) -> str:
     """The id of what is learnt: the same thing of the same project is one item, whichever session taught it."""
-    named = "\0".join((project, kind, text)).encode("utf-8", "surrogatepass")
+    named = f"{project}\0{kind}\0{text}".encode("utf-8", "surrogatepass")
     return "m" + hashlib.sha256(named).hexdigest()[:11]
 
 
@@ -142,7 +146,7 @@ def _check_texts(item: Item) -> None:
 
 def _check_numbers(item: Item, now: float) -> None:
     shown = f"{item.id!r:.40}"
-    for name in ("confidence", "uniqueness", "score", "retention"):
+    for name in ("confidence", "uniqueness", "score", "tier_score", "retention"):
         if not 0.0 <= getattr(item, name) <= 1.0:  # NaN is not either
             raise BadItem(f"{shown}: {name} is {getattr(item, name)}, not a number from 0 to 1")
     for name in ("writes", "sessions", "access_count", "reinforcements", "session", "place"):
@@ -171,8 +175,10 @@ def check_embedding(embedding: object, id: str = "") -> None:
 _NAMES = frozenset(each.name for each in fields(Item))
 _SAID: dict[object, str] = {str: "text", int: "whole number", bool: "true or false", (int, float): "number"}
 _TYPES: dict[str, type | tuple[type, ...]] = {
-    **dict.fromkeys(("id", "text", "project", "kind", "profile", "source", "episode", "speaker", "tier", "previous_tier", "level", "marked_by"), str),
+    **dict.fromkeys(("id", "text", "project", "kind", "profile", "source", "episode", "speaker"), str),
+    **dict.fromkeys(("tier", "previous_tier", "level", "marked_by"), str),
     **dict.fromkeys(("place", "writes", "sessions", "access_count", "reinforcements", "session"), int),
     **dict.fromkeys(("held", "was_held", "key", "original"), bool),
-    **dict.fromkeys(("confidence", "created_at", "last_accessed", "tier_since", "uniqueness", "score", "retention"), (int, float)),
-}  # fmt: skip
+    **dict.fromkeys(("confidence", "uniqueness", "score", "tier_score", "retention"), (int, float)),
+    **dict.fromkeys(("created_at", "last_accessed", "tier_since"), (int, float)),
+}

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 @dataclass(frozen=True)
 class Observed:
     """Something that the assistant wrote, or that the user said to remember: `text` as an Item's, of this `kind`, `writes` times in the
-    session, the last time `at` (seconds). `details`: what else there is to know, as JSON knows it (the fix of an error, a command's family)."""
+    session, the last time `at` (seconds). `details`: what else there is to know, as JSON knows it: an error's fix, a command's family."""
 
     kind: str
     text: str

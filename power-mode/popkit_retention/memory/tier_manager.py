@@ -1,0 +1,101 @@
+"""MemoryTierManager: the specification's name for the transitions, over items as dictionaries and a client that runs Cypher."""
+
+from __future__ import annotations
+
+import math
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Protocol
+
+from .forgetting import DAY_S, ForgettingCurveModel
+from .items import TIERS, WARM
+from .signals import ValueClassification
+from .transitions import HOUR_S, Standing, decide
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+DELETED = "DELETED"
+TRANSITION = """
+MATCH (n:KnowledgeChunk {id: $item_id})
+SET n.tier = $to_tier,
+    n.tier_changed_at = datetime(),
+    n.previous_tier = $from_tier
+RETURN n.id
+"""
+
+
+class Client(Protocol):
+    """What runs Cypher: the rows that it returns."""
+
+    def run(self, cypher: str, parameters: dict[str, object]) -> Sequence[object]: ...
+
+
+class MemoryTierManager:
+    """Evaluates items and moves them. Without a client it only evaluates. The rules are those of `transitions`, which say how they differ
+    from the specification's code."""
+
+    def __init__(self, neo4j_client: Client | None = None) -> None:
+        self.neo4j = neo4j_client
+        self.value_calc = ValueClassification(0, 0, 0, 0)
+        self.forgetting_model = ForgettingCurveModel(fractional=True)
+
+    def evaluate_and_transition(self, memory_item: Mapping[str, object], now: datetime | None = None) -> tuple[str, str]:
+        """(the tier that the item gets, the action), the tier `DELETED` for one that is to be marked for deletion. KeyError without `id` or
+        `created_at`; ValueError for values that are no times or numbers.
+
+        Read besides, with the specification's defaults: `tier`, `composite_score`, `access_count`, `last_accessed`, `reinforcement_count`,
+        `recent_accesses_4h`, `accessed_after_demotion`; and `among_last_10`, `key_decision`, `held`, `previous_tier`, `tier_changed_at`."""
+        standing = self._standing(memory_item, now or datetime.now(timezone.utc))
+        decision = decide(standing)
+        tier = DELETED if decision.marks else decision.tier
+        if tier != memory_item.get("tier", WARM):
+            self._execute_transition(str(memory_item["id"]), str(memory_item.get("tier", WARM)), tier)
+        return tier, decision.action
+
+    def _standing(self, item: Mapping[str, object], now: datetime) -> Standing:
+        tier = item.get("tier", WARM)
+        score = _number(item, "composite_score", 0.5)
+        created, changed = _moment(item["created_at"]), item.get("tier_changed_at")
+        asked = _moment(item["last_accessed"]) if item.get("last_accessed") else created
+        reinforcements = round(_number(item, "reinforcement_count", 0))
+        since = (now - _moment(changed)).total_seconds() if changed else math.inf
+        age_s = max(0.0, (now - created).total_seconds())
+        return Standing(
+            tier=str(tier) if tier in TIERS else WARM,
+            score=score,
+            retention=self.forgetting_model.calculate_retention_probability(str(item["id"]), asked, reinforcements, now),
+            age_hours=min(age_s, max(0.0, since) if tier == "HOT" else math.inf) / HOUR_S,
+            age_days=age_s / DAY_S,
+            idle_days=max(0.0, (now - asked).total_seconds()) / DAY_S,
+            newest=bool(item.get("among_last_10", False)),
+            lately=round(_number(item, "recent_accesses_4h", 0)),
+            accesses=round(_number(item, "access_count", 0)),
+            reinforcements=reinforcements,
+            accessed_here=bool(item.get("accessed_after_demotion", False)),
+            fell_lately=item.get("previous_tier") == "HOT" and since < DAY_S,
+            risen=item.get("previous_tier") != "HOT" or bool(item.get("accessed_after_demotion", False)),
+            key=bool(item.get("key_decision", False)),
+            held=bool(item.get("held", False)),
+        )
+
+    def _execute_transition(self, item_id: str, from_tier: str, to_tier: str) -> bool:
+        """Whether the item was there to be moved; False without a client."""
+        if self.neo4j is None:
+            return False
+        return len(self.neo4j.run(TRANSITION, {"item_id": item_id, "from_tier": from_tier, "to_tier": to_tier})) > 0
+
+
+def _number(item: Mapping[str, object], name: str, default: float) -> float:
+    value = item.get(name, default)
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        raise ValueError(f"{name} is {value!r:.40}, not a number")
+    return value
+
+
+def _moment(value: object) -> datetime:
+    """A time, or one in ISO 8601; without a zone it is of UTC."""
+    if isinstance(value, str):
+        value = datetime.fromisoformat(value.replace("Z", "+00:00"))
+    if not isinstance(value, datetime):
+        raise ValueError(f"{value!r:.40} is no time")
+    return value if value.tzinfo else value.replace(tzinfo=timezone.utc)

@@ -1,0 +1,222 @@
+"""From tier to tier: the first rule that holds decides, and says why. Pure.
+
+The specification's part 5, mended where it contradicts itself: its code never reaches ARCHIVE from WARM, deletes what is remembered well,
+and lets an item go back and forth between HOT and WARM for ever. Three laws hold instead: every tier can be reached; nothing comes back to
+a tier it has left without a new access or a higher score; more score and more accesses never lead lower.
+
+Two clocks run. The wall clock says how long ago something was; the session clock how many sessions of its project have begun since. What
+decides is the lesser: a project that rests for a month has forgotten nothing when its user comes back.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from . import forgetting
+from .forgetting import DAY_S
+from .items import ARCHIVE, COLD, HOT, WARM
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .items import Item
+
+HOUR_S = 3600.0
+HOT_HOURS = 24.0
+NEWEST = 10  # so many of a project's newest items count as just said
+WARM_DAYS = 7.0
+COLD_DAYS = 30.0
+ACTIVE_HOURS, ACTIVE_ACCESSES = 4.0, 3
+GRACE_S = DAY_S  # from the mark to the deletion
+HOT_ENTRY, HOT_STAYS, HOT_BACK = 0.7, 0.6, 0.75
+WARM_ENTRY, WARM_STAYS = 0.5, 0.3
+GONE_SCORE, GONE_RETENTION = 0.1, 0.05
+KEY_SCORE, KEY_ACCESSES, KEY_REINFORCEMENTS = 0.8, 5, 3
+
+
+@dataclass(frozen=True)
+class Moment:
+    """When a decision is made: the time (seconds), the number of the project's newest session (0: nobody counts them), and whether the
+    item is among the NEWEST of its project."""
+
+    now: float
+    session: int = 0
+    newest: bool = False
+
+
+@dataclass(frozen=True)
+class Standing:
+    """All that a decision looks at. `age_hours`: since it was made or came to HOT, whichever is later, by the wall clock. `age_days`,
+    `idle_days`: since it was made, since it was last asked for, by the lesser clock. `lately`: accesses within ACTIVE_HOURS.
+    `accessed_here`: asked for since it came to its tier. `fell_lately`: came from HOT less than 24 h ago. `risen`: never fell from HOT, or
+    was asked for since, or is worth more than it was then."""
+
+    tier: str
+    score: float
+    retention: float
+    age_hours: float
+    age_days: float
+    idle_days: float
+    newest: bool = False
+    lately: int = 0
+    accesses: int = 0
+    reinforcements: int = 0
+    accessed_here: bool = False
+    fell_lately: bool = False
+    risen: bool = True
+    key: bool = False
+    held: bool = False
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The tier that an item gets, or keeps; whether it is marked for deletion; the `action` in the specification's words, and why."""
+
+    tier: str
+    action: str
+    reasons: tuple[str, ...]
+    marks: bool = False
+
+
+def entry(score: float, newest: bool) -> Decision:
+    """The tier of a new item."""
+    if score >= HOT_ENTRY:
+        return Decision(HOT, "enter", (f"worth {score:.2f}, at least {HOT_ENTRY}",))
+    if newest:
+        return Decision(HOT, "enter", (f"among the {NEWEST} newest",))
+    return Decision(WARM, "enter", (f"worth {score:.2f}, less than {HOT_ENTRY}",))
+
+
+def days_idle(item: Item, since: float, moment: Moment) -> float:
+    """Days since a time by the lesser of the two clocks; by the wall clock alone where no sessions are counted. Never negative."""
+    days = max(0.0, moment.now - since) / DAY_S
+    if not moment.session or not item.session:
+        return days
+    return min(days, float(max(0, moment.session - item.session)))
+
+
+def retention_of(item: Item, moment: Moment) -> float:
+    """The chance that an item is still remembered, 0 to 1."""
+    return forgetting.retention(days_idle(item, item.last_accessed, moment), forgetting.strength(item.reinforcements))
+
+
+def standing_of(item: Item, moment: Moment, score: float) -> Standing:
+    """How an item of this score stands at a moment."""
+    from_hot = item.tier == WARM and item.previous_tier == HOT
+    arrived = item.tier_since if item.tier == HOT else 0.0
+    return Standing(
+        tier=item.tier,
+        score=score,
+        retention=retention_of(item, moment),
+        age_hours=max(0.0, moment.now - max(item.created_at, arrived)) / HOUR_S,
+        age_days=days_idle(item, item.created_at, moment),
+        idle_days=days_idle(item, item.last_accessed, moment),
+        newest=moment.newest,
+        lately=sum(0 <= moment.now - at <= ACTIVE_HOURS * HOUR_S for at in item.accesses),
+        accesses=item.access_count,
+        reinforcements=item.reinforcements,
+        accessed_here=item.accessed_since(item.tier_since),
+        fell_lately=from_hot and moment.now - item.tier_since < HOT_HOURS * HOUR_S,
+        risen=not from_hot or item.accessed_since(item.tier_since) or score > item.tier_score,
+        key=item.key,
+        held=item.held,
+    )
+
+
+def decide(standing: Standing) -> Decision:
+    """What becomes of an item that stands so."""
+    if standing.held:
+        return Decision(standing.tier, "retain", ("you pinned it",))
+    if standing.tier != ARCHIVE and standing.key:
+        return Decision(ARCHIVE, "promote_key_decision", ("it is a key decision",))
+    earned = standing.score >= KEY_SCORE and standing.accesses >= KEY_ACCESSES and standing.reinforcements >= KEY_REINFORCEMENTS
+    if standing.tier != ARCHIVE and earned:
+        had = f"worth {standing.score:.2f}, asked for {standing.accesses} times, reinforced {standing.reinforcements} times"
+        return Decision(ARCHIVE, "promote_key_decision", (had,))
+    return _RULES[standing.tier](standing)
+
+
+def _from_hot(at: Standing) -> Decision:
+    young = at.age_hours < HOT_HOURS
+    if (young or at.newest) and at.score >= HOT_STAYS:
+        why = f"younger than {HOT_HOURS:.0f} h" if young else f"among the {NEWEST} newest"
+        return Decision(HOT, "retain", (why, _worth(at, HOT_STAYS)))
+    left = _worth(at, HOT_STAYS) if young or at.newest else f"older than {HOT_HOURS:.0f} h"
+    if at.score >= WARM_ENTRY:
+        return Decision(WARM, "promote_age", (left, _worth(at, WARM_ENTRY)))
+    if at.retention >= WARM_ENTRY:
+        return Decision(WARM, "promote_age", (left, f"still remembered with a chance of {at.retention:.2f}"))
+    return Decision(COLD, "demote_low_value", (left, _worth(at, WARM_ENTRY), f"remembered with a chance of {at.retention:.2f} only"))
+
+
+def _from_warm(at: Standing) -> Decision:
+    if at.lately >= ACTIVE_ACCESSES and at.risen:
+        return Decision(HOT, "promote_high_activity", (f"asked for {at.lately} times in {ACTIVE_HOURS:.0f} h",))
+    if at.score >= HOT_BACK and at.risen and not at.fell_lately:
+        return Decision(HOT, "promote_high_activity", (_worth(at, HOT_BACK),))
+    lately = f"last asked for {at.idle_days:.1f} days ago"
+    if at.idle_days <= WARM_DAYS and at.score >= WARM_STAYS:
+        return Decision(WARM, "retain", (lately, _worth(at, WARM_STAYS)))
+    return Decision(COLD, "demote_age_or_value", (lately if at.idle_days > WARM_DAYS else _worth(at, WARM_STAYS),))
+
+
+def _from_cold(at: Standing) -> Decision:
+    if at.accessed_here:
+        return Decision(WARM, "promote_reactivation", ("asked for since it went cold",))
+    old = at.age_days >= COLD_DAYS
+    if old and at.score < GONE_SCORE and not at.accesses and at.retention < GONE_RETENTION:
+        why = (
+            f"{at.age_days:.0f} days old",
+            _worth(at, GONE_SCORE),
+            "never asked for",
+            f"remembered with a chance of {at.retention:.2f} only",
+        )
+        return Decision(COLD, "delete_expired", why, marks=True)
+    kept = [] if old else [f"{at.age_days:.0f} days old, less than {COLD_DAYS:.0f}"]
+    kept += [_worth(at, GONE_SCORE)] if at.score >= GONE_SCORE else []
+    kept += ["asked for before"] if at.accesses else []
+    kept += [f"remembered with a chance of {at.retention:.2f}"] if at.retention >= GONE_RETENTION else []
+    return Decision(COLD, "retain", tuple(kept))
+
+
+def _from_archive(at: Standing) -> Decision:
+    return Decision(ARCHIVE, "retain_permanent", ("the archive keeps it until you move it",))
+
+
+def _worth(at: Standing, bound: float) -> str:
+    return f"worth {at.score:.2f}, {'at least' if at.score >= bound else 'less than'} {bound}"
+
+
+_RULES: dict[str, Callable[[Standing], Decision]] = {HOT: _from_hot, WARM: _from_warm, COLD: _from_cold, ARCHIVE: _from_archive}
+
+
+@dataclass(frozen=True)
+class Next:
+    """What comes next if nobody asks for an item: the decision, and when it is due at the earliest (seconds)."""
+
+    decision: Decision
+    at: float
+
+
+def foresee(item: Item, moment: Moment, score_at: Callable[[float], float]) -> Next | None:
+    """The next change of an item that nobody asks for, counted by the wall clock; None where nothing changes any more. `score_at(time)` is
+    what it will be worth."""
+    times = [item.created_at, item.last_accessed, item.tier_since, *item.accesses]
+    spans = (HOT_HOURS * HOUR_S, WARM_DAYS * DAY_S, COLD_DAYS * DAY_S, ACTIVE_HOURS * HOUR_S)
+    fading = [forgetting.days_until(chance - _ROUNDED, item.reinforcements) * DAY_S for chance in (WARM_ENTRY, GONE_RETENTION)]
+    moments = {at + span for at in times for span in spans} | {item.last_accessed + span for span in fading}
+    moments |= {moment.now + days * DAY_S for days in _LOOK_AHEAD_DAYS}
+    for at in sorted(moments):
+        if at <= moment.now:
+            continue
+        # A moment after the bound, and among the newest no longer: others will have come.
+        later = replace(moment, now=at + 1.0, newest=False, session=0)
+        decision = decide(standing_of(item, later, score_at(at + 1.0)))
+        if decision.marks or decision.tier != item.tier:
+            return Next(decision, at)
+    return None
+
+
+_ROUNDED = 0.00005  # a chance is rounded to four decimals
+_LOOK_AHEAD_DAYS = (*range(1, 31), 60, 90, 180, 365)  # for scores that fade by themselves
