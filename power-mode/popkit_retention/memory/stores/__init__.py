@@ -29,6 +29,20 @@ class Change:
 
 
 @dataclass
+class Batch:
+    """Several changes that are one. In this order: new items, changes, originals (id -> full text), accesses (ids, time, session), removed
+    ids, values (key -> value), entries of the audit."""
+
+    add: list[Item] = field(default_factory=list)
+    change: list[Change] = field(default_factory=list)
+    originals: dict[str, str] = field(default_factory=dict)
+    access: list[tuple[list[str], float, int]] = field(default_factory=list)
+    remove: list[str] = field(default_factory=list)
+    values: dict[str, object] = field(default_factory=dict)
+    log: list[dict[str, object]] = field(default_factory=list)
+
+
+@dataclass
 class Total:
     """How much there is of one project, tier and level: so many items, tokens of their texts."""
 
@@ -54,8 +68,12 @@ class Store(Protocol):
     """A store of items. Every method is all or nothing, and safe where several processes use it at once. StoreUnavailable where it
     cannot be used."""
 
+    def write(self, batch: Batch) -> None:
+        """Makes all of these changes, or none. DuplicateId where a new item is there already, or given twice. A change, an access or a removal
+        of what is gone is none. An original sets its item's `original`; a value of None forgets it."""
+
     def add(self, items: Sequence[Item]) -> None:
-        """Keeps new items; DuplicateId where one of them is there already, or given twice."""
+        """Keeps new items; DuplicateId as of `write`."""
 
     def get(self, ids: Sequence[str]) -> list[Item]:
         """Those of these items that are there, in this order."""
@@ -63,8 +81,8 @@ class Store(Protocol):
     def scan(
         self, project: str | None = None, kinds: Sequence[str] = (), tiers: Sequence[str] = (), marked: bool | None = None
     ) -> Iterator[Item]:
-        """Items by id: of a project (None: of all), of these kinds and tiers (none given: of all), marked for deletion or not. It never
-        holds more than a batch of them, and what is changed meanwhile is met at most once."""
+        """Items by id: of a project (None: of all), of these kinds and tiers (none given: of all), marked for deletion or not (None: both).
+        It never holds more than a batch of them, what is changed meanwhile is met at most once, and other methods may be called between."""
         ...
 
     def change(self, changes: Iterable[Change]) -> int:
