@@ -2,73 +2,317 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+from hooks.utils.edges import files
+from hooks.utils.policy.masking import mask
 
-    from .items import Item
+from . import exchange, job, learning, profiles, search, transitions
+from .folder import Folder
+from .items import CODE, FULL, NOTE, PROSE, SPEC, TIERS, USER, BadItem, Item, from_json, id_of
+from .stores import Batch, Change, Store
+from .terms import terms_of
+from .transitions import Decision, Moment
+from .vectors import HashedEmbedder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
     from .lessons import Lesson
-    from .stores import Store
+    from .vectors import Embedder
+
+# Names, paths and commands are counted; everything else is prose.
+_COUNTED = ("path", "name", "command", "error")
 
 
 class NotThere(LookupError):
-    """No item of that id; the message names it, and says how to find one."""
+    """No item of that id, or several; the message says which, and how to find one."""
+
+
+class Busy(RuntimeError):
+    """Another process runs the job."""
 
 
 class Memory:
-    """The memory of one project over a store. `now` is asked for the time (seconds); every change is logged with its reasons."""
+    """The memory of one project over a store: what is listed, searched and told is this project's; the job is for all. `now` is asked for
+    the time (seconds). Every change is logged with its reasons. StoreUnavailable where the store cannot be used."""
 
-    def __init__(self, store: Store, project: str = "", now: Callable[[], float] | None = None) -> None: ...
+    def __init__(
+        self,
+        store: Store,
+        project: str = "",
+        now: Callable[[], float] = time.time,
+        folder: Folder | None = None,
+        embedder: Embedder | None = None,
+        summarise: Callable[[str], str] | None = None,
+    ) -> None:
+        """`folder`: where MEMORY.md, alerts and backups are written; without one nothing is. `embedder` and `summarise`: better ones than
+        the built-in."""
+        self.store = store
+        self.project = project
+        self.now = now
+        self.folder = folder
+        self.embedder: Embedder = embedder or HashedEmbedder()
+        self.summarise = summarise
 
-    # --- asking ------------------------------------------------------------------------------------------------------------------------
-    def status(self) -> dict[str, object]:
-        """`tiers`: tier -> items, tokens; `levels`; `marked`; `runs`: the job's last run, its failures; `alerts`; `document`: tokens of MEMORY.md;
-        `accesses` lately; `on`. As JSON knows it."""
+    # --- asking --------------------------------------------------------------------------------------------------------------------
 
-    def list(self, tiers: Sequence[str] = (), kinds: Sequence[str] = (), marked: bool | None = False, most: int = 50) -> list[Item]:
-        """Items, what is worth most first."""
+    def list(self, tiers: Sequence[str] = (), kinds: Sequence[str] = (), marked: bool | None = False, most: int | None = 50) -> list[Item]:
+        """Items, what is worth most first; at most so many (None: all)."""
+        found = sorted(self.store.scan(self.project, kinds, tiers, marked), key=lambda item: (-item.score, -item.created_at, item.id))
+        return found[:most]
 
     def search(self, words: str, most: int = 10) -> list[tuple[Item, float]]:
-        """The items that answer best, each with its relevance; they count as accessed."""
+        """The items that answer best, each with its relevance; they count as asked for."""
+        found = search.search(self.store, words, self.project, most, self.embedder)
+        self._access([item.id for item, _ in found])
+        return found
 
     def show(self, id: str) -> Item:
-        """An item by its id, or the beginning of one that is no other's."""
+        """An item by its id, or by the beginning of one that is no other's; it counts as asked for."""
+        item = self.find(id)
+        self._access([item.id])
+        return self.store.get([item.id])[0]
+
+    def find(self, id: str) -> Item:
+        """As `show`, without counting."""
+        whole = self.store.get([id])
+        if whole:
+            return whole[0]
+        found = [item for item in self.store.scan(self.project) if item.id.startswith(id)] if id else []
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise NotThere(f"{len(found)} memories begin with {id!r:.40}: {', '.join(item.id for item in found[:5])}. Give more of the id")
+        raise NotThere(f"no memory {id!r:.40}. `popkit memory list` and `search WORDS` show ids")
 
     def why(self, id: str) -> dict[str, object]:
-        """`item`, `signals`, `score`, `retention`, `decision` (tier it is due to get, reasons), `next` (what comes next if nobody asks for it,
-        and when), `log`."""
+        """What is thought of an item: `item`, `signals` (the specification's), `profile`, `strength`, `score`, `retention`, `decision`
+        (what is due: tier, action, marks, reasons), `next` (the same with `at`, None where nothing comes) and `log`."""
+        item = self.find(id)
+        moment, score = self._moment(item), profiles.score(item, self.now())
+        decision = transitions.decide(transitions.standing_of(item, moment, score))
+        following = transitions.foresee(item, moment, lambda at: profiles.score(item, at))
+        signals = profiles.composite(item, moment.now)
+        return {
+            "item": item.to_json(),
+            "signals": {**vars(signals), "composite": signals.calculate_composite_score()},
+            "profile": item.profile,
+            "strength": round(profiles.strength(item), 4),
+            "score": score,
+            "retention": transitions.retention_of(item, moment),
+            "decision": _decision(decision),
+            "next": {**_decision(following.decision), "at": following.at} if following else None,
+            "log": self.store.logged(item.id, 20),
+        }
 
-    # --- changing -------------------------------------------------------------------------------------------------------------------
-    def add(self, text: str, kind: str = "note", **fields: object) -> Item:
-        """Keeps a new item; BadItem, DuplicateId."""
+    def status(self) -> dict[str, object]:
+        """`tiers` and `levels`: name -> items and tokens · `items`, `tokens`, `marked` · `asked`: accesses of the last 7 days · `sessions`:
+        how many have taught something, and in how many of them something was `used` from memory · `run`: the job's last, None before the
+        first · `alerts`: those of this project."""
+        totals = self.store.totals(self.project)
+        marked = asked = 0
+        week = self.now() - 7 * 86_400
+        for item in self.store.scan(self.project):
+            marked += item.marked_at is not None
+            asked += sum(at >= week for at in item.accesses)
+        run = job.last_run(self.store)
+        alerts = run.get("alerts") if run else None
+        taught = learning.taught(self.store, self.project).values()
+        return {
+            "project": self.project,
+            "tiers": {tier: _sum(total for total in totals if total.tier == tier) for tier in TIERS},
+            "levels": {
+                level: _sum(total for total in totals if total.level == level) for level in sorted({total.level for total in totals})
+            },
+            **_sum(totals),
+            "marked": marked,
+            "asked": asked,
+            "sessions": len(taught),
+            "used": sum(bool(lesson.get("used")) for lesson in taught),
+            "run": run,
+            "alerts": [alert for alert in alerts if alert.get("project") == self.project] if isinstance(alerts, list) else [],
+        }
 
-    def pin(self, ids: Sequence[str]) -> list[Item]: ...
-    def unpin(self, ids: Sequence[str]) -> list[Item]: ...
-    def promote(self, ids: Sequence[str]) -> list[Item]: ...
-    def demote(self, ids: Sequence[str]) -> list[Item]: ...
+    # --- changing ------------------------------------------------------------------------------------------------------------------
+
+    def add(self, text: str, kind: str = NOTE, **fields: object) -> Item:
+        """Keeps a new item, and returns it; secrets in its text are masked. The fields are those of an Item; an id that is not given
+        comes from the text. BadItem for what cannot be kept, DuplicateId where it is there already."""
+        if not isinstance(text, str):
+            raise BadItem(f"a text is text, not {type(text).__name__}")
+        now = self.now()
+        text = mask(text)
+        plain = {
+            "id": id_of(self.project, kind, text), "text": text, "project": self.project, "kind": kind, "created_at": now,
+            "profile": CODE if kind in _COUNTED else PROSE, "source": USER,
+        }  # fmt: skip
+        item = from_json({**plain, **fields}, now)
+        item.last_accessed = max(item.last_accessed, item.created_at)
+        item.session = item.session or learning.session_number(self.store, self.project)
+        if item.profile in (PROSE, SPEC) and "uniqueness" not in fields:
+            item.uniqueness = self._uniqueness(item)
+        item.score = profiles.score(item, now)
+        placed = transitions.entry(item.score, item.created_at == now or self._is_newest(item))
+        item.tier = str(fields.get("tier") or placed.tier)
+        item.tier_since, item.tier_score = now, item.score
+        self.store.write(Batch(add=[item], log=[self._entry("added", item, placed.reasons)]))
+        return item
+
+    def pin(self, ids: Sequence[str]) -> list[Item]:
+        """The user keeps items where they are."""
+        return self._change(ids, "pinned", lambda item: {"held": True, "was_held": True, "marked_at": None, "marked_by": ""})
+
+    def unpin(self, ids: Sequence[str]) -> list[Item]:
+        return self._change(ids, "unpinned", lambda item: {"held": False})
+
+    def promote(self, ids: Sequence[str]) -> list[Item]:
+        """One tier up: from COLD over WARM and HOT to ARCHIVE."""
+        return self._change(ids, "promoted", lambda item: self._moved(item, 1))
+
+    def demote(self, ids: Sequence[str]) -> list[Item]:
+        """One tier down; what comes out of ARCHIVE is a key decision no more."""
+        return self._change(ids, "demoted", lambda item: self._moved(item, -1))
+
+    def mark_key(self, ids: Sequence[str]) -> list[Item]:
+        """A key decision: the ARCHIVE tier keeps it for good."""
+        return self._change(ids, "key decision", lambda item: {"key": True, **self._placed(item, "ARCHIVE")})
+
     def restore(self, ids: Sequence[str]) -> list[Item]:
-        """Back to the full text, from any level."""
+        """Back to the full text, from any level; LookupError where that is not kept."""
+        return self._change(ids, "restored", self._full)
 
     def forget(self, ids: Sequence[str]) -> list[Item]:
-        """Marks items; they are deleted when 24 h have passed."""
+        """Marks items; they are deleted when 24 hours have passed, and not learnt again."""
+        now = self.now()
+        return self._change(ids, "forgotten", lambda item: {"marked_at": now, "marked_by": "user", "held": False}, forgotten=True)
 
     def undo(self, ids: Sequence[str] = ()) -> list[Item]:
-        """Takes marks back: those of these items, or of all that were forgotten last."""
+        """Takes marks back: those of these items; without ids, those that the user made last. NotThere where there are none."""
+        if not ids:
+            mine = [item for item in self.store.scan(self.project, marked=True) if item.marked_by == "user"]
+            latest = max((item.marked_at or 0.0 for item in mine), default=0.0)
+            ids = [item.id for item in mine if item.marked_at == latest]
+        if not ids:
+            raise NotThere("nothing is marked as forgotten")
+        return self._change(ids, "kept after all", lambda item: {"marked_at": None, "marked_by": ""}, forgotten=False)
 
-    # --- learning and keeping house ----------------------------------------------------------------------------------------------
-    def learn(self, lesson: Lesson) -> dict[str, int]:
-        """Merges what a session taught: `added`, `strengthened`, `used`. Learnt again it replaces what the session taught before."""
+    # --- learning and keeping house ---------------------------------------------------------------------------------------------------
 
-    def run(self, force: bool = False) -> dict[str, object]:
-        """The job: scores, moves, compresses, deletes what is due, backs up."""
+    def learn(self, lesson: Lesson) -> learning.Learnt:
+        """Merges what a session taught. Taught again it counts as once."""
+        return learning.learn(self.store, lesson, self.now())
 
-    def document(self, tokens: int = 500) -> object:
-        """MEMORY.md: see `document.Document`."""
+    def run(self, force: bool = False, progress: Callable[[int], None] = lambda done: None) -> job.Report | None:
+        """The job over all projects; None where the last run is less than an hour ago, unless it is forced. Busy where another runs."""
+        now = self.now()
+        if not force and not job.due(self.store, now):
+            return None
+        if self.folder is None:
+            return self._run(now, progress)
+        files.make_private_folder(self.folder.path)
+        try:
+            with files.Lock(self.folder.lock):
+                return self._run(now, progress)
+        except files.LockTimeout:
+            raise Busy("another process runs the job of the memory. It is done soon; try again") from None
 
-    def loss(self) -> dict[str, object]: ...
-    def export(self) -> Iterable[str]:
-        """JSON lines: a head, then an item each with its full text."""
+    def _run(self, now: float, progress: Callable[[int], None]) -> job.Report:
+        report = job.run(self.store, now, self.embedder.embed, self.summarise, progress)
+        if self.folder is not None:
+            self.folder.set_alerts(report.alerts, now)
+            self.folder.back_up(self.store, now)
+        return report
 
-    def take_in(self, lines: Iterable[str]) -> int:
-        """Imports JSON lines, all or nothing; how many items. BadItem names the line."""
+    def export(self, everything: bool = False) -> Iterable[str]:
+        """JSON lines of the project's items, or of those of all projects: see `exchange`."""
+        return exchange.lines_of(self.store, None if everything else self.project, self.now())
+
+    def take_in(self, lines: Iterable[str], missing: bool = False) -> int:
+        """Imports JSON lines, all or nothing; how many items. `missing`: only those whose id is not there. BadItem names the line;
+        DuplicateId where an id is there already."""
+        now = self.now()
+        batch = exchange.read(lines, now)
+        if missing:
+            there = {item.id for item in self.store.get([item.id for item in batch.add])}
+            batch.add = [item for item in batch.add if item.id not in there]
+            batch.originals = {id: text for id, text in batch.originals.items() if id not in there}
+        batch.log.append({"at": now, "action": "imported", "id": "", "project": self.project, "items": len(batch.add)})
+        self.store.write(batch)
+        return len(batch.add)
+
+    def close(self) -> None:
+        self.store.close()
+
+    # --- how -------------------------------------------------------------------------------------------------------------------------
+
+    def _access(self, ids: Sequence[str]) -> None:
+        if ids:
+            self.store.access(ids, self.now(), learning.session_number(self.store, self.project))
+
+    def _change(
+        self, ids: Sequence[str], action: str, to: Callable[[Item], dict[str, object]], forgotten: bool | None = None
+    ) -> list[Item]:
+        """Changes all of these items, or none; `forgotten`: whether they shall be learnt again no more (True) or may be (False)."""
+        items = [self.find(id) for id in dict.fromkeys(ids)]
+        batch = Batch(
+            change=[Change(item.id, to(item)) for item in items], log=[self._entry(action, item, ("you said so",)) for item in items]
+        )
+        if forgotten is not None:
+            for project in {item.project for item in items}:
+                key = "forgotten:" + project
+                known = self.store.value(key)
+                names = set(known if isinstance(known, dict) else ())
+                mine = {item.id for item in items if item.project == project}
+                batch.values[key] = dict.fromkeys(sorted(names | mine if forgotten else names - mine), True)
+        self.store.write(batch)
+        return self.store.get([item.id for item in items])
+
+    def _moved(self, item: Item, by: int) -> dict[str, object]:
+        order = ("COLD", "WARM", "HOT", "ARCHIVE")
+        at = order.index(item.tier) + by
+        if not 0 <= at < len(order):
+            raise BadItem(f"{item.id} is {item.tier} already: there is nothing {'above' if by > 0 else 'below'} it")
+        return {**self._placed(item, order[at]), **({"key": False} if item.tier == "ARCHIVE" else {})}
+
+    def _placed(self, item: Item, tier: str) -> dict[str, object]:
+        return {"tier": tier, "previous_tier": item.tier, "tier_since": self.now(), "tier_score": item.score}
+
+    def _full(self, item: Item) -> dict[str, object]:
+        if item.level == FULL:
+            return {}
+        text = self.store.original(item.id)
+        if text is None:
+            raise LookupError(f"the full text of {item.id} is not there any more")
+        return {"level": FULL, "text": text}
+
+    def _moment(self, item: Item) -> Moment:
+        return Moment(self.now(), learning.session_number(self.store, item.project), self._is_newest(item))
+
+    def _is_newest(self, item: Item) -> bool:
+        later = 0
+        for other in self.store.scan(item.project):
+            later += (other.created_at, other.id) > (item.created_at, item.id)
+            if later >= transitions.NEWEST:
+                return False
+        return True
+
+    def _uniqueness(self, item: Item) -> float:
+        """How little it is like what is nearest to it, by the specification's signal."""
+        near = self.store.candidates(terms_of(item.text)[:64], self.project, 20).items
+        texts = [other.text for other in near if other.text and other.id != item.id]
+        mine, *others = self.embedder.embed([item.text, *texts])
+        return profiles.SIGNALS.calculate_uniqueness(mine, [mine, *others])
+
+    def _entry(self, action: str, item: Item, reasons: Sequence[str]) -> Mapping[str, object]:
+        return {"at": self.now(), "action": action, "id": item.id, "project": item.project, "reasons": list(reasons)}
+
+
+def _decision(decision: Decision) -> dict[str, object]:
+    return {"tier": decision.tier, "action": decision.action, "marks": decision.marks, "reasons": list(decision.reasons)}
+
+
+def _sum(totals: Iterable[object]) -> dict[str, int]:
+    found = list(totals)
+    return {"items": sum(total.items for total in found), "tokens": sum(total.tokens for total in found)}

@@ -1,7 +1,7 @@
 """What an item is worth, by its profile. Pure.
 
-Counting tells which names a project needs again, and the specification's composite adds nothing to it; of prose neither tells anything, what
-a sentence says does: docs/memory.md has the figures.
+Counting tells which names a project needs again, and the specification's composite adds nothing to it; of prose neither tells
+anything, what a sentence says does: docs/memory.md has the figures.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ HALF = 0.67
 # What the user has said to remember is worth at least so much: the job never deletes it.
 LEAST_OF_USER = 0.5
 
-_SIGNALS = SignalCalculator(fractional=True)
+SIGNALS = SignalCalculator(fractional=True)
 
 
 def strength(item: Item) -> float:
@@ -44,10 +44,10 @@ def composite(item: Item, now: float) -> ValueClassification:
     """The specification's four signals of an item."""
     at = _moment(now)
     return ValueClassification(
-        round(_SIGNALS.calculate_retention_value([_moment(each) for each in item.accesses], now=at), 4),
+        round(SIGNALS.calculate_retention_value([_moment(each) for each in item.accesses], now=at), 4),
         item.uniqueness,
         item.confidence,
-        _SIGNALS.calculate_access_recency(_moment(item.last_accessed), item.reinforcements, at),
+        SIGNALS.calculate_access_recency(_moment(item.last_accessed), item.reinforcements, at),
     )
 
 

@@ -69,8 +69,8 @@ class Store(Protocol):
     cannot be used."""
 
     def write(self, batch: Batch) -> None:
-        """Makes all of these changes, or none. DuplicateId where a new item is there already, or given twice. A change, an access or a removal
-        of what is gone is none. An original sets its item's `original`; a value of None forgets it."""
+        """Makes all of these changes, or none. DuplicateId where a new item is there already, or given twice. A change, an access or a
+        removal of what is gone is none. An original sets its item's `original`; a value of None forgets it."""
 
     def add(self, items: Sequence[Item]) -> None:
         """Keeps new items; DuplicateId as of `write`."""

@@ -1,0 +1,125 @@
+"""Items as JSON lines: a head, then one object an item, with its full text beside what is left of it. What is imported is checked whole
+before any of it is kept."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING
+
+from .items import ARCHIVE, FULL, BadItem, Item, check, from_json
+from .stores import Batch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from .stores import Store
+
+FORMAT = 1
+LONGEST_LINE = 8_000_000  # characters
+
+
+def lines_of(store: Store, project: str | None, now: float, tiers: Sequence[str] = ()) -> Iterator[str]:
+    """The items of a project (None: of all), of these tiers (none given: of all): first a head, last a digest of everything before."""
+    digest = hashlib.sha256()
+    count = 0
+    for line in _bodies(store, project, now, tiers):
+        digest.update(line.encode())
+        count += 1
+        yield line
+    yield json.dumps({"end": True, "items": count - 1, "sha256": digest.hexdigest()}) + "\n"
+
+
+def _bodies(store: Store, project: str | None, now: float, tiers: Sequence[str]) -> Iterator[str]:
+    yield json.dumps({"popkit_memory": FORMAT, "at": now, "project": project}) + "\n"
+    for item in store.scan(project, tiers=tiers):
+        value = item.to_json()
+        if item.original:
+            value["full_text"] = store.original(item.id)
+        yield json.dumps(value, ensure_ascii=False) + "\n"
+
+
+def read(lines: Iterable[str], now: float) -> Batch:
+    """The items of such lines, and the full texts of those that are compressed. BadItem names the line, and what is wrong with it."""
+    batch = Batch()
+    digest = hashlib.sha256()
+    head = end = None
+    for number, line in enumerate(lines, 1):
+        value = _object(line, number)
+        if head is None:
+            head = _head(value, number)
+        elif end is not None:
+            raise BadItem(f"line {number}: something follows the end")
+        elif "end" in value:
+            end = value
+            continue
+        else:
+            _take(value, batch, number, now)
+        digest.update(line.encode() if line.endswith("\n") else (line + "\n").encode())
+    if head is None:
+        raise BadItem("there is nothing in it")
+    if end is None or end.get("items") != len(batch.add) or end.get("sha256") != digest.hexdigest():
+        raise BadItem("its end is missing, or does not fit what stands before: the file was cut short or changed. Export it again")
+    return batch
+
+
+def _object(line: str, number: int) -> dict[str, object]:
+    if len(line) > LONGEST_LINE:
+        raise BadItem(f"line {number}: longer than {LONGEST_LINE:,} characters")
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        raise BadItem(f"line {number}: is not JSON") from None
+    if not isinstance(value, dict):
+        raise BadItem(f"line {number}: is no JSON object")
+    return value
+
+
+def _head(value: dict[str, object], number: int) -> dict[str, object]:
+    if value.get("popkit_memory") != FORMAT:
+        raise BadItem(f"line {number}: is not the head of an export of popkit memory (format {FORMAT})")
+    return value
+
+
+def _take(value: dict[str, object], batch: Batch, number: int, now: float) -> None:
+    full = value.pop("full_text", None)
+    try:
+        item = from_json(value, now)
+        _check_full(item, full, now)
+    except (BadItem, TypeError) as error:
+        raise BadItem(f"line {number}: {error}") from None
+    if isinstance(full, str):
+        batch.originals[item.id] = full
+    item.original = False  # it is once the full text is kept
+    batch.add.append(item)
+
+
+def _check_full(item: Item, full: object, now: float) -> None:
+    if isinstance(full, str):
+        check(Item(**{**vars(item), "text": full, "level": FULL}), now)
+    elif item.level != FULL:
+        raise BadItem(f"{item.id!r:.40}: it is compressed, and its full text is not there")
+
+
+# --- backups of what is kept for good ------------------------------------------------------------------------------------------------
+
+KEPT_BACKUPS = 4
+EVERY_S = 7 * 86_400.0
+_BEFORE, _BEHIND = "archive-", ".jsonl"
+
+
+def backup_name(now: float) -> str:
+    return f"{_BEFORE}{now:.0f}{_BEHIND}"
+
+
+def backed_up_at(name: str) -> float | None:
+    """When a backup of this file name was made (seconds); None for another file."""
+    digits = name[len(_BEFORE) : -len(_BEHIND)]
+    return float(digits) if name.startswith(_BEFORE) and name.endswith(_BEHIND) and digits.isdigit() else None
+
+
+def backup(store: Store, now: float) -> str:
+    """The text of a backup: the ARCHIVE tier of all projects, read back to prove that it can be restored. BadItem where it cannot."""
+    text = "".join(lines_of(store, None, now, (ARCHIVE,)))
+    read(text.splitlines(keepends=True), now)
+    return text

@@ -1,0 +1,208 @@
+"""The job: every item is valued, moved, compressed, marked or deleted, as it is due. It can be stopped anywhere and run again; run twice it
+changes nothing the second time."""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from hooks.utils.policy.estimate import estimate_tokens
+
+from . import compression, profiles, transitions
+from .forgetting import DAY_S
+from .items import EMBEDDING, FULL, HOT, Item
+from .learning import session_number
+from .stores import Batch, Change
+from .transitions import GRACE_S, HOUR_S, Decision, Moment
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from .stores import Store
+
+    Embed = Callable[[Sequence[str]], Sequence[Sequence[float]]]
+
+KEY = "job"
+EVERY_S = HOUR_S
+BATCH = 2_000
+ALERT_S = 3 * DAY_S
+ALERT_SCORE = 0.5
+MOST_ALERTS = 100
+MOST_FAILURES = 10
+# A score or a chance that has moved by less is not written again.
+_NOTICEABLE = 0.005
+
+
+@dataclass
+class Report:
+    """What a run did. `items`: looked at · `moved`: "HOT to WARM" -> how many · `compressed`: level -> how many · `marked`, `deleted` ·
+    `failed`: left as they were, for these `failures` · `alerts`: items of value that are deleted within three days (id, project, text,
+    when)."""
+
+    items: int = 0
+    moved: dict[str, int] = field(default_factory=dict)
+    compressed: dict[str, int] = field(default_factory=dict)
+    marked: int = 0
+    deleted: int = 0
+    failed: int = 0
+    failures: list[str] = field(default_factory=list)
+    alerts: list[dict[str, object]] = field(default_factory=list)
+
+    def to_json(self) -> dict[str, object]:
+        return dict(vars(self))
+
+
+def due(store: Store, now: float) -> bool:
+    """Whether an hour has passed since the last run began; also when the clock has leapt back behind it."""
+    last = store.value(KEY)
+    at = last.get("at") if isinstance(last, dict) else None
+    return not isinstance(at, (int, float)) or not 0 <= now - at < EVERY_S
+
+
+def run(
+    store: Store,
+    now: float,
+    embed: Embed,
+    summarise: Callable[[str], str] | None = None,
+    progress: Callable[[int], None] = lambda done: None,
+) -> Report:
+    """Runs over all projects of a store. `embed` makes embeddings of texts, `summarise` a summary in place of ours; `progress` is told how many items are done."""
+    report = Report()
+    work = _Work(store, now, embed, summarise, report)
+    for item in store.scan():
+        work.see(item)
+        if report.items % BATCH == 0:
+            work.write()
+            progress(report.items)
+    work.finish()
+    progress(report.items)
+    store.set_value(KEY, {"at": now, **report.to_json()})
+    return report
+
+
+class _Work:
+    def __init__(self, store: Store, now: float, embed: Embed, summarise: Callable[[str], str] | None, report: Report) -> None:
+        self.store, self.now, self.embed, self.summarise, self.report = store, now, embed, summarise, report
+        self.batch = Batch()
+        self.sessions: dict[str, int] = {}
+        self.newest: dict[str, list[tuple[float, str]]] = {}  # project -> the newest items seen so far
+        self.waiting: dict[str, Item] = {}  # they stay where they are if they turn out to be among the newest
+
+    def see(self, item: Item) -> None:
+        """Decides about one item, as far as it can be done before all are seen."""
+        self.report.items += 1
+        may_be_newest = self._count_newest(item)
+        if item.marked_at is not None:
+            self._delete_if_due(item)
+        elif may_be_newest and item.tier == HOT and self._decide(item).tier != HOT:
+            self.waiting[item.id] = item
+        else:
+            self._settle(item)
+
+    def finish(self) -> None:
+        """Decides about those that waited, and writes the rest."""
+        newest = {id for heap in self.newest.values() for _, id in heap}
+        for item in self.waiting.values():
+            self._settle(item, item.id in newest)
+        self.write()
+
+    def write(self) -> None:
+        self.store.write(self.batch)
+        self.batch = Batch()
+
+    def _moment(self, item: Item, newest: bool = False) -> Moment:
+        if item.project not in self.sessions:
+            self.sessions[item.project] = session_number(self.store, item.project)
+        return Moment(self.now, self.sessions[item.project], newest)
+
+    def _count_newest(self, item: Item) -> bool:
+        """Whether it is among the newest of those seen so far."""
+        heap = self.newest.setdefault(item.project, [])
+        entry = (item.created_at, item.id)
+        if len(heap) < transitions.NEWEST:
+            heapq.heappush(heap, entry)
+            return True
+        return heapq.heappushpop(heap, entry) is not entry
+
+    def _delete_if_due(self, item: Item) -> None:
+        marked_at = item.marked_at or 0.0
+        if self.now - marked_at >= GRACE_S:
+            self.batch.remove.append(item.id)
+            self.report.deleted += 1
+            self._log("deleted", item, [f"marked {(self.now - marked_at) / HOUR_S:.0f} h ago by the {item.marked_by or 'job'}"])
+        elif item.marked_by == "job" and (item.was_held or item.score >= ALERT_SCORE):
+            self._alert(item, marked_at + GRACE_S)
+
+    def _decide(self, item: Item, newest: bool = False) -> Decision:
+        return transitions.decide(transitions.standing_of(item, self._moment(item, newest), profiles.score(item, self.now)))
+
+    def _settle(self, item: Item, newest: bool = False) -> None:
+        """Takes an item as far as the rules lead at this moment, so that another run has nothing left to do."""
+        before = replace(item)
+        while True:
+            decision, score = self._decide(item, newest), profiles.score(item, self.now)
+            if decision.tier != item.tier:
+                self._count(self.report.moved, f"{item.tier} to {decision.tier}", item, decision.reasons)
+                item.previous_tier, item.tier, item.tier_since, item.tier_score = item.tier, decision.tier, self.now, score
+            elif decision.marks or item.tier == HOT or item.held or not self._compress(item, score):
+                break
+        retention = transitions.retention_of(item, self._moment(item))
+        if abs(score - item.score) >= _NOTICEABLE or abs(retention - item.retention) >= _NOTICEABLE:
+            item.score, item.retention = score, retention
+        if decision.marks:
+            item.marked_at, item.marked_by = self.now, "job"
+            self.report.marked += 1
+            self._log("marked", item, decision.reasons)
+        to = {name: value for name, value in vars(item).items() if value is not getattr(before, name)}
+        if to:
+            self.batch.change.append(Change(item.id, to))
+        if item.was_held or score >= ALERT_SCORE:
+            self._foresee(item)
+
+    def _compress(self, item: Item, score: float) -> bool:
+        """Takes an item one level further, if that is due and makes it shorter; whether it did."""
+        age_hours = max(0.0, self.now - item.created_at) / HOUR_S
+        due, level = compression.POLICY.should_compress(item.level, age_hours, score, item.access_count)
+        if not due or estimate_tokens(item.text) <= compression.TOKENS.get(level, 0):
+            return False
+        try:
+            text = compression.at_level(item.text, level, self.summarise)
+            embedding = compression.embedding_of(item.text, self.embed) if level == EMBEDDING else item.embedding
+        except (OSError, ValueError, RuntimeError) as error:
+            self.report.failed += 1
+            self.report.failures = [*self.report.failures, f"{item.id}: {error}"][:MOST_FAILURES]
+            return False
+        if level != EMBEDDING and len(text) >= len(item.text):
+            return False
+        if item.level == FULL:
+            self.batch.originals[item.id] = item.text
+        self._count(self.report.compressed, level, item, [f"{age_hours / 24:.0f} days old, worth {score:.2f}"])
+        item.text, item.level, item.embedding = text, level, embedding
+        return True
+
+    def _count(self, counts: dict[str, int], name: str, item: Item, reasons: list[str] | tuple[str, ...]) -> None:
+        counts[name] = counts.get(name, 0) + 1
+        self._log(name, item, reasons)
+
+    def _foresee(self, item: Item) -> None:
+        """An alert where an item of value is to be deleted soon."""
+        if item.marked_at is not None:
+            self._alert(item, item.marked_at + GRACE_S)
+            return
+        following = transitions.foresee(item, self._moment(item), lambda at: profiles.score(item, at))
+        if following and following.decision.marks and following.at + GRACE_S - self.now <= ALERT_S:
+            self._alert(item, following.at + GRACE_S)
+
+    def _alert(self, item: Item, at: float) -> None:
+        if len(self.report.alerts) < MOST_ALERTS:
+            self.report.alerts.append({"id": item.id, "project": item.project, "text": item.text[:100], "at": at})
+
+    def _log(self, action: str, item: Item, reasons: list[str] | tuple[str, ...]) -> None:
+        self.batch.log.append({"at": self.now, "action": action, "id": item.id, "project": item.project, "reasons": list(reasons)})
+
+
+def last_run(store: Store) -> dict[str, object] | None:
+    """The report of the last run, with `at`; None where it never ran."""
+    last = store.value(KEY)
+    return last if isinstance(last, dict) else None

@@ -1,0 +1,132 @@
+"""What a session taught becomes items, and strengthens those that are there.
+
+A session may be taught twice: before a compaction, and at its end. Beside the items stands what each session gave, so that it is counted
+once, however often it is taught; both are written as one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from . import profiles, transitions
+from .items import CODE, KINDS, NOTE, PROSE, SESSION, USER, Item, id_of
+from .stores import Batch, Change
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from .lessons import Lesson, Observed
+    from .stores import Store
+
+# What the assistant alone has written of it is believed so far.
+CONFIDENCE = {SESSION: 0.8, USER: 1.0}
+
+
+@dataclass(frozen=True)
+class Learnt:
+    """What came of a lesson: how many items are new, how many earlier ones the session used again, how many of these it can only have known
+    from memory; and the number of the session."""
+
+    added: int
+    strengthened: int
+    used: int
+    number: int
+
+
+def learn(store: Store, lesson: Lesson, now: float) -> Learnt:
+    """Merges a lesson into a store. What the user has forgotten is not learnt again."""
+    key = _key(lesson)
+    before = _mapping(store.value(key))
+    numbers = _mapping(store.value("sessions:" + lesson.project))
+    number = _whole(before.get("number")) or _whole(numbers.get("count")) + 1
+    counted = {id: _whole(writes) for id, writes in _mapping(before.get("writes")).items()}
+    forgotten = _mapping(store.value("forgotten:" + lesson.project))
+    seen = {id: one for id, one in ((id_of(lesson.project, one.kind, one.text), one) for one in lesson.observed) if id not in forgotten}
+    known = {item.id: item for item in store.get([*seen, *(id for id in counted if id not in seen)])}
+
+    new = [_new(id, one, lesson, number) for id, one in seen.items() if id not in known]
+    again = [id for id in seen if id in known and id not in counted]
+    changes = [_seen_again(known[id], one, counted.get(id), number) for id, one in seen.items() if id in known]
+    changes += [Change(id, by={"writes": -counted[id], "sessions": -1}) for id in counted if id not in seen and id in known]
+    unaided = {id_of(lesson.project, kind, text) for text in lesson.unaided for kind in KINDS}
+    used = [id for id in seen if id in known and id in unaided]
+    value = {
+        "number": number, "began": lesson.began, "ended": lesson.ended, "writes": {id: one.writes for id, one in seen.items()},
+        "used": used, "lookups": lesson.lookups, "lookup_tokens": lesson.lookup_tokens,
+    }  # fmt: skip
+    store.write(
+        Batch(
+            add=_placed(new, store, now),
+            change=changes,
+            access=[(again, min(lesson.ended, now), number)] if again else [],
+            values={key: value, "sessions:" + lesson.project: {"count": max(number, _whole(numbers.get("count")))}},
+            log=[
+                {
+                    "at": now,
+                    "action": "learnt",
+                    "id": "",
+                    "project": lesson.project,
+                    "session": lesson.session,
+                    "added": len(new),
+                    "again": len(again),
+                }
+            ],
+        )
+    )
+    return Learnt(len(new), len(again), len(used), number)
+
+
+def session_number(store: Store, project: str) -> int:
+    """How many sessions of a project have taught something."""
+    return _whole(_mapping(store.value("sessions:" + project)).get("count"))
+
+
+def taught(store: Store, project: str) -> dict[str, dict[str, object]]:
+    """session -> what it gave: `number`, `began`, `ended`, `writes` (id -> times), `used` (ids), `lookups`, `lookup_tokens`."""
+    prefix = f"lesson:{project}:"
+    return {key[len(prefix) :]: _mapping(value) for key, value in store.values(prefix).items()}
+
+
+def _key(lesson: Lesson) -> str:
+    return f"lesson:{lesson.project}:{lesson.session}"
+
+
+def _new(id: str, one: Observed, lesson: Lesson, number: int) -> Item:
+    notes = one.kind == NOTE  # the user's own words; all else the assistant has written
+    source = USER if notes else SESSION
+    at = min(one.at or lesson.ended, lesson.ended)
+    return Item(
+        id, one.text, lesson.project, one.kind, PROSE if notes else CODE, source, CONFIDENCE[source], episode=lesson.session, created_at=at,
+        last_accessed=at, writes=one.writes, session=number, details=dict(one.details),
+    )  # fmt: skip
+
+
+def _placed(new: list[Item], store: Store, now: float) -> list[Item]:
+    """New items in the tiers where they begin; the newest of a lesson are among the newest of the project."""
+    newest = {item.id for item in sorted(new, key=lambda item: (-item.created_at, item.id))[: transitions.NEWEST]}
+    for item in new:
+        item.score = item.tier_score = profiles.score(item, now)
+        item.tier, item.tier_since = transitions.entry(item.score, item.id in newest).tier, item.created_at
+    return new
+
+
+def _seen_again(item: Item, one: Observed, counted: int | None, number: int) -> Change:
+    """`counted`: how often this session has written it by what it taught before, None where it has taught nothing of it."""
+    change = Change(item.id, by={"writes": one.writes - (counted or 0)})
+    if counted is None:
+        change.by.update(sessions=1, reinforcements=1)
+        change.to["session"] = max(number, item.session)
+    if one.details and one.details != item.details:
+        change.to["details"] = {**item.details, **one.details}
+    if item.marked_by == "job":  # it is of use after all
+        change.to.update(marked_at=None, marked_by="")
+    return change
+
+
+def _mapping(value: object) -> Mapping[str, object]:
+    return value if isinstance(value, dict) else {}
+
+
+def _whole(value: object) -> int:
+    return value if isinstance(value, int) else 0
