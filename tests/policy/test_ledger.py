@@ -8,7 +8,19 @@ from hypothesis import strategies as st
 
 from hooks.utils.edges.codec import dumps, loads
 from hooks.utils.policy import ledger as ledgers
-from hooks.utils.policy.bookings import Advice, Cleared, Compaction, KeptOut, Refetched, Request, Restored, Undone, Warmed
+from hooks.utils.policy.bookings import (
+    Advice,
+    Cleared,
+    Compaction,
+    KeptOut,
+    Refetched,
+    Remembered,
+    Request,
+    Restored,
+    Spared,
+    Undone,
+    Warmed,
+)
 from hooks.utils.policy.economics import Prices
 from hooks.utils.policy.ledger import GAINS, Ledger, settle
 from tests.policy.priced import LIFETIMES, READS, prices
@@ -52,17 +64,22 @@ def test_a_session_worked_out_by_hand():
         "kept_out_tokens": 0,
         "warmings": 0,
         "kept_warm": 0,
+        "memory_tokens": 0,
+        "spared": 0,
         "charged_rewrite": 52_900.0,  # 11,500 + 41,400
         "charged_restores": 2_700.0,  # 1,250 + 100 + 1,250 + 100
         "charged_refetches": 0.0,
         "charged_advice": 0.0,
         "charged_warming": 0.0,
+        "charged_memory": 0.0,
         "saved_cleared": 29_450.0,
         "saved_kept_out": 0.0,
         "saved_kept_warm": 0.0,
+        "saved_memory": 0.0,
         "usd_cleared": 0.0,
         "usd_kept_out": 0.0,
         "usd_kept_warm": 0.0,
+        "usd_memory": 0.0,
         "usd_charged": 0.0,
         "unpriced": 85_050.0,  # 29,450 + 55,600: no request says what its model costs
         "saved": 29_450.0,  # 3 x 1,900 + 23,750
@@ -108,6 +125,33 @@ def test_a_session_with_the_door_and_kept_warm_worked_out_by_hand():
     assert told["usd_charged"] == pytest.approx((8_170 + 1_350) * 5 / 1e6 + 1_250 * 10 / 1e6)
     assert told["unpriced"] == 0
     assert ledger.days["tuesday"] == pytest.approx({"saved_kept_out": 5_000, "usd_kept_out": 0.05, "charged": 1_250, "usd_charged": 0.0125})
+
+
+def test_a_session_with_a_memory_worked_out_by_hand():
+    requests = [
+        # At -1 memory gave 500 tokens: written for 500 x 1.25 = 625.
+        Request(0, 20_000, 0, 20_000, 0, FIVE, 5.0),
+        # Carried from the second request on: 500 x 0.1 = 50.
+        Request(10, 25_000, 20_000, 5_000, 5_000, FIVE, 5.0),
+        # At 10 the assistant knew a name: half a request of 25,000 tokens, read for 1,250, and 800 tokens of a result. Of these the next
+        # request would have written 800 x 1.25 = 1,000. Carried 50.
+        Request(20, 26_000, 25_000, 1_000, 1_000, FIVE, 5.0),
+        # And this one would have read 800 x 0.1 = 80. Carried 50.
+        Request(30, 27_000, 26_000, 1_000, 1_000, FIVE, 5.0),
+        Compaction(40),
+        # Nothing of it is in the new context, but what memory gave it again: 625.
+        Request(50, 8_000, 0, 8_000, 0, FIVE, 5.0),
+    ]
+    told = settle(requests, [Remembered(-1, 500), Spared(10, 800, 0.5), Remembered(45, 500)]).to_json()
+    assert (told["memory_tokens"], told["spared"]) == (1_000, 1)
+    assert told["charged_memory"] == told["charged"] == 625 + 50 + 50 + 50 + 625
+    assert told["saved_memory"] == told["saved"] == 1_250 + 1_000 + 80
+    assert told["usd_memory"] == pytest.approx(2_330 * 5 / 1e6)
+
+
+def test_before_its_first_request_a_session_has_nothing_to_be_spared():
+    told = settle([Request(10, 9_000, 0, 9_000, 0, FIVE)], [Spared(5, 0)]).to_json()
+    assert (told["spared"], told["saved"]) == (1, 0)
 
 
 def _kept_out(requests: list, *more) -> float:
@@ -557,7 +601,8 @@ IDS = st.sampled_from(("T1", "T2", "T3"))
 DOOR = st.builds(KeptOut, TIMES, AMOUNTS, IDS) | st.builds(Cleared, TIMES, AMOUNTS, st.just(1), st.lists(IDS, max_size=2))
 WARM = st.builds(Warmed, TIMES, AMOUNTS, AMOUNTS, AMOUNTS, st.integers(0, 50))
 BOOKINGS = st.lists(CLEARS | CLEARS | TEXTS | RETURNS, max_size=12)
-ALL_BOOKINGS = st.lists(CLEARS | TEXTS | RETURNS | DOOR | WARM, max_size=12)
+MEMORY = st.builds(Remembered, TIMES, AMOUNTS) | st.builds(Spared, TIMES, AMOUNTS, st.sampled_from((0.25, 1.0)))
+ALL_BOOKINGS = st.lists(CLEARS | TEXTS | RETURNS | DOOR | WARM | MEMORY, max_size=12)
 
 
 @given(MOMENTS, ALL_BOOKINGS, st.randoms(use_true_random=False))
@@ -608,6 +653,11 @@ def test_nothing_is_saved_where_no_clear_is_confirmed(moments, bookings):
 
 @given(MOMENTS, BOOKINGS, TEXTS)
 def test_a_text_more_never_raises_the_net(moments, bookings, text):
+    assert settle(moments, [*bookings, text]).net <= settle(moments, bookings).net + 1e-6
+
+
+@given(MOMENTS, BOOKINGS, st.builds(Remembered, TIMES, AMOUNTS))
+def test_what_memory_gives_never_raises_the_net(moments, bookings, text):
     assert settle(moments, [*bookings, text]).net <= settle(moments, bookings).net + 1e-6
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hooks.utils.policy import ledger
-from hooks.utils.policy.bookings import Advice, Cleared, KeptOut, Restored, Undone, Warmed
+from hooks.utils.policy.bookings import Advice, Cleared, KeptOut, Remembered, Restored, Undone, Warmed
 from hooks.utils.policy.context import OUTSIDE
 from hooks.utils.policy.conversation import Usage
 from hooks.utils.policy.ledger import settle
@@ -63,6 +63,7 @@ ENTRIES = {
         journal.warmed(20_040, 20_000, 40, 8, 5.0), None,
         (Warmed, {"at": 5.0, "tokens": 20_040, "read": 20_000, "created": 40, "output": 8}),
     ),
+    "what memory gave": (journal.remembered("# Memory", 3, 5.0), None, (Remembered, {"at": 5.0, "tokens": 3})),
     "our own text": (journal.advised(400, 5.0), None, (Advice, {"at": 5.0, "tokens": 400})),
 }  # fmt: skip
 
@@ -88,7 +89,7 @@ def test_an_entry_that_was_written_and_read_means_what_it_was_written_for(entry:
 def test_every_constructor_is_among_them():
     made = {entry["event"] for entry, _, _ in ENTRIES.values()}
     others = {"pin", "unpin", "profile", "end", "commit", "changed", "clear", "outside", "undo", "restore", "advice"}
-    assert made == {*others, "entered", "warmed"}
+    assert made == {*others, "entered", "memory", "warmed"}
 
 
 def test_an_entry_that_names_a_call_stands_before_it_any_other_goes_by_its_time():
@@ -101,6 +102,11 @@ def test_an_entry_that_names_a_call_stands_before_it_any_other_goes_by_its_time(
     assert {call: [event.name for event in before] for call, before in found.before.items()} == {"t1": ["files_changed"]}
     assert [event.at for event in found.timed] == [1.0, 7.0, 9.0], "a call that is not known is a time"
     assert found.commits == {"t2": ["/p/a"], "t3": None}
+
+
+def test_what_memory_gave_comes_in_order_of_time():
+    entries = [journal.remembered("b", 3, 9.0), journal.advised(3, 1.0), journal.remembered("a", 3, 5.0), {"event": "memory", "at": 1.0}]
+    assert journal.given(entries) == [(5.0, "a"), (9.0, "b")]
 
 
 def test_a_clear_outside_takes_results_out_of_the_context_and_moves_what_stands_behind(tmp_path):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..edges.system import now as time_of_day
 from ..host.payload import text
-from ..state import live
+from ..state import live, memory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,6 +24,16 @@ def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> str | None:
     from ..reclaim import partner
 
     now = time_of_day(environ)
+    _memory(site, text(payload, "transcript_path"), now)
     if partner.was_advised(site, now):
         return None
     return partner.before(site, text(payload, "transcript_path"), now, manual=text(payload, "trigger") == "manual")
+
+
+def _memory(site: live.Site, transcript_path: str, now: float) -> None:
+    """What the session has taught is learnt while all of it is the context still; afterwards it is given what memory holds anew."""
+    if memory.is_used(site.home):
+        from ..state import remembering
+
+        remembering.emptied(site)
+        remembering.learn(site, transcript_path, now)

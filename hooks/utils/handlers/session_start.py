@@ -7,7 +7,7 @@ from ..edges import files
 from ..edges.system import now as time_of_day
 from ..host.payload import text
 from ..policy import engine, events
-from ..state import live, store, sweeping
+from ..state import live, memory, store, sweeping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,10 +16,13 @@ if TYPE_CHECKING:
 
     from ..policy.ruleset import Ruleset
 
+# Sources of a context in which nothing stands yet.
+_EMPTY = ("startup", "clear", "compact")
+
 
 def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any] | None:
-    """Remembers what only this event tells (model, project, folder) and makes the state follow the transcript where there is one. After a
-    compaction the model is told what can be restored."""
+    """Remembers what only this event tells (model, project, folder) and makes the state follow the transcript where there is one. The
+    model is told what memory holds, once for each context, and after a compaction what can be restored."""
     site = live.site_of(payload, environ)
     if site is None:
         return None
@@ -44,15 +47,26 @@ def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any
         live.change(site, paths, "", begin)
     except files.LockTimeout:
         pass  # the first prompt makes the state follow the transcript
+    now = time_of_day(environ)
+    told = [_memory(site, now) if text(payload, "source") in _EMPTY else ""]
     if compacted:
-        return _index(site, time_of_day(environ))
-    remembered.sweep(site.home, time_of_day(environ))
-    sweeping.sweep(site, time_of_day(environ))
-    return None
+        told.append(_index(site, now))
+    else:
+        remembered.sweep(site.home, now)
+        sweeping.sweep(site, now)
+    context = "\n\n".join(filter(None, told))
+    return {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": context}} if context else None
 
 
-def _index(site: live.Site, now: float) -> dict[str, Any] | None:
+def _memory(site: live.Site, now: float) -> str:
+    if not memory.is_used(site.home):
+        return ""
+    from ..state import remembering
+
+    return remembering.deliver(site, now)
+
+
+def _index(site: live.Site, now: float) -> str:
     from ..reclaim import partner
 
-    index = partner.after(site, now)
-    return {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": index}} if index else None
+    return partner.after(site, now) or ""

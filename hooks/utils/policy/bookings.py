@@ -137,12 +137,34 @@ class Advice(Booking):
     rank = 5
 
 
+class Remembered(Booking):
+    """The context was given what memory holds."""
+
+    __slots__ = ()
+    rank = 6
+
+
+class Spared(Booking):
+    """A look-up was not made, because memory had told what it would have shown: a result of so many tokens, and this share of a
+    request. An estimate."""
+
+    __slots__ = ("share",)
+    rank = 7
+
+    def __init__(self, at: float, tokens: int, share: float = 1.0):
+        super().__init__(at, tokens)
+        self.share = share
+
+    def order(self) -> tuple[object, ...]:
+        return self.tokens, self.share
+
+
 class Warmed(Booking):
     """A request of ours kept the cache warm. As its usage tells: `tokens` of its prompt, of which `read` from the cache and `created` in
     it, and `output`, those of its answer."""
 
     __slots__ = ("created", "output", "read")
-    rank = 6
+    rank = 8
 
     def __init__(self, at: float, tokens: int, read: int, created: int, output: int):
         super().__init__(at, tokens)

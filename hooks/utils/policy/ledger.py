@@ -8,12 +8,26 @@ A change of the transcript shows in a request only once the client has loaded th
 confirms it: one whose prompt lacks at least half of what the clear was estimated at. What did not enter was never in a prompt, so no
 request can confirm it: it is an estimate, counted from the first request that goes without it, to a compaction or until its own result is
 cleared. A request of ours that kept the cache warm is charged, and pays where the user came back so late that the cache would have been
-cold, and found it warm. What is doubtful counts against us.
+cold, and found it warm. What memory gave a context is charged as all text of ours; a look-up that it spared would have been a request
+with the prompt of the one before, and a result that later ones carry: an estimate too. What is doubtful counts against us.
 """
 
 from __future__ import annotations
 
-from .bookings import Advice, Booking, Cleared, Compaction, KeptOut, Refetched, Request, Restored, Undone, Warmed
+from .bookings import (
+    Advice,
+    Booking,
+    Cleared,
+    Compaction,
+    KeptOut,
+    Refetched,
+    Remembered,
+    Request,
+    Restored,
+    Spared,
+    Undone,
+    Warmed,
+)  # fmt: skip
 from .economics import PRICE_PLAIN
 
 TYPE_CHECKING = False
@@ -22,8 +36,8 @@ if TYPE_CHECKING:
 
     from .economics import Prices
 
-GAINS = ("cleared", "kept_out", "kept_warm")
-CAUSES = ("rewrite", "restores", "refetches", "advice", "warming")
+GAINS = ("cleared", "kept_out", "kept_warm", "memory")
+CAUSES = ("rewrite", "restores", "refetches", "advice", "warming", "memory")
 # What is also summed by day: units; dollars of those whose price is known; units without a price, saved or charged.
 AMOUNTS = (
     *("saved_" + gain for gain in GAINS), "charged", *("usd_" + gain for gain in GAINS), "usd_charged", "unpriced",
@@ -33,7 +47,7 @@ _SHORTEST_S = 300
 _MILLION = 1_000_000
 _COUNTS = (
     "reclaimed_tokens", "pending_tokens", "clears", "confirmed", "results", "undone", "restored", "refetched", "advice_tokens",
-    "kept_out", "kept_out_tokens", "warmings", "kept_warm",
+    "kept_out", "kept_out_tokens", "warmings", "kept_warm", "memory_tokens", "spared",
 )  # fmt: skip
 
 
@@ -43,8 +57,9 @@ class Ledger:
     `reclaimed_tokens`: seen to be gone, whether they are still out or not · `pending_tokens`: cleared, not yet seen to be gone, counted
     nowhere else · `clears`, of which `confirmed`, with so many `results` · `undone`, `restored`, `refetched`: how often ·
     `advice_tokens`: text that we added · `kept_out`: results of which a part did not enter, and these `kept_out_tokens` (an estimate) ·
-    `warmings`: requests of ours that kept the cache warm, `kept_warm`: those of the user's that found it so · `gained` (by cause) and
-    `charged` (by cause): units · `amounts`: AMOUNTS, `days`: the same of each day.
+    `warmings`: requests of ours that kept the cache warm, `kept_warm`: those of the user's that found it so · `memory_tokens`: what memory
+    gave contexts, `spared`: look-ups that were not made because of it (an estimate) · `gained` (by cause) and `charged` (by cause): units ·
+    `amounts`: AMOUNTS, `days`: the same of each day.
     """
 
     __slots__ = (*_COUNTS, "_day_of", "amounts", "charged", "days", "gained")
@@ -53,7 +68,7 @@ class Ledger:
         """`day_of(seconds)` names the day of a time; without it nothing is summed by day."""
         self.reclaimed_tokens = self.pending_tokens = self.clears = self.confirmed = self.results = 0
         self.undone = self.restored = self.refetched = self.advice_tokens = 0
-        self.kept_out = self.kept_out_tokens = self.warmings = self.kept_warm = 0
+        self.kept_out = self.kept_out_tokens = self.warmings = self.kept_warm = self.memory_tokens = self.spared = 0
         self.gained = dict.fromkeys(GAINS, 0.0)
         self.charged = dict.fromkeys(CAUSES, 0.0)
         self.amounts = dict.fromkeys(AMOUNTS, 0.0)
@@ -157,6 +172,7 @@ class _Context:
         self.fresh_out: dict[str, int] = {}  # the same, where no request has gone without them yet
         self.cleared_out: dict[str, int] = {}  # the same, while their result is cleared
         self.kept_warm = 0  # tokens of the prompt that requests of ours have kept in the cache since the last one
+        self.spared = self.fresh_spared = 0  # tokens of results that requests go without, because nobody had to look; those not sent yet
 
     def book(self, booking: Booking) -> None:
         ledger = self.ledger
@@ -182,6 +198,11 @@ class _Context:
         elif isinstance(booking, Advice):
             ledger.advice_tokens += booking.tokens
             self._say("advice", booking)
+        elif isinstance(booking, Remembered):
+            ledger.memory_tokens += booking.tokens
+            self._say("memory", booking)
+        elif isinstance(booking, Spared):
+            self._spare(booking)
         elif isinstance(booking, Warmed):
             ledger.warmings += 1
             ledger.charge("warming", booking.price(self.prices), booking.at, self.written.usd)
@@ -192,6 +213,13 @@ class _Context:
         request on."""
         self.ledger.charge(cause, booking.tokens * self.prices.write, booking.at, self.written.usd)
         self.fresh[cause] += booking.tokens
+
+    def _spare(self, booking: Spared) -> None:
+        """The request of the look-up would have read what the one before has sent; its answer is not counted."""
+        self.ledger.spared += 1
+        self.fresh_spared += booking.tokens
+        if self.previous is not None:
+            self.ledger.gain("memory", booking.share * self.previous.prompt * self.prices.read, booking.at, self.previous.usd)
 
     def _take_away(self, ids: Iterable[str]) -> None:
         """Results are cleared: what had not entered of them is not counted on top of the clear, whether that is loaded yet or not."""
@@ -237,6 +265,7 @@ class _Context:
         without = request.prices.write if kept_warm else rate  # what it costs without us to carry what was sent before
         ledger.gain("cleared", self.out * without, at, usd)
         ledger.gain("kept_out", sum(self.kept_out.values()) * without + sum(self.fresh_out.values()) * first, at, usd)
+        ledger.gain("memory", self.spared * without + self.fresh_spared * first, at, usd)
         if kept_warm:
             ours = sum(self.carried.values())
             ledger.kept_warm += 1
@@ -252,6 +281,7 @@ class _Context:
             self.fresh[cause] = 0
         ledger.kept_out += len(self.fresh_out)
         ledger.kept_out_tokens += sum(self.fresh_out.values())
+        self.spared, self.fresh_spared = self.spared + self.fresh_spared, 0
         self.kept_out.update(self.fresh_out)
         self.fresh_out = {}
         self.kept_warm = 0

@@ -6,7 +6,7 @@ An entry is a JSON object with `event` and `at` (seconds). What cannot be unders
 from __future__ import annotations
 
 from ..policy import events
-from ..policy.bookings import Advice, Cleared, KeptOut, Restored, Undone, Warmed
+from ..policy.bookings import Advice, Cleared, KeptOut, Remembered, Restored, Undone, Warmed
 from ..policy.estimate import CHARS_PER_TOKEN
 
 TYPE_CHECKING = False
@@ -103,6 +103,11 @@ def advised(tokens: int, at: float) -> Entry:
     return {"event": "advice", "at": at, "tokens": tokens}
 
 
+def remembered(said: str, tokens: int, at: float) -> Entry:
+    """The session was given what memory holds: `said`, of so many tokens."""
+    return {"event": "memory", "at": at, "tokens": tokens, "said": said}
+
+
 def warmed(prompt: int, read: int, created: int, output: int, at: float) -> Entry:
     """A request of ours has kept the cache warm: the tokens of its `prompt`, of which `read` from the cache and `created` in it, and of its
     answer, as its usage tells."""
@@ -178,6 +183,8 @@ def booking_of(entry: object) -> Booking | None:
         return Undone(at, tokens, ids)
     if kind == "restore" and entry.get("in_place") is True:
         return Restored(at, tokens, True, [entry["id"]] if isinstance(entry.get("id"), str) else [])
+    if kind == "memory":
+        return Remembered(at, tokens)
     return Advice(at, tokens) if kind == "advice" else None
 
 
@@ -243,6 +250,12 @@ def clear_times(journal: list[Any]) -> dict[str, float]:
 def warmed_times(journal: list[Any]) -> list[float]:
     """When requests of ours kept the cache warm (seconds)."""
     return [_time(entry) for entry in journal if isinstance(entry, dict) and entry.get("event") == "warmed"]
+
+
+def given(journal: list[Any]) -> list[tuple[float, str]]:
+    """(seconds, text) of what memory gave the context, in order of time."""
+    found = [entry for entry in journal if booking_of(entry) is not None and entry.get("event") == "memory"]
+    return sorted((_time(entry), entry["said"]) for entry in found if isinstance(entry.get("said"), str))
 
 
 def ids_outside(journal: list[Any]) -> set[str]:

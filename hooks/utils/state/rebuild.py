@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ..policy.conversation import Usage
     from ..policy.models import Models
     from ..policy.ruleset import Ruleset
+    from .listening import Listener
 
 
 class Rebuilt:
@@ -54,7 +55,7 @@ def rebuild(
     `original(handle)` gives what a placeholder stands for. OSError when the transcript cannot be read."""
     index = branch.index(path)
     told = _Telling(Conversation(ContextState(session_id, agent_id), rules_for), index, journal, original)
-    for entry in entries.read(path, index.size, index.telling):
+    for entry in entries.read(path, index.size, None if told.listener is not None else index.telling):
         told.take(entry)
     told.end(journal)
     return Rebuilt(told.conversation, index)
@@ -73,6 +74,7 @@ class _Telling:
         self.message: str | None = None  # whose usage was told last
         self.left_out = {booking.id: booking.tokens for booking in journals.bookings(journal, ()) if isinstance(booking, ledger.KeptOut)}
         self.again = Again()
+        self.listener = _listener(journal, self.reader)
         self.printed: list[tuple[float, int]] = []  # (seconds, tokens) of what `popkit restore` printed
 
     def take(self, entry: dict[str, Any]) -> None:
@@ -89,7 +91,10 @@ class _Telling:
             self.conversation.observe(event)
             if isinstance(event, events.Compacted):
                 self.again.compacted()
-        self._said(entry, entry.get("uuid") in self.index.chain or self._calls(entry))
+        stands = entry.get("uuid") in self.index.chain or self._calls(entry)
+        self._said(entry, stands)
+        if self.listener is not None:
+            self.listener.listen(entry, stands)
 
     def _call(self, call: Call) -> None:
         for before in self.known.before.get(call.id, ()):
@@ -106,6 +111,8 @@ class _Telling:
                 self.again.take(result, self.left_out.get(result.id, 0))
                 if result.kind == "restored":
                     self.printed.append((result.at, result.tokens))
+            if self.listener is not None:
+                self.listener.looked_up(result)
 
     def _calls(self, entry: dict[str, Any]) -> bool:
         """Whether an entry makes a call of the branch: of parallel ones all but the last hang off it."""
@@ -143,6 +150,7 @@ class _Telling:
             gone = {*cleared, *journals.ids_outside(journal)}
             booked += self.again.bookings(gone, self.clear_times, calibration)
             booked += [ledger.Restored(at, round(tokens * calibration)) for at, tokens in self.printed]
+            booked += self.listener.bookings(calibration) if self.listener else []
             models = self.conversation.rules.models
             moments = [moment(sent, added, models) for sent, added in self.conversation.requests]
             found = ledger.settle(moments, booked, day_of)
@@ -156,6 +164,16 @@ def moment(sent: Usage, added: int, models: Models) -> ledger.Request | ledger.C
     model = models.model(sent.model)
     prices = prices_of(model, sent.cache_ttl_s)
     return ledger.Request(sent.at, sent.tokens, sent.read, sent.created, added, prices, model.usd(sent.tokens)[0], sent.until)
+
+
+def _listener(journal: list[Any], reader: transcript.Reader) -> Listener | None:
+    """Who finds out what memory has spared; None where it gave nothing."""
+    given = journals.given(journal)
+    if not given:
+        return None
+    from .listening import Listener
+
+    return Listener(given, reader.original)
 
 
 def _written(entry: dict[str, Any]) -> tuple[int, int]:

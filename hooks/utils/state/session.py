@@ -17,6 +17,7 @@ _FACTS = {
     "echo_tokens": int,
     "index": str,
     "largest_tokens": int,
+    "memory": float,
     "model": str,
     "planned": dict,
     "profile": str,
@@ -76,3 +77,19 @@ def update(popkit_home: str, session_id: str, **facts: object) -> dict[str, Any]
         files.spill(path, dumps(facts))
         changed = read(popkit_home, session_id)
     return changed
+
+
+def claim(popkit_home: str, session_id: str, name: str, value: object) -> bool:
+    """Sets a fact that is not set; whether it was not. Of two processes at once one alone hears yes; none where somebody else holds the
+    lock for too long."""
+    path = path_of(popkit_home, session_id)
+    files.make_private_folder(home.session_folder(popkit_home, session_id), may_be_link=False)
+    try:
+        with files.Lock(path + ".lock"):
+            known = _known(path, files.spilled(path))
+            if name in known:
+                return False
+            files.replace_text(path, dumps({**known, name: value}))
+    except files.LockTimeout:
+        return False
+    return True

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 # With one question so many bytes of transcripts are read again; a second is enough for some 20 MB.
 BYTES = 32 << 20
 # What of a journal is booked.
-_BOOKED = tuple(f'"event":"{kind}"' for kind in ("entered", "warmed", "clear", "outside", "undo", "advice"))
+_BOOKED = tuple(f'"event":"{kind}"' for kind in ("entered", "warmed", "clear", "outside", "undo", "advice", "memory"))
 
 
 def is_due(site: Site, transcript_path: str) -> bool:

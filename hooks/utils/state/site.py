@@ -53,6 +53,13 @@ class Site:
 
         self._session = session.update(self.home, self.session_id, **facts)
 
+    def claim(self, name: str, value: object) -> bool:
+        """Sets a fact of the session that is not set yet; whether this process was the one to do so."""
+        from . import session
+
+        self._session = None
+        return session.claim(self.home, self.session_id, name, value)
+
     def rules_for(self, profile: object) -> Ruleset:
         """The rules under a profile, or under the configured one for None."""
         return Ruleset.from_config(self.config, profile if isinstance(profile, str) else None)

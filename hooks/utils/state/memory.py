@@ -1,0 +1,192 @@
+"""Long-term memory as hooks know it: whether it is on for a project, the MEMORY.md that sessions are given, what is still to be learnt.
+
+Memory itself is `popkit memory`'s, in a process of its own. Both meet in the folder of a project: `memory/<key>/` in our folder.
+"""
+
+from __future__ import annotations
+
+from ..edges import files, home
+from ..edges.codec import dumps, loads
+from ..edges.system import join, os
+from ..policy.estimate import estimate_tokens
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ..host.repository import Repository
+
+FOLDER = "memory"  # in our folder
+DOCUMENT, SETTINGS, ALERTS = "MEMORY.md", "settings.json", "alerts.json"
+# The host cuts what is longer, and says nothing of it.
+MOST_TOKENS, MOST_LINES, MOST_BYTES = 2_000, 200, 25_000
+_ENDED, _NOTED = "ended-", ".json"
+_NOTE_BYTES = 64 * 1024
+
+
+class TooLarge(OSError):
+    """A MEMORY.md that the host would cut."""
+
+
+def is_used(popkit_home: str) -> bool:
+    """Whether memory was ever on for any project: where not, nothing has to be looked up."""
+    return _is_there(join(popkit_home, FOLDER))
+
+
+class Project:
+    """The memory of one repository, as far as hooks see it. `folder`: where its files are; made when memory is switched on."""
+
+    __slots__ = ("folder", "repository")
+
+    def __init__(self, popkit_home: str, repository: Repository) -> None:
+        self.repository = repository
+        self.folder = join(popkit_home, FOLDER, home.safe_name(repository.key))
+
+    @property
+    def document_path(self) -> str:
+        return join(self.folder, DOCUMENT)
+
+    # --- on and off ---------------------------------------------------------------------------------------------------------------
+
+    def is_on(self) -> bool:
+        """Whether the user has switched memory on. OSError or ValueError where that cannot be read."""
+        return self._settings().get("on") is True
+
+    def turn_on(self, now: float) -> bool:
+        """Switches memory on; whether it was off before. `now`: seconds."""
+        return self._turn(True, now)
+
+    def turn_off(self, now: float) -> bool:
+        """Switches memory off; what is known stays. Whether it was on before."""
+        return self._turn(False, now)
+
+    def _turn(self, on: bool, now: float) -> bool:
+        files.make_private_folder(self.folder, may_be_link=False)
+        try:
+            before = self._settings()
+        except ValueError:
+            before = {}
+        if (before.get("on") is True) == on and before:
+            return False
+        told = {"on": on, "since": now, "name": self.repository.name, "root": self.repository.root}
+        files.replace_text(join(self.folder, SETTINGS), dumps(told))
+        return (before.get("on") is True) != on
+
+    def _settings(self) -> dict[str, Any]:
+        value = loads(files.text_of(_bytes_of(join(self.folder, SETTINGS), _NOTE_BYTES) or b"{}"))
+        if not isinstance(value, dict):
+            raise ValueError("settings are an object")
+        return value
+
+    # --- MEMORY.md ----------------------------------------------------------------------------------------------------------------
+
+    def document(self) -> str:
+        """MEMORY.md as a session is given it; "" where there is none. TooLarge where the host would cut it, OSError for what is no
+        regular file of ours: it is not opened, and no link is followed."""
+        data = _bytes_of(self.document_path, MOST_BYTES + 1)
+        said = files.text_of(data).strip()
+        if len(data) > MOST_BYTES or said.count("\n") >= MOST_LINES or estimate_tokens(said) > MOST_TOKENS:
+            raise TooLarge(27, "more than a session may be given: popkit memory file --tokens 500", self.document_path)
+        return said
+
+    def write_document(self, said: str) -> None:
+        """Replaces MEMORY.md; "" removes it."""
+        files.make_private_folder(self.folder, may_be_link=False)
+        if said:
+            files.replace_text(self.document_path, said)
+        elif _is_there(self.document_path):
+            os.unlink(self.document_path)
+
+    # --- what is still to be learnt -----------------------------------------------------------------------------------------------
+
+    def note_ended(self, session_id: str, transcript_path: str, now: float) -> None:
+        """Notes that a session has something to teach, until somebody has learnt it."""
+        told = dumps({"session": session_id, "transcript": transcript_path, "at": now})
+        files.replace_text(join(self.folder, _ENDED + home.safe_name(session_id) + _NOTED), told)
+
+    def to_learn(self) -> list[str]:
+        """The transcripts that are still to be learnt, those first that ended first; a note that cannot be read says nothing."""
+        found = []
+        for name in self._notes():
+            try:
+                note = loads(files.read_text(join(self.folder, name), _NOTE_BYTES) or "")
+            except (OSError, ValueError):
+                continue
+            if isinstance(note, dict) and isinstance(note.get("transcript"), str) and isinstance(note.get("at"), (int, float)):
+                found.append((note["at"], note["transcript"]))
+        return [transcript for _, transcript in sorted(found)]
+
+    def learnt(self, transcript_path: str) -> None:
+        """The session of a transcript has been learnt, or cannot be: its note goes."""
+        for name in self._notes():
+            path = join(self.folder, name)
+            try:
+                note = loads(files.read_text(path, _NOTE_BYTES) or "")
+            except (OSError, ValueError):
+                note = None
+            if not isinstance(note, dict) or note.get("transcript") == transcript_path:
+                os.unlink(path)
+
+    def _notes(self) -> list[str]:
+        try:
+            return sorted(name for name in os.listdir(self.folder) if name.startswith(_ENDED) and name.endswith(_NOTED))
+        except OSError:
+            return []
+
+    # --- alerts -------------------------------------------------------------------------------------------------------------------
+
+    def set_alerts(self, due: dict[str, float]) -> None:
+        """Items of value that are about to be forgotten: id -> when (seconds). What was told of them stays told."""
+        told = [id for id in self._alerts().get("told", ()) if id in due]
+        files.replace_text(join(self.folder, ALERTS), dumps({"due": due, "told": told}))
+
+    def untold_alerts(self) -> dict[str, float]:
+        """Alerts that nobody has been told of yet."""
+        known = self._alerts()
+        return {id: at for id, at in known["due"].items() if id not in known["told"]} if known else {}
+
+    def told_alerts(self, ids: list[str]) -> None:
+        """Somebody has been told of these."""
+        known = self._alerts()
+        if known:
+            files.replace_text(join(self.folder, ALERTS), dumps({**known, "told": sorted({*known["told"], *ids})}))
+
+    def _alerts(self) -> dict[str, Any]:
+        """{`due`: id -> seconds, `told`: ids}; {} for nothing (readable)."""
+        try:
+            value = loads(files.read_text(join(self.folder, ALERTS)) or "")
+        except (OSError, ValueError):
+            return {}
+        if not isinstance(value, dict) or not isinstance(value.get("due"), dict) or not isinstance(value.get("told"), list):
+            return {}
+        due = {id: at for id, at in value["due"].items() if isinstance(at, (int, float)) and not isinstance(at, bool)}
+        return {"due": due, "told": [id for id in value["told"] if isinstance(id, str)]}
+
+
+def project_of(popkit_home: str, folder: str) -> Project:
+    """The memory of the repository that a folder lies in."""
+    from ..host import repository
+
+    return Project(popkit_home, repository.of(folder))
+
+
+def is_ours(name: str) -> bool:
+    """Whether a file in the folder of a project's memory is one that hooks keep there."""
+    return name.startswith((DOCUMENT, SETTINGS, ALERTS, _ENDED))
+
+
+def _bytes_of(path: str, limit: int) -> bytes:
+    """The first bytes of a file of ours, made private on the way; none where there is none, OSError for a link or anything else."""
+    try:
+        files.make_private_file(path, create=False)
+    except FileNotFoundError:
+        return b""
+    return files.read_bytes(path, limit) or b""
+
+
+def _is_there(path: str) -> bool:
+    try:
+        os.lstat(path)
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,103 @@
+"""Which look-ups memory has spared a session: names that stand in the MEMORY.md that it was given, and that the assistant wrote before any
+result or prompt held them. Pure.
+
+Nobody sees a look-up that was not made, so this is an estimate, and a low one: names of one answer would have been found by one look-up,
+and each is worth what the session's own look-ups cost on average; nothing where it made none.
+"""
+
+from __future__ import annotations
+
+from ..policy.bookings import Spared
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+# Shorter names are guessed as often as they are known.
+LEAST_CHARS = 12
+LOOKUPS = ("read", "search")  # kinds of results
+# What separates paths, and the names in them.
+_SEPARATORS = {code: " " for code in range(128) if not chr(code).isalnum() and chr(code) not in "_.+@~-/"}
+_NAME_SEPARATORS = {**_SEPARATORS, ord("/"): " "}
+
+
+class Recall:
+    """Told of everything that a conversation holds, in order. `given`: (seconds, text) of what memory gave it, in order of time; `root`:
+    the folder that its names are relative to."""
+
+    __slots__ = ("_asking", "_given", "_known", "_lookups", "_root", "_spared", "_tokens", "_unheard", "_unheard_lines", "_wrote")
+
+    def __init__(self, given: Sequence[tuple[float, str]], root: str = "") -> None:
+        self._given = list(reversed(given))
+        self._known: frozenset[str] = frozenset()  # the words of what was given last
+        self._root = root.rstrip("/") + "/"
+        texts = [said for _, said in given]
+        self._unheard = {_last(word) for said in texts for word in _words(said)}  # nobody has said them since the session began
+        self._unheard_lines = {line for said in texts for line in _quoted(said) if " " in line and len(line) >= LEAST_CHARS}
+        self._spared: list[float] = []  # when
+        self._wrote = ""  # the answer that the newest of them was in
+        self._lookups = self._tokens = 0
+        self._asking: set[str] = set()  # answers that asked for look-ups
+
+    @property
+    def is_over(self) -> bool:
+        """Whether everything that was given has been said."""
+        return not (self._unheard or self._unheard_lines)
+
+    def heard(self, said: str) -> None:
+        """A result, or what the user or the host said: from now on the assistant knows these names from there."""
+        if self._unheard:
+            self._unheard -= {name.strip(".") for name in said.translate(_NAME_SEPARATORS).split()}
+        if self._unheard_lines:
+            self._unheard_lines -= {line for line in self._unheard_lines if line in said}
+
+    def wrote(self, said: Iterable[str], at: float, answer: str) -> None:
+        """What the assistant said or asked for in an answer (its id), then (seconds)."""
+        while self._given and self._given[-1][0] <= at:
+            self._known = frozenset(_words(self._given.pop()[1]))
+        unaided = [each for each in said if self._is_unaided(each)] if self._known else []
+        if unaided and answer != self._wrote:
+            self._spared.append(at)
+            self._wrote = answer
+        for each in said:
+            self.heard(each)
+
+    def looked_up(self, tokens: int, answer: str) -> None:
+        """A look-up that an answer asked for, and the tokens of its result."""
+        self._lookups += 1
+        self._tokens += tokens
+        self._asking.add(answer)
+
+    def bookings(self, calibration: float) -> list[Spared]:
+        """One for each look-up that was spared."""
+        if not self._lookups:
+            return []
+        tokens, share = round(self._tokens * calibration / self._lookups), len(self._asking) / self._lookups
+        return [Spared(at, tokens, share) for at in self._spared]
+
+    def _is_unaided(self, said: str) -> bool:
+        return any(map(self._is_known, said.translate(_SEPARATORS).split())) or any(line in said for line in self._unheard_lines)
+
+    def _is_known(self, word: str) -> bool:
+        """Whether a name, as it was written, stands in what was given, and nobody has said it since."""
+        name = word.removeprefix(self._root).removeprefix("./").strip("./")
+        if len(name) < LEAST_CHARS or _last(name) not in self._unheard:
+            return False
+        if name in self._known:
+            return True
+        parts = name.split("/")
+        # Below its folder, as in a map of folders.
+        return parts[-1] in self._known and any("/".join(parts[begin:-1]) in self._known for begin in range(len(parts) - 1))
+
+
+def _words(said: str) -> set[str]:
+    return {word.strip("./") for word in said.translate(_SEPARATORS).split()} - {""}
+
+
+def _quoted(said: str) -> list[str]:
+    """What stands between backticks on one line."""
+    return [piece for line in said.splitlines() for piece in line.split("`")[1::2]]
+
+
+def _last(name: str) -> str:
+    return name.rpartition("/")[2]

@@ -1,0 +1,64 @@
+"""What hooks do about memory: a session is given MEMORY.md, and what it taught is learnt by a child. Fails open: nothing of it may fail a
+hook, and what went wrong stands in the log."""
+
+from __future__ import annotations
+
+from ..edges import failures
+from ..policy.estimate import estimate_tokens
+from . import journal, memory, store
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .site import Site
+
+_HOOK = "memory"  # in the log
+# What MEMORY.md is made of: paths, commands, and little prose.
+CONTENT = "markup"
+
+
+def deliver(site: Site, now: float) -> str:
+    """The MEMORY.md that a session's empty context is given, booked; "" where memory is off, knows nothing, or this context has it. What a
+    compaction or a clear empties is told by `emptied`."""
+    said = ""
+
+    def work(project: memory.Project) -> None:
+        nonlocal said
+        text = project.document()
+        if text and site.claim("memory", now):
+            store.journal(site.paths(), journal.remembered(text, estimate_tokens(text, CONTENT), now))
+            said = text
+
+    _where_on(site, work)
+    return said
+
+
+def emptied(site: Site) -> None:
+    """The context is about to lose all it holds, MEMORY.md too."""
+    if site.session.get("memory") is not None:
+        site.remember(memory=None)
+
+
+def learn(site: Site, transcript_path: str, now: float) -> None:
+    """Lets a child learn what the session has taught so far. Should it die before, the next one finds a note of it."""
+
+    def work(project: memory.Project) -> None:
+        from ..edges import children
+
+        project.note_ended(site.session_id, transcript_path, now)
+        children.start(["memory", "learn", transcript_path, "--if-on", "--quiet"], site.environ)
+
+    if transcript_path:
+        _where_on(site, work)
+
+
+def _where_on(site: Site, work: Callable[[memory.Project], None]) -> None:
+    """Works on the memory of the site's project, if it is on."""
+    try:
+        if memory.is_used(site.home):
+            project = memory.project_of(site.home, site.project)
+            if project.is_on():
+                work(project)
+    except (OSError, ValueError) as error:
+        failures.record(site.environ, _HOOK, error)

@@ -1,0 +1,162 @@
+"""What memory has spared: names that it gave and that the assistant wrote unaided, each answer worth one look-up of the session's own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hooks.utils.policy.bookings import Spared
+from hooks.utils.policy.estimate import estimate_tokens
+from hooks.utils.state import journal, live, settling, store
+from hooks.utils.state.recall import Recall
+from tests.answers.written import BEGAN, PROJECT, Written
+
+SAID = """# Memory of shop
+
+- src/checkout/: basket_totals.ts, coupons.ts
+- package.json
+- `npm run check:types -- --strict`"""
+TOTALS = "src/checkout/basket_totals.ts"
+
+
+def recall(said: str = SAID, at: float = 0.0) -> Recall:
+    return Recall([(at, said)], PROJECT)
+
+
+def spared(found: Recall) -> list[float]:
+    """When look-ups were spared, of a session that made one."""
+    found.looked_up(100, "a look-up")
+    return [booking.at for booking in found.bookings(1.0)]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        TOTALS,
+        f"{PROJECT}/{TOTALS}",
+        f"./{TOTALS}:12",
+        f"The sum is in `{TOTALS}`.",
+        "cd sub && npm run check:types -- --strict | tail",
+        "basket_totals.ts",
+    ],
+)
+def test_a_name_of_memory_that_nobody_has_said_spares_a_look_up(said: str):
+    found = recall()
+    found.wrote([said], 7.0, "m1")
+    assert spared(found) == [7.0]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "src/app/basket_totals_of_all.ts",  # another file
+        "src/other/basket_totals.ts",  # of another folder
+        "coupons.ts",  # too short to be known rather than guessed
+        "npm run check",
+        "",
+    ],
+)
+def test_what_memory_did_not_tell_spares_nothing(said: str):
+    found = recall()
+    found.wrote([said], 7.0, "m1")
+    assert spared(found) == []
+
+
+@pytest.mark.parametrize("heard", [TOTALS, "/elsewhere/basket_totals.ts:3: code", '{"file":"basket_totals.ts"}'])
+def test_a_name_that_a_result_or_a_prompt_has_held_is_not_unaided(heard: str):
+    found = recall()
+    found.heard(heard)
+    found.wrote([TOTALS], 7.0, "m1")
+    assert spared(found) == []
+
+
+def test_each_name_counts_once_and_the_names_of_one_answer_as_one():
+    found = recall()
+    found.wrote([TOTALS], 7.0, "m1")
+    found.wrote(["npm run check:types -- --strict"], 7.5, "m1")
+    found.wrote([TOTALS], 8.0, "m2")
+    assert spared(found) == [7.0]
+
+
+def test_what_was_written_before_memory_gave_it_was_not_known_from_there():
+    found = recall(at=5.0)
+    found.wrote([TOTALS], 4.0, "m1")
+    found.wrote(["npm run check:types -- --strict"], 6.0, "m2")
+    assert spared(found) == [6.0]
+
+
+def test_a_look_up_is_worth_what_those_of_the_session_cost_on_average():
+    found = recall()
+    found.wrote([TOTALS], 7.0, "m1")
+    assert found.bookings(1.0) == [], "the session looked for nothing, so nobody knows what that costs"
+    for tokens, answer in ((100, "m2"), (200, "m2"), (600, "m3")):
+        found.looked_up(tokens, answer)
+    (booked,) = found.bookings(2.0)
+    assert isinstance(booked, Spared)
+    assert (booked.tokens, booked.share) == (600, pytest.approx(2 / 3))
+
+
+TEXTS = st.lists(st.sampled_from([TOTALS, "coupons.ts", "npm run check:types -- --strict", "package.json", "\ud800`", ""]), max_size=5)
+
+
+@given(TEXTS, TEXTS, TEXTS)
+def test_hearing_more_never_spares_more(heard: list[str], more: list[str], written: list[str]):
+    def counted(told: list[str]) -> int:
+        found = recall()
+        for said in told:
+            found.heard(said)
+        for number, said in enumerate(written):
+            found.wrote([said], float(number), f"m{number}")
+        return len(spared(found))
+
+    assert counted(heard + more) <= counted(heard)
+
+
+# --- a whole session -----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Written:
+    """A session that was given memory at its start."""
+    return Written(tmp_path / "p")
+
+
+def ledger(written: Written, home: Path, given_at: float = BEGAN - 1.0) -> dict:
+    site = written.site(home)
+    store.journal(site.paths(), journal.remembered(SAID, estimate_tokens(SAID), given_at))
+    return live.reconcile(site, str(written.path)).state.counts.ledger
+
+
+def test_a_session_that_used_its_memory(written: Written, tmp_path: Path):
+    written.say("mend the sum of the basket")
+    written.read(TOTALS)  # unaided; a read of another name is what a look-up costs here
+    written.bash("npm run check:types -- --strict")
+    written.ends()
+    found = ledger(written, tmp_path / "home")
+    assert found["spared"] == 2
+    assert found["memory_tokens"] == estimate_tokens(SAID)
+    assert found["saved_memory"] > 0
+    assert found["charged_memory"] > 0
+    assert found["net"] == pytest.approx(found["saved_memory"] - found["charged_memory"], abs=0.2)
+
+
+def test_a_session_that_looked_for_it_all_the_same_was_only_charged(written: Written, tmp_path: Path):
+    written.say("mend the sum of the basket")
+    written.call("Glob", {"pattern": "**/*total*"}, TOTALS)
+    written.read(TOTALS)
+    written.ends()
+    found = ledger(written, tmp_path / "home")
+    assert (found["spared"], found["saved"]) == (0, 0)
+    assert found["net"] == -found["charged_memory"] < 0
+
+
+def test_what_memory_gave_is_settled_like_any_booking(written: Written, tmp_path: Path):
+    written.say("go")
+    written.read(TOTALS)
+    site = written.site(tmp_path / "home")
+    assert not settling.is_due(site, str(written.path))
+    store.journal(site.paths(), journal.remembered(SAID, 40, BEGAN))
+    assert settling.is_due(site, str(written.path))
