@@ -24,12 +24,14 @@ class Flag:
 
 
 class Word:
-    """One subcommand. `takes` names its arguments, "" for none, `example` is one; `least` and `most` are how many it takes."""
+    """One subcommand. `takes` names its arguments, "" for none, `example` is one; `least` and `most` are how many it takes. `hands_on`:
+    what follows it is another command's to understand, flags too."""
 
-    __slots__ = ("example", "flags", "help", "least", "most", "name", "takes")
+    __slots__ = ("example", "flags", "hands_on", "help", "least", "most", "name", "takes")
 
     def __init__(self, name: str, help: str, flags: tuple = (), takes: str = "", least: int = 0, most: int = 0, example: str = "T12"):
         self.example = example
+        self.hands_on = False
         self.name = name
         self.help = help
         self.flags = flags
@@ -39,6 +41,16 @@ class Word:
 
     def usage(self) -> str:
         return self.name + (" " + self.takes if self.takes else "")
+
+
+class Handed(Word):
+    """A subcommand whose words are another command's."""
+
+    __slots__ = ()
+
+    def __init__(self, name: str, help: str, takes: str):
+        super().__init__(name, help, takes=takes)
+        self.hands_on = True
 
 
 class Table:
@@ -137,6 +149,7 @@ WORDS = (
         50,
     ),
     Word("warm", "keep the prompt cache warm while you are away, where that pays", (_JSON,), "[on|off|show]", 0, 1),
+    Handed("memory", "what sessions of this project teach the next ones: on, off, or a word of popkit memory", "[on|off|WORD…]"),
     HELP_WORD,
 )
 CONTEXT = Table(
@@ -163,7 +176,7 @@ def word_named(name: str, table: Table = CONTEXT) -> Word:
 
 def flags_of(word: Word, cli: bool, table: Table = CONTEXT) -> dict:
     """name -> Flag of everything that may follow a word."""
-    flags = word.flags + (table.site if cli and word.name != "help" else ())
+    flags = word.flags + (table.site if cli and word.name != "help" and not word.hands_on else ())
     return {flag.name: flag for flag in (*flags, _HELP)}
 
 
@@ -172,6 +185,8 @@ def parse(words: list, cli: bool = False, table: Table = CONTEXT) -> Parsed:
     words = ["--help" if word == "-h" else word for word in words]
     name, rest = _leading(words, table)
     word = word_named(name, table)
+    if word.hands_on:
+        return Parsed(word.name, rest, {})
     known = flags_of(word, cli, table)
     arguments: list = []
     flags: dict = {}

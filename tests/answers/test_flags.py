@@ -34,6 +34,10 @@ TABLE = [(word.name, flag) for word in flag_parser.WORDS for flag in flag_parser
         ("--help", "help", [], {}),
         ("-h", "help", [], {}),
         ("clear -h", "help", ["clear"], {}),
+        ("memory", "memory", [], {}),
+        ("memory on", "memory", ["on"], {}),
+        ("memory search 'two words' --most 3 --json", "memory", ["search", "two words", "--most", "3", "--json"], {}),
+        ("memory list --tier HOT -h", "memory", ["list", "--tier", "HOT", "--help"], {}),
     ],
 )
 def test_a_line_is_read(line, word, arguments, flags):
@@ -41,7 +45,7 @@ def test_a_line_is_read(line, word, arguments, flags):
     assert (parsed.word, parsed.arguments, parsed.flags) == (word, arguments, flags)
 
 
-KNOWN = "retention, timeline, why, pin, unpin, stats, clear, undo, restore, warm, help"
+KNOWN = "retention, timeline, why, pin, unpin, stats, clear, undo, restore, warm, memory, help"
 
 
 @pytest.mark.parametrize(

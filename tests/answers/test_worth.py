@@ -182,7 +182,7 @@ def test_what_was_stored_before_causes_were_told_apart_comes_from_clears() -> No
     counts = Counts()
     counts.ledger = {"saved": 900.0, "charged": 400.0, "net": 500.0, "clears": 1}
     found = tracker.worth(tracker.metrics_of(counts), BEGAN)
-    assert found["installed"]["tokens"] == {"kept_out": 0, "kept_warm": 0, "cleared": 900, "charged": 400, "net": 500}
+    assert found["installed"]["tokens"] == {"kept_out": 0, "kept_warm": 0, "cleared": 900, "memory": 0, "charged": 400, "net": 500}
     assert found["installed"]["unpriced"] == 1_300
     assert found["week"]["tokens"]["net"] == 0, "of which days it is nobody knows"
 
@@ -200,9 +200,9 @@ def test_where_nothing_was_done_there_is_no_table() -> None:
     assert not any("API" in line for line in lines)
 
 
-def _periods(kept_out: float, kept_warm: float, cleared: float, charged: float, usd: float = 5.0) -> dict:
-    sums = {"kept_out": kept_out, "kept_warm": kept_warm, "cleared": cleared, "charged": charged}
-    sums["net"] = kept_out + kept_warm + cleared - charged
+def _periods(kept_out: float, kept_warm: float, cleared: float, charged: float, usd: float = 5.0, memory: float = 0.0) -> dict:
+    sums = {"kept_out": kept_out, "kept_warm": kept_warm, "cleared": cleared, "memory": memory, "charged": charged}
+    sums["net"] = kept_out + kept_warm + cleared + memory - charged
     period = {"since": "", "unpriced": 0.0, "tokens": sums, "usd": {name: amount * usd / 1e6 for name, amount in sums.items()}}
     return dict.fromkeys(("yesterday", "week", "installed"), period)
 
@@ -215,6 +215,26 @@ def test_the_table_fits_and_no_two_figures_touch(columns: int, monkeypatch: pyte
             lines = ledgers.table(_periods(amount, amount, amount, 9 * amount, usd))
             assert max(map(len, lines)) <= columns
             assert all(len(line[14:].split()) == 6 for line in lines[1:])
+
+
+def test_memory_has_a_row_where_it_spared_anything() -> None:
+    names = [line[:14].strip() for line in ledgers.table(_periods(1, 2, 3, 4))]
+    assert names == ["", "Did not enter", "Kept warm", "Cleared", "Cost", "Net"]
+    assert [line[:14].strip() for line in ledgers.table(_periods(1, 2, 3, 4, memory=5))] == [*names[:4], "By memory", *names[4:]]
+
+
+def test_what_memory_spared_and_cost_is_told_with_its_net() -> None:
+    ledger = {**Ledger().to_json(), "memory_tokens": 500, "spared": 2, "saved_memory": 900.0, "charged_memory": 1_000.0}
+    ledger |= {"saved": 900.0, "charged": 1_000.0, "net": -100.0}
+    assert ledgers.in_words(ledger) == "Saved: memory spared ~2 look-ups; net -100 input tokens (900 saved, 1,000 memory charged)"
+    metrics = {**EfficiencyMetrics().to_json(), "ledger": ledger}
+    found = {**dict.fromkeys(("session", "project", "all"), metrics), "worth": _periods(0, 0, 0, 1_000, memory=900), "prices_dated": ""}
+    told = {line[:28].strip(): line[28:].split() for line in stats_lines({**found, "contexts": {}, "behind": 0}, details=True)}
+    assert told["saved: memory (estimate)"] == ["900"] * 3
+    assert told["charged: memory"] == ["1,000"] * 3
+    assert told["net of memory"] == told["net"] == ["-100"] * 3
+    short = stats_lines({**found, "contexts": {}, "behind": 0})
+    assert any(line.strip().startswith("net of memory") for line in short)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from ..policy import planning
 from ..policy.tiers import TIERS
 from ..reclaim import access, outlook, restoring, rewrite
 from ..state import journal, settling
-from . import changes, clear, ids, phrases, putback, report, text, timeline, times, why
+from . import changes, clear, ids, memory, phrases, putback, report, text, timeline, times, why
 from .help import of_word, overview
 from .panel import panel
 
@@ -118,6 +118,8 @@ def _retention(asked: Asked) -> Answer:
         found = asked.change([journal.profile_chosen(target, asked.now)])
         told = ["", *text.wrap(changes.profile_chosen(target, found["profile"]))]
     found = asked.report()
+    if "json" not in asked.flags:
+        told += memory.alert_lines(asked.site)
     return Answer([*told, *panel(found, "details" in asked.flags, "all" in asked.flags, asked.command)], found)
 
 
@@ -294,6 +296,17 @@ def _warm(asked: Asked) -> Answer:
     return Answer(warm.on_lines(found, asked.command) if act == "on" else warm.show_lines(found, asked.command), found)
 
 
+def _memory(asked: Asked) -> Answer:
+    words = [word for word in asked.arguments if word != "--json"]
+    if words in (["on"], ["off"]):
+        found = memory.turn(words == ["on"], asked.site, asked.now)
+        as_json = len(words) < len(asked.arguments)
+        return Answer(["", text.as_json(found)] if as_json else memory.turned_lines(found, asked.command), found)
+    code, output, errors = memory.ask(asked.arguments, asked.site)
+    lines = memory.shown("\n".join(filter(None, (output, errors))))
+    return Answer(["", *lines], {"output": output}, (errors or output or "popkit memory failed") if code else "")
+
+
 def _help(asked: Asked) -> Answer:
     cli = asked.command != COMMAND
     if asked.arguments:
@@ -312,5 +325,6 @@ _ANSWERS = {
     "undo": _undo,
     "restore": _restore,
     "warm": _warm,
+    "memory": _memory,
     "help": _help,
 }

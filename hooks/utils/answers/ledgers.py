@@ -18,8 +18,9 @@ _CAUSES = (
     ("charged_refetches", "fetched again"),
     ("charged_advice", "our own text"),
     ("charged_warming", "keeping warm"),
+    ("charged_memory", "memory"),
 )
-_GAINS = (("kept_out", "did not enter"), ("kept_warm", "kept warm"), ("cleared", "cleared"))
+_GAINS = (("kept_out", "did not enter"), ("kept_warm", "kept warm"), ("cleared", "cleared"), ("memory", "by memory"))
 _PERIODS = (("yesterday", "Since yesterday"), ("week", "Last 7 days"), ("installed", "Since installed"))
 _ROWS = (*_GAINS, ("charged", "cost"), ("net", "net"))
 _NAME = 14  # columns before the periods
@@ -30,11 +31,11 @@ _WHOLE = 1_000_000  # from here on a number is said to three figures
 
 def in_words(ledger: dict) -> str:
     """A ledger in a sentence; it is not empty."""
-    kept_out, kept_warm = ledger.get("kept_out_tokens", 0), ledger.get("kept_warm", 0)
+    kept_out, kept_warm, spared = (ledger.get(name, 0) for name in ("kept_out_tokens", "kept_warm", "spared"))
     said = []
     if ledger["confirmed"]:
         said.append(f"{ledger['reclaimed_tokens']:,} tokens measured")
-    elif ledger["clears"] or not (kept_out or kept_warm):
+    elif ledger["clears"] or not (kept_out or kept_warm or spared):
         said.append("nothing measured yet")
     if ledger["pending_tokens"]:
         said.append(f"{text.long_tokens(ledger['pending_tokens'])} not confirmed until the session is loaded again")
@@ -42,6 +43,8 @@ def in_words(ledger: dict) -> str:
         said.append(f"{text.long_tokens(kept_out)} did not enter")
     if kept_warm:
         said.append(f"kept warm {kept_warm:,} times" if kept_warm > 1 else "kept warm once")
+    if spared:
+        said.append(f"memory spared ~{text.counted(spared, 'look-up')}")
     sentence = ("Reclaimed: " if ledger["clears"] else "Saved: ") + ", ".join(said)
     if not (ledger["confirmed"] or round(ledger["saved"]) or round(ledger["charged"])):
         return sentence
@@ -69,11 +72,14 @@ def headline(worth: dict[str, Any]) -> str:
 
 
 def table(worth: dict[str, Any]) -> list[str]:
-    """A row for each way to save, the cost and the net, a column for each period: tokens and money. The rows add up."""
+    """A row for each way to save, the cost and the net, a column for each period: tokens and money. The rows add up. Memory, which is off
+    unless somebody wants it, has a row where it spared anything."""
     columns = max(_LEAST, (text.WIDTH - _NAME) // len(_PERIODS))
     titles = [title if columns > len(title) else title.rpartition(" ")[2].capitalize() for _, title in _PERIODS]
     lines = [" " * _NAME + "".join(f"{title:>{columns}}" for title in titles)]
     for row, name in _ROWS:
+        if row == "memory" and not any(worth[period]["tokens"][row] for period, _ in _PERIODS):
+            continue
         cells = [_cell(worth[period], row, columns) for period, _ in _PERIODS]
         lines.append(f"{name.capitalize():<{_NAME}}" + "".join(cells))
     return lines

@@ -51,24 +51,33 @@ _ROWS = (
     ("  saved: did not enter", "saved_kept_out"),
     ("  saved: kept warm", "saved_kept_warm"),
     ("  saved: cleared", "saved_cleared"),
+    ("  saved: memory (estimate)", "saved_memory"),
     ("  charged", "charged"),
     ("  charged: cache rewrites", "charged_rewrite"),
     ("  charged: restores", "charged_restores"),
     ("  charged: fetched again", "charged_refetches"),
     ("  charged: our own text", "charged_advice"),
     ("  charged: keeping warm", "charged_warming"),
+    ("  charged: memory", "charged_memory"),
+    ("  net of memory", "net_memory"),
     ("  net", "net"),
 )
 # What is shown without --details.
-_MAIN = ("confirmed", "pending_tokens", "saved", "charged", "net")
+_MAIN = ("confirmed", "pending_tokens", "saved", "charged", "net_memory", "net")
+_OF_MEMORY = ("saved_memory", "charged_memory", "net_memory")
 
 
 def _ledger_rows(found: dict, details: bool) -> list:
-    told = [found[scope]["ledger"] for scope, _ in _SCOPES]
+    told = [_with_net_of_memory(found[scope]["ledger"]) for scope, _ in _SCOPES]
     if not any(told):
         return []
-    rows = [(name, key) for name, key in _ROWS if details or key in _MAIN]
+    remembers = any(ledger.get("memory_tokens") for ledger in told)
+    rows = [(name, key) for name, key in _ROWS if (details or key in _MAIN) and (remembers or key not in _OF_MEMORY)]
     return [_row(name, [f"{round(ledger.get(key, 0)):,}" for ledger in told]) for name, key in rows]
+
+
+def _with_net_of_memory(ledger: dict) -> dict:
+    return {**ledger, "net_memory": ledger.get("saved_memory", 0) - ledger.get("charged_memory", 0)} if ledger else ledger
 
 
 def _row(name: str, cells: list) -> str:

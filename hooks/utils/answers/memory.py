@@ -1,0 +1,98 @@
+"""`memory`: `on` and `off` are answered here, every other word by `popkit memory` in a process of its own."""
+
+from __future__ import annotations
+
+import os
+
+from ..edges import children
+from ..policy.ruleset import MEMORY
+from ..state import days, memory
+from . import text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from ..state.site import Site
+
+# The host ends a hook on a prompt after 30 s.
+LIMIT_S = 25.0
+_SHOWN_LINES = 400
+
+
+def turn(on: bool, site: Site, now: float) -> dict[str, Any]:
+    """Switches memory on or off for the project of a site; what came of it. OSError where it cannot be written."""
+    project = memory.project_of(site.home, _folder_of(site))
+    changed = project.turn_on(now) if on else project.turn_off(now)
+    tokens = {**MEMORY, **(site.config.get("memory") or {})}["tokens"]
+    return {"on": on, "changed": changed, "project": project.repository.name, "folder": project.folder, "tokens": tokens}
+
+
+def turned_lines(found: dict[str, Any], command: str) -> list[str]:
+    """What `on` and `off` answer. `command`: how the reader calls us."""
+    name, still = text.clean(found["project"]), "" if found["changed"] else "still "
+    if not found["on"]:
+        said = f"New sessions are given nothing, and nothing more is learnt. What is known stays in {found['folder']}:"
+        lines = [*text.title(f"Memory is {still}off for {name}"), *text.wrap(f"{said} {command} memory on uses it again.")]
+        return [*lines, *text.wrap(f"To delete an item, {command} memory forget ID before; to delete everything, delete that folder.")]
+    return [
+        *text.title(f"Memory is {still}on for {name}"),
+        *text.wrap(
+            "When a session ends or is compacted, a process in the background notes the files it worked on, the commands that worked, "
+            "errors with what fixed them, and what you told it to remember. No model is called, and nothing leaves this machine."
+        ),
+        *text.wrap(
+            f"New sessions then begin with MEMORY.md, and so does this one after a compaction: at most {found['tokens']:,} tokens, which "
+            f"every prompt carries. {command} stats books that, and what it spared."
+        ),
+        *text.wrap(f"It is kept in {found['folder']}. {command} memory off switches it off."),
+        *text.wrap("To learn from the sessions so far, run in a shell: popkit memory learn --past"),
+    ]
+
+
+def alert_lines(site: Site) -> list[str]:
+    """What of value is about to be forgotten, told once."""
+    if not memory.is_used(site.home):
+        return []
+    try:
+        project = memory.project_of(site.home, _folder_of(site))
+        due = project.untold_alerts()
+        if due:
+            project.told_alerts(list(due))
+    except OSError:
+        return []  # it is told when it can be noted that it was
+    if not due:
+        return []
+    many = f"{text.counted(len(due), 'memory') if len(due) == 1 else f'{len(due):,} memories'} of value will be forgotten by"
+    return ["", *text.wrap(f"{many} {days.day_of(max(due.values()))}: popkit memory status")]
+
+
+def ask(words: Sequence[str], site: Site) -> tuple[int, str, str]:
+    """(exit code, output, errors) of `popkit memory WORDS` in the project of a site."""
+    import subprocess  # only here, and seldom
+
+    folder = _folder_of(site)
+    environ = {**site.environ, "CLAUDE_CODE_SESSION_ID": site.session_id}
+    try:
+        done = subprocess.run(  # noqa: S603
+            children.command_line(["memory", *words]), env=environ, cwd=folder if os.path.isdir(folder) else None,
+            stdin=subprocess.DEVNULL, capture_output=True, timeout=LIMIT_S, check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return 1, "", f"this takes longer than {LIMIT_S:.0f} s. Run it in a shell: popkit memory {' '.join(map(text.clean, words))}"
+    except (OSError, ValueError, subprocess.SubprocessError) as error:
+        return 1, "", f"popkit memory could not be started: {error}"
+    output, errors = (each.decode("utf-8", "replace").strip("\n") for each in (done.stdout, done.stderr))
+    return done.returncode, output, errors
+
+
+def shown(output: str) -> list[str]:
+    """The lines of an output, as Claude Code may write them to a terminal."""
+    lines = list(map(text.visible, output.split("\n")))
+    more = len(lines) - _SHOWN_LINES
+    return [*lines[:_SHOWN_LINES], f"… {text.counted(more, 'more line')}: run popkit memory in a shell"] if more > 0 else lines
+
+
+def _folder_of(site: Site) -> str:
+    return site.session_project or os.getcwd()

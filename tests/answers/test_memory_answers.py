@@ -1,0 +1,142 @@
+"""`memory` after /popkit:context: on and off are answered at once, every other word by `popkit memory` in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from hooks.utils.answers import memory as answers
+from hooks.utils.answers import text
+from hooks.utils.answers.command import answer
+from hooks.utils.state import live, memory
+from hooks.utils.state.days import day_of
+from tests.hooks import payloads
+from tests.hooks.processes import HOOKS, Home, feed, finish, start_argv
+
+NOW = 1_790_000_000.0
+# Stands in for the command line: tells how it was called.
+TELLS = """
+import json, os, sys
+if sys.argv[1:] == ["memory", "fail"]:
+    sys.exit("popkit memory: no such thing")
+print(json.dumps([sys.argv[1:], os.getcwd(), os.environ["POPKIT_HOME"], os.environ["CLAUDE_CODE_SESSION_ID"], sys.stdin.read()]))
+print("\\x1b[31mred")
+if sys.argv[2:] == ["long"]:
+    print("line\\n" * 1_000)
+"""
+
+
+class Asking:
+    """A session in a project whose hooks stand beside a `popkit` of the test's."""
+
+    def __init__(self, folder: Path):
+        self.home = Home(folder)
+        self.work = folder / "shop"
+        (self.work / ".git").mkdir(parents=True)
+        self.hooks = folder / "plugin" / "hooks"
+        shutil.copytree(HOOKS, self.hooks, ignore=shutil.ignore_patterns("__pycache__", "mod"))
+        (self.hooks / "popkit.py").write_text(TELLS)
+
+    def site(self) -> live.Site:
+        return live.Site(self.home.env(), payloads.SESSION, str(self.work))
+
+    def answer(self, words: str) -> str:
+        """The answer that the hook on a prompt gives."""
+        process = start_argv([sys.executable, "-S", "-E", str(self.hooks / "context-monitor.py")], self.home.env())
+        feed(process, payloads.prompt(f"/popkit:context {words}", cwd=str(self.work)))
+        ran = finish(process)
+        assert ran.failed_open, ran
+        return json.loads(ran.stdout)["reason"]
+
+
+@pytest.fixture
+def asking(tmp_path: Path) -> Asking:
+    return Asking(tmp_path)
+
+
+def test_on_and_off_say_what_happens_what_it_costs_where_it_is_and_how_to_undo_it(asking: Asking):
+    project = memory.project_of(str(asking.home.path), str(asking.work))
+    said = answer("memory on", asking.site(), "", NOW)
+    assert project.is_on()
+    told = " ".join(said.split())
+    assert "Memory is on for shop" in told
+    assert "at most 500 tokens" in told
+    assert "/popkit:context memory off switches it off" in told
+    assert project.folder in said.replace("\n", "")
+    assert max(map(text.width, said.split("\n"))) <= text.WIDTH
+    assert "Memory is still on" in answer("memory on", asking.site(), "", NOW)
+    assert "Memory is off for shop" in answer("memory off", asking.site(), "", NOW)
+    assert not project.is_on()
+    assert "Memory is still off" in answer("memory off", asking.site(), "", NOW)
+
+
+def test_on_tells_data_too(asking: Asking):
+    told = json.loads(answer("memory on --json", asking.site(), "", NOW))
+    assert (told["on"], told["changed"], told["project"], told["tokens"]) == (True, True, "shop", 500)
+
+
+def test_the_budget_that_is_told_is_the_one_that_is_configured(asking: Asking):
+    asking.home.path.mkdir()
+    (asking.home.path / "retention-config.json").write_text('{"memory": {"tokens": 900}}')
+    assert "at most 900 tokens" in " ".join(answer("memory on", asking.site(), "", NOW).split())
+
+
+def test_where_nothing_can_be_written_the_answer_says_so(asking: Asking):
+    asking.home.path.mkdir()
+    (asking.home.path / memory.FOLDER).write_text("")
+    assert "Not a directory" in answer("memory on", asking.site(), "", NOW)
+
+
+def test_every_other_word_is_handed_on_as_it_stands(asking: Asking):
+    said = asking.answer("memory search 'two words; rm -rf $HOME' --most 3 --json").strip().split("\n")
+    assert json.loads(said[0]) == [
+        ["memory", "search", "two words; rm -rf $HOME", "--most", "3", "--json"],
+        str(asking.work), str(asking.home.path), payloads.SESSION, "",
+    ]  # fmt: skip
+    assert said[1] == "\\x1b[31mred", "nothing that a terminal would obey"
+
+
+def test_a_mistake_is_shown(asking: Asking):
+    assert asking.answer("memory fail").strip() == "popkit memory: no such thing"
+
+
+def test_a_long_answer_is_cut(asking: Asking):
+    said = asking.answer("memory long").strip().split("\n")
+    assert len(said) < 500
+    assert said[-1].startswith("… 602 more lines: ")
+
+
+def test_what_cannot_be_started_is_told(asking: Asking):
+    code, output, errors = answers.ask(["list", "\0"], asking.site())
+    assert (code, output) == (1, "")
+    assert errors.startswith("popkit memory could not be started: ")
+
+
+def test_help_tells_of_the_words_that_follow(asking: Asking):
+    assert "memory [on|off|WORD…]" in answer("help memory", asking.site(), "", NOW)
+
+
+def test_the_panel_tells_once_of_what_is_about_to_be_forgotten(asking: Asking):
+    site = asking.site()
+    project = memory.project_of(str(asking.home.path), str(asking.work))
+    assert "forgotten" not in answer("", site, "", NOW)
+    project.turn_on(NOW)
+    project.set_alerts({"m1": NOW + 86_400, "m2": NOW + 2 * 86_400})
+    assert "forgotten" not in answer("retention --json", site, "", NOW)
+    said = " ".join(answer("", site, "", NOW).split())
+    assert f"2 memories of value will be forgotten by {day_of(NOW + 2 * 86_400)}: popkit memory status" in said
+    assert "forgotten" not in answer("", site, "", NOW)
+    project.set_alerts({"m1": NOW + 86_400, "m3": NOW + 86_400})
+    assert "1 memory of value will be forgotten by" in answer("", site, "", NOW)
+
+
+def test_alerts_that_cannot_be_read_are_no_alerts(asking: Asking):
+    project = memory.project_of(str(asking.home.path), str(asking.work))
+    project.turn_on(NOW)
+    for spoilt in ("[", '{"due": 3, "told": []}', '{"due": {"m1": "soon"}, "told": [7]}'):
+        Path(project.folder, memory.ALERTS).write_text(spoilt)
+        assert "forgotten" not in answer("", asking.site(), "", NOW)
