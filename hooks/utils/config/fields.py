@@ -19,6 +19,7 @@ from ..policy.ruleset import (
     KEEP_DAYS,
     KEEP_WARM_REQUESTS,
     KEEP_WARM_USD,
+    MEMORY,
     MOST_WARM_REQUESTS,
     PRESERVED_PATTERNS,
     PROFILES,
@@ -174,6 +175,12 @@ _KEEP_ABOUT = {
     "originals": (0, "Days for which a transcript is kept as it was before its last change, while the transcript is there."),
     "sessions": (1, "Days without a change after which what is stored of a session goes; its contents stay in the archive."),
 }
+MOST_MEMORY_TOKENS = 2_000
+_MEMORY = {
+    "store": said('Where memory is kept: "" for SQLite in our own folder, neo4j://… for a server.', PROSE),
+    "tokens": whole(1, MOST_MEMORY_TOKENS, "Tokens that MEMORY.md may have: every prompt of a session carries them."),
+    "summariser": said('A command line that shortens a text on its input; "" for none: then sentences are chosen.', PROSE),
+}
 
 FIELDS = {
     "enabled": said("Whether results are tracked at all. A project file can only switch this off.", FLAG, default=True, project=OFF),
@@ -301,6 +308,11 @@ FIELDS = {
             {name: said(about, whole(low, 36_500)) for name, (low, about) in _KEEP_ABOUT.items()},
         ),
         "default": KEEP_DAYS,
+        "project": NOTHING,
+    },
+    "memory": {
+        **record("Memory", "Memory across sessions. Only your own file may hold this key, no project's.", _MEMORY),
+        "default": MEMORY,
         "project": NOTHING,
     },
     "models": {

@@ -38,6 +38,8 @@ SAY_ONCE, SHAPES = ("off", "reads", "any"), ("off", "safe", "strong")
 DEFAULT_SAY_ONCE, DEFAULT_SHAPE = "reads", "safe"
 # Days for which what is stored beside the archive is kept (state/sweeping.py).
 KEEP_DAYS = {"originals": 14, "sessions": 90}
+# Where memory across sessions is kept ("": SQLite in our folder), tokens of its MEMORY.md, what shortens texts ("": we).
+MEMORY = {"store": "", "tokens": 500, "summariser": ""}
 # Requests in a row that may keep the cache warm, the most that may be configured, dollars in a session.
 KEEP_WARM_REQUESTS, MOST_WARM_REQUESTS, KEEP_WARM_USD = 12, 24, 2.0
 
