@@ -1,0 +1,1 @@
+"""The contracts that `conformance` holds a store to."""

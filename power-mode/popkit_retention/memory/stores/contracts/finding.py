@@ -1,0 +1,106 @@
+"""Contracts: what is found, and what is counted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...terms import terms_of
+from .. import Change, Total
+from .kit import NOW, example, expect, ids, only
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .. import Store
+
+
+def candidates_hold_the_terms(store: Store, again: Callable[[], Store]) -> None:
+    """A search finds what holds any of its terms, what tells most first, and what ranking needs to know."""
+    texts = ["red apple", "green apple tree apple", "red house", "blue", "apple of red utils/foo_bar.py"]
+    store.add([example(number, text=text, project="p") for number, text in enumerate(texts)])
+    spoken = [terms_of(text) for text in texts]
+    found = store.candidates([*terms_of("red foo_bar apple"), "nowhere", "red"], "p")
+    expect(ids(found.items)[:2], ["m00004", "m00000"], "the best")
+    expect(sorted(ids(found.items)), ["m00000", "m00001", "m00002", "m00004"], "candidates")
+    expect(found.total, 5, "total")
+    expect(round(found.mean_length, 9), round(sum(map(len, spoken)) / 5, 9), "mean length")
+    wanted = {term: sum(term in each for each in spoken) for term in [*terms_of("red foo_bar apple"), "nowhere"]}
+    expect(found.holding, wanted, "how many hold each term")
+    expect(found.items[0].to_json(), only(store, "m00004").to_json(), "the item")
+    nothing = store.candidates([], "p")
+    expect((nothing.items, nothing.total, nothing.holding), ([], 5, {}), "a search for nothing")
+
+
+def projects_are_apart(store: Store, again: Callable[[], Store]) -> None:
+    """A search in one project knows nothing of others; one in all knows all."""
+    store.add([example(number, project=("a", "b", "A")[number % 3], text="zebra " + "word " * number) for number in range(9)])
+    found = store.candidates(["zebra"], "a")
+    expect((sorted(ids(found.items)), found.total, found.holding), (["m00000", "m00003", "m00006"], 3, {"zebra": 3}), "in one")
+    expect(found.mean_length, 4.0, "mean length")
+    found = store.candidates(["zebra", "word"])
+    expect((len(found.items), found.total, found.holding), (9, 9, {"zebra": 9, "word": 8}), "in all")
+    found = store.candidates(["zebra"], "c")
+    expect((found.items, found.total, found.mean_length, found.holding), ([], 0, 0.0, {"zebra": 0}), "in none")
+
+
+def marked_items_are_not_found(store: Store, again: Callable[[], Store]) -> None:
+    """What is marked for deletion is not found nor counted, until the mark is taken back."""
+    store.add([example(1), example(2, text="zebra zebra zebra"), example(3, marked_at=NOW)])
+    for marked, there in ((NOW, ["m00001"]), (NOW + 1, ["m00001"]), (None, ["m00001", "m00002"])):
+        store.change([Change("m00002", {"marked_at": marked})])
+        found = store.candidates(["zebra"])
+        expect((sorted(ids(found.items)), found.total, found.holding), (there, len(there), {"zebra": len(there)}), f"marked at {marked}")
+        expect(found.mean_length, 2.0 if marked else 2.5, "mean length")
+
+
+def what_is_found_follows_changes(store: Store, again: Callable[[], Store]) -> None:
+    """An item is found by the text and the project that it has now."""
+    store.add([example(number, project="p") for number in range(3)])
+    store.change([Change("m00001", {"text": "lion"}), Change("m00001", {"text": "tiger tiger"}), Change("m00002", {"project": "q"})])
+    found = store.candidates(["zebra", "lion", "tiger"], "p")
+    expect((sorted(ids(found.items)), found.total), (["m00000", "m00001"], 2), "found in p")
+    expect((found.holding, found.mean_length), ({"zebra": 1, "lion": 0, "tiger": 1}, 2.0), "counted in p")
+    expect(ids(store.candidates(["zebra"], "q").items), ["m00002"], "found in q")
+
+
+def the_best_are_among_many(store: Store, again: Callable[[], Store]) -> None:
+    """Of many items that hold some of the terms, those that hold the rare one, or all of them, are found."""
+    words = ("one", "two", "six")
+    many = [example(number, text=f"{words[number % 3]} item") for number in range(900)]
+    store.add([example(5000, text="one two six"), *many, example(5001, text="rare item")])
+    found = store.candidates(["one", "two", "six", "rare"], most=20)
+    expect(len(found.items), 20, "how many")
+    expect(sorted(ids(found.items)[:2]), ["m05000", "m05001"], "the best")
+    expect(found.holding, {"one": 301, "two": 301, "six": 301, "rare": 1}, "how many hold each term")
+
+
+def places_give_their_items(store: Store, again: Callable[[], Store]) -> None:
+    """The items at some places come in the order of the places, at one place by id; outside of episodes there are no places."""
+    fields = [("e", 1), ("e", 2), ("f", 2), ("e", 2), ("", 0), ("E", 2)]
+    store.add([example(number, episode=episode, place=place) for number, (episode, place) in enumerate(fields)])
+    expect(ids(store.around([("f", 2), ("e", 2), ("none", 1), ("", 0), ("e", 3), ("e", 2)])), ["m00002", "m00001", "m00003"], "around")
+    store.add([example(100 + number, episode="long", place=number) for number in range(700)])
+    places = [("long", number) for number in reversed(range(700))]
+    expect(ids(store.around(places)), [f"m{100 + number:05d}" for _, number in places], "around many")
+
+
+def totals_add_up(store: Store, again: Callable[[], Store]) -> None:
+    """Totals tell items and tokens by project, tier and level, and follow changes."""
+    store.add([example(number, text="x" * 29, project="pq"[number % 2], tier=("HOT", "COLD")[number // 4]) for number in range(8)])
+    expect(store.totals("p"), [Total("p", "COLD", "full", 2, 20), Total("p", "HOT", "full", 2, 20)], "totals of p")
+    store.change([Change("m00000", {"text": "y" * 290, "level": "summary"}), Change("m00002", {"tier": "COLD", "marked_at": NOW})])
+    wanted = [Total("p", "COLD", "full", 3, 30), Total("p", "HOT", "summary", 1, 100)]
+    expect(store.totals("p"), wanted, "totals of p")
+    expect(store.totals(), [*wanted, Total("q", "COLD", "full", 2, 20), Total("q", "HOT", "full", 2, 20)], "totals")
+    expect(store.totals("r"), [], "totals of nothing")
+
+
+CONTRACTS = (
+    candidates_hold_the_terms,
+    projects_are_apart,
+    marked_items_are_not_found,
+    what_is_found_follows_changes,
+    the_best_are_among_many,
+    places_give_their_items,
+    totals_add_up,
+)

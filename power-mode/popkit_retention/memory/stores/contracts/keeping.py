@@ -1,0 +1,111 @@
+"""Contracts: what is kept beside the items, backups."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from typing import TYPE_CHECKING
+
+from ...items import DIMENSIONS, BadItem
+from .. import Change, StoreUnavailable
+from .kit import NOW, example, expect, full, ids, only, refused
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .. import Store
+
+
+def values_come_back(store: Store, again: Callable[[], Store]) -> None:
+    """Values are JSON; None forgets one; a prefix stands for itself."""
+    values: list[object] = [0, 1.5, "é \ud800", [], {"a": [None, True]}, False, "", {"deep": [[1]]}]
+    for number, value in enumerate(values):
+        store.set_value(f"a%_{number}", value)
+        expect(store.value(f"a%_{number}"), value, "value")
+    store.set_value("ab1", 1)
+    store.set_value("A%_", 2)
+    store.set_value("a%_0", {"new": 1})
+    store.set_value("a%_1", None)
+    expect(store.values("a%_"), {"a%_0": {"new": 1}, **{f"a%_{n}": values[n] for n in range(2, 8)}}, "values")
+    expect((store.value("a%_1"), store.value("never"), store.values("z")), (None, None, {}), "what is not there")
+    expect(len(store.values("")), 9, "all values")
+    for bad in (float("nan"), {1: 2}, object(), b"x"):
+        refused(BadItem, lambda bad=bad: store.set_value("ab1", bad), f"{bad!r}")  # type: ignore[misc]
+    expect(store.value("ab1"), 1, "value")
+
+
+def the_log_is_kept(store: Store, again: Callable[[], Store]) -> None:
+    """Entries of the audit come newest first, in the order in which they were appended, of one item or of all."""
+    store.log([{"at": NOW, "action": "add", "id": "a", "project": "p", "reasons": ["é", 1]}, {"at": NOW, "action": "add", "id": "b"}])
+    store.log([])
+    for number in range(5):
+        store.log([{"at": NOW - number, "action": str(number), "id": "a"}])
+    expect([entry["action"] for entry in store.logged(most=6)], ["4", "3", "2", "1", "0", "add"], "newest")
+    expect([entry["id"] for entry in store.logged()], ["a"] * 5 + ["b", "a"], "all")
+    expect(store.logged("b"), [{"at": NOW, "action": "add", "id": "b"}], "of one item")
+    expect(store.logged("a")[-1], {"at": NOW, "action": "add", "id": "a", "project": "p", "reasons": ["é", 1]}, "an entry")
+    expect((store.logged("c"), len(store.logged("a", most=2))), ([], 2), "of none, and at most two")
+    refused(BadItem, lambda: store.log([{"action": "good"}, {"action": float("nan")}]), "an entry that is no JSON")
+    expect(len(store.logged()), 7, "entries")
+
+
+def others_see_what_is_done(store: Store, again: Callable[[], Store]) -> None:
+    """What one has done, another one sees at once."""
+    other = again()
+    store.add([example(1)])
+    expect(ids(other.scan()), ["m00001"], "items")
+    other.change([Change("m00001", {"text": "lion"})])
+    store.access(["m00001"], NOW + 1)
+    expect(ids(other.candidates(["lion"]).items), ["m00001"], "candidates")
+    expect((only(other, "m00001").access_count, only(store, "m00001").text), (1, "lion"), "fields")
+    if other is not store:
+        other.close()
+
+
+def a_sound_store_has_nothing_wrong(store: Store, again: Callable[[], Store]) -> None:
+    """A store that has only been used as it should be finds nothing wrong with itself."""
+    store.add([example(number, project="pq"[number % 2], episode="e", place=number) for number in range(30)])
+    store.add([full()])
+    store.keep_original("m00001", "whole")
+    store.change([Change(f"m{number:05d}", {"text": f"lion {number}", "project": "r"}, {"writes": 1}) for number in range(5, 12)])
+    store.change([Change("m00002", {"marked_at": NOW}), Change("m00003", {"embedding": [0.25] * DIMENSIONS})])
+    store.access(["m00002", "m00004"], NOW)
+    store.remove(["m00005", "m00001", "m00029"])
+    expect(store.verify(), [], "verify")
+
+
+def a_backup_has_everything(store: Store, again: Callable[[], Store]) -> None:
+    """A backup is a private SQLite store with everything in it, and never takes the place of another file."""
+    from ..sqlite import SqliteStore  # noqa: PLC0415  which a store of another kind needs for this alone
+
+    store.add([example(number) for number in range(1100)])
+    store.add([full()])
+    store.access(["m00007"], NOW + 1)
+    store.keep_original("m00003", "the whole of it")
+    store.set_value("job", {"at": NOW})
+    store.log([{"at": NOW, "action": "add", "id": "m00003"}, {"at": NOW, "action": "pin", "id": "m00004"}])
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "backup.sqlite")  # noqa: PTH118  the protocol's paths are texts
+        store.backup(path)
+        expect(os.listdir(folder), ["backup.sqlite"], "files")  # noqa: PTH208
+        expect(os.stat(path).st_mode & 0o777, 0o600, "rights")  # noqa: PTH116
+        kept = SqliteStore(path, create=False)
+        try:
+            expect([item.to_json() for item in kept.scan()], [item.to_json() for item in store.scan()], "items")
+            expect(kept.original("m00003"), "the whole of it", "original")
+            expect((kept.values(""), kept.logged()), (store.values(""), store.logged()), "values and audit")
+            expect((kept.verify(), len(kept.candidates(["zebra"], most=2000).items)), ([], 1100), "found in it")
+        finally:
+            kept.close()
+        refused(StoreUnavailable, lambda: store.backup(path), "a backup in the place of another")
+        refused(StoreUnavailable, lambda: store.backup(path + "/backup"), "a backup where none can be")
+        expect(os.listdir(folder), ["backup.sqlite"], "files")  # noqa: PTH208
+
+
+CONTRACTS = (
+    values_come_back,
+    the_log_is_kept,
+    others_see_what_is_done,
+    a_sound_store_has_nothing_wrong,
+    a_backup_has_everything,
+)

@@ -1,0 +1,81 @@
+"""What the contracts are written with: examples, and what holds a store to them."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+from ...items import DIMENSIONS, Item
+from .. import DuplicateId
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from .. import Store
+
+NOW = 1_790_000_000.123456
+
+
+class NotConforming(AssertionError):
+    """A store breaks a contract; the message says which, and how."""
+
+
+def example(number: int, **fields: object) -> Item:
+    """An item like no other."""
+    values: dict = {"id": f"m{number:05d}", "text": f"item{number} zebra", "created_at": NOW, "last_accessed": NOW, "tier_since": NOW}
+    return Item(**{**values, **fields})
+
+
+def full(id: str = "full") -> Item:
+    """An item none of whose fields has its default."""
+    return Item(
+        id=id, text="Run `make check` before pushing\nto origin/main", project="github.com/a/b", kind="command", profile="code",
+        source="agent", confidence=0.123456789, episode="session-1", place=7, speaker="Ana", created_at=NOW - 9.5, writes=3, sessions=2,
+        access_count=40, last_accessed=NOW - 0.25, accesses=[NOW - 3.75, NOW - 0.25], reinforcements=4, session=11, tier="COLD",
+        previous_tier="HOT", tier_since=NOW - 1.125, level="summary", uniqueness=0.25, score=1 / 3, retention=0.7, held=True,
+        was_held=True, key=True, marked_at=NOW, marked_by="user", embedding=[1 / (3 + n) for n in range(DIMENSIONS)], details={"fix": ["é", None, {"a": 1.5}]},
+    )  # fmt: skip
+
+
+def expect(actual: object, expected: object, what: str) -> None:
+    """NotConforming where it is not as it should be."""
+    if actual != expected:
+        raise NotConforming(f"{what}: {actual!r:.300} is not {expected!r:.300}")
+
+
+def refused(error: type[Exception], act: Callable[[], object], what: str) -> None:
+    """NotConforming where something is not refused so."""
+    try:
+        act()
+    except error:
+        return
+    raise NotConforming(f"{what} is not refused with {error.__name__}")
+
+
+def ids(items: list[Item] | Iterator[Item]) -> list[str]:
+    """The ids of items."""
+    return [item.id for item in items]
+
+
+def only(store: Store, id: str) -> Item:
+    """The item of this id."""
+    found = store.get([id])
+    expect(ids(found), [id], "get")
+    return found[0]
+
+
+def at_once(store: Store, again: Callable[[], Store], act: Callable[[Store, int], object], workers: int = 4) -> list[object]:
+    """What several threads get that do something at the same time, each with a connection of its own."""
+
+    def work(number: int) -> object:
+        mine = again()
+        try:
+            return act(mine, number)
+        except DuplicateId:
+            return DuplicateId
+        finally:
+            if mine is not store:
+                mine.close()
+
+    with ThreadPoolExecutor(workers) as pool:
+        return list(pool.map(work, range(workers)))

@@ -1,0 +1,315 @@
+"""The store of one machine: a private SQLite file. Its tables are those of `sqlite_tables`."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import contextmanager
+from itertools import count, groupby, islice, takewhile
+from typing import TYPE_CHECKING, cast
+
+from hooks.utils.archive.content import RetentionIntegrityError, compress_content, decompress_content, hash_content
+from hooks.utils.edges import sqlite_file
+from hooks.utils.edges.sqlite_file import StoreError, Transaction
+from hooks.utils.policy.estimate import estimate_tokens
+
+from ..items import ACCESSES_KEPT, BadItem, check
+from . import DuplicateId, StoreUnavailable, Total, sqlite_words
+from .checks import as_json, check_change, check_new, check_time, in_batches, speakable
+from .copying import whole_or_not
+from .sqlite_tables import ADD, ITEMS, SCHEMA, blob_of, item_of, row_of
+from .sqlite_words import marks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from sqlite3 import Connection
+
+    from ..items import Item
+    from . import Candidates, Change
+
+_SCANNED = 500  # items that a scan holds at once
+_CHANGED = 1_000  # changes that are made at once
+# What an item is found by.
+_INDEXED = frozenset(("text", "project", "marked_at"))
+_ACCESS = """
+UPDATE items SET access_count = access_count + 1, last_accessed = max(last_accessed, ?), session = max(session, ?), accesses = ?
+WHERE id = ?
+"""
+_KEEP = "INSERT OR REPLACE INTO originals (hash, content, id) SELECT ?, ?, id FROM items WHERE id = ?"
+_ADVICE = (
+    ("no such module", "Python's SQLite has no FTS5. Use a Python whose SQLite has it, or a Neo4j (memory.store)"),
+    ("locked", "another process keeps it busy. Try again when that is done"),
+    ("busy", "another process keeps it busy. Try again when that is done"),
+    ("full", "the disk is full. Free some space, then try again"),
+    ("readonly", "it cannot be written. Make it yours, or set POPKIT_HOME to another folder"),
+    ("unable to open", "it cannot be opened. Make it and its folder yours, or set POPKIT_HOME to another folder"),
+    ("disk I/O", "the disk does not work as it should. Check it, then try again"),
+)
+_DAMAGED = "the file is damaged. Move it away and put a backup in its place; sqlite3's .recover may save more"
+
+
+class SqliteStore:
+    """Threads open one each; processes may share the file. `change` holds the write lock until its changes are used up, so hand over
+    ones that are decided. `busy_s`: how long to wait for other processes."""
+
+    def __init__(self, path: str, create: bool = True, busy_s: float = sqlite_file.BUSY_S) -> None:
+        self.path = path
+        try:
+            with self._usable():
+                self._db = sqlite_file.open_store(path, SCHEMA, create, busy_s)
+        except StoreError as error:
+            raise StoreUnavailable(str(error)) from None
+        except FileNotFoundError:
+            raise StoreUnavailable(f"{path} is not there. Learn something first: popkit memory learn --past") from None
+        except OSError as error:
+            raise StoreUnavailable(f"{path}: {error.strerror or error}. Make it yours, or set POPKIT_HOME to another folder") from None
+        self._db.execute("PRAGMA cache_size = -16000")  # KB
+        self._db.execute("PRAGMA secure_delete = ON")  # what is forgotten is overwritten
+
+    @contextmanager
+    def _usable(self) -> Iterator[None]:
+        """What SQLite raises, as StoreUnavailable says it."""
+        try:
+            yield
+        except sqlite3.IntegrityError:
+            raise
+        except sqlite3.DatabaseError as error:
+            advice = next((advice for sign, advice in _ADVICE if sign in str(error)), _DAMAGED)
+            raise StoreUnavailable(f"{self.path}: {advice} (SQLite says: {error})") from None
+        except UnicodeEncodeError:
+            raise BadItem("a name or an id is no valid Unicode (it has lone surrogates)") from None
+
+    @contextmanager
+    def _writing(self) -> Iterator[Connection]:
+        with self._usable(), Transaction(self._db):
+            yield self._db
+
+    @contextmanager
+    def _reading(self) -> Iterator[Connection]:
+        """One state of the file for several statements."""
+        with self._usable():
+            joined = self._db.in_transaction
+            if not joined:
+                self._db.execute("BEGIN")
+            try:
+                yield self._db
+            finally:
+                if not joined and self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+
+    # --- items -----------------------------------------------------------------------------------------------------------------------
+    def add(self, items: Sequence[Item]) -> None:
+        check_new(items)
+        try:
+            with self._writing() as db:
+                ((last,),) = db.execute("SELECT coalesce(max(seq), 0) FROM items")
+                db.executemany(ADD, map(row_of, items, count(last + 1)))
+                _set_embeddings(db, ((item.id, item.embedding) for item in items if item.embedding is not None))
+                sqlite_words.enter(db, [item.id for item in items])
+        except sqlite3.IntegrityError:
+            there = {item.id for item in self.get([item.id for item in items])}
+            first = next((item.id for item in items if item.id in there), "")
+            raise DuplicateId(f"{first!r:.40} is there already") from None
+
+    def get(self, ids: Sequence[str]) -> list[Item]:
+        found: dict[str, Item] = {}
+        with self._reading() as db:
+            for batch in in_batches(speakable(ids)):
+                found.update((row[0], item_of(row)) for row in db.execute(f"{ITEMS} WHERE i.id IN ({marks(batch)})", batch))
+        return [found[id] for id in ids if id in found]
+
+    def scan(
+        self, project: str | None = None, kinds: Sequence[str] = (), tiers: Sequence[str] = (), marked: bool | None = None
+    ) -> Iterator[Item]:
+        chosen = "" if marked is None else f" AND i.marked_at IS {'NOT ' if marked else ''}NULL"
+        chosen += "" if project is None else " AND i.project = ?"
+        for column, wanted in (("kind", kinds), ("tier", tiers)):
+            chosen += f" AND i.{column} IN ({marks(wanted)})" if wanted else ""
+        asked = f"{ITEMS} WHERE i.id > ?{chosen} ORDER BY i.id LIMIT {_SCANNED}"
+        last = ""
+        while True:
+            with self._usable():
+                rows = self._db.execute(asked, (last, *([] if project is None else [project]), *kinds, *tiers)).fetchall()
+                items = list(map(item_of, rows))
+            yield from items
+            if len(items) < _SCANNED:
+                return
+            last = items[-1].id
+
+    def change(self, changes: Iterable[Change]) -> int:
+        with self._writing() as db:
+            there = 0
+            for _, alike in groupby(changes, key=lambda change: (tuple(change.to), tuple(change.by))):
+                while batch := list(islice(alike, _CHANGED)):
+                    there += _change(db, batch)
+            return there
+
+    def access(self, ids: Sequence[str], at: float, session: int = 0) -> int:
+        check_time(at)
+        there = 0
+        with self._writing() as db:
+            for batch in in_batches(speakable(ids)):
+                rows = db.execute(f"SELECT id, accesses FROM items WHERE id IN ({marks(batch)})", batch).fetchall()  # noqa: S608
+                booked = ((at, session, json.dumps(sorted([*json.loads(before), at])[-ACCESSES_KEPT:]), id) for id, before in rows)
+                db.executemany(_ACCESS, booked)
+                there += len(rows)
+        return there
+
+    def remove(self, ids: Sequence[str]) -> int:
+        there = 0
+        with self._writing() as db:
+            for batch in in_batches(speakable(ids)):
+                sqlite_words.take_out(db, batch)
+                there += db.execute(f"DELETE FROM items WHERE id IN ({marks(batch)})", batch).rowcount  # noqa: S608
+        return there
+
+    def keep_original(self, id: str, text: str) -> None:
+        with self._writing() as db:
+            db.execute(_KEEP, (hash_content(text), compress_content(text), id))
+            db.execute("UPDATE items SET original = 1 WHERE id = ?", (id,))
+
+    def original(self, id: str) -> str | None:
+        asked = "SELECT o.hash, o.content FROM originals o WHERE o.id = ?"
+        with self._usable():
+            row = self._db.execute(asked, speakable([id]) or [""]).fetchone()
+        if row is None:
+            return None
+        try:
+            return _opened(*row)
+        except RetentionIntegrityError as error:
+            raise StoreUnavailable(f"the original of {id!r:.40} is spoilt: {error}. A backup of {self.path} may have it") from None
+
+    # --- finding -------------------------------------------------------------------------------------------------------------------
+    def candidates(self, terms: Sequence[str], project: str | None = None, most: int = 200) -> Candidates:
+        with self._reading() as db:
+            return sqlite_words.look_up(db, terms, project, most)
+
+    def around(self, places: Sequence[tuple[str, int]]) -> list[Item]:
+        found: list[Item] = []
+        wanted = [(episode, place) for episode, place in dict.fromkeys(places) if episode]
+        with self._reading() as db:
+            for batch in in_batches(wanted, 200):
+                asked = f"WITH wanted (number, episode, place) AS (VALUES {', '.join('(?, ?, ?)' for _ in batch)}) "
+                asked += ITEMS.replace("FROM items i", "FROM wanted w CROSS JOIN items i ON i.episode = w.episode AND i.place = w.place")
+                asked += " WHERE i.episode <> '' ORDER BY w.number, i.id"
+                bound = [value for number, (episode, place) in enumerate(batch) for value in (number, episode, place)]
+                found += map(item_of, db.execute(asked, bound))
+        return found
+
+    def totals(self, project: str | None = None) -> list[Total]:
+        chosen, bound = ("", ()) if project is None else (" WHERE project = ?", (project,))
+        asked = f"SELECT project, tier, level, count(*), sum(tokens) FROM items{chosen} GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"  # noqa: S608
+        with self._usable():
+            return [Total(*row) for row in self._db.execute(asked, bound)]
+
+    # --- what is kept beside the items --------------------------------------------------------------------------------------------
+    def value(self, key: str) -> object:
+        with self._usable():
+            row = self._db.execute("SELECT value FROM kept WHERE key = ?", (key,)).fetchone()
+        return None if row is None else json.loads(row[0])
+
+    def set_value(self, key: str, value: object) -> None:
+        written = as_json(value, key)
+        with self._writing() as db:
+            if value is None:
+                db.execute("DELETE FROM kept WHERE key = ?", (key,))
+            else:
+                db.execute("INSERT OR REPLACE INTO kept VALUES (?, ?)", (key, written))
+
+    def values(self, prefix: str) -> dict[str, object]:
+        with self._usable():
+            rows = self._db.execute("SELECT key, value FROM kept WHERE key >= ? ORDER BY key", (prefix,))
+            return {key: json.loads(value) for key, value in takewhile(lambda row: row[0].startswith(prefix), rows)}
+
+    def log(self, entries: Sequence[Mapping[str, object]]) -> None:
+        rows = [(str(entry.get("id", "")), as_json(dict(entry), str(entry.get("id", "")))) for entry in entries]
+        with self._writing() as db:
+            db.executemany("INSERT INTO log (item, entry) VALUES (?, ?)", rows)
+
+    def logged(self, id: str | None = None, most: int = 100) -> list[dict[str, object]]:
+        chosen, bound = ("", ()) if id is None else ("WHERE item = ? ", (id,))
+        with self._usable():
+            rows = self._db.execute(f"SELECT entry FROM log {chosen}ORDER BY seq DESC LIMIT ?", (*bound, most)).fetchall()  # noqa: S608
+        return [json.loads(entry) for (entry,) in rows]
+
+    # --- the file ----------------------------------------------------------------------------------------------------------------------
+    def verify(self) -> list[str]:
+        with self._usable():
+            found = [f"{self.path}: {line}" for (line,) in self._db.execute("PRAGMA integrity_check") if line != "ok"]
+        if found:
+            return found
+        with self._writing() as db:  # the check of the index is told like a change
+            found = sqlite_words.problems(db)
+        return found + [problem for item in self.scan() if (problem := self._problem(item))]
+
+    def _problem(self, item: Item) -> str:
+        """What is wrong with an item; "" where nothing is."""
+        try:
+            check(item, float("inf"))
+            return f"{item.id}: its original is missing" if item.original and self.original(item.id) is None else ""
+        except (BadItem, StoreUnavailable) as error:
+            return str(error)
+
+    def backup(self, path: str) -> None:
+        def write(partial: str) -> None:
+            target = sqlite3.connect(partial, isolation_level=None)
+            try:
+                self._db.backup(target)
+            except sqlite3.DatabaseError as error:  # of the new file rather than of this one, which is only read
+                raise OSError(str(error)) from None
+            finally:
+                target.close()
+
+        whole_or_not(path, write)
+
+    def close(self) -> None:
+        self._db.close()
+
+
+def _change(db: Connection, changes: Sequence[Change]) -> int:
+    """Makes changes of the same fields; how many items were there."""
+    for change in changes:
+        check_change(change)
+    to, by = changes[0].to, changes[0].by
+    ids = speakable(change.id for change in changes)
+    indexed = not _INDEXED.isdisjoint(to)
+    if indexed:
+        sqlite_words.take_out(db, ids)
+    columns = [name for name in to if name != "embedding"]
+    setting = [f"{name} = ?" for name in columns] + (["tokens = ?"] if "text" in to else []) or ["seq = seq"]
+    there = db.executemany(
+        f"UPDATE items SET {', '.join(setting)} WHERE id = ?",  # noqa: S608  names of fields, which were checked
+        ((*_values(change, columns), change.id) for change in changes),
+    ).rowcount
+    for name in by:
+        db.executemany(f"UPDATE items SET {name} = max(0, {name} + ?) WHERE id = ?", ((change.by[name], change.id) for change in changes))  # noqa: S608
+    if "embedding" in to:
+        _set_embeddings(db, ((change.id, cast("list[float] | None", change.to["embedding"])) for change in changes))
+    if indexed:
+        sqlite_words.enter(db, ids)
+    return there
+
+
+def _values(change: Change, columns: Sequence[str]) -> list[object]:
+    """What these columns are set to, and then the tokens of a text."""
+    values = [change.to[name] for name in columns]
+    if "details" in change.to:
+        values[columns.index("details")] = json.dumps(change.to["details"])
+    return [*values, estimate_tokens(str(change.to["text"]))] if "text" in change.to else values
+
+
+def _set_embeddings(db: Connection, embeddings: Iterable[tuple[str, list[float] | None]]) -> None:
+    """Sets embeddings, or takes them away where there is None."""
+    for id, numbers in embeddings:
+        if numbers is None:
+            db.execute("DELETE FROM embeddings WHERE id = ?", (id,))
+        else:
+            db.execute("INSERT OR REPLACE INTO embeddings SELECT id, ? FROM items WHERE id = ?", (blob_of(numbers), id))
+
+
+def _opened(hash: object, content: object) -> str:
+    """The text of a row of `originals`; RetentionIntegrityError for one that somebody has spoilt."""
+    text = decompress_content(content)  # type: ignore[arg-type]
+    if hash_content(text) != hash:
+        raise RetentionIntegrityError("it is not the text that was kept")
+    return text
