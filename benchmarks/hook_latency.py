@@ -1,4 +1,4 @@
-"""What the PostToolUse hook costs, as ratios to a bare interpreter measured in the same run.
+"""What the PostToolUse hook costs, as ratios to a bare interpreter measured in the same run; and what memory adds to SessionStart.
 
     python benchmarks/hook_latency.py [--runs N] [--json] [--check]
 
@@ -27,14 +27,16 @@ sys.path.insert(0, str(ROOT))
 
 from hooks.utils.policy.context import ContextState, Result  # noqa: E402
 from hooks.utils.policy.ruleset import Ruleset  # noqa: E402
-from hooks.utils.state import disk, store  # noqa: E402  the benchmark runs from anywhere
+from hooks.utils.state import disk, memory, store  # noqa: E402  the benchmark runs from anywhere
 
 SESSION = "benchmark"
 STATE_BYTES = 50_000
 BOUND_50_KB = 1.8  # times a bare interpreter
 AIM_50_KB = 1.45
 BOUND_FLAT = 1.5  # 3,000 live results against 10
-COMMAND = json.loads((ROOT / "hooks/hooks.json").read_text())["hooks"]["PostToolUse"][0]["hooks"][0]["command"]
+BOUND_MEMORY = 1.3  # a session's start with memory against one without
+REGISTERED = json.loads((ROOT / "hooks/hooks.json").read_text())["hooks"]
+COMMAND, START = (REGISTERED[event][0]["hooks"][0]["command"] for event in ("PostToolUse", "SessionStart"))
 
 PAYLOADS = {
     "Read": ({"file_path": "/tmp/popkit-benchmark/new.py"}, {"type": "text", "file": {  # noqa: S108  a name, never made
@@ -137,6 +139,35 @@ class Bench:
         return spawn([self.python, "-S", "-E", "-c", "pass"], self.env, 0)
 
 
+class Starts:
+    """Sessions that begin in a repository, where memory is on or was never used."""
+
+    def __init__(self, folder: Path, remembers: bool):
+        self.bench = Bench(folder)
+        self.work = folder / "work"
+        (self.work / ".git").mkdir(parents=True)
+        (self.work / ".git" / "config").write_text('[remote "origin"]\n\turl = https://example.invalid/shop.git\n')
+        self.remembers = remembers
+        if remembers:
+            project = memory.project_of(str(folder / "popkit"), str(self.work))
+            project.turn_on(1.0)
+            lines = [f"- packages/api/src/part{n}/: module_{n}.ts, helper_{n}.ts" for n in range(30)]
+            project.write_document("\n".join(["# Memory", "", *lines]))
+
+    def start(self) -> float:
+        """Seconds of the hook on a session that begins; its state goes again."""
+        payload = {"session_id": SESSION, "transcript_path": "/nonexistent", "cwd": str(self.work), "hook_event_name": "SessionStart",
+                   "source": "startup", "model": "claude-opus-5"}  # fmt: skip
+        (self.bench.folder / "payload.json").write_text(json.dumps(payload))
+        with (self.bench.folder / "payload.json").open("rb") as stdin:
+            seconds = spawn(["/bin/sh", "-c", f"{START} >/dev/null"], self.bench.env, stdin.fileno())
+        given = Path(self.bench.paths.journal).exists()
+        if given != self.remembers:
+            raise SystemExit("memory was given where it is off, or not where it is on")
+        shutil.rmtree(self.bench.paths.folder)
+        return seconds
+
+
 def spawn(command: list, env: dict, stdin: int) -> float:
     start = time.perf_counter()
     pid = os.posix_spawn(command[0], command, env, file_actions=[(os.POSIX_SPAWN_DUP2, stdin, 0)])
@@ -176,6 +207,8 @@ def measure(runs: int) -> list:
         small.prepare(state_with(10))
         bench.prepare(state_with(10), expired=20_000)
         rows.append(("20,000 expired against none", paired(runs, lambda: bench.hook("Read"), lambda: small.hook("Read")), 1.25))
+        with_memory, without = (Starts(Path(folder) / name, name == "with") for name in ("with", "without"))
+        rows.append(("SessionStart with memory against without", paired(runs, with_memory.start, without.start), BOUND_MEMORY))
     return rows
 
 

@@ -3,7 +3,6 @@ hook, and what went wrong stands in the log."""
 
 from __future__ import annotations
 
-from ..edges import failures
 from ..policy.estimate import estimate_tokens
 from . import journal, memory, store
 
@@ -61,4 +60,6 @@ def _where_on(site: Site, work: Callable[[memory.Project], None]) -> None:
             if project.is_on():
                 work(project)
     except (OSError, ValueError) as error:
+        from ..edges import failures  # seldom
+
         failures.record(site.environ, _HOOK, error)
