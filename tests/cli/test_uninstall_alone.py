@@ -13,6 +13,7 @@ FOREIGN = (
     "projects/my-code/main.py", "projects/-home-dev/session.jsonl", "projects-old/x", "sessions/foreign/deep/y", "sessions/foreign/z",
     f"sessions/{SESSION}/mine.txt", "sessions/123.json", "cache/pip/w", "cache/mine", "packages.json", "packs/a", "archive.sqlite.bak",
     "interpreters", "swept-floors.txt", "statusline.py", "doctor.json.mine", "retention-config.json", "venv/pyvenv.cfg",
+    "memory/MEMORY.md", "memory/notes/MEMORY.md", "memory/mine.sqlite", "memory/shop-0123456789ab/notes.md", "memory/backups/mine.jsonl",
 )  # fmt: skip
 
 
@@ -63,6 +64,9 @@ def test_everything_that_popkit_makes_goes(played: Played) -> None:
         "venv.lock", "venv/pyvenv.cfg", "venv/lib/site-packages/x.py", "cache/config-a.json", "projects/x/need-model.json",
         "sessions/a/main.state.json", "sessions/a/main.state.json.corrupt", "sessions/a/agent-b.journal.jsonl", "sessions/a/clear.lock",
         "sessions/a/session.json.lock", "sessions/a/original.jsonl", "sessions/.swept-b/main.expired.jsonl",
+        "memory/memory.sqlite", "memory/memory.sqlite-wal", "memory/job.lock", "memory/backups/archive-1790000000.jsonl",
+        "memory/shop-0123456789ab/MEMORY.md", "memory/shop-0123456789ab/MEMORY.md.4711.tmp", "memory/shop-0123456789ab/settings.json",
+        "memory/shop-0123456789ab/alerts.json", "memory/shop-0123456789ab/ended-a.json",
     )  # fmt: skip
     lay(played.home, tuple(name for name in ours if name != "archive.sqlite"))
     (played.home / "venv" / "lib64").symlink_to("lib")

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
 
 from hooks.utils.answers import text
 from hooks.utils.edges import home
-from hooks.utils.state import sweeping
+from hooks.utils.state import memory, sweeping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-ARCHIVE, ORIGINALS, SESSIONS, LEARNT, SET_UP, REST, CONFIGURATION = (
+ARCHIVE, MEMORY, ORIGINALS, SESSIONS, LEARNT, SET_UP, REST, CONFIGURATION = (
     "archive",
+    "memory",
     "kept originals",
     "states of sessions",
     "learnt of projects",
@@ -31,7 +33,10 @@ _FILES = {
     ),
     _CONFIGURATION: CONFIGURATION,
 }
-FOLDERS = ("cache", "projects", "sessions", "venv")
+FOLDERS = ("cache", memory.FOLDER, "projects", "sessions", "venv")
+# Of the memory of all projects: the store, the lock of the job, and beside the projects' folders one of backups.
+_OF_MEMORY, _BACKUPS, _BACKUP = ("memory.sqlite", "job"), "backups", "archive-"
+_PROJECT = re.compile(r".+-[0-9a-f]{12}")  # the key of a repository: others have a MEMORY.md too
 _WAITING = ".missed-"  # what waits to be taken in beside a file
 _ENDINGS = ("-journal", "-shm", "-wal", ".lock", ".old", ".tmp")
 
@@ -61,8 +66,18 @@ def part_of(popkit_home: str, path: str) -> str:
         return LEARNT
     if names[0] == "cache" and len(names) == 2 and names[1].startswith("config-"):
         return REST
+    if names[0] == memory.FOLDER and _is_of_memory(names[1:]):
+        return MEMORY
     # Its lock tells that `popkit setup` has made it.
     return SET_UP if names[0] == "venv" and os.path.isfile(os.path.join(popkit_home, "venv.lock")) else ""
+
+
+def _is_of_memory(names: list[str]) -> bool:
+    if len(names) == 1:
+        return _stem(names[0]) in _OF_MEMORY
+    if len(names) != 2:
+        return False
+    return names[1].startswith(_BACKUP) if names[0] == _BACKUPS else bool(_PROJECT.fullmatch(names[0])) and memory.is_ours(names[1])
 
 
 def _stem(name: str) -> str:
