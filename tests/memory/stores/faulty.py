@@ -10,7 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from popkit_retention.memory.items import ACCESSES_KEPT, BadItem, Item
-from popkit_retention.memory.stores import Change
+from popkit_retention.memory.stores import Batch, Change
+from popkit_retention.memory.stores.batches import write_all
 from popkit_retention.memory.stores.contracts import changes, finding, items, keeping
 from popkit_retention.memory.stores.in_memory import InMemoryStore
 
@@ -43,7 +44,7 @@ class BelievesThatThereIsAnOriginal(InMemoryStore):
     def add(self, items):
         super().add(items)
         for item in items:
-            self._items[item.id].original = item.original
+            self._items[item.id] = item
 
 
 @breaks(items.get_keeps_the_order)
@@ -218,6 +219,19 @@ class ReadsThenBooks(InMemoryStore):
         for id, count in before.items():
             self._items[id].access_count = count + 1
         return there
+
+
+@breaks(changes.a_batch_is_one)
+class WritesUntilItFails(InMemoryStore):
+    def write(self, batch):
+        write_all(self, batch)
+
+
+@breaks(changes.a_batch_is_one)
+class AccessesBeforeItAdds(InMemoryStore):
+    def write(self, batch):
+        super().write(Batch(access=batch.access))
+        super().write(replace(batch, access=[]))
 
 
 @breaks(items.what_is_removed_is_gone)

@@ -98,7 +98,7 @@ def _is_time(value: object) -> bool:
 
 # What the job changes of every item; anything else, and what does not pass here, gets the whole check.
 _QUICK: dict[str, Callable[[object], bool]] = {
-    **dict.fromkeys(("score", "retention", "uniqueness"), _is_share),
+    **dict.fromkeys(("score", "tier_score", "retention", "uniqueness"), _is_share),
     **dict.fromkeys(("tier", "previous_tier"), TIERS.__contains__),
     "tier_since": _is_time,
 }

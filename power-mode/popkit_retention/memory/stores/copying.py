@@ -38,7 +38,7 @@ def copy(source: Store, target: Store) -> int:
 
 def back_up(store: Store, path: str) -> None:
     """A store's contents as a new SqliteStore."""
-    from .sqlite import SqliteStore  # noqa: PLC0415  which uses what is below
+    from .sqlite import SqliteStore
 
     def write(partial: str) -> None:
         target = SqliteStore(partial)

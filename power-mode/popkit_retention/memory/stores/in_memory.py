@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-from bisect import insort
 from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -13,7 +12,8 @@ from hooks.utils.policy.estimate import estimate_tokens
 
 from ..items import ACCESSES_KEPT, Item
 from ..terms import terms_of
-from . import Candidates, Change, DuplicateId, Total
+from . import Batch, Candidates, Change, DuplicateId, Total
+from .batches import write_all
 from .checks import as_json, check_change, check_new, check_time, rarity, speakable
 from .copying import back_up
 
@@ -30,6 +30,15 @@ class InMemoryStore:
         self._values: dict[str, str] = {}
         self._log: list[str] = []
         self._lock = threading.RLock()
+
+    def write(self, batch: Batch) -> None:
+        with self._lock:
+            before = dict(self._items), dict(self._originals), dict(self._values), list(self._log)
+            try:
+                write_all(self, batch)
+            except BaseException:
+                self._items, self._originals, self._values, self._log = before
+                raise
 
     def add(self, items: Sequence[Item]) -> None:
         check_new(items)
@@ -78,13 +87,11 @@ class InMemoryStore:
     def access(self, ids: Sequence[str], at: float, session: int = 0) -> int:
         check_time(at)
         with self._lock:
-            items = [self._items[id] for id in speakable(ids) if id in self._items]
+            items = self.get(speakable(ids))
             for item in items:
-                item.access_count += 1
-                item.last_accessed = max(item.last_accessed, at)
-                insort(item.accesses, at)
-                del item.accesses[:-ACCESSES_KEPT]
-                item.session = max(item.session, session)
+                booked = {"access_count": item.access_count + 1, "accesses": [*item.accesses, at]}
+                latest = {"last_accessed": max(item.last_accessed, at), "session": max(item.session, session)}
+                self._items[item.id] = _copy(replace(item, **booked, **latest))  # type: ignore[arg-type]
             return len(items)
 
     def remove(self, ids: Sequence[str]) -> int:
@@ -98,7 +105,7 @@ class InMemoryStore:
         with self._lock:
             if id in self._items:
                 self._originals[id] = text
-                self._items[id].original = True
+                self._items[id] = replace(self._items[id], original=True)
 
     def original(self, id: str) -> str | None:
         with self._lock:

@@ -15,6 +15,7 @@ from hooks.utils.policy.estimate import estimate_tokens
 
 from ..items import ACCESSES_KEPT, BadItem, check
 from . import DuplicateId, StoreUnavailable, Total, sqlite_words
+from .batches import write_all
 from .checks import as_json, check_change, check_new, check_time, in_batches, speakable
 from .copying import whole_or_not
 from .sqlite_tables import ADD, ITEMS, SCHEMA, blob_of, item_of, row_of
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from sqlite3 import Connection
 
     from ..items import Item
-    from . import Candidates, Change
+    from . import Batch, Candidates, Change
 
 _SCANNED = 500  # items that a scan holds at once
 _CHANGED = 1_000  # changes that are made at once
@@ -98,6 +99,10 @@ class SqliteStore:
                     self._db.execute("ROLLBACK")
 
     # --- items -----------------------------------------------------------------------------------------------------------------------
+    def write(self, batch: Batch) -> None:
+        with self._writing():
+            write_all(self, batch)
+
     def add(self, items: Sequence[Item]) -> None:
         check_new(items)
         try:

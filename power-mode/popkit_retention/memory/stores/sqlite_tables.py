@@ -42,6 +42,7 @@ CREATE TABLE items (
   tier TEXT NOT NULL,
   previous_tier TEXT NOT NULL,
   tier_since REAL NOT NULL,
+  tier_score REAL NOT NULL,
   level TEXT NOT NULL,
   original INTEGER NOT NULL DEFAULT 0,
   uniqueness REAL NOT NULL,

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ...items import ACCESSES_KEPT, BadItem
-from .. import Change, DuplicateId
+from .. import Batch, Change, DuplicateId
 from .kit import NOW, at_once, example, expect, full, ids, only, refused
 
 if TYPE_CHECKING:
@@ -116,6 +116,44 @@ def no_access_is_lost(store: Store, again: Callable[[], Store]) -> None:
         expect((item.access_count, len(item.accesses), item.last_accessed), (60, ACCESSES_KEPT, NOW + 3), item.id)
 
 
+def a_batch_is_one(store: Store, again: Callable[[], Store]) -> None:
+    """A batch does all that is in it, in its order; where one part is refused, nothing of it is done."""
+    store.add([example(1), example(2), example(3)])
+    batch = Batch(
+        add=[example(4), example(5)],
+        change=[
+            Change("m00004", {"text": "short", "level": "summary"}),
+            Change("m00001", by={"writes": 1}),
+            Change("gone", {"score": 0.5}),
+        ],
+        originals={"m00004": "long", "gone": "of nothing"},
+        access=[(["m00004", "gone"], NOW + 1, 2), (["m00004"], NOW + 2, 3)],
+        remove=["m00005", "m00002"],
+        values={"lesson": {"a": 1}, "forgotten": None},
+        log=[{"at": NOW, "action": "learnt", "id": "m00004"}],
+    )
+    for part in (
+        {"add": [example(4), example(3)]},
+        {"add": [example(6), example(6)]},
+        {"change": [Change("m00001", {"text": ""})]},
+        {"access": [(["m00001"], float("nan"), 0)]},
+        {"values": {"lesson": float("nan")}},
+        {"log": [{"action": float("nan")}]},
+    ):
+        refused((BadItem, DuplicateId), lambda part=part: store.write(replace(batch, **part)), f"{part!r:.60}")  # type: ignore[misc]
+        expect([item.to_json() for item in store.scan()], [example(n).to_json() for n in (1, 2, 3)], f"items after {part!r:.60}")
+        left = (store.original("m00004"), store.values(""), store.logged(), store.candidates(["zebra", "short"]).holding)
+        expect(left, (None, {}, [], {"zebra": 3, "short": 0}), f"what was left by {part!r:.60}")
+    store.set_value("forgotten", 1)
+    store.write(batch)
+    expect(ids(store.scan()), ["m00001", "m00003", "m00004"], "items")
+    item = only(store, "m00004")
+    expect((item.text, item.level, item.original, store.original("m00004")), ("short", "summary", True, "long"), "the original")
+    expect((item.access_count, item.last_accessed, item.session, only(store, "m00001").writes), (2, NOW + 2, 3, 2), "counts")
+    expect((store.values(""), len(store.logged("m00004"))), ({"lesson": {"a": 1}}, 1), "values and audit")
+    store.write(Batch())
+
+
 CONTRACTS = (
     change_sets_fields,
     change_counts,
@@ -125,4 +163,5 @@ CONTRACTS = (
     one_of_several_takes_an_id,
     accesses_are_booked,
     no_access_is_lost,
+    a_batch_is_one,
 )

@@ -76,7 +76,7 @@ def a_sound_store_has_nothing_wrong(store: Store, again: Callable[[], Store]) ->
 
 def a_backup_has_everything(store: Store, again: Callable[[], Store]) -> None:
     """A backup is a private SQLite store with everything in it, and never takes the place of another file."""
-    from ..sqlite import SqliteStore  # noqa: PLC0415  which a store of another kind needs for this alone
+    from ..sqlite import SqliteStore
 
     store.add([example(number) for number in range(1100)])
     store.add([full()])
@@ -85,10 +85,10 @@ def a_backup_has_everything(store: Store, again: Callable[[], Store]) -> None:
     store.set_value("job", {"at": NOW})
     store.log([{"at": NOW, "action": "add", "id": "m00003"}, {"at": NOW, "action": "pin", "id": "m00004"}])
     with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "backup.sqlite")  # noqa: PTH118  the protocol's paths are texts
+        path = os.path.join(folder, "backup.sqlite")
         store.backup(path)
-        expect(os.listdir(folder), ["backup.sqlite"], "files")  # noqa: PTH208
-        expect(os.stat(path).st_mode & 0o777, 0o600, "rights")  # noqa: PTH116
+        expect(os.listdir(folder), ["backup.sqlite"], "files")
+        expect(os.stat(path).st_mode & 0o777, 0o600, "rights")
         kept = SqliteStore(path, create=False)
         try:
             expect([item.to_json() for item in kept.scan()], [item.to_json() for item in store.scan()], "items")
@@ -99,7 +99,7 @@ def a_backup_has_everything(store: Store, again: Callable[[], Store]) -> None:
             kept.close()
         refused(StoreUnavailable, lambda: store.backup(path), "a backup in the place of another")
         refused(StoreUnavailable, lambda: store.backup(path + "/backup"), "a backup where none can be")
-        expect(os.listdir(folder), ["backup.sqlite"], "files")  # noqa: PTH208
+        expect(os.listdir(folder), ["backup.sqlite"], "files")
 
 
 CONTRACTS = (
