@@ -1,0 +1,153 @@
+"""The levels of a text: full, summary, keywords, embedding; and when an item goes from one to the next, as the specification has it. Pure.
+
+No level is longer than the one before. A text that is no longer than a level's target stays as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from hooks.utils.policy.estimate import estimate_tokens
+
+from .everyday import EVERYDAY
+from .information import COURTESIES, Corpus, Kept, information, keep, tokens_of
+from .items import EMBEDDING, FULL, KEYWORDS, SUMMARY, check_embedding
+from .sentences import split
+from .terms import STOP_WORDS, terms_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+# What a text of a level has at most (tokens).
+TOKENS = {SUMMARY: 150, KEYWORDS: 20}
+
+_WORD = re.compile(r"[^\W_](?:[\w./:@'’+-]*\w)?")
+_NAME = re.compile(r"[/_]|\w{2}\.\w{2}")  # of a file, in code
+_CUT = " …"
+
+
+class CompressionPolicy:
+    """When an item is compressed to the next level: old enough, and neither valued nor asked for (the specification, 3.2)."""
+
+    COMPRESSION_TRIGGERS: dict[str, dict[str, float]] = {  # noqa: RUF012  the specification's name and form
+        "full_to_summary": {"age_hours": 24, "composite_score_max": 0.6, "access_count_max": 3},
+        "summary_to_keywords": {"age_days": 7, "composite_score_max": 0.4, "access_count_max": 1},
+        "keywords_to_embedding": {"age_days": 30, "composite_score_max": 0.2, "access_count_max": 0},
+    }
+
+    def should_compress(self, current_level: str, age_hours: float, composite_score: float, access_count: int) -> tuple[bool, str]:
+        """Whether it is due, and the level to go to; the level that it has where it is not."""
+        following = {FULL: SUMMARY, SUMMARY: KEYWORDS, KEYWORDS: EMBEDDING}.get(current_level)
+        if following is None:
+            return False, current_level
+        trigger = self.COMPRESSION_TRIGGERS[f"{current_level}_to_{following}"]
+        due = (
+            age_hours >= trigger.get("age_hours", trigger.get("age_days", 0) * 24)
+            and composite_score <= trigger["composite_score_max"]
+            and access_count <= trigger["access_count_max"]
+        )
+        return (True, following) if due else (False, current_level)
+
+
+POLICY = CompressionPolicy()
+
+
+def at_level(text: str, level: str, summarise: Callable[[str], str] | None = None) -> str:
+    """The text at a level; nothing is left of it as an embedding. `summarise`: a summariser in place of `summary`."""
+    if level == SUMMARY:
+        return (summarise or summary)(text)
+    if level == KEYWORDS:
+        return keywords(text)
+    return "" if level == EMBEDDING else text
+
+
+def embedding_of(text: str, embed: Callable[[Sequence[str]], Sequence[Sequence[float]]]) -> list[float]:
+    """The vector of a text, as an embedder makes it; BadItem where it is none."""
+    vector = list(embed([text])[0])
+    check_embedding(vector)
+    return vector
+
+
+def summary(text: str, tokens: int = TOKENS[SUMMARY], corpus: Corpus | None = None) -> str:
+    """The sentences that tell most, in their order. Where they leave more than half of the tokens unused because the others are too long,
+    the best of these is cut."""
+    if estimate_tokens(text) <= tokens:
+        return text
+    every = [Kept(0, sentence) for sentence in split(text)]
+    kept = keep([text], tokens, corpus=corpus)
+    left = tokens - sum(tokens_of(each.sentence.text + " ") for each in kept)
+    if left > tokens / 2:
+        known = corpus or Corpus(each.sentence.text for each in every)
+        rest = [each for each in every if tokens_of(each.sentence.text + " ") > left and each not in kept]
+        # For each token: only the beginning will be left.
+        best = max(rest, key=lambda each: information(each.sentence.text, known) / tokens_of(each.sentence.text), default=None)
+        kept = sorted([*kept, *([best] if best else [])], key=lambda each: each.sentence.start)
+        return _joined(text, [(each, cut(each.sentence.text, left) if each is best else each.sentence.text) for each in kept])
+    return _joined(text, [(each, each.sentence.text) for each in kept])
+
+
+def _joined(text: str, kept: list[tuple[Kept, str]]) -> str:
+    """Sentences in one line, or in lines of their own where they were in the text."""
+    joined, end = "", 0
+    for each, shown in kept:
+        if joined:
+            joined += "\n" if "\n" in text[end : each.sentence.start] else " "
+        joined += shown
+        end = each.sentence.end
+    return joined
+
+
+def cut(text: str, tokens: float) -> str:
+    """The beginning of a text, at most so long, to the end of a word where one is near."""
+    if tokens_of(text) <= tokens:
+        return text
+    low, high = 0, len(text)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if tokens_of(text[:middle] + _CUT + " ") <= tokens else (low, middle - 1)
+    blank = text.rfind(" ", low // 2, low + 1)
+    begun = text[: blank if blank > 0 else low].rstrip()
+    return begun + _CUT if begun else ""
+
+
+def keywords(text: str, tokens: int = TOKENS[KEYWORDS], corpus: Corpus | None = None) -> str:
+    """The words that stand for a text, in the order in which they occur: said often, rare in the corpus (where one is given), names before
+    others. Names and paths stay whole."""
+    if estimate_tokens(text) <= tokens:
+        return text
+    worth: dict[str, float] = {}
+    shown: dict[str, str] = {}
+    inside = False  # of a sentence: only there does a capital say something
+    end = 0
+    for found in _WORD.finditer(text):
+        word = found[0]
+        inside = bool(end) and not re.search(r"[.!?…\n]", text[end : min(found.start(), end + 40)])
+        end = found.end()
+        small = word.lower().replace("’", "'")
+        terms = terms_of(word)
+        if not terms or small in STOP_WORDS or len(small) < 2:
+            continue
+        if small not in shown:
+            shown[small] = word
+            worth[small] = 0.0
+        worth[small] += _weight(word, terms, inside, corpus)
+    by_worth = sorted(worth, key=lambda small: -worth[small] / (1 + tokens_of(small) / 4))
+    left = float(tokens)
+    chosen = set()
+    for small in by_worth:
+        cost = tokens_of(shown[small] + " ")
+        if cost <= left:
+            left -= cost
+            chosen.add(small)
+    return " ".join(shown[small] for small in shown if small in chosen) or cut(" ".join(shown.values()) or summary(text, tokens), tokens)
+
+
+def _weight(word: str, terms: Sequence[str], inside: bool, corpus: Corpus | None) -> float:
+    """What one mention of a word adds. Without a corpus longer words are taken for rarer ones."""
+    rarity = max(map(corpus.idf, terms)) if corpus else min(len(word), 10) / 5
+    if EVERYDAY.issuperset(terms) or COURTESIES.issuperset(terms):
+        return rarity / 4
+    if _NAME.search(word):
+        return rarity * 4
+    return rarity * (2 if (inside and word[:1].isupper()) or (any(map(str.isdigit, word)) and any(map(str.isalpha, word))) else 1)

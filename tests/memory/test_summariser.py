@@ -1,0 +1,90 @@
+"""A summariser of the user's own: a command that reads from stdin."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from popkit_retention.memory.compression import summary
+from popkit_retention.memory.summariser import SummariserFailed, summarise_with, summarised
+
+LONG = "Alice sold the boat to Bob in Hamburg last Friday. " * 3 + " ".join(f"The {at}th buoy was painted green." for at in range(40))
+
+
+def python(code: str) -> list[str]:
+    return [sys.executable, "-c", code]
+
+
+def test_the_text_is_read_from_stdin_and_the_summary_from_stdout():
+    command = python("import sys; text = sys.stdin.read(); print(f' {len(text)} characters, é ')")
+    assert summarise_with(command, "grün") == "4 characters, é"
+    assert summarise_with(shlex.join(command), "grün") == "4 characters, é"
+
+
+def test_no_shell_reads_the_command(tmp_path: Path):
+    made = tmp_path / "made"
+    echo = shlex.join(python("import sys; print(sys.argv[1:])"))
+    assert summarise_with(f"{echo} '$HOME' ; touch {made} && `id`", "x") == str(["$HOME", ";", "touch", str(made), "&&", "`id`"])
+    assert not made.exists()
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("", "command is empty"),
+        ("say 'so", "is no command: No closing quotation"),
+        ("/nowhere/summarise", "/nowhere/summarise cannot be started: .*No such file"),
+        (["a\0b"], "cannot be started"),
+        (python("pass"), "printed nothing"),
+        (python("import sys; print('x'); sys.exit('the model is asleep')"), "failed with exit status 1: the model is asleep"),
+    ],
+)
+def test_a_summariser_that_fails_says_why(command: str | list[str], said: str):
+    with pytest.raises(SummariserFailed, match=said):
+        summarise_with(command, "x")
+
+
+def test_one_that_takes_too_long_is_ended_with_all_that_it_has_started(tmp_path: Path):
+    told = tmp_path / "child"
+    child = f"import os, time; open({str(told)!r}, 'w').write(str(os.getpid())); time.sleep(600)"
+    command = python(f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}])")
+    with pytest.raises(SummariserFailed, match="took longer than 2 seconds"):
+        summarise_with(command, "x", timeout_s=2)
+    assert told.exists()
+    ended = Path(f"/proc/{told.read_text()}/stat")
+    for _ in range(200):  # until the system has buried it
+        if not ended.exists() or ") Z " in ended.read_text():
+            break
+        time.sleep(0.05)
+    else:
+        os.kill(int(told.read_text()), 9)
+        pytest.fail("what the summariser had started still runs")
+
+
+def test_a_text_that_it_does_not_read_does_not_hold_it():
+    assert summarise_with(python("print('short')"), "x" * 5_000_000) == "short"
+
+
+def test_it_is_asked_only_for_what_is_too_long():
+    assert summarised("short", python("print('other')")) == ("short", "")
+    assert summarised(LONG, python("print('Bob has a boat.')")) == ("Bob has a boat.", "")
+    assert summarised(LONG) == (summary(LONG), "")
+
+
+def test_where_it_fails_the_best_sentences_stand_in_and_the_fault_is_told():
+    short, fault = summarised(LONG, "/nowhere/summarise")
+    assert short == summary(LONG)
+    assert fault.startswith("/nowhere/summarise cannot be started")
+
+
+def test_what_it_says_at_length_is_shortened():
+    wordy = python("print('Bob bought the boat of Alice in Hamburg. ' + ' '.join(f'{at} buoys are green.' for at in range(60)))")
+    short, fault = summarised(LONG, wordy, tokens=40)
+    assert "Bob bought the boat" in short
+    assert len(short) <= 40 * 2.9
+    assert fault == ""
