@@ -1,0 +1,53 @@
+"""What long-term memory keeps, finds and spares.
+
+    python benchmarks/memory.py SECTION [--json] [OPTIONS OF THE SECTION]
+
+Each section is a module with `add_options(parser)`, which adds its options, and `run(options)`, whose rows are printed as a table: dicts
+with the same keys. MissingData says what is not on this machine; the section is then left out, with a message.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "power-mode"))
+
+import memory_kept
+from memory_data import MissingData
+
+SECTIONS = {"kept": memory_kept}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    sections = parser.add_subparsers(dest="section", required=True)
+    for name, section in SECTIONS.items():
+        one = sections.add_parser(name, description=section.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+        one.add_argument("--json", action="store_true", help="rows as JSON")
+        section.add_options(one)
+    options = parser.parse_args()
+    try:
+        rows = SECTIONS[options.section].run(options)
+    except MissingData as missing:
+        print(f"{options.section}: left out. {missing}")
+        return 0
+    print(json.dumps(rows, indent=1) if options.json else table(rows))
+    return 0
+
+
+def table(rows: list[dict[str, object]]) -> str:
+    """Rows under the names of their columns; shares with three decimals."""
+    heads = list(rows[0])
+    lines = [heads, *([f"{row[head]:.3f}" if isinstance(row[head], float) else str(row[head]) for head in heads] for row in rows)]
+    first, *others = [max(len(line[at]) for line in lines) for at in range(len(heads))]
+    return "\n".join(
+        "  ".join([line[0].ljust(first), *(cell.rjust(width) for cell, width in zip(line[1:], others))]).rstrip() for line in lines
+    )
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
