@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from .site import Site
 
 _HOOK = "memory"  # in the log
-# What MEMORY.md is made of: paths, commands, and little prose.
-CONTENT = "markup"
+# What its tokens are estimated as: the budget of MEMORY.md is counted so.
+CONTENT = "dialogue"
 
 
 def deliver(site: Site, now: float) -> str:
