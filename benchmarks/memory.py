@@ -17,9 +17,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "power-mode"))
 
 import memory_kept
+import memory_speed
 from memory_data import MissingData
 
-SECTIONS = {"kept": memory_kept}
+SECTIONS = {"kept": memory_kept, "speed": memory_speed}
 
 
 def main() -> int:

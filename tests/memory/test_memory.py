@@ -165,9 +165,8 @@ def test_what_is_compressed_comes_back_in_full(remembering: Remembering):
     ],
 )
 def test_what_cannot_be_kept_is_refused_and_nothing_changes(remembering: Remembering, fields: dict, said: str):
-    text = fields.pop("text")
     with pytest.raises(BadItem, match=said):
-        remembering.memory.add(text, **fields)
+        remembering.memory.add(**fields)
     assert remembering.memory.list() == []
 
 

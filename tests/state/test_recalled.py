@@ -18,12 +18,7 @@ SAID = """# Memory of shop
 
 - src/checkout/: basket_totals.ts, coupons.ts
 - package.json
-
-## Commands that worked
-```sh
-npm run check:types -- --strict
-```
-- `make all-the-docs FAST=1` needs graphviz"""
+- `npm run check:types -- --strict`"""
 TOTALS = "src/checkout/basket_totals.ts"
 
 
@@ -45,7 +40,6 @@ def spared(found: Recall) -> list[float]:
         f"./{TOTALS}:12",
         f"The sum is in `{TOTALS}`.",
         "cd sub && npm run check:types -- --strict | tail",
-        "make all-the-docs FAST=1",
         "basket_totals.ts",
     ],
 )

@@ -33,7 +33,7 @@ class Recall:
         self._root = root.rstrip("/") + "/"
         texts = [said for _, said in given]
         self._unheard = {_last(word) for said in texts for word in _words(said)}  # nobody has said them since the session began
-        self._unheard_lines = {line for said in texts for line in _lines(said) if " " in line and len(line) >= LEAST_CHARS}
+        self._unheard_lines = {line for said in texts for line in _quoted(said) if " " in line and len(line) >= LEAST_CHARS}
         self._spared: list[float] = []  # when
         self._wrote = ""  # the answer that the newest of them was in
         self._lookups = self._tokens = 0
@@ -94,9 +94,9 @@ def _words(said: str) -> set[str]:
     return {word.strip("./") for word in said.translate(_SEPARATORS).split()} - {""}
 
 
-def _lines(said: str) -> list[str]:
-    """What may be a command: a line, and what stands between backticks on one."""
-    return [piece for line in said.splitlines() for piece in (line.strip(), *line.split("`")[1::2])]
+def _quoted(said: str) -> list[str]:
+    """What stands between backticks on one line."""
+    return [piece for line in said.splitlines() for piece in line.split("`")[1::2]]
 
 
 def _last(name: str) -> str:

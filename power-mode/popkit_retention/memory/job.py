@@ -4,17 +4,17 @@ changes nothing the second time."""
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from hooks.utils.policy.estimate import estimate_tokens
 
 from . import compression, profiles, transitions
 from .forgetting import DAY_S
-from .items import EMBEDDING, FULL, HOT, Item
+from .items import COLD, EMBEDDING, FULL, HOT, Item
 from .learning import session_number
 from .stores import Batch, Change
-from .transitions import GRACE_S, HOUR_S, Decision, Moment
+from .transitions import GRACE_S, HOUR_S, Moment, Standing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -67,7 +67,8 @@ def run(
     summarise: Callable[[str], str] | None = None,
     progress: Callable[[int], None] = lambda done: None,
 ) -> Report:
-    """Runs over all projects of a store. `embed` makes embeddings of texts, `summarise` a summary in place of ours; `progress` is told how many items are done."""
+    """Runs over all projects of a store. `embed` makes embeddings of texts, `summarise` a summary in place of ours; `progress` is told how
+    many items are done."""
     report = Report()
     work = _Work(store, now, embed, summarise, report)
     for item in store.scan():
@@ -85,7 +86,7 @@ class _Work:
     def __init__(self, store: Store, now: float, embed: Embed, summarise: Callable[[str], str] | None, report: Report) -> None:
         self.store, self.now, self.embed, self.summarise, self.report = store, now, embed, summarise, report
         self.batch = Batch()
-        self.sessions: dict[str, int] = {}
+        self.moments: dict[str, tuple[Moment, Moment]] = {}  # of a project, for items that are not and that are among its newest
         self.newest: dict[str, list[tuple[float, str]]] = {}  # project -> the newest items seen so far
         self.waiting: dict[str, Item] = {}  # they stay where they are if they turn out to be among the newest
 
@@ -95,7 +96,7 @@ class _Work:
         may_be_newest = self._count_newest(item)
         if item.marked_at is not None:
             self._delete_if_due(item)
-        elif may_be_newest and item.tier == HOT and self._decide(item).tier != HOT:
+        elif may_be_newest and item.tier == HOT and transitions.decide(self._standing(item)).tier != HOT:
             self.waiting[item.id] = item
         else:
             self._settle(item)
@@ -112,9 +113,11 @@ class _Work:
         self.batch = Batch()
 
     def _moment(self, item: Item, newest: bool = False) -> Moment:
-        if item.project not in self.sessions:
-            self.sessions[item.project] = session_number(self.store, item.project)
-        return Moment(self.now, self.sessions[item.project], newest)
+        both = self.moments.get(item.project)
+        if both is None:
+            session = session_number(self.store, item.project)
+            both = self.moments[item.project] = (Moment(self.now, session), Moment(self.now, session, newest=True))
+        return both[newest]
 
     def _count_newest(self, item: Item) -> bool:
         """Whether it is among the newest of those seen so far."""
@@ -134,30 +137,29 @@ class _Work:
         elif item.marked_by == "job" and (item.was_held or item.score >= ALERT_SCORE):
             self._alert(item, marked_at + GRACE_S)
 
-    def _decide(self, item: Item, newest: bool = False) -> Decision:
-        return transitions.decide(transitions.standing_of(item, self._moment(item, newest), profiles.score(item, self.now)))
+    def _standing(self, item: Item, newest: bool = False) -> Standing:
+        return transitions.standing_of(item, self._moment(item, newest), profiles.score(item, self.now))
 
     def _settle(self, item: Item, newest: bool = False) -> None:
         """Takes an item as far as the rules lead at this moment, so that another run has nothing left to do."""
-        before = replace(item)
+        before = dict(vars(item))
         while True:
-            decision, score = self._decide(item, newest), profiles.score(item, self.now)
+            standing = self._standing(item, newest)
+            decision, score = transitions.decide(standing), standing.score
             if decision.tier != item.tier:
                 self._count(self.report.moved, f"{item.tier} to {decision.tier}", item, decision.reasons)
                 item.previous_tier, item.tier, item.tier_since, item.tier_score = item.tier, decision.tier, self.now, score
             elif decision.marks or item.tier == HOT or item.held or not self._compress(item, score):
                 break
-        retention = transitions.retention_of(item, self._moment(item))
-        if abs(score - item.score) >= _NOTICEABLE or abs(retention - item.retention) >= _NOTICEABLE:
-            item.score, item.retention = score, retention
+        if abs(score - item.score) >= _NOTICEABLE or abs(standing.retention - item.retention) >= _NOTICEABLE:
+            item.score, item.retention = score, standing.retention
         if decision.marks:
             item.marked_at, item.marked_by = self.now, "job"
             self.report.marked += 1
             self._log("marked", item, decision.reasons)
-        to = {name: value for name, value in vars(item).items() if value is not getattr(before, name)}
-        if to:
-            self.batch.change.append(Change(item.id, to))
-        if item.was_held or score >= ALERT_SCORE:
+        if vars(item) != before:
+            self.batch.change.append(Change(item.id, {name: value for name, value in vars(item).items() if value is not before[name]}))
+        if item.tier == COLD and not item.access_count and (item.was_held or before["score"] >= ALERT_SCORE):
             self._foresee(item)
 
     def _compress(self, item: Item, score: float) -> bool:
@@ -190,8 +192,11 @@ class _Work:
         if item.marked_at is not None:
             self._alert(item, item.marked_at + GRACE_S)
             return
+        then = self.now + ALERT_S - GRACE_S
+        if not transitions.decide(transitions.standing_of(item, Moment(then), profiles.score(item, then))).marks:
+            return
         following = transitions.foresee(item, self._moment(item), lambda at: profiles.score(item, at))
-        if following and following.decision.marks and following.at + GRACE_S - self.now <= ALERT_S:
+        if following and following.decision.marks:
             self._alert(item, following.at + GRACE_S)
 
     def _alert(self, item: Item, at: float) -> None:
