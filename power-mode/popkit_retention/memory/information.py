@@ -3,8 +3,8 @@
 A sentence tells the more, the rarer its words are (their squared idf) and the more it has of what people ask for later: who, when, what was
 done. Questions, courtesies, maxims and what is said about the other are hardly ever asked for.
 
-Form and constants were chosen on conversations 1 to 3 of LoCoMo (Maharana et al., 2024); `benchmarks/memory.py kept` tells what they bring on
-the others.
+Form and constants were chosen on conversations 1 to 3 of LoCoMo (Maharana et al., 2024); `benchmarks/memory.py kept` tells what they bring
+on the others.
 """
 
 from __future__ import annotations
