@@ -9,6 +9,7 @@ with the same keys. MissingData says what is not on this machine; the section is
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import sys
 from pathlib import Path
@@ -16,25 +17,27 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "power-mode"))
 
-import memory_kept
-import memory_speed
 from memory_data import MissingData
 
-SECTIONS = {"kept": memory_kept, "speed": memory_speed}
+SECTIONS = ("kept", "speed")  # of the module memory_kept, …
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    sections = parser.add_subparsers(dest="section", required=True)
-    for name, section in SECTIONS.items():
-        one = sections.add_parser(name, description=section.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-        one.add_argument("--json", action="store_true", help="rows as JSON")
-        section.add_options(one)
-    options = parser.parse_args()
+    parser.add_argument("section", choices=SECTIONS)
+    parser.add_argument("options", nargs=argparse.REMAINDER, help="--help: which there are")
+    asked = parser.parse_args()
+    section = importlib.import_module(f"memory_{asked.section}")
+    its = argparse.ArgumentParser(
+        prog=f"{parser.prog} {asked.section}", description=section.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    its.add_argument("--json", action="store_true", help="rows as JSON")
+    section.add_options(its)
+    options = its.parse_args(asked.options)
     try:
-        rows = SECTIONS[options.section].run(options)
+        rows = section.run(options)
     except MissingData as missing:
-        print(f"{options.section}: left out. {missing}")
+        print(f"{asked.section}: left out. {missing}")
         return 0
     print(json.dumps(rows, indent=1) if options.json else table(rows))
     return 0
