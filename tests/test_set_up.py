@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.memory.stores import server
 from tests.patience import HANG_S
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -69,3 +70,26 @@ def test_offline_the_newest_client_is_the_one_that_was_recorded(tmp_path: Path) 
     (tmp_path / "newest").write_text("2.1.999\n")
     done = run([sys.executable, "-c", asked], ROOT, POPKIT_CLIENT_DIR=str(tmp_path), POPKIT_OFFLINE="1")
     assert done.stdout == "2.1.999\n", done.stderr
+
+
+@pytest.mark.skipif(bool(server.missing()), reason=f"{server.missing()} missing")
+def test_a_maven_registry_that_does_not_answer_is_given_up_on(tmp_path: Path, silent: str) -> None:
+    settings = tmp_path / ".m2" / "settings.xml"
+    settings.parent.mkdir()
+    settings.write_text(
+        f"<settings><mirrors><mirror><id>silent</id><url>{silent}</url><mirrorOf>*</mirrorOf></mirror></mirrors></settings>"
+    )
+    options = f"-Duser.home={tmp_path} -Dmaven.wagon.rto=1000 -Dmaven.wagon.http.retryHandler.count=0 "
+    options += "-Daether.connector.requestTimeout=1000"
+    asked = {"POPKIT_SERVER_DIR": str(tmp_path / "cache"), "MAVEN_OPTS": options}
+    done = run([sys.executable, "-m", "tests.memory.stores.server"], ROOT, **asked)
+    assert done.returncode == 1
+    for told in ("try again", "settings.xml", "scripts/test --offline"):
+        assert told in done.stderr
+
+
+@pytest.mark.skipif(bool(server.missing()), reason=f"{server.missing()} missing")
+def test_offline_no_neo4j_is_fetched(tmp_path: Path) -> None:
+    done = run([sys.executable, "-m", "tests.memory.stores.server"], ROOT, POPKIT_SERVER_DIR=str(tmp_path), POPKIT_OFFLINE="1")
+    assert done.returncode == 1
+    assert "Run scripts/test once without --offline" in done.stderr

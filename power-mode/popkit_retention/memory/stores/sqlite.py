@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from itertools import count, groupby, islice, takewhile
 from typing import TYPE_CHECKING, cast
 
-from hooks.utils.archive.content import RetentionIntegrityError, compress_content, decompress_content, hash_content
 from hooks.utils.edges import sqlite_file
 from hooks.utils.edges.sqlite_file import StoreError, Transaction
 from hooks.utils.policy.estimate import estimate_tokens
@@ -18,6 +17,7 @@ from . import DuplicateId, StoreUnavailable, Total, sqlite_words
 from .batches import write_all
 from .checks import as_json, check_change, check_new, check_time, in_batches, speakable
 from .copying import whole_or_not
+from .originals import opened, packed
 from .sqlite_tables import ADD, ITEMS, SCHEMA, blob_of, item_of, row_of
 from .sqlite_words import marks
 
@@ -170,19 +170,14 @@ class SqliteStore:
 
     def keep_original(self, id: str, text: str) -> None:
         with self._writing() as db:
-            db.execute(_KEEP, (hash_content(text), compress_content(text), id))
+            db.execute(_KEEP, (*packed(text), id))
             db.execute("UPDATE items SET original = 1 WHERE id = ?", (id,))
 
     def original(self, id: str) -> str | None:
         asked = "SELECT o.hash, o.content FROM originals o WHERE o.id = ?"
         with self._usable():
             row = self._db.execute(asked, speakable([id]) or [""]).fetchone()
-        if row is None:
-            return None
-        try:
-            return _opened(*row)
-        except RetentionIntegrityError as error:
-            raise StoreUnavailable(f"the original of {id!r:.40} is spoilt: {error}. A backup of {self.path} may have it") from None
+        return None if row is None else opened(id, row[0], row[1], self.path)
 
     # --- finding -------------------------------------------------------------------------------------------------------------------
     def candidates(self, terms: Sequence[str], project: str | None = None, most: int = 200) -> Candidates:
@@ -310,11 +305,3 @@ def _set_embeddings(db: Connection, embeddings: Iterable[tuple[str, list[float] 
             db.execute("DELETE FROM embeddings WHERE id = ?", (id,))
         else:
             db.execute("INSERT OR REPLACE INTO embeddings SELECT id, ? FROM items WHERE id = ?", (blob_of(numbers), id))
-
-
-def _opened(hash: object, content: object) -> str:
-    """The text of a row of `originals`; RetentionIntegrityError for one that somebody has spoilt."""
-    text = decompress_content(content)  # type: ignore[arg-type]
-    if hash_content(text) != hash:
-        raise RetentionIntegrityError("it is not the text that was kept")
-    return text

@@ -1,0 +1,144 @@
+"""The statements of the store in Neo4j.
+
+Its nodes are the specification's (part 2.3): (:KnowledgeChunk) for an item in full, (:CompressedContext) for one at another level, with the
+properties that it names. Ours bear the label :PopkitItem besides, by which they are known: nodes of others are never touched.
+"""
+
+from __future__ import annotations
+
+VERSION = 1  # of what is below; a later PopKit counts on
+
+# What a field is called there; any other is called as it is. Points of time are DateTimes.
+PROPERTIES = {
+    "text": "content",
+    "reinforcements": "reinforcement_count",
+    "tier_since": "tier_changed_at",
+    "level": "compression_level",
+    "score": "composite_score",
+    "retention": "retention_probability",
+}
+TIMES = ("created_at", "last_accessed", "tier_since", "marked_at")
+
+INDEX = "popkit_terms"
+SCHEMA = (
+    "CREATE CONSTRAINT popkit_item_id IF NOT EXISTS FOR (n:PopkitItem) REQUIRE n.id IS UNIQUE",
+    "CREATE CONSTRAINT popkit_value_key IF NOT EXISTS FOR (n:PopkitValue) REQUIRE n.key IS UNIQUE",
+    "CREATE CONSTRAINT popkit_counter_name IF NOT EXISTS FOR (n:PopkitCounter) REQUIRE n.name IS UNIQUE",
+    "CREATE INDEX popkit_item_project IF NOT EXISTS FOR (n:PopkitItem) ON (n.project, n.id)",
+    "CREATE INDEX popkit_item_place IF NOT EXISTS FOR (n:PopkitItem) ON (n.episode, n.place)",
+    "CREATE INDEX popkit_entry_seq IF NOT EXISTS FOR (n:PopkitEntry) ON (n.seq)",
+    "CREATE INDEX popkit_entry_item IF NOT EXISTS FOR (n:PopkitEntry) ON (n.item, n.seq)",
+    "CREATE INDEX knowledge_chunk_retention IF NOT EXISTS FOR (kc:KnowledgeChunk) ON (kc.composite_score, kc.last_accessed)",
+    "CREATE INDEX compressed_context_retention IF NOT EXISTS FOR (cc:CompressedContext) ON (cc.composite_score, cc.last_accessed)",
+    # The terms are ours, joined by blanks; `shelf` stands for the project in one word.
+    f"""CREATE FULLTEXT INDEX {INDEX} IF NOT EXISTS FOR (n:PopkitItem) ON EACH [n.terms, n.shelf]
+    OPTIONS {{indexConfig: {{`fulltext.analyzer`: 'whitespace', `fulltext.eventually_consistent`: false}}}}""",
+)
+GET_VERSION = "OPTIONAL MATCH (n:PopkitCounter {name: 'schema'}) RETURN n.next"
+SET_VERSION = "MERGE (n:PopkitCounter {name: 'schema'}) SET n.next = $version"
+AWAIT_INDEXES = "CALL db.awaitIndexes(60)"
+COMPONENTS = "CALL dbms.components() YIELD name, versions, edition RETURN name, versions, edition"
+
+
+def reading(fields: tuple[str, ...]) -> str:
+    """What gives a node's fields, a time as [seconds, nanoseconds] or null."""
+    return "RETURN " + ", ".join(
+        f"CASE WHEN n.{PROPERTIES.get(name, name)} IS NULL THEN null "
+        f"ELSE [n.{PROPERTIES.get(name, name)}.epochSeconds, n.{PROPERTIES.get(name, name)}.nanosecond] END"
+        if name in TIMES
+        else f"n.{PROPERTIES.get(name, name)}"
+        for name in fields
+    )
+
+
+ADD = "UNWIND $rows AS row CREATE (n:PopkitItem) SET n = row"
+GET = "UNWIND range(0, size($ids) - 1) AS at MATCH (n:PopkitItem {id: $ids[at]}) WITH n, at ORDER BY at "
+SCAN = """
+MATCH (n:PopkitItem) WHERE n.id > $last
+  AND ($project IS NULL OR n.project = $project) AND (size($kinds) = 0 OR n.kind IN $kinds) AND (size($tiers) = 0 OR n.tier IN $tiers)
+  AND ($marked IS NULL OR (n.marked_at IS NOT NULL) = $marked)
+WITH n ORDER BY n.id LIMIT $most
+"""
+SCAN_PROJECT = SCAN.replace("($project IS NULL OR n.project = $project)", "n.project = $project")
+# A property that is set first takes the node's lock, and what is read after it is what counts: nothing of two writers is lost.
+CHANGE = """
+UNWIND $rows AS row MATCH (n:PopkitItem {id: row.id})
+SET n.locked = true
+WITH n, row
+SET n += row.to,
+    n.writes = CASE WHEN n.writes + row.writes < 0 THEN 0 ELSE n.writes + row.writes END,
+    n.sessions = CASE WHEN n.sessions + row.sessions < 0 THEN 0 ELSE n.sessions + row.sessions END,
+    n.reinforcement_count =
+      CASE WHEN n.reinforcement_count + row.reinforcements < 0 THEN 0 ELSE n.reinforcement_count + row.reinforcements END,
+    n.locked = null
+RETURN count(*) AS there
+"""
+ACCESS = """
+MATCH (n:PopkitItem) WHERE n.id IN $ids
+WITH n ORDER BY n.id
+SET n.locked = true
+WITH n
+SET n.access_count = n.access_count + 1,
+    n.last_accessed = CASE WHEN n.last_accessed < $at THEN $at ELSE n.last_accessed END,
+    n.accesses = ([x IN n.accesses WHERE x <= $seconds] + $seconds + [x IN n.accesses WHERE x > $seconds])[-$kept..],
+    n.session = CASE WHEN n.session < $session THEN $session ELSE n.session END,
+    n.locked = null
+RETURN count(*) AS there
+"""
+TEXTS = "MATCH (n:PopkitItem) WHERE n.id IN $ids RETURN n.id, n.content, n.project, n.marked_at IS NOT NULL"
+SET_TERMS = "UNWIND $rows AS row MATCH (n:PopkitItem {id: row.id}) SET n += row"
+# What follows from the rest: the label of its level, and the specification's signals, for whoever asks the database itself.
+SETTLE = """
+MATCH (n:PopkitItem) WHERE n.id IN $ids
+FOREACH (_ IN CASE WHEN n.compression_level = 'full' THEN [1] ELSE [] END | SET n:KnowledgeChunk REMOVE n:CompressedContext)
+FOREACH (_ IN CASE WHEN n.compression_level = 'full' THEN [] ELSE [1] END | SET n:CompressedContext REMOVE n:KnowledgeChunk)
+WITH n, datetime().epochMillis / 1000.0 AS now
+WITH n, now, CASE WHEN n.last_accessed.epochSeconds < now THEN (now - n.last_accessed.epochSeconds) / 86400.0 ELSE 0.0 END AS days,
+     reduce(sum = 0.0, x IN n.accesses | sum + CASE WHEN x < now THEN exp(-0.05 * (now - x) / 86400.0) ELSE 1.0 END) / 20.0 AS frequency
+WITH n, frequency, exp(-0.1 * days) * (1.0 + 0.1 * n.reinforcement_count) AS recency
+SET n.memory_strength = 7.0 * 1.5 ^ CASE WHEN n.reinforcement_count < 1000 THEN n.reinforcement_count ELSE 1000 END,
+    n.retention_value = CASE WHEN frequency < 1.0 THEN frequency ELSE 1.0 END,
+    n.access_recency = CASE WHEN recency < 1.0 THEN recency ELSE 1.0 END
+"""
+REMOVE = "MATCH (n:PopkitItem) WHERE n.id IN $ids DETACH DELETE n RETURN count(*) AS there"
+KEEP_ORIGINAL = "MATCH (n:PopkitItem {id: $id}) SET n.original = true, n.original_hash = $hash, n.original_content = $content"
+ORIGINAL = "MATCH (n:PopkitItem {id: $id}) WHERE n.original_content IS NOT NULL RETURN n.original_hash, n.original_content"
+
+FIND = f"CALL db.index.fulltext.queryNodes('{INDEX}', $query, {{limit: $most}}) YIELD node AS n, score WITH n ORDER BY score DESC "
+HOLDING = f"""
+UNWIND $queries AS query
+CALL {{ WITH query CALL db.index.fulltext.queryNodes('{INDEX}', query) YIELD node RETURN count(node) AS holding }}
+RETURN holding
+"""
+EXTENT = """
+MATCH (n:PopkitItem) WHERE ($project IS NULL OR n.project = $project) AND n.marked_at IS NULL
+RETURN count(n), coalesce(sum(n.length), 0)
+"""
+EXTENT_PROJECT = EXTENT.replace("($project IS NULL OR n.project = $project)", "n.project = $project")
+AROUND = """
+UNWIND range(0, size($places) - 1) AS at MATCH (n:PopkitItem {episode: $places[at][0], place: $places[at][1]}) WITH n, at ORDER BY at, n.id
+"""
+TOTALS = """
+MATCH (n:PopkitItem) WHERE $project IS NULL OR n.project = $project
+RETURN n.project AS project, n.tier AS tier, n.compression_level AS level, count(*) AS items, sum(n.token_count) AS tokens
+ORDER BY project, tier, level
+"""
+VALUE = "MATCH (n:PopkitValue {key: $key}) RETURN n.value"
+VALUES = "MATCH (n:PopkitValue) WHERE n.key STARTS WITH $prefix RETURN n.key, n.value ORDER BY n.key"
+SET_VALUE = "MERGE (n:PopkitValue {key: $key}) SET n.value = $value"
+FORGET_VALUE = "MATCH (n:PopkitValue {key: $key}) DELETE n"
+LOG = """
+MERGE (c:PopkitCounter {name: 'entries'})
+SET c.next = coalesce(c.next, 0) + size($rows)
+WITH c.next - size($rows) AS first
+UNWIND range(0, size($rows) - 1) AS at
+CREATE (:PopkitEntry {seq: first + at, item: $rows[at][0], entry: $rows[at][1]})
+"""
+LOGGED = "MATCH (n:PopkitEntry) WHERE n.seq >= 0 RETURN n.entry ORDER BY n.seq DESC LIMIT $most"
+LOGGED_ITEM = "MATCH (n:PopkitEntry {item: $id}) WHERE n.seq >= 0 RETURN n.entry ORDER BY n.seq DESC LIMIT $most"
+PROBLEMS = """
+MATCH (n:PopkitItem)
+WHERE (n.compression_level = 'full') <> (n:KnowledgeChunk) OR (n:KnowledgeChunk) = (n:CompressedContext)
+   OR (n.marked_at IS NULL) <> (n.terms IS NOT NULL)
+RETURN n.id LIMIT 20
+"""

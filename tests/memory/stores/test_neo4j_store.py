@@ -1,0 +1,217 @@
+"""The store in Neo4j, on a real server, which these tests start: they stay in one file, so that there is one of it."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from popkit_retention.memory.stores import Change, StoreUnavailable, conformance, neo4j_cypher
+from popkit_retention.memory.stores import neo4j_monitoring as monitoring
+from popkit_retention.memory.stores.contracts.kit import NOW, example, full
+from popkit_retention.memory.stores.neo4j import Neo4jStore
+from tests.memory.stores import server as servers
+from tests.memory.stores.server import Server
+from tests.paths import PYTHONPATH
+
+OURS = "MATCH (n) WHERE n:PopkitItem OR n:PopkitValue OR n:PopkitEntry OR n:PopkitCounter DETACH DELETE n"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """Our own; else the one that NEO4J_TEST_URI names; else what is missing is told. CI must have it where it can."""
+    lacking = servers.missing()
+    if lacking:
+        if not os.environ.get("NEO4J_TEST_URI"):
+            pytest.skip(f"no Neo4j: {lacking} missing, and NEO4J_TEST_URI names none")
+        yield Server(os.environ["NEO4J_TEST_URI"])
+        return
+    try:
+        servers.install()
+    except servers.ServerInstallError as error:
+        if os.environ.get("CI"):
+            raise
+        pytest.skip(str(error))
+    with servers.running(tmp_path_factory.mktemp("neo4j")) as started:
+        yield started
+
+
+@pytest.fixture
+def fresh(server: Server) -> Callable[[], Neo4jStore]:
+    """Makes a store with nothing in it."""
+
+    def make() -> Neo4jStore:
+        store = Neo4jStore(server.url, os.environ)
+        store._write(lambda tx: tx.run(OURS).consume())
+        return store
+
+    return make
+
+
+@pytest.mark.parametrize("contract", conformance.CONTRACTS, ids=lambda contract: contract.__name__)
+def test_it_keeps(contract: conformance.Contract, fresh: Callable[[], Neo4jStore], server: Server) -> None:
+    conformance.hold(contract, fresh, lambda _: Neo4jStore(server.url, os.environ, try_s=300))
+
+
+def test_the_server_is_a_real_one(fresh: Callable[[], Neo4jStore], record_property: Callable, tmp_path: Path) -> None:
+    store = fresh()
+    ((name, versions, edition),) = store.components()
+    store.close()
+    record_property("server", f"{name} {versions[0]} {edition}")
+    print(name, versions[0], edition)
+    assert name == "Neo4j Kernel"
+
+
+def refused(use: Callable[[], object], *told: str) -> None:
+    with pytest.raises(StoreUnavailable) as caught:
+        use()
+    for each in told:
+        assert each in str(caught.value)
+
+
+@pytest.fixture
+def store(fresh: Callable[[], Neo4jStore]) -> Iterator[Neo4jStore]:
+    made = fresh()
+    yield made
+    made.close()
+
+
+def test_nodes_and_indexes_are_those_of_the_specification(store: Neo4jStore) -> None:
+    store.add([example(1), full()])
+    store.access(["m00001"], time.time())
+    rows = store.ask("MATCH (n:PopkitItem) RETURN labels(n), properties(n) ORDER BY n.id")
+    (whole, short), (chunk, context) = (properties for _, properties in rows), (set(labels) for labels, _ in rows)
+    assert (chunk, context) == ({"PopkitItem", "CompressedContext"}, {"PopkitItem", "KnowledgeChunk"})
+    named = {
+        "access_count", "last_accessed", "reinforcement_count", "memory_strength", "retention_probability", "retention_value", "uniqueness",
+        "confidence", "access_recency", "composite_score", "tier", "previous_tier", "tier_changed_at",
+    }  # fmt: skip
+    assert named <= whole.keys()
+    assert named | {"compression_level", "token_count"} <= short.keys()
+    assert short["retention_value"] == pytest.approx(1 / 20, abs=1e-3)
+    assert (short["access_recency"], short["memory_strength"]) == (pytest.approx(1.0, abs=1e-3), 7.0)
+    assert whole["memory_strength"] == pytest.approx(7 * 1.5**4)
+    names = {row[0] for row in store.ask("SHOW INDEXES YIELD name RETURN name")}
+    assert {"knowledge_chunk_retention", "compressed_context_retention", "popkit_terms"} <= names
+    store.change([Change("m00001", {"level": "keywords", "text": "zebra"}), Change("full", {"level": "full"})])
+    assert [set(labels) for (labels,) in store.ask("MATCH (n:PopkitItem) RETURN labels(n) ORDER BY n.id")] == [context, chunk]
+
+
+def test_nodes_of_others_are_never_touched(store: Neo4jStore) -> None:
+    theirs = "{id: 'm00001', tier: 'WARM', composite_score: 0.9, access_count: 9, content: 'theirs'}"
+    store.ask(f"CREATE (:KnowledgeChunk {theirs}), (:CompressedContext {theirs})", writes=True)
+    try:
+        store.add([example(1)])
+        store.change([Change("m00001", {"tier": "COLD"})])
+        assert monitoring.tier_distribution(store) == {"COLD": 1}
+        assert monitoring.archive_candidates(store) == []
+        assert store.remove(["m00001"]) == 1
+        assert store.ask("MATCH (n) WHERE n.content = 'theirs' RETURN n.tier") == [["WARM"], ["WARM"]]
+    finally:
+        store.ask("MATCH (n) WHERE n.content = 'theirs' DELETE n", writes=True)
+
+
+def test_a_transition_happens_once(store: Neo4jStore) -> None:
+    store.add([example(1, score=0.25)])
+    assert monitoring.transition(store, "m00001", "WARM", "COLD", NOW)
+    assert not monitoring.transition(store, "m00001", "WARM", "COLD", NOW)
+    assert not monitoring.transition(store, "gone", "WARM", "COLD", NOW)
+    (item,) = store.get(["m00001"])
+    assert (item.tier, item.previous_tier, item.tier_score, round(item.tier_since, 3)) == ("COLD", "WARM", 0.25, round(NOW, 3))
+
+
+def test_monitoring_answers_as_the_specification_asks(store: Neo4jStore) -> None:
+    day = 86_400.0
+    store.add(
+        [
+            example(1, tier="HOT", created_at=NOW - 2 * day, score=0.5, project="p"),
+            example(2, tier="HOT", created_at=NOW - 2 * day, score=0.6, project="p"),
+            example(3, tier="HOT", created_at=NOW - day / 2, score=0.1, project="p"),
+            example(4, tier="WARM", score=0.8, access_count=5, text="x" * 250, project="p"),
+            example(5, tier="WARM", score=0.8, access_count=4, project="p"),
+            example(6, tier="COLD", level="summary", text="y" * 29, score=0.25, project="p"),
+            example(7, tier="COLD", level="summary", text="y" * 58, score=0.75, project="q"),
+        ]
+    )
+    assert monitoring.tier_distribution(store, "p") == {"HOT": 3, "WARM": 2, "COLD": 1}
+    assert monitoring.tier_distribution(store)["COLD"] == 2
+    assert monitoring.compression_effectiveness(store) == [monitoring.Compressed("summary", 2, 15.0, 0.5)]
+    assert monitoring.demotion_candidates(store, NOW) == [("m00001", 0.5, 0)]
+    assert monitoring.archive_candidates(store, "p") == [("m00004", "x" * 100)]
+    assert monitoring.archive_candidates(store, "q") == []
+
+
+def test_two_machines_lose_no_access(store: Neo4jStore, server: Server) -> None:
+    work = """
+import os, sys
+from popkit_retention.memory.stores.neo4j import Neo4jStore
+store = Neo4jStore(sys.argv[1], os.environ, try_s=600)
+for number in range(25):
+    store.access(["m00001", "m00002"][:: 1 if number % 2 else -1], 1.79e9 + number)
+store.close()
+"""
+    store.add([example(1), example(2)])
+    environ = {**os.environ, "PYTHONPATH": PYTHONPATH}
+    machines = [subprocess.Popen([sys.executable, "-c", work, server.url], env=environ, stderr=subprocess.PIPE) for _ in range(2)]
+    assert [machine.communicate()[1] for machine in machines] == [b"", b""]
+    assert [item.access_count for item in store.get(["m00001", "m00002"])] == [50, 50]
+
+
+def test_a_server_that_may_only_be_read_says_so_and_keeps_what_it_has(store: Neo4jStore, server: Server) -> None:
+    if server.process is None:
+        pytest.skip("somebody else's server stays as it is")
+    store.add([example(1)])
+    server.tell("read-only")
+    try:
+        for use in (lambda: store.add([example(2)]), lambda: store.access(["m00001"], NOW), lambda: store.remove(["m00001"])):
+            refused(use, "may only be read", "Make it writable")
+        assert [item.to_json() for item in store.scan()] == [example(1).to_json()]
+    finally:
+        server.tell("writable")
+    assert store.access(["m00001"], NOW) == 1
+
+
+def test_a_store_of_a_later_popkit_is_left_alone(store: Neo4jStore, server: Server) -> None:
+    store.ask(neo4j_cypher.SET_VERSION, writes=True, version=99)
+    try:
+        refused(lambda: Neo4jStore(server.url, os.environ), "later PopKit", "Update PopKit")
+    finally:
+        store.ask(neo4j_cypher.SET_VERSION, writes=True, version=neo4j_cypher.VERSION)
+
+
+def test_a_database_that_is_not_there_is_told(fresh: Callable[[], Neo4jStore], server: Server) -> None:
+    fresh().close()
+    refused(lambda: Neo4jStore(server.url, {**os.environ, "NEO4J_DATABASE": "nobodys"}), "Set NEO4J_DATABASE")
+
+
+def test_an_original_that_was_tampered_with_is_found(store: Neo4jStore) -> None:
+    store.add([example(1)])
+    store.keep_original("m00001", "the whole text")
+    store.ask("MATCH (n:PopkitItem) SET n.original_hash = 'another'", writes=True)
+    refused(lambda: store.original("m00001"), "spoilt", "backup")
+    assert len(store.verify()) == 1
+
+
+@pytest.mark.bench
+def test_how_long_searches_take_among_20_000_items(store: Neo4jStore) -> None:
+    draw = random.Random(1)
+    vocabulary = [f"w{number:x}" for number in range(30_000)]
+    weights = [1 / (number + 5) for number in range(30_000)]
+    for start in range(0, 20_000, 5_000):
+        store.add([example(n, text=" ".join(draw.choices(vocabulary, weights, k=15)), project="p") for n in range(start, start + 5_000)])
+    taken = []
+    for _ in range(50):
+        asked = draw.choices(vocabulary, weights, k=6)
+        began = time.perf_counter()
+        store.candidates(asked, "p")
+        taken.append(time.perf_counter() - began)
+    print(f"candidates: {sorted(taken)[25] * 1000:.1f} ms at the median")
+    began = time.perf_counter()
+    changed = store.change(Change(item.id, {"score": 0.5}) for item in store.scan())
+    print(f"scan and change of {changed}: {time.perf_counter() - began:.1f} s")
