@@ -78,6 +78,19 @@ def test_it_makes_an_environment_of_ours_and_changes_nothing_when_it_is_done_aga
     assert (check["level"], check["ready"]) == ("ok", ["lab"])
 
 
+def test_the_list_tells_what_each_is_for(played: Played) -> None:
+    listed = json.loads(played.popkit("setup", "--json").stdout)
+    assert listed["neo4j"]["packages"] == ["neo4j>=5.20"]
+    told = " ".join(played.popkit("setup").stdout.split())
+    assert "neo4j memory that a team shares, in a Neo4j (memory.store): " in told
+
+
+def test_the_driver_of_neo4j_can_be_set_up(played: Played) -> None:
+    wheel(played.home.parents[2] / "index", "neo4j", "5.28.1", {"neo4j/__init__.py": ""})
+    done = played.popkit("setup", "neo4j")
+    assert (done.returncode, done.stdout) == (0, "neo4j is ready: installed neo4j-5.28.1.\n"), done.stderr
+
+
 def test_an_environment_that_was_broken_is_made_again_and_doctor_tells_of_it(played: Played) -> None:
     broken = played.home / "venv" / "bin" / "python"
     broken.parent.mkdir(parents=True)

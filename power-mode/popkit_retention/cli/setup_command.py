@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 # name -> (what it is for, what pip installs, a module that is there then). The packages are those of the extra in pyproject.toml.
 EXTRAS = {
     "lab": ("the page with plots of popkit lab --html", ("plotly>=6.0",), "plotly"),
+    "neo4j": ("memory that a team shares, in a Neo4j (memory.store)", ("neo4j>=5.20",), "neo4j"),
 }
 FOLDER = "venv"
 PATIENCE_S = 20
