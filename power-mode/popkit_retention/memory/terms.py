@@ -182,8 +182,8 @@ def _add_word(word: str, terms: dict[str, None]) -> None:
 
 
 def stem(word: str) -> str:
-    """A word in lower case without its ending of number or tense (after steps 1 and 5a of Porter's algorithm, Program 14(3), 1980), irregular
-    ones led back to their first form. What is left need not be a word."""
+    """A word in lower case without its ending of number or tense (after steps 1 and 5a of Porter's algorithm, Program 14(3), 1980),
+    irregular ones led back to their first form. What is left need not be a word."""
     irregular = _IRREGULAR.get(word)
     if irregular is not None:
         return irregular
