@@ -54,6 +54,7 @@ class Memory:
         self.now = now
         self.folder = folder
         self.embedder: Embedder = embedder or HashedEmbedder()
+        self._of_meaning = embedder  # hashing tells a search nothing that its terms do not
         self.summarise = summarise
 
     # --- asking --------------------------------------------------------------------------------------------------------------------
@@ -65,7 +66,7 @@ class Memory:
 
     def search(self, words: str, most: int = 10) -> list[tuple[Item, float]]:
         """The items that answer best, each with its relevance; they count as asked for."""
-        found = search.search(self.store, words, self.project, most, self.embedder)
+        found = search.search(self.store, words, self.project, most, self._of_meaning)
         self._access([item.id for item, _ in found])
         return found
 

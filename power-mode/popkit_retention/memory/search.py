@@ -1,7 +1,162 @@
-"""Which items answer a search: ranking of what a store found. Pure."""
+"""Which items answer a question best: terms and neighbours, who spoke and when, and likeness where there are embeddings. Pure, but for what
+`search` asks of a store.
+"""
 
 from __future__ import annotations
 
-from .terms import terms_of
+import math
+import re
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING
 
-__all__ = ["terms_of"]
+from .items import EMBEDDING
+from .terms import terms_of
+from .vectors import likeness
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Container, Mapping, Sequence
+
+    from .items import Item
+    from .stores import Candidates, Store
+    from .vectors import Embedder
+
+# BM25 (Robertson and Zaragoza, 2009).
+K1, B = 1.5, 0.3
+# What turns lend to those one and two places away. Whoever speaks next speaks of what was said: the turns before lend more.
+NEIGHBOURS = {-1: 0.45, -2: 0.225, 1: 0.3, 2: 0.15}
+CANDIDATES = 100  # items that are ranked; twice as many where likeness may bring up one that shares few terms
+LENDERS = 25  # of the best items the neighbours are looked up
+NAMED = 1.5  # for an item whose speaker or project the question names
+DATED = 1.5  # for one of the time that the question names
+ASKING = 0.8  # for a question: it is seldom an answer
+LIKENESS = 0.5  # how much the most alike item gets, where the one with the best terms gets 1
+_MONTHS = "january february march april may june july august september october november december".split()
+# Two months are words too.
+_MONTH = re.compile(
+    r"\b(?:(?i:january|february|april|june|july|august|september|october|november|december)"
+    r"|March|May|(?i:in|of|since|until|last|this) (?:march|may))\b"
+)
+_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
+
+
+def search(
+    store: Store, words: str, project: str | None = None, most: int = 10, embedder: Embedder | None = None
+) -> list[tuple[Item, float]]:
+    """The items of a store that answer best, and how well: comparable within one answer alone. Items whose `details` say that their
+    embedding is of the same `embedder` are compared by it too; embed them as `context` says."""
+    candidates = store.candidates(list(dict.fromkeys(terms_of(words))), project, CANDIDATES * (2 if embedder else 1))
+    if embedder is None:
+        return rank(words, candidates, store.around)[:most]
+    (asked,) = embedder.embed([words])
+    name = embedder.name
+
+    def alike(items: Sequence[Item]) -> dict[str, float]:
+        return likeness(asked, {item.id: item.embedding for item in items if item.embedding and item.details.get("embedder") == name})
+
+    return rank(words, candidates, store.around, alike)[:most]
+
+
+def context(item: Item, before: Item | None = None) -> str:
+    """The text by which an item is embedded: what was said, by whom, after the turn that came before. A turn alone often does not say what
+    it is about."""
+    said = f"{item.speaker}: {item.text}" if item.speaker else item.text
+    return f"{context(before)} {said}" if before else said
+
+
+def rank(
+    query: str,
+    candidates: Candidates,
+    around: Callable[[Sequence[tuple[str, int]]], Sequence[Item]] = lambda places: (),
+    alike: Callable[[Sequence[Item]], Mapping[str, float]] = lambda items: {},
+) -> list[tuple[Item, float]]:
+    """What answers a query, the best first, ties by id. `around`: see `Store.around` · `alike`: the likeness of items to the query, by id.
+
+    An item scores by the terms it holds (BM25) and by what its neighbours in the episode hold; likeness is added; then it is multiplied by
+    what is known of it: who spoke, when, whether it asks."""
+    asked = dict.fromkeys(terms_of(query))
+    found = [item for item in candidates.items if item.marked_at is None]
+    # Speakers say little of themselves by name, but are called so by the others.
+    of_speakers = {term for speaker in {item.speaker for item in found} for term in terms_of(speaker)}
+    weights = _weights([term for term in asked if term not in of_speakers] or list(asked), candidates)
+    own = {item.id: _bm25(item, weights, candidates.mean_length) for item in found}
+    best = sorted(found, key=lambda item: (-own[item.id], item.id))[:LENDERS]
+    held = {(item.episode, item.place) for item in found}
+    wanted = dict.fromkeys((item.episode, item.place + step) for item in best if item.episode for step in NEIGHBOURS)
+    for item in around([place for place in wanted if place not in held and place[1] >= 0]):
+        if item.marked_at is None and item.id not in own:
+            own[item.id] = _bm25(item, weights, candidates.mean_length)
+            found.append(item)
+    said: dict[tuple[str, int], float] = {}
+    for item in found:
+        said[item.episode, item.place] = max(own[item.id], said.get((item.episode, item.place), 0.0))
+    scores = _fused({item.id: own[item.id] + _lent(item, said) for item in found}, alike(found))
+    named = {name for name in {name for item in found for name in (item.speaker, item.project)} if _names(asked, name)}
+    times = _Times(query)
+    listed = [(item, scores[item.id] * _worth(item, named, times)) for item in found if scores[item.id] > 0]
+    return sorted(listed, key=lambda each: (-each[1], each[0].id))
+
+
+def _names(asked: Container[str], name: str) -> bool:
+    """Whether a question names a speaker, or a project by the end of its name."""
+    terms = terms_of(name.rpartition("/")[2])
+    return bool(terms) and all(term in asked for term in terms)
+
+
+def _weights(terms: Sequence[str], candidates: Candidates) -> dict[str, float]:
+    """How much each term tells: the fewer hold it, the more. Never below 0."""
+    holding = {term: min(candidates.holding.get(term, 0), candidates.total) for term in terms}
+    return {term: math.log(1 + (candidates.total - held + 0.5) / (held + 0.5)) for term, held in holding.items()}
+
+
+def _bm25(item: Item, weights: Mapping[str, float], mean_length: float) -> float:
+    if item.level == EMBEDDING:
+        return 0.0
+    terms = terms_of(item.text)
+    penalty = K1 * (1 - B + B * len(terms) / (mean_length or 1.0))
+    counts: dict[str, int] = {}
+    for term in terms:
+        if term in weights:
+            counts[term] = counts.get(term, 0) + 1
+    return sum(weights[term] * count * (K1 + 1) / (count + penalty) for term, count in counts.items())
+
+
+def _lent(item: Item, said: Mapping[tuple[str, int], float]) -> float:
+    """What the turns around an item lend it; the items of one turn (its sentences, say) lend together as the best of them."""
+    if not item.episode:
+        return 0.0
+    return sum(share * said.get((item.episode, item.place + step), 0.0) for step, share in NEIGHBOURS.items())
+
+
+def _fused(scores: Mapping[str, float], likenesses: Mapping[str, float]) -> dict[str, float]:
+    """Both kinds of evidence on one scale, where the best of each is known."""
+    if not likenesses:
+        return dict(scores)
+    top, most_alike = max(scores.values()) or 1.0, max(likenesses.values())
+    if most_alike <= 0:
+        return {id: score / top for id, score in scores.items()}
+    return {id: score / top + LIKENESS * max(0.0, likenesses.get(id, 0.0)) / most_alike for id, score in scores.items()}
+
+
+def _worth(item: Item, named: Container[str], times: _Times) -> float:
+    worth = NAMED if item.speaker in named or item.project in named else 1.0
+    if times.fit(item.created_at):
+        worth *= DATED
+    return worth * ASKING if item.text.endswith("?") else worth
+
+
+class _Times:
+    """The months and years that a question names."""
+
+    def __init__(self, query: str) -> None:
+        self.months = {_MONTHS.index(found.lower().split()[-1]) + 1 for found in _MONTH.findall(query)}
+        self.years = {int(found) for found in _YEAR.findall(query)}
+        for year, month in re.findall(r"\b((?:19|20)\d\d)-(0[1-9]|1[0-2])\b", query):
+            self.years.add(int(year))
+            self.months.add(int(month))
+
+    def fit(self, at: float) -> bool:
+        """Whether a time (seconds; 0 is none) is one of them."""
+        if not (self.months or self.years) or not at:
+            return False
+        day = datetime.fromtimestamp(at, timezone.utc)
+        return (not self.months or day.month in self.months) and (not self.years or day.year in self.years)
