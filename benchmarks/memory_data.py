@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from pathlib import Path
 
 LOCOMO = Path(__file__).resolve().parents[2] / "shared" / "data" / "locomo10.json"
@@ -23,13 +24,15 @@ class MissingData(Exception):
 
 @dataclass(frozen=True)
 class Turn:
-    """What a speaker says at once; `id`: as the evidence names it, `caption`: what a picture shows that is sent with it."""
+    """What a speaker says at once; `id`: as the evidence names it, `caption`: what a picture shows that is sent with it,
+    `at`: when its session began (seconds)."""
 
     id: str
     session: int
     speaker: str
     text: str
     caption: str
+    at: float
 
 
 @dataclass(frozen=True)
@@ -60,8 +63,9 @@ def conversations(numbers: range, path: Path = LOCOMO) -> list[Conversation]:
 def _conversation(number: int, told: dict) -> Conversation:
     said = told["conversation"]
     sessions = sorted(int(name[8:]) for name in said if re.fullmatch(r"session_\d+", name))
+    began = {session: _seconds(said[f"session_{session}_date_time"]) for session in sessions}
     turns = tuple(
-        Turn(turn["dia_id"], session, turn["speaker"], turn["text"], turn.get("blip_caption", ""))
+        Turn(turn["dia_id"], session, turn["speaker"], turn["text"], turn.get("blip_caption", ""), began[session])
         for session in sessions
         for turn in said[f"session_{session}"]
     )
@@ -74,3 +78,8 @@ def _conversation(number: int, told: dict) -> Conversation:
             evidence = tuple(places[id] for id in named)
             questions.append(Question(asked["question"], str(asked.get("answer", "")), asked["category"], evidence))
     return Conversation(number, turns, tuple(questions))
+
+
+def _seconds(told: str) -> float:
+    """A time as LoCoMo writes it, "1:56 pm on 8 May, 2023", taken as UTC."""
+    return datetime.strptime(told, "%I:%M %p on %d %B, %Y").replace(tzinfo=timezone.utc).timestamp()

@@ -19,7 +19,7 @@ def made(path: Path) -> Path:
         {"question": "To whom was the boat sold?", "answer": "Alice", "category": 4, "evidence": ["D1:31; D9:9"]},
         {"question": "Who is never told of?", "category": 5, "adversarial_answer": "Bob", "evidence": ["D1:1"]},
     ]
-    one = {"qa": asked, "conversation": {"session_1": turns, "session_1_date_time": "noon"}}
+    one = {"qa": asked, "conversation": {"session_1": turns, "session_1_date_time": "1:56 pm on 8 May, 2023"}}
     path.write_text(json.dumps([one] * 10))
     return path
 
