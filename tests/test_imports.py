@@ -22,7 +22,10 @@ COMMAND_LINE = HOOKS / "popkit.py"
 # What of the services needs no more than Python: all but what pydantic and plotly are for.
 NEED_MORE = {SERVICES / "popkit_retention" / "config_schema.py", SERVICES / "popkit_retention" / "lab" / "report.py"}
 # What an extra brings is imported where it is used, and nowhere else.
-WITHIN_A_FUNCTION = {SERVICES / "popkit_retention" / "memory" / "stores" / "neo4j.py": {"neo4j"}}
+WITHIN_A_FUNCTION = {
+    SERVICES / "popkit_retention" / "memory" / "stores" / "neo4j.py": {"neo4j"},
+    SERVICES / "popkit_retention" / "memory" / "vectors.py": {"numpy", "onnxruntime"},
+}
 BARE_SERVICES = sorted({*SERVICES.rglob("*.py")} - NEED_MORE)
 VERSIONS = ("3.9", "3.10", "3.11", "3.12", "3.13")
 # What PostToolUse may load beyond what a bare interpreter has: C modules, and what making the pack anew needs. Not even `os`, which costs
