@@ -1,0 +1,338 @@
+"""MEMORY.md: what a new session begins with, under a budget. Pure.
+
+What is worth most for its tokens stands in it. Paths are a map, so that what they share is written once, and a name stands behind the file
+that it was written into. Every part is in an order of its own, not by worth: a session that teaches little changes little of the text, and
+the prompt cache of the next one keeps the rest.
+"""
+
+from __future__ import annotations
+
+import heapq
+import re
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from hooks.utils.policy.estimate import CHARS_PER_TOKEN, estimate_tokens
+from hooks.utils.policy.masking import MASK, mask
+
+from .items import COMMAND, EMBEDDING, ERROR, NAME, PATH
+from .profiles import wanted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from .items import Item
+
+DEFAULT_TOKENS = 500
+# The host cuts what is longer without a word.
+MOST_TOKENS, MOST_LINES, MOST_BYTES = 2_000, 200, 25_000
+# What is said in a conversation counts so (`policy/estimate.py`).
+CONTENT = "dialogue"
+# How much of the budget notes may take before anything else is considered.
+NOTES_SHARE = 0.4
+# And how much then what is worth most of the commands that more than one session ran.
+COMMANDS_SHARE = 0.08
+COMMAND_SESSIONS = 2
+# An error is told once its fix was seen in so many sessions.
+ERROR_SESSIONS = 2
+# A path spares a look-up more often than a name that is as likely to be wanted.
+PATH_WEIGHT = 2.0
+LONGEST_NOTE = 400  # characters
+_NAMES_WIDTH = 100  # characters of a line of names
+_HEAD = """# Project memory
+
+From earlier sessions in this project. Files may have moved since.
+"""
+_OTHER = "note"  # where an item of any other kind stands
+_TITLES = {
+    PATH: "Files (names in them)",
+    NAME: "Names",
+    COMMAND: "Commands that worked",
+    ERROR: "Errors and fixes",
+    _OTHER: "Notes",
+}
+_FENCES = {PATH: "```", NAME: "```", COMMAND: "```sh"}
+_ROUNDS = 3
+_TAG = re.compile(r"<(?=[/!?A-Za-z])")
+
+FORGOTTEN = "marked to be forgotten"
+NO_TEXT = "compressed to an embedding"
+SECRET = "holds a secret"  # noqa: S105
+SAME_FAMILY = "another command of its family stands there"
+SEEN_ONCE = "seen in one session so far"
+NO_ROOM = "worth less for its tokens than what stands there"
+
+
+@dataclass
+class Document:
+    """`text`, of so many estimated `tokens`; `items`: ids of those that stand in it, `left_out`: (id, why) of all others."""
+
+    text: str
+    tokens: int
+    items: list[str] = field(default_factory=list)
+    left_out: list[tuple[str, str]] = field(default_factory=list)
+
+
+def build(items: Iterable[Item], tokens: int = DEFAULT_TOKENS) -> Document:
+    """MEMORY.md of a project's items in at most so many tokens, and never more than the host reads; an empty text where nothing fits."""
+    draft = _Draft(min(tokens, MOST_TOKENS))
+    entries = _entries(sorted(items, key=lambda item: item.id), draft)
+    draft.fill(entries)
+    text = draft.fitted()
+    return Document(text, estimate_tokens(text, CONTENT), sorted(id for entry in draft.kept for id in entry.ids), sorted(draft.left_out))
+
+
+def one_line(text: str) -> str:
+    """A text as it may stand in a line: nothing in it ends the line, or a fence or a tag around it."""
+    if not text.isprintable():
+        text = "".join([char if char.isprintable() else " " for char in text])
+    return " ".join(_TAG.sub("‹", text.replace("```", "'''")).split())
+
+
+@dataclass
+class _Entry:
+    """What is to be said of an item, or of several that say the same. `home`: the folder of a path, the file of a name."""
+
+    kind: str
+    text: str
+    weight: float
+    ids: list[str]
+    home: str = ""
+    held: bool = False
+    sessions: int = 1
+
+    @property
+    def path(self) -> str:
+        return f"{self.home}/{self.text}" if self.home else self.text
+
+
+def _entries(items: list[Item], draft: _Draft) -> list[_Entry]:
+    """What may be told, the rest left out with its reason."""
+    newest = max([item.session for item in items], default=0)
+    telling = []
+    for item in items:
+        why = _hindrance(item)
+        if why:
+            draft.left_out.append((item.id, why))
+        else:
+            telling.append(item)
+    entries = [_entry(item, ids, newest) for item, ids in _without_ends(telling)]
+    best: dict[object, _Entry] = {}
+    families = {item.id: item.details.get("family") for item in telling if item.kind == COMMAND}
+    for entry in sorted(entries, key=lambda entry: (not entry.held, -entry.weight, entry.text)):
+        family = families.get(entry.ids[0]) or entry.ids[0]
+        if entry.held or best.setdefault(family, entry) is entry:
+            continue
+        draft.leave_out(entry, SAME_FAMILY)
+    return [entry for entry in entries if not draft.is_out(entry)]
+
+
+def _hindrance(item: Item) -> str:
+    """Why an item is not told, whatever it is worth; "" for one that may be."""
+    if item.marked_at is not None:
+        return FORGOTTEN
+    if item.level == EMBEDDING or not one_line(item.text):
+        return NO_TEXT
+    if item.kind == ERROR and item.sessions < ERROR_SESSIONS and not item.held:
+        return SEEN_ONCE
+    return ""
+
+
+def _entry(item: Item, ids: list[str], newest: int) -> _Entry:
+    text, home, kind = one_line(item.text), "", item.kind if item.kind in _TITLES else _OTHER
+    if kind == PATH:
+        home, _, text = text.rpartition("/")
+    elif kind == NAME:
+        home = one_line(str(item.details.get("file") or ""))
+    elif kind == ERROR:
+        fix = one_line(str(item.details.get("fix") or ""))
+        text = f"{text} → {fix}" if fix else text
+    if kind in (ERROR, _OTHER) and len(text) > LONGEST_NOTE:
+        text = text[: LONGEST_NOTE - 1] + "…"
+    weight = wanted(item, newest) * (PATH_WEIGHT if kind == PATH else 1.0)
+    return _Entry(kind, text, weight, ids, home, item.held, item.sessions)
+
+
+def _without_ends(items: list[Item]) -> list[tuple[Item, list[str]]]:
+    """(item, ids of what it says): a path that is the end of one other path alone is that path, written from a folder below the top."""
+    by_end: dict[str, list[Item]] = {}
+    for item in items:
+        if item.kind == PATH:
+            by_end.setdefault(item.text.rpartition("/")[2], []).append(item)
+    whole: dict[str, Item] = {item.id: item for item in items}
+    ids: dict[str, list[str]] = {item.id: [item.id] for item in items}
+    for paths in by_end.values():
+        for item in sorted(paths, key=lambda item: (len(item.text), item.text)):
+            longer = [other for other in paths if other.text.endswith("/" + item.text)]
+            if len(longer) == 1:
+                other = whole[longer[0].id]
+                mine = whole.pop(item.id)
+                whole[other.id] = replace(
+                    other, writes=other.writes + mine.writes, sessions=max(other.sessions, mine.sessions),
+                    session=max(other.session, mine.session), held=other.held or mine.held,
+                )  # fmt: skip
+                ids[other.id] += ids.pop(item.id)
+    return [(item, ids[id]) for id, item in whole.items()]
+
+
+class _Draft:
+    """The document in the making: what stands in it so far, and what room it takes (characters, as the estimate counts them)."""
+
+    def __init__(self, tokens: int) -> None:
+        self.tokens = tokens
+        self.room = (tokens - 1) * CHARS_PER_TOKEN[CONTENT] - len(_HEAD)
+        self.kept: list[_Entry] = []
+        self.left_out: list[tuple[str, str]] = []
+        self.out: set[str] = set()
+        self.sections: set[str] = set()
+        self.folders: set[str] = set()
+        self.files: set[str] = set()
+
+    def leave_out(self, entry: _Entry, why: str) -> None:
+        self.left_out += [(id, why) for id in entry.ids]
+        self.out.update(entry.ids)
+
+    def is_out(self, entry: _Entry) -> bool:
+        return entry.ids[0] in self.out
+
+    def cost(self, entry: _Entry) -> float:
+        """The characters that an entry would add as things stand."""
+        chars = _size(entry.text) + 2
+        section = entry.kind
+        if entry.kind == PATH and entry.home not in self.folders:
+            chars += _size(entry.home) + 2
+        elif entry.kind == NAME and entry.home in self.files:
+            section = PATH
+            chars += 1
+        elif entry.kind in (ERROR, _OTHER):
+            chars += 1
+        if section not in self.sections:
+            chars += len(_TITLES[section]) + 6 + (len(_FENCES[section]) + 5 if section in _FENCES else 0)
+        return chars
+
+    def add(self, entry: _Entry) -> bool:
+        """Takes an entry in; not one that holds a secret."""
+        if MASK in mask(f"{entry.home}/{entry.text}"):
+            self.leave_out(entry, SECRET)
+            return False
+        self.room -= self.cost(entry)
+        self.kept.append(entry)
+        self.sections.add(PATH if entry.kind == NAME and entry.home in self.files else entry.kind)
+        if entry.kind == PATH:
+            self.folders.add(entry.home)
+            self.files.add(entry.path)
+        return True
+
+    def fill(self, entries: list[_Entry]) -> None:
+        """Takes in what is held, then notes, then what is worth most for its room."""
+        ranked = sorted(entries, key=lambda entry: (-entry.weight, entry.text, entry.kind))
+        self._fill_share([entry for entry in ranked if entry.held], 1.0)
+        self._fill_share([entry for entry in ranked if entry.kind == _OTHER], NOTES_SHARE)
+        self._fill_share([entry for entry in ranked if entry.kind == COMMAND and entry.sessions >= COMMAND_SESSIONS], COMMANDS_SHARE)
+        rest = [entry for entry in entries if not self.is_out(entry)]
+        # What an entry adds is reckoned a little too high; what that leaves is filled too.
+        for _ in range(_ROUNDS):
+            count = len(self.kept)
+            rest = self._fill_by_worth(rest)
+            if len(self.kept) == count:
+                break
+            self.room = (self.tokens - 1) * CHARS_PER_TOKEN[CONTENT] - _size(_render(self.kept))
+        for entry in rest:
+            self.leave_out(entry, NO_ROOM)
+
+    def _fill_share(self, ranked: list[_Entry], share: float) -> None:
+        """Takes in what fits into a share of the room, what is worth most first."""
+        least = self.room * (1 - share)
+        for entry in ranked:
+            if not self.is_out(entry) and self.room - self.cost(entry) >= least:
+                self.add(entry)
+                self.out.update(entry.ids)
+
+    def _fill_by_worth(self, entries: list[_Entry]) -> list[_Entry]:
+        """Takes in what is worth most for its room; what found none."""
+        beside: dict[str, list[int]] = {}  # what becomes cheaper once a folder or a file stands there
+        heap = []
+        for place, entry in enumerate(entries):
+            heap.append((-entry.weight / self.cost(entry), entry.text, place))
+            beside.setdefault(entry.kind + entry.home, []).append(place)
+        heapq.heapify(heap)
+        seen: set[int] = set()
+        while heap:
+            _, _, place = heapq.heappop(heap)
+            entry = entries[place]
+            if place in seen:
+                continue
+            if self.cost(entry) > self.room:
+                continue
+            seen.add(place)
+            opens = [] if entry.kind != PATH else [NAME + entry.path]
+            if entry.kind == PATH and entry.home not in self.folders:
+                opens.append(PATH + entry.home)
+            if not self.add(entry):
+                continue
+            for key in opens:
+                for other in beside.get(key, ()):
+                    if other not in seen:
+                        heapq.heappush(heap, (-entries[other].weight / self.cost(entries[other]), entries[other].text, other))
+        return [entry for place, entry in enumerate(entries) if place not in seen]
+
+    def fitted(self) -> str:
+        """The text, without what came last where it is still too long."""
+        while self.kept:
+            text = _render(self.kept)
+            if estimate_tokens(text, CONTENT) <= self.tokens and text.count("\n") <= MOST_LINES and len(text.encode()) <= MOST_BYTES:
+                return text
+            self.leave_out(self.kept.pop(), NO_ROOM)
+        return ""
+
+
+def _size(text: str) -> float:
+    """The characters that a text counts for: wide ones cost more."""
+    return len(text) if text.isascii() else estimate_tokens(text, CONTENT) * CHARS_PER_TOKEN[CONTENT]
+
+
+def _render(entries: list[_Entry]) -> str:
+    by_kind: dict[str, list[_Entry]] = {kind: [] for kind in _TITLES}
+    files = {entry.path for entry in entries if entry.kind == PATH}
+    inside: dict[str, list[str]] = {}
+    for entry in entries:
+        if entry.kind == NAME and entry.home in files:
+            inside.setdefault(entry.home, []).append(entry.text)
+        else:
+            by_kind[entry.kind].append(entry)
+    parts = [_HEAD]
+    for kind, found in by_kind.items():
+        if found:
+            fence = _FENCES.get(kind)
+            lines = _LINES[kind](found, inside)
+            parts.append("\n".join([f"\n## {_TITLES[kind]}", *([fence] if fence else []), *lines, *(["```"] if fence else []), ""]))
+    return "".join(parts)
+
+
+def _map(entries: list[_Entry], inside: dict[str, list[str]]) -> list[str]:
+    folders: dict[str, list[str]] = {}
+    for entry in sorted(entries, key=lambda entry: (entry.home, entry.text)):
+        names = inside.get(entry.path)
+        folders.setdefault(entry.home, []).append(f"{entry.text} ({', '.join(sorted(names))})" if names else entry.text)
+    return [f"{home or '.'}/: {', '.join(files)}" for home, files in folders.items()]
+
+
+def _names(entries: list[_Entry], inside: dict[str, list[str]]) -> list[str]:
+    lines: list[str] = []
+    for name in sorted({entry.text for entry in entries}):
+        if lines and len(lines[-1]) + len(name) + 2 <= _NAMES_WIDTH:
+            lines[-1] += ", " + name
+        else:
+            lines.append(name)
+    return lines
+
+
+def _plain(entries: list[_Entry], inside: dict[str, list[str]]) -> list[str]:
+    return sorted(entry.text for entry in entries)
+
+
+def _bullets(entries: list[_Entry], inside: dict[str, list[str]]) -> list[str]:
+    return [f"- {text}" for text in _plain(entries, inside)]
+
+
+_LINES = {PATH: _map, NAME: _names, COMMAND: _plain, ERROR: _bullets, _OTHER: _bullets}
