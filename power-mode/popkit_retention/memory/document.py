@@ -30,8 +30,8 @@ MOST_TOKENS, MOST_LINES, MOST_BYTES = 2_000, 200, 25_000
 CONTENT = "dialogue"
 # How much of the budget notes may take before anything else is considered.
 NOTES_SHARE = 0.4
-# And how much then what is worth most of the commands that more than one session ran.
-COMMANDS_SHARE = 0.08
+# And how much then, each, the commands that more than one session ran and the errors: they spare no look-up, but a failing run.
+COMMANDS_SHARE = ERRORS_SHARE = 0.08
 COMMAND_SESSIONS = 2
 # An error is told once its fix was seen in so many sessions.
 ERROR_SESSIONS = 2
@@ -229,6 +229,7 @@ class _Draft:
         self._fill_share([entry for entry in ranked if entry.held], 1.0)
         self._fill_share([entry for entry in ranked if entry.kind == _OTHER], NOTES_SHARE)
         self._fill_share([entry for entry in ranked if entry.kind == COMMAND and entry.sessions >= COMMAND_SESSIONS], COMMANDS_SHARE)
+        self._fill_share([entry for entry in ranked if entry.kind == ERROR], ERRORS_SHARE)
         rest = [entry for entry in entries if not self.is_out(entry)]
         # What an entry adds is reckoned a little too high; what that leaves is filled too.
         for _ in range(_ROUNDS):
