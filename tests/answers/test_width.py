@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hooks.utils import flag_parser
-from hooks.utils.answers import clear, ids, ledgers, phrases, putback, report, text, why
+from hooks.utils.answers import clear, ids, ledgers, memory, phrases, putback, report, text, why
 from hooks.utils.answers.command import _mistake
 from hooks.utils.answers.help import of_word, overview
 from hooks.utils.answers.panel import panel
@@ -220,3 +220,8 @@ def test_what_fits_is_left_as_it_is():
         "2 h",
         "2 days",
     ]
+
+
+@given(st.booleans(), st.booleans(), HOSTILE, HOSTILE)
+def test_memory_that_is_switched_on_or_off(on, changed, project, folder):
+    _lawful(memory.turned_lines({"on": on, "changed": changed, "project": project, "folder": folder, "tokens": 500}, "/popkit:context"))

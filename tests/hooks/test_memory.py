@@ -268,6 +268,13 @@ def test_no_child_is_started_where_memory_is_off(blocking: Blocking):
     assert not blocking.told.with_name("told.tmp").exists()
 
 
+def test_a_session_without_a_transcript_has_nothing_to_teach(blocking: Blocking):
+    blocking.shop.transcript.unlink()
+    assert blocking.run("session-end", payloads.session_end()).silent
+    assert blocking.shop.project.to_learn() == []
+    assert blocking.shop.home.failures() == []
+
+
 def test_a_session_is_noted_until_it_is_learnt(shop: Remembering):
     shop.remember()
     project, folder = shop.project, Path(shop.project.folder)

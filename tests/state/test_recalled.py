@@ -18,8 +18,14 @@ SAID = """# Memory of shop
 
 - src/checkout/: basket_totals.ts, coupons.ts
 - package.json
-- `npm run check:types -- --strict`"""
-TOTALS = "src/checkout/basket_totals.ts"
+
+## Commands that worked
+```sh
+npm run check:types -- --strict
+```
+- `make all-the-docs FAST=1` needs graphviz"""
+TOTALS, COUPONS = "src/checkout/basket_totals.ts", "src/checkout/coupons.ts"
+CHECK = "npm run check:types -- --strict"
 
 
 def recall(said: str = SAID, at: float = 0.0) -> Recall:
@@ -39,11 +45,9 @@ def spared(found: Recall) -> list[float]:
         f"{PROJECT}/{TOTALS}",
         f"./{TOTALS}:12",
         f"The sum is in `{TOTALS}`.",
-        "cd sub && npm run check:types -- --strict | tail",
-        "basket_totals.ts",
     ],
 )
-def test_a_name_of_memory_that_nobody_has_said_spares_a_look_up(said: str):
+def test_a_file_of_memory_that_nobody_has_named_spares_a_look_up(said: str):
     found = recall()
     found.wrote([said], 7.0, "m1")
     assert spared(found) == [7.0]
@@ -54,8 +58,11 @@ def test_a_name_of_memory_that_nobody_has_said_spares_a_look_up(said: str):
     [
         "src/app/basket_totals_of_all.ts",  # another file
         "src/other/basket_totals.ts",  # of another folder
-        "coupons.ts",  # too short to be known rather than guessed
-        "npm run check",
+        "basket_totals.ts",  # in no folder: what every project has is called so too
+        f"packages/mobile/{TOTALS}",
+        "out/a.ts",
+        f"{CHECK} | tail",  # a CLAUDE.md says how to check
+        "src/checkout/",
         "",
     ],
 )
@@ -66,17 +73,17 @@ def test_what_memory_did_not_tell_spares_nothing(said: str):
 
 
 @pytest.mark.parametrize("heard", [TOTALS, "/elsewhere/basket_totals.ts:3: code", '{"file":"basket_totals.ts"}'])
-def test_a_name_that_a_result_or_a_prompt_has_held_is_not_unaided(heard: str):
+def test_a_file_whose_name_a_result_or_a_prompt_has_held_is_not_unaided(heard: str):
     found = recall()
     found.heard(heard)
     found.wrote([TOTALS], 7.0, "m1")
     assert spared(found) == []
 
 
-def test_each_name_counts_once_and_the_names_of_one_answer_as_one():
+def test_each_file_counts_once_and_the_files_of_one_answer_as_one():
     found = recall()
     found.wrote([TOTALS], 7.0, "m1")
-    found.wrote(["npm run check:types -- --strict"], 7.5, "m1")
+    found.wrote([COUPONS], 7.5, "m1")
     found.wrote([TOTALS], 8.0, "m2")
     assert spared(found) == [7.0]
 
@@ -84,7 +91,7 @@ def test_each_name_counts_once_and_the_names_of_one_answer_as_one():
 def test_what_was_written_before_memory_gave_it_was_not_known_from_there():
     found = recall(at=5.0)
     found.wrote([TOTALS], 4.0, "m1")
-    found.wrote(["npm run check:types -- --strict"], 6.0, "m2")
+    found.wrote([COUPONS], 6.0, "m2")
     assert spared(found) == [6.0]
 
 
@@ -99,7 +106,7 @@ def test_a_look_up_is_worth_what_those_of_the_session_cost_on_average():
     assert (booked.tokens, booked.share) == (600, pytest.approx(2 / 3))
 
 
-TEXTS = st.lists(st.sampled_from([TOTALS, "coupons.ts", "npm run check:types -- --strict", "package.json", "\ud800`", ""]), max_size=5)
+TEXTS = st.lists(st.sampled_from([TOTALS, COUPONS, CHECK, "coupons.ts", "package.json", "\ud800`", ""]), max_size=5)
 
 
 @given(TEXTS, TEXTS, TEXTS)
@@ -132,8 +139,9 @@ def ledger(written: Written, home: Path, given_at: float = BEGAN - 1.0) -> dict:
 
 def test_a_session_that_used_its_memory(written: Written, tmp_path: Path):
     written.say("mend the sum of the basket")
-    written.read(TOTALS)  # unaided; a read of another name is what a look-up costs here
+    written.read(TOTALS)  # unaided, and itself what a look-up costs here
     written.bash("npm run check:types -- --strict")
+    written.edit(COUPONS)
     written.ends()
     found = ledger(written, tmp_path / "home")
     assert found["spared"] == 2

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 # The host ends a hook on a prompt after 30 s.
 LIMIT_S = 25.0
 _SHOWN_LINES = 400
+_NAME = 40  # columns of a project's
 
 
 def turn(on: bool, site: Site, now: float) -> dict[str, Any]:
@@ -31,9 +32,11 @@ def turn(on: bool, site: Site, now: float) -> dict[str, Any]:
 
 def turned_lines(found: dict[str, Any], command: str) -> list[str]:
     """What `on` and `off` answer. `command`: how the reader calls us."""
-    name, still = text.clean(found["project"]), "" if found["changed"] else "still "
+    name = text.cut(text.clean(found["project"]).strip(), _NAME) or "this project"
+    still = "" if found["changed"] else "still "
+    folder = text.clean(found["folder"])
     if not found["on"]:
-        said = f"New sessions are given nothing, and nothing more is learnt. What is known stays in {found['folder']}:"
+        said = f"New sessions are given nothing, and nothing more is learnt. What is known stays in {folder}:"
         lines = [*text.title(f"Memory is {still}off for {name}"), *text.wrap(f"{said} {command} memory on uses it again.")]
         return [*lines, *text.wrap(f"To delete an item, {command} memory forget ID before; to delete everything, delete that folder.")]
     return [
@@ -46,7 +49,7 @@ def turned_lines(found: dict[str, Any], command: str) -> list[str]:
             f"New sessions then begin with MEMORY.md, and so does this one after a compaction: at most {found['tokens']:,} tokens, which "
             f"every prompt carries. {command} stats books that, and what it spared."
         ),
-        *text.wrap(f"It is kept in {found['folder']}. {command} memory off switches it off."),
+        *text.wrap(f"It is kept in {folder}. {command} memory off switches it off."),
         *text.wrap("To learn from the sessions so far, run in a shell: popkit memory learn --past"),
     ]
 

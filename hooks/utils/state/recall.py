@@ -1,8 +1,10 @@
-"""Which look-ups memory has spared a session: names that stand in the MEMORY.md that it was given, and that the assistant wrote before any
-result or prompt held them. Pure.
+"""Which look-ups memory has spared a session: files that stand in the MEMORY.md that it was given, and whose paths the assistant wrote
+before any result or prompt held their names. Pure.
 
-Nobody sees a look-up that was not made, so this is an estimate, and a low one: names of one answer would have been found by one look-up,
-and each is worth what the session's own look-ups cost on average; nothing where it made none.
+Nobody sees a look-up that was not made, so this is an estimate. Files of one answer would have been found by one look-up, and each is
+worth what the session's own look-ups cost on average; nothing where it made none. Commands, folders and names in files count for nothing,
+although memory tells them too: sessions that had no memory write those unaided as well, from a CLAUDE.md, or because every project has
+them (`benchmarks/memory_spared.py`).
 """
 
 from __future__ import annotations
@@ -11,9 +13,9 @@ from ..policy.bookings import Spared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
-# Shorter names are guessed as often as they are known.
+# Shorter paths are guessed as often as they are known.
 LEAST_CHARS = 12
 LOOKUPS = ("read", "search")  # kinds of results
 # What separates paths, and the names in them.
@@ -23,17 +25,16 @@ _NAME_SEPARATORS = {**_SEPARATORS, ord("/"): " "}
 
 class Recall:
     """Told of everything that a conversation holds, in order. `given`: (seconds, text) of what memory gave it, in order of time; `root`:
-    the folder that its names are relative to."""
+    the folder that its paths are relative to."""
 
-    __slots__ = ("_asking", "_given", "_known", "_lookups", "_root", "_spared", "_tokens", "_unheard", "_unheard_lines", "_wrote")
+    __slots__ = ("_asking", "_given", "_known", "_lookups", "_root", "_spared", "_tokens", "_unheard", "_wrote")
 
     def __init__(self, given: Sequence[tuple[float, str]], root: str = "") -> None:
         self._given = list(reversed(given))
         self._known: frozenset[str] = frozenset()  # the words of what was given last
         self._root = root.rstrip("/") + "/"
-        texts = [said for _, said in given]
-        self._unheard = {_last(word) for said in texts for word in _words(said)}  # nobody has said them since the session began
-        self._unheard_lines = {line for said in texts for line in _quoted(said) if " " in line and len(line) >= LEAST_CHARS}
+        # Names of files that nobody has said since the session began.
+        self._unheard = {name for _, said in given for name in map(_last, _words(said)) if "." in name}
         self._spared: list[float] = []  # when
         self._wrote = ""  # the answer that the newest of them was in
         self._lookups = self._tokens = 0
@@ -42,21 +43,20 @@ class Recall:
     @property
     def is_over(self) -> bool:
         """Whether everything that was given has been said."""
-        return not (self._unheard or self._unheard_lines)
+        return not self._unheard
 
     def heard(self, said: str) -> None:
         """A result, or what the user or the host said: from now on the assistant knows these names from there."""
         if self._unheard:
             self._unheard -= {name.strip(".") for name in said.translate(_NAME_SEPARATORS).split()}
-        if self._unheard_lines:
-            self._unheard_lines -= {line for line in self._unheard_lines if line in said}
 
-    def wrote(self, said: Iterable[str], at: float, answer: str) -> None:
+    def wrote(self, said: Sequence[str], at: float, answer: str) -> None:
         """What the assistant said or asked for in an answer (its id), then (seconds)."""
         while self._given and self._given[-1][0] <= at:
             self._known = frozenset(_words(self._given.pop()[1]))
-        unaided = [each for each in said if self._is_unaided(each)] if self._known else []
-        if unaided and answer != self._wrote:
+        if not self._unheard:
+            return
+        if self._known and answer != self._wrote and any(map(self._is_unaided, said)):
             self._spared.append(at)
             self._wrote = answer
         for each in said:
@@ -76,28 +76,20 @@ class Recall:
         return [Spared(at, tokens, share) for at in self._spared]
 
     def _is_unaided(self, said: str) -> bool:
-        return any(map(self._is_known, said.translate(_SEPARATORS).split())) or any(line in said for line in self._unheard_lines)
+        return any(map(self._is_known, said.translate(_SEPARATORS).split()))
 
     def _is_known(self, word: str) -> bool:
-        """Whether a name, as it was written, stands in what was given, and nobody has said it since."""
-        name = word.removeprefix(self._root).removeprefix("./").strip("./")
-        if len(name) < LEAST_CHARS or _last(name) not in self._unheard:
+        """Whether the path of a file, as it was written, stands in what was given, and nobody has said its name since."""
+        path = word.removeprefix(self._root).removeprefix("./").strip("./")
+        folder, _, name = path.rpartition("/")
+        if not folder or len(path) < LEAST_CHARS or name not in self._unheard:
             return False
-        if name in self._known:
-            return True
-        parts = name.split("/")
-        # Below its folder, as in a map of folders.
-        return parts[-1] in self._known and any("/".join(parts[begin:-1]) in self._known for begin in range(len(parts) - 1))
+        return path in self._known or (name in self._known and folder in self._known)  # below its folder, as in a map
 
 
 def _words(said: str) -> set[str]:
     return {word.strip("./") for word in said.translate(_SEPARATORS).split()} - {""}
 
 
-def _quoted(said: str) -> list[str]:
-    """What stands between backticks on one line."""
-    return [piece for line in said.splitlines() for piece in line.split("`")[1::2]]
-
-
-def _last(name: str) -> str:
-    return name.rpartition("/")[2]
+def _last(path: str) -> str:
+    return path.rpartition("/")[2]

@@ -4,7 +4,7 @@ hook, and what went wrong stands in the log."""
 from __future__ import annotations
 
 from ..policy.estimate import estimate_tokens
-from . import journal, memory, store
+from . import disk, journal, memory, store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from .site import Site
 
 _HOOK = "memory"  # in the log
-# What MEMORY.md is made of: paths, commands, and little prose.
-CONTENT = "markup"
+# What its tokens are estimated as: the budget of MEMORY.md is counted so.
+CONTENT = "dialogue"
 
 
 def deliver(site: Site, now: float) -> str:
@@ -48,7 +48,7 @@ def learn(site: Site, transcript_path: str, now: float) -> None:
         project.note_ended(site.session_id, transcript_path, now)
         children.start(["memory", "learn", transcript_path, "--if-on", "--quiet"], site.environ)
 
-    if transcript_path:
+    if disk.stamp(transcript_path):  # the host writes none for a session in which nobody said anything
         _where_on(site, work)
 
 

@@ -27,6 +27,7 @@ _CONFIGURATION = "retention-config.json"
 # What PopKit writes directly into its folder. SQLite, locks and atomic writes add an ending of their own.
 _FILES = {
     "archive.sqlite": ARCHIVE,
+    "memory.sqlite": MEMORY,
     **dict.fromkeys(("need-model.json", "breaks.json"), LEARNT),
     **dict.fromkeys(
         ("doctor.json", "hooks.log", "interpreter", "past.jsonl", "statusline.sh", "statusline.previous.json", "swept", "venv.lock"), REST
@@ -34,8 +35,8 @@ _FILES = {
     _CONFIGURATION: CONFIGURATION,
 }
 FOLDERS = ("cache", memory.FOLDER, "projects", "sessions", "venv")
-# Of the memory of all projects: the store, the lock of the job, and beside the projects' folders one of backups.
-_OF_MEMORY, _BACKUPS, _BACKUP = ("memory.sqlite", "job"), "backups", "archive-"
+# Beside the folders of projects that memory keeps: the lock of its job, a folder of backups and the names of these.
+_JOB, _BACKUPS, _BACKUP = "job.lock", "backups", "archive-"
 _PROJECT = re.compile(r".+-[0-9a-f]{12}")  # the key of a repository: others have a MEMORY.md too
 _WAITING = ".missed-"  # what waits to be taken in beside a file
 _ENDINGS = ("-journal", "-shm", "-wal", ".lock", ".old", ".tmp")
@@ -74,7 +75,7 @@ def part_of(popkit_home: str, path: str) -> str:
 
 def _is_of_memory(names: list[str]) -> bool:
     if len(names) == 1:
-        return _stem(names[0]) in _OF_MEMORY
+        return names[0] == _JOB
     if len(names) != 2:
         return False
     return names[1].startswith(_BACKUP) if names[0] == _BACKUPS else bool(_PROJECT.fullmatch(names[0])) and memory.is_ours(names[1])
