@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from popkit_retention.memory.stores.in_memory import InMemoryStore
 
 from popkit_retention.memory import job
 from popkit_retention.memory.items import ARCHIVE, COLD, EMBEDDING, FULL, HOT, KEYWORDS, SUMMARY, WARM
 from popkit_retention.memory.stores import Batch
+from popkit_retention.memory.stores.in_memory import InMemoryStore
+from popkit_retention.memory.vectors import HashedEmbedder
 
 from .remembering import DAY, HOUR, NOW, PROJECT, Remembering
 
@@ -124,7 +125,7 @@ def test_killed_anywhere_it_ends_as_if_it_had_not_been():
 
 
 def _run_in_small_batches(kept: Remembering) -> None:
-    work = job._Work(kept.store, NOW, lambda text: [0.0] * 384, lambda text: text, job.Report())
+    work = job._Work(kept.store, NOW, HashedEmbedder(), None, job.Report())
     for item in kept.store.scan():
         work.see(item)
         if work.report.items % 10 == 0:

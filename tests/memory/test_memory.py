@@ -49,6 +49,16 @@ def test_a_search_and_a_look_count_as_accesses_and_a_why_does_not(remembering: R
     assert remembering.after(8 * DAY).status()["asked"] == 0
 
 
+def test_what_is_left_as_an_embedding_alone_is_found_by_what_it_said(remembering: Remembering):
+    text = "The warehouse export writes customer addresses to the staging bucket."
+    embedding, other = remembering.memory.embedder.embed([text, "Paris in spring"])
+    name = remembering.memory.embedder.name
+    remembering.keep("faded", text="", level="embedding", tier=COLD, embedding=embedding, details={"embedder": name})
+    remembering.keep("stranger", text="", level="embedding", tier=COLD, embedding=other, details={"embedder": name})
+    remembering.keep("words", text="An export of invoices.")
+    assert [item.id for item, _ in remembering.memory.search("warehouse export of customer addresses")] == ["words", "faded"]
+
+
 def test_an_id_may_be_cut_short_as_long_as_it_is_one_items(remembering: Remembering):
     remembering.keep("mabc1")
     remembering.keep("mabd2")

@@ -13,15 +13,14 @@ from . import compression, profiles, transitions
 from .forgetting import DAY_S
 from .items import COLD, EMBEDDING, FULL, HOT, Item
 from .learning import session_number
-from .stores import Batch, Change
+from .stores import Batch, Change, StoreUnavailable
 from .transitions import GRACE_S, HOUR_S, Moment, Standing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from .stores import Store
-
-    Embed = Callable[[Sequence[str]], Sequence[Sequence[float]]]
+    from .vectors import Embedder
 
 KEY = "job"
 EVERY_S = HOUR_S
@@ -63,14 +62,14 @@ def due(store: Store, now: float) -> bool:
 def run(
     store: Store,
     now: float,
-    embed: Embed,
+    embedder: Embedder,
     summarise: Callable[[str], str] | None = None,
     progress: Callable[[int], None] = lambda done: None,
 ) -> Report:
-    """Runs over all projects of a store. `embed` makes embeddings of texts, `summarise` a summary in place of ours; `progress` is told how
+    """Runs over all projects of a store. `embedder` makes embeddings, `summarise` a summary in place of ours; `progress` is told how
     many items are done."""
     report = Report()
-    work = _Work(store, now, embed, summarise, report)
+    work = _Work(store, now, embedder, summarise, report)
     for item in store.scan():
         work.see(item)
         if report.items % BATCH == 0:
@@ -83,8 +82,8 @@ def run(
 
 
 class _Work:
-    def __init__(self, store: Store, now: float, embed: Embed, summarise: Callable[[str], str] | None, report: Report) -> None:
-        self.store, self.now, self.embed, self.summarise, self.report = store, now, embed, summarise, report
+    def __init__(self, store: Store, now: float, embedder: Embedder, summarise: Callable[[str], str] | None, report: Report) -> None:
+        self.store, self.now, self.embedder, self.summarise, self.report = store, now, embedder, summarise, report
         self.batch = Batch()
         self.moments: dict[str, tuple[Moment, Moment]] = {}  # of a project, for items that are not and that are among its newest
         self.newest: dict[str, list[tuple[float, str]]] = {}  # project -> the newest items seen so far
@@ -169,9 +168,10 @@ class _Work:
         if not due or estimate_tokens(item.text) <= compression.TOKENS.get(level, 0):
             return False
         try:
-            text = compression.at_level(item.text, level, self.summarise)
-            embedding = compression.embedding_of(item.text, self.embed) if level == EMBEDDING else item.embedding
-        except (OSError, ValueError, RuntimeError) as error:
+            full = self._full_text(item)
+            text = compression.at_level(full, level, self.summarise)
+            embedding = compression.embedding_of(full, self.embedder.embed) if level == EMBEDDING else item.embedding
+        except (OSError, ValueError, RuntimeError, StoreUnavailable) as error:
             self.report.failed += 1
             self.report.failures = [*self.report.failures, f"{item.id}: {error}"][:MOST_FAILURES]
             return False
@@ -181,7 +181,15 @@ class _Work:
             self.batch.originals[item.id] = item.text
         self._count(self.report.compressed, level, item, [f"{age_hours / 24:.0f} days old, worth {score:.2f}"])
         item.text, item.level, item.embedding = text, level, embedding
+        if level == EMBEDDING:
+            item.details = {**item.details, "embedder": self.embedder.name}
         return True
+
+    def _full_text(self, item: Item) -> str:
+        """What the next level is made of: words are lost once, not level by level."""
+        if item.level == FULL:
+            return item.text
+        return self.batch.originals.get(item.id) or self.store.original(item.id) or item.text
 
     def _count(self, counts: dict[str, int], name: str, item: Item, reasons: list[str] | tuple[str, ...]) -> None:
         counts[name] = counts.get(name, 0) + 1

@@ -82,7 +82,7 @@ def session_number(store: Store, project: str) -> int:
     return _whole(_mapping(store.value("sessions:" + project)).get("count"))
 
 
-def taught(store: Store, project: str) -> dict[str, dict[str, object]]:
+def taught(store: Store, project: str) -> dict[str, Mapping[str, object]]:
     """session -> what it gave: `number`, `began`, `ended`, `writes` (id -> times), `used` (ids), `lookups`, `lookup_tokens`."""
     prefix = f"lesson:{project}:"
     return {key[len(prefix) :]: _mapping(value) for key, value in store.values(prefix).items()}

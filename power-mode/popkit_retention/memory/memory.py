@@ -5,23 +5,41 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from hooks.utils.edges import files
+from hooks.utils.config import remembered
+from hooks.utils.edges import files, home
+from hooks.utils.host import repository
+from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.policy.masking import mask
 
-from . import exchange, job, learning, profiles, search, transitions
+from . import compression, document, exchange, job, learning, loss, profiles, search, transitions, vectors
+from .embedding import embed_items
 from .folder import Folder
-from .items import CODE, FULL, NOTE, PROSE, SPEC, TIERS, USER, BadItem, Item, from_json, id_of
+from .items import CODE, FULL, KEYWORDS, NOTE, PROSE, SPEC, TIERS, USER, BadItem, Item, from_json, id_of
 from .stores import Batch, Change, Store
+from .stores.in_memory import InMemoryStore
+from .stores.opening import open_store
+from .summariser import summarise_with
 from .terms import terms_of
 from .transitions import Decision, Moment
-from .vectors import HashedEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from .document import Document
     from .lessons import Lesson
+    from .loss import Loss
+    from .stores import Total
     from .vectors import Embedder
 
+    # `Memory.list` is a word of its users.
+    Items = list[Item]
+    Found = list[tuple[Item, float]]
+    Losses = list[Loss]
+
+# The loss report asks every text for every other: more take minutes.
+SAMPLES = 100
+# So many items get the embeddings of a model in one run of the job; the others follow.
+EMBEDDED = 2_000
 # Names, paths and commands are counted; everything else is prose.
 _COUNTED = ("path", "name", "command", "error")
 
@@ -47,26 +65,45 @@ class Memory:
         embedder: Embedder | None = None,
         summarise: Callable[[str], str] | None = None,
     ) -> None:
-        """`folder`: where MEMORY.md, alerts and backups are written; without one nothing is. `embedder` and `summarise`: better ones than
-        the built-in."""
+        """`folder`: where MEMORY.md, alerts and backups are written; without one nothing is. `embedder` and `summarise`: others than the
+        built-in."""
         self.store = store
         self.project = project
         self.now = now
         self.folder = folder
-        self.embedder: Embedder = embedder or HashedEmbedder()
-        self._of_meaning = embedder  # hashing tells a search nothing that its terms do not
+        self._embedder = embedder
         self.summarise = summarise
+
+    @property
+    def embedder(self) -> Embedder:
+        """The one that was given, else the best that is there: loading a model takes a moment, which most words need not wait for."""
+        if self._embedder is None:
+            self._embedder = vectors.best()
+        return self._embedder
+
+    @classmethod
+    def of(cls, environ: Mapping[str, str], folder: str) -> Memory:
+        """The memory of the repository that a folder lies in, where and how the user's configuration says. NoHome, StoreUnavailable."""
+        ours = home.popkit_home(environ)
+        settings = remembered.effective(home.plugin_root(), ours, "")["memory"]
+        command = settings["summariser"]
+        return cls(
+            open_store(settings["store"], environ),
+            repository.of(folder).key,
+            folder=Folder(ours),
+            summarise=(lambda text: summarise_with(command, text)) if command else None,
+        )
 
     # --- asking --------------------------------------------------------------------------------------------------------------------
 
-    def list(self, tiers: Sequence[str] = (), kinds: Sequence[str] = (), marked: bool | None = False, most: int | None = 50) -> list[Item]:
+    def list(self, tiers: Sequence[str] = (), kinds: Sequence[str] = (), marked: bool | None = False, most: int | None = 50) -> Items:
         """Items, what is worth most first; at most so many (None: all)."""
         found = sorted(self.store.scan(self.project, kinds, tiers, marked), key=lambda item: (-item.score, -item.created_at, item.id))
         return found[:most]
 
-    def search(self, words: str, most: int = 10) -> list[tuple[Item, float]]:
+    def search(self, words: str, most: int = 10) -> Found:
         """The items that answer best, each with its relevance; they count as asked for."""
-        found = search.search(self.store, words, self.project, most, self._of_meaning)
+        found = search.search(self.store, words, self.project, most, self.embedder)
         self._access([item.id for item, _ in found])
         return found
 
@@ -136,6 +173,21 @@ class Memory:
             "alerts": [alert for alert in alerts if alert.get("project") == self.project] if isinstance(alerts, list) else [],
         }
 
+    def document(self, tokens: int = document.DEFAULT_TOKENS) -> Document:
+        """MEMORY.md of the project in at most so many tokens."""
+        return document.build(self.store.scan(self.project, marked=False), tokens)
+
+    def loss(self, most: int = SAMPLES) -> Losses:
+        """What the levels lose, measured on the project's own longer texts, at most so many of them."""
+        texts = {}
+        for item in self.store.scan(self.project, marked=False):
+            full = (self.store.original(item.id) or item.text) if item.original else item.text
+            if estimate_tokens(full) > compression.TOKENS[KEYWORDS]:
+                texts[item.id] = full
+            if len(texts) == most:
+                break
+        return loss.report(texts, self.embedder.embed, _finder, self.summarise)
+
     # --- changing ------------------------------------------------------------------------------------------------------------------
 
     def add(self, text: str, kind: str = NOTE, **fields: object) -> Item:
@@ -161,35 +213,35 @@ class Memory:
         self.store.write(Batch(add=[item], log=[self._entry("added", item, placed.reasons)]))
         return item
 
-    def pin(self, ids: Sequence[str]) -> list[Item]:
+    def pin(self, ids: Sequence[str]) -> Items:
         """The user keeps items where they are."""
         return self._change(ids, "pinned", lambda item: {"held": True, "was_held": True, "marked_at": None, "marked_by": ""})
 
-    def unpin(self, ids: Sequence[str]) -> list[Item]:
+    def unpin(self, ids: Sequence[str]) -> Items:
         return self._change(ids, "unpinned", lambda item: {"held": False})
 
-    def promote(self, ids: Sequence[str]) -> list[Item]:
+    def promote(self, ids: Sequence[str]) -> Items:
         """One tier up: from COLD over WARM and HOT to ARCHIVE."""
         return self._change(ids, "promoted", lambda item: self._moved(item, 1))
 
-    def demote(self, ids: Sequence[str]) -> list[Item]:
+    def demote(self, ids: Sequence[str]) -> Items:
         """One tier down; what comes out of ARCHIVE is a key decision no more."""
         return self._change(ids, "demoted", lambda item: self._moved(item, -1))
 
-    def mark_key(self, ids: Sequence[str]) -> list[Item]:
+    def mark_key(self, ids: Sequence[str]) -> Items:
         """A key decision: the ARCHIVE tier keeps it for good."""
         return self._change(ids, "key decision", lambda item: {"key": True, **self._placed(item, "ARCHIVE")})
 
-    def restore(self, ids: Sequence[str]) -> list[Item]:
+    def restore(self, ids: Sequence[str]) -> Items:
         """Back to the full text, from any level; LookupError where that is not kept."""
         return self._change(ids, "restored", self._full)
 
-    def forget(self, ids: Sequence[str]) -> list[Item]:
+    def forget(self, ids: Sequence[str]) -> Items:
         """Marks items; they are deleted when 24 hours have passed, and not learnt again."""
         now = self.now()
         return self._change(ids, "forgotten", lambda item: {"marked_at": now, "marked_by": "user", "held": False}, forgotten=True)
 
-    def undo(self, ids: Sequence[str] = ()) -> list[Item]:
+    def undo(self, ids: Sequence[str] = ()) -> Items:
         """Takes marks back: those of these items; without ids, those that the user made last. NotThere where there are none."""
         if not ids:
             mine = [item for item in self.store.scan(self.project, marked=True) if item.marked_by == "user"]
@@ -220,7 +272,9 @@ class Memory:
             raise Busy("another process runs the job of the memory. It is done soon; try again") from None
 
     def _run(self, now: float, progress: Callable[[int], None]) -> job.Report:
-        report = job.run(self.store, now, self.embedder.embed, self.summarise, progress)
+        report = job.run(self.store, now, self.embedder, self.summarise, progress)
+        if self.embedder.name != vectors.HashedEmbedder.name:
+            embed_items(self.store, self.embedder, most=EMBEDDED)
         if self.folder is not None:
             self.folder.set_alerts(report.alerts, now)
             self.folder.back_up(self.store, now)
@@ -252,9 +306,7 @@ class Memory:
         if ids:
             self.store.access(ids, self.now(), learning.session_number(self.store, self.project))
 
-    def _change(
-        self, ids: Sequence[str], action: str, to: Callable[[Item], dict[str, object]], forgotten: bool | None = None
-    ) -> list[Item]:
+    def _change(self, ids: Sequence[str], action: str, to: Callable[[Item], dict[str, object]], forgotten: bool | None = None) -> Items:
         """Changes all of these items, or none; `forgotten`: whether they shall be learnt again no more (True) or may be (False)."""
         items = [self.find(id) for id in dict.fromkeys(ids)]
         batch = Batch(
@@ -306,14 +358,21 @@ class Memory:
         mine, *others = self.embedder.embed([item.text, *texts])
         return profiles.SIGNALS.calculate_uniqueness(mine, [mine, *others])
 
-    def _entry(self, action: str, item: Item, reasons: Sequence[str]) -> Mapping[str, object]:
+    def _entry(self, action: str, item: Item, reasons: Sequence[str]) -> dict[str, object]:
         return {"at": self.now(), "action": action, "id": item.id, "project": item.project, "reasons": list(reasons)}
+
+
+def _finder(texts: Mapping[str, str]) -> Callable[[str], list[str]]:
+    """Searches such texts as a memory is searched."""
+    store = InMemoryStore()
+    store.add([Item(id, text or "-", level=FULL) for id, text in texts.items()])
+    return lambda query: [item.id for item, _ in search.search(store, query, most=loss.RESULTS)]
 
 
 def _decision(decision: Decision) -> dict[str, object]:
     return {"tier": decision.tier, "action": decision.action, "marks": decision.marks, "reasons": list(decision.reasons)}
 
 
-def _sum(totals: Iterable[object]) -> dict[str, int]:
+def _sum(totals: Iterable[Total]) -> dict[str, int]:
     found = list(totals)
     return {"items": sum(total.items for total in found), "tokens": sum(total.tokens for total in found)}

@@ -81,6 +81,14 @@ def _of_unit_length(numbers: Sequence[float]) -> list[float]:
     return array("f", [number / length for number in numbers] if length else numbers).tolist()
 
 
+def best() -> Embedder:
+    """The model of the extra where it is there and can be used, else hashing."""
+    try:
+        return MiniLmEmbedder()
+    except EmbeddingsUnavailable:
+        return HashedEmbedder()
+
+
 # --- with the model of the extra ---------------------------------------------------------------------------------------------------------
 
 
