@@ -13,6 +13,7 @@ from hooks.utils.policy.masking import mask
 
 from . import compression, document, exchange, job, learning, loss, profiles, search, transitions, vectors
 from .embedding import embed_items
+from .extras import reach
 from .folder import Folder
 from .items import CODE, FULL, KEYWORDS, NOTE, PROSE, SPEC, TIERS, USER, BadItem, Item, from_json, id_of
 from .stores import Batch, Change, Store
@@ -87,6 +88,7 @@ class Memory:
         ours = home.popkit_home(environ)
         settings = remembered.effective(home.plugin_root(), ours, "")["memory"]
         command = settings["summariser"]
+        reach(environ)
         return cls(
             open_store(settings["store"], environ),
             repository.of(folder).key,

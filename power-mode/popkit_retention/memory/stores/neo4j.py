@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import glob
 import json
 import os
-import sys
 from contextlib import contextmanager
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
-from hooks.utils.edges.home import NoHome, popkit_home
-
+from ..extras import reach
 from ..items import ACCESSES_KEPT, BadItem, check
 from . import Candidates, DuplicateId, StoreUnavailable, Total
 from . import neo4j_cypher as cypher
@@ -348,11 +345,7 @@ def _driver(environ: Mapping[str, str]) -> ModuleType:
         return _imported()
     except ImportError:
         pass
-    try:
-        venv = os.path.join(popkit_home(environ), "venv")
-    except NoHome:
-        venv = ""
-    sys.path += glob.glob(f"{glob.escape(venv)}/lib/python{sys.version_info[0]}.{sys.version_info[1]}/site-packages") if venv else []
+    reach(environ)
     try:
         return _imported()
     except ImportError:
