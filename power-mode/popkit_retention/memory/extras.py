@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def reach(environ: Mapping[str, str]) -> None:
-    """Puts the packages of our virtual environment behind those that Python finds already. One of another Python version is none of ours."""
+    """Puts the packages of our virtual environment behind those that Python finds already; not those for another version of Python."""
     try:
         venv = os.path.join(popkit_home(environ), "venv")
     except NoHome:

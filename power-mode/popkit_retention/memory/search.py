@@ -30,7 +30,7 @@ NAMED = 1.5  # for an item whose speaker or project the question names
 DATED = 1.5  # for one of the time that the question names
 ASKING = 0.8  # for a question: it is seldom an answer
 LIKENESS = 0.5  # how much the most alike item gets, where the one with the best terms gets 1
-ALIKE = 0.3  # the likeness from which on an item without words may answer
+ALIKE = 0.3  # the likeness from which on an item that shares no term may answer
 _MONTHS = "january february march april may june july august september october november december".split()
 # Two months are words too.
 _MONTH = re.compile(
@@ -44,11 +44,11 @@ def search(
     store: Store, words: str, project: str | None = None, most: int = 10, embedder: Embedder | None = None
 ) -> list[tuple[Item, float]]:
     """The items of a store that answer best, and how well: comparable within one answer alone. Items whose `details` say that their
-    embedding is of the same `embedder` are compared by it too; embed them as `context` says. Those that are an embedding alone hold no
-    terms: they stand last, where there is room."""
+    embedding is of the same `embedder` are compared by it too; embed them as `context` says. Where terms find too few, those that are
+    merely alike stand last: what has faded to an embedding holds no terms, and a model knows other words for the same."""
     # Hashing knows of a text what its terms say, a model more.
-    most_ranked = CANDIDATES * (1 if embedder is None or embedder.name == HashedEmbedder.name else 2)
-    candidates = store.candidates(list(dict.fromkeys(terms_of(words))), project, most_ranked)
+    by_model = embedder is not None and embedder.name != HashedEmbedder.name
+    candidates = store.candidates(list(dict.fromkeys(terms_of(words))), project, CANDIDATES * (2 if by_model else 1))
     if embedder is None:
         return rank(words, candidates, store.around)[:most]
     (asked,) = embedder.embed([words])
@@ -58,13 +58,13 @@ def search(
         return likeness(asked, {item.id: item.embedding for item in items if item.embedding and item.details.get("embedder") == name})
 
     found = rank(words, candidates, store.around, alike)[:most]
-    if len(found) == most or not any(total.level == EMBEDDING and total.items for total in store.totals(project)):
+    if len(found) == most or not (by_model or any(total.level == EMBEDDING and total.items for total in store.totals(project))):
         return found
     shown = {item.id for item, _ in found}
-    wordless = {item.id: item for item in store.scan(project, marked=False) if item.level == EMBEDDING and item.id not in shown}
-    near = sorted(alike(list(wordless.values())).items(), key=lambda one: (-one[1], one[0]))
+    others = {item.id: item for item in store.scan(project, marked=False) if item.embedding and item.id not in shown}
+    near = sorted(alike(list(others.values())).items(), key=lambda one: (-one[1], one[0]))
     least = found[-1][1] if found else 1.0
-    return found + [(wordless[id], least * like) for id, like in near[: most - len(found)] if like >= ALIKE]
+    return found + [(others[id], least * like) for id, like in near[: most - len(found)] if like >= ALIKE]
 
 
 def context(item: Item, before: Item | None = None) -> str:
