@@ -15,7 +15,9 @@ from pathlib import Path
 
 import pytest
 
+from hooks.utils.state import memory
 from popkit_retention.cli import doctor_machine
+from popkit_retention.memory.memory import Memory
 from tests.cli.played import ROOT, SESSION, Played
 from tests.client.installs import OLDEST_SUPPORTED
 
@@ -59,7 +61,7 @@ def test_where_all_is_well_it_says_so(played: Played) -> None:
     assert (answer.returncode, answer.stderr) == (0, "")
     busy = is_busy(answer.stdout)
     assert answer.stdout.endswith("\n0 problems, 1 warning.\n" if busy else "\nAll is well.\n")
-    names = ["interpreter", "extras", "client", "hooks", "state folder", "helper", "hook errors", "configuration", "state"]
+    names = ["interpreter", "extras", "client", "hooks", "state folder", "helper", "hook errors", "memory", "configuration", "state"]
     assert [line[9:].split(":")[0] for line in answer.stdout.splitlines() if line.startswith("ok ")] == names[busy:]
     assert max(len(line) for line in answer.stdout.splitlines()) <= 76
 
@@ -454,3 +456,53 @@ def test_it_tells_how_large_each_part_of_our_folder_is(played: Played) -> None:
     assert check["parts"]["states of sessions"]["files"] >= 2
     assert "(kept originals 3.0 MB, archive 2.0 MB, " in check["text"]
     assert sum(part["bytes"] for part in check["parts"].values()) == pytest.approx(check["bytes"], abs=50_000)
+
+
+def remembering(played: Played) -> memory.Project:
+    """Switches memory on for the project."""
+    project = memory.project_of(str(played.home), str(played.project))
+    project.turn_on(played.now)
+    return project
+
+
+def test_memory_is_off_until_somebody_switches_it_on(played: Played) -> None:
+    played.start()
+    check = found(played, "memory")
+    assert (check["level"], check["on"], check["text"]) == ("ok", False, "off. /popkit:context memory on says what it would do")
+    assert not (played.home / "memory.sqlite").exists()
+    remembering(played).turn_off(played.now)
+    assert found(played, "memory")["text"].startswith("off for shop; ")
+
+
+def test_of_memory_it_tells_size_last_run_and_failures(played: Played) -> None:
+    remembering(played)
+    mine = Memory.of({"POPKIT_HOME": str(played.home)}, str(played.project))
+    mine.add("the tests want a quiet machine")
+    check = found(played, "memory")
+    assert (check["level"], check["on"], check["items"], check["last_run"]) == ("ok", True, 1, None)
+    assert check["bytes"] > 1_000
+    assert "its job has not run yet" in check["text"]
+    mine.run()
+    mine.close()
+    check = found(played, "memory")
+    assert check["text"].endswith(" ago")
+    assert (check["last_run"] > 0, check["run_failures"]) == (True, 0)
+    (played.home / "hooks.log").write_text("!! 2026-11-22T21:08:02Z memory-learn NoSession\n!! 2026-11-22T21:09:02Z stop OSError\n")
+    assert found(played, "memory")["failures"] == 1
+
+
+@pytest.mark.parametrize("name", ["MEMORY.md", "settings.json"])
+def test_files_of_memory_that_cannot_be_used_are_a_warning(played: Played, name: str) -> None:
+    folder = Path(remembering(played).folder)
+    (folder / name).unlink(missing_ok=True)
+    os.mkfifo(folder / name)
+    check = found(played, "memory")
+    assert (check["level"], check["text"].partition(":")[0]) == ("warning", "its files for shop cannot be used")
+
+
+def test_a_memory_whose_store_is_damaged_is_a_warning(played: Played) -> None:
+    remembering(played)
+    (played.home / "memory.sqlite").write_bytes(b"no database" * 1_000)
+    check = found(played, "memory")
+    assert (check["level"], check["on"]) == ("warning", True)
+    assert "its store cannot be used" in check["text"]
