@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -49,7 +50,7 @@ def ledgers(paths: list[Path], name: str, tokens: int) -> list[dict]:
         if given.text:
             entry = journal.remembered(given.text, given.tokens, taught.began - 1)
             found.append(rebuild.rebuild(str(path), [entry], lambda _profile: rules).state.counts.ledger)
-        Memory(store, name, now=lambda at=taught.ended: at + 60).learn(taught)
+        Memory(store, name, now=partial(float, taught.ended + 60)).learn(taught)
     return found
 
 
