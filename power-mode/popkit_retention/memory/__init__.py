@@ -1,0 +1,59 @@
+"""Long-term memory: what sessions teach survives them, bounded and forgettable.
+
+    from popkit_retention.memory import Memory
+
+    memory = Memory.of(os.environ, folder)                      # of a repository, as the user has configured it
+    memory = Memory(SqliteStore("/path/of/a.sqlite"), "agent")  # of an agent of your own
+
+`Memory` is the door to all of it; the names of the specification (`ValueClassification`, `MemoryTierManager`, …) are here too. Each is
+loaded when it is asked for.
+"""
+
+from __future__ import annotations
+
+import importlib
+
+_HOMES = {
+    "BadItem": "items",
+    "Busy": "memory",
+    "CompressionPolicy": "compression",
+    "DuplicateId": "stores",
+    "ForgettingCurveModel": "forgetting",
+    "InMemoryStore": "stores.in_memory",
+    "InformationLossMetrics": "loss",
+    "Item": "items",
+    "Lesson": "lessons",
+    "Memory": "memory",
+    "MemoryTierManager": "tier_manager",
+    "NotThere": "memory",
+    "Observed": "lessons",
+    "SignalCalculator": "signals",
+    "SqliteStore": "stores.sqlite",
+    "StoreUnavailable": "stores",
+    "ValueClassification": "signals",
+}
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .compression import CompressionPolicy
+    from .forgetting import ForgettingCurveModel
+    from .items import BadItem, Item
+    from .lessons import Lesson, Observed
+    from .loss import InformationLossMetrics
+    from .memory import Busy, Memory, NotThere
+    from .signals import SignalCalculator, ValueClassification
+    from .stores import DuplicateId, StoreUnavailable
+    from .stores.in_memory import InMemoryStore
+    from .stores.sqlite import SqliteStore
+    from .tier_manager import MemoryTierManager
+
+__all__ = [
+    "BadItem", "Busy", "CompressionPolicy", "DuplicateId", "ForgettingCurveModel", "InMemoryStore", "InformationLossMetrics", "Item",
+    "Lesson", "Memory", "MemoryTierManager", "NotThere", "Observed", "SignalCalculator", "SqliteStore", "StoreUnavailable", "ValueClassification",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module("." + _HOMES[name], __name__), name)
