@@ -48,9 +48,10 @@ if TYPE_CHECKING:
     from .tier_manager import MemoryTierManager
 
 __all__ = [
-    "BadItem", "Busy", "CompressionPolicy", "DuplicateId", "ForgettingCurveModel", "InMemoryStore", "InformationLossMetrics", "Item",
-    "Lesson", "Memory", "MemoryTierManager", "NotThere", "Observed", "SignalCalculator", "SqliteStore", "StoreUnavailable", "ValueClassification",
-]  # fmt: skip
+    *("BadItem", "Busy", "CompressionPolicy", "DuplicateId", "ForgettingCurveModel", "InMemoryStore", "InformationLossMetrics", "Item"),
+    *("Lesson", "Memory", "MemoryTierManager", "NotThere", "Observed", "SignalCalculator", "SqliteStore", "StoreUnavailable"),
+    "ValueClassification",
+]
 
 
 def __getattr__(name: str) -> object:
