@@ -48,8 +48,22 @@ if TYPE_CHECKING:
     from .tier_manager import MemoryTierManager
 
 __all__ = [
-    *("BadItem", "Busy", "CompressionPolicy", "DuplicateId", "ForgettingCurveModel", "InMemoryStore", "InformationLossMetrics", "Item"),
-    *("Lesson", "Memory", "MemoryTierManager", "NotThere", "Observed", "SignalCalculator", "SqliteStore", "StoreUnavailable"),
+    "BadItem",
+    "Busy",
+    "CompressionPolicy",
+    "DuplicateId",
+    "ForgettingCurveModel",
+    "InMemoryStore",
+    "InformationLossMetrics",
+    "Item",
+    "Lesson",
+    "Memory",
+    "MemoryTierManager",
+    "NotThere",
+    "Observed",
+    "SignalCalculator",
+    "SqliteStore",
+    "StoreUnavailable",
     "ValueClassification",
 ]
 
