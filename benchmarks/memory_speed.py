@@ -7,6 +7,7 @@ days old, some of them asked for.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import random
 import resource
@@ -29,15 +30,15 @@ ITEMS = 100_000
 SEARCHES = 200
 NOW = 1_800_000_000.0
 DAY_S = 86_400.0
-_WORDS = (
-    "cart order invoice payment login session token cache queue worker search index upload image report export import customer address"
-    " shipping refund discount price stock warehouse email template banner checkout retry timeout schedule backup restore migrate"
-).split()
+_SYLLABLES = "ka to mi ra sen lu for bi da nel po ti vas gre on".split()
+# Made-up words, as often as words are: the n-th with 1/n (Zipf).
+_WORDS = ["".join(syllables) for syllables in itertools.product(_SYLLABLES, repeat=3)]
+_OFTEN = list(itertools.accumulate(1 / rank for rank in range(1, len(_WORDS) + 1)))
 
 
 def made(number: int, chance: random.Random) -> Item:
     """An item: three of four are paths or names, the others notes."""
-    words = chance.choices(_WORDS, k=12)
+    words = chance.choices(_WORDS, cum_weights=_OFTEN, k=12)
     note = number % 4 == 0
     text = " ".join(words) + f" number {number}." if note else f"src/{words[0]}/{words[1]}_{words[2]}_{number}.ts"
     at = NOW - chance.random() * 90 * DAY_S
@@ -68,7 +69,7 @@ def search(path: str) -> dict[str, float]:
     for name, projects in (("search in one project", [f"project-{number}" for number in range(20)]), ("search over all", [None])):
         times = []
         for _ in range(SEARCHES):
-            asked = " ".join(chance.choices(_WORDS, k=3))
+            asked = " ".join(chance.choices(_WORDS, cum_weights=_OFTEN, k=3))
             began = time.perf_counter()
             find(store, asked, chance.choice(projects))
             times.append((time.perf_counter() - began) * 1000)
