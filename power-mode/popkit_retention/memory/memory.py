@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from hooks.utils.config import remembered
 from hooks.utils.edges import files, home
+from hooks.utils.edges.system import now as time_of_day
 from hooks.utils.host import repository
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.policy.masking import mask
@@ -92,7 +93,8 @@ class Memory:
         return cls(
             open_store(settings["store"], environ),
             repository.of(folder).key,
-            folder=Folder(ours),
+            lambda: time_of_day(environ),
+            Folder(ours),
             summarise=(lambda text: summarise_with(command, text)) if command else None,
         )
 
@@ -235,7 +237,7 @@ class Memory:
         return self._change(ids, "key decision", lambda item: {"key": True, **self._placed(item, "ARCHIVE")})
 
     def restore(self, ids: Sequence[str]) -> Items:
-        """Back to the full text, from any level; LookupError where that is not kept."""
+        """Back to the full text, from any level; NotThere where that is not kept."""
         return self._change(ids, "restored", self._full)
 
     def forget(self, ids: Sequence[str]) -> Items:
@@ -339,7 +341,7 @@ class Memory:
             return {}
         text = self.store.original(item.id)
         if text is None:
-            raise LookupError(f"the full text of {item.id} is not there any more")
+            raise NotThere(f"the full text of {item.id} is not there any more")
         return {"level": FULL, "text": text}
 
     def _moment(self, item: Item) -> Moment:
