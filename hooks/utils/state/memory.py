@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..host.repository import Repository
 
 FOLDER = "memory"  # in our folder
-DOCUMENT, SETTINGS, ALERTS = "MEMORY.md", "settings.json", "alerts.json"
+DOCUMENT, SETTINGS, ALERTS, LOCK = "MEMORY.md", "settings.json", "alerts.json", "learning.lock"
 # The host cuts what is longer, and says nothing of it.
 MOST_TOKENS, MOST_LINES, MOST_BYTES = 2_000, 200, 25_000
 _ENDED, _NOTED = "ended-", ".json"
@@ -45,6 +45,11 @@ class Project:
     @property
     def document_path(self) -> str:
         return join(self.folder, DOCUMENT)
+
+    @property
+    def lock_path(self) -> str:
+        """The lock that one process holds while it learns."""
+        return join(self.folder, LOCK)
 
     # --- on and off ---------------------------------------------------------------------------------------------------------------
 
@@ -172,7 +177,7 @@ def project_of(popkit_home: str, folder: str) -> Project:
 
 def is_ours(name: str) -> bool:
     """Whether a file in the folder of a project's memory is one that hooks keep there."""
-    return name.startswith((DOCUMENT, SETTINGS, ALERTS, _ENDED))
+    return name.startswith((DOCUMENT, SETTINGS, ALERTS, LOCK, _ENDED))
 
 
 def _bytes_of(path: str, limit: int) -> bytes:

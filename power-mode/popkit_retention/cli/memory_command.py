@@ -1,0 +1,310 @@
+"""`popkit memory`: what past sessions have taught, in a shell. Exit 1 when the user asked for what there is not, or the store cannot be
+used.
+
+What people read comes from `memory_texts`, `memory_reports` and `memory_why`; learning from transcripts from `memory_learning`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from hooks.utils import flag_parser
+from hooks.utils.answers import memory as turns
+from hooks.utils.answers import text
+from hooks.utils.answers.help import of_word, overview
+from hooks.utils.answers.ids import shown
+from hooks.utils.edges import failures
+from hooks.utils.edges.home import NoHome
+from hooks.utils.edges.system import now as time_of_day
+from hooks.utils.state.memory import MOST_TOKENS
+
+from ..memory.items import TIERS, BadItem
+from ..memory.memory import Busy, NotThere
+from ..memory.stores import DuplicateId, StoreUnavailable
+from . import memory_files, memory_learning, memory_reports, memory_texts, memory_why, screen, sessions
+from .memory_place import Place
+from .memory_words import COMMAND, FOUND, LISTED, TABLE, number, several
+from .past_sessions import Bar, Refused
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ..memory.items import Item
+
+# What the user got wrong, or what stands in the way: the message says which, and what to do.
+MISTAKES = (
+    flag_parser.UsageError, Refused, sessions.NoSession, NotThere, Busy, BadItem, DuplicateId, StoreUnavailable, NoHome, OSError,
+)  # fmt: skip
+HOOK = "memory-learn"  # in the hooks' log
+_CALLED = "popkit context"  # by which all words that `on` and `off` name can be reached
+_TEXT_BYTES = 4 << 20  # from standard input: more than any item may have
+
+
+class Answer:
+    """What a word answers: lines to show, the same as data, `content` to print as it is, and the exit code."""
+
+    __slots__ = ("code", "content", "data", "lines")
+
+    def __init__(self, lines: list[str], data: object = None, content: str = "", code: int = 0):
+        self.lines = lines
+        self.data = data
+        self.content = content
+        self.code = code
+
+
+class Asked:
+    """One question: the words as understood, the place that they are about, and the time."""
+
+    __slots__ = ("arguments", "environ", "flags", "now", "place", "word")
+
+    def __init__(self, parsed: flag_parser.Parsed, place: Place, environ: Mapping[str, str]):
+        self.word = parsed.word
+        self.arguments: list[str] = parsed.arguments
+        self.flags: dict = parsed.flags
+        self.place = place
+        self.environ = environ
+        self.now = time_of_day(environ)
+
+
+def run_words(words: list[str], environ: Mapping[str, str] = os.environ) -> int:
+    """Answers one line of words; the exit code."""
+    if words[:1] == ["learn"] and "--quiet" in words:
+        return _quietly(words, environ)
+    try:
+        parsed = flag_parser.parse(words, cli=True, table=TABLE)
+        if parsed.word == "help":
+            shown = of_word(parsed.arguments[0], COMMAND, True, TABLE) if parsed.arguments else overview(COMMAND, True, TABLE)
+            screen.show(shown, sys.stdout, environ)
+            return 0
+        return _print(_answer(parsed, environ), "json" in parsed.flags, environ)
+    except BrokenPipeError:
+        raise
+    except MISTAKES as error:
+        return fail(_said(error), "--json" in words, environ)
+
+
+def _quietly(words: list[str], environ: Mapping[str, str]) -> int:
+    """For a hook's child: nobody reads what it prints or how it ends."""
+    try:
+        _answer(flag_parser.parse(words, cli=True, table=TABLE), environ)
+    except Exception as error:  # noqa: BLE001  whatever it is, the log is where it is looked for
+        failures.record(environ, HOOK, error)
+    return 0
+
+
+def _answer(parsed: flag_parser.Parsed, environ: Mapping[str, str]) -> Answer:
+    folder = parsed.flags.get("project") or os.getcwd()
+    if not os.path.isdir(folder):
+        raise flag_parser.UsageError(f"--project takes a folder, and {shown(folder)} is none")
+    with Place(environ, folder) as place:
+        return _ANSWERS[parsed.word](Asked(parsed, place, environ))
+
+
+def _print(answer: Answer, as_json: bool, environ: Mapping[str, str]) -> int:
+    if as_json:
+        print(text.as_json(answer.data))
+        return answer.code
+    if answer.lines:
+        screen.show(answer.lines, sys.stdout, environ)
+    if answer.content:
+        screen.write_content([answer.content.removesuffix("\n")], sys.stdout)
+    return answer.code
+
+
+def fail(message: str, as_json: bool, environ: Mapping[str, str]) -> int:
+    """Tells of a mistake; the exit code."""
+    if as_json:
+        print(text.as_json({"error": text.clean(message)}))
+    else:
+        lines = [*text.wrap(f"{COMMAND}: {message}", indent="  "), f"{COMMAND} help lists all words and flags."]
+        screen.show(lines, sys.stderr, environ)
+    return 1
+
+
+def _said(error: Exception) -> str:
+    if isinstance(error, OSError):
+        return f"{error.filename}: {error.strerror}" if error.filename and error.strerror else error.strerror or str(error)
+    return str(error)
+
+
+# --- asking ----------------------------------------------------------------------------------------------------------------------------
+
+
+def _status(asked: Asked) -> Answer:
+    place = asked.place
+    here = {"name": place.name, "on": place.project.is_on(), "document_tokens": place.document_tokens}
+    found = {**place.memory.status(), **here}
+    return Answer(memory_reports.status(found, asked.now), found)
+
+
+def _list(asked: Asked) -> Answer:
+    tiers, kinds = several(asked.flags, "tier", TIERS), several(asked.flags, "kind")
+    most = None if "all" in asked.flags else LISTED + 1
+    found = asked.place.memory.list(tiers, kinds, "marked" in asked.flags, most)
+    more = len(found) > LISTED and "all" not in asked.flags
+    found = found[:LISTED] if more else found
+    lines = memory_texts.by_tier(found, asked.now) if found else text.wrap(_nothing(asked))
+    if more:
+        lines += ["", f"There is more: --all shows more than {LISTED} items."]
+    return Answer(lines, {"items": [item.to_json() for item in found], "more": more})
+
+
+def _nothing(asked: Asked) -> str:
+    if "marked" in asked.flags:
+        return "Nothing is forgotten."
+    if "tier" in asked.flags or "kind" in asked.flags:
+        return "Nothing matches."
+    return f"Nothing is remembered about {asked.place.name} yet. popkit memory learn --past learns from its past sessions."
+
+
+def _search(asked: Asked) -> Answer:
+    words = " ".join(asked.arguments)
+    found = asked.place.memory.search(words, number(asked.flags, "most", FOUND))
+    lines = memory_texts.in_order([item for item, _ in found], asked.now)
+    lines = lines or text.wrap(f"Nothing found for {shown(words)}.")
+    return Answer(lines, {"items": [{**item.to_json(), "relevance": relevance} for item, relevance in found]})
+
+
+def _show(asked: Asked) -> Answer:
+    item = asked.place.memory.show(asked.arguments[0])
+    return Answer([*memory_why.show_lines(item, asked.place.name, asked.now), ""], item.to_json(), item.text)
+
+
+def _why(asked: Asked) -> Answer:
+    found = asked.place.memory.why(asked.arguments[0])
+    return Answer(memory_why.why_lines(found, asked.now), found)
+
+
+# --- changing --------------------------------------------------------------------------------------------------------------------------
+
+
+def _add(asked: Asked) -> Answer:
+    said = _read_stdin() if asked.arguments == [memory_files.STDIN] else " ".join(asked.arguments)
+    if not said.strip():
+        raise flag_parser.UsageError("there is nothing to remember: the text is empty")
+    kinds = several(asked.flags, "kind")
+    if len(kinds) > 1:
+        raise flag_parser.UsageError("an item is of one kind")
+    item = asked.place.memory.add(said, *kinds)
+    return _changed(asked, asked.place.memory.mark_key([item.id]) if "key" in asked.flags else [item])
+
+
+def _read_stdin() -> str:
+    data = sys.stdin.buffer.read(_TEXT_BYTES + 1) if sys.stdin else b""
+    if len(data) > _TEXT_BYTES:
+        raise flag_parser.UsageError(f"standard input holds more than {_TEXT_BYTES >> 20} MB. Split it into smaller items")
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        raise flag_parser.UsageError("standard input is not UTF-8 text") from None
+
+
+def _change(asked: Asked) -> Answer:
+    """What pin, unpin, promote, demote, restore, forget and undo do: each is a method of the memory."""
+    return _changed(asked, getattr(asked.place.memory, asked.word)(asked.arguments))
+
+
+def _changed(asked: Asked, items: list[Item]) -> Answer:
+    asked.place.refresh()
+    return Answer(memory_texts.changed(asked.word, items, asked.now), {"items": [item.to_json() for item in items]})
+
+
+# --- learning and keeping house ----------------------------------------------------------------------------------------------------------
+
+
+def _learn(asked: Asked) -> Answer:
+    if "if-on" in asked.flags:
+        if len(asked.arguments) != 1 or "past" in asked.flags:
+            raise flag_parser.UsageError("--if-on takes one transcript")
+        memory_learning.if_on(asked.arguments[0], asked.environ)
+        return Answer([], {})
+    paths = memory_learning.transcripts(asked.arguments, "past" in asked.flags, asked.place)
+    into = asked.place if "project" in asked.flags or "past" in asked.flags else None
+    learnt = memory_learning.learn(paths, asked.environ, into, Bar(asked.environ, "sessions"))
+    return Answer(memory_reports.learnt(learnt), learnt.to_json())
+
+
+def _run(asked: Asked) -> Answer:
+    report = asked.place.memory.run("force" in asked.flags)
+    if report is None:
+        return Answer(text.wrap("The job has run less than an hour ago. popkit memory run --force runs it anyway."), {"ran": False})
+    asked.place.refresh()
+    found = report.to_json()
+    return Answer(memory_reports.ran(found, asked.now), {"ran": True, **found})
+
+
+def _file(asked: Asked) -> Answer:
+    budget = number(asked.flags, "tokens", asked.place.tokens)
+    if budget > MOST_TOKENS:
+        raise flag_parser.UsageError(f"--tokens takes at most {MOST_TOKENS:,}: Claude Code cuts a longer MEMORY.md without a word")
+    document = asked.place.memory.document(budget)
+    lines: list[str] = []
+    if "why" in asked.flags:
+        absent = {id for id, _ in document.left_out}
+        items = [item for item in asked.place.memory.list(marked=None, most=None) if item.id in absent]
+        lines = memory_reports.left_out(document, items, budget, asked.now)
+    elif not document.text:
+        lines = text.wrap(_nothing(asked))
+    return Answer(lines, vars(document), "" if "why" in asked.flags else document.text)
+
+
+def _loss(asked: Asked) -> Answer:
+    found = [vars(each) for each in asked.place.memory.loss()]
+    return Answer(memory_reports.loss(found), {"levels": found})
+
+
+def _export(asked: Asked) -> Answer:
+    lines = asked.place.memory.export("all" in asked.flags)
+    if not asked.arguments:
+        for line in lines:
+            print(line.rstrip("\n"))
+        return Answer([])
+    path = os.path.abspath(asked.arguments[0])
+    count = memory_files.write_lines(path, lines) - 2  # of which the first is the head, the last the end
+    return Answer(text.wrap(f"Wrote {text.counted(count, 'item')} to {path}"), {"items": count, "file": path})
+
+
+def _import(asked: Asked) -> Answer:
+    with memory_files.lines_of(asked.arguments[0]) as lines:
+        count = asked.place.memory.take_in(lines, "missing" in asked.flags)
+    asked.place.refresh()
+    return Answer(text.wrap(f"Imported {text.counted(count, 'item')}."), {"items": count})
+
+
+def _verify(asked: Asked) -> Answer:
+    wrong = asked.place.memory.store.verify()
+    lines = [line for each in wrong for line in text.wrap(f"Broken: {each}", indent="  ")] or ["Everything is as it was written."]
+    return Answer(lines, {"ok": not wrong, "broken": wrong}, code=int(bool(wrong)))
+
+
+def _on(asked: Asked) -> Answer:
+    found = turns.turn(True, asked.place.site, asked.now)
+    asked.place.refresh()
+    return Answer(turns.turned_lines(found, _CALLED), found)
+
+
+def _off(asked: Asked) -> Answer:
+    found = turns.turn(False, asked.place.site, asked.now)
+    return Answer(turns.turned_lines(found, _CALLED), found)
+
+
+_ANSWERS = {
+    "status": _status,
+    "list": _list,
+    "search": _search,
+    "show": _show,
+    "why": _why,
+    "add": _add,
+    **dict.fromkeys(("pin", "unpin", "promote", "demote", "restore", "forget", "undo"), _change),
+    "learn": _learn,
+    "run": _run,
+    "file": _file,
+    "loss": _loss,
+    "export": _export,
+    "import": _import,
+    "verify": _verify,
+    "on": _on,
+    "off": _off,
+}

@@ -1,0 +1,60 @@
+"""Lines of an export, from a file or standard input and into a file: whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import contextmanager
+
+from hooks.utils.edges.files import open_regular
+
+from ..memory.items import BadItem
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import BinaryIO
+
+LINE_BYTES = 16 << 20  # an item of a million characters, each escaped, and its embedding
+STDIN = "-"
+
+
+def write_lines(path: str, lines: Iterable[str]) -> int:
+    """Writes lines into a private file, which replaces one that is there; how many. OSError where it cannot."""
+    temporary = f"{path}.{os.getpid()}.tmp"
+    count = 0
+    try:
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        with open(descriptor, "w", encoding="utf-8", newline="\n") as file:
+            for line in lines:
+                file.write(line.rstrip("\n") + "\n")
+                count += 1
+        os.replace(temporary, path)
+    except BaseException:
+        if os.path.lexists(temporary):
+            os.unlink(temporary)
+        raise
+    return count
+
+
+@contextmanager
+def lines_of(path: str) -> Iterator[Iterator[str]]:
+    """The lines of a file, or of standard input for `-`; BadItem for one that is too long or no UTF-8, OSError for no such
+    file."""
+    if path == STDIN:
+        yield _decoded(sys.stdin.buffer) if sys.stdin else iter(())
+        return
+    with open_regular(path) as file:
+        yield _decoded(file)
+
+
+def _decoded(file: BinaryIO) -> Iterator[str]:
+    number = 0
+    while line := file.readline(LINE_BYTES + 1):
+        number += 1
+        if len(line) > LINE_BYTES:
+            raise BadItem(f"line {number:,} is longer than {LINE_BYTES >> 20} MB")
+        try:
+            yield line.decode()
+        except UnicodeDecodeError:
+            raise BadItem(f"line {number:,} is not UTF-8") from None

@@ -1,0 +1,196 @@
+"""`popkit memory learn`: transcripts into memory, in the order of time, with progress; and what hooks' children do at a session's end."""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field
+
+from hooks.utils.answers import text
+from hooks.utils.answers.ids import shown
+from hooks.utils.edges.codec import loads
+from hooks.utils.edges.files import open_regular
+from hooks.utils.host import projects, repository
+from hooks.utils.host.stamps import seconds_of
+
+from . import sessions
+from .memory_place import Place
+from .past_sessions import Bar, Refused
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_STAMP = b'"timestamp"'
+_LOOKED_INTO = 200  # lines at the head of a transcript until one has a time
+
+
+@dataclass
+class Learnt:
+    """What came of learning: from how many sessions of which projects (and for which of them memory is `off`), what they added, what they
+    `strengthened` because it was known, what of it they `used`; {reason: how many transcripts were left out}."""
+
+    sessions: int = 0
+    projects: list[str] = field(default_factory=list)
+    off: list[str] = field(default_factory=list)
+    added: int = 0
+    strengthened: int = 0
+    used: int = 0
+    left_out: dict[str, int] = field(default_factory=dict)
+
+    def leave_out(self, reason: str) -> None:
+        """Counts a transcript that cannot be learnt."""
+        self.left_out[reason] = self.left_out.get(reason, 0) + 1
+
+    def to_json(self) -> dict[str, object]:
+        """All of it, as JSON knows it."""
+        return asdict(self)
+
+
+def transcripts(words: Sequence[str], past: bool, place: Place) -> list[str]:
+    """The transcripts that a user means: those named, by file or by session; all past ones of the project; else its newest. NoSession or
+    Refused where there is none."""
+    environ = place.environ
+    if words and past:
+        raise Refused("name sessions or give --past, not both")
+    if words:
+        return [_named(environ, word) for word in words]
+    if past:
+        found = _of_project(environ, place.project.repository.key)
+        if not found:
+            raise Refused(f"there are no past sessions of {place.name} under {projects.folder_of(environ)}. Name transcript files instead")
+        return found
+    ours = environ.get("CLAUDE_CODE_SESSION_ID")  # Claude Code runs us
+    return [sessions.by_id(environ, ours) if ours else sessions.newest_of_project(environ, place.folder)]
+
+
+def _named(environ: Mapping[str, str], word: str) -> str:
+    if os.path.isdir(word):
+        raise Refused(f"{text.clean(word)} is a folder. Name the transcripts in it, such as {text.clean(os.path.join(word, '*.jsonl'))}")
+    if os.path.exists(word):
+        return os.path.abspath(word)
+    if "/" in word or word.endswith(projects.SUFFIX):
+        raise Refused(f"there is no file {shown(word)}")
+    return sessions.by_id(environ, word)
+
+
+def _of_project(environ: Mapping[str, str], key: str) -> list[str]:
+    """The transcripts of all sessions that began in a checkout of a repository."""
+    keys: dict[str, str] = {}
+    found = []
+    for path in projects.every(environ):
+        try:
+            began = sessions.check(path)
+        except sessions.NoSession:
+            continue
+        if began not in keys:
+            keys[began] = repository.of(began).key if began else ""
+        if keys[began] == key:
+            found.append(path)
+    return found
+
+
+def learn(paths: Sequence[str], environ: Mapping[str, str], into: Place | None, bar: Bar) -> Learnt:
+    """Learns transcripts, those first that began first: each into the project that it began in, or all into one. MEMORY.md is rewritten at
+    the end. What cannot be read is left out and counted, unless it is the only one: then NoSession says why."""
+    learnt = Learnt()
+    places: dict[str, Place] = {} if into is None else {into.project.repository.key: into}
+    ordered = sorted((_began(path), path) for path in {os.path.realpath(path): path for path in paths}.values())
+    with ExitStack() as opened:
+        opened.callback(bar.end)
+        for done, (_, path) in enumerate(ordered):
+            bar.show(done, len(ordered))
+            try:
+                _learn_one(path, environ, into, places, opened, learnt)
+            except (sessions.NoSession, OSError) as error:
+                if len(ordered) == 1:
+                    raise
+                learnt.leave_out(_why(error))
+        for place in places.values():
+            place.refresh()
+        learnt.projects = sorted(place.name for place in places.values())
+        learnt.off = sorted(place.name for place in places.values() if not place.project.is_on())
+    return learnt
+
+
+def _learn_one(
+    path: str, environ: Mapping[str, str], into: Place | None, places: dict[str, Place], opened: ExitStack, learnt: Learnt
+) -> None:
+    from ..memory.extraction import lesson
+
+    began = sessions.check(path)
+    if began:
+        checkout = repository.of(began)
+    elif into is not None:
+        checkout = into.project.repository
+    else:
+        raise sessions.NoSession(f"{text.clean(path)}: does not say in which folder it began. Name its project with --project FOLDER")
+    place = into or places.get(checkout.key)
+    if place is None:
+        place = places[checkout.key] = opened.enter_context(Place(environ, began))
+    mine = place.project.repository
+    counts = place.learn(lesson(path, repository.Repository(mine.key, checkout.root, mine.name)))
+    place.project.learnt(path)
+    learnt.sessions += 1
+    learnt.added += counts.added
+    learnt.strengthened += counts.strengthened
+    learnt.used += counts.used
+
+
+def _why(error: Exception) -> str:
+    """What is wrong with a transcript, without its path."""
+    if isinstance(error, OSError):
+        return error.strerror or type(error).__name__
+    return str(error).rpartition(": ")[2]
+
+
+def _began(path: str) -> float:
+    """When the session of a transcript began (seconds); when its file was written where it does not say."""
+    try:
+        with open_regular(path) as file:
+            for _, line in zip(range(_LOOKED_INTO), file):
+                if _STAMP in line:
+                    entry = loads(line.decode("utf-8", "replace"))
+                    at = seconds_of(entry.get("timestamp")) if isinstance(entry, dict) else 0.0
+                    if at:
+                        return at
+    except (OSError, ValueError):
+        pass  # what is wrong with it is said when it is learnt
+    return projects.changed(path)
+
+
+def if_on(path: str, environ: Mapping[str, str]) -> None:
+    """What a session's end comes to: where memory is on for its project, the session is learnt, and those that an earlier child left
+    undone; MEMORY.md is rewritten; the job runs when it is due. A transcript without a conversation has nothing to teach, which is no
+    failure."""
+    from ..memory.memory import Busy
+
+    if not _is_session(path):
+        return
+    with Place(environ, sessions.check(path) or os.getcwd()) as place:
+        if not place.project.is_on():
+            return
+        learn([path, *_left(place)], environ, place, Bar(environ))
+        try:
+            place.memory.run()
+        except Busy:
+            pass  # another child is at it
+        place.refresh()
+
+
+def _left(place: Place) -> list[str]:
+    """The transcripts that are still to be learnt; those that cannot be are not tried again."""
+    left = place.project.to_learn()
+    found = [path for path in left if _is_session(path)]
+    for path in left:
+        if path not in found:
+            place.project.learnt(path)
+    return found
+
+
+def _is_session(path: str) -> bool:
+    try:
+        sessions.check(path)
+    except sessions.NoSession:
+        return False
+    return True

@@ -1,0 +1,77 @@
+"""Which project a `popkit memory` is about: its repository, what hooks keep of its memory, and the memory itself."""
+
+from __future__ import annotations
+
+from hooks.utils.edges import files
+from hooks.utils.policy.estimate import estimate_tokens
+from hooks.utils.policy.ruleset import MEMORY
+from hooks.utils.state import live, remembering
+from hooks.utils.state import memory as kept
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ..memory.learning import Learnt
+    from ..memory.lessons import Lesson
+    from ..memory.memory import Memory
+
+
+class Place:
+    """The project that a folder belongs to. `project` is what hooks keep of it; the memory is opened when it is first asked for, and
+    closed at the end of the `with`."""
+
+    __slots__ = ("_memory", "environ", "folder", "project", "site")
+
+    def __init__(self, environ: Mapping[str, str], folder: str) -> None:
+        self.environ = environ
+        self.folder = folder
+        self.site = live.Site(environ, "", folder)
+        self.project = kept.project_of(self.site.home, folder)
+        self._memory: Memory | None = None
+
+    def __enter__(self) -> Place:
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        if self._memory is not None:
+            self._memory.close()
+
+    @property
+    def name(self) -> str:
+        """What a person calls the project."""
+        return self.project.repository.name
+
+    @property
+    def memory(self) -> Memory:
+        """Its memory; StoreUnavailable where the store cannot be opened."""
+        if self._memory is None:
+            from ..memory.memory import Memory
+
+            self._memory = Memory.of(self.environ, self.folder)
+        return self._memory
+
+    def learn(self, lesson: Lesson) -> Learnt:
+        """Learns a lesson while nobody else learns for this project: what a session taught before is replaced, not added to. LockTimeout
+        where another process takes too long."""
+        files.make_private_folder(self.project.folder, may_be_link=False)
+        with files.Lock(self.project.lock_path):
+            return self.memory.learn(lesson)
+
+    @property
+    def tokens(self) -> int:
+        """Tokens that MEMORY.md may have, as the user has configured it."""
+        return {**MEMORY, **(self.site.config.get("memory") or {})}["tokens"]
+
+    @property
+    def document_tokens(self) -> int:
+        """Tokens (an estimate) of the MEMORY.md that the next session is given; 0 where it is given none."""
+        try:
+            return estimate_tokens(self.project.document(), remembering.CONTENT) if self.project.is_on() else 0
+        except kept.TooLarge:
+            return 0  # a session is not given it either
+
+    def refresh(self) -> None:
+        """Writes MEMORY.md anew, where sessions are given it."""
+        if self.project.is_on():
+            self.project.write_document(self.memory.document(self.tokens).text)

@@ -1,0 +1,113 @@
+"""What people read of long-term memory: items in lines, what became of them, how it stands. Items and plain values in, lines out. Pure.
+
+What is remembered is hostile text: everything goes through `text.clean`, which `text.wrap` and `pair` call.
+"""
+
+from __future__ import annotations
+
+from hooks.utils.answers import text
+
+from ..memory.items import EMBEDDING, FULL, TIERS
+from ..memory.transitions import GRACE_S
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..memory.items import Item
+
+ASIDE = 11  # columns of the left column of pairs
+_ID_COLUMNS = 24  # of the longest id in a list
+_KIND_COLUMNS = 8
+
+
+def pair(name: str, said: str) -> list[str]:
+    """A name and what is said of it, in two columns."""
+    lines = text.wrap(said, text.WIDTH - ASIDE)
+    return [f"{text.pad(name, ASIDE)}{lines[0]}".rstrip(), *[" " * ASIDE + line for line in lines[1:]]]
+
+
+def ago(at: float, now: float) -> str:
+    """How long ago a time was."""
+    return "just now" if now - at < 1 else text.span(now - at) + " ago"
+
+
+def ahead(at: float, now: float) -> str:
+    """How far ahead a time is."""
+    return "now" if at - now < 1 else "in " + text.span(at - now)
+
+
+def by_tier(items: Sequence[Item], now: float) -> list[str]:
+    """Items below the names of their tiers, each in a line with its score."""
+    lines: list[str] = []
+    ids = _id_columns(items)
+    for tier in TIERS:
+        found = [item for item in items if item.tier == tier]
+        if found:
+            lines += ["", tier, *[_row(item, ids, f"{item.score:.2f}", now) for item in found]]
+    return lines
+
+
+def in_order(items: Sequence[Item], now: float) -> list[str]:
+    """Items in the order given, each in a line with its tier."""
+    ids = _id_columns(items)
+    tiers = max((len(item.tier) for item in items), default=0)
+    return [_row(item, ids, f"{item.tier:<{tiers}}", now) for item in items]
+
+
+def _id_columns(items: Sequence[Item]) -> int:
+    return min(_ID_COLUMNS, max((text.width(text.clean(item.id)) for item in items), default=0))
+
+
+def _row(item: Item, ids: int, told: str, now: float) -> str:
+    head = f"  {text.pad(text.clean(item.id), ids)}  {told}  {text.pad(text.clean(item.kind), _KIND_COLUMNS)} "
+    note = standing(item, now)
+    note = f" ({note})" if note else ""
+    return text.cut(head + text.cut(label(item), text.WIDTH - text.width(head) - len(note)) + note, text.WIDTH)
+
+
+def label(item: Item) -> str:
+    """An item's text on one line."""
+    return text.clean(item.text).strip() or "(its text was compressed away)"
+
+
+def standing(item: Item, now: float) -> str:
+    """What is out of the ordinary about an item, in a few words; "" where nothing is."""
+    if item.marked_at is not None:
+        left = item.marked_at + GRACE_S - now
+        return f"forgotten, {text.span(left)} left" if left > 0 else "forgotten"
+    return ", ".join(said for said, holds in (("pinned", item.held), ("key", item.key), (item.level, item.level != FULL)) if holds)
+
+
+def size(item: Item) -> str:
+    """How much of an item is kept, and where."""
+    if item.level == EMBEDDING:
+        return "an embedding alone; restore brings the text back" if item.original else "an embedding alone: its text is gone"
+    if item.level != FULL:
+        return f"its {item.level}; restore brings back the full text" if item.original else f"its {item.level}; the full text is gone"
+    return "in full"
+
+
+# --- what was changed ----------------------------------------------------------------------------------------------------------------
+
+_STAYS = "{}, neither compressed nor deleted, until you {}."
+_GOES = "{} deleted for good in 24 h. Until then, popkit memory undo {}."
+# word -> (what happened to items, what follows from it for one of them, for several)
+_DONE = {
+    "add": ("Remembered", "", ""),
+    "pin": ("Pinned", _STAYS.format("It stays in its tier", "unpin it"), _STAYS.format("They stay in their tiers", "unpin them")),
+    "unpin": ("Unpinned", "From now on its tier follows what it is worth.", "From now on their tiers follow what they are worth."),
+    "promote": ("Moved up", "", ""),
+    "demote": ("Moved down", "", ""),
+    "restore": ("Restored in full", "", ""),
+    "forget": ("Forgotten", _GOES.format("It is", "brings it back"), _GOES.format("They are", "brings them back")),
+    "undo": ("Brought back", "", ""),
+}
+
+
+def changed(word: str, items: Sequence[Item], now: float) -> list[str]:
+    """What a word has done, and to which items."""
+    did, of_one, of_several = _DONE[word]
+    lines = [f"{did}: {text.counted(len(items), 'item')}", *in_order(items, now)]
+    follows = of_one if len(items) == 1 else of_several
+    return [*lines, *text.wrap(follows)] if follows else lines

@@ -1,0 +1,102 @@
+"""One item of long-term memory: what it is, why it stands where it stands, what becomes of it next. Plain values in, lines out. Pure."""
+
+from __future__ import annotations
+
+from hooks.utils.answers import text
+
+from ..memory.items import AGENT, IMPORT, SESSION, USER, Item
+from .memory_texts import ago, ahead, label, pair, size, standing
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+_LOGGED = 8  # entries of the log
+_FROM = {SESSION: "learnt from sessions", USER: "said by you", AGENT: "said by an agent", IMPORT: "imported"}
+_BY = {"user": " by you", "job": " by the job"}
+
+
+def show_lines(item: Item, project: str, now: float) -> list[str]:
+    """What is known about an item, before its text."""
+    lines = text.title(text.clean(item.id))
+    lines += _what(item)
+    lines += pair("Project", project if item.project else "none")
+    lines += _tier(item, now)
+    lines += pair("Kept", size(item))
+    lines += _asked_for(item, now)
+    for name, value in sorted(item.details.items()):
+        lines += pair(text.cut(text.clean(name).capitalize(), 10), str(value))
+    return lines + _state(item, now)
+
+
+def why_lines(found: Mapping[str, Any], now: float) -> list[str]:
+    """Why an item stands where it stands."""
+    item = Item(**found["item"])
+    lines = text.title(f"{item.id}  {label(item)}")
+    lines += _what(item) + _tier(item, now) + _asked_for(item, now) + pair("Kept", size(item))
+    lines += pair("Score", f"{found['score']:.2f} of 1, by the profile {found['profile']}")
+    signals = [f"{name.replace('_', ' ')} {value:.2f}" for name, value in found["signals"].items()]
+    lines += pair("Signals", ", ".join(signals))
+    lines += pair("Retention", f"{found['retention']:.0%}: the chance that it is still remembered")
+    lines += _due(item, found["decision"]) + _next(item, found["next"], now) + _state(item, now)
+    for name, entry in zip(("Log", *[""] * _LOGGED), found["log"][:_LOGGED]):
+        lines += pair(name, _logged(entry, now))
+    return lines
+
+
+def _what(item: Item) -> list[str]:
+    said = f"{item.kind}, {_FROM[item.source]}"
+    if item.source == SESSION:
+        said += f": written {text.counted(item.writes, 'time')} in {text.counted(item.sessions, 'session')}"
+    said += f", {item.confidence:.0%} certain" if item.confidence < 1 else ""
+    lines = pair("What", said)
+    if item.episode and item.source == SESSION:
+        return lines + pair("First in", f"session {item.episode}")
+    if item.episode:
+        return lines + pair("Said in", f"{item.episode}, turn {item.place:,}" + (f", by {item.speaker}" if item.speaker else ""))
+    return lines
+
+
+def _tier(item: Item, now: float) -> list[str]:
+    came = f", from {item.previous_tier}" if item.previous_tier else ""
+    return pair("Tier", f"{item.tier} since {ago(item.tier_since, now)}{came}")
+
+
+def _asked_for(item: Item, now: float) -> list[str]:
+    said = f"{text.counted(item.access_count, 'time')}, last {ago(item.last_accessed, now)}" if item.access_count else "never"
+    used = f"; used again in {text.counted(item.reinforcements, 'later session')}" if item.reinforcements else ""
+    return pair("Asked for", said + used)
+
+
+def _due(item: Item, decision: Mapping[str, Any]) -> list[str]:
+    reasons = "; ".join(decision["reasons"])
+    if item.marked_at is not None:
+        return []
+    if decision["marks"]:
+        return pair("Now", f"to be forgotten: {reasons}")
+    stays = decision["tier"] == item.tier
+    return pair("Now", f"{'stays in' if stays else 'moves to'} {decision['tier']}: {reasons}")
+
+
+def _next(item: Item, coming: Mapping[str, Any] | None, now: float) -> list[str]:
+    if item.marked_at is not None:
+        return []
+    if coming is None:
+        return pair("Next", "nothing changes until somebody asks for it or you move it")
+    what = "is forgotten" if coming["marks"] else f"moves to {coming['tier']}"
+    return pair("Next", f"{what} {ahead(coming['at'], now)} unless somebody asks for it: {'; '.join(coming['reasons'])}")
+
+
+def _state(item: Item, now: float) -> list[str]:
+    if item.marked_at is None:
+        said = standing(item, now)
+        return pair("State", said) if item.held or item.key else []
+    by = _BY.get(item.marked_by, "")
+    lines = pair("State", f"{standing(item, now)}; marked{by} {ago(item.marked_at, now)}")
+    return lines + pair("", f"To bring it back: popkit memory undo {text.clean(item.id)}")
+
+
+def _logged(entry: Mapping[str, Any], now: float) -> str:
+    reasons = "; ".join(entry.get("reasons", ()))
+    return f"{ago(entry['at'], now)}: {entry['action']}" + (f" ({reasons})" if reasons else "")

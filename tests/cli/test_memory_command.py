@@ -1,0 +1,428 @@
+"""`popkit memory`: each word in a process of its own, on a home of its own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pexpect
+import pytest
+
+from popkit_retention.cli.memory_words import WORDS
+from tests.cli.played import ROOT
+from tests.cli.remembered import DAY_S, GOLDENS, Remembered, export_of, fits
+from tests.patience import HANG_S
+
+HOSTILE = "run \x1b[31mmake\x1b]0;owned\x07 \u202etset\u202c\u200b\r\nthen\tstop \U000e0041 é"
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Remembered:
+    return Remembered(tmp_path)
+
+
+@pytest.fixture
+def filled(shop: Remembered) -> Remembered:
+    """Two sessions were learnt, and the user has said three things; a day later."""
+    for id in ("first", "second"):
+        shop.memory("learn", str(shop.session(id)))
+    shop.add("Run the tests with make check before you commit, because the hooks do not.")
+    shop.add("Ids are UUIDs of version 7, so that they sort by the time they were made.", "--key")
+    shop.add("make check", "--kind", "command")
+    shop.now += DAY_S
+    return shop
+
+
+# --- what people read ----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("status", ["status"]),
+        ("list", ["list"]),
+        ("list-tier", ["list", "--tier", "archive", "--kind", "note,command"]),
+        ("search", ["search", "basket", "--most", "3"]),
+        ("file-why", ["file", "--tokens", "40", "--why"]),
+        ("run", ["run", "--force"]),
+        ("loss", ["loss"]),
+        ("verify", ["verify"]),
+        ("help", ["help"]),
+        ("help-learn", ["help", "learn"]),
+    ],
+)
+def test_what_a_word_prints(filled: Remembered, golden, name: str, words: list) -> None:
+    shown = filled.memory(*words)
+    assert fits(shown)
+    golden(GOLDENS / f"{name}.txt", shown)
+
+
+def test_what_is_printed_of_one_item(filled: Remembered, golden) -> None:
+    note = next(id for id, item in filled.items().items() if "make check before" in item["text"])
+    path = next(id for id, item in filled.items().items() if item["kind"] == "path")
+    whole = filled.memory("show", note)  # its text as it is, however wide
+    shown = "".join(filled.memory(*words) for words in (["why", note], ["pin", note], ["forget", path], ["why", path]))
+    assert fits(shown)
+    golden(GOLDENS / "item.txt", whole + shown)
+
+
+def test_before_anything_is_remembered_it_says_how_to_begin(shop: Remembered, golden) -> None:
+    shown = "".join(shop.memory(word) for word in ("status", "list", "file"))
+    shown += shop.memory("search", "anything")
+    assert fits(shown)
+    golden(GOLDENS / "nothing.txt", shown)
+
+
+@pytest.mark.parametrize("word", [word.name for word in WORDS])
+def test_every_word_has_help(shop: Remembered, word: str) -> None:
+    shown = shop.memory("help", word)
+    assert shown == shop.memory(word, "--help") or word == "help"
+    assert shown.startswith(f"popkit memory {word}")
+    assert fits(shown)
+
+
+def test_the_overview_names_every_word(shop: Remembered) -> None:
+    shown = shop.memory("help")
+    assert all(f"  {word.usage()}" in shown for word in WORDS)
+    assert shown == shop.popkit("help", "memory").stdout
+
+
+# --- each word ---------------------------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_said_is_found_again(shop: Remembered) -> None:
+    id = shop.add("run the tests with make check")
+    assert shop.json("list")["items"][0]["text"] == "run the tests with make check"
+    assert shop.json("search", "how", "are", "tests", "run")["items"][0]["id"] == id
+    assert shop.json("show", id)["access_count"] >= 1
+    assert shop.memory("show", id).endswith("\n\nrun the tests with make check\n")
+
+
+def test_words_need_no_quotes(shop: Remembered) -> None:
+    shop.memory("add", "run", "the", "tests")
+    assert [item["text"] for item in shop.items().values()] == ["run the tests"]
+
+
+def test_a_text_may_come_from_standard_input_and_is_kept_as_it_is(shop: Remembered) -> None:
+    said = "first line\n\n  second, é 漢字\n"
+    id = shop.json("add", "-", stdin=said)["items"][0]["id"]
+    assert shop.json("show", id)["text"] == said
+
+
+def test_kinds_and_key_decisions(shop: Remembered) -> None:
+    shop.add("make check", "--kind", "command")
+    key = shop.add("ids are UUIDs of version 7", "--key")
+    assert [item["text"] for item in shop.items("--kind", "command").values()] == ["make check"]
+    assert list(shop.items("--tier", "archive")) == [key]
+    assert shop.items("--tier", "hot,ARCHIVE").keys() == shop.items().keys()
+
+
+def test_a_long_list_is_cut_unless_all_is_asked_for(shop: Remembered) -> None:
+    project = shop.json("status")["project"]
+    many = [{"id": f"thing-{number}", "text": f"thing number {number}", "project": project} for number in range(52)]
+    shop.memory("import", "-", stdin=export_of(many))
+    assert "There is more: --all" in shop.memory("list")
+    assert (len(shop.json("list")["items"]), shop.json("list")["more"]) == (50, True)
+    assert len(shop.json("list", "--all")["items"]) == 52
+
+
+def test_items_are_pinned_moved_and_let_go(shop: Remembered) -> None:
+    id = shop.add("run the tests with make check")
+    assert shop.json("pin", id)["items"][0]["held"] is True
+    assert "(pinned)" in shop.memory("list")
+    assert shop.json("unpin", id)["items"][0]["held"] is False
+    before = shop.items()[id]["tier"]
+    assert shop.json("demote", id)["items"][0]["tier"] != before
+    assert shop.json("promote", id)["items"][0]["tier"] == before
+    assert shop.json("restore", id)["items"][0]["level"] == "full"
+
+
+def test_an_item_goes_by_the_beginning_of_its_id(shop: Remembered) -> None:
+    ids = [shop.add(f"thing number {number}") for number in range(20)]
+    assert shop.json("show", ids[0][:9])["id"] == ids[0]
+    assert "begin with 'm'" in shop.mistake("show", "m")
+    assert "no memory" in shop.mistake("pin", ids[0], "mnone")
+    assert not any(item["held"] for item in shop.items().values()), "all of them, or none"
+
+
+def test_what_is_forgotten_goes_after_a_day_and_can_be_brought_back_until_then(shop: Remembered) -> None:
+    kept, gone = shop.add("keep this"), shop.add("drop this")
+    shop.memory("forget", kept, gone)
+    assert shop.items().keys() == set()
+    assert shop.items("--marked").keys() == {kept, gone}
+    assert "forgotten, " in shop.memory("list", "--marked")
+    shop.memory("undo", kept)
+    assert shop.items().keys() == {kept}
+    shop.now += DAY_S + 60
+    assert shop.json("run", "--force")["deleted"] == 1
+    assert "no memory" in shop.mistake("undo", gone)
+
+
+def test_undo_alone_brings_back_what_was_forgotten_last(shop: Remembered) -> None:
+    first, second, third = (shop.add(f"thing number {number}") for number in range(3))
+    shop.memory("forget", first)
+    shop.now += 60
+    shop.memory("forget", second, third)
+    assert {item["id"] for item in shop.json("undo")["items"]} == {second, third}
+    assert shop.items("--marked").keys() == {first}
+
+
+def test_file_prints_memory_md_within_a_budget(filled: Remembered) -> None:
+    whole, short = filled.json("file"), filled.json("file", "--tokens", "60")
+    assert filled.memory("file") == whole["text"]
+    assert (whole["left_out"], short["tokens"] <= 60, len(short["left_out"]) > 0) == ([], True, True)
+    assert len(short["items"]) + len(short["left_out"]) == len(whole["items"]) == len(filled.items())
+
+
+def test_why_tells_signals_score_tier_and_what_comes_next(shop: Remembered) -> None:
+    id = shop.add("run the tests with make check")
+    found = shop.json("why", id)
+    assert {"retention_value", "uniqueness", "confidence", "access_recency"} <= found["signals"].keys()
+    assert 0 <= found["score"] <= 1
+    assert found["decision"]["reasons"]
+    shown = shop.memory("why", id)
+    assert all(f"\n{name}" in shown for name in ("Tier", "Score", "Signals", "Now", "Next", "Log"))
+
+
+def test_the_job_runs_at_most_hourly_unless_it_is_forced(shop: Remembered) -> None:
+    shop.add("run the tests")
+    assert shop.json("run")["ran"] is True
+    shop.now += 60
+    assert shop.json("run")["ran"] is False
+    assert "--force" in shop.memory("run")
+    assert shop.json("run", "--force")["ran"] is True
+    shop.now += 3_600
+    assert shop.json("run")["ran"] is True
+
+
+def test_memory_is_switched_on_and_off_for_this_project(shop: Remembered, tmp_path: Path) -> None:
+    shop.add("run the tests with make check")
+    assert shop.json("status")["on"] is False
+    assert shop.json("on")["changed"] is True
+    assert shop.json("on")["changed"] is False
+    assert shop.json("status")["on"] is True
+    assert shop.json("status", "--project", str(tmp_path))["on"] is False
+    assert "make check" in next(shop.home.glob("memory/*/MEMORY.md")).read_text(), "the next session is given it"
+    assert shop.json("off")["changed"] is True
+    assert shop.json("status")["on"] is False
+
+
+def test_where_memory_is_on_memory_md_follows_every_change(shop: Remembered) -> None:
+    shop.memory("on")
+    id = shop.add("run the tests with make check")
+    (path,) = shop.home.glob("memory/*/MEMORY.md")
+    assert path.read_text() == shop.memory("file")
+    shop.memory("forget", id)
+    assert not path.exists() or "make check" not in path.read_text()
+
+
+def test_other_folders_of_a_checkout_are_the_same_project_and_other_projects_are_not(shop: Remembered, tmp_path: Path) -> None:
+    id = shop.add("run the tests with make check")
+    inside, other = shop.project / "src" / "deep", tmp_path / "other"
+    inside.mkdir(parents=True)
+    other.mkdir()
+    assert id in shop.memory("list", cwd=inside)
+    assert id in shop.memory("list", "--project", str(shop.project), cwd=other)
+    assert id not in shop.memory("list", cwd=other)
+    assert "Nothing" in shop.memory("search", "tests", cwd=other)
+
+
+def test_files_are_private(shop: Remembered) -> None:
+    shop.memory("on")
+    shop.add("run the tests with make check")
+    shop.memory("export", "out.jsonl")
+    written = [shop.project / "out.jsonl", *shop.home.rglob("*")]
+    assert {path.stat().st_mode & 0o077 for path in written} == {0}
+
+
+def test_secrets_are_masked(shop: Remembered) -> None:
+    shop.add("log in with AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMIK7MDENGbPxRfiCYEXAMPLEKEY")
+    assert "wJalrXUtnFEMI" not in shop.memory("export")
+
+
+# --- export and import -------------------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_exported_can_be_taken_in_elsewhere(filled: Remembered, tmp_path: Path) -> None:
+    filled.memory("export", str(tmp_path / "out.jsonl"))
+    assert filled.memory("export") == (tmp_path / "out.jsonl").read_text()
+    before = filled.exported()
+    (tmp_path / "elsewhere").mkdir()
+    other = Remembered(tmp_path / "elsewhere")
+    other.now = filled.now
+    assert other.json("import", str(tmp_path / "out.jsonl"))["items"] == len(before)
+    assert other.exported() == before
+    assert other.json("import", "-", "--missing", stdin=filled.memory("export"))["items"] == 0
+
+
+def _cut(lines: list[str]) -> bytes:
+    return "\n".join(lines[:-2]).encode()
+
+
+def _twice(lines: list[str]) -> bytes:
+    return "\n".join([*lines[:-1], lines[1], lines[-1]]).encode()
+
+
+def _changed(lines: list[str]) -> bytes:
+    return "\n".join(lines).replace("make check", "rm -rf /").encode()
+
+
+def _foreign(lines: list[str]) -> bytes:
+    return b'{"some": "thing"}\n' * 3
+
+
+def _not_text(lines: list[str]) -> bytes:
+    return bytes(range(128, 256)) * 10
+
+
+@pytest.mark.parametrize("spoil", [_cut, _twice, _changed, _foreign, _not_text, lambda lines: b""])
+def test_an_import_that_fails_leaves_all_as_it_was(filled: Remembered, tmp_path: Path, spoil) -> None:
+    path = tmp_path / "spoilt.jsonl"
+    path.write_bytes(spoil(filled.memory("export").splitlines()))
+    (tmp_path / "elsewhere").mkdir()
+    other = Remembered(tmp_path / "elsewhere")
+    other.now = filled.now
+    other.add("what was there")
+    before = other.exported()
+    other.mistake("import", str(path))
+    other.mistake("import", "-", stdin=path.read_bytes())
+    assert other.exported() == before
+
+
+def test_what_is_there_already_is_not_taken_in_twice(filled: Remembered) -> None:
+    before = filled.exported()
+    filled.mistake("import", "-", stdin=filled.memory("export"))
+    assert filled.exported() == before
+
+
+def test_an_export_that_cannot_be_written_says_so(filled: Remembered) -> None:
+    assert "No such file" in filled.mistake("export", "no/such/file")
+    assert "directory" in filled.mistake("export", str(filled.project)).lower()
+    assert not list(filled.project.glob("*.tmp"))
+
+
+# --- mistakes ----------------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["nonsense"], 'unknown word "nonsense"'),
+        (["serch", "x"], "did you mean search?"),
+        (["list", "--nonsense"], 'unknown flag "--nonsense"'),
+        (["list", "--most", "3"], "--most belongs to search, not to list"),
+        (["list", "--tier", "lukewarm"], 'unknown tier "lukewarm". Known: hot, warm, cold, archive'),
+        (["list", "--tier", ","], "--tier needs a value"),
+        (["search"], "search needs WORDS, for example: search how to run the tests"),
+        (["search", "x", "--most", "0"], "--most takes a whole number from 1"),
+        (["search", "x", "--most", "9" * 5000], "--most takes a whole number from 1"),
+        (["file", "--tokens", "many"], "--tokens takes a whole number from 1"),
+        (["file", "--tokens", "5000"], "--tokens takes at most 2,000"),
+        (["show"], "show needs ID, for example: show m3fa"),
+        (["show", "m1", "m2"], 'show takes only ID, so "m2" is too much'),
+        (["show", "mnone"], "no memory"),
+        (["why", "mnone"], "popkit memory list"),
+        (["pin"], "pin needs ID…"),
+        (["pin", "mnone"], "no memory"),
+        (["forget", ""], "no memory"),
+        (["undo", "mnone"], "no memory"),
+        (["add"], "add needs TEXT"),
+        (["add", "  "], "the text is empty"),
+        (["add", "-"], "the text is empty"),
+        (["add", "x", "--kind", "a,b"], "an item is of one kind"),
+        (["add", "x", "--kind", "k" * 300], "kind has more than 200 characters"),
+        (["status", "now"], "status takes no arguments"),
+        (["status", "--project", "/no/such/folder"], "--project takes a folder"),
+        (["learn", "none"], "no session none"),
+        (["learn", "no/such.jsonl"], "there is no file"),
+        (["learn", "/"], "is a folder"),
+        (["learn", "--past"], "no past sessions of shop"),
+        (["learn", "--past", "one"], "not both"),
+        (["learn", "--if-on"], "--if-on takes one transcript"),
+        (["import"], "import needs FILE|-"),
+        (["import", "/no/such/file"], "/no/such/file: No such file or directory"),
+        (["import", "/"], "not a regular file"),
+        (["export", "a", "b"], "too much"),
+        (["help", "nonsense"], 'unknown word "nonsense"'),
+    ],
+)
+def test_a_mistake_exits_1_and_says_what_to_do(shop: Remembered, words: list, said: str) -> None:
+    assert said in shop.mistake(*words)
+    if "help" not in words:
+        done = shop.ask(*words, "--json")
+        assert (done.returncode, json.loads(done.stdout).keys()) == (1, {"error"})
+
+
+@pytest.mark.parametrize("data", [b"\xff\xfe\x00binary", b"a\0b", b"x" * (5 << 20), b"x" * 1_000_001])
+def test_what_no_item_can_be_is_refused(shop: Remembered, data: bytes) -> None:
+    shop.mistake("add", "-", stdin=data)
+    assert shop.items() == {}
+
+
+def test_what_is_remembered_already_is_not_added_again(shop: Remembered) -> None:
+    shop.add("run the tests")
+    assert "there already" in shop.mistake("add", "run the tests")
+
+
+def test_a_store_that_is_damaged_is_named_and_left_alone(shop: Remembered) -> None:
+    shop.add("run the tests")
+    (path,) = shop.home.rglob("*.sqlite")
+    path.write_bytes(b"not a database" * 1_000)
+    assert path.name in "".join(shop.mistake("list").split())
+    assert path.read_bytes() == b"not a database" * 1_000
+
+
+# --- with others -------------------------------------------------------------------------------------------------------------------------
+
+
+def test_two_processes_at_once_lose_nothing(shop: Remembered) -> None:
+    shop.add("the first")
+    command = [ROOT / "bin" / "popkit", "memory", "add"]
+    env = {**shop.env, "POPKIT_CLOCK": str(shop.now)}
+    started = [
+        subprocess.Popen([*command, f"thing {number}"], env=env, cwd=shop.project, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        for number in range(6)
+    ]
+    ended = [(*process.communicate(timeout=HANG_S), process.returncode) for process in started]
+    assert [(code, errors) for _, errors, code in ended] == [(0, b"")] * 6
+    assert {item["text"] for item in shop.items().values()} == {"the first", *(f"thing {number}" for number in range(6))}
+    assert shop.json("verify") == {"ok": True, "broken": []}
+
+
+@pytest.mark.parametrize("words", ["list", "export", "file", "help", "list --json"])
+def test_a_reader_that_leaves_early_is_no_error(shop: Remembered, words: str) -> None:
+    for number in range(3):
+        shop.add(f"thing number {number} " + "and more " * 5_000)
+    env = {**shop.env, "POPKIT_CLOCK": str(shop.now)}
+    command = f"{ROOT / 'bin' / 'popkit'} memory {words} | head -c 10"
+    done = subprocess.run(["/bin/sh", "-c", command], env=env, cwd=shop.project, capture_output=True, check=False, timeout=HANG_S)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_no_hostile_text_reaches_a_terminal(shop: Remembered) -> None:
+    id = shop.json("add", "-", stdin=HOSTILE)["items"][0]["id"]
+    kept = shop.json("show", id)["text"]
+    shop.memory("pin", id)
+    for words in (["list"], ["search", "make"], ["why", id], ["pin", id], ["file"], ["show", id]):
+        child = pexpect.spawn(
+            str(ROOT / "bin" / "popkit"), ["memory", *words], env={**shop.env, "NO_COLOR": "1", "TERM": "xterm"},
+            cwd=str(shop.project), encoding="utf-8", timeout=HANG_S,
+        )  # fmt: skip
+        child.expect(pexpect.EOF)
+        assert not set("\x1b\x07\u202e\u200b\U000e0041") & set(child.before), words
+    assert kept == HOSTILE
+    assert shop.ask("show", id).stdout.endswith(HOSTILE + "\n"), "for a program it is exact"
+    for words in (["list"], ["search", "make"], ["why", id]):
+        assert not set("\x1b\x07\u202e\u200b\U000e0041") & set(shop.memory(*words))
+
+
+def test_the_store_needs_nothing_installed(shop: Remembered) -> None:
+    """`bin/popkit` runs with the standard library alone, which -S sees to."""
+    shop.add("run the tests with make check")
+    done = subprocess.run(
+        [sys.executable, "-S", "-E", ROOT / "hooks" / "popkit.py", "memory", "search", "tests"],
+        env={**shop.env, "POPKIT_CLOCK": str(shop.now)}, cwd=shop.project, capture_output=True, text=True, check=True, timeout=HANG_S,
+    )  # fmt: skip
+    assert "make check" in done.stdout
