@@ -134,7 +134,7 @@ def _plain(told: _Told, text: str) -> float:
     value = (sum(_idf(told, text)) / sqrt(max(4, len(text)))) ** 2
     traits = ((information.DATES, 1.45), (information.FIRST, 1.3), (information.ACTIONS, 1.2), (information.NUMBERS, 1.1))
     for trait, factor in traits:
-        value *= factor if trait.search(text) else 1.0
+        value *= factor if trait.search(text.lower()) else 1.0
     value *= 1.25 if information.names_in(text, told.speakers) else 1.0
     return value * (0.7 if text.rstrip().endswith("?") else 1.0)
 

@@ -49,33 +49,29 @@ COURTESIES = frozenset(
     yep yup
     """.split()
 )
+# Traits are looked for in small letters.
 DATES = re.compile(
     r"\b(?:(?:19|20)\d\d|january|february|april|june|july|august|september|october|november|december"
     r"|(?:in|last|next|since|until|of|\d) (?:march|may)|(?:march|may) \d+|(?:mon|tues|wednes|thurs|fri|satur|sun)days?"
     r"|yesterday|today|tomorrow|tonight|ago|weekends?"
     r"|(?:last|next|this|past) (?:few |couple of )?(?:week|month|year|night|summer|autumn|fall|winter|spring|morning|evening)s?"
     r"|(?:since|for|in|after|\d+|few|two|three|four|five|six|seven|eight|nine|ten) (?:a |the |\w+ )?(?:years|months|weeks|days|hours))\b",
-    re.IGNORECASE,
 )
-FIRST = re.compile(r"\b(?:i|i['’](?:m|ve|d|ll)|my|me|mine|we|we['’](?:re|ve|d|ll)|our|ours|us)\b", re.IGNORECASE)
-SECOND = re.compile(r"\b(?:you|your|yours|yourself|you['’](?:re|ve|d|ll))\b", re.IGNORECASE)
+FIRST = re.compile(r"\b(?:i|i'(?:m|ve|d|ll)|my|me|mine|we|we'(?:re|ve|d|ll)|our|ours|us)\b")
+SECOND = re.compile(r"\b(?:you|your|yours|yourself|you'(?:re|ve|d|ll))\b")
 _NAMES = re.compile(r"(?<=[\w,;:–’'\"“-] )[\"“‘(]?([A-Z][\w’'-]+)")
-NUMBERS = re.compile(
-    r"\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|dozen|couple|several|first|second|third|twice)\b", re.IGNORECASE
-)
+NUMBERS = re.compile(r"\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|dozen|couple|several|first|second|third|twice)\b")
 ACTIONS = re.compile(
     r"\b(?:[a-z]{2,}ed|went|got|bought|made|began|took|met|won|lost|wrote|saw|gave|found|built|ran|told|said|came|left|kept|sold|taught|drove"
     r"|flew|grew|did|became|ate|spent|brought|caught|chose|fell|led|paid|rode|sang|sat|slept|spoke|swam|threw|woke|wore|set|put|hit|read|beat"
     r"|want|plan|planning|going|working)\b",
-    re.IGNORECASE,
 )
 RELATIONS = re.compile(
     r"\b(?:mom|mum|mother|dad|father|parent|sister|brother|son|daughter|kid|child|children|wife|husband|partner|fianc[eé]e?|grandma|grandpa"
     r"|grandmother|grandfather|aunt|uncle|cousin|niece|nephew|friend|neighbou?r|boss|colleague|coworker|teammate|dog|cat|pup|puppy|kitten)s?\b",
-    re.IGNORECASE,
 )
-_NEWS = re.compile(r"\b(?:recently|lately|just|finally|new)\b", re.IGNORECASE)
-_POSSIBLE = re.compile(r"\b(?:can|could|should|would|will|might|gonna)\b|['’]ll\b", re.IGNORECASE)
+_NEWS = re.compile(r"\b(?:recently|lately|just|finally|new)\b")
+_POSSIBLE = re.compile(r"\b(?:can|could|should|would|will|might|gonna)\b|'ll\b")
 _TRAITS = (
     (DATES, DATE),
     (FIRST, FIRST_PERSON),
@@ -120,8 +116,9 @@ def information(sentence: str, corpus: Corpus, speakers: Iterable[str] = ()) -> 
     if not terms:
         return 0.0
     value = sum(corpus.idf(term) ** 2 for term in terms) * COURTESY ** (len(terms & COURTESIES) / len(terms))
+    small = sentence.lower().replace("’", "'")
     for trait, factor in _TRAITS:
-        if trait.search(sentence):
+        if trait.search(small):
             value *= factor
     return value * (PROPER_NOUN if names_in(sentence, speakers) else 1.0)
 
