@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 from contextlib import contextmanager
 from datetime import datetime, timezone
@@ -39,7 +40,8 @@ _FOUND_BY = frozenset(("text", "marked_at"))
 
 class Neo4jStore:
     """Threads may share it. `environ` has NEO4J_USER and NEO4J_PASSWORD (neither: a server that asks nobody), and NEO4J_DATABASE where it
-    is not the server's default. What a busy server refuses is tried again, so a method is given all that it needs before it begins."""
+    is not the server's default. One that falls silent in the midst of an answer is given up on when its own hint says so (after two
+    minutes by default). What a busy server refuses is tried again, so a method is given all that it needs before it begins."""
 
     def __init__(self, url: str, environ: Mapping[str, str] = os.environ, connect_s: float = CONNECT_S, try_s: float = TRY_S) -> None:
         if "@" in url:
@@ -357,4 +359,5 @@ def _imported() -> ModuleType:
     import neo4j.exceptions
     import neo4j.time
 
+    logging.getLogger("neo4j").addHandler(logging.NullHandler())  # else Python prints what is tried again
     return neo4j
