@@ -233,6 +233,16 @@ def test_a_project_that_rests_forgets_nothing():
     assert transitions.retention_of(item, Moment(month, session=7)) == 1.0
 
 
+def test_of_a_project_that_rests_what_comes_next_waits_for_its_sessions():
+    item = made(tier=WARM, score=0.5, session=7, last_accessed=NOW - 90 * DAY)
+    moment = Moment(NOW, session=9)
+    assert decide(standing_of(item, moment, 0.5)).reasons[0] == "last asked for 2 sessions ago"
+    coming = foresee(item, moment, lambda _: 0.5)
+    assert coming is not None
+    assert (coming.decision.tier, coming.at) == (COLD, NOW + 6 * DAY)
+    assert coming.decision.reasons == ("last asked for 8 sessions ago",)
+
+
 def test_a_clock_that_leaps_back_breaks_nothing():
     item = made(tier=HOT, score=0.65, accesses=[NOW])
     assert decide(standing_of(item, Moment(NOW - 400 * DAY), 0.65)).tier == HOT

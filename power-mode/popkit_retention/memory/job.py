@@ -201,7 +201,9 @@ class _Work:
             self._alert(item, item.marked_at + GRACE_S)
             return
         then = self.now + ALERT_S - GRACE_S
-        if not transitions.decide(transitions.standing_of(item, Moment(then), profiles.score(item, then))).marks:
+        if not transitions.decide(
+            transitions.standing_of(item, transitions.after(self._moment(item), then), profiles.score(item, then))
+        ).marks:
             return
         following = transitions.foresee(item, self._moment(item), lambda at: profiles.score(item, at))
         if following and following.decision.marks:

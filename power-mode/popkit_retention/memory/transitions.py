@@ -10,7 +10,7 @@ decides is the lesser: a project that rests for a month has forgotten nothing wh
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from . import forgetting
@@ -47,8 +47,10 @@ class Moment:
 
 @dataclass(frozen=True)
 class Standing:
-    """All that a decision looks at. `age_hours`: since it was made or came to HOT, whichever is later, by the wall clock. `age_days`,
-    `idle_days`: since it was made, since it was last asked for, by the lesser clock. `lately`: accesses within ACTIVE_HOURS.
+    """All that a decision looks at.
+
+    `age_hours`: since it was made or came to HOT, whichever is later, by the wall clock. `age_days`, `idle_days`: since it was made, since
+    it was last asked for, by the lesser clock; `in_sessions`: where that counted sessions. `lately`: accesses within ACTIVE_HOURS.
     `accessed_here`: asked for since it came to its tier. `fell_lately`: came from HOT less than 24 h ago. `risen`: never fell from HOT, or
     was asked for since, or is worth more than it was then."""
 
@@ -62,6 +64,7 @@ class Standing:
     lately: int = 0
     accesses: int = 0
     reinforcements: int = 0
+    in_sessions: bool = False
     accessed_here: bool = False
     fell_lately: bool = False
     risen: bool = True
@@ -116,6 +119,7 @@ def standing_of(item: Item, moment: Moment, score: float) -> Standing:
         lately=sum(0 <= moment.now - at <= ACTIVE_HOURS * HOUR_S for at in item.accesses),
         accesses=item.access_count,
         reinforcements=item.reinforcements,
+        in_sessions=days_idle(item, item.last_accessed, moment) < max(0.0, moment.now - item.last_accessed) / DAY_S,
         accessed_here=item.accessed_since(item.tier_since),
         fell_lately=from_hot and moment.now - item.tier_since < HOT_HOURS * HOUR_S,
         risen=not from_hot or item.accessed_since(item.tier_since) or score > item.tier_score,
@@ -155,7 +159,7 @@ def _from_warm(at: Standing) -> Decision:
         return Decision(HOT, "promote_high_activity", (f"asked for {at.lately} times in {ACTIVE_HOURS:.0f} h",))
     if at.score >= HOT_BACK and at.risen and not at.fell_lately:
         return Decision(HOT, "promote_high_activity", (_worth(at, HOT_BACK),))
-    lately = f"last asked for {at.idle_days:.1f} days ago"
+    lately = f"last asked for {_span(at, at.idle_days)} ago"
     if at.idle_days <= WARM_DAYS and at.score >= WARM_STAYS:
         return Decision(WARM, "retain", (lately, _worth(at, WARM_STAYS)))
     return Decision(COLD, "demote_age_or_value", (lately if at.idle_days > WARM_DAYS else _worth(at, WARM_STAYS),))
@@ -167,13 +171,13 @@ def _from_cold(at: Standing) -> Decision:
     old = at.age_days >= COLD_DAYS
     if old and at.score < GONE_SCORE and not at.accesses and at.retention < GONE_RETENTION:
         why = (
-            f"{at.age_days:.0f} days old",
+            f"{_span(at, at.age_days)} old",
             _worth(at, GONE_SCORE),
             "never asked for",
             f"remembered with a chance of {at.retention:.2f} only",
         )
         return Decision(COLD, "delete_expired", why, marks=True)
-    kept = [] if old else [f"{at.age_days:.0f} days old, less than {COLD_DAYS:.0f}"]
+    kept = [] if old else [f"{_span(at, at.age_days)} old, less than {COLD_DAYS:.0f}"]
     kept += [_worth(at, GONE_SCORE)] if at.score >= GONE_SCORE else []
     kept += ["asked for before"] if at.accesses else []
     kept += [f"remembered with a chance of {at.retention:.2f}"] if at.retention >= GONE_RETENTION else []
@@ -182,6 +186,12 @@ def _from_cold(at: Standing) -> Decision:
 
 def _from_archive(at: Standing) -> Decision:
     return Decision(ARCHIVE, "retain_permanent", ("the archive keeps it until you move it",))
+
+
+def _span(at: Standing, days: float) -> str:
+    if at.in_sessions:
+        return "1 session" if days == 1 else f"{days:.0f} sessions"
+    return f"{days:.1f} days"
 
 
 def _worth(at: Standing, bound: float) -> str:
@@ -193,15 +203,15 @@ _RULES: dict[str, Callable[[Standing], Decision]] = {HOT: _from_hot, WARM: _from
 
 @dataclass(frozen=True)
 class Next:
-    """What comes next if nobody asks for an item: the decision, and when it is due at the earliest (seconds)."""
+    """What comes next if nobody asks for an item: the decision, and when it is due (seconds)."""
 
     decision: Decision
     at: float
 
 
 def foresee(item: Item, moment: Moment, score_at: Callable[[float], float]) -> Next | None:
-    """The next change of an item that nobody asks for, counted by the wall clock; None where nothing changes any more. `score_at(time)` is
-    what it will be worth."""
+    """The next change of an item that nobody asks for, if a session of its project begins every day; None where nothing changes any more.
+    `score_at(time)` is what it will be worth."""
     times = [item.created_at, item.last_accessed, item.tier_since, *item.accesses]
     spans = (HOT_HOURS * HOUR_S, WARM_DAYS * DAY_S, COLD_DAYS * DAY_S, ACTIVE_HOURS * HOUR_S)
     fading = [forgetting.days_until(chance - _ROUNDED, item.reinforcements) * DAY_S for chance in (WARM_ENTRY, GONE_RETENTION)]
@@ -211,11 +221,17 @@ def foresee(item: Item, moment: Moment, score_at: Callable[[float], float]) -> N
         if at <= moment.now:
             continue
         # A moment after the bound, and among the newest no longer: others will have come.
-        later = replace(moment, now=at + 1.0, newest=False, session=0)
+        later = after(moment, at + 1.0)
         decision = decide(standing_of(item, later, score_at(at + 1.0)))
         if decision.marks or decision.tier != item.tier:
             return Next(decision, at)
     return None
+
+
+def after(moment: Moment, at: float) -> Moment:
+    """A later moment, if a session begins every day."""
+    begun = int((at - moment.now) / DAY_S)
+    return Moment(at, moment.session + begun if moment.session else 0)
 
 
 _ROUNDED = 0.00005  # a chance is rounded to four decimals
