@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -36,6 +37,14 @@ def test_an_agent_keeps_finds_learns_and_tells():
     assert "weekly.md" in said
     memory.run()
     assert memory.status()["items"] == 2
+
+
+def test_the_example_of_the_readme_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    (example,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    exec(example.replace("/home/me", str(tmp_path)), {})  # noqa: S102
+    printed = capsys.readouterr().out
+    assert printed.startswith("The customer prefers e-mail to calls.\n# Project memory")
+    assert printed.count("The customer prefers e-mail to calls.") == 2
 
 
 def test_nothing_but_the_standard_library_is_needed():
