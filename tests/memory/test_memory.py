@@ -114,6 +114,19 @@ def test_forgotten_it_is_gone_after_a_day_and_may_be_taken_back_until_then(remem
         remembering.memory.undo()
 
 
+def test_the_audit_tells_what_memory_md_leaves_out_and_why_something_is_gone(remembering: Remembering):
+    for number in range(30):
+        remembering.keep(f"m{number:02}", kind="path", profile="code", text=f"src/part_{number:02}/file.ts", writes=40 - number, sessions=2)
+    first = remembering.memory.told(120)
+    remembering.memory.told(120)  # the same again is no news
+    remembering.memory.forget([first.items[0]])
+    remembering.memory.told(120)
+    later, earlier = [entry for entry in remembering.store.logged() if entry["action"] == "document"]
+    assert earlier["items"] == len(first.items)
+    assert earlier["left_out"] == {"worth less for its tokens than what stands there": 30 - len(first.items)}
+    assert later["gone"] == {first.items[0]: "marked to be forgotten"}
+
+
 def test_all_of_the_named_items_are_changed_or_none(remembering: Remembering):
     remembering.keep("a")
     with pytest.raises(NotThere):

@@ -74,4 +74,4 @@ class Place:
     def refresh(self) -> None:
         """Writes MEMORY.md anew, where sessions are given it."""
         if self.project.is_on():
-            self.project.write_document(self.memory.document(self.tokens).text)
+            self.project.write_document(self.memory.told(self.tokens).text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from hooks.utils.config import remembered
@@ -13,6 +14,7 @@ from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.policy.masking import mask
 
 from . import compression, document, exchange, job, learning, loss, profiles, search, transitions, vectors
+from .document import DEFAULT_TOKENS
 from .embedding import embed_items
 from .extras import reach
 from .folder import Folder
@@ -177,9 +179,24 @@ class Memory:
             "alerts": [alert for alert in alerts if alert.get("project") == self.project] if isinstance(alerts, list) else [],
         }
 
-    def document(self, tokens: int = document.DEFAULT_TOKENS) -> Document:
+    def document(self, tokens: int = DEFAULT_TOKENS) -> Document:
         """MEMORY.md of the project in at most so many tokens."""
-        return document.build(self.store.scan(self.project, marked=False), tokens)
+        return document.build(self.store.scan(self.project), tokens)
+
+    def told(self, tokens: int = DEFAULT_TOKENS) -> Document:
+        """As `document`, for a MEMORY.md that sessions are given: the audit notes what is left out, and why what stood there before is not
+        there any more."""
+        made, key = self.document(tokens), "document:" + self.project
+        before = self.store.value(key)
+        if before != made.items:
+            reasons = dict(made.left_out)
+            gone = [id for id in (before if isinstance(before, list) else ()) if id not in made.items]
+            entry = {
+                "at": self.now(), "action": "document", "id": "", "project": self.project, "tokens": made.tokens, "items": len(made.items),
+                "left_out": Counter(reasons.values()), "gone": {id: reasons.get(id, "deleted") for id in gone},
+            }  # fmt: skip
+            self.store.write(Batch(values={key: made.items}, log=[entry]))
+        return made
 
     def loss(self, most: int = SAMPLES) -> Losses:
         """What the levels lose, measured on the project's own longer texts, at most so many of them."""
