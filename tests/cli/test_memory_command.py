@@ -75,6 +75,14 @@ def test_before_anything_is_remembered_it_says_how_to_begin(shop: Remembered, go
     golden(GOLDENS / "nothing.txt", shown)
 
 
+def test_who_only_asks_leaves_nothing_behind(shop: Remembered) -> None:
+    for word in ("status", "list", "file", "run", "loss", "export", "verify"):
+        shop.memory(word)
+    shop.memory("search", "anything")
+    shop.mistake("forget", "mnone")
+    assert not list(shop.home.rglob("*.sqlite"))
+
+
 @pytest.mark.parametrize("word", [word.name for word in WORDS])
 def test_every_word_has_help(shop: Remembered, word: str) -> None:
     shown = shop.memory("help", word)
@@ -152,7 +160,7 @@ def test_what_is_forgotten_goes_after_a_day_and_can_be_brought_back_until_then(s
     shop.memory("forget", kept, gone)
     assert shop.items().keys() == set()
     assert shop.items("--marked").keys() == {kept, gone}
-    assert "forgotten, " in shop.memory("list", "--marked")
+    assert "(gone in 24 h)" in shop.memory("list", "--marked")
     shop.memory("undo", kept)
     assert shop.items().keys() == {kept}
     shop.now += DAY_S + 60

@@ -58,8 +58,8 @@ def test_no_explanation_is_wide(item: Item, project: str, reasons: list[str], sh
         ({}, ""),
         ({"held": True}, "pinned"),
         ({"key": True, "level": "summary"}, "key, summary"),
-        ({"marked_at": NOW - 3_600}, "forgotten, 23 h left"),
-        ({"marked_at": NOW - 86_400}, "forgotten"),
+        ({"marked_at": NOW - 3_600}, "gone in 23 h"),
+        ({"marked_at": NOW - 86_400}, "gone with the next run"),
     ],
 )
 def test_what_is_out_of_the_ordinary_is_said_in_a_few_words(fields: dict, said: str) -> None:

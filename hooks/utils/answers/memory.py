@@ -50,7 +50,8 @@ def turned_lines(found: dict[str, Any], command: str) -> list[str]:
             f"every prompt carries. {command} stats books that, and what it spared."
         ),
         *text.wrap(f"It is kept in {folder}. {command} memory off switches it off."),
-        *text.wrap("To learn from the sessions so far, run in a shell: popkit memory learn --past"),
+        *text.wrap("To learn from the sessions so far, run in a shell:"),
+        "  popkit memory learn --past",
     ]
 
 

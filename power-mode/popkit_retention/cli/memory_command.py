@@ -98,7 +98,7 @@ def _answer(parsed: flag_parser.Parsed, environ: Mapping[str, str]) -> Answer:
     folder = parsed.flags.get("project") or os.getcwd()
     if not os.path.isdir(folder):
         raise flag_parser.UsageError(f"--project takes a folder, and {shown(folder)} is none")
-    with Place(environ, folder) as place:
+    with Place(environ, folder, makes=parsed.word in _KEEP) as place:
         return _ANSWERS[parsed.word](Asked(parsed, place, environ))
 
 
@@ -290,6 +290,8 @@ def _off(asked: Asked) -> Answer:
     return Answer(turns.turned_lines(found, _CALLED), found)
 
 
+# Words that have something to keep: the others make no store.
+_KEEP = ("add", "import", "learn")
 _ANSWERS = {
     "status": _status,
     "list": _list,

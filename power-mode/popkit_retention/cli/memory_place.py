@@ -19,12 +19,13 @@ if TYPE_CHECKING:
 
 class Place:
     """The project that a folder belongs to. `project` is what hooks keep of it; the memory is opened when it is first asked for, and
-    closed at the end of the `with`."""
+    closed at the end of the `with`. `makes`: whether a store is made where there is none."""
 
-    __slots__ = ("_memory", "environ", "folder", "project", "site")
+    __slots__ = ("_memory", "environ", "folder", "makes", "project", "site")
 
-    def __init__(self, environ: Mapping[str, str], folder: str) -> None:
+    def __init__(self, environ: Mapping[str, str], folder: str, makes: bool = True) -> None:
         self.environ = environ
+        self.makes = makes
         self.folder = folder
         self.site = live.Site(environ, "", folder)
         self.project = kept.project_of(self.site.home, folder)
@@ -48,7 +49,7 @@ class Place:
         if self._memory is None:
             from ..memory.memory import Memory
 
-            self._memory = Memory.of(self.environ, self.folder)
+            self._memory = Memory.of(self.environ, self.folder, self.makes)
         return self._memory
 
     def learn(self, lesson: Lesson) -> Learnt:

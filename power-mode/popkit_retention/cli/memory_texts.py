@@ -75,7 +75,7 @@ def standing(item: Item, now: float) -> str:
     """What is out of the ordinary about an item, in a few words; "" where nothing is."""
     if item.marked_at is not None:
         left = item.marked_at + GRACE_S - now
-        return f"forgotten, {text.span(left)} left" if left > 0 else "forgotten"
+        return f"gone in {text.span(left)}" if left > 0 else "gone with the next run"
     return ", ".join(said for said, holds in (("pinned", item.held), ("key", item.key), (item.level, item.level != FULL)) if holds)
 
 

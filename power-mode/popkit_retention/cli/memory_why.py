@@ -59,8 +59,8 @@ def _what(item: Item) -> list[str]:
 
 
 def _tier(item: Item, now: float) -> list[str]:
-    came = f", from {item.previous_tier}" if item.previous_tier else ""
-    return pair("Tier", f"{item.tier} since {ago(item.tier_since, now)}{came}")
+    came = f", before that {item.previous_tier}" if item.previous_tier else ""
+    return pair("Tier", f"{item.tier} for {text.span(now - item.tier_since)}{came}")
 
 
 def _asked_for(item: Item, now: float) -> list[str]:
@@ -90,10 +90,10 @@ def _next(item: Item, coming: Mapping[str, Any] | None, now: float) -> list[str]
 
 def _state(item: Item, now: float) -> list[str]:
     if item.marked_at is None:
-        said = standing(item, now)
-        return pair("State", said) if item.held or item.key else []
+        said = [name for name, holds in (("a key decision", item.key), ("pinned", item.held)) if holds]
+        return pair("State", ", ".join(said)) if said else []
     by = _BY.get(item.marked_by, "")
-    lines = pair("State", f"{standing(item, now)}; marked{by} {ago(item.marked_at, now)}")
+    lines = pair("State", f"forgotten{by} {ago(item.marked_at, now)}, {standing(item, now)}")
     return lines + pair("", f"To bring it back: popkit memory undo {text.clean(item.id)}")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections import Counter
 from typing import TYPE_CHECKING
@@ -21,7 +22,7 @@ from .folder import Folder
 from .items import CODE, FULL, KEYWORDS, NOTE, PROSE, SPEC, TIERS, USER, BadItem, Item, from_json, id_of
 from .stores import Batch, Change, Store
 from .stores.in_memory import InMemoryStore
-from .stores.opening import open_store
+from .stores.opening import open_store, path_of
 from .summariser import summarise_with
 from .terms import terms_of
 from .transitions import Decision, Moment
@@ -86,14 +87,16 @@ class Memory:
         return self._embedder
 
     @classmethod
-    def of(cls, environ: Mapping[str, str], folder: str) -> Memory:
-        """The memory of the repository that a folder lies in, where and how the user's configuration says. NoHome, StoreUnavailable."""
+    def of(cls, environ: Mapping[str, str], folder: str, create: bool = True) -> Memory:
+        """The memory of the repository that a folder lies in, where and how the user's configuration says. Without `create`, an empty one
+        stands for a file that nobody has made yet. NoHome, StoreUnavailable."""
         ours = home.popkit_home(environ)
         settings = remembered.effective(home.plugin_root(), ours, "")["memory"]
         command = settings["summariser"]
         reach(environ)
+        nothing = not create and "://" not in settings["store"] and not os.path.lexists(path_of(settings["store"], environ))
         return cls(
-            open_store(settings["store"], environ),
+            InMemoryStore() if nothing else open_store(settings["store"], environ),
             repository.of(folder).key,
             lambda: time_of_day(environ),
             Folder(ours),
