@@ -55,13 +55,13 @@ def transcripts(words: Sequence[str], past: bool, place: Place) -> list[str]:
         raise Refused("name sessions or give --past, not both")
     if words:
         return [_named(environ, word) for word in words]
-    if past:
-        found = _of_project(environ, place.project.repository.key)
-        if not found:
-            raise Refused(f"there are no past sessions of {place.name} under {projects.folder_of(environ)}. Name transcript files instead")
-        return found
     ours = environ.get("CLAUDE_CODE_SESSION_ID")  # Claude Code runs us
-    return [sessions.by_id(environ, ours) if ours else sessions.newest_of_project(environ, place.folder)]
+    if ours and not past:
+        return [sessions.by_id(environ, ours)]
+    found = _of_project(environ, place.project.repository.key)
+    if not found:
+        raise Refused(f"there are no past sessions of {place.name} under {projects.folder_of(environ)}. Name transcript files instead")
+    return found if past else [max(found, key=projects.changed)]
 
 
 def _named(environ: Mapping[str, str], word: str) -> str:
@@ -71,7 +71,7 @@ def _named(environ: Mapping[str, str], word: str) -> str:
         return os.path.abspath(word)
     if "/" in word or word.endswith(projects.SUFFIX):
         raise Refused(f"there is no file {shown(word)}")
-    return sessions.by_id(environ, word)
+    return sessions.by_id(environ, word, "popkit memory learn --past takes all sessions of this project")
 
 
 def _of_project(environ: Mapping[str, str], key: str) -> list[str]:

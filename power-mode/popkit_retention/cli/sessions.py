@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 # The host shortens longer folder names and puts a hash behind them.
 _FOLDER_NAME_CHARS = 200
 _ID_SHOWN = 5
+_INSTEAD = "`popkit context` without --session takes the newest of this project"
 # `newest_with_results` looks into so many files before it gives up.
 _LOOKED_INTO = 50
 
@@ -60,8 +61,8 @@ def _project_folders(root: str, project: str) -> list:
     return [os.path.join(root, other) for other in names(root) if other.startswith(name[:_FOLDER_NAME_CHARS])]
 
 
-def by_id(environ: Mapping[str, str], wanted: str) -> str:
-    """The transcript of a session, by its id or the beginning of one."""
+def by_id(environ: Mapping[str, str], wanted: str, instead: str = _INSTEAD) -> str:
+    """The transcript of a session, by its id or the beginning of one. `instead`: what to do where there is none."""
     root = folder_of(environ)
     paths = every(environ)
     found = [path for path in paths if session_id_of(path) == wanted] or [
@@ -70,9 +71,7 @@ def by_id(environ: Mapping[str, str], wanted: str) -> str:
     if len(found) == 1:
         return found[0]
     if not found:
-        raise NoSession(
-            f"no session {clean(wanted)} under {clean(root)}. `popkit context` without --session takes the newest of this project"
-        )
+        raise NoSession(f"no session {clean(wanted)} under {clean(root)}. {instead}")
     ids = ", ".join(clean(session_id_of(path)) for path in found[:_ID_SHOWN])
     raise NoSession(f"{len(found)} sessions begin with {clean(wanted)}: {ids}. Give more of the id")
 
