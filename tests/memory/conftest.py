@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from popkit_retention.memory.stores.in_memory import InMemoryStore
-from popkit_retention.memory.stores.sqlite import SqliteStore
 
 from popkit_retention.memory.stores import Store
+from popkit_retention.memory.stores.in_memory import InMemoryStore
+from popkit_retention.memory.stores.sqlite import SqliteStore
 
 from .remembering import Remembering
 
