@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hooks.utils.answers import text
 
-from ..memory.items import AGENT, IMPORT, SESSION, USER, Item
+from ..memory.items import AGENT, ARCHIVE, IMPORT, SESSION, USER, Item
 from .memory_texts import ago, ahead, label, pair, size, standing
 
 TYPE_CHECKING = False
@@ -83,7 +83,8 @@ def _next(item: Item, coming: Mapping[str, Any] | None, now: float) -> list[str]
     if item.marked_at is not None:
         return []
     if coming is None:
-        return pair("Next", "nothing changes until somebody asks for it or you move it")
+        until = "you unpin it" if item.held else "you move it" if item.tier == ARCHIVE else "somebody asks for it or you move it"
+        return pair("Next", f"nothing changes until {until}")
     what = "is forgotten" if coming["marks"] else f"moves to {coming['tier']}"
     return pair("Next", f"{what} {ahead(coming['at'], now)} unless somebody asks for it: {'; '.join(coming['reasons'])}")
 
