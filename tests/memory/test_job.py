@@ -194,3 +194,9 @@ def test_items_of_every_tier_and_level_are_seen_through(remembering: Remembering
         for level in (FULL, SUMMARY, KEYWORDS, EMBEDDING):
             remembering.keep(f"{tier}-{level}", tier=tier, level=level, text="" if level == EMBEDDING else LONG, **old(60))
     assert remembering.memory.run().items == 16
+
+
+def test_of_the_audit_the_newest_entries_stay(remembering: Remembering):
+    remembering.store.log([{"at": NOW, "action": str(number), "id": "m"} for number in range(job.LOGGED + 3)])
+    remembering.memory.run()
+    assert [entry["action"] for entry in remembering.store.logged(most=job.LOGGED + 3)][-1] == "3"

@@ -29,6 +29,8 @@ ALERT_S = 3 * DAY_S
 ALERT_SCORE = 0.5
 MOST_ALERTS = 100
 MOST_FAILURES = 10
+# Of the audit so many entries stay, the newest: some 10 MB, years of a busy project.
+LOGGED = 50_000
 # A score or a chance that has moved by less is not written again.
 _NOTICEABLE = 0.005
 
@@ -78,6 +80,7 @@ def run(
     work.finish()
     progress(report.items)
     store.set_value(KEY, {"at": now, **report.to_json()})
+    store.shorten_log(LOGGED)
     return report
 
 

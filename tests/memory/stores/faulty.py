@@ -353,6 +353,20 @@ class LogsUntilItFails(InMemoryStore):
             super().log([entry])
 
 
+@breaks(keeping.the_log_is_shortened)
+class KeepsTheOldest(InMemoryStore):
+    def shorten_log(self, most):
+        gone = max(0, len(self._log) - most)
+        del self._log[most:]
+        return gone
+
+
+@breaks(keeping.the_log_is_shortened)
+class NeverShortens(InMemoryStore):
+    def shorten_log(self, most):
+        return 0
+
+
 @breaks(keeping.others_see_what_is_done)
 class TellsNobody(InMemoryStore):
     """Each thread, and each connection, has a state of its own."""

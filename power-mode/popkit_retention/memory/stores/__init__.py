@@ -135,6 +135,10 @@ class Store(Protocol):
         """The newest entries of the audit, newest first."""
         ...
 
+    def shorten_log(self, most: int) -> int:
+        """Deletes the oldest entries of the audit, so that at most so many are left; how many were deleted."""
+        ...
+
     def verify(self) -> list[str]:
         """What is wrong with the store, a sentence each; nothing where all is well."""
         ...

@@ -167,6 +167,12 @@ class InMemoryStore:
             entries = [json.loads(line) for line in reversed(self._log)]
         return [entry for entry in entries if id is None or entry.get("id") == id][:most]
 
+    def shorten_log(self, most: int) -> int:
+        with self._lock:
+            gone = max(0, len(self._log) - most)
+            del self._log[:gone]
+            return gone
+
     def verify(self) -> list[str]:
         with self._lock:
             return [

@@ -226,6 +226,14 @@ class Neo4jStore:
         rows = self._read(cypher.LOGGED if id is None else cypher.LOGGED_ITEM, id=id, most=most)
         return [json.loads(entry) for (entry,) in rows]
 
+    def shorten_log(self, most: int) -> int:
+        gone = 0
+        while True:
+            (some,) = self.ask(cypher.SHORTEN_LOG, writes=True, most=most, rows=_ROWS)[0]
+            gone += some
+            if some < _ROWS:
+                return gone
+
     def verify(self) -> list[str]:
         found = [f"{id}: its labels or its terms are not those of its level" for (id,) in self._read(cypher.PROBLEMS)]
         for item in self.scan():

@@ -136,6 +136,14 @@ CREATE (:PopkitEntry {seq: first + at, item: $rows[at][0], entry: $rows[at][1]})
 """
 LOGGED = "MATCH (n:PopkitEntry) WHERE n.seq >= 0 RETURN n.entry ORDER BY n.seq DESC LIMIT $most"
 LOGGED_ITEM = "MATCH (n:PopkitEntry {item: $id}) WHERE n.seq >= 0 RETURN n.entry ORDER BY n.seq DESC LIMIT $most"
+# Entries are numbered without gaps.
+SHORTEN_LOG = """
+MATCH (c:PopkitCounter {name: 'entries'})
+MATCH (n:PopkitEntry) WHERE n.seq < c.next - $most
+WITH n LIMIT $rows
+DELETE n
+RETURN count(*) AS gone
+"""
 PROBLEMS = """
 MATCH (n:PopkitItem)
 WHERE (n.compression_level = 'full') <> (n:KnowledgeChunk) OR (n:KnowledgeChunk) = (n:CompressedContext)

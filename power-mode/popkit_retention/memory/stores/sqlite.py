@@ -232,6 +232,10 @@ class SqliteStore:
             rows = self._db.execute(f"SELECT entry FROM log {chosen}ORDER BY seq DESC LIMIT ?", (*bound, most)).fetchall()  # noqa: S608
         return [json.loads(entry) for (entry,) in rows]
 
+    def shorten_log(self, most: int) -> int:
+        with self._writing() as db:
+            return db.execute("DELETE FROM log WHERE seq <= (SELECT seq FROM log ORDER BY seq DESC LIMIT 1 OFFSET ?)", (most,)).rowcount
+
     # --- the file ----------------------------------------------------------------------------------------------------------------------
     def verify(self) -> list[str]:
         with self._usable():

@@ -49,6 +49,18 @@ def the_log_is_kept(store: Store, again: Callable[[], Store]) -> None:
     expect(len(store.logged()), 7, "entries")
 
 
+def the_log_is_shortened(store: Store, again: Callable[[], Store]) -> None:
+    """Of the audit the newest entries stay, as many as asked for; what is logged afterwards comes behind them."""
+    expect(store.shorten_log(3), 0, "entries of an empty audit that were deleted")
+    store.log([{"at": NOW - number, "action": str(number), "id": "ab"[number % 2]} for number in range(2500)])
+    expect([store.shorten_log(2500), store.shorten_log(4), store.shorten_log(4)], [0, 2496, 0], "entries that were deleted")
+    expect([entry["action"] for entry in store.logged()], ["2499", "2498", "2497", "2496"], "entries that are left")
+    expect([entry["action"] for entry in store.logged("a")], ["2498", "2496"], "entries of one item that are left")
+    store.log([{"at": NOW, "action": "new", "id": "a"}])
+    expect([entry["action"] for entry in store.logged(most=2)], ["new", "2499"], "the newest")
+    expect((store.shorten_log(0), store.logged()), (5, []), "all entries deleted")
+
+
 def others_see_what_is_done(store: Store, again: Callable[[], Store]) -> None:
     """What one has done, another one sees at once."""
     other = again()
@@ -105,6 +117,7 @@ def a_backup_has_everything(store: Store, again: Callable[[], Store]) -> None:
 CONTRACTS = (
     values_come_back,
     the_log_is_kept,
+    the_log_is_shortened,
     others_see_what_is_done,
     a_sound_store_has_nothing_wrong,
     a_backup_has_everything,
