@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from popkit_retention.memory.compression import summary
-from popkit_retention.memory.summariser import SummariserFailed, summarise_with, summarised
+from popkit_retention.memory.compression import TOKENS, at_level, summary
+from popkit_retention.memory.items import SUMMARY
+from popkit_retention.memory.summariser import SummariserFailed, summarise_with
 
 LONG = "Alice sold the boat to Bob in Hamburg last Friday. " * 3 + " ".join(f"The {at}th buoy was painted green." for at in range(40))
 
@@ -70,21 +71,23 @@ def test_a_text_that_it_does_not_read_does_not_hold_it():
     assert summarise_with(python("print('short')"), "x" * 5_000_000) == "short"
 
 
+def at_summary(text: str, command: str | list[str]) -> str:
+    return at_level(text, SUMMARY, lambda text: summarise_with(command, text))
+
+
 def test_it_is_asked_only_for_what_is_too_long():
-    assert summarised("short", python("print('other')")) == ("short", "")
-    assert summarised(LONG, python("print('Bob has a boat.')")) == ("Bob has a boat.", "")
-    assert summarised(LONG) == (summary(LONG), "")
+    assert at_summary("short", python("print('other')")) == "short"
+    assert at_summary(LONG, python("print('Bob has a boat.')")) == "Bob has a boat."
+    assert at_level(LONG, SUMMARY) == summary(LONG)
 
 
-def test_where_it_fails_the_best_sentences_stand_in_and_the_fault_is_told():
-    short, fault = summarised(LONG, "/nowhere/summarise")
-    assert short == summary(LONG)
-    assert fault.startswith("/nowhere/summarise cannot be started")
+def test_where_it_fails_nothing_stands_in_for_it():
+    with pytest.raises(SummariserFailed, match=r"^/nowhere/summarise cannot be started"):
+        at_summary(LONG, "/nowhere/summarise")
 
 
 def test_what_it_says_at_length_is_shortened():
     wordy = python("print('Bob bought the boat of Alice in Hamburg. ' + ' '.join(f'{at} buoys are green.' for at in range(60)))")
-    short, fault = summarised(LONG, wordy, tokens=40)
+    short = at_summary(LONG, wordy)
     assert "Bob bought the boat" in short
-    assert len(short) <= 40 * 2.9
-    assert fault == ""
+    assert len(short) <= TOKENS[SUMMARY] * 2.9

@@ -54,9 +54,10 @@ POLICY = CompressionPolicy()
 
 
 def at_level(text: str, level: str, summarise: Callable[[str], str] | None = None) -> str:
-    """The text at a level; nothing is left of it as an embedding. `summarise`: a summariser in place of `summary`."""
+    """The text at a level; nothing is left of it as an embedding. `summarise`: a summariser of the user's own, which is asked only for
+    texts that are too long; what it says at length is shortened as any text is."""
     if level == SUMMARY:
-        return (summarise or summary)(text)
+        return summary(summarise(text) if summarise and estimate_tokens(text) > TOKENS[SUMMARY] else text)
     if level == KEYWORDS:
         return keywords(text)
     return "" if level == EMBEDDING else text

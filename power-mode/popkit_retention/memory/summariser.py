@@ -9,11 +9,6 @@ import subprocess
 import threading
 from typing import TYPE_CHECKING, Any
 
-from hooks.utils.policy.estimate import estimate_tokens
-
-from .compression import TOKENS, summary
-from .items import SUMMARY
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -72,16 +67,3 @@ def _end(process: subprocess.Popen[Any], late: threading.Event) -> None:
         os.killpg(process.pid, signal.SIGKILL)
     except (OSError, AttributeError):  # it is over; or a system without process groups
         process.kill()
-
-
-def summarised(
-    text: str, command: str | Sequence[str] = (), tokens: int = TOKENS[SUMMARY], timeout_s: float = PATIENCE_S
-) -> tuple[str, str]:
-    """A summary by the user's own summariser where there is one, else by `summary`; and what went wrong ("": nothing). What the summariser
-    says is shortened to the tokens, as any text is."""
-    if not command or estimate_tokens(text) <= tokens:
-        return summary(text, tokens), ""
-    try:
-        return summary(summarise_with(command, text, timeout_s), tokens), ""
-    except SummariserFailed as failed:
-        return summary(text, tokens), str(failed)
