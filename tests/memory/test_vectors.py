@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from popkit_retention.memory import items, vectors
 from popkit_retention.memory.terms import terms_of
-from popkit_retention.memory.vectors import EmbeddingsUnavailable, HashedEmbedder, MiniLmEmbedder, likeness, packed, unpacked
+from popkit_retention.memory.vectors import EmbeddingsUnavailable, HashedEmbedder, MiniLmEmbedder, likeness
 
 ROOT = Path(__file__).resolve().parents[2]
 HASHED = HashedEmbedder()
@@ -62,18 +62,6 @@ def test_hashing_gives_these_numbers_in_every_process() -> None:
 )
 def test_texts_that_share_words_or_parts_of_them_are_nearer_than_strangers(text: str, near: str, far: str) -> None:
     assert cosine(text, near) > cosine(text, far) + 0.1
-
-
-@given(st.lists(st.floats(-1, 1, width=32), min_size=items.DIMENSIONS, max_size=items.DIMENSIONS))
-def test_an_embedding_comes_back_as_it_was_kept(embedding: list[float]) -> None:
-    assert len(packed(embedding)) == 1536
-    assert unpacked(packed(embedding)) == embedding
-
-
-@pytest.mark.parametrize("length", [0, 1532, 1535, 1540])
-def test_bytes_that_are_no_embedding_are_refused(length: int) -> None:
-    with pytest.raises(ValueError, match="1536 bytes"):
-        unpacked(b"\0" * length)
 
 
 def test_likeness_is_the_cosine() -> None:

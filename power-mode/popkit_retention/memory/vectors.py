@@ -1,8 +1,7 @@
 """Text -> embeddings of DIMENSIONS floats: by hashing with the standard library alone, or by the model of `popkit setup embeddings`.
 
 An embedding is a list of floats of unit length (of zeros where a text says nothing), each as 32 bits can say it, so that it comes back from
-a store as it was. In an Item it is `embedding`, a list; a store keeps its bytes: `packed` and `unpacked`, 1,536 a piece. Embeddings of two
-embedders say nothing about each other: whoever keeps one keeps the embedder's name beside it.
+a store as it was. Embeddings of two embedders say nothing about each other: whoever keeps one keeps the embedder's name beside it.
 """
 
 from __future__ import annotations
@@ -166,25 +165,7 @@ def model(folders: Iterable[str] | None = None, sha256: str = MiniLmEmbedder.SHA
     return content
 
 
-# --- keeping and comparing ---------------------------------------------------------------------------------------------------------------
-
-
-def packed(embedding: Sequence[float]) -> bytes:
-    """An embedding as 32-bit floats, little end first."""
-    numbers = array("f", embedding)
-    if sys.byteorder == "big":
-        numbers.byteswap()
-    return numbers.tobytes()
-
-
-def unpacked(content: bytes) -> list[float]:
-    """What `packed` was given. ValueError where it is not that."""
-    if len(content) != 4 * DIMENSIONS:
-        raise ValueError(f"an embedding has {4 * DIMENSIONS} bytes, this one {len(content)}")
-    numbers = array("f", content)
-    if sys.byteorder == "big":
-        numbers.byteswap()
-    return numbers.tolist()
+# --- comparing ---------------------------------------------------------------------------------------------------------------------------
 
 
 def likeness(asked: Sequence[float], embeddings: Mapping[str, Sequence[float]]) -> dict[str, float]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import sqlite3
+import struct
 import subprocess
 import sys
 import time
@@ -17,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hooks.utils.edges.sqlite_file import Schema, open_store
+from popkit_retention.memory.items import DIMENSIONS
 from popkit_retention.memory.stores import Change, StoreUnavailable, sqlite_tables, sqlite_words
 from popkit_retention.memory.stores.contracts.kit import NOW, example, full
 from popkit_retention.memory.stores.in_memory import InMemoryStore
@@ -149,6 +151,23 @@ def test_a_malformed_row_names_its_item(path: str) -> None:
         db.execute("UPDATE items SET details = '{' WHERE id = 'm00005'")
     with closing(SqliteStore(path)) as store:
         refused(lambda: list(store.scan()), "m00005", "put a backup in its place")
+
+
+@given(st.lists(st.floats(-1, 1, width=32), min_size=DIMENSIONS, max_size=DIMENSIONS))
+def test_an_embedding_comes_back_as_it_was_kept_in_four_bytes_a_number(embedding: list[float]) -> None:
+    assert len(sqlite_tables.blob_of(embedding)) == 1536
+    assert sqlite_tables.numbers_of(sqlite_tables.blob_of(embedding)) == embedding
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=DIMENSIONS, max_size=DIMENSIONS))
+def test_an_embedding_of_numbers_that_need_eight_bytes_comes_back_too(embedding: list[float]) -> None:
+    assert sqlite_tables.numbers_of(sqlite_tables.blob_of(embedding)) == embedding
+
+
+@pytest.mark.parametrize("length", [0, 1532, 1535, 1540])
+def test_bytes_that_are_no_embedding_are_refused(length: int) -> None:
+    with pytest.raises(struct.error):
+        sqlite_tables.numbers_of(b"\0" * length)
 
 
 def test_a_full_or_read_only_file_says_so_and_nothing_is_lost(path: str) -> None:
