@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 
 from ..edges import children
-from ..policy.ruleset import MEMORY
 from ..state import days, memory
 from . import text
 
@@ -26,7 +25,7 @@ def turn(on: bool, site: Site, now: float) -> dict[str, Any]:
     """Switches memory on or off for the project of a site; what came of it. OSError where it cannot be written."""
     project = memory.project_of(site.home, _folder_of(site))
     changed = project.turn_on(now) if on else project.turn_off(now)
-    tokens = {**MEMORY, **(site.config.get("memory") or {})}["tokens"]
+    tokens = memory.tokens_of(site.config)
     return {"on": on, "changed": changed, "project": project.repository.name, "folder": project.folder, "tokens": tokens}
 
 

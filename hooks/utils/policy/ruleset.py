@@ -39,7 +39,8 @@ DEFAULT_SAY_ONCE, DEFAULT_SHAPE = "reads", "safe"
 # Days for which what is stored beside the archive is kept (state/sweeping.py).
 KEEP_DAYS = {"originals": 14, "sessions": 90}
 # Where memory across sessions is kept ("": SQLite in our folder), tokens of its MEMORY.md, what shortens texts ("": we).
-MEMORY = {"store": "", "tokens": 500, "summariser": ""}
+MEMORY_TOKENS = 500
+MEMORY = {"store": "", "tokens": MEMORY_TOKENS, "summariser": ""}
 # Requests in a row that may keep the cache warm, the most that may be configured, dollars in a session.
 KEEP_WARM_REQUESTS, MOST_WARM_REQUESTS, KEEP_WARM_USD = 12, 24, 2.0
 

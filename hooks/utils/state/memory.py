@@ -9,9 +9,11 @@ from ..edges import files, home
 from ..edges.codec import dumps, loads
 from ..edges.system import join, os
 from ..policy.estimate import estimate_tokens
+from ..policy.ruleset import MEMORY_TOKENS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from ..host.repository import Repository
@@ -20,6 +22,7 @@ FOLDER = "memory"  # in our folder
 DOCUMENT, SETTINGS, ALERTS, LOCK = "MEMORY.md", "settings.json", "alerts.json", "learning.lock"
 # The host cuts what is longer, and says nothing of it.
 MOST_TOKENS, MOST_LINES, MOST_BYTES = 2_000, 200, 25_000
+CONTENT = "dialogue"  # what the tokens of MEMORY.md are estimated as
 _ENDED, _NOTED = "ended-", ".json"
 _NOTE_BYTES = 64 * 1024
 
@@ -90,7 +93,7 @@ class Project:
         regular file of ours: it is not opened, and no link is followed."""
         data = _bytes_of(self.document_path, MOST_BYTES + 1)
         said = files.text_of(data).strip()
-        if len(data) > MOST_BYTES or said.count("\n") >= MOST_LINES or estimate_tokens(said) > MOST_TOKENS:
+        if len(data) > MOST_BYTES or said.count("\n") >= MOST_LINES or estimate_tokens(said, CONTENT) > MOST_TOKENS:
             raise TooLarge(27, "more than a session may be given: popkit memory file --tokens 500", self.document_path)
         return said
 
@@ -166,6 +169,12 @@ class Project:
             return {}
         due = {id: at for id, at in value["due"].items() if isinstance(at, (int, float)) and not isinstance(at, bool)}
         return {"due": due, "told": [id for id in value["told"] if isinstance(id, str)]}
+
+
+def tokens_of(config: Mapping[str, Any]) -> int:
+    """Tokens that MEMORY.md may have, by the user's configuration."""
+    configured: int = (config.get("memory") or {}).get("tokens", MEMORY_TOKENS)
+    return configured
 
 
 def project_of(popkit_home: str, folder: str) -> Project:

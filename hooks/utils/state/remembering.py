@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from .site import Site
 
 _HOOK = "memory"  # in the log
-# What its tokens are estimated as: the budget of MEMORY.md is counted so.
-CONTENT = "dialogue"
 
 
 def deliver(site: Site, now: float) -> str:
@@ -26,7 +24,7 @@ def deliver(site: Site, now: float) -> str:
         nonlocal said
         text = project.document()
         if text and site.claim("memory", now):
-            store.journal(site.paths(), journal.remembered(text, estimate_tokens(text, CONTENT), now))
+            store.journal(site.paths(), journal.remembered(text, estimate_tokens(text, memory.CONTENT), now))
             said = text
 
     _where_on(site, work)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from hooks.utils.edges import files
 from hooks.utils.policy.estimate import estimate_tokens
-from hooks.utils.policy.ruleset import MEMORY
-from hooks.utils.state import live, remembering
+from hooks.utils.state import live
 from hooks.utils.state import memory as kept
 
 TYPE_CHECKING = False
@@ -62,13 +61,13 @@ class Place:
     @property
     def tokens(self) -> int:
         """Tokens that MEMORY.md may have, as the user has configured it."""
-        return {**MEMORY, **(self.site.config.get("memory") or {})}["tokens"]
+        return kept.tokens_of(self.site.config)
 
     @property
     def document_tokens(self) -> int:
         """Tokens (an estimate) of the MEMORY.md that the next session is given; 0 where it is given none."""
         try:
-            return estimate_tokens(self.project.document(), remembering.CONTENT) if self.project.is_on() else 0
+            return estimate_tokens(self.project.document(), kept.CONTENT) if self.project.is_on() else 0
         except kept.TooLarge:
             return 0  # a session is not given it either
 

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 
 from hooks.utils.policy.estimate import CHARS_PER_TOKEN, estimate_tokens
 from hooks.utils.policy.masking import MASK, mask
+from hooks.utils.policy.ruleset import MEMORY_TOKENS
+from hooks.utils.state.memory import CONTENT, MOST_BYTES, MOST_LINES, MOST_TOKENS
 
 from .items import COMMAND, EMBEDDING, ERROR, NAME, PATH
 from .profiles import wanted
@@ -23,11 +25,6 @@ if TYPE_CHECKING:
 
     from .items import Item
 
-DEFAULT_TOKENS = 500
-# The host cuts what is longer without a word.
-MOST_TOKENS, MOST_LINES, MOST_BYTES = 2_000, 200, 25_000
-# What is said in a conversation counts so (`policy/estimate.py`).
-CONTENT = "dialogue"
 # How much of the budget notes may take before anything else is considered.
 NOTES_SHARE = 0.4
 # And how much then, each, the commands that more than one session ran and the errors: they spare no look-up, but a failing run.
@@ -73,7 +70,7 @@ class Document:
     left_out: list[tuple[str, str]] = field(default_factory=list)
 
 
-def build(items: Iterable[Item], tokens: int = DEFAULT_TOKENS) -> Document:
+def build(items: Iterable[Item], tokens: int = MEMORY_TOKENS) -> Document:
     """MEMORY.md of a project's items in at most so many tokens, and never more than the host reads; an empty text where nothing fits."""
     draft = _Draft(min(tokens, MOST_TOKENS))
     entries = _entries(sorted(items, key=lambda item: item.id), draft)

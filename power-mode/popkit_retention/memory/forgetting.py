@@ -29,7 +29,7 @@ class ForgettingCurveModel:
 
     def calculate_memory_strength(self, item_id: str, reinforcements: int) -> float:
         """S in days: half as much again with every reinforcement."""
-        return self.BASE_STRENGTH * (1 + self.STRENGTH_INCREMENT) ** min(reinforcements, _MOST)
+        return strength(reinforcements)
 
     def calculate_retention_probability(
         self, item_id: str, last_accessed: datetime, reinforcements: int, now: datetime | None = None

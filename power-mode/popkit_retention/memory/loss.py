@@ -12,6 +12,7 @@ from hooks.utils.policy.estimate import estimate_tokens
 from .compression import at_level, keywords
 from .information import Corpus
 from .items import EMBEDDING, KEYWORDS, SUMMARY
+from .vectors import likeness
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -142,6 +143,6 @@ def _nearest(ids: Sequence[str], vectors: Sequence[Sequence[float]], queries: Se
     units = [_of_unit_length(vector) for vector in vectors]
     found = []
     for query in map(_of_unit_length, queries):
-        likeness = {id: sum(a * b for a, b in zip(query, unit)) for id, unit in zip(ids, units)}
-        found.append([id for _, id in sorted((-value, id) for id, value in likeness.items())[:RESULTS]])
+        alike = likeness(query, dict(zip(ids, units)))
+        found.append([id for _, id in sorted((-value, id) for id, value in alike.items())[:RESULTS]])
     return found

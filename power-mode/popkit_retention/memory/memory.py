@@ -13,13 +13,32 @@ from hooks.utils.edges.system import now as time_of_day
 from hooks.utils.host import repository
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.policy.masking import mask
+from hooks.utils.policy.ruleset import MEMORY_TOKENS
 
 from . import compression, document, exchange, job, learning, loss, profiles, search, transitions, vectors
-from .document import DEFAULT_TOKENS
 from .embedding import embed_items
 from .extras import reach
 from .folder import Folder
-from .items import CODE, FULL, KEYWORDS, NOTE, PROSE, SPEC, TIERS, USER, BadItem, Item, from_json, id_of
+from .forgetting import DAY_S
+from .items import (
+    ARCHIVE,
+    CODE,
+    COLD,
+    FULL,
+    HOT,
+    KEYWORDS,
+    KINDS,
+    NOTE,
+    PROSE,
+    SPEC,
+    TIERS,
+    USER,
+    WARM,
+    BadItem,
+    Item,
+    from_json,
+    id_of,
+)
 from .stores import Batch, Change, Store
 from .stores.in_memory import InMemoryStore
 from .stores.opening import open_store, path_of
@@ -45,8 +64,6 @@ if TYPE_CHECKING:
 SAMPLES = 100
 # So many items get the embeddings of a model in one run of the job; the others follow.
 EMBEDDED = 2_000
-# Names, paths and commands are counted; everything else is prose.
-_COUNTED = ("path", "name", "command", "error")
 
 
 class NotThere(LookupError):
@@ -160,7 +177,7 @@ class Memory:
         first · `alerts`: those of this project."""
         totals = self.store.totals(self.project)
         marked = asked = 0
-        week = self.now() - 7 * 86_400
+        week = self.now() - 7 * DAY_S
         for item in self.store.scan(self.project):
             marked += item.marked_at is not None
             asked += sum(at >= week for at in item.accesses)
@@ -182,11 +199,11 @@ class Memory:
             "alerts": [alert for alert in alerts if alert.get("project") == self.project] if isinstance(alerts, list) else [],
         }
 
-    def document(self, tokens: int = DEFAULT_TOKENS) -> Document:
+    def document(self, tokens: int = MEMORY_TOKENS) -> Document:
         """MEMORY.md of the project in at most so many tokens."""
         return document.build(self.store.scan(self.project), tokens)
 
-    def told(self, tokens: int = DEFAULT_TOKENS) -> Document:
+    def told(self, tokens: int = MEMORY_TOKENS) -> Document:
         """As `document`, for a MEMORY.md that sessions are given: the audit notes what is left out, and why what stood there before is not
         there any more."""
         made, key = self.document(tokens), "document:" + self.project
@@ -223,7 +240,7 @@ class Memory:
         text = mask(text)
         plain = {
             "id": id_of(self.project, kind, text), "text": text, "project": self.project, "kind": kind, "created_at": now,
-            "profile": CODE if kind in _COUNTED else PROSE, "source": USER,
+            "profile": PROSE if kind not in KINDS or kind == NOTE else CODE, "source": USER,
         }  # fmt: skip
         item = from_json({**plain, **fields}, now)
         item.last_accessed = max(item.last_accessed, item.created_at)
@@ -254,7 +271,7 @@ class Memory:
 
     def mark_key(self, ids: Sequence[str]) -> Items:
         """A key decision: the ARCHIVE tier keeps it for good."""
-        return self._change(ids, "key decision", lambda item: {"key": True, **self._placed(item, "ARCHIVE")})
+        return self._change(ids, "key decision", lambda item: {"key": True, **self._placed(item, ARCHIVE)})
 
     def restore(self, ids: Sequence[str]) -> Items:
         """Back to the full text, from any level; NotThere where that is not kept."""
@@ -347,11 +364,11 @@ class Memory:
         return self.store.get([item.id for item in items])
 
     def _moved(self, item: Item, by: int) -> dict[str, object]:
-        order = ("COLD", "WARM", "HOT", "ARCHIVE")
+        order = (COLD, WARM, HOT, ARCHIVE)
         at = order.index(item.tier) + by
         if not 0 <= at < len(order):
             raise BadItem(f"{item.id} is {item.tier} already: there is nothing {'above' if by > 0 else 'below'} it")
-        return {**self._placed(item, order[at]), **({"key": False} if item.tier == "ARCHIVE" else {})}
+        return {**self._placed(item, order[at]), **({"key": False} if item.tier == ARCHIVE else {})}
 
     def _placed(self, item: Item, tier: str) -> dict[str, object]:
         return {"tier": tier, "previous_tier": item.tier, "tier_since": self.now(), "tier_score": item.score}

@@ -29,10 +29,15 @@ FADING = 0.4
 SIGNALS = SignalCalculator(fractional=True)
 
 
+def _counted(item: Item) -> float:
+    """How likely an item is wanted again, by counting alone."""
+    return math.log(1 + item.writes) * math.log(1 + item.sessions)
+
+
 def strength(item: Item) -> float:
     """How likely an item is wanted again, for its length; for ranking within one profile."""
     if item.profile == CODE:
-        return math.log(1 + item.writes) * math.log(1 + item.sessions) / math.sqrt(len(item.text) + 2)
+        return _counted(item) / math.sqrt(len(item.text) + 2)
     return item.uniqueness * (1 + math.log(1 + item.access_count + item.reinforcements))
 
 
@@ -42,8 +47,7 @@ def wanted(item: Item, newest: int) -> float:
     if item.profile != CODE:
         return strength(item)
     known = 1.0 if item.kind != NAME or item.details.get("file") else NO_FILE
-    counted = math.log(1 + item.writes) * math.log(1 + item.sessions)
-    return known * counted / float((1 + max(0, newest - item.session)) ** FADING)
+    return known * _counted(item) / float((1 + max(0, newest - item.session)) ** FADING)
 
 
 def score(item: Item, now: float) -> float:

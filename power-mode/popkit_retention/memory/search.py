@@ -4,12 +4,12 @@
 
 from __future__ import annotations
 
-import math
 import re
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
 from .items import EMBEDDING
+from .stores.checks import rarity
 from .terms import terms_of
 from .vectors import HashedEmbedder, likeness
 
@@ -115,8 +115,8 @@ def _names(asked: Container[str], name: str) -> bool:
 
 def _weights(terms: Sequence[str], candidates: Candidates) -> dict[str, float]:
     """How much each term tells: the fewer hold it, the more. Never below 0."""
-    holding = {term: min(candidates.holding.get(term, 0), candidates.total) for term in terms}
-    return {term: math.log(1 + (candidates.total - held + 0.5) / (held + 0.5)) for term, held in holding.items()}
+    total = candidates.total
+    return {term: rarity(total, min(candidates.holding.get(term, 0), total)) for term in terms}
 
 
 def _bm25(item: Item, weights: Mapping[str, float], mean_length: float) -> float:
