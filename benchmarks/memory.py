@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "power-mode"))
 
 from memory_data import MissingData
 
-SECTIONS = ("kept", "recall", "cover", "speed")  # of the module memory_kept, …
+SECTIONS = ("kept", "recall", "cover", "spared", "speed")  # of the module memory_kept, …
 
 
 def main() -> int:

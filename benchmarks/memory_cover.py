@@ -1,6 +1,6 @@
 """What memory covers of what later sessions of a repository look up.
 
-The sessions of each repository (a file's repository is its name up to "__") are gone through in order of time. Before each but the first,
+The sessions of each repository are gone through in order of time. Before each but the first,
 MEMORY.md is built of what the earlier ones taught, the way it is built for a user: transcript -> Lesson -> store -> document.
 
 A *need* is a name of 12 characters or more (`policy/outline.py`) that the assistant wrote and knew only from results of this session
@@ -14,15 +14,11 @@ needs that MEMORY.md of another repository covers at the same budget, mean over 
 from __future__ import annotations
 
 import re
-import tarfile
-import tempfile
 from collections import defaultdict
-from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memory_data import MissingData
+import memory_transcripts
 
 from hooks.utils.host import repository
 from hooks.utils.policy.classify import classify
@@ -37,10 +33,10 @@ from popkit_retention.memory.stores.in_memory import InMemoryStore
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
+    from pathlib import Path
 
     from popkit_retention.memory.lessons import Lesson
 
-ARCHIVE = Path(__file__).resolve().parent.parent.parent / "shared" / "transcripts" / "dev-sessions.tar.xz"
 TOKENS = (500, 2_000)
 _NEED = re.compile(NAME + r"\Z")
 _LINES = re.compile(r":\d+(?:[-:,]\d+)*\Z")
@@ -84,16 +80,14 @@ class Row:
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--transcripts", type=Path, default=ARCHIVE, help="a folder of *.jsonl, or an archive of them (.tar.xz)")
+    memory_transcripts.add_option(parser)
     parser.add_argument("--tokens", type=int, nargs="+", default=TOKENS, help="budgets of MEMORY.md")
 
 
 def run(options: argparse.Namespace) -> list[dict[str, object]]:
     """A row for each budget and repository, and for each budget one of all."""
-    if not options.transcripts.exists():
-        raise MissingData(f"there are no transcripts at {options.transcripts}")
-    with unpacked(options.transcripts) as folder:
-        told = read(folder)
+    with memory_transcripts.by_repository(options.transcripts) as paths:
+        told = read(paths)
     rows = []
     for budget in options.tokens:
         found = [rows_of(name, some, budget) for name, some in told.items()]
@@ -102,14 +96,18 @@ def run(options: argparse.Namespace) -> list[dict[str, object]]:
     return rows
 
 
-def read(folder: Path) -> dict[str, list[Told]]:
+def read(paths: dict[str, list[Path]]) -> dict[str, list[Told]]:
     """repository -> its sessions in order of time."""
-    found = defaultdict(list)
-    for path in sorted(folder.glob("*.jsonl")):
-        session = sessions.read(str(path), with_texts=True)
-        if session.requests:
-            found[path.name.partition("__")[0]].append((session.requests[0].sent_at, path.name, session))
-    return {name: _told(sorted(some, key=lambda one: one[:2]), name) for name, some in sorted(found.items())}
+    told = {}
+    for name, some in paths.items():
+        found = [(session.requests[0].sent_at, path.name, session) for path in some if (session := _session(path)).requests]
+        if found:
+            told[name] = _told(sorted(found, key=lambda one: one[:2]), name)
+    return told
+
+
+def _session(path: Path) -> sessions.Session:
+    return sessions.read(str(path), with_texts=True)
 
 
 def _told(some: list, name: str) -> list[Told]:
@@ -221,18 +219,3 @@ def _sum(rows: list[Row], budget: int) -> Row:
     for name in ("sessions", "known", "covered", "needs", "all_covered", "spared", "used"):
         setattr(whole, name, sum(getattr(row, name) for row in rows))
     return whole
-
-
-@contextmanager
-def unpacked(source: Path) -> Iterator[Path]:
-    """The folder of the transcripts; an archive is unpacked for as long as it is needed."""
-    if source.is_dir():
-        yield source
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        with tarfile.open(source, "r:xz") as archive:
-            for member in archive:
-                data = archive.extractfile(member) if member.isfile() and member.name.endswith(".jsonl") else None
-                if data is not None:
-                    (Path(folder) / Path(member.name).name).write_bytes(data.read())
-        yield Path(folder)

@@ -1,45 +1,53 @@
 """How many look-ups the ledger would call spared where nothing was spared.
 
-    python benchmarks/memory_spared.py FOLDER [--tokens N]
-
-Each session below FOLDER had no memory. It is taken as if it had been given the MEMORY.md that the earlier sessions of its repository make:
-what the ledger counts then, the assistant knew from elsewhere. Sessions of one repository are those whose files begin with the same word
-before two underscores.
+Each recorded session had no memory. It is taken as if it had been given the MEMORY.md that the earlier sessions of its repository make:
+what the ledger counts then, the assistant knew from elsewhere. `spared falsely` and the units are means of a session: what was `saved
+falsely`, and what memory is `charged` for its tokens.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
 from functools import partial
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "power-mode")]
+import memory_transcripts
+from memory_data import MissingData
 
-from hooks.utils.host.repository import Repository, of  # noqa: E402  the benchmark runs from anywhere
-from hooks.utils.policy.ruleset import Ruleset  # noqa: E402
-from hooks.utils.state import journal, rebuild  # noqa: E402
-from popkit_retention.cli import sessions  # noqa: E402
-from popkit_retention.memory import document  # noqa: E402
-from popkit_retention.memory.extraction import lesson  # noqa: E402
-from popkit_retention.memory.lessons import Lesson  # noqa: E402
-from popkit_retention.memory.memory import Memory  # noqa: E402
-from popkit_retention.memory.stores.in_memory import InMemoryStore  # noqa: E402
+from hooks.utils.host.repository import Repository, of
+from hooks.utils.policy.ruleset import MEMORY_TOKENS, Ruleset
+from hooks.utils.state import journal, rebuild
+from popkit_retention.cli import sessions
+from popkit_retention.memory import document
+from popkit_retention.memory.extraction import lesson
+from popkit_retention.memory.memory import Memory
+from popkit_retention.memory.stores.in_memory import InMemoryStore
+
+if TYPE_CHECKING:
+    import argparse
+    from pathlib import Path
+
+    from popkit_retention.memory.lessons import Lesson
 
 
-def lessons(paths: list[Path], name: str) -> list:
-    """(lesson, path) of the sessions of a repository, in order of time."""
-    taught = [(lesson_of(path, name), path) for path in paths]
-    return sorted([each for each in taught if each[0] is not None], key=lambda each: each[0].began)
+def add_options(parser: argparse.ArgumentParser) -> None:
+    memory_transcripts.add_option(parser)
+    parser.add_argument("--tokens", type=int, default=MEMORY_TOKENS, help="of MEMORY.md (default: %(default)s)")
 
 
-def lesson_of(path: Path, name: str) -> Lesson | None:
-    """What a transcript teaches; None for a file that is none."""
-    try:
-        return lesson(str(path), Repository(name, of(sessions.check(str(path))).root, name))
-    except (sessions.NoSession, OSError):
-        return None
+def run(options: argparse.Namespace) -> list[dict[str, object]]:
+    """One row, over the sessions that had an earlier one in their repository."""
+    with memory_transcripts.by_repository(options.transcripts) as paths:
+        found = [ledger for name, some in paths.items() for ledger in ledgers(some, name, options.tokens)]
+    if not found:
+        raise MissingData(f"no repository has two sessions in {options.transcripts}")
+    spared = [ledger.get("spared", 0) for ledger in found]
+    return [
+        {
+            "tokens": options.tokens, "sessions": len(found), "with none": spared.count(0), "spared falsely": sum(spared) / len(found),
+            "saved falsely": round(sum(ledger.get("saved_memory", 0) for ledger in found) / len(found)),
+            "charged": round(sum(ledger.get("charged_memory", 0) for ledger in found) / len(found)),
+        }
+    ]  # fmt: skip
 
 
 def ledgers(paths: list[Path], name: str, tokens: int) -> list[dict]:
@@ -54,27 +62,15 @@ def ledgers(paths: list[Path], name: str, tokens: int) -> list[dict]:
     return found
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path, help="transcripts, REPOSITORY__anything.jsonl")
-    parser.add_argument("--tokens", type=int, default=500, help="of MEMORY.md")
-    options = parser.parse_args()
-    of_repository: dict[str, list[Path]] = {}
-    for path in sorted(options.folder.glob("*.jsonl")):
-        of_repository.setdefault(path.name.partition("__")[0], []).append(path)
-    found = [ledger for name, paths in of_repository.items() for ledger in ledgers(paths, name, options.tokens)]
-    if not found:
-        print("no repository has two sessions there", file=sys.stderr)
-        return 1
-    spared = [ledger.get("spared", 0) for ledger in found]
-    print(f"{len(found)} sessions without memory, given one of {options.tokens} tokens")
-    print(
-        f"called spared, falsely: {sum(spared)} look-ups, {sum(spared) / len(spared):.2f} a session; {spared.count(0)} sessions with none"
-    )
-    for name, key in (("saved, falsely", "saved_memory"), ("charged", "charged_memory")):
-        print(f"{name}: {sum(ledger.get(key, 0) for ledger in found) / len(found):,.0f} units a session")
-    return 0
+def lessons(paths: list[Path], name: str) -> list[tuple[Lesson, Path]]:
+    """(lesson, path) of the sessions of a repository, in order of time."""
+    taught = [(found, path) for path in paths if (found := lesson_of(path, name)) is not None]
+    return sorted(taught, key=lambda each: each[0].began)
 
 
-if __name__ == "__main__":
-    raise SystemExit(main())
+def lesson_of(path: Path, name: str) -> Lesson | None:
+    """What a transcript teaches; None for a file that is none."""
+    try:
+        return lesson(str(path), Repository(name, of(sessions.check(str(path))).root, name))
+    except (sessions.NoSession, OSError):
+        return None

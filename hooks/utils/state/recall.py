@@ -4,7 +4,7 @@ before any result or prompt held their names. Pure.
 Nobody sees a look-up that was not made, so this is an estimate. Files of one answer would have been found by one look-up, and each is
 worth what the session's own look-ups cost on average; nothing where it made none. Commands, folders and names in files count for nothing,
 although memory tells them too: sessions that had no memory write those unaided as well, from a CLAUDE.md, or because every project has
-them (`benchmarks/memory_spared.py`).
+them (`benchmarks/memory.py spared`).
 """
 
 from __future__ import annotations
