@@ -239,7 +239,7 @@ def _file(asked: Asked) -> Answer:
     budget = number(asked.flags, "tokens", asked.place.tokens)
     if budget > MOST_TOKENS:
         raise flag_parser.UsageError(f"--tokens takes at most {MOST_TOKENS:,}: Claude Code cuts a longer MEMORY.md without a word")
-    document = asked.place.memory.document(budget)
+    document = asked.place.memory.document(budget, asked.flags.get("for", ""))
     lines: list[str] = []
     if "why" in asked.flags:
         absent = {id for id, _ in document.left_out}

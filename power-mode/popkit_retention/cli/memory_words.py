@@ -79,6 +79,7 @@ WORDS = (
         "print MEMORY.md as a new session would get it",
         (
             Flag("--tokens", "give it at most N tokens (default: memory.tokens in the configuration)", "N"),
+            Flag("--for", "choose what helps with this prompt, not only in general", "PROMPT"),
             Flag("--why", "say what was left out and why, instead"),
         ),
     ),

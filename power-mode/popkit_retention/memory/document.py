@@ -21,7 +21,7 @@ from .items import COMMAND, EMBEDDING, ERROR, NAME, PATH
 from .profiles import wanted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from .items import Item
 
@@ -33,6 +33,8 @@ COMMAND_SESSIONS = 2
 # An error is told once its fix was seen in so many sessions.
 ERROR_SESSIONS = 2
 # A path spares a look-up more often than a name that is as likely to be wanted.
+# What the most similar episode adds to what its items are worth.
+SIMILARITY = 1.0
 PATH_WEIGHT = 2.0
 LONGEST_NOTE = 400  # characters
 _NAMES_WIDTH = 100  # characters of a line of names
@@ -55,7 +57,7 @@ _TAG = re.compile(r"<(?=[/!?A-Za-z])")
 FORGOTTEN = "marked to be forgotten"
 NO_TEXT = "compressed to an embedding"
 SECRET = "holds a secret"  # noqa: S105
-SAME_FAMILY = "another command of its family stands there"
+SAME_FAMILY = "another command of its family is worth more"
 SEEN_ONCE = "seen in one session so far"
 NO_ROOM = "worth less for its tokens than what stands there"
 
@@ -70,10 +72,11 @@ class Document:
     left_out: list[tuple[str, str]] = field(default_factory=list)
 
 
-def build(items: Iterable[Item], tokens: int = MEMORY_TOKENS) -> Document:
-    """MEMORY.md of a project's items in at most so many tokens, and never more than the host reads; an empty text where nothing fits."""
+def build(items: Iterable[Item], tokens: int = MEMORY_TOKENS, similar: Mapping[str, float] = {}) -> Document:
+    """MEMORY.md of a project's items in at most so many tokens, and never more than the host reads; an empty text where nothing fits.
+    `similar`: how much items (by id) are about what is asked, 0 to 1, where that is known: see `prompting`."""
     draft = _Draft(min(tokens, MOST_TOKENS))
-    entries = _entries(sorted(items, key=lambda item: item.id), draft)
+    entries = _entries(sorted(items, key=lambda item: item.id), draft, similar)
     draft.fill(entries)
     text = draft.fitted()
     return Document(text, estimate_tokens(text, CONTENT), sorted(id for entry in draft.kept for id in entry.ids), sorted(draft.left_out))
@@ -103,7 +106,7 @@ class _Entry:
         return f"{self.home}/{self.text}" if self.home else self.text
 
 
-def _entries(items: list[Item], draft: _Draft) -> list[_Entry]:
+def _entries(items: list[Item], draft: _Draft, similar: Mapping[str, float]) -> list[_Entry]:
     """What may be told, the rest left out with its reason."""
     newest = max([item.session for item in items], default=0)
     telling = []
@@ -113,7 +116,7 @@ def _entries(items: list[Item], draft: _Draft) -> list[_Entry]:
             draft.left_out.append((item.id, why))
         else:
             telling.append(item)
-    entries = [_entry(item, ids, newest) for item, ids in _without_ends(telling)]
+    entries = [_entry(item, ids, newest, similar.get(item.id, 0.0)) for item, ids in _without_ends(telling)]
     best: dict[object, _Entry] = {}
     families = {item.id: item.details.get("family") for item in telling if item.kind == COMMAND}
     for entry in sorted(entries, key=lambda entry: (not entry.held, -entry.weight, entry.text)):
@@ -135,7 +138,7 @@ def _hindrance(item: Item) -> str:
     return ""
 
 
-def _entry(item: Item, ids: list[str], newest: int) -> _Entry:
+def _entry(item: Item, ids: list[str], newest: int, similar: float) -> _Entry:
     text, home, kind = one_line(item.text), "", item.kind if item.kind in _TITLES else _OTHER
     if kind == PATH:
         home, _, text = text.rpartition("/")
@@ -146,7 +149,7 @@ def _entry(item: Item, ids: list[str], newest: int) -> _Entry:
         text = f"{text} → {fix}" if fix else text
     if kind in (ERROR, _OTHER) and len(text) > LONGEST_NOTE:
         text = text[: LONGEST_NOTE - 1] + "…"
-    weight = wanted(item, newest) * (PATH_WEIGHT if kind == PATH else 1.0)
+    weight = (wanted(item, newest) + SIMILARITY * similar) * (PATH_WEIGHT if kind == PATH else 1.0)
     return _Entry(kind, text, weight, ids, home, item.held, item.sessions)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from . import profiles, transitions
 from .items import CODE, KINDS, NOTE, PROSE, SESSION, USER, Item, id_of
-from .stores import Batch, Change
+from .stores import Batch, Change, DuplicateId
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,8 +34,18 @@ class Learnt:
     number: int
 
 
-def learn(store: Store, lesson: Lesson, now: float) -> Learnt:
-    """Merges a lesson into a store. What the user has forgotten is not learnt again."""
+def learn(store: Store, lesson: Lesson, now: float, tries: int = 4) -> Learnt:
+    """Merges a lesson into a store. What the user has forgotten is not learnt again. Where another machine has just added an item of the
+    lesson, it is looked at once more."""
+    try:
+        return _learn(store, lesson, now)
+    except DuplicateId:
+        if tries == 1:
+            raise
+        return learn(store, lesson, now, tries - 1)
+
+
+def _learn(store: Store, lesson: Lesson, now: float) -> Learnt:
     key = _key(lesson)
     before = _mapping(store.value(key))
     numbers = _mapping(store.value("sessions:" + lesson.project))

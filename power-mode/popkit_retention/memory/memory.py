@@ -15,7 +15,7 @@ from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.policy.masking import mask
 from hooks.utils.policy.ruleset import MEMORY_TOKENS
 
-from . import compression, document, exchange, job, learning, loss, profiles, search, transitions, vectors
+from . import compression, document, exchange, job, learning, loss, profiles, prompting, search, transitions, vectors
 from .embedding import embed_items
 from .extras import reach
 from .folder import Folder
@@ -199,9 +199,14 @@ class Memory:
             "alerts": [alert for alert in alerts if alert.get("project") == self.project] if isinstance(alerts, list) else [],
         }
 
-    def document(self, tokens: int = MEMORY_TOKENS) -> Document:
-        """MEMORY.md of the project in at most so many tokens."""
-        return document.build(self.store.scan(self.project), tokens)
+    def document(self, tokens: int = MEMORY_TOKENS, prompt: str = "") -> Document:
+        """MEMORY.md of the project in at most so many tokens; for a prompt, where one is given: what sessions wrote that spoke of the same
+        comes first."""
+        items = list(self.store.scan(self.project))
+        if not prompt:
+            return document.build(items, tokens)
+        episodes = {session: list(_ids(lesson.get("writes"))) for session, lesson in learning.taught(self.store, self.project).items()}
+        return document.build(items, tokens, prompting.similarities(prompt, episodes, {item.id: item.text for item in items}))
 
     def told(self, tokens: int = MEMORY_TOKENS) -> Document:
         """As `document`, for a MEMORY.md that sessions are given: the audit notes what is left out, and why what stood there before is not
@@ -401,6 +406,10 @@ class Memory:
 
     def _entry(self, action: str, item: Item, reasons: Sequence[str]) -> dict[str, object]:
         return {"at": self.now(), "action": action, "id": item.id, "project": item.project, "reasons": list(reasons)}
+
+
+def _ids(writes: object) -> Iterable[str]:
+    return writes if isinstance(writes, dict) else ()
 
 
 def _finder(texts: Mapping[str, str]) -> Callable[[str], list[str]]:
