@@ -378,22 +378,6 @@ class AlwaysComplains(InMemoryStore):
         return ["something"]
 
 
-@breaks(keeping.a_backup_has_everything)
-class BacksUpTheItemsAlone(InMemoryStore):
-    def backup(self, path):
-        items_alone = InMemoryStore()
-        items_alone.add(list(self.scan()))
-        items_alone.backup(path)
-
-
-@breaks(keeping.a_backup_has_everything)
-class BacksUpOverWhatIsThere(InMemoryStore):
-    def backup(self, path):
-        if Path(path).is_file():
-            Path(path).unlink()
-        super().backup(path)
-
-
 class Minimal:
     """Methods that do nothing at all."""
 

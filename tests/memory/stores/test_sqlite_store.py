@@ -204,13 +204,6 @@ def test_a_python_without_fts5_is_told_to(tmp_path: Path) -> None:
         refused(opening, "has no FTS5", "Neo4j")
 
 
-def test_a_backup_onto_a_full_disk_leaves_nothing(path: str) -> None:
-    with closing(SqliteStore(path)) as store:
-        refused(lambda: store.backup("/dev/full"), "is there already")
-        refused(lambda: store.backup(path), "is there already")
-        refused(lambda: store.backup("/proc/none/backup"), "Choose another place")
-
-
 WORK = """
 import sys
 from popkit_retention.memory.stores import Change

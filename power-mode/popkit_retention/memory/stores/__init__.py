@@ -143,8 +143,5 @@ class Store(Protocol):
         """What is wrong with the store, a sentence each; nothing where all is well."""
         ...
 
-    def backup(self, path: str) -> None:
-        """A copy of everything in a new file, whole or not at all."""
-
     def close(self) -> None:
         """Lets go of the store."""

@@ -15,7 +15,6 @@ from ..terms import terms_of
 from . import Batch, Candidates, Change, DuplicateId, Total
 from .batches import write_all
 from .checks import as_json, check_change, check_new, check_time, rarity, speakable
-from .copying import back_up
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -178,10 +177,6 @@ class InMemoryStore:
             return [
                 f"{item.id}: its original is missing" for item in self._items.values() if item.original and item.id not in self._originals
             ]
-
-    def backup(self, path: str) -> None:
-        with self._lock:
-            back_up(self, path)
 
     def close(self) -> None:
         """There is nothing to let go of."""

@@ -14,7 +14,6 @@ from ..items import ACCESSES_KEPT, BadItem, check
 from . import Candidates, DuplicateId, StoreUnavailable, Total
 from . import neo4j_cypher as cypher
 from .checks import FIELDS, as_json, check_change, check_new, check_time, in_batches, speakable
-from .copying import back_up
 from .neo4j_nodes import complaint_about, explained, found_by, item_of, parts_of, properties_of, query_of
 from .originals import opened, packed
 
@@ -246,9 +245,6 @@ class Neo4jStore:
             return [f"{item.id}: its original is missing"] if item.original and self.original(item.id) is None else []
         except (BadItem, StoreUnavailable) as error:
             return [str(error)]
-
-    def backup(self, path: str) -> None:
-        back_up(self, path)
 
     def close(self) -> None:
         self._driver.close()

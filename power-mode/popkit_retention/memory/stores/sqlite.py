@@ -16,7 +16,6 @@ from ..items import ACCESSES_KEPT, BadItem, check
 from . import DuplicateId, StoreUnavailable, Total, sqlite_words
 from .batches import write_all
 from .checks import as_json, check_change, check_new, check_time, in_batches, speakable
-from .copying import whole_or_not
 from .originals import opened, packed
 from .sqlite_tables import ADD, ITEMS, SCHEMA, blob_of, item_of, row_of
 from .sqlite_words import marks
@@ -253,18 +252,6 @@ class SqliteStore:
             return f"{item.id}: its original is missing" if item.original and self.original(item.id) is None else ""
         except (BadItem, StoreUnavailable) as error:
             return str(error)
-
-    def backup(self, path: str) -> None:
-        def write(partial: str) -> None:
-            target = sqlite3.connect(partial, isolation_level=None)
-            try:
-                self._db.backup(target)
-            except sqlite3.DatabaseError as error:  # of the new file rather than of this one, which is only read
-                raise OSError(str(error)) from None
-            finally:
-                target.close()
-
-        whole_or_not(path, write)
 
     def close(self) -> None:
         self._db.close()

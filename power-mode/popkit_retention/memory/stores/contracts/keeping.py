@@ -1,13 +1,11 @@
-"""Contracts: what is kept beside the items, backups."""
+"""Contracts: what is kept beside the items."""
 
 from __future__ import annotations
 
-import os
-import tempfile
 from typing import TYPE_CHECKING
 
 from ...items import DIMENSIONS, BadItem
-from .. import Change, StoreUnavailable
+from .. import Change
 from .kit import NOW, example, expect, full, ids, only, refused
 
 if TYPE_CHECKING:
@@ -86,39 +84,10 @@ def a_sound_store_has_nothing_wrong(store: Store, again: Callable[[], Store]) ->
     expect(store.verify(), [], "verify")
 
 
-def a_backup_has_everything(store: Store, again: Callable[[], Store]) -> None:
-    """A backup is a private SQLite store with everything in it, and never takes the place of another file."""
-    from ..sqlite import SqliteStore
-
-    store.add([example(number) for number in range(1100)])
-    store.add([full()])
-    store.access(["m00007"], NOW + 1)
-    store.keep_original("m00003", "the whole of it")
-    store.set_value("job", {"at": NOW})
-    store.log([{"at": NOW, "action": "add", "id": "m00003"}, {"at": NOW, "action": "pin", "id": "m00004"}])
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "backup.sqlite")
-        store.backup(path)
-        expect(os.listdir(folder), ["backup.sqlite"], "files")
-        expect(os.stat(path).st_mode & 0o777, 0o600, "rights")
-        kept = SqliteStore(path, create=False)
-        try:
-            expect([item.to_json() for item in kept.scan()], [item.to_json() for item in store.scan()], "items")
-            expect(kept.original("m00003"), "the whole of it", "original")
-            expect((kept.values(""), kept.logged()), (store.values(""), store.logged()), "values and audit")
-            expect((kept.verify(), len(kept.candidates(["zebra"], most=2000).items)), ([], 1100), "found in it")
-        finally:
-            kept.close()
-        refused(StoreUnavailable, lambda: store.backup(path), "a backup in the place of another")
-        refused(StoreUnavailable, lambda: store.backup(path + "/backup"), "a backup where none can be")
-        expect(os.listdir(folder), ["backup.sqlite"], "files")
-
-
 CONTRACTS = (
     values_come_back,
     the_log_is_kept,
     the_log_is_shortened,
     others_see_what_is_done,
     a_sound_store_has_nothing_wrong,
-    a_backup_has_everything,
 )
