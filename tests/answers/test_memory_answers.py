@@ -67,9 +67,13 @@ def test_on_and_off_say_what_happens_what_it_costs_where_it_is_and_how_to_undo_i
     assert "at most 500 tokens" in told
     assert "/popkit:context memory off switches it off" in told
     assert project.folder in said.replace("\n", "")
+    assert f"{asking.home.path}/memory.sqlite" in said.replace("\n", "")
+    assert "nothing leaves this machine" in told
     assert max(map(text.width, said.split("\n"))) <= text.WIDTH
     assert "Memory is still on" in answer("memory on", asking.site(), "", NOW)
-    assert "Memory is off for shop" in answer("memory off", asking.site(), "", NOW)
+    said = answer("memory off", asking.site(), "", NOW)
+    assert "Memory is off for shop" in said
+    assert f"{asking.home.path}/memory.sqlite" in said.replace("\n", ""), "where what is remembered stays"
     assert not project.is_on()
     assert "Memory is still off" in answer("memory off", asking.site(), "", NOW)
 
@@ -83,6 +87,21 @@ def test_the_budget_that_is_told_is_the_one_that_is_configured(asking: Asking):
     asking.home.path.mkdir()
     (asking.home.path / "retention-config.json").write_text('{"memory": {"tokens": 900}}')
     assert "at most 900 tokens" in " ".join(answer("memory on", asking.site(), "", NOW).split())
+
+
+@pytest.mark.parametrize(
+    ("configured", "told"),
+    [
+        ('{"store": "neo4j://graph.example:7687"}', "What is remembered is sent to that server alone (memory.store)"),
+        ('{"summariser": "shorten --words 50"}', "Your own summariser (memory.summariser) is given texts"),
+    ],
+)
+def test_on_says_who_else_sees_what_is_remembered(asking: Asking, configured: str, told: str):
+    asking.home.path.mkdir()
+    (asking.home.path / "retention-config.json").write_text(f'{{"memory": {configured}}}')
+    said = " ".join(answer("memory on", asking.site(), "", NOW).split())
+    assert told in said
+    assert "nothing leaves this machine" not in said
 
 
 def test_where_nothing_can_be_written_the_answer_says_so(asking: Asking):

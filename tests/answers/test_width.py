@@ -222,6 +222,7 @@ def test_what_fits_is_left_as_it_is():
     ]
 
 
-@given(st.booleans(), st.booleans(), HOSTILE, HOSTILE)
-def test_memory_that_is_switched_on_or_off(on, changed, project, folder):
-    _lawful(memory.turned_lines({"on": on, "changed": changed, "project": project, "folder": folder, "tokens": 500}, "/popkit:context"))
+@given(st.booleans(), st.booleans(), HOSTILE, HOSTILE, HOSTILE, HOSTILE)
+def test_memory_that_is_switched_on_or_off(on, changed, project, folder, store, summariser):
+    found = {"on": on, "changed": changed, "project": project, "folder": folder, "store": store, "summariser": summariser, "tokens": 500}
+    _lawful(memory.turned_lines(found, "/popkit:context"))

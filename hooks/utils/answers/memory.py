@@ -25,33 +25,43 @@ def turn(on: bool, site: Site, now: float) -> dict[str, Any]:
     """Switches memory on or off for the project of a site; what came of it. OSError where it cannot be written."""
     project = memory.project_of(site.home, _folder_of(site))
     changed = project.turn_on(now) if on else project.turn_off(now)
-    tokens = memory.tokens_of(site.config)
-    return {"on": on, "changed": changed, "project": project.repository.name, "folder": project.folder, "tokens": tokens}
+    configured = site.config.get("memory") or {}
+    return {
+        "on": on, "changed": changed, "project": project.repository.name, "folder": project.folder, "tokens": memory.tokens_of(site.config),
+        "store": configured.get("store") or f"{site.home}/{memory.STORE}", "summariser": configured.get("summariser") or "",
+    }  # fmt: skip
 
 
 def turned_lines(found: dict[str, Any], command: str) -> list[str]:
     """What `on` and `off` answer. `command`: how the reader calls us."""
     name = text.cut(text.clean(found["project"]).strip(), _NAME) or "this project"
     still = "" if found["changed"] else "still "
-    folder = text.clean(found["folder"])
+    store = text.clean(found["store"])
     if not found["on"]:
-        said = f"New sessions are given nothing, and nothing more is learnt. What is known stays in {folder}:"
+        said = f"New sessions get no MEMORY.md, and nothing more is learnt. What is remembered stays in {store}:"
         lines = [*text.title(f"Memory is {still}off for {name}"), *text.wrap(f"{said} {command} memory on uses it again.")]
-        return [*lines, *text.wrap(f"To delete an item, {command} memory forget ID before; to delete everything, delete that folder.")]
+        return [*lines, *text.wrap(f"To delete items: {command} memory forget ID…")]
     return [
         *text.title(f"Memory is {still}on for {name}"),
         *text.wrap(
             "When a session ends or is compacted, a process in the background notes the files it worked on, the commands that worked, "
-            "errors with what fixed them, and what you told it to remember. No model is called, and nothing leaves this machine."
+            f"errors with what fixed them, and what you told it to remember. {_leaves(found)}"
         ),
         *text.wrap(
             f"New sessions then begin with MEMORY.md, and so does this one after a compaction: at most {found['tokens']:,} tokens, which "
-            f"every prompt carries. {command} stats books that, and what it spared."
+            f"every prompt carries. {command} stats shows what that cost and what it spared."
         ),
-        *text.wrap(f"It is kept in {folder}. {command} memory off switches it off."),
+        *text.wrap(f"It is kept in {store}, and MEMORY.md in {text.clean(found['folder'])}. {command} memory off switches it off."),
         *text.wrap("To learn from the sessions so far, run in a shell:"),
         "  popkit memory learn --past",
     ]
+
+
+def _leaves(found: dict[str, Any]) -> str:
+    """Who else gets to see what is remembered."""
+    said = ["Your own summariser (memory.summariser) is given texts that have become too long." if found["summariser"] else ""]
+    said += ["What is remembered is sent to that server alone (memory.store)." if "://" in found["store"] else ""]
+    return " ".join(filter(None, said)) or "No model is called, and nothing leaves this machine."
 
 
 def alert_lines(site: Site) -> list[str]:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..host.repository import Repository
 
 FOLDER = "memory"  # in our folder
+STORE = "memory.sqlite"  # beside it: the items of all projects, unless the user configured another place
 DOCUMENT, SETTINGS, ALERTS, LOCK = "MEMORY.md", "settings.json", "alerts.json", "learning.lock"
 # The host cuts what is longer, and says nothing of it.
 MOST_TOKENS, MOST_LINES, MOST_BYTES = 2_000, 200, 25_000

@@ -27,7 +27,7 @@ _CONFIGURATION = "retention-config.json"
 # What PopKit writes directly into its folder. SQLite, locks and atomic writes add an ending of their own.
 _FILES = {
     "archive.sqlite": ARCHIVE,
-    "memory.sqlite": MEMORY,
+    memory.STORE: MEMORY,
     **dict.fromkeys(("need-model.json", "breaks.json"), LEARNT),
     **dict.fromkeys(
         ("doctor.json", "hooks.log", "interpreter", "past.jsonl", "statusline.sh", "statusline.previous.json", "swept", "venv.lock"), REST

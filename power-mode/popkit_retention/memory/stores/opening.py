@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from hooks.utils.edges.home import NoHome, popkit_home
+from hooks.utils.state.memory import STORE
 
 from . import StoreUnavailable
 from .neo4j import SCHEMES, Neo4jStore
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from . import Store
-
-FILE = "memory.sqlite"
 
 
 def open_store(where: str = "", environ: Mapping[str, str] = os.environ, create: bool = True) -> Store:
@@ -34,7 +33,7 @@ def path_of(where: str, environ: Mapping[str, str] = os.environ) -> str:
     """The path of the store in a file."""
     try:
         if not where:
-            return os.path.join(popkit_home(environ), FILE)
+            return os.path.join(popkit_home(environ), STORE)
         if where.startswith("~/"):
             where = environ.get("HOME", "") + where[1:]
     except NoHome as error:
