@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from .search import K1, B
+from .search import bm25
+from .stores.checks import rarity
 from .terms import terms_of
 
 if TYPE_CHECKING:
@@ -22,13 +22,8 @@ def similarities(prompt: str, episodes: Mapping[str, Sequence[str]], texts: Mapp
         return {}
     mean = sum(sum(terms.values()) for terms in counted.values()) / len(counted) or 1.0
     holding = Counter(term for terms in counted.values() for term in asked & terms.keys())
-    scores = {}
-    for name, terms in counted.items():
-        room = K1 * (1 - B + B * sum(terms.values()) / mean)
-        scores[name] = sum(
-            math.log(1 + (len(counted) - holding[term] + 0.5) / (holding[term] + 0.5)) * terms[term] * (K1 + 1) / (terms[term] + room)
-            for term in asked & terms.keys()
-        )
+    weights = {term: rarity(len(counted), held) for term, held in holding.items()}
+    scores = {name: bm25(terms, sum(terms.values()), weights, mean) for name, terms in counted.items()}
     best = max(scores.values())
     found: dict[str, float] = {}
     for name, ids in episodes.items():

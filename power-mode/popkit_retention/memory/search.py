@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
@@ -119,16 +120,18 @@ def _weights(terms: Sequence[str], candidates: Candidates) -> dict[str, float]:
     return {term: rarity(total, min(candidates.holding.get(term, 0), total)) for term in terms}
 
 
+def bm25(counts: Mapping[str, int], length: int, weights: Mapping[str, float], mean_length: float) -> float:
+    """How well a text of so many terms answers a question. `counts`: how often it holds each; `weights`: what those asked for tell."""
+    penalty = K1 * (1 - B + B * length / (mean_length or 1.0))
+    held = ((weight, counts[term]) for term, weight in weights.items() if term in counts)
+    return sum(weight * count * (K1 + 1) / (count + penalty) for weight, count in held)
+
+
 def _bm25(item: Item, weights: Mapping[str, float], mean_length: float) -> float:
     if item.level == EMBEDDING:
         return 0.0
     terms = terms_of(item.text)
-    penalty = K1 * (1 - B + B * len(terms) / (mean_length or 1.0))
-    counts: dict[str, int] = {}
-    for term in terms:
-        if term in weights:
-            counts[term] = counts.get(term, 0) + 1
-    return sum(weights[term] * count * (K1 + 1) / (count + penalty) for term, count in counts.items())
+    return bm25(Counter(terms), len(terms), weights, mean_length)
 
 
 def _lent(item: Item, said: Mapping[tuple[str, int], float]) -> float:
