@@ -32,6 +32,10 @@ class TooLarge(OSError):
     """A MEMORY.md that the host would cut."""
 
 
+class Spoilt(OSError):
+    """Settings that are not as they were written."""
+
+
 def is_used(popkit_home: str) -> bool:
     """Whether memory was ever on for any project: where not, nothing has to be looked up."""
     return _is_there(join(popkit_home, FOLDER))
@@ -58,7 +62,7 @@ class Project:
     # --- on and off ---------------------------------------------------------------------------------------------------------------
 
     def is_on(self) -> bool:
-        """Whether the user has switched memory on. OSError or ValueError where that cannot be read."""
+        """Whether the user has switched memory on. OSError where that cannot be read."""
         return self._settings().get("on") is True
 
     def turn_on(self, now: float) -> bool:
@@ -73,7 +77,7 @@ class Project:
         files.make_private_folder(self.folder, may_be_link=False)
         try:
             before = self._settings()
-        except ValueError:
+        except Spoilt:
             before = {}
         if (before.get("on") is True) == on and before:
             return False
@@ -82,9 +86,13 @@ class Project:
         return (before.get("on") is True) != on
 
     def _settings(self) -> dict[str, Any]:
-        value = loads(files.text_of(_bytes_of(join(self.folder, SETTINGS), _NOTE_BYTES) or b"{}"))
+        path = join(self.folder, SETTINGS)
+        try:
+            value = loads(files.text_of(_bytes_of(path, _NOTE_BYTES) or b"{}"))
+        except ValueError:
+            value = None
         if not isinstance(value, dict):
-            raise ValueError("settings are an object")
+            raise Spoilt(22, "not as it was written: popkit memory on (or off) writes it anew", path)
         return value
 
     # --- MEMORY.md ----------------------------------------------------------------------------------------------------------------
