@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -307,8 +309,15 @@ def test_what_is_there_already_is_not_taken_in_twice(filled: Remembered) -> None
 
 def test_an_export_that_cannot_be_written_says_so(filled: Remembered) -> None:
     assert "No such file" in filled.mistake("export", "no/such/file")
-    assert "directory" in filled.mistake("export", str(filled.project)).lower()
+    assert "not a regular file" in filled.mistake("export", str(filled.project))
     assert not list(filled.project.glob("*.tmp"))
+
+
+def test_an_export_replaces_files_alone(filled: Remembered, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    assert "not a regular file" in filled.mistake("export", str(pipe))
+    assert pipe.is_fifo(), "so would a device have been"
 
 
 # --- mistakes ----------------------------------------------------------------------------------------------------------------------------
@@ -384,6 +393,40 @@ def test_a_store_that_is_damaged_is_named_and_left_alone(shop: Remembered) -> No
 
 
 # --- with others -------------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("column", ["tier", "score", "created_at", "text", "accesses", "marked_at"])
+def test_an_item_that_is_spoilt_is_named(shop: Remembered, column: str) -> None:
+    shop.add("run make check")
+    spoil(shop, f"UPDATE items SET {column} = " + ("'spoilt' || x'ff'" if column == "text" else "'\"spoilt\"'"))  # noqa: S608
+    said = shop.mistake("run", "--force")
+    assert "damaged" in said, said
+    assert "Broken" in shop.ask("verify").stdout or column == "text"
+
+
+@pytest.mark.parametrize("word", [["status"], ["add", "x"], ["run", "--force"]])
+def test_what_is_kept_beside_items_and_spoilt_is_named(shop: Remembered, word: list) -> None:
+    shop.add("run make check")
+    spoil(shop, "INSERT INTO kept SELECT 'sessions:' || project, '{' FROM items UNION SELECT 'job', '{'")
+    assert "is malformed" in shop.mistake(*word)
+
+
+def spoil(shop: Remembered, statement: str) -> None:
+    db = sqlite3.connect(shop.home / "memory.sqlite")
+    with db:
+        db.execute(statement)
+    db.close()
+
+
+@pytest.mark.parametrize("written", [b"\xff{", b"[]", b"[" * 60_000, b'"' * 100_000])
+def test_settings_that_are_spoilt_are_named_and_written_anew(shop: Remembered, written: bytes) -> None:
+    shop.memory("on")
+    (path,) = shop.home.glob("memory/*/settings.json")
+    path.write_bytes(written)
+    for words in (["status"], ["add", "run make check"]):
+        assert "settings.json: not as it was written: popkit memory on" in shop.mistake(*words)
+    shop.memory("on")
+    assert shop.json("status")["on"] is True
 
 
 def test_two_processes_at_once_lose_nothing(shop: Remembered) -> None:

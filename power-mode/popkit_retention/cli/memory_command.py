@@ -99,7 +99,15 @@ def _answer(parsed: flag_parser.Parsed, environ: Mapping[str, str]) -> Answer:
     if not os.path.isdir(folder):
         raise flag_parser.UsageError(f"--project takes a folder, and {shown(folder)} is none")
     with Place(environ, folder, makes=parsed.word in _KEEP) as place:
-        return _ANSWERS[parsed.word](Asked(parsed, place, environ))
+        try:
+            return _ANSWERS[parsed.word](Asked(parsed, place, environ))
+        except MISTAKES:
+            raise
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+            wrong = place.memory.store.verify()
+            if not wrong:
+                raise
+            raise StoreUnavailable(f"the store is damaged: {wrong[0]}. `popkit memory verify` lists all that is broken") from None
 
 
 def _print(answer: Answer, as_json: bool, environ: Mapping[str, str]) -> int:

@@ -20,7 +20,10 @@ STDIN = "-"
 
 
 def write_lines(path: str, lines: Iterable[str]) -> int:
-    """Writes lines into a private file, which replaces one that is there; how many. OSError where it cannot."""
+    """Writes lines into a private file, which replaces one that is there; how many. OSError where it cannot, and for what is no file:
+    a device would be gone."""
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise OSError(22, "not a regular file. Name another, or none for standard output", path)
     temporary = f"{path}.{os.getpid()}.tmp"
     count = 0
     try:

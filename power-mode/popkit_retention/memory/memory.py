@@ -183,6 +183,7 @@ class Memory:
             asked += sum(at >= week for at in item.accesses)
         run = job.last_run(self.store)
         alerts = run.get("alerts") if run else None
+        known = [alert for alert in alerts if isinstance(alert, dict)] if isinstance(alerts, list) else []
         taught = learning.taught(self.store, self.project).values()
         return {
             "project": self.project,
@@ -196,7 +197,9 @@ class Memory:
             "sessions": len(taught),
             "used": sum(bool(lesson.get("used")) for lesson in taught),
             "run": run,
-            "alerts": [alert for alert in alerts if alert.get("project") == self.project] if isinstance(alerts, list) else [],
+            "alerts": [alert for alert in alerts if isinstance(alert, dict) and alert.get("project") == self.project]
+            if isinstance(alerts, list)
+            else [],
         }
 
     def document(self, tokens: int = MEMORY_TOKENS, prompt: str = "") -> Document:

@@ -17,7 +17,7 @@ from . import DuplicateId, StoreUnavailable, Total, sqlite_words
 from .batches import write_all
 from .checks import as_json, check_change, check_new, check_time, in_batches, speakable
 from .originals import opened, packed
-from .sqlite_tables import ADD, ITEMS, SCHEMA, blob_of, item_of, row_of
+from .sqlite_tables import ADD, ITEMS, SCHEMA, blob_of, item_of, json_of, row_of
 from .sqlite_words import marks
 
 if TYPE_CHECKING:
@@ -205,7 +205,7 @@ class SqliteStore:
     def value(self, key: str) -> object:
         with self._usable():
             row = self._db.execute("SELECT value FROM kept WHERE key = ?", (key,)).fetchone()
-        return None if row is None else json.loads(row[0])
+            return None if row is None else json_of(row[0], key)
 
     def set_value(self, key: str, value: object) -> None:
         written = as_json(value, key)
@@ -218,7 +218,7 @@ class SqliteStore:
     def values(self, prefix: str) -> dict[str, object]:
         with self._usable():
             rows = self._db.execute("SELECT key, value FROM kept WHERE key >= ? ORDER BY key", (prefix,))
-            return {key: json.loads(value) for key, value in takewhile(lambda row: row[0].startswith(prefix), rows)}
+            return {key: json_of(value, key) for key, value in takewhile(lambda row: row[0].startswith(prefix), rows)}
 
     def log(self, entries: Sequence[Mapping[str, object]]) -> None:
         rows = [(str(entry.get("id", "")), as_json(dict(entry), str(entry.get("id", "")))) for entry in entries]
@@ -229,7 +229,7 @@ class SqliteStore:
         chosen, bound = ("", ()) if id is None else ("WHERE item = ? ", (id,))
         with self._usable():
             rows = self._db.execute(f"SELECT entry FROM log {chosen}ORDER BY seq DESC LIMIT ?", (*bound, most)).fetchall()  # noqa: S608
-        return [json.loads(entry) for (entry,) in rows]
+            return [json_of(entry, "log") for (entry,) in rows]
 
     def shorten_log(self, most: int) -> int:
         with self._writing() as db:

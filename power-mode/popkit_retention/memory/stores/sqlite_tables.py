@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import struct
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hooks.utils.edges.sqlite_file import Schema
 from hooks.utils.policy.estimate import estimate_tokens
@@ -122,6 +122,14 @@ def item_of(row: Sequence[object]) -> Item:
     for at in _BOOLS:
         values[at] = bool(values[at])
     return Item(*values)
+
+
+def json_of(written: str, name: str) -> Any:
+    """A JSON value that was kept; sqlite3.DatabaseError for one that somebody has spoilt."""
+    try:
+        return json.loads(written)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise sqlite3.DatabaseError(f"what is kept as {name!r:.40} is malformed: {error}") from None
 
 
 def row_of(item: Item, seq: int) -> list[object]:
