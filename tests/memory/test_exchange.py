@@ -60,6 +60,12 @@ def spoilt(lines: list[str], number: int, **fields: object) -> list[str]:
         ({"full_text": "a\0b"}, "line 3: 'b': text is binary"),
         ({"surprise": 1}, "line 3: unknown field 'surprise'"),
         ({"tier": 3}, "line 3: 'b': tier is no text"),
+        ({"previous_tier": "\x1b[31m" * 9_000}, "line 3: 'b': previous_tier is"),
+        ({"marked_by": "\ud800"}, "line 3: 'b': marked_by is"),
+        ({"created_at": 10**400}, "line 3: 'b': a time lies in the future"),
+        ({"confidence": 10**400}, "line 3: 'b': confidence is 10+, not a number"),
+        ({"embedding": [10**400] * 384}, "line 3: 'b': an embedding holds finite numbers alone"),
+        ({"details": {"fix": "\ud800"}}, "line 3: 'b': details is no valid Unicode"),
     ],
 )
 def test_one_bad_item_and_nothing_is_imported(filled: Remembering, fields: dict, said: str):
@@ -68,6 +74,14 @@ def test_one_bad_item_and_nothing_is_imported(filled: Remembering, fields: dict,
     with pytest.raises(BadItem, match=said):
         other.memory.take_in(lines)
     assert list(other.store.scan()) == []
+
+
+def test_secrets_in_what_is_imported_are_masked(filled: Remembering):
+    token = "ghp_" + "a1B2c3D4" * 5
+    other = Remembering(InMemoryStore())
+    other.memory.take_in(spoilt(list(filled.memory.export()), 2, text="use " + token, full_text="use " + token + " to push"))
+    assert token not in other.item("b").text
+    assert token not in str(other.store.original("b"))
 
 
 @pytest.mark.parametrize(

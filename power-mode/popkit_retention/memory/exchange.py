@@ -1,11 +1,13 @@
 """Items as JSON lines: a head, then one object an item, with its full text beside what is left of it. What is imported is checked whole
-before any of it is kept."""
+before any of it is kept, and secrets in it are masked."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from typing import TYPE_CHECKING
+
+from hooks.utils.policy.masking import mask
 
 from .items import ARCHIVE, FULL, BadItem, Item, check, from_json
 from .stores import Batch
@@ -83,8 +85,10 @@ def _head(value: dict[str, object], number: int) -> dict[str, object]:
 
 def _take(value: dict[str, object], batch: Batch, number: int, now: float) -> None:
     full = value.pop("full_text", None)
+    full = mask(full) if isinstance(full, str) else full
     try:
         item = from_json(value, now)
+        item.text = mask(item.text)
         _check_full(item, full, now)
     except (BadItem, TypeError) as error:
         raise BadItem(f"line {number}: {error}") from None

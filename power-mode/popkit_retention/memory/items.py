@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import math
+import sys
 from dataclasses import dataclass, field, fields
 
 HOT, WARM, COLD, ARCHIVE = TIERS = ("HOT", "WARM", "COLD", "ARCHIVE")
@@ -20,6 +22,7 @@ LONGEST_NAME = 200  # of a kind, a project, an episode, a speaker
 ACCESSES_KEPT = 32  # times of the newest accesses
 # A clock may be wrong by this much before a time is called one of the future (seconds).
 CLOCK_SLACK_S = 300.0
+_LARGEST = sys.float_info.max  # a whole number may be larger than any float
 
 
 class BadItem(ValueError):
@@ -119,6 +122,8 @@ def check(item: Item, now: float) -> None:
         check_embedding(item.embedding, item.id)
     if not isinstance(item.details, dict):
         raise BadItem(f"{item.id!r:.40}: details is no object")
+    if item.details and not _is_unicode(_written(item)):
+        raise BadItem(f"{item.id!r:.40}: details is no valid Unicode (it has lone surrogates)")
 
 
 def _check_texts(item: Item) -> None:
@@ -132,23 +137,37 @@ def _check_texts(item: Item) -> None:
     for name in ("project", "kind", "episode", "speaker"):
         if len(getattr(item, name)) > LONGEST_NAME:
             raise BadItem(f"{shown}: {name} has more than {LONGEST_NAME} characters")
-    for name, known in (("tier", TIERS), ("level", LEVELS), ("profile", PROFILES), ("source", SOURCES)):
+    for name, known in _KNOWN.items():
         if getattr(item, name) not in known:
-            raise BadItem(f"{shown}: {name} is {getattr(item, name)!r:.40}. Known: {', '.join(known)}")
+            raise BadItem(f"{shown}: {name} is {getattr(item, name)!r:.40}. Known: {', '.join(filter(None, known))}")
     for name in ("id", "text", "project", "kind", "episode", "speaker"):
-        try:
-            getattr(item, name).encode()
-        except UnicodeEncodeError:
-            raise BadItem(f"{shown}: {name} is no valid Unicode (it has lone surrogates)") from None
+        if not _is_unicode(getattr(item, name)):
+            raise BadItem(f"{shown}: {name} is no valid Unicode (it has lone surrogates)")
         if "\0" in getattr(item, name):
             raise BadItem(f"{shown}: {name} is binary (it has NUL characters)")
+
+
+def _written(item: Item) -> str:
+    """The details of an item as an export writes them; BadItem for what JSON does not know."""
+    try:
+        return json.dumps(item.details, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise BadItem(f"{item.id!r:.40}: details: not a JSON value: {error}") from None
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _check_numbers(item: Item, now: float) -> None:
     shown = f"{item.id!r:.40}"
     for name in ("confidence", "uniqueness", "score", "tier_score", "retention"):
         if not 0.0 <= getattr(item, name) <= 1.0:  # NaN is not either
-            raise BadItem(f"{shown}: {name} is {getattr(item, name)}, not a number from 0 to 1")
+            raise BadItem(f"{shown}: {name} is {getattr(item, name)!r:.40}, not a number from 0 to 1")
     for name in ("writes", "sessions", "access_count", "reinforcements", "session", "place"):
         if not 0 <= getattr(item, name) < 2**53:
             raise BadItem(f"{shown}: {name} is {getattr(item, name)!r:.40}, not a count")
@@ -157,10 +176,10 @@ def _check_numbers(item: Item, now: float) -> None:
     if not isinstance(item.accesses, list):
         raise BadItem(f"{shown}: accesses is no list")
     for at in (*times, *item.accesses):
-        if not isinstance(at, (int, float)) or isinstance(at, bool) or not math.isfinite(at) or at < 0:
+        if not isinstance(at, (int, float)) or isinstance(at, bool) or not 0 <= at < math.inf:  # NaN is not either
             raise BadItem(f"{shown}: {at!r:.40} is no time (seconds since 1970)")
         if at > now + CLOCK_SLACK_S:
-            raise BadItem(f"{shown}: a time lies in the future ({at:.0f}; it is {now:.0f}). Check the clock")
+            raise BadItem(f"{shown}: a time lies in the future ({at!r:.40}; it is {now:.0f}). Check the clock")
 
 
 def check_embedding(embedding: object, id: str = "") -> None:
@@ -168,11 +187,14 @@ def check_embedding(embedding: object, id: str = "") -> None:
     if not isinstance(embedding, list) or len(embedding) != DIMENSIONS:
         had = f"{len(embedding)} numbers" if isinstance(embedding, list) else type(embedding).__name__
         raise BadItem(f"{id!r:.40}: an embedding has {DIMENSIONS} numbers, this one is {had}")
-    if not all(isinstance(x, (int, float)) and not isinstance(x, bool) and math.isfinite(x) for x in embedding):
+    if not all(isinstance(x, (int, float)) and not isinstance(x, bool) and abs(x) <= _LARGEST for x in embedding):
         raise BadItem(f"{id!r:.40}: an embedding holds finite numbers alone")
 
 
 _NAMES = frozenset(each.name for each in fields(Item))
+_KNOWN = {
+    "tier": TIERS, "previous_tier": ("", *TIERS), "level": LEVELS, "profile": PROFILES, "source": SOURCES, "marked_by": ("", "user", "job"),
+}  # fmt: skip
 _SAID: dict[object, str] = {str: "text", int: "whole number", bool: "true or false", (int, float): "number"}
 _TYPES: dict[str, type | tuple[type, ...]] = {
     **dict.fromkeys(("id", "text", "project", "kind", "profile", "source", "episode", "speaker"), str),

@@ -13,7 +13,7 @@ from hooks.utils.policy.masking import mask
 LONGEST = 300  # characters of a directive; who says more pastes
 _LONGEST_PROMPT = 4_000
 _FENCED = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
-_TAGGED = re.compile(r"<([A-Za-z][\w-]*)\b[^>]*>.*?(?:</\1>|\Z)", re.DOTALL)
+_TAGGED = re.compile(r"<([A-Za-z][\w-]*)\b[^<>]*>.*?(?:</\1>|\Z)", re.DOTALL)
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z])|\n+|;\s+")
 _DRAWN = re.compile(r"[|\u2500-\u257f]")  # tables and sketches
 _BULLET = re.compile(r"^\s*(?:[-*•]\s+|\d+[.)]\s+)")
