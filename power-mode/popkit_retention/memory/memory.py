@@ -197,9 +197,7 @@ class Memory:
             "sessions": len(taught),
             "used": sum(bool(lesson.get("used")) for lesson in taught),
             "run": run,
-            "alerts": [alert for alert in alerts if isinstance(alert, dict) and alert.get("project") == self.project]
-            if isinstance(alerts, list)
-            else [],
+            "alerts": [alert for alert in known if alert.get("project") == self.project],
         }
 
     def document(self, tokens: int = MEMORY_TOKENS, prompt: str = "") -> Document:
