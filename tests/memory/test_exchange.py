@@ -54,18 +54,18 @@ def spoilt(lines: list[str], number: int, **fields: object) -> list[str]:
     [
         ({"text": ""}, "line 3: 'b': its text is empty"),
         ({"score": float("nan")}, "line 3: 'b': score is nan"),
-        ({"created_at": NOW + 1e6}, "line 3: 'b': a time lies in the future"),
+        ({"created_at": NOW + 1e6}, "line 3: 'b': a time is in the future"),
         ({"embedding": [1.0] * 383}, "line 3: 'b': an embedding has 384"),
         ({"full_text": 5}, "line 3: 'b': it is compressed"),
         ({"full_text": "a\0b"}, "line 3: 'b': text is binary"),
         ({"surprise": 1}, "line 3: unknown field 'surprise'"),
-        ({"tier": 3}, "line 3: 'b': tier is no text"),
+        ({"tier": 3}, "line 3: 'b': tier is not text"),
         ({"previous_tier": "\x1b[31m" * 9_000}, "line 3: 'b': previous_tier is"),
         ({"marked_by": "\ud800"}, "line 3: 'b': marked_by is"),
-        ({"created_at": 10**400}, "line 3: 'b': a time lies in the future"),
+        ({"created_at": 10**400}, "line 3: 'b': a time is in the future"),
         ({"confidence": 10**400}, "line 3: 'b': confidence is 10+, not a number"),
         ({"embedding": [10**400] * 384}, "line 3: 'b': an embedding holds finite numbers alone"),
-        ({"details": {"fix": "\ud800"}}, "line 3: 'b': details is no valid Unicode"),
+        ({"details": {"fix": "\ud800"}}, "line 3: 'b': details is not valid Unicode"),
     ],
 )
 def test_one_bad_item_and_nothing_is_imported(filled: Remembering, fields: dict, said: str):
@@ -87,12 +87,12 @@ def test_secrets_in_what_is_imported_are_masked(filled: Remembering):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda lines: [], "nothing in it"),
+        (lambda lines: [], "it is empty"),
         (lambda lines: lines[:-1], "cut short or changed"),
         (lambda lines: [lines[0], *lines[2:]], "cut short or changed"),
-        (lambda lines: lines[1:], "line 1: is not the head"),
+        (lambda lines: lines[1:], "line 1: is not the first line"),
         (lambda lines: ["{", *lines[1:]], "line 1: is not JSON"),
-        (lambda lines: [lines[0], "[1]\n", *lines[1:]], "line 2: is no JSON object"),
+        (lambda lines: [lines[0], "[1]\n", *lines[1:]], "line 2: is not a JSON object"),
         (lambda lines: [*lines, lines[1]], "line 5: something follows the end"),
         (lambda lines: [lines[0], lines[1].replace("quotes", "quoted"), *lines[2:]], "cut short or changed"),
         (lambda lines: ["[" * 100_000, *lines], "line 1: is not JSON"),

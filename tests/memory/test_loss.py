@@ -75,7 +75,7 @@ def test_token_efficiency_is_ratio_times_preservation(tokens: tuple[int, int, fl
 
 
 def test_fewer_than_no_tokens_are_an_error():
-    with pytest.raises(ValueError, match="-3 is no count of tokens"):
+    with pytest.raises(ValueError, match="-3 is not a number of tokens"):
         METRICS.calculate_token_efficiency(5, -3, 1.0)
 
 

@@ -123,8 +123,8 @@ def test_the_audit_tells_what_memory_md_leaves_out_and_why_something_is_gone(rem
     remembering.memory.told(120)
     later, earlier = [entry for entry in remembering.store.logged() if entry["action"] == "document"]
     assert earlier["items"] == len(first.items)
-    assert earlier["left_out"] == {"worth less for its tokens than what stands there": 30 - len(first.items)}
-    assert later["gone"] == {first.items[0]: "marked to be forgotten"}
+    assert earlier["left_out"] == {"worth less for its tokens than what is in it": 30 - len(first.items)}
+    assert later["gone"] == {first.items[0]: "marked as forgotten"}
 
 
 def test_all_of_the_named_items_are_changed_or_none(remembering: Remembering):
@@ -177,7 +177,7 @@ def test_what_is_compressed_comes_back_in_full(remembering: Remembering):
         ({"text": "x", "created_at": NOW + 3_600}, "in the future"),
         ({"text": "x", "score": float("nan")}, "score is nan"),
         ({"text": "x", "confidence": 1.2}, "confidence is 1.2"),
-        ({"text": "x", "accesses": [float("inf")]}, "no time"),
+        ({"text": "x", "accesses": [float("inf")]}, "not a time"),
         ({"text": "x", "embedding": [0.0] * 383}, "384 numbers"),
         ({"text": "x", "embedding": [float("nan")] * 384}, "finite"),
         ({"text": "x", "writes": -1}, "not a count"),

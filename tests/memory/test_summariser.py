@@ -38,7 +38,7 @@ def test_no_shell_reads_the_command(tmp_path: Path):
     ("command", "said"),
     [
         ("", "command is empty"),
-        ("say 'so", "is no command: No closing quotation"),
+        ("say 'so", "is not a command: No closing quotation"),
         ("/nowhere/summarise", "/nowhere/summarise cannot be started: .*No such file"),
         (["a\0b"], "cannot be started"),
         (python("pass"), "printed nothing"),

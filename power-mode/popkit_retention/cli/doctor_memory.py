@@ -40,7 +40,7 @@ def memory(popkit_home: str, project: str, environ: Mapping[str, str], now: floa
     facts["bytes"] = parts[holdings.MEMORY].bytes if holdings.MEMORY in parts else 0
     facts["waiting"] = len(mine.to_learn())
     if not facts["on"]:
-        return Check(NAME, OK, f"off for {name}; all projects' takes {holdings.size(facts['bytes'])}{told}", **facts)
+        return Check(NAME, OK, f"off for {name}; the memory of all projects takes {holdings.size(facts['bytes'])}{told}", **facts)
     from ..memory.memory import Memory
     from ..memory.stores import StoreUnavailable
 

@@ -276,7 +276,10 @@ def _export(asked: Asked) -> Answer:
 
 def _import(asked: Asked) -> Answer:
     with memory_files.lines_of(asked.arguments[0]) as lines:
-        count = asked.place.memory.take_in(lines, "missing" in asked.flags)
+        try:
+            count = asked.place.memory.take_in(lines, "missing" in asked.flags)
+        except DuplicateId as error:
+            raise Refused(f"{error}, so nothing is imported. --missing skips what is there") from None
     asked.place.refresh()
     return Answer(text.wrap(f"Imported {text.counted(count, 'item')}."), {"items": count})
 

@@ -116,7 +116,7 @@ _NAMED = 5  # items of one reason
 def left_out(found: Document, items: Sequence[Item], budget: int, now: float) -> list[str]:
     """What stands in MEMORY.md and what does not, by reason. `items`: those left out, by worth."""
     told = f"{text.counted(len(found.items), 'item')}, {text.tokens(found.tokens)} of {budget:,} tokens"
-    lines = [*text.title("What was left out of MEMORY.md, and why"), *pair("In it", told)]
+    lines = [*text.title("What was left out of MEMORY.md, and why"), *pair("Included", told)]
     lines += pair("Left out", text.counted(len(found.left_out), "item"))
     reasons = dict(found.left_out)
     by_reason: dict[str, list[Item]] = {}

@@ -82,7 +82,7 @@ def standing(item: Item, now: float) -> str:
 def size(item: Item) -> str:
     """How much of an item is kept, and where."""
     if item.level == EMBEDDING:
-        return "an embedding alone; restore brings the text back" if item.original else "an embedding alone: its text is gone"
+        return "an embedding only; restore brings back the text" if item.original else "an embedding only; the text is gone"
     if item.level != FULL:
         return f"its {item.level}; restore brings back the full text" if item.original else f"its {item.level}; the full text is gone"
     return "in full"

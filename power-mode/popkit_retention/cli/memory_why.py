@@ -74,7 +74,7 @@ def _due(item: Item, decision: Mapping[str, Any]) -> list[str]:
     if item.marked_at is not None:
         return []
     if decision["marks"]:
-        return pair("Now", f"to be forgotten: {reasons}")
+        return pair("Now", f"is about to be forgotten: {reasons}")
     stays = decision["tier"] == item.tier
     return pair("Now", f"{'stays in' if stays else 'moves to'} {decision['tier']}: {reasons}")
 

@@ -54,12 +54,12 @@ _FENCES = {PATH: "```", NAME: "```", COMMAND: "```sh"}
 _ROUNDS = 3
 _TAG = re.compile(r"<(?=[/!?A-Za-z])")
 
-FORGOTTEN = "marked to be forgotten"
+FORGOTTEN = "marked as forgotten"
 NO_TEXT = "compressed to an embedding"
-SECRET = "holds a secret"  # noqa: S105
+SECRET = "contains a secret"  # noqa: S105
 SAME_FAMILY = "another command of its family is worth more"
 SEEN_ONCE = "seen in one session so far"
-NO_ROOM = "worth less for its tokens than what stands there"
+NO_ROOM = "worth less for its tokens than what is in it"
 
 
 @dataclass

@@ -59,9 +59,9 @@ def read(lines: Iterable[str], now: float) -> Batch:
             _take(value, batch, number, now)
         digest.update(line.encode() if line.endswith("\n") else (line + "\n").encode())
     if head is None:
-        raise BadItem("there is nothing in it")
+        raise BadItem("it is empty")
     if end is None or end.get("items") != len(batch.add) or end.get("sha256") != digest.hexdigest():
-        raise BadItem("its end is missing, or does not fit what stands before: the file was cut short or changed. Export it again")
+        raise BadItem("the end is missing, or does not match the rest: the file was cut short or changed. Export it again")
     return batch
 
 
@@ -73,13 +73,13 @@ def _object(line: str, number: int) -> dict[str, object]:
     except (ValueError, RecursionError):
         raise BadItem(f"line {number}: is not JSON") from None
     if not isinstance(value, dict):
-        raise BadItem(f"line {number}: is no JSON object")
+        raise BadItem(f"line {number}: is not a JSON object")
     return value
 
 
 def _head(value: dict[str, object], number: int) -> dict[str, object]:
     if value.get("popkit_memory") != FORMAT:
-        raise BadItem(f"line {number}: is not the head of an export of popkit memory (format {FORMAT})")
+        raise BadItem(f"line {number}: is not the first line of an export of popkit memory (format {FORMAT})")
     return value
 
 

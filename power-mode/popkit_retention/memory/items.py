@@ -115,15 +115,15 @@ def check(item: Item, now: float) -> None:
     for name, kind in _TYPES.items():
         value = getattr(item, name)
         if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-            raise BadItem(f"{item.id!r:.40}: {name} is no {_SAID[kind]}")
+            raise BadItem(f"{item.id!r:.40}: {name} is not {_SAID[kind]}")
     _check_texts(item)
     _check_numbers(item, now)
     if item.embedding is not None:
         check_embedding(item.embedding, item.id)
     if not isinstance(item.details, dict):
-        raise BadItem(f"{item.id!r:.40}: details is no object")
+        raise BadItem(f"{item.id!r:.40}: details is not an object")
     if item.details and not _is_unicode(_written(item)):
-        raise BadItem(f"{item.id!r:.40}: details is no valid Unicode (it has lone surrogates)")
+        raise BadItem(f"{item.id!r:.40}: details is not valid Unicode (it has lone surrogates)")
 
 
 def _check_texts(item: Item) -> None:
@@ -142,7 +142,7 @@ def _check_texts(item: Item) -> None:
             raise BadItem(f"{shown}: {name} is {getattr(item, name)!r:.40}. Known: {', '.join(filter(None, known))}")
     for name in ("id", "text", "project", "kind", "episode", "speaker"):
         if not _is_unicode(getattr(item, name)):
-            raise BadItem(f"{shown}: {name} is no valid Unicode (it has lone surrogates)")
+            raise BadItem(f"{shown}: {name} is not valid Unicode (it has lone surrogates)")
         if "\0" in getattr(item, name):
             raise BadItem(f"{shown}: {name} is binary (it has NUL characters)")
 
@@ -174,12 +174,12 @@ def _check_numbers(item: Item, now: float) -> None:
     times = [getattr(item, name) for name in ("created_at", "last_accessed", "tier_since")]
     times += [] if item.marked_at is None else [item.marked_at]
     if not isinstance(item.accesses, list):
-        raise BadItem(f"{shown}: accesses is no list")
+        raise BadItem(f"{shown}: accesses is not a list")
     for at in (*times, *item.accesses):
         if not isinstance(at, (int, float)) or isinstance(at, bool) or not 0 <= at < math.inf:  # NaN is not either
-            raise BadItem(f"{shown}: {at!r:.40} is no time (seconds since 1970)")
+            raise BadItem(f"{shown}: {at!r:.40} is not a time (seconds since 1970)")
         if at > now + CLOCK_SLACK_S:
-            raise BadItem(f"{shown}: a time lies in the future ({at!r:.40}; it is {now:.0f}). Check the clock")
+            raise BadItem(f"{shown}: a time is in the future ({at!r:.40}; it is {now:.0f}). Check the clock")
 
 
 def check_embedding(embedding: object, id: str = "") -> None:

@@ -38,7 +38,7 @@ class InformationLossMetrics:
     def calculate_token_efficiency(self, original_tokens: int, compressed_tokens: int, semantic_preservation: float) -> float:
         """How many times shorter a text has become, times what is preserved of its meaning. No tokens count as one."""
         if original_tokens < 0 or compressed_tokens < 0:
-            raise ValueError(f"{min(original_tokens, compressed_tokens)} is no count of tokens")
+            raise ValueError(f"{min(original_tokens, compressed_tokens)} is not a number of tokens")
         return round(original_tokens / max(1, compressed_tokens) * semantic_preservation, 4)
 
     def estimate_query_accuracy(
@@ -61,7 +61,7 @@ class InformationLossMetrics:
 
 def _of_unit_length(vector: Sequence[float]) -> list[float]:
     if not all(map(math.isfinite, vector)):
-        raise ValueError("an embedding holds finite numbers alone")
+        raise ValueError("an embedding holds finite numbers only")
     largest = max(map(abs, vector), default=0.0)
     if not largest:
         return [0.0] * len(vector)

@@ -148,8 +148,10 @@ class Memory:
         if len(found) == 1:
             return found[0]
         if found:
-            raise NotThere(f"{len(found)} memories begin with {id!r:.40}: {', '.join(item.id for item in found[:5])}. Give more of the id")
-        raise NotThere(f"no memory {id!r:.40}. `popkit memory list` and `search WORDS` show ids")
+            raise NotThere(
+                f"{len(found):,} memories begin with {id!r:.40}: {', '.join(item.id for item in found[:5])}. Give more of the id"
+            )
+        raise NotThere(f"there is no memory {id!r:.40}. popkit memory list and search WORDS show ids")
 
     def why(self, id: str) -> dict[str, object]:
         """What is thought of an item: `item`, `signals` (the specification's), `profile`, `strength`, `score`, `retention`, `decision`
@@ -316,7 +318,7 @@ class Memory:
             with files.Lock(self.folder.lock):
                 return self._run(now, progress)
         except files.LockTimeout:
-            raise Busy("another process runs the job of the memory. It is done soon; try again") from None
+            raise Busy("another process runs the job of the memory. Try again when it is done") from None
 
     def _run(self, now: float, progress: Callable[[int], None]) -> job.Report:
         report = job.run(self.store, now, self.embedder, self.summarise, progress)

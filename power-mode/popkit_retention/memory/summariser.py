@@ -54,7 +54,7 @@ def _words(command: str | Sequence[str]) -> list[str]:
     try:
         words = shlex.split(command) if isinstance(command, str) else list(command)
     except ValueError as error:
-        raise SummariserFailed(f"{command!r:.80} is no command: {error}") from error
+        raise SummariserFailed(f"{command!r:.80} is not a command: {error}") from error
     if not words:
         raise SummariserFailed("the summariser's command is empty")
     return words

@@ -97,5 +97,5 @@ def _moment(value: object) -> datetime:
     if isinstance(value, str):
         value = datetime.fromisoformat(value.replace("Z", "+00:00"))
     if not isinstance(value, datetime):
-        raise ValueError(f"{value!r:.40} is no time")
+        raise ValueError(f"{value!r:.40} is not a time")
     return value if value.tzinfo else value.replace(tzinfo=timezone.utc)

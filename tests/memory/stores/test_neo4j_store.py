@@ -194,7 +194,7 @@ def test_an_original_that_was_tampered_with_is_found(store: Neo4jStore) -> None:
     store.add([example(1)])
     store.keep_original("m00001", "the whole text")
     store.ask("MATCH (n:PopkitItem) SET n.original_hash = 'another'", writes=True)
-    refused(lambda: store.original("m00001"), "spoilt", "backup")
+    refused(lambda: store.original("m00001"), "damaged", "backup")
     assert len(store.verify()) == 1
 
 

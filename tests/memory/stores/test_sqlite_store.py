@@ -101,7 +101,7 @@ def test_a_flipped_bit_in_an_original_is_found_and_told(path: str) -> None:
         content[-5] ^= 1
         db.execute("UPDATE originals SET content = ?", (bytes(content),))
     with closing(SqliteStore(path)) as store:
-        refused(lambda: store.original("m00001"), "spoilt", "backup")
+        refused(lambda: store.original("m00001"), "damaged", "backup")
         (problem,) = store.verify()
         assert "m00001" in problem
         assert store.get(["m00001"])[0].text == example(1).text

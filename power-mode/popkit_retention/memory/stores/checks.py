@@ -41,7 +41,7 @@ def check_change(change: Change) -> None:
     """BadItem for a field that is not to be changed so, and for a value that no item may have."""
     wrong = sorted(change.to.keys() - CHANGEABLE) + sorted(change.by.keys() - COUNTS) + sorted(change.to.keys() & change.by.keys())
     if wrong:
-        raise BadItem(f"{change.id!r:.40}: {wrong[0]!r:.60} cannot be changed so")
+        raise BadItem(f"{change.id!r:.40}: {wrong[0]!r:.60} cannot be changed like this")
     if any(not isinstance(by, int) or isinstance(by, bool) or abs(by) >= 2**53 for by in change.by.values()):
         raise BadItem(f"{change.id!r:.40}: counts change by whole numbers")
     quick = _QUICK
@@ -57,7 +57,7 @@ def check_change(change: Change) -> None:
 def check_time(at: float) -> None:
     """BadItem for what is no time."""
     if not isinstance(at, (int, float)) or not 0 <= at < math.inf:
-        raise BadItem(f"{at!r:.40} is no time (seconds since 1970)")
+        raise BadItem(f"{at!r:.40} is not a time (seconds since 1970)")
 
 
 def as_json(value: object, whose: str = "") -> str:

@@ -100,7 +100,7 @@ class Neo4jStore:
             if isinstance(error, (BadItem, DuplicateId)):
                 raise
             if isinstance(error, UnicodeEncodeError):
-                raise BadItem("a name or an id is no valid Unicode (it has lone surrogates)") from None
+                raise BadItem("a name or an id is not valid Unicode (it has lone surrogates)") from None
             code = getattr(error, "code", "") or ""
             raise StoreUnavailable(f"{self.url}: {explained(type(error).__name__, code, str(error))}") from None
 
@@ -355,7 +355,7 @@ def _driver(environ: Mapping[str, str]) -> ModuleType:
     try:
         return _imported()
     except ImportError:
-        raise StoreUnavailable("memory.store is a Neo4j, whose driver is not there. Install it: popkit setup neo4j") from None
+        raise StoreUnavailable("memory.store names a Neo4j, but its driver is not installed. Run popkit setup neo4j") from None
 
 
 def _imported() -> ModuleType:

@@ -105,7 +105,7 @@ _FLOATS = frozenset(("confidence", "uniqueness", "score", "tier_score", "retenti
 _ADVICE: tuple[tuple[tuple[str, ...], str], ...] = (
     (
         ("AuthError", "Security.Unauthorized", "TokenExpired", "CredentialsExpired", "AuthenticationRateLimit"),
-        "it does not let us in. Set NEO4J_USER and NEO4J_PASSWORD",
+        "it refuses the login. Set NEO4J_USER and NEO4J_PASSWORD",
     ),
     (
         ("ReadOnly", "Security.Forbidden", "NotALeader", "AccessMode"),
@@ -125,6 +125,6 @@ _ADVICE: tuple[tuple[tuple[str, ...], str], ...] = (
     ),
     (
         ("ConfigurationError", "ValueError", "UnsupportedServerProduct"),
-        "the address makes no sense. Write memory.store like neo4j://host:7687",
+        "the address is not valid. Write memory.store like neo4j://host:7687",
     ),
 )

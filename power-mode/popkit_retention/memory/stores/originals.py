@@ -20,5 +20,5 @@ def opened(id: str, hash: object, content: object, where: str) -> str:
     except RetentionIntegrityError as error:
         what = str(error)
     if what:
-        raise StoreUnavailable(f"the original of {id!r:.40} is spoilt: {what}. A backup of {where} may have it")
+        raise StoreUnavailable(f"the original of {id!r:.40} is damaged: {what}. A backup of {where} may have it")
     return text

@@ -77,7 +77,7 @@ class SqliteStore:
             advice = next((advice for sign, advice in _ADVICE if sign in str(error)), _DAMAGED)
             raise StoreUnavailable(f"{self.path}: {advice} (SQLite says: {error})") from None
         except UnicodeEncodeError:
-            raise BadItem("a name or an id is no valid Unicode (it has lone surrogates)") from None
+            raise BadItem("a name or an id is not valid Unicode (it has lone surrogates)") from None
 
     @contextmanager
     def _writing(self) -> Iterator[Connection]:
