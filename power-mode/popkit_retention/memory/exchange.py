@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from hooks.utils.policy.masking import mask
 
-from .items import ARCHIVE, FULL, BadItem, Item, check, from_json
+from .items import FULL, BadItem, Item, check, from_json
 from .stores import Batch
 
 if TYPE_CHECKING:
@@ -103,27 +103,3 @@ def _check_full(item: Item, full: object, now: float) -> None:
         check(Item(**{**vars(item), "text": full, "level": FULL}), now)
     elif item.level != FULL:
         raise BadItem(f"{item.id!r:.40}: it is compressed, and its full text is not there")
-
-
-# --- backups of what is kept for good ------------------------------------------------------------------------------------------------
-
-KEPT_BACKUPS = 4
-EVERY_S = 7 * 86_400.0
-_BEFORE, _BEHIND = "archive-", ".jsonl"
-
-
-def backup_name(now: float) -> str:
-    return f"{_BEFORE}{now:.0f}{_BEHIND}"
-
-
-def backed_up_at(name: str) -> float | None:
-    """When a backup of this file name was made (seconds); None for another file."""
-    digits = name[len(_BEFORE) : -len(_BEHIND)]
-    return float(digits) if name.startswith(_BEFORE) and name.endswith(_BEHIND) and digits.isdigit() else None
-
-
-def backup(store: Store, now: float) -> str:
-    """The text of a backup: the ARCHIVE tier of all projects, read back to prove that it can be restored. BadItem where it cannot."""
-    text = "".join(lines_of(store, None, now, (ARCHIVE,)))
-    read(text.splitlines(keepends=True), now)
-    return text

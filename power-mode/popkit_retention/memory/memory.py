@@ -15,7 +15,7 @@ from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.policy.masking import mask
 from hooks.utils.policy.ruleset import MEMORY_TOKENS
 
-from . import compression, document, exchange, job, learning, loss, profiles, prompting, search, transitions, vectors
+from . import backups, compression, document, exchange, job, learning, loss, profiles, prompting, search, transitions, vectors
 from .embedding import embed_items
 from .extras import reach
 from .folder import Folder
@@ -326,7 +326,7 @@ class Memory:
             embed_items(self.store, self.embedder, most=EMBEDDED)
         if self.folder is not None:
             self.folder.set_alerts(report.alerts, now)
-            self.folder.back_up(self.store, now)
+            backups.back_up(self.store, self.folder.backups, now)
         return report
 
     def export(self, everything: bool = False) -> Iterable[str]:
