@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hooks.utils.policy.estimate import estimate_tokens
-from popkit_retention.memory import document
+from popkit_retention.memory import document, rendering
 from popkit_retention.memory.items import CODE, COMMAND, EMBEDDING, ERROR, NAME, NOTE, PATH, PROSE, SESSION, USER, Item, id_of
 
 SECRET = "sk-ant-api03-" + "Ab1" * 20
@@ -64,7 +64,7 @@ def test_no_text_breaks_out_of_its_line(hostile, kind):
     lines = made.text.splitlines()
     assert all(char.isprintable() for line in lines for char in line)
     outside = [line for line, fences in zip(lines, accumulate(line.startswith("```") for line in lines)) if fences % 2 == 0]
-    assert [line for line in outside if line.startswith("#")] in ([], *[[lines[0], f"## {title}"] for title in document._TITLES.values()])
+    assert [line for line in outside if line.startswith("#")] in ([], *[[lines[0], f"## {title}"] for title in rendering.TITLES.values()])
     assert sum(line.startswith("```") for line in lines) in (0, 2)
     assert "</" not in made.text
 

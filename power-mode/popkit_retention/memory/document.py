@@ -8,7 +8,6 @@ the prompt cache of the next one keeps the rest.
 from __future__ import annotations
 
 import heapq
-import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -19,6 +18,7 @@ from hooks.utils.state.memory import CONTENT, MOST_BYTES, MOST_LINES, MOST_TOKEN
 
 from .items import COMMAND, EMBEDDING, ERROR, NAME, PATH
 from .profiles import wanted
+from .rendering import FENCES, HEAD, OTHER, TITLES, Entry, one_line, render, size
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -37,22 +37,7 @@ ERROR_SESSIONS = 2
 SIMILARITY = 1.0
 PATH_WEIGHT = 2.0
 LONGEST_NOTE = 400  # characters
-_NAMES_WIDTH = 100  # characters of a line of names
-_HEAD = """# Project memory
-
-From earlier sessions in this project. Files may have moved since.
-"""
-_OTHER = "note"  # where an item of any other kind stands
-_TITLES = {
-    PATH: "Files (names in them)",
-    NAME: "Names",
-    COMMAND: "Commands that worked",
-    ERROR: "Errors and fixes",
-    _OTHER: "Notes",
-}
-_FENCES = {PATH: "```", NAME: "```", COMMAND: "```sh"}
 _ROUNDS = 3
-_TAG = re.compile(r"<(?=[/!?A-Za-z])")
 
 FORGOTTEN = "marked as forgotten"
 NO_TEXT = "compressed to an embedding"
@@ -82,31 +67,7 @@ def build(items: Iterable[Item], tokens: int = MEMORY_TOKENS, similar: Mapping[s
     return Document(text, estimate_tokens(text, CONTENT), sorted(id for entry in draft.kept for id in entry.ids), sorted(draft.left_out))
 
 
-def one_line(text: str) -> str:
-    """A text as it may stand in a line: nothing in it ends the line, or a fence or a tag around it."""
-    if not text.isprintable():
-        text = "".join([char if char.isprintable() else " " for char in text])
-    return " ".join(_TAG.sub("‹", text.replace("```", "'''")).split())
-
-
-@dataclass
-class _Entry:
-    """What is to be said of an item, or of several that say the same. `home`: the folder of a path, the file of a name."""
-
-    kind: str
-    text: str
-    weight: float
-    ids: list[str]
-    home: str = ""
-    held: bool = False
-    sessions: int = 1
-
-    @property
-    def path(self) -> str:
-        return f"{self.home}/{self.text}" if self.home else self.text
-
-
-def _entries(items: list[Item], draft: _Draft, similar: Mapping[str, float]) -> list[_Entry]:
+def _entries(items: list[Item], draft: _Draft, similar: Mapping[str, float]) -> list[Entry]:
     """What may be told, the rest left out with its reason."""
     newest = max([item.session for item in items], default=0)
     telling = []
@@ -117,7 +78,7 @@ def _entries(items: list[Item], draft: _Draft, similar: Mapping[str, float]) -> 
         else:
             telling.append(item)
     entries = [_entry(item, ids, newest, similar.get(item.id, 0.0)) for item, ids in _without_ends(telling)]
-    best: dict[object, _Entry] = {}
+    best: dict[object, Entry] = {}
     families = {item.id: item.details.get("family") for item in telling if item.kind == COMMAND}
     for entry in sorted(entries, key=lambda entry: (not entry.held, -entry.weight, entry.text)):
         family = families.get(entry.ids[0]) or entry.ids[0]
@@ -138,8 +99,8 @@ def _hindrance(item: Item) -> str:
     return ""
 
 
-def _entry(item: Item, ids: list[str], newest: int, similar: float) -> _Entry:
-    text, home, kind = one_line(item.text), "", item.kind if item.kind in _TITLES else _OTHER
+def _entry(item: Item, ids: list[str], newest: int, similar: float) -> Entry:
+    text, home, kind = one_line(item.text), "", item.kind if item.kind in TITLES else OTHER
     if kind == PATH:
         home, _, text = text.rpartition("/")
     elif kind == NAME:
@@ -147,10 +108,10 @@ def _entry(item: Item, ids: list[str], newest: int, similar: float) -> _Entry:
     elif kind == ERROR:
         fix = one_line(str(item.details.get("fix") or ""))
         text = f"{text} → {fix}" if fix else text
-    if kind in (ERROR, _OTHER) and len(text) > LONGEST_NOTE:
+    if kind in (ERROR, OTHER) and len(text) > LONGEST_NOTE:
         text = text[: LONGEST_NOTE - 1] + "…"
     weight = (wanted(item, newest) + SIMILARITY * similar) * (PATH_WEIGHT if kind == PATH else 1.0)
-    return _Entry(kind, text, weight, ids, home, item.held, item.sessions)
+    return Entry(kind, text, weight, ids, home, item.held, item.sessions)
 
 
 def _without_ends(items: list[Item]) -> list[tuple[Item, list[str]]]:
@@ -180,37 +141,37 @@ class _Draft:
 
     def __init__(self, tokens: int) -> None:
         self.tokens = tokens
-        self.room = (tokens - 1) * CHARS_PER_TOKEN[CONTENT] - len(_HEAD)
-        self.kept: list[_Entry] = []
+        self.room = (tokens - 1) * CHARS_PER_TOKEN[CONTENT] - len(HEAD)
+        self.kept: list[Entry] = []
         self.left_out: list[tuple[str, str]] = []
         self.out: set[str] = set()
         self.sections: set[str] = set()
         self.folders: set[str] = set()
         self.files: set[str] = set()
 
-    def leave_out(self, entry: _Entry, why: str) -> None:
+    def leave_out(self, entry: Entry, why: str) -> None:
         self.left_out += [(id, why) for id in entry.ids]
         self.out.update(entry.ids)
 
-    def is_out(self, entry: _Entry) -> bool:
+    def is_out(self, entry: Entry) -> bool:
         return entry.ids[0] in self.out
 
-    def cost(self, entry: _Entry) -> float:
+    def cost(self, entry: Entry) -> float:
         """The characters that an entry would add as things stand."""
-        chars = _size(entry.text) + 2
+        chars = size(entry.text) + 2
         section = entry.kind
         if entry.kind == PATH and entry.home not in self.folders:
-            chars += _size(entry.home) + 2
+            chars += size(entry.home) + 2
         elif entry.kind == NAME and entry.home in self.files:
             section = PATH
             chars += 1
-        elif entry.kind in (ERROR, _OTHER):
+        elif entry.kind in (ERROR, OTHER):
             chars += 1
         if section not in self.sections:
-            chars += len(_TITLES[section]) + 6 + (len(_FENCES[section]) + 5 if section in _FENCES else 0)
+            chars += len(TITLES[section]) + 6 + (len(FENCES[section]) + 5 if section in FENCES else 0)
         return chars
 
-    def add(self, entry: _Entry) -> bool:
+    def add(self, entry: Entry) -> bool:
         """Takes an entry in; not one that holds a secret."""
         if MASK in mask(f"{entry.home}/{entry.text}"):
             self.leave_out(entry, SECRET)
@@ -223,11 +184,11 @@ class _Draft:
             self.files.add(entry.path)
         return True
 
-    def fill(self, entries: list[_Entry]) -> None:
+    def fill(self, entries: list[Entry]) -> None:
         """Takes in what is held, then notes, then what is worth most for its room."""
         ranked = sorted(entries, key=lambda entry: (-entry.weight, entry.text, entry.kind))
         self._fill_share([entry for entry in ranked if entry.held], 1.0)
-        self._fill_share([entry for entry in ranked if entry.kind == _OTHER], NOTES_SHARE)
+        self._fill_share([entry for entry in ranked if entry.kind == OTHER], NOTES_SHARE)
         self._fill_share([entry for entry in ranked if entry.kind == COMMAND and entry.sessions >= COMMAND_SESSIONS], COMMANDS_SHARE)
         self._fill_share([entry for entry in ranked if entry.kind == ERROR], ERRORS_SHARE)
         rest = [entry for entry in entries if not self.is_out(entry)]
@@ -237,11 +198,11 @@ class _Draft:
             rest = self._fill_by_worth(rest)
             if len(self.kept) == count:
                 break
-            self.room = (self.tokens - 1) * CHARS_PER_TOKEN[CONTENT] - _size(_render(self.kept))
+            self.room = (self.tokens - 1) * CHARS_PER_TOKEN[CONTENT] - size(render(self.kept))
         for entry in rest:
             self.leave_out(entry, NO_ROOM)
 
-    def _fill_share(self, ranked: list[_Entry], share: float) -> None:
+    def _fill_share(self, ranked: list[Entry], share: float) -> None:
         """Takes in what fits into a share of the room, what is worth most first."""
         least = self.room * (1 - share)
         for entry in ranked:
@@ -249,7 +210,7 @@ class _Draft:
                 self.add(entry)
                 self.out.update(entry.ids)
 
-    def _fill_by_worth(self, entries: list[_Entry]) -> list[_Entry]:
+    def _fill_by_worth(self, entries: list[Entry]) -> list[Entry]:
         """Takes in what is worth most for its room; what found none."""
         beside: dict[str, list[int]] = {}  # what becomes cheaper once a folder or a file stands there
         heap = []
@@ -280,60 +241,8 @@ class _Draft:
     def fitted(self) -> str:
         """The text, without what came last where it is still too long."""
         while self.kept:
-            text = _render(self.kept)
+            text = render(self.kept)
             if estimate_tokens(text, CONTENT) <= self.tokens and text.count("\n") <= MOST_LINES and len(text.encode()) <= MOST_BYTES:
                 return text
             self.leave_out(self.kept.pop(), NO_ROOM)
         return ""
-
-
-def _size(text: str) -> float:
-    """The characters that a text counts for: wide ones cost more."""
-    return len(text) if text.isascii() else estimate_tokens(text, CONTENT) * CHARS_PER_TOKEN[CONTENT]
-
-
-def _render(entries: list[_Entry]) -> str:
-    by_kind: dict[str, list[_Entry]] = {kind: [] for kind in _TITLES}
-    files = {entry.path for entry in entries if entry.kind == PATH}
-    inside: dict[str, list[str]] = {}
-    for entry in entries:
-        if entry.kind == NAME and entry.home in files:
-            inside.setdefault(entry.home, []).append(entry.text)
-        else:
-            by_kind[entry.kind].append(entry)
-    parts = [_HEAD]
-    for kind, found in by_kind.items():
-        if found:
-            fence = _FENCES.get(kind)
-            lines = _LINES[kind](found, inside)
-            parts.append("\n".join([f"\n## {_TITLES[kind]}", *([fence] if fence else []), *lines, *(["```"] if fence else []), ""]))
-    return "".join(parts)
-
-
-def _map(entries: list[_Entry], inside: dict[str, list[str]]) -> list[str]:
-    folders: dict[str, list[str]] = {}
-    for entry in sorted(entries, key=lambda entry: (entry.home, entry.text)):
-        names = inside.get(entry.path)
-        folders.setdefault(entry.home, []).append(f"{entry.text} ({', '.join(sorted(names))})" if names else entry.text)
-    return [f"{home or '.'}/: {', '.join(files)}" for home, files in folders.items()]
-
-
-def _names(entries: list[_Entry], inside: dict[str, list[str]]) -> list[str]:
-    lines: list[str] = []
-    for name in sorted({entry.text for entry in entries}):
-        if lines and len(lines[-1]) + len(name) + 2 <= _NAMES_WIDTH:
-            lines[-1] += ", " + name
-        else:
-            lines.append(name)
-    return lines
-
-
-def _plain(entries: list[_Entry], inside: dict[str, list[str]]) -> list[str]:
-    return sorted(entry.text for entry in entries)
-
-
-def _bullets(entries: list[_Entry], inside: dict[str, list[str]]) -> list[str]:
-    return [f"- {text}" for text in _plain(entries, inside)]
-
-
-_LINES = {PATH: _map, NAME: _names, COMMAND: _plain, ERROR: _bullets, _OTHER: _bullets}
