@@ -239,3 +239,28 @@ def test_the_archive_tier_is_backed_up_weekly_and_four_are_kept(tmp_path: Path, 
     store.remove(["key"])
     assert kept.memory.take_in(names[-1].read_text().splitlines(keepends=True), missing=True) == 1
     assert kept.item("key").tier == ARCHIVE
+
+
+def test_what_the_user_forgot_leaves_the_backups_too(tmp_path: Path, store: Store):
+    kept = Remembering(store)
+    kept.memory.folder = Folder(str(tmp_path))
+    for id in ("secret plan", "other"):
+        kept.keep(id, tier=ARCHIVE, key=True)
+    kept.memory.run()
+    kept.after(8 * DAY).forget(["secret plan"])
+    kept.memory.run()
+    kept.after(2 * DAY).run()
+    backups = [path.read_text() for path in (tmp_path / "memory" / "backups").iterdir()]
+    assert len(backups) == 2
+    assert not any("secret plan" in text for text in backups)
+    store.remove(["other"])
+    assert [kept.memory.take_in(text.splitlines(keepends=True), missing=True) for text in backups] == [1, 0], "they are whole"
+
+
+@pytest.mark.parametrize("between", ["\u2028", "\u2029", "\x85", "\x1c", "\r", "\n"])
+def test_a_backup_holds_whatever_separates_lines(tmp_path: Path, store: Store, between: str):
+    kept = Remembering(store)
+    kept.memory.folder = Folder(str(tmp_path))
+    kept.keep("key", tier=ARCHIVE, key=True, text=f"one{between}two")
+    kept.memory.run()
+    assert len(list((tmp_path / "memory" / "backups").iterdir())) == 1

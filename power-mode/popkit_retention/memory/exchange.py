@@ -4,6 +4,7 @@ before any of it is kept, and secrets in it are masked."""
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from .items import FULL, BadItem, Item, check, from_json
 from .stores import Batch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from .stores import Store
 
@@ -23,9 +24,14 @@ LONGEST_LINE = 8_000_000  # characters
 
 def lines_of(store: Store, project: str | None, now: float, tiers: Sequence[str] = ()) -> Iterator[str]:
     """The items of a project (None: of all), of these tiers (none given: of all): first a head, last a digest of everything before."""
+    yield from _sealed(_bodies(store, project, now, tiers))
+
+
+def _sealed(bodies: Iterable[str]) -> Iterator[str]:
+    """Lines, and behind them their end."""
     digest = hashlib.sha256()
     count = 0
-    for line in _bodies(store, project, now, tiers):
+    for line in bodies:
         digest.update(line.encode())
         count += 1
         yield line
@@ -103,3 +109,18 @@ def _check_full(item: Item, full: object, now: float) -> None:
         check(Item(**{**vars(item), "text": full, "level": FULL}), now)
     elif item.level != FULL:
         raise BadItem(f"{item.id!r:.40}: it is compressed, and its full text is not there")
+
+
+def lines_in(text: str) -> list[str]:
+    """The lines of an export: unlike `splitlines`, what separates lines or paragraphs within a text ends none."""
+    return list(io.StringIO(text))
+
+
+def without(text: str, ids: Collection[str]) -> str:
+    """An export without these items; as it is where it holds none of them, or is no whole export."""
+    head, *lines = lines_in(text) or [""]
+    try:
+        kept = [line for line in lines[:-1] if _object(line, 0).get("id") not in ids]
+    except BadItem:
+        return text
+    return text if len(kept) >= len(lines) - 1 else "".join(_sealed([head, *kept]))

@@ -326,8 +326,14 @@ class Memory:
             embed_items(self.store, self.embedder, most=EMBEDDED)
         if self.folder is not None:
             self.folder.set_alerts(report.alerts, now)
+            backups.forget(self.folder.backups, self._forgotten())
             backups.back_up(self.store, self.folder.backups, now)
         return report
+
+    def _forgotten(self) -> set[str]:
+        """Items of all projects that the user forgot and that are deleted."""
+        ids = {id for known in self.store.values("forgotten:").values() if isinstance(known, dict) for id in known}
+        return ids - {item.id for item in self.store.get(sorted(ids))}
 
     def export(self, everything: bool = False) -> Iterable[str]:
         """JSON lines of the project's items, or of those of all projects: see `exchange`."""
