@@ -23,7 +23,8 @@ TELLS = """
 import json, os, sys
 if sys.argv[1:] == ["memory", "fail"]:
     sys.exit("popkit memory: no such thing")
-print(json.dumps([sys.argv[1:], os.getcwd(), os.environ["POPKIT_HOME"], os.environ["CLAUDE_CODE_SESSION_ID"], sys.stdin.read()]))
+told = [os.environ[name] for name in ("POPKIT_HOME", "CLAUDE_CODE_SESSION_ID", "POPKIT_CALLED_AS")]
+print(json.dumps([sys.argv[1:], os.getcwd(), *told, sys.stdin.read()]))
 print("\\x1b[31mred")
 if sys.argv[2:] == ["long"]:
     print("line\\n" * 1_000)
@@ -65,17 +66,17 @@ def test_on_and_off_say_what_happens_what_it_costs_where_it_is_and_how_to_undo_i
     told = " ".join(said.split())
     assert "Memory is on for shop" in told
     assert "at most 500 tokens" in told
-    assert "/popkit:context memory off switches it off" in told
+    assert "To switch it off: /popkit:context memory off" in told
     assert project.folder in said.replace("\n", "")
     assert f"{asking.home.path}/memory.sqlite" in said.replace("\n", "")
     assert "nothing leaves this machine" in told
     assert max(map(text.width, said.split("\n"))) <= text.WIDTH
-    assert "Memory is still on" in answer("memory on", asking.site(), "", NOW)
+    assert "Memory is already on" in answer("memory on", asking.site(), "", NOW)
     said = answer("memory off", asking.site(), "", NOW)
     assert "Memory is off for shop" in said
     assert f"{asking.home.path}/memory.sqlite" in said.replace("\n", ""), "where what is remembered stays"
     assert not project.is_on()
-    assert "Memory is still off" in answer("memory off", asking.site(), "", NOW)
+    assert "Memory is already off" in answer("memory off", asking.site(), "", NOW)
 
 
 def test_on_tells_data_too(asking: Asking):
@@ -114,7 +115,7 @@ def test_every_other_word_is_handed_on_as_it_stands(asking: Asking):
     said = asking.answer("memory search 'two words; rm -rf $HOME' --most 3 --json").strip().split("\n")
     assert json.loads(said[0]) == [
         ["memory", "search", "two words; rm -rf $HOME", "--most", "3", "--json"],
-        str(asking.work), str(asking.home.path), payloads.SESSION, "",
+        str(asking.work), str(asking.home.path), payloads.SESSION, "/popkit:context memory", "",
     ]  # fmt: skip
     assert said[1] == "\\x1b[31mred", "nothing that a terminal would obey"
 
@@ -130,7 +131,7 @@ def test_a_long_answer_is_cut(asking: Asking):
 
 
 def test_what_cannot_be_started_is_told(asking: Asking):
-    code, output, errors = answers.ask(["list", "\0"], asking.site())
+    code, output, errors = answers.ask(["list", "\0"], asking.site(), "popkit context")
     assert (code, output) == (1, "")
     assert errors.startswith("popkit memory could not be started: ")
 
@@ -147,7 +148,7 @@ def test_the_panel_tells_once_of_what_is_about_to_be_forgotten(asking: Asking):
     project.set_alerts({"m1": NOW + 86_400, "m2": NOW + 2 * 86_400})
     assert "forgotten" not in answer("retention --json", site, "", NOW)
     said = " ".join(answer("", site, "", NOW).split())
-    assert f"2 memories of value will be forgotten by {day_of(NOW + 2 * 86_400)}: popkit memory status" in said
+    assert f"2 memories of value will be forgotten by {day_of(NOW + 2 * 86_400)}: /popkit:context memory status" in said
     assert "forgotten" not in answer("", site, "", NOW)
     project.set_alerts({"m1": NOW + 86_400, "m3": NOW + 86_400})
     assert "1 memory of value will be forgotten by" in answer("", site, "", NOW)

@@ -232,9 +232,9 @@ def test_what_memory_spared_and_cost_is_told_with_its_net() -> None:
     told = {line[:28].strip(): line[28:].split() for line in stats_lines({**found, "contexts": {}, "behind": 0}, details=True)}
     assert told["saved: memory (estimate)"] == ["900"] * 3
     assert told["charged: memory"] == ["1,000"] * 3
-    assert told["net of memory"] == told["net"] == ["-100"] * 3
+    assert told["net: memory"] == told["net"] == ["-100"] * 3
     short = stats_lines({**found, "contexts": {}, "behind": 0})
-    assert any(line.strip().startswith("net of memory") for line in short)
+    assert any(line.strip().startswith("net: memory") for line in short)
 
 
 @pytest.mark.parametrize(

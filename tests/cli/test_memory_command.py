@@ -193,7 +193,50 @@ def test_why_tells_signals_score_tier_and_what_comes_next(shop: Remembered) -> N
     assert 0 <= found["score"] <= 1
     assert found["decision"]["reasons"]
     shown = shop.memory("why", id)
-    assert all(f"\n{name}" in shown for name in ("Tier", "Score", "Signals", "Now", "Next", "Log"))
+    assert all(f"\n{name}" in shown for name in ("Tier", "Score", "Signals", "Now", "Log"))
+    assert ("\nNext" in shown) == (found["decision"]["tier"] == found["item"]["tier"]), "what is due comes before what is next"
+
+
+def test_what_is_due_is_told_before_what_comes_after_it(shop: Remembered) -> None:
+    id = shop.add("npm run test:unit", "--kind", "command")
+    said = " ".join(shop.memory("why", id).split())
+    assert "Now moves to WARM with the next run, at the end of a session or by popkit memory run: worth" in said
+    assert "Next " not in said
+    shop.memory("run", "--force")
+    said = " ".join(shop.memory("why", id).split())
+    assert "Now stays in " in said
+
+
+def test_an_answer_says_what_to_type_where_it_is_read(shop: Remembered) -> None:
+    def asked(*words: str) -> str:
+        return shop.ask(*words, POPKIT_CALLED_AS="/popkit:context memory").stdout
+
+    assert "\n  /popkit:context memory learn --past\n" in asked("status")
+    id = shop.add("the staging server is called otter")
+    assert "Until then, /popkit:context memory undo brings it back." in " ".join(asked("forget", id).split())
+    assert "To bring it back: /popkit:context memory undo" in " ".join(asked("why", id).split())
+
+
+def test_all_that_is_remembered_about_a_project_is_forgotten_at_once_and_brought_back_at_once(shop: Remembered) -> None:
+    ids = {shop.add(f"the server number {number} is called otter") for number in range(30)}
+    shown = shop.memory("forget", "--all")
+    assert shown.startswith("Forgotten: 30 items\n")
+    assert "\n  … 10 more\n" in shown
+    assert shop.items() == {}
+    assert {item["id"] for item in shop.json("undo")["items"]} == ids
+    assert set(shop.items()) == ids
+    assert "so this deletes it once 24 h have passed:\n  popkit memory run\n" in shop.memory("forget", "--all")
+    shop.now += DAY_S + 1
+    shop.memory("run")
+    assert shop.exported() == []
+
+
+def test_an_import_of_what_is_there_says_how_to_leave_that_out(shop: Remembered, tmp_path: Path) -> None:
+    shop.add("the staging server is called otter")
+    file = tmp_path / "out.jsonl"
+    shop.memory("export", str(file))
+    assert "is there already, so nothing is imported. --missing skips what is there" in shop.mistake("import", str(file))
+    assert shop.memory("import", "--missing", str(file)).startswith("Imported 0 items")
 
 
 def test_the_job_runs_at_most_hourly_unless_it_is_forced(shop: Remembered) -> None:
@@ -341,7 +384,9 @@ def test_an_export_replaces_files_alone(filled: Remembered, tmp_path: Path) -> N
         (["show"], "show needs ID, for example: show m3fa"),
         (["show", "m1", "m2"], 'show takes only ID, so "m2" is too much'),
         (["show", "mnone"], "no memory"),
-        (["why", "mnone"], "popkit memory list"),
+        (["why", "mnone"], "list and search show what ids there are"),
+        (["forget"], "To forget everything about this project: forget --all"),
+        (["forget", "m1", "--all"], "forget needs ID…"),
         (["pin"], "pin needs ID…"),
         (["pin", "mnone"], "no memory"),
         (["forget", ""], "no memory"),

@@ -33,7 +33,7 @@ def test_no_list_is_wide(items: list[Item]) -> None:
     lawful(memory_texts.by_tier(items, NOW))
     lawful(memory_texts.in_order(items, NOW))
     for word in ("add", "pin", "unpin", "promote", "demote", "restore", "forget", "undo"):
-        lawful(memory_texts.changed(word, items, NOW))
+        lawful(memory_texts.changed(word, items, NOW, "popkit memory"))
 
 
 @given(st.lists(ITEMS, max_size=5))
@@ -44,12 +44,12 @@ def test_every_item_is_listed_once(items: list[Item]) -> None:
 
 @given(ITEMS, HOSTILE, st.lists(HOSTILE, max_size=3), st.floats(0, 1))
 def test_no_explanation_is_wide(item: Item, project: str, reasons: list[str], share: float) -> None:
-    lawful(memory_why.show_lines(item, project, NOW))
+    lawful(memory_why.show_lines(item, project, NOW, "popkit memory"))
     decision = {"tier": item.tier, "action": "retain", "marks": item.held, "reasons": reasons}
     for coming in (None, {**decision, "at": NOW + 1e6 * share}):
         found = {"item": item.to_json(), "signals": {"confidence": share}, "profile": item.profile, "score": share, "retention": share,
                  "decision": decision, "next": coming, "log": [{"at": NOW, "action": "HOT to WARM", "reasons": reasons}]}  # fmt: skip
-        lawful(memory_why.why_lines(found, NOW))
+        lawful(memory_why.why_lines(found, NOW, "popkit memory"))
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ def test_items_move_as_the_rules_say_and_the_audit_tells_why(remembering: Rememb
     assert remembering.item("hot").previous_tier == HOT
     assert remembering.item("hot").tier_since == NOW
     (entry,) = [entry for entry in remembering.store.logged("warm") if entry["action"] == "WARM to COLD"]
-    assert entry["reasons"] == ["last asked for 9.0 days ago"]
+    assert entry["reasons"] == ["learnt 9.0 days ago"]
 
 
 def test_the_ten_newest_stay_hot_when_they_are_worth_it(remembering: Remembering):

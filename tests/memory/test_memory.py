@@ -65,7 +65,7 @@ def test_an_id_may_be_cut_short_as_long_as_it_is_one_items(remembering: Remember
     assert remembering.memory.show("mabc").id == "mabc1"
     with pytest.raises(NotThere, match="2 memories begin with 'mab': mabc1, mabd2"):
         remembering.memory.show("mab")
-    with pytest.raises(NotThere, match="popkit memory list"):
+    with pytest.raises(NotThere, match="list and search show"):
         remembering.memory.show("mx")
     with pytest.raises(NotThere):
         remembering.memory.show("")
@@ -149,7 +149,7 @@ def test_why_tells_signals_tier_and_what_comes_next(remembering: Remembering):
         "tier": WARM,
         "action": "retain",
         "marks": False,
-        "reasons": ["last asked for 2.0 days ago", "worth 0.67, at least 0.3"],
+        "reasons": ["last asked for 2.0 days ago", "worth 0.66, at least 0.3"],
     }
     assert why["next"]["tier"] == COLD
     assert why["next"]["at"] == NOW + 5 * DAY

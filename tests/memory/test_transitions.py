@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from typing import Any
@@ -67,6 +68,15 @@ def test_the_table(changes: dict[str, Any], tier: str, action: str):
     assert (DELETED if decision.marks else decision.tier, decision.action) == (tier, action)
     assert decision.reasons
     assert all(decision.reasons)
+
+
+@given(st.floats(0, 1))
+def test_the_worth_that_is_told_is_on_the_side_of_the_bound_that_it_is_said_to_be_on(score: float):
+    for tier in (HOT, WARM, COLD):
+        standing = replace(FRESH, tier=tier, score=score)
+        for said in (reason for reason in decide(standing).reasons if reason.startswith("worth")):
+            worth, side, bound = re.fullmatch(r"worth ([\d.]+), (at least|less than) ([\d.]+)", said).groups()
+            assert (float(worth) >= float(bound)) == (side == "at least") == (score >= float(bound))
 
 
 # Where the issue mends the specification: what differs, and why.
@@ -236,11 +246,11 @@ def test_a_project_that_rests_forgets_nothing():
 def test_of_a_project_that_rests_what_comes_next_waits_for_its_sessions():
     item = made(tier=WARM, score=0.5, session=7, last_accessed=NOW - 90 * DAY)
     moment = Moment(NOW, session=9)
-    assert decide(standing_of(item, moment, 0.5)).reasons[0] == "last asked for 2 sessions ago"
+    assert decide(standing_of(item, moment, 0.5)).reasons[0] == "learnt 2 sessions ago"
     coming = foresee(item, moment, lambda _: 0.5)
     assert coming is not None
     assert (coming.decision.tier, coming.at) == (COLD, NOW + 6 * DAY)
-    assert coming.decision.reasons == ("last asked for 8 sessions ago",)
+    assert coming.decision.reasons == ("learnt 8 sessions ago",)
 
 
 def test_a_clock_that_leaps_back_breaks_nothing():

@@ -119,7 +119,7 @@ def _retention(asked: Asked) -> Answer:
         told = ["", *text.wrap(changes.profile_chosen(target, found["profile"]))]
     found = asked.report()
     if "json" not in asked.flags:
-        told += memory.alert_lines(asked.site)
+        told += memory.alert_lines(asked.site, asked.command)
     return Answer([*told, *panel(found, "details" in asked.flags, "all" in asked.flags, asked.command)], found)
 
 
@@ -302,7 +302,7 @@ def _memory(asked: Asked) -> Answer:
         found = memory.turn(words == ["on"], asked.site, asked.now)
         as_json = len(words) < len(asked.arguments)
         return Answer(["", text.as_json(found)] if as_json else memory.turned_lines(found, asked.command), found)
-    code, output, errors = memory.ask(asked.arguments, asked.site)
+    code, output, errors = memory.ask(asked.arguments, asked.site, asked.command)
     lines = memory.shown("\n".join(filter(None, (output, errors))))
     return Answer(["", *lines], {"output": output}, (errors or output or "popkit memory failed") if code else "")
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 # The host ends a hook on a prompt after 30 s.
 LIMIT_S = 25.0
+CALLED_AS = "POPKIT_CALLED_AS"  # what an answer tells to type begins with
+_SHELL = "popkit context"
 _SHOWN_LINES = 400
 _NAME = 40  # columns of a project's
 
@@ -35,14 +37,22 @@ def turn(on: bool, site: Site, now: float) -> dict[str, Any]:
 def turned_lines(found: dict[str, Any], command: str) -> list[str]:
     """What `on` and `off` answer. `command`: how the reader calls us."""
     name = text.cut(text.clean(found["project"]).strip(), _NAME) or "this project"
-    still = "" if found["changed"] else "still "
+    us = _called(command)
+    already = "" if found["changed"] else "already "
     store = text.clean(found["store"])
     if not found["on"]:
-        said = f"New sessions get no MEMORY.md, and nothing more is learnt. What is remembered stays in {store}:"
-        lines = [*text.title(f"Memory is {still}off for {name}"), *text.wrap(f"{said} {command} memory on uses it again.")]
-        return [*lines, *text.wrap(f"To delete items: {command} memory forget ID…")]
+        return [
+            *text.title(f"Memory is {already}off for {name}"),
+            *text.wrap(f"New sessions get no MEMORY.md, and nothing more is learnt. What is remembered stays in {store}."),
+            "To use it again:",
+            f"  {us} on",
+            "To delete all of it, after a day in which you can undo that:",
+            f"  {us} forget --all",
+        ]
+    if already:
+        return [*text.title(f"Memory is already on for {name}"), "To see what it holds:", f"  {us}"]
     return [
-        *text.title(f"Memory is {still}on for {name}"),
+        *text.title(f"Memory is on for {name}"),
         *text.wrap(
             "When a session ends or is compacted, a process in the background notes the files it worked on, the commands that worked, "
             f"errors with what fixed them, and what you told it to remember. {_leaves(found)}"
@@ -51,10 +61,17 @@ def turned_lines(found: dict[str, Any], command: str) -> list[str]:
             f"New sessions then begin with MEMORY.md, and so does this one after a compaction: at most {found['tokens']:,} tokens, which "
             f"every prompt carries. {command} stats shows what that cost and what it spared."
         ),
-        *text.wrap(f"It is kept in {store}, and MEMORY.md in {text.clean(found['folder'])}. {command} memory off switches it off."),
-        *text.wrap("To learn from the sessions so far, run in a shell:"),
-        "  popkit memory learn --past",
+        *text.wrap(f"It is kept in {store}, and MEMORY.md in {text.clean(found['folder'])}."),
+        "To learn from the sessions so far:",
+        f"  {us} learn --past",
+        "To switch it off:",
+        f"  {us} off",
     ]
+
+
+def _called(command: str) -> str:
+    """How the reader calls `popkit memory`."""
+    return "popkit memory" if command == _SHELL else f"{command} memory"
 
 
 def _leaves(found: dict[str, Any]) -> str:
@@ -64,8 +81,8 @@ def _leaves(found: dict[str, Any]) -> str:
     return " ".join(filter(None, said)) or "No model is called, and nothing leaves this machine."
 
 
-def alert_lines(site: Site) -> list[str]:
-    """What of value is about to be forgotten, told once."""
+def alert_lines(site: Site, command: str) -> list[str]:
+    """What of value is about to be forgotten, told once. `command`: how the reader calls us."""
     if not memory.is_used(site.home):
         return []
     try:
@@ -78,15 +95,15 @@ def alert_lines(site: Site) -> list[str]:
     if not due:
         return []
     many = f"{text.counted(len(due), 'memory') if len(due) == 1 else f'{len(due):,} memories'} of value will be forgotten by"
-    return ["", *text.wrap(f"{many} {days.day_of(max(due.values()))}: popkit memory status")]
+    return ["", *text.wrap(f"{many} {days.day_of(max(due.values()))}: {_called(command)} status")]
 
 
-def ask(words: Sequence[str], site: Site) -> tuple[int, str, str]:
-    """(exit code, output, errors) of `popkit memory WORDS` in the project of a site."""
+def ask(words: Sequence[str], site: Site, command: str) -> tuple[int, str, str]:
+    """(exit code, output, errors) of `popkit memory WORDS` in the project of a site. `command`: how the reader calls us."""
     import subprocess  # only here, and seldom
 
     folder = _folder_of(site)
-    environ = {**site.environ, "CLAUDE_CODE_SESSION_ID": site.session_id}
+    environ = {**site.environ, "CLAUDE_CODE_SESSION_ID": site.session_id, CALLED_AS: _called(command)}
     try:
         done = subprocess.run(  # noqa: S603
             children.command_line(["memory", *words]), env=environ, cwd=folder if os.path.isdir(folder) else None,

@@ -59,7 +59,7 @@ _ROWS = (
     ("  charged: our own text", "charged_advice"),
     ("  charged: keeping warm", "charged_warming"),
     ("  charged: memory", "charged_memory"),
-    ("  net of memory", "net_memory"),
+    ("  net: memory", "net_memory"),
     ("  net", "net"),
 )
 # What is shown without --details.

@@ -24,7 +24,7 @@ from ..memory.memory import Busy, NotThere
 from ..memory.stores import DuplicateId, StoreUnavailable
 from . import memory_files, memory_learning, memory_reports, memory_texts, memory_why, screen, sessions
 from .memory_place import Place
-from .memory_words import COMMAND, FOUND, LISTED, TABLE, number, several
+from .memory_words import COMMAND, FOUND, LISTED, TABLE, called, number, several
 from .past_sessions import Bar, Refused
 
 TYPE_CHECKING = False
@@ -55,9 +55,9 @@ class Answer:
 
 
 class Asked:
-    """One question: the words as understood, the place that they are about, and the time."""
+    """One question: the words as understood, the place that they are about, the time, and how the reader calls us."""
 
-    __slots__ = ("arguments", "environ", "flags", "now", "place", "word")
+    __slots__ = ("arguments", "command", "environ", "flags", "now", "place", "word")
 
     def __init__(self, parsed: flag_parser.Parsed, place: Place, environ: Mapping[str, str]):
         self.word = parsed.word
@@ -66,6 +66,7 @@ class Asked:
         self.place = place
         self.environ = environ
         self.now = time_of_day(environ)
+        self.command = called(environ)
 
 
 def run_words(words: list[str], environ: Mapping[str, str] = os.environ) -> int:
@@ -126,7 +127,7 @@ def fail(message: str, as_json: bool, environ: Mapping[str, str]) -> int:
     if as_json:
         print(text.as_json({"error": text.clean(message)}))
     else:
-        lines = [*text.wrap(f"{COMMAND}: {message}", indent="  "), f"{COMMAND} help lists all words and flags."]
+        lines = [*text.wrap(f"{COMMAND}: {message}", indent="  "), f"{called(environ)} help lists all words and flags."]
         screen.show(lines, sys.stderr, environ)
     return 1
 
@@ -144,7 +145,7 @@ def _status(asked: Asked) -> Answer:
     place = asked.place
     here = {"name": place.name, "on": place.project.is_on(), "document_tokens": place.document_tokens}
     found = {**place.memory.status(), **here}
-    return Answer(memory_reports.status(found, asked.now), found)
+    return Answer(memory_reports.status(found, asked.now, asked.command), found)
 
 
 def _list(asked: Asked) -> Answer:
@@ -164,7 +165,7 @@ def _nothing(asked: Asked) -> str:
         return "Nothing is forgotten."
     if "tier" in asked.flags or "kind" in asked.flags:
         return "Nothing matches."
-    return f"Nothing is remembered about {asked.place.name} yet. popkit memory learn --past learns from its past sessions."
+    return f"Nothing is remembered about {asked.place.name} yet. {asked.command} learn --past learns from its past sessions."
 
 
 def _search(asked: Asked) -> Answer:
@@ -177,12 +178,12 @@ def _search(asked: Asked) -> Answer:
 
 def _show(asked: Asked) -> Answer:
     item = asked.place.memory.show(asked.arguments[0])
-    return Answer([*memory_why.show_lines(item, asked.place.name, asked.now), ""], item.to_json(), item.text)
+    return Answer([*memory_why.show_lines(item, asked.place.name, asked.now, asked.command), ""], item.to_json(), item.text)
 
 
 def _why(asked: Asked) -> Answer:
     found = asked.place.memory.why(asked.arguments[0])
-    return Answer(memory_why.why_lines(found, asked.now), found)
+    return Answer(memory_why.why_lines(found, asked.now, asked.command), found)
 
 
 # --- changing --------------------------------------------------------------------------------------------------------------------------
@@ -210,13 +211,24 @@ def _read_stdin() -> str:
 
 
 def _change(asked: Asked) -> Answer:
-    """What pin, unpin, promote, demote, restore, forget and undo do: each is a method of the memory."""
+    """What pin, unpin, promote, demote, restore and undo do: each is a method of the memory."""
     return _changed(asked, getattr(asked.place.memory, asked.word)(asked.arguments))
+
+
+def _forget(asked: Asked) -> Answer:
+    if ("all" in asked.flags) == bool(asked.arguments):
+        raise flag_parser.UsageError("forget needs ID…, for example: forget m3fa. To forget everything about this project: forget --all")
+    memory = asked.place.memory
+    ids = asked.arguments or [item.id for item in memory.list(most=None)]
+    answer = _changed(asked, memory.forget(ids))
+    if not asked.place.project.is_on():
+        answer.lines += ["Memory is off, so this deletes it once 24 h have passed:", f"  {asked.command} run"]
+    return answer
 
 
 def _changed(asked: Asked, items: list[Item]) -> Answer:
     asked.place.refresh()
-    return Answer(memory_texts.changed(asked.word, items, asked.now), {"items": [item.to_json() for item in items]})
+    return Answer(memory_texts.changed(asked.word, items, asked.now, asked.command), {"items": [item.to_json() for item in items]})
 
 
 # --- learning and keeping house ----------------------------------------------------------------------------------------------------------
@@ -231,16 +243,16 @@ def _learn(asked: Asked) -> Answer:
     paths = memory_learning.transcripts(asked.arguments, "past" in asked.flags, asked.place)
     into = asked.place if "project" in asked.flags or "past" in asked.flags else None
     learnt = memory_learning.learn(paths, asked.environ, into, Bar(asked.environ, "sessions"))
-    return Answer(memory_reports.learnt(learnt), learnt.to_json())
+    return Answer(memory_reports.learnt(learnt, asked.command), learnt.to_json())
 
 
 def _run(asked: Asked) -> Answer:
     report = asked.place.memory.run("force" in asked.flags)
     if report is None:
-        return Answer(text.wrap("The job has run less than an hour ago. popkit memory run --force runs it anyway."), {"ran": False})
+        return Answer(text.wrap(f"The job has run less than an hour ago. {asked.command} run --force runs it anyway."), {"ran": False})
     asked.place.refresh()
     found = report.to_json()
-    return Answer(memory_reports.ran(found, asked.now), {"ran": True, **found})
+    return Answer(memory_reports.ran(found, asked.now, asked.command), {"ran": True, **found})
 
 
 def _file(asked: Asked) -> Answer:
@@ -310,7 +322,8 @@ _ANSWERS = {
     "show": _show,
     "why": _why,
     "add": _add,
-    **dict.fromkeys(("pin", "unpin", "promote", "demote", "restore", "forget", "undo"), _change),
+    **dict.fromkeys(("pin", "unpin", "promote", "demote", "restore", "undo"), _change),
+    "forget": _forget,
     "learn": _learn,
     "run": _run,
     "file": _file,

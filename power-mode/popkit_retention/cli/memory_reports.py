@@ -17,29 +17,27 @@ if TYPE_CHECKING:
     from .memory_learning import Learnt
 
 
-_ON = "  popkit memory on"
-
-
-def status(found: Mapping[str, Any], now: float) -> list[str]:
-    """How a project's memory stands."""
+def status(found: Mapping[str, Any], now: float, command: str) -> list[str]:
+    """How a project's memory stands. `command`: how the reader calls us."""
     lines = text.title(f"Memory of {found['name']}")
     if not found["on"]:
-        lines += ["Memory is off: sessions teach nothing, and get no MEMORY.md.", "To switch it on:", _ON, ""]
+        lines += ["Memory is off: sessions teach nothing, and get no MEMORY.md.", "To switch it on:", f"  {command} on", ""]
     if not found["items"]:
         return [
             *lines,
             f"Nothing is remembered about {text.cut(text.clean(found['name']), 30)} yet.",
+            *(["What this session teaches is noted when it ends."] if found["on"] else []),
             "To learn from past sessions:",
-            "  popkit memory learn --past",
+            f"  {command} learn --past",
         ]
     lines += pair("Learnt", f"from {text.counted(found['sessions'], 'session')}; {found['used']:,} of them used something from memory")
     lines += pair("Asked for", f"{text.counted(found['asked'], 'time')} in the last 7 days")
     if found["on"]:
         lines += pair("MEMORY.md", text.long_tokens(found["document_tokens"]) if found["document_tokens"] else "none yet")
-    lines += _last_run(found["run"], now)
+    lines += _last_run(found["run"], now, command)
     if found["marked"]:
-        lines += pair("Forgotten", f"{text.counted(found['marked'], 'item')}, not deleted yet: popkit memory list --marked")
-    return [*lines, "", *_table(found), *alerts(found["alerts"], now)]
+        lines += pair("Forgotten", f"{text.counted(found['marked'], 'item')}, not deleted yet: {command} list --marked")
+    return [*lines, "", *_table(found), *alerts(found["alerts"], now, command)]
 
 
 def _table(found: Mapping[str, Any]) -> list[str]:
@@ -52,15 +50,19 @@ def _table(found: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def _last_run(run: Mapping[str, Any] | None, now: float) -> list[str]:
+def _last_run(run: Mapping[str, Any] | None, now: float, command: str) -> list[str]:
     if run is None:
-        return pair("Last run", "never. popkit memory run scores, moves and compresses what is remembered")
-    done = [f"{sum(run['moved'].values()):,} moved", f"{sum(run['compressed'].values()):,} compressed", f"{run['deleted']:,} deleted"]
+        return pair("Last run", f"never. {command} run scores, moves and compresses what is remembered")
+    done = [
+        f"{text.counted(sum(run['moved'].values()), 'move')} between tiers",
+        f"{sum(run['compressed'].values()):,} compressed",
+        f"{run['deleted']:,} deleted",
+    ]
     return pair("Last run", f"{ago(run['at'], now)}: {text.counted(run['items'], 'item')}, {', '.join(done)}") + _failures(run)
 
 
-def learnt(found: Learnt) -> list[str]:
-    """What came of learning."""
+def learnt(found: Learnt, command: str) -> list[str]:
+    """What came of learning. `command`: how the reader calls us."""
     of = f" of {text.listed(found.projects, 3)}" if found.projects else ""
     lines = text.wrap(f"Learnt from {text.counted(found.sessions, 'session')}{of}.")
     lines += pair("New", text.counted(found.added, "item"))
@@ -72,18 +74,18 @@ def learnt(found: Learnt) -> list[str]:
         lines += text.wrap(
             f"Memory is off for {text.listed(found.off, 3)}: new sessions do not get a MEMORY.md. To switch it on, run there:"
         )
-        lines += [_ON]
+        lines += [f"  {command} on"]
     return lines
 
 
-def ran(found: Mapping[str, Any], now: float) -> list[str]:
+def ran(found: Mapping[str, Any], now: float, command: str) -> list[str]:
     """What a run of the job has done."""
     lines = pair("Looked at", text.counted(found["items"], "item"))
     lines += pair("Moved", _counts(found["moved"]))
     lines += pair("Compressed", _counts({f"to {level}": count for level, count in found["compressed"].items()}))
     lines += pair("Marked", f"{found['marked']:,} as forgotten, to be deleted after 24 h" if found["marked"] else "none")
     lines += pair("Deleted", f"{found['deleted']:,}" if found["deleted"] else "none")
-    return lines + _failures(found) + alerts(found["alerts"], now)
+    return lines + _failures(found) + alerts(found["alerts"], now, command)
 
 
 def _counts(counts: Mapping[str, int]) -> str:
@@ -97,11 +99,11 @@ def _failures(run: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def alerts(found: list[Mapping[str, Any]], now: float) -> list[str]:
+def alerts(found: list[Mapping[str, Any]], now: float, command: str) -> list[str]:
     """Items of value that are about to be deleted."""
     if not found:
         return []
-    lines = ["", *text.wrap(f"{text.counted(len(found), 'item')} of value will be deleted soon. To keep one: popkit memory pin ID")]
+    lines = ["", *text.wrap(f"{text.counted(len(found), 'item')} of value will be deleted soon. To keep one: {command} pin ID")]
     for each in found:
         head = f"  {text.clean(each['id'])}  {ahead(each['at'], now):<10}  "
         lines.append(head + text.cut(text.clean(each["text"]), max(0, text.WIDTH - text.width(head))))
@@ -123,7 +125,7 @@ def left_out(found: Document, items: Sequence[Item], budget: int, now: float) ->
     for item in items:
         by_reason.setdefault(reasons[item.id], []).append(item)
     for why, of_it in sorted(by_reason.items(), key=lambda each: -len(each[1])):
-        lines += ["", *text.wrap(f"{len(of_it):,}: {why}"), *in_order(of_it[:_NAMED], now)]
+        lines += ["", *text.wrap(f"{text.counted(len(of_it), 'item')}: {why}"), *in_order(of_it[:_NAMED], now)]
         lines += [f"  … {len(of_it) - _NAMED:,} more"] if len(of_it) > _NAMED else []
     return lines
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 ASIDE = 11  # columns of the left column of pairs
 _ID_COLUMNS = 24  # of the longest id in a list
 _KIND_COLUMNS = 8
+_NAMED = 20  # of the items that a word has changed
 
 
 def pair(name: str, said: str) -> list[str]:
@@ -91,7 +92,7 @@ def size(item: Item) -> str:
 # --- what was changed ----------------------------------------------------------------------------------------------------------------
 
 _STAYS = "{}, neither compressed nor deleted, until you {}."
-_GOES = "{} deleted for good in 24 h. Until then, popkit memory undo {}."
+_GOES = "{} deleted for good in 24 h. Until then, {{command}} undo {}."
 # word -> (what happened to items, what follows from it for one of them, for several)
 _DONE = {
     "add": ("Remembered", "", ""),
@@ -105,9 +106,10 @@ _DONE = {
 }
 
 
-def changed(word: str, items: Sequence[Item], now: float) -> list[str]:
-    """What a word has done, and to which items."""
+def changed(word: str, items: Sequence[Item], now: float, command: str) -> list[str]:
+    """What a word has done, and to which items. `command`: how the reader calls us."""
     did, of_one, of_several = _DONE[word]
-    lines = [f"{did}: {text.counted(len(items), 'item')}", *in_order(items, now)]
+    lines = [f"{did}: {text.counted(len(items), 'item')}", *in_order(items[:_NAMED], now)]
+    lines += [f"  … {len(items) - _NAMED:,} more"] if len(items) > _NAMED else []
     follows = of_one if len(items) == 1 else of_several
-    return [*lines, *text.wrap(follows)] if follows else lines
+    return [*lines, *text.wrap(follows.format(command=command))] if follows else lines

@@ -13,12 +13,13 @@ if TYPE_CHECKING:
     from typing import Any
 
 _LOGGED = 8  # entries of the log
+_DUE = "with the next run, at the end of a session or by {} run"
 _FROM = {SESSION: "learnt from sessions", USER: "said by you", AGENT: "said by an agent", IMPORT: "imported"}
 _BY = {"user": " by you", "job": " by the job"}
 
 
-def show_lines(item: Item, project: str, now: float) -> list[str]:
-    """What is known about an item, before its text."""
+def show_lines(item: Item, project: str, now: float, command: str) -> list[str]:
+    """What is known about an item, before its text. `command`: how the reader calls us."""
     lines = text.title(text.clean(item.id))
     lines += _what(item)
     lines += pair("Project", project if item.project else "none")
@@ -27,11 +28,11 @@ def show_lines(item: Item, project: str, now: float) -> list[str]:
     lines += _asked_for(item, now)
     for name, value in sorted(item.details.items()):
         lines += pair(text.cut(text.clean(name).capitalize(), 10), str(value))
-    return lines + _state(item, now)
+    return lines + _state(item, now, command)
 
 
-def why_lines(found: Mapping[str, Any], now: float) -> list[str]:
-    """Why an item stands where it stands."""
+def why_lines(found: Mapping[str, Any], now: float, command: str) -> list[str]:
+    """Why an item stands where it stands. `command`: how the reader calls us."""
     item = Item(**found["item"])
     lines = text.title(f"{item.id}  {label(item)}")
     lines += _what(item) + _tier(item, now) + _asked_for(item, now) + pair("Kept", size(item))
@@ -39,7 +40,10 @@ def why_lines(found: Mapping[str, Any], now: float) -> list[str]:
     signals = [f"{name.replace('_', ' ')} {value:.2f}" for name, value in found["signals"].items()]
     lines += pair("Signals", ", ".join(signals))
     lines += pair("Retention", f"{found['retention']:.0%}: the chance that it is still remembered")
-    lines += _due(item, found["decision"]) + _next(item, found["next"], now) + _state(item, now)
+    lines += _due(item, found["decision"], command)
+    if found["decision"]["tier"] == item.tier and not found["decision"]["marks"]:
+        lines += _next(item, found["next"], now)
+    lines += _state(item, now, command)
     for name, entry in zip(("Log", *[""] * _LOGGED), found["log"][:_LOGGED]):
         lines += pair(name, _logged(entry, now))
     return lines
@@ -69,33 +73,34 @@ def _asked_for(item: Item, now: float) -> list[str]:
     return pair("Asked for", said + used)
 
 
-def _due(item: Item, decision: Mapping[str, Any]) -> list[str]:
+def _due(item: Item, decision: Mapping[str, Any], command: str) -> list[str]:
     reasons = "; ".join(decision["reasons"])
     if item.marked_at is not None:
         return []
     if decision["marks"]:
-        return pair("Now", f"is about to be forgotten: {reasons}")
-    stays = decision["tier"] == item.tier
-    return pair("Now", f"{'stays in' if stays else 'moves to'} {decision['tier']}: {reasons}")
+        return pair("Now", f"is forgotten {_DUE.format(command)}: {reasons}")
+    if decision["tier"] == item.tier:
+        return pair("Now", f"stays in {item.tier}: {reasons}")
+    return pair("Now", f"moves to {decision['tier']} {_DUE.format(command)}: {reasons}")
 
 
 def _next(item: Item, coming: Mapping[str, Any] | None, now: float) -> list[str]:
     if item.marked_at is not None:
         return []
     if coming is None:
-        until = "you unpin it" if item.held else "you move it" if item.tier == ARCHIVE else "somebody asks for it or you move it"
+        until = "you unpin it" if item.held else "you move it" if item.tier == ARCHIVE else "it is asked for or you move it"
         return pair("Next", f"nothing changes until {until}")
     what = "is forgotten" if coming["marks"] else f"moves to {coming['tier']}"
-    return pair("Next", f"{what} {ahead(coming['at'], now)} unless somebody asks for it: {'; '.join(coming['reasons'])}")
+    return pair("Next", f"{what} {ahead(coming['at'], now)} unless it is asked for: {'; '.join(coming['reasons'])}")
 
 
-def _state(item: Item, now: float) -> list[str]:
+def _state(item: Item, now: float, command: str) -> list[str]:
     if item.marked_at is None:
         said = [name for name, holds in (("a key decision", item.key), ("pinned", item.held)) if holds]
         return pair("State", ", ".join(said)) if said else []
     by = _BY.get(item.marked_by, "")
     lines = pair("State", f"forgotten{by} {ago(item.marked_at, now)}, {standing(item, now)}")
-    return lines + pair("", f"To bring it back: popkit memory undo {text.clean(item.id)}")
+    return lines + pair("", f"To bring it back: {command} undo {text.clean(item.id)}")
 
 
 def _logged(entry: Mapping[str, Any], now: float) -> str:

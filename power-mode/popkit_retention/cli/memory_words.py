@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from hooks.utils.answers.ids import shown
+from hooks.utils.answers.memory import CALLED_AS
 from hooks.utils.flag_parser import HELP_WORD, Flag, Table, UsageError, Word
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 COMMAND = "popkit memory"
 FOUND = 10  # items that a search shows
@@ -55,7 +60,15 @@ WORDS = (
     Word("promote", "move items one tier up", (), "ID…", 1, _MOST, _ID),
     Word("demote", "move items one tier down", (), "ID…", 1, _MOST, _ID),
     Word("restore", "bring back the full text of compressed items", (), "ID…", 1, _MOST, _ID),
-    Word("forget", "delete items after 24 h; until then, undo brings them back", (), "ID…", 1, _MOST, _ID),
+    Word(
+        "forget",
+        "delete items after 24 h; until then, undo brings them back",
+        (Flag("--all", "everything that is remembered about this project"),),
+        "[ID…]",
+        0,
+        _MOST,
+        _ID,
+    ),
     Word("undo", "bring back forgotten items: these, or all that were forgotten last", (), "[ID…]", 0, _MOST, _ID),
     Word(
         "learn",
@@ -118,6 +131,11 @@ TABLE = Table(
     "Without --project, it is the project of the current folder.",
     {"ID": f"ID is an item's id, or its beginning if no other id begins so, such as {_ID}. list and search show ids."},
 )
+
+
+def called(environ: Mapping[str, str]) -> str:
+    """How the reader calls us: what an answer tells to type next begins with it."""
+    return environ.get(CALLED_AS) or COMMAND
 
 
 def number(flags: dict[str, str], name: str, default: int) -> int:

@@ -151,7 +151,7 @@ class Memory:
             raise NotThere(
                 f"{len(found):,} memories begin with {id!r:.40}: {', '.join(item.id for item in found[:5])}. Give more of the id"
             )
-        raise NotThere(f"there is no memory {id!r:.40}. popkit memory list and search WORDS show ids")
+        raise NotThere(f"there is no memory {id!r:.40}: list and search show what ids there are")
 
     def why(self, id: str) -> dict[str, object]:
         """What is thought of an item: `item`, `signals` (the specification's), `profile`, `strength`, `score`, `retention`, `decision`

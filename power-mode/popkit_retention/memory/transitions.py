@@ -85,10 +85,10 @@ class Decision:
 def entry(score: float, newest: bool) -> Decision:
     """The tier of a new item."""
     if score >= HOT_ENTRY:
-        return Decision(HOT, "enter", (f"worth {score:.2f}, at least {HOT_ENTRY}",))
+        return Decision(HOT, "enter", (f"worth {_rounded(score)}, at least {HOT_ENTRY}",))
     if newest:
         return Decision(HOT, "enter", (f"among the {NEWEST} newest",))
-    return Decision(WARM, "enter", (f"worth {score:.2f}, less than {HOT_ENTRY}",))
+    return Decision(WARM, "enter", (f"worth {_rounded(score)}, less than {HOT_ENTRY}",))
 
 
 def days_idle(item: Item, since: float, moment: Moment) -> float:
@@ -136,7 +136,7 @@ def decide(standing: Standing) -> Decision:
         return Decision(ARCHIVE, "promote_key_decision", ("it is a key decision",))
     earned = standing.score >= KEY_SCORE and standing.accesses >= KEY_ACCESSES and standing.reinforcements >= KEY_REINFORCEMENTS
     if standing.tier != ARCHIVE and earned:
-        had = f"worth {standing.score:.2f}, asked for {standing.accesses} times, reinforced {standing.reinforcements} times"
+        had = f"worth {_rounded(standing.score)}, asked for {standing.accesses} times, reinforced {standing.reinforcements} times"
         return Decision(ARCHIVE, "promote_key_decision", (had,))
     return _RULES[standing.tier](standing)
 
@@ -159,7 +159,7 @@ def _from_warm(at: Standing) -> Decision:
         return Decision(HOT, "promote_high_activity", (f"asked for {at.lately} times in {ACTIVE_HOURS:.0f} h",))
     if at.score >= HOT_BACK and at.risen and not at.fell_lately:
         return Decision(HOT, "promote_high_activity", (_worth(at, HOT_BACK),))
-    lately = f"last asked for {_span(at, at.idle_days)} ago"
+    lately = f"{'last asked for' if at.accesses else 'learnt'} {_span(at, at.idle_days)} ago"
     if at.idle_days <= WARM_DAYS and at.score >= WARM_STAYS:
         return Decision(WARM, "retain", (lately, _worth(at, WARM_STAYS)))
     return Decision(COLD, "demote_age_or_value", (lately if at.idle_days > WARM_DAYS else _worth(at, WARM_STAYS),))
@@ -177,7 +177,7 @@ def _from_cold(at: Standing) -> Decision:
             f"remembered with a chance of {at.retention:.2f} only",
         )
         return Decision(COLD, "delete_expired", why, marks=True)
-    kept = [] if old else [f"{_span(at, at.age_days)} old, less than {COLD_DAYS:.0f}"]
+    kept = [] if old else [f"{_span(at, at.age_days)} old, less than {COLD_DAYS:.0f} {'sessions' if at.in_sessions else 'days'}"]
     kept += [_worth(at, GONE_SCORE)] if at.score >= GONE_SCORE else []
     kept += ["asked for before"] if at.accesses else []
     kept += [f"remembered with a chance of {at.retention:.2f}"] if at.retention >= GONE_RETENTION else []
@@ -191,11 +191,18 @@ def _from_archive(at: Standing) -> Decision:
 def _span(at: Standing, days: float) -> str:
     if at.in_sessions:
         return "1 session" if days == 1 else f"{days:.0f} sessions"
-    return f"{days:.1f} days"
+    hours = days * 24
+    return f"{days:.1f} days" if days >= 1 else f"{hours:.0f} h" if hours >= 1 else "less than an hour"
 
 
 def _worth(at: Standing, bound: float) -> str:
-    return f"worth {at.score:.2f}, {'at least' if at.score >= bound else 'less than'} {bound}"
+    return f"worth {_rounded(at.score)}, {'at least' if at.score >= bound else 'less than'} {bound}"
+
+
+def _rounded(score: float) -> str:
+    """Rounded down, as 0.599 is less than 0.6."""
+    near = round(score, 2)
+    return f"{near if near <= score else near - 0.01:.2f}"
 
 
 _RULES: dict[str, Callable[[Standing], Decision]] = {HOT: _from_hot, WARM: _from_warm, COLD: _from_cold, ARCHIVE: _from_archive}
