@@ -11,27 +11,23 @@ from hooks.utils.config import remembered
 from hooks.utils.edges import files, home
 from hooks.utils.edges.system import now as time_of_day
 from hooks.utils.host import repository
-from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.policy.masking import mask
 from hooks.utils.policy.ruleset import MEMORY_TOKENS
 
-from . import backups, compression, document, exchange, job, learning, loss, profiles, prompting, search, transitions, vectors
+from . import backups, document, exchange, job, learning, profiles, prompting, reports, search, transitions, vectors
 from .embedding import embed_items
 from .extras import reach
 from .folder import Folder
-from .forgetting import DAY_S
 from .items import (
     ARCHIVE,
     CODE,
     COLD,
     FULL,
     HOT,
-    KEYWORDS,
     KINDS,
     NOTE,
     PROSE,
     SPEC,
-    TIERS,
     USER,
     WARM,
     BadItem,
@@ -44,7 +40,7 @@ from .stores.in_memory import InMemoryStore
 from .stores.opening import open_store, path_of
 from .summariser import summarise_with
 from .terms import terms_of
-from .transitions import Decision, Moment
+from .transitions import Moment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -52,7 +48,6 @@ if TYPE_CHECKING:
     from .document import Document
     from .lessons import Lesson
     from .loss import Loss
-    from .stores import Total
     from .vectors import Embedder
 
     # `Memory.list` is a word of its users.
@@ -60,8 +55,6 @@ if TYPE_CHECKING:
     Found = list[tuple[Item, float]]
     Losses = list[Loss]
 
-# The loss report asks every text for every other: more take minutes.
-SAMPLES = 100
 # So many items get the embeddings of a model in one run of the job; the others follow.
 EMBEDDED = 2_000
 
@@ -154,53 +147,13 @@ class Memory:
         raise NotThere(f"there is no memory {id!r:.40}: list and search show what ids there are")
 
     def why(self, id: str) -> dict[str, object]:
-        """What is thought of an item: `item`, `signals` (the specification's), `profile`, `strength`, `score`, `retention`, `decision`
-        (what is due: tier, action, marks, reasons), `next` (the same with `at`, None where nothing comes) and `log`."""
+        """What is thought of an item: see `reports.why`."""
         item = self.find(id)
-        moment, score = self._moment(item), profiles.score(item, self.now())
-        decision = transitions.decide(transitions.standing_of(item, moment, score))
-        following = transitions.foresee(item, moment, lambda at: profiles.score(item, at))
-        signals = profiles.composite(item, moment.now)
-        return {
-            "item": item.to_json(),
-            "signals": {**vars(signals), "composite": signals.calculate_composite_score()},
-            "profile": item.profile,
-            "strength": round(profiles.strength(item), 4),
-            "score": score,
-            "retention": transitions.retention_of(item, moment),
-            "decision": _decision(decision),
-            "next": {**_decision(following.decision), "at": following.at} if following else None,
-            "log": self.store.logged(item.id, 20),
-        }
+        return reports.why(self.store, item, self._moment(item))
 
     def status(self) -> dict[str, object]:
-        """`tiers` and `levels`: name -> items and tokens · `items`, `tokens`, `marked` · `asked`: accesses of the last 7 days · `sessions`:
-        how many have taught something, and in how many of them something was `used` from memory · `run`: the job's last, None before the
-        first · `alerts`: those of this project."""
-        totals = self.store.totals(self.project)
-        marked = asked = 0
-        week = self.now() - 7 * DAY_S
-        for item in self.store.scan(self.project):
-            marked += item.marked_at is not None
-            asked += sum(at >= week for at in item.accesses)
-        run = job.last_run(self.store)
-        alerts = run.get("alerts") if run else None
-        known = [alert for alert in alerts if isinstance(alert, dict)] if isinstance(alerts, list) else []
-        taught = learning.taught(self.store, self.project).values()
-        return {
-            "project": self.project,
-            "tiers": {tier: _sum(total for total in totals if total.tier == tier) for tier in TIERS},
-            "levels": {
-                level: _sum(total for total in totals if total.level == level) for level in sorted({total.level for total in totals})
-            },
-            **_sum(totals),
-            "marked": marked,
-            "asked": asked,
-            "sessions": len(taught),
-            "used": sum(bool(lesson.get("used")) for lesson in taught),
-            "run": run,
-            "alerts": [alert for alert in known if alert.get("project") == self.project],
-        }
+        """What there is of the project: see `reports.status`."""
+        return reports.status(self.store, self.project, self.now())
 
     def document(self, tokens: int = MEMORY_TOKENS, prompt: str = "") -> Document:
         """MEMORY.md of the project in at most so many tokens; for a prompt, where one is given: what sessions wrote that spoke of the same
@@ -226,16 +179,9 @@ class Memory:
             self.store.write(Batch(values={key: made.items}, log=[entry]))
         return made
 
-    def loss(self, most: int = SAMPLES) -> Losses:
+    def loss(self, most: int = reports.SAMPLES) -> Losses:
         """What the levels lose, measured on the project's own longer texts, at most so many of them."""
-        texts = {}
-        for item in self.store.scan(self.project, marked=False):
-            full = (self.store.original(item.id) or item.text) if item.original else item.text
-            if estimate_tokens(full) > compression.TOKENS[KEYWORDS]:
-                texts[item.id] = full
-            if len(texts) == most:
-                break
-        return loss.report(texts, self.embedder.embed, _finder, self.summarise)
+        return reports.loss_of(self.store, self.project, self.embedder.embed, self.summarise, most)
 
     # --- changing ------------------------------------------------------------------------------------------------------------------
 
@@ -419,19 +365,3 @@ class Memory:
 
 def _ids(writes: object) -> Iterable[str]:
     return writes if isinstance(writes, dict) else ()
-
-
-def _finder(texts: Mapping[str, str]) -> Callable[[str], list[str]]:
-    """Searches such texts as a memory is searched."""
-    store = InMemoryStore()
-    store.add([Item(id, text or "-", level=FULL) for id, text in texts.items()])
-    return lambda query: [item.id for item, _ in search.search(store, query, most=loss.RESULTS)]
-
-
-def _decision(decision: Decision) -> dict[str, object]:
-    return {"tier": decision.tier, "action": decision.action, "marks": decision.marks, "reasons": list(decision.reasons)}
-
-
-def _sum(totals: Iterable[Total]) -> dict[str, int]:
-    found = list(totals)
-    return {"items": sum(total.items for total in found), "tokens": sum(total.tokens for total in found)}
