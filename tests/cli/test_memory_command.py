@@ -457,6 +457,13 @@ def test_what_is_kept_beside_items_and_spoilt_is_named(shop: Remembered, word: l
     assert "is malformed" in shop.mistake(*word)
 
 
+@pytest.mark.parametrize("clock", ["nan", "inf", "-1", "1e400", "253402300800"])
+def test_a_clock_that_no_calendar_has_is_the_real_one(shop: Remembered, clock: str) -> None:
+    id = shop.add("run make check")
+    for words in (["run", "--force"], ["why", id], ["status"]):
+        assert shop.ask(*words, POPKIT_CLOCK=clock).returncode == 0
+
+
 def spoil(shop: Remembered, statement: str) -> None:
     db = sqlite3.connect(shop.home / "memory.sqlite")
     with db:

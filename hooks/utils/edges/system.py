@@ -58,9 +58,14 @@ def absolute(path: str) -> str:
     return abspath(path)
 
 
+_YEAR_10000 = 253_402_300_800.0
+
+
 def now(environ: Mapping[str, str]) -> float:
-    """Seconds since the epoch. POPKIT_CLOCK sets the time, so that a recorded session can be fed to real hooks."""
+    """Seconds since the epoch. POPKIT_CLOCK sets the time, so that a recorded session can be fed to real hooks; what no calendar has
+    (NaN, a year of five digits) sets nothing."""
     try:
-        return float(environ["POPKIT_CLOCK"])
+        at = float(environ["POPKIT_CLOCK"])
     except (KeyError, ValueError):
         return time.time()
+    return at if 0.0 <= at < _YEAR_10000 else time.time()
