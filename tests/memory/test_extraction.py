@@ -336,3 +336,17 @@ def test_a_session_of_300_calls_is_learnt_in_half_a_second(tmp_path):
     lesson = extraction.lesson(path, SHOP)
     assert time.process_time() - began < 0.5
     assert len(lesson.observed) == 201  # a path and a name each, and the command
+
+
+@pytest.mark.parametrize("name", ["a\nb.ts", "a\x1b[31mb.ts", "\u202eb.ts"])
+def test_a_path_that_no_line_can_show_is_not_learnt(session, tmp_path, name):
+    session.edit(f"/shop/src/{name}", "y")
+    assert taught(session, tmp_path, PATH) == []
+
+
+@pytest.mark.parametrize("text", ["../" * 50_000, "<a " * 50_000])
+def test_a_text_that_leads_nowhere_is_read_in_one_go(tmp_path, text):
+    session = Session()
+    session.prompt(text)
+    session.say(text)
+    assert taught(session, tmp_path) == []

@@ -264,3 +264,12 @@ def test_a_backup_holds_whatever_separates_lines(tmp_path: Path, store: Store, b
     kept.keep("key", tier=ARCHIVE, key=True, text=f"one{between}two")
     kept.memory.run()
     assert len(list((tmp_path / "memory" / "backups").iterdir())) == 1
+
+
+def test_a_clock_that_leaps_back_stops_no_backup(tmp_path: Path, store: Store):
+    kept = Remembering(store)
+    kept.memory.folder = Folder(str(tmp_path))
+    kept.after(400 * DAY)
+    kept.keep("key", tier=ARCHIVE, key=True)
+    assert kept.after(-400 * DAY).run() is not None
+    assert len(list((tmp_path / "memory" / "backups").iterdir())) == 1

@@ -32,7 +32,7 @@ LEAST_NAME = 12
 _LONGEST_NAME = 60
 _LONGEST_PATH = 200
 
-_WORD = re.compile(r"(?:[A-Za-z]:/|~?/|(?:\.{1,2}/)+)?[.@]?[A-Za-z0-9_][A-Za-z0-9_\-./:@]{1,190}[A-Za-z0-9_]")
+_WORD = re.compile(r"(?:[A-Za-z]:/|~?/|(?:\.{1,2}/){1,32})?[.@]?[A-Za-z0-9_][A-Za-z0-9_\-./:@]{1,190}[A-Za-z0-9_]")
 _KNOWN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_\-./:@]{4,190}[A-Za-z0-9_]")
 _PLAIN = re.compile(PLAIN)
 _WINDOWS = re.compile(r"\b[A-Za-z]:\\[\w\-.@\\/]+")
@@ -167,7 +167,13 @@ class Names:
 
 
 def _is_path(path: str) -> bool:
-    return 0 < len(path) <= _LONGEST_PATH and not _CHANCE.match(path.rpartition("/")[2]) and "//" not in path and ":" not in path
+    return (
+        0 < len(path) <= _LONGEST_PATH
+        and path.isprintable()
+        and not _CHANCE.match(path.rpartition("/")[2])
+        and "//" not in path
+        and ":" not in path
+    )
 
 
 def _parts(text: str) -> set[str]:
