@@ -13,7 +13,7 @@ from . import compression, profiles, transitions
 from .forgetting import DAY_S
 from .items import COLD, EMBEDDING, FULL, HOT, Item
 from .learning import session_number
-from .stores import Batch, Change, StoreUnavailable
+from .stores import Batch, Change, StoreUnavailable, audited
 from .transitions import GRACE_S, HOUR_S, Moment, Standing
 
 if TYPE_CHECKING:
@@ -217,7 +217,7 @@ class _Work:
             self.report.alerts.append({"id": item.id, "project": item.project, "text": item.text[:100], "at": at})
 
     def _log(self, action: str, item: Item, reasons: list[str] | tuple[str, ...]) -> None:
-        self.batch.log.append({"at": self.now, "action": action, "id": item.id, "project": item.project, "reasons": list(reasons)})
+        self.batch.log.append(audited(self.now, action, item.project, item.id, reasons=list(reasons)))
 
 
 def last_run(store: Store) -> dict[str, object] | None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from . import profiles, transitions
 from .items import CODE, KINDS, NOTE, PROSE, SESSION, USER, Item, id_of
-from .stores import Batch, Change, DuplicateId
+from .stores import Batch, Change, DuplicateId, audited
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -71,17 +71,7 @@ def _learn(store: Store, lesson: Lesson, now: float) -> Learnt:
             change=changes,
             access=[(again, min(lesson.ended, now), number)] if again else [],
             values={key: value, "sessions:" + lesson.project: {"count": max(number, _whole(numbers.get("count")))}},
-            log=[
-                {
-                    "at": now,
-                    "action": "learnt",
-                    "id": "",
-                    "project": lesson.project,
-                    "session": lesson.session,
-                    "added": len(new),
-                    "again": len(again),
-                }
-            ],
+            log=[audited(now, "learnt", lesson.project, session=lesson.session, added=len(new), again=len(again))],
         )
     )
     return Learnt(len(new), len(again), len(used), number)

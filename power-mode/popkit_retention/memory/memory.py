@@ -35,7 +35,7 @@ from .items import (
     from_json,
     id_of,
 )
-from .stores import Batch, Change, Store
+from .stores import Batch, Change, Store, audited
 from .stores.in_memory import InMemoryStore
 from .stores.opening import open_store, path_of
 from .summariser import summarise_with
@@ -172,10 +172,10 @@ class Memory:
         if before != made.items:
             reasons = dict(made.left_out)
             gone = [id for id in (before if isinstance(before, list) else ()) if id not in made.items]
-            entry = {
-                "at": self.now(), "action": "document", "id": "", "project": self.project, "tokens": made.tokens, "items": len(made.items),
-                "left_out": Counter(reasons.values()), "gone": {id: reasons.get(id, "deleted") for id in gone},
-            }  # fmt: skip
+            entry = audited(
+                self.now(), "document", self.project, tokens=made.tokens, items=len(made.items), left_out=Counter(reasons.values()),
+                gone={id: reasons.get(id, "deleted") for id in gone},
+            )  # fmt: skip
             self.store.write(Batch(values={key: made.items}, log=[entry]))
         return made
 
@@ -294,7 +294,7 @@ class Memory:
             there = {item.id for item in self.store.get([item.id for item in batch.add])}
             batch.add = [item for item in batch.add if item.id not in there]
             batch.originals = {id: text for id, text in batch.originals.items() if id not in there}
-        batch.log.append({"at": now, "action": "imported", "id": "", "project": self.project, "items": len(batch.add)})
+        batch.log.append(audited(now, "imported", self.project, items=len(batch.add)))
         self.store.write(batch)
         return len(batch.add)
 
@@ -360,7 +360,7 @@ class Memory:
         return profiles.SIGNALS.calculate_uniqueness(mine, [mine, *others])
 
     def _entry(self, action: str, item: Item, reasons: Sequence[str]) -> dict[str, object]:
-        return {"at": self.now(), "action": action, "id": item.id, "project": item.project, "reasons": list(reasons)}
+        return audited(self.now(), action, item.project, item.id, reasons=list(reasons))
 
 
 def _ids(writes: object) -> Iterable[str]:

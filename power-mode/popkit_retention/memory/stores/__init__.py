@@ -42,6 +42,12 @@ class Batch:
     log: list[dict[str, object]] = field(default_factory=list)
 
 
+def audited(at: float, action: str, project: str, id: str = "", **told: object) -> dict[str, object]:
+    """An entry of the audit: when (seconds), what was done, of which project, to which item ("": to none alone), and what else there is to
+    tell, such as `reasons`."""
+    return {"at": at, "action": action, "id": id, "project": project, **told}
+
+
 @dataclass
 class Total:
     """How much there is of one project, tier and level: so many items, tokens of their texts."""
