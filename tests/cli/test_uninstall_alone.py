@@ -73,3 +73,12 @@ def test_everything_that_popkit_makes_goes(played: Played) -> None:
     done = played.popkit("uninstall", "--yes")
     assert done.returncode == 0, done
     assert not played.home.exists()
+
+
+def test_a_dry_run_deletes_nothing_says_so_and_names_a_way_to_keep_what_sessions_taught(played: Played) -> None:
+    lay(played.home, ("memory.sqlite",))
+    done = played.popkit("uninstall", "--dry-run")
+    assert done.returncode == 0, done
+    assert "To keep what sessions taught:\n  popkit memory export --all FILE\n" in done.stdout
+    assert done.stdout.endswith("This was a dry run: nothing was deleted.\n")
+    assert (played.home / "memory.sqlite").exists()

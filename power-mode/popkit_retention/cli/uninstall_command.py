@@ -79,6 +79,7 @@ def _uninstall(args: argparse.Namespace, environ: Mapping[str, str]) -> dict:
         "then": list(PLUGIN),
     }
     if args.dry_run:
+        _show(["This was a dry run: nothing was deleted."], environ)
         return found
     if held and (args.undo or (not args.yes and screen.said_yes("Put their contents back first?"))):
         found["put_back"] = _put_back(held, environ)
@@ -127,6 +128,8 @@ def _tell(folder: str, parts: dict, held: dict[str, list[Record]], environ: Mapp
     lines += text.wrap(f"{folder} holds {holdings.told(parts)}." if parts else f"There is nothing in {folder}.")
     if holdings.CONFIGURATION in parts:
         lines += text.wrap("Your configuration stays.")
+    if holdings.MEMORY in parts:
+        lines += ["To keep what sessions taught:", "  popkit memory export --all FILE"]
     if held:
         lines += ["", *text.wrap(f"{_many(held)} would no longer lead to anything:"), *standing.lines(held), ""]
         lines += text.wrap("--undo puts their contents back first.")
