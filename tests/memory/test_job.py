@@ -10,6 +10,7 @@ from popkit_retention.memory import job
 from popkit_retention.memory.items import ARCHIVE, COLD, EMBEDDING, FULL, HOT, KEYWORDS, SUMMARY, WARM
 from popkit_retention.memory.stores import Batch
 from popkit_retention.memory.stores.in_memory import InMemoryStore
+from popkit_retention.memory.summariser import SummariserLate
 from popkit_retention.memory.vectors import HashedEmbedder
 
 from .remembering import DAY, HOUR, NOW, PROJECT, Remembering
@@ -167,6 +168,23 @@ def test_a_summariser_that_fails_leaves_the_text_and_is_counted(remembering: Rem
     report = remembering.memory.run()
     assert (report.failed, report.failures) == (1, ["day: no such program"])
     assert remembering.item("day").text == LONG
+
+
+def test_a_summariser_that_is_always_late_is_soon_asked_no_more(remembering: Remembering):
+    for number in range(6):
+        remembering.keep(f"day{number}", text=LONG, tier=COLD, uniqueness=0.1, **old(2))
+    asked = []
+
+    def late(text: str) -> str:
+        asked.append(text)
+        raise SummariserLate("my-llm took longer than 60 seconds")
+
+    remembering.memory.summarise = late
+    report = remembering.memory.run()
+    assert report is not None
+    assert (len(asked), report.failed) == (3, 3)
+    remembering.memory.summarise = None
+    assert remembering.memory.run(force=True).compressed == {SUMMARY: 6}
 
 
 def test_what_was_pinned_once_is_told_of_before_it_is_deleted(remembering: Remembering):

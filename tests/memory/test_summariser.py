@@ -50,6 +50,17 @@ def test_a_summariser_that_fails_says_why(command: str | list[str], said: str):
         summarise_with(command, "x")
 
 
+def test_one_that_never_stops_printing_is_ended():
+    flood = python("import sys\nwhile True: sys.stdout.write('y' * 65536)")
+    with pytest.raises(SummariserFailed, match="printed more than 1,000,000 bytes"):
+        summarise_with(flood, "x" * 300_000)
+
+
+def test_errors_without_end_do_no_harm():
+    command = python("import sys; [sys.stderr.write('e' * 65536) for _ in range(400)]; print('a summary')")
+    assert summarise_with(command, "x") == "a summary"
+
+
 def test_one_that_takes_too_long_is_ended_with_all_that_it_has_started(tmp_path: Path):
     told = tmp_path / "child"
     child = f"import os, time; open({str(told)!r}, 'w').write(str(os.getpid())); time.sleep(600)"

@@ -11,9 +11,10 @@ from hooks.utils.policy.estimate import estimate_tokens
 
 from . import compression, profiles, transitions
 from .forgetting import DAY_S
-from .items import COLD, EMBEDDING, FULL, HOT, Item
+from .items import COLD, EMBEDDING, FULL, HOT, SUMMARY, Item
 from .learning import session_number
 from .stores import Batch, Change, StoreUnavailable, audited
+from .summariser import SummariserLate
 from .transitions import GRACE_S, HOUR_S, Moment, Standing
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ ALERT_S = 3 * DAY_S
 ALERT_SCORE = 0.5
 MOST_ALERTS = 100
 MOST_FAILURES = 10
+# A summariser that is late so often is not asked again in a run, which would hold the lock for hours.
+MOST_LATE = 3
 # Of the audit so many entries stay, the newest: some 10 MB, years of a busy project.
 LOGGED = 50_000
 # A score or a chance that has moved by less is not written again.
@@ -87,6 +90,7 @@ def run(
 class _Work:
     def __init__(self, store: Store, now: float, embedder: Embedder, summarise: Callable[[str], str] | None, report: Report) -> None:
         self.store, self.now, self.embedder, self.summarise, self.report = store, now, embedder, summarise, report
+        self.late = 0  # how often the user's summariser took too long
         self.batch = Batch()
         self.moments: dict[str, tuple[Moment, Moment]] = {}  # of a project, for items that are not and that are among its newest
         self.newest: dict[str, list[tuple[float, str]]] = {}  # project -> the newest items seen so far
@@ -170,11 +174,14 @@ class _Work:
         due, level = compression.POLICY.should_compress(item.level, age_hours, score, item.access_count)
         if not due or estimate_tokens(item.text) <= compression.TOKENS.get(level, 0):
             return False
+        if level == SUMMARY and self.late >= MOST_LATE:
+            return False  # the next run asks again
         try:
             full = self._full_text(item)
             text = compression.at_level(full, level, self.summarise)
             embedding = compression.embedding_of(full, self.embedder.embed) if level == EMBEDDING else item.embedding
         except (OSError, ValueError, RuntimeError, StoreUnavailable) as error:
+            self.late += isinstance(error, SummariserLate)
             self.report.failed += 1
             self.report.failures = [*self.report.failures, f"{item.id}: {error}"][:MOST_FAILURES]
             return False

@@ -6,18 +6,24 @@ import os
 import shlex
 import signal
 import subprocess
+import tempfile
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 PATIENCE_S = 60.0  # so long it has
-LONGEST_ANSWER = 1_000_000  # bytes of what it prints are read
+LONGEST_ANSWER = 1_000_000  # bytes: one that prints more is ended
+LONGEST_COMPLAINT = 10_000  # bytes of its errors are kept
 
 
 class SummariserFailed(RuntimeError):
     """The user's own summariser gave no summary; the message says which one, and why."""
+
+
+class SummariserLate(SummariserFailed):
+    """It took too long."""
 
 
 def summarise_with(command: str | Sequence[str], text: str, timeout_s: float = PATIENCE_S) -> str:
@@ -26,25 +32,53 @@ def summarise_with(command: str | Sequence[str], text: str, timeout_s: float = P
     too long."""
     words = _words(command)
     name = words[0]
-    try:
-        process = subprocess.Popen(  # noqa: S603  the user's own command, never a shell's
-            words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
-        )
-    except (OSError, ValueError) as error:
-        raise SummariserFailed(f"{name} cannot be started: {error}") from error
+    with tempfile.TemporaryFile() as given:
+        given.write(text.encode("utf-8", "replace"))
+        given.seek(0)
+        try:
+            process = subprocess.Popen(  # noqa: S603  the user's own command, never a shell's
+                words, stdin=given, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+            )
+        except (OSError, ValueError) as error:
+            raise SummariserFailed(f"{name} cannot be started: {error}") from error
     late = threading.Event()
     watch = threading.Timer(timeout_s, _end, (process, late))
     watch.start()
+    complaints: list[bytes] = []
+    complaining = threading.Thread(target=lambda: complaints.append(_read(process.stderr, LONGEST_COMPLAINT)))
+    complaining.start()
     try:
-        said, complaint = process.communicate(text.encode("utf-8", "replace"))
+        said = _read(process.stdout, LONGEST_ANSWER, lambda: _end(process, threading.Event()))
+        process.wait()
+        complaining.join()
     finally:
         watch.cancel()
-    if late.is_set():
-        raise SummariserFailed(f"{name} took longer than {timeout_s:g} seconds")
-    if process.returncode:
+        for pipe in (process.stdout, process.stderr):
+            if pipe is not None:
+                pipe.close()
+    return _answer(name, said, b"".join(complaints), process.returncode, f"{timeout_s:g}" if late.is_set() else "")
+
+
+def _read(pipe: IO[bytes] | None, most: int, too_much: Callable[[], None] = lambda: None) -> bytes:
+    """The first bytes of what comes through a pipe, one more than `most` at the most; the rest is passed over, once `too_much` was told."""
+    kept = bytearray()
+    while pipe is not None and (chunk := os.read(pipe.fileno(), 65_536)):
+        if len(kept) <= most:
+            kept += chunk[: most + 1 - len(kept)]
+            if len(kept) > most:
+                too_much()
+    return bytes(kept)
+
+
+def _answer(name: str, said: bytes, complaint: bytes, status: int, late: str) -> str:
+    if late:
+        raise SummariserLate(f"{name} took longer than {late} seconds")
+    if len(said) > LONGEST_ANSWER:
+        raise SummariserFailed(f"{name} printed more than {LONGEST_ANSWER:,} bytes")
+    if status:
         last = complaint.decode("utf-8", "replace").strip().rpartition("\n")[2]
-        raise SummariserFailed(f"{name} failed with exit status {process.returncode}" + (f": {last:.200}" if last else ""))
-    answer = said[:LONGEST_ANSWER].decode("utf-8", "replace").replace("\0", "").strip()
+        raise SummariserFailed(f"{name} failed with exit status {status}" + (f": {last:.200}" if last else ""))
+    answer = said.decode("utf-8", "replace").replace("\0", "").strip()
     if not answer:
         raise SummariserFailed(f"{name} printed nothing")
     return answer
