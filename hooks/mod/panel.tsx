@@ -59,7 +59,12 @@ export async function run($: EngineInterface, words: string, width: number): Pro
   const answer = await ask($, '/command', { words, columns: Math.max(60, width - 10) }, PATIENCE_MS)
   void refresh($)
 
-  return typeof answer?.text === 'string' ? answer.text : undefined
+  return typeof answer?.text === 'string' ? literal(answer.text) : undefined
+}
+
+/** The client reads an answer as Markdown: __init__.py would lose its underscores, a heading its mark. */
+function literal(text: string): string {
+  return text.replace(/[\\`*_<]|^#/gm, '\\$&')
 }
 
 /** Shows another page of the pane, or another result on it. */

@@ -49,6 +49,16 @@ def test_the_pane_opens_without_a_request_and_is_live(session: Session):
         terminal.wait("Calls     2 tool calls in 2 turns")
 
 
+def test_an_answer_stands_there_as_it_is_although_claude_code_reads_it_as_markdown(session: Session):
+    with ClientTerminal(session.home, plugin_dir=ROOT) as terminal:
+        terminal.wait_ready()
+        terminal.send("/popkit:context memory add keep __init__.py and *all* of `src` as it is")
+        terminal.wait("Remembered: 1 item")
+        terminal.send("/popkit:context memory file")
+        terminal.wait("- keep __init__.py and *all* of `src` as it is")
+        terminal.wait("# Project memory")
+
+
 def countdown(shown: str) -> str:
     return shown.partition("Prompt cache warm for ")[2].split()[0]
 
