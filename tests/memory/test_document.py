@@ -126,6 +126,14 @@ def test_why_items_are_left_out():
     assert SECRET not in made.text
 
 
+def test_a_file_is_not_listed_as_a_name_in_itself():
+    path = item(PATH, "CHANGELOG.md")
+    name = item(NAME, "CHANGELOG.md", details={"file": "CHANGELOG.md"})
+    made = document.build([path, name], 300)
+    assert "CHANGELOG.md (" not in made.text
+    assert reason(made, name) == document.ITS_FILE
+
+
 def test_notes_come_before_all_that_was_counted_and_leave_it_room():
     many = [item(PATH, f"src/folder{number}/file{number}.py", writes=99, sessions=99) for number in range(200)]
     notes = [item(NOTE, f"Always keep to rule number {number}, whatever happens.") for number in range(100)]

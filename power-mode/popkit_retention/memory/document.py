@@ -43,6 +43,7 @@ FORGOTTEN = "marked as forgotten"
 NO_TEXT = "compressed to an embedding"
 SECRET = "contains a secret"  # noqa: S105
 SAME_FAMILY = "another command of its family is worth more"
+ITS_FILE = "the name of a file that is remembered with its folder"
 SEEN_ONCE = "seen in one session so far"
 NO_ROOM = "worth less for its tokens than what is in it"
 
@@ -96,6 +97,8 @@ def _hindrance(item: Item) -> str:
         return NO_TEXT
     if item.kind == ERROR and item.sessions < ERROR_SESSIONS and not item.held:
         return SEEN_ONCE
+    if item.kind == NAME and str(item.details.get("file") or "").rpartition("/")[2] == item.text:
+        return ITS_FILE
     return ""
 
 
