@@ -15,11 +15,6 @@ from tests.cli.remembered import GOLDENS, Remembered, fits
 from tests.patience import HANG_S
 
 
-@pytest.fixture
-def shop(tmp_path: Path) -> Remembered:
-    return Remembered(tmp_path)
-
-
 def texts(shop: Remembered, *flags: str) -> set[str]:
     return {item["text"] for item in shop.items(*flags).values()}
 

@@ -62,3 +62,12 @@ def failures(popkit_home: str) -> list[str]:
     """The first lines of the failures in the log, oldest first: "time hook error"."""
     text = (files.read_text(log_path(popkit_home) + ".old") or "") + (files.read_text(log_path(popkit_home)) or "")
     return [line[len(_MARK) :] for line in text.splitlines() if line.startswith(_MARK)]
+
+
+def count(popkit_home: str, hooks: tuple[str, ...]) -> int:
+    """How many failures of these hooks the log tells of; none where it cannot be read, of which its own check tells."""
+    try:
+        lines = failures(popkit_home)
+    except OSError:
+        return 0
+    return sum(line.split(" ")[1:2] in ([name] for name in hooks) for line in lines)

@@ -26,7 +26,7 @@ _OURS = ("serve", "door")
 
 def helper(popkit_home: str, project: str, environ: Mapping[str, str], client: str, version: str) -> Check:
     """`client`: its version, "" where it is unknown; `version`: ours."""
-    failed = _failures(popkit_home)
+    failed = failures.count(popkit_home, _OURS)
     facts: dict[str, Any] = {"modules": None, "running": False, "failures": failed}
     told = f"; {counted(failed, 'failure')} of it in the log" if failed else ""
     numbers = tuple(int(number) for number in client.split(".")) if client else ()
@@ -96,11 +96,3 @@ def _health(path: str) -> dict[str, Any] | None:
     if not isinstance(value, dict) or not all(isinstance(value.get(name), kind) for name, kind in known.items()):
         return None
     return {name: value[name] for name in known}
-
-
-def _failures(popkit_home: str) -> int:
-    try:
-        lines = failures.failures(popkit_home)
-    except OSError:
-        return 0  # the log's own check tells of it
-    return sum(line.split(" ")[1:2] in ([name] for name in _OURS) for line in lines)

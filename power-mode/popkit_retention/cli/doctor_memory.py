@@ -23,7 +23,7 @@ _OURS = ("memory", "memory-learn")  # in the log of hooks
 
 def memory(popkit_home: str, project: str, environ: Mapping[str, str], now: float) -> Check:
     """`now`: seconds."""
-    failed = _failures(popkit_home)
+    failed = failures.count(popkit_home, _OURS)
     facts: dict[str, Any] = {"on": False, "failures": failed}
     told = f"; {counted(failed, 'failure')} of it in the log" if failed else ""
     if not kept.is_used(popkit_home):
@@ -61,11 +61,3 @@ def memory(popkit_home: str, project: str, environ: Mapping[str, str], now: floa
 
 def _why(error: Exception) -> str:
     return (error.strerror if isinstance(error, OSError) else "") or str(error)
-
-
-def _failures(popkit_home: str) -> int:
-    try:
-        lines = failures.failures(popkit_home)
-    except OSError:
-        return 0  # the log's own check tells of it
-    return sum(line.split(" ")[1:2] in ([name] for name in _OURS) for line in lines)
