@@ -1,0 +1,137 @@
+"""A domain: data of one kind that a retention policy rules over. `memory` is the long-term memory, `rag` the archive of contents that left
+contexts. Collection, holds and archives know a domain by this protocol alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from ..rules import Resource
+
+# What a hold can be about.
+ITEM, SESSION, PROJECT = SCOPES = ("item", "session", "project")
+# Who did something: a person in a shell, an agent's tool, the hourly job.
+USER, TOOL, JOB = ACTORS = ("user", "tool", "job")
+
+
+class DomainUnavailable(Exception):
+    """A domain's store cannot be used now; the message says why, and what to do. Nothing was lost, nothing half done."""
+
+
+@dataclass(frozen=True)
+class Hold:
+    """Keeps what `target` names (an id, a session's id, a project's key, by `scope`), what comes to a held session or project later too,
+    from `created_at` until `until` (seconds; None: until it is released). `who` wanted it, and `why`."""
+
+    id: str
+    scope: str
+    target: str
+    who: str
+    why: str
+    created_at: float
+    until: float | None = None
+    released_at: float | None = None
+
+    def in_force(self, now: float) -> bool:
+        """Whether it holds at a time (seconds)."""
+        return self.released_at is None and (self.until is None or now < self.until)
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Since when (seconds) a resource is to be deleted, and who (`user`, `tool`, `job`) said so."""
+
+    id: str
+    at: float
+    by: str
+
+
+@dataclass(frozen=True)
+class Content:
+    """One resource as an archive keeps it: `data` comes back byte for byte; `about` is JSON, whatever the domain needs to put it back."""
+
+    id: str
+    data: bytes
+    about: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Described:
+    """What a person is told of one resource: what it is (secrets masked), of which project (its key) and session, its bytes, and where it
+    stands in its own life, in a sentence."""
+
+    id: str
+    label: str
+    project: str
+    session: str
+    bytes: int
+    stands: str
+
+
+class Domain(Protocol):
+    """DomainUnavailable where its store cannot be used. Where `ids` are given, those that are unknown are passed over."""
+
+    name: str
+
+    def resources(self, now: float, project: str | None = None, ids: Sequence[str] | None = None) -> Iterator[Resource]:
+        """What is stored (of one project, by its key; these ids only), with the vetoes of holds and pins at a time; never those whose
+        content is gone already."""
+        ...
+
+    def meant(self, word: str, project: str | None = None) -> list[str]:
+        """The ids that a word can mean: the one that it is, else at most five that begin so."""
+        ...
+
+    def describe(self, ids: Sequence[str]) -> dict[str, Described]:
+        """What a person is told of these."""
+        ...
+
+    def placeholders(self, ids: Sequence[str]) -> dict[str, list[str]]:
+        """id -> the transcripts in which a placeholder for it stands. Slow: it reads transcripts."""
+        ...
+
+    def holds(self) -> list[Hold]:
+        """All holds that ever were, oldest first."""
+        ...
+
+    def add_hold(self, hold: Hold) -> None:
+        """Keeps a hold; one of the same id is left as it is."""
+
+    def release_hold(self, id: str, at: float) -> bool:
+        """Ends a hold; whether it was in force."""
+        ...
+
+    def marked(self) -> dict[str, Mark]:
+        """What is to be deleted."""
+        ...
+
+    def mark(self, ids: Sequence[str], at: float, by: str) -> list[str]:
+        """Marks resources, but for those that are held or marked already; which ones it marked."""
+        ...
+
+    def unmark(self, ids: Sequence[str]) -> list[str]:
+        """Takes marks back; which ones there were."""
+        ...
+
+    def delete(self, ids: Sequence[str], now: float) -> list[str]:
+        """Deletes marked resources for good, but for those that are held; which ones went. In one transaction with their marks."""
+        ...
+
+    def contents(self, ids: Sequence[str]) -> Iterator[Content]:
+        """Resources as an archive keeps them, in this order; what has no content any more is passed over."""
+        ...
+
+    def put_back(self, contents: Iterable[Content], now: float) -> list[str]:
+        """Brings archived resources back under their ids; which ones were missing and are there now. Their age counts from `now`. What is
+        there already stays as it is. Done twice it changes nothing the second time."""
+        ...
+
+    def compact(self) -> bool:
+        """Gives the space of what was deleted back to the system; False where there was no room or time for it."""
+        ...
+
+    def close(self) -> None:
+        """Lets go of the store."""

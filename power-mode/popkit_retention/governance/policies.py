@@ -1,0 +1,172 @@
+"""Retention policies: what of a domain's stored data may be deleted, and when. Pure."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, fields, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+MEMORY, RAG = DOMAINS = ("memory", "rag")
+CONTEXT, ACTION, THOUGHT = SOURCE_TYPES = ("context", "action", "thought")
+FEWEST_DAYS, MOST_DAYS = 1, 3_650
+SMALLEST_LIMIT, LARGEST_LIMIT = 1, 20_000
+# Ours: the specification bounds neither.
+MOST_KEPT_IDS = 10_000
+LONGEST_ID = 200
+LARGEST_CONTEXT_ID = 2**53 - 1
+
+
+class BadPolicy(ValueError):
+    """Something that no policy can hold; the message says what is wrong, and what would be right. Nothing was changed."""
+
+
+class Adjusted(NamedTuple):
+    """What a policy does not keep as it was given: which key, what was given, what is kept instead, and why."""
+
+    key: str
+    given: object
+    kept: object
+    why: str
+
+
+@dataclass(frozen=True)
+class RetentionPolicy:
+    """The specification's RetentionPolicy. `older_than_days`: what is younger is kept · `source_types`: what else may be deleted at all ·
+    `keep_session_ids`, `keep_context_ids`: what of these is never deleted · `limit`: how much one collection takes at most · `vacuum`:
+    whether it compacts the file when it is done · `auto_gc`: whether the hourly job collects."""
+
+    older_than_days: int | float = 30
+    source_types: tuple[str, ...] = SOURCE_TYPES
+    keep_session_ids: tuple[str, ...] = ()
+    keep_context_ids: tuple[int, ...] = ()
+    limit: int = 5_000
+    vacuum: bool = False
+    auto_gc: bool = False
+
+    def to_json(self) -> dict[str, object]:
+        """As a JSON object: tuples as lists."""
+        return {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}
+
+
+DEFAULT_POLICY = RetentionPolicy()
+KEYS = tuple(each.name for each in fields(RetentionPolicy))
+
+
+def check_domain(domain: object) -> str:
+    """The domain of this name; BadPolicy for anything else."""
+    if not isinstance(domain, str) or domain not in DOMAINS:
+        raise BadPolicy(f"unknown domain {domain!r:.40}. Known: {', '.join(DOMAINS)}")
+    return domain
+
+
+def merged(policy: RetentionPolicy, config: Mapping[str, object]) -> tuple[RetentionPolicy, list[Adjusted]]:
+    """A new policy: what `config` says, else what `policy` said; and what of `config` was adjusted (INV-RET-3, INV-RET-4). BadPolicy for
+    an unknown key, and for a value of a type that the key cannot have."""
+    if not hasattr(config, "items"):
+        raise BadPolicy(f"a policy is an object of {', '.join(KEYS)}, not {type(config).__name__}")
+    unknown = [key for key in config if key not in KEYS]
+    if unknown:
+        raise BadPolicy(f"unknown key {unknown[0]!r:.40}. Known: {', '.join(KEYS)}")
+    adjusted: list[Adjusted] = []
+    values: dict[str, object] = {}
+    for key, given in config.items():
+        kept, why = _READ[key](key, given, getattr(policy, key))
+        values[key] = kept
+        if why:
+            shown = list(kept) if isinstance(kept, tuple) else kept
+            adjusted.append(Adjusted(key, given, shown, why))
+    return replace(policy, **values), adjusted  # type: ignore[arg-type]  # each has been read as its field has it
+
+
+def from_json(value: object) -> RetentionPolicy:
+    """A stored policy, read strictly; BadPolicy for one that this module did not write."""
+    if not isinstance(value, dict) or set(value) != set(KEYS):
+        raise BadPolicy("a stored policy has these keys: " + ", ".join(KEYS))
+    policy, adjusted = merged(DEFAULT_POLICY, value)
+    if adjusted:
+        raise BadPolicy(f"{adjusted[0].key}: {adjusted[0].why}")
+    return policy
+
+
+def _days(key: str, given: object, _before: object) -> tuple[int | float, str]:
+    number = _number(key, given)
+    kept = min(max(number, FEWEST_DAYS), MOST_DAYS)
+    whole = int(kept) if kept == int(kept) else kept
+    return whole, "" if kept == number else f"must be from {FEWEST_DAYS} to {MOST_DAYS:,}"
+
+
+def _limit(key: str, given: object, _before: object) -> tuple[int, str]:
+    number = _number(key, given)
+    kept = int(min(max(number, SMALLEST_LIMIT), LARGEST_LIMIT))
+    return kept, "" if kept == number else f"must be a whole number from {SMALLEST_LIMIT} to {LARGEST_LIMIT:,}"
+
+
+def _number(key: str, given: object) -> int | float:
+    if isinstance(given, bool) or not isinstance(given, (int, float)):
+        raise BadPolicy(f"{key} must be a number, not {_said(given)}")
+    if isinstance(given, float) and not math.isfinite(given):
+        raise BadPolicy(f"{key} must be a finite number, not {given}")
+    return given
+
+
+def _switch(key: str, given: object, _before: object) -> tuple[bool, str]:
+    if not isinstance(given, bool):
+        raise BadPolicy(f"{key} must be true or false, not {_said(given)}")
+    return given, ""
+
+
+def _source_types(key: str, given: object, before: object) -> tuple[object, str]:
+    words = _listed(key, given)
+    known = tuple(each for each in dict.fromkeys(word for word in words if isinstance(word, str)) if each in SOURCE_TYPES)
+    if len(known) == len(words):
+        return (known, "") if known else (before, "must name at least one of " + ", ".join(SOURCE_TYPES))
+    why = f"can hold {', '.join(SOURCE_TYPES)}, each once"
+    return known or before, why
+
+
+def _session_ids(key: str, given: object, _before: object) -> tuple[tuple[str, ...], str]:
+    words = _listed(key, given)
+    for word in words:
+        if not isinstance(word, str) or not word or len(word) > LONGEST_ID or not word.isprintable():
+            raise BadPolicy(f"{key}: {word!r:.40} is not a session id (1 to {LONGEST_ID} printable characters)")
+    return _once(words)
+
+
+def _context_ids(key: str, given: object, _before: object) -> tuple[tuple[int, ...], str]:
+    numbers = _listed(key, given)
+    for number in numbers:
+        if isinstance(number, bool) or not isinstance(number, int) or not 0 < number <= LARGEST_CONTEXT_ID:
+            raise BadPolicy(f"{key}: {number!r:.40} is not a context id (a whole number from 1)")
+    return _once(numbers)
+
+
+def _listed(key: str, given: object) -> list:
+    if not isinstance(given, (list, tuple)):
+        raise BadPolicy(f"{key} must be a list, not {_said(given)}")
+    if len(given) > MOST_KEPT_IDS:
+        raise BadPolicy(f"{key} can hold at most {MOST_KEPT_IDS:,} entries, not {len(given):,}")
+    return list(given)
+
+
+def _once(given: Iterable) -> tuple[tuple, str]:
+    words = list(given)
+    kept = tuple(dict.fromkeys(words))
+    return kept, "" if len(kept) == len(words) else "can hold each id once"
+
+
+def _said(given: object) -> str:
+    return f"{given!r:.40}" if given is None or isinstance(given, (bool, int, float, str)) else type(given).__name__
+
+
+_READ = {
+    "older_than_days": _days,
+    "source_types": _source_types,
+    "keep_session_ids": _session_ids,
+    "keep_context_ids": _context_ids,
+    "limit": _limit,
+    "vacuum": _switch,
+    "auto_gc": _switch,
+}

@@ -1,0 +1,136 @@
+"""Which of a domain's resources a policy lets go of, and why. Pure: the time comes in, nothing is deleted."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, NamedTuple
+
+from .policies import LONGEST_ID, SOURCE_TYPES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from .policies import RetentionPolicy
+
+DAY_S = 86_400.0
+# Reason codes. The first of a verdict is the one that decides, in the specification's order.
+ELIGIBLE = "older_than_retention_period"
+PROTECTED_SESSION, PROTECTED_CONTEXT = "protected_session", "protected_context"
+INVALID_SOURCE_TYPE, EXCLUDED_SOURCE_TYPE = "invalid_source_type", "source_type_not_in_policy"
+INVALID_TIMESTAMP, WITHIN_PERIOD = "invalid_timestamp", "within_retention_period"
+INVALID_RESOURCE = "invalid_resource"
+# What stands above every policy; nobody but the domain knows of it.
+ON_HOLD, PINNED, PLACEHOLDER = "on_hold", "pinned", "placeholder_in_transcript"
+
+
+class Resource(NamedTuple):
+    """One stored thing. `created_at`: seconds since the epoch from which its age counts, None where nobody can tell. `sessions`: the ids
+    of the sessions that it is from. `vetoes`: reason codes that keep it, whatever its policy says."""
+
+    id: str
+    created_at: float | None
+    source_type: str
+    sessions: tuple[str, ...] = ()
+    context_id: int | None = None
+    vetoes: tuple[str, ...] = ()
+
+
+class Verdict(NamedTuple):
+    """What a policy says of one resource: its reason codes, the one that decides first."""
+
+    id: str
+    reasons: tuple[str, ...]
+    created_at: float | None
+
+
+@dataclass(frozen=True)
+class Applied:
+    """What a policy says of resources. `eligible` (oldest first, at most the policy's limit) may be deleted, `protected` may not;
+    `left_out` were eligible beyond the limit. `cutoff` in seconds: what came to be later is kept."""
+
+    cutoff: float
+    policy: RetentionPolicy
+    eligible: list[Verdict]
+    protected: list[Verdict]
+    left_out: int
+
+    @property
+    def truncated(self) -> bool:
+        """Whether the limit left anything out."""
+        return self.left_out > 0
+
+
+def apply_rules(policy: RetentionPolicy, resources: Iterable[Resource], now: float) -> Applied:
+    """Sorts resources into those that a policy lets go of and those that it keeps. `now` in seconds."""
+    cutoff = now - policy.older_than_days * DAY_S
+    keep_sessions, keep_contexts = frozenset(policy.keep_session_ids), frozenset(policy.keep_context_ids)
+    selected = frozenset(policy.source_types)
+    eligible: list[Verdict] = []
+    protected: list[Verdict] = []
+    for each in resources:
+        reasons = list(each.vetoes)
+        if keep_sessions and not keep_sessions.isdisjoint(each.sessions):
+            reasons.append(PROTECTED_SESSION)
+        if each.context_id is not None and each.context_id in keep_contexts:
+            reasons.append(PROTECTED_CONTEXT)
+        if each.source_type not in selected:
+            reasons.append(EXCLUDED_SOURCE_TYPE if each.source_type in SOURCE_TYPES else INVALID_SOURCE_TYPE)
+        if each.created_at is None:
+            reasons.append(INVALID_TIMESTAMP)
+        elif each.created_at > cutoff:
+            reasons.append(WITHIN_PERIOD)
+        if reasons:
+            protected.append(Verdict(each.id, tuple(reasons), each.created_at))
+        else:
+            eligible.append(Verdict(each.id, (ELIGIBLE,), each.created_at))
+    eligible.sort(key=lambda verdict: (verdict.created_at, verdict.id))
+    taken = eligible[: policy.limit]
+    return Applied(cutoff, policy, taken, protected, len(eligible) - len(taken))
+
+
+def resource_of(value: object) -> Resource:
+    """A resource as a caller describes it: an object with `id`, `created_at`, `source_type`, `session_id`, `context_id`. It never fails:
+    what is not understood is protected. A session's id is a text and a context's a number; nothing of another type equals them."""
+    if not isinstance(value, dict):
+        return Resource("", None, "", vetoes=(INVALID_RESOURCE,))
+    id, source_type = value.get("id"), value.get("source_type")
+    session_id, context_id = value.get("session_id"), value.get("context_id")
+    if isinstance(id, int) and not isinstance(id, bool):
+        id = str(id)  # digits alone: it is only shown
+    usable = isinstance(id, str) and 0 < len(id) <= LONGEST_ID and id.isprintable()
+    return Resource(
+        id if usable else "",
+        created_at_of(value),
+        source_type if isinstance(source_type, str) else "",
+        (session_id,) if isinstance(session_id, str) else (),
+        context_id if isinstance(context_id, int) and not isinstance(context_id, bool) else None,
+        () if usable else (INVALID_RESOURCE,),
+    )
+
+
+def created_at_of(value: Mapping[str, object]) -> float | None:
+    """The seconds since the epoch of a `created_at`: an ISO 8601 text (UTC where it names no zone) or such seconds; None for anything
+    else, milliseconds too."""
+    given = value.get("created_at")
+    if isinstance(given, str):
+        return _from_iso(given)
+    if isinstance(given, (int, float)) and not isinstance(given, bool) and math.isfinite(given) and 0 <= given <= _LAST_S:
+        return float(given)
+    return None
+
+
+def _from_iso(text: str) -> float | None:
+    if len(text) > _LONGEST_TIME:
+        return None
+    try:
+        said = datetime.fromisoformat(text[:-1] + "+00:00" if text[-1:] in ("Z", "z") else text)
+        at = (said if said.tzinfo else said.replace(tzinfo=timezone.utc)).timestamp()
+    except (ValueError, OverflowError):
+        return None
+    return at if at >= 0 else None
+
+
+_LAST_S = 253_402_300_799  # the end of the year 9999
+_LONGEST_TIME = 40
