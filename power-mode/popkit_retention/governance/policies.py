@@ -6,6 +6,8 @@ import math
 from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from .errors import BadPolicy
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -17,10 +19,6 @@ SMALLEST_LIMIT, LARGEST_LIMIT = 1, 20_000
 MOST_KEPT_IDS = 10_000
 LONGEST_ID = 200
 LARGEST_CONTEXT_ID = 2**53 - 1
-
-
-class BadPolicy(ValueError):
-    """Something that no policy can hold; the message says what is wrong, and what would be right. Nothing was changed."""
 
 
 class Adjusted(NamedTuple):

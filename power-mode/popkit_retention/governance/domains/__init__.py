@@ -17,10 +17,6 @@ ITEM, SESSION, PROJECT = SCOPES = ("item", "session", "project")
 USER, TOOL, JOB = ACTORS = ("user", "tool", "job")
 
 
-class DomainUnavailable(Exception):
-    """A domain's store cannot be used now; the message says why, and what to do. Nothing was lost, nothing half done."""
-
-
 @dataclass(frozen=True)
 class Hold:
     """Keeps what `target` names (an id, a session's id, a project's key, by `scope`), what comes to a held session or project later too,
