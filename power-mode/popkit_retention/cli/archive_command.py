@@ -18,6 +18,7 @@ from hooks.utils.flag_parser import UsageError
 from hooks.utils.state import archived, peek
 
 from . import screen, standing
+from .answering import fail
 from .holdings import size
 
 TYPE_CHECKING = False
@@ -76,11 +77,7 @@ def run(args: argparse.Namespace, environ: Mapping[str, str] = os.environ) -> in
 
 
 def _fail(message: str, as_json: bool, environ: Mapping[str, str]) -> int:
-    if as_json:
-        _print({"error": message})
-    else:
-        screen.show(text.wrap(f"popkit archive: {message}", indent="  "), sys.stderr, environ)
-    return 1
+    return fail("popkit archive", message, as_json, environ)
 
 
 def _nothing_yet(args: argparse.Namespace, environ: Mapping[str, str]) -> int:

@@ -12,7 +12,6 @@ import sys
 from hooks.utils import flag_parser
 from hooks.utils.answers import memory as turns
 from hooks.utils.answers import text
-from hooks.utils.answers.help import of_word, overview
 from hooks.utils.answers.ids import shown
 from hooks.utils.edges import failures
 from hooks.utils.edges.home import NoHome
@@ -22,9 +21,10 @@ from hooks.utils.state.memory import MOST_TOKENS
 from ..memory.items import TIERS, BadItem
 from ..memory.memory import Busy, NotThere
 from ..memory.stores import DuplicateId, StoreUnavailable
-from . import memory_files, memory_learning, memory_reports, memory_texts, memory_why, screen, sessions
+from . import memory_files, memory_learning, memory_reports, memory_texts, memory_why, sessions
+from .answering import Answer, Command, number, several
 from .memory_place import Place
-from .memory_words import COMMAND, FOUND, LISTED, TABLE, called, number, several
+from .memory_words import COMMAND, FOUND, LISTED, TABLE, called
 from .past_sessions import Bar, Refused
 
 TYPE_CHECKING = False
@@ -40,18 +40,6 @@ MISTAKES = (
 HOOK = "memory-learn"  # in the hooks' log
 _CALLED = "popkit context"  # by which all words that `on` and `off` name can be reached
 _TEXT_BYTES = 4 << 20  # from standard input: more than any item may have
-
-
-class Answer:
-    """What a word answers: lines to show, the same as data, `content` to print as it is, and the exit code."""
-
-    __slots__ = ("code", "content", "data", "lines")
-
-    def __init__(self, lines: list[str], data: object = None, content: str = "", code: int = 0):
-        self.lines = lines
-        self.data = data
-        self.content = content
-        self.code = code
 
 
 class Asked:
@@ -73,17 +61,8 @@ def run_words(words: list[str], environ: Mapping[str, str] = os.environ) -> int:
     """Answers one line of words; the exit code."""
     if words[:1] == ["learn"] and "--quiet" in words:
         return _quietly(words, environ)
-    try:
-        parsed = flag_parser.parse(words, cli=True, table=TABLE)
-        if parsed.word == "help":
-            shown = of_word(parsed.arguments[0], COMMAND, True, TABLE) if parsed.arguments else overview(COMMAND, True, TABLE)
-            screen.show(shown, sys.stdout, environ)
-            return 0
-        return _print(_answer(parsed, environ), "json" in parsed.flags, environ)
-    except BrokenPipeError:
-        raise
-    except MISTAKES as error:
-        return fail(_said(error), "--json" in words, environ)
+    command = Command(COMMAND, TABLE, MISTAKES, called(environ))
+    return command.run(words, environ, lambda parsed: _answer(parsed, environ))
 
 
 def _quietly(words: list[str], environ: Mapping[str, str]) -> int:
@@ -109,33 +88,6 @@ def _answer(parsed: flag_parser.Parsed, environ: Mapping[str, str]) -> Answer:
             if not wrong:
                 raise
             raise StoreUnavailable(f"the store is damaged: {wrong[0]}. `popkit memory verify` lists all that is broken") from None
-
-
-def _print(answer: Answer, as_json: bool, environ: Mapping[str, str]) -> int:
-    if as_json:
-        print(text.as_json(answer.data))
-        return answer.code
-    if answer.lines:
-        screen.show(answer.lines, sys.stdout, environ)
-    if answer.content:
-        screen.write_content([answer.content.removesuffix("\n")], sys.stdout)
-    return answer.code
-
-
-def fail(message: str, as_json: bool, environ: Mapping[str, str]) -> int:
-    """Tells of a mistake; the exit code."""
-    if as_json:
-        print(text.as_json({"error": text.clean(message)}))
-    else:
-        lines = [*text.wrap(f"{COMMAND}: {message}", indent="  "), f"{called(environ)} help lists all words and flags."]
-        screen.show(lines, sys.stderr, environ)
-    return 1
-
-
-def _said(error: Exception) -> str:
-    if isinstance(error, OSError):
-        return f"{error.filename}: {error.strerror}" if error.filename and error.strerror else error.strerror or str(error)
-    return str(error)
 
 
 # --- asking ----------------------------------------------------------------------------------------------------------------------------

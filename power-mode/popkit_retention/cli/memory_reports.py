@@ -5,7 +5,8 @@ from __future__ import annotations
 from hooks.utils.answers import text
 
 from ..memory.items import FULL, TIERS
-from .memory_texts import ASIDE, ago, ahead, in_order, pair
+from .answering import ASIDE, ago, ahead, pair
+from .memory_texts import in_order
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """What people read of long-term memory: items in lines, what became of them, how it stands. Items and plain values in, lines out. Pure.
 
-What is remembered is hostile text: everything goes through `text.clean`, which `text.wrap` and `pair` call.
+What is remembered is hostile text: everything goes through `text.clean`, which `text.wrap` calls.
 """
 
 from __future__ import annotations
@@ -16,26 +16,9 @@ if TYPE_CHECKING:
 
     from ..memory.items import Item
 
-ASIDE = 11  # columns of the left column of pairs
 _ID_COLUMNS = 24  # of the longest id in a list
 _KIND_COLUMNS = 8
 _NAMED = 20  # of the items that a word has changed
-
-
-def pair(name: str, said: str) -> list[str]:
-    """A name and what is said of it, in two columns."""
-    lines = text.wrap(said, text.WIDTH - ASIDE)
-    return [f"{text.pad(name, ASIDE)}{lines[0]}".rstrip(), *[" " * ASIDE + line for line in lines[1:]]]
-
-
-def ago(at: float, now: float) -> str:
-    """How long ago a time was."""
-    return "just now" if now - at < 1 else text.span(now - at) + " ago"
-
-
-def ahead(at: float, now: float) -> str:
-    """How far ahead a time is."""
-    return "now" if at - now < 1 else "in " + text.span(at - now)
 
 
 def by_tier(items: Sequence[Item], now: float) -> list[str]:

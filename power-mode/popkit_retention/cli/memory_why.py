@@ -5,7 +5,8 @@ from __future__ import annotations
 from hooks.utils.answers import text
 
 from ..memory.items import AGENT, ARCHIVE, IMPORT, SESSION, USER, Item
-from .memory_texts import ago, ahead, label, pair, size, standing
+from .answering import ago, ahead, pair
+from .memory_texts import label, size, standing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

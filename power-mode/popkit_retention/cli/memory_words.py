@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from hooks.utils.answers.ids import shown
 from hooks.utils.answers.memory import CALLED_AS
-from hooks.utils.flag_parser import HELP_WORD, Flag, Table, UsageError, Word
+from hooks.utils.flag_parser import HELP_WORD, Flag, Table, Word
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +14,6 @@ FOUND = 10  # items that a search shows
 LISTED = 50
 _MOST = 10_000  # arguments: what a shell can give
 _ID = "m3fa"  # the beginning of an id
-_DIGITS = 9
 
 _TIER = Flag("--tier", "only this tier: hot, warm, cold or archive; several with commas", "T")
 _KIND = Flag("--kind", "only this kind: path, name, command, error, note; several with commas", "K")
@@ -136,27 +134,3 @@ TABLE = Table(
 def called(environ: Mapping[str, str]) -> str:
     """How the reader calls us: what an answer tells to type next begins with it."""
     return environ.get(CALLED_AS) or COMMAND
-
-
-def number(flags: dict[str, str], name: str, default: int) -> int:
-    """The whole number from 1 that a flag gives; UsageError for anything else."""
-    word = flags.get(name)
-    if word is None:
-        return default
-    if not (word.isascii() and word.isdigit() and len(word) <= _DIGITS and int(word)):
-        raise UsageError(f"--{name} takes a whole number from 1, of at most {_DIGITS} digits, not {shown(word)}")
-    return int(word)
-
-
-def several(flags: dict[str, str], name: str, known: tuple[str, ...] = ()) -> tuple[str, ...]:
-    """The words that a flag gives, split at commas; UsageError for one that is not among the known ones, however it is spelt."""
-    given = tuple(word.strip() for word in flags.get(name, "").split(",") if word.strip())
-    if name in flags and not given:
-        raise UsageError(f"--{name} needs a value")
-    if not known:
-        return given
-    found = {each.lower(): each for each in known}
-    for word in given:
-        if word.lower() not in found:
-            raise UsageError(f"unknown {name} {shown(word)}. Known: {', '.join(found)}")
-    return tuple(found[word.lower()] for word in given)
