@@ -152,9 +152,9 @@ class Patience:
     def __init__(self) -> None:
         self.left_s = float("inf")
 
-    def next_s(self) -> float:
+    def next_s(self, most_s: float = LOCK_WAIT_S) -> float:
         """For how long the next lock may keep us."""
-        return min(LOCK_WAIT_S, self.left_s)
+        return min(most_s, self.left_s)
 
     def spend_since(self, began: float) -> None:
         """Takes the time since then (time.monotonic) off."""
@@ -169,13 +169,15 @@ class LockTimeout(OSError):
 
 
 class Lock:
-    """An exclusive lock between processes on a file beside the state; where the system has no such locks, none."""
+    """An exclusive lock between processes on a file beside the state; where the system has no such locks, none. It waits `wait_s` seconds
+    for another process."""
 
-    __slots__ = ("fd", "path")
+    __slots__ = ("fd", "path", "wait_s")
 
-    def __init__(self, path: str):
+    def __init__(self, path: str, wait_s: float = LOCK_WAIT_S):
         self.path = path
         self.fd = -1
+        self.wait_s = wait_s
 
     def __enter__(self) -> Lock:
         self.fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
@@ -189,7 +191,7 @@ class Lock:
         return self
 
     def _wait(self) -> None:
-        began, wait_s = time.monotonic(), patience.next_s()
+        began, wait_s = time.monotonic(), patience.next_s(self.wait_s)
         try:
             while True:
                 time.sleep(_POLL_S)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, NamedTuple
 
-from .policies import LONGEST_ID, SOURCE_TYPES
+from .policies import LARGEST_CONTEXT_ID, LONGEST_ID, SOURCE_TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -97,11 +96,11 @@ def resource_of(value: object) -> Resource:
         return Resource("", None, "", vetoes=(INVALID_RESOURCE,))
     id, source_type = value.get("id"), value.get("source_type")
     session_id, context_id = value.get("session_id"), value.get("context_id")
-    if isinstance(id, int) and not isinstance(id, bool):
+    if isinstance(id, int) and not isinstance(id, bool) and abs(id) <= LARGEST_CONTEXT_ID:
         id = str(id)  # digits alone: it is only shown
-    usable = isinstance(id, str) and 0 < len(id) <= LONGEST_ID and id.isprintable()
+    usable = id if isinstance(id, str) and len(id) <= LONGEST_ID and id.isprintable() else ""
     return Resource(
-        id if usable else "",
+        usable,
         created_at_of(value),
         source_type if isinstance(source_type, str) else "",
         (session_id,) if isinstance(session_id, str) else (),
@@ -116,7 +115,7 @@ def created_at_of(value: Mapping[str, object]) -> float | None:
     given = value.get("created_at")
     if isinstance(given, str):
         return _from_iso(given)
-    if isinstance(given, (int, float)) and not isinstance(given, bool) and math.isfinite(given) and 0 <= given <= _LAST_S:
+    if isinstance(given, (int, float)) and not isinstance(given, bool) and 0 <= given <= _LAST_S:
         return float(given)
     return None
 

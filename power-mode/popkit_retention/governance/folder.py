@@ -1,0 +1,73 @@
+"""Where governance keeps its files, and the lock that one governing process at a time holds."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING
+
+from hooks.utils.edges import files
+
+from . import durable
+from .errors import Busy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+WAIT_S = 30.0
+# A process that has just had the lock lets the others look for it: each looks every 2 ms.
+_PAUSE_S = 0.005
+# Locks on files keep processes apart, not threads, and a process that opens such a file a second time gives the lock up.
+_threads = threading.RLock()
+_held: set[str] = set()
+_left_at: dict[str, float] = {}
+
+
+class Folder:
+    """`$POPKIT_HOME/data`: `state` and `archives` are folders, `policies` and `log_path` files. None of them need be there."""
+
+    def __init__(self, popkit_home: str) -> None:
+        data = os.path.join(os.path.abspath(popkit_home), "data")
+        self.state = os.path.join(data, "state")
+        self.archives = os.path.join(data, "archive")
+        self.policies = os.path.join(self.state, "retention-policies.json")
+        self.log_path = os.path.join(self.state, "retention-log.sqlite")
+        self._lock_path = os.path.join(self.state, "retention.lock")
+
+    @contextmanager
+    def lock(self, wait_s: float = WAIT_S) -> Iterator[None]:
+        """Holds the lock; who holds it already may do so again. Makes the folder of the state. Busy where others hold it for `wait_s`
+        seconds."""
+        if not _threads.acquire(timeout=wait_s):
+            raise Busy(_busy(wait_s))
+        try:
+            if self._lock_path in _held:
+                yield
+            else:
+                with self._between_processes(wait_s):
+                    yield
+        finally:
+            _threads.release()
+
+    @contextmanager
+    def _between_processes(self, wait_s: float) -> Iterator[None]:
+        path = self._lock_path
+        durable.make_folder(self.state)
+        time.sleep(max(0.0, min(_PAUSE_S, _left_at.get(path, 0.0) + _PAUSE_S - time.monotonic())))
+        with ExitStack() as lock:
+            try:
+                lock.enter_context(files.Lock(path, wait_s))
+            except files.LockTimeout:
+                raise Busy(_busy(wait_s)) from None
+            _held.add(path)
+            try:
+                yield
+            finally:
+                _held.discard(path)
+                _left_at[path] = time.monotonic()
+
+
+def _busy(wait_s: float) -> str:
+    return f"another PopKit process has been changing retention for more than {wait_s:g} s. Try again when it is done; nothing was changed"

@@ -1,0 +1,75 @@
+"""The tables of the log, and what binds an entry to the one before it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING
+
+from hooks.utils.edges.sqlite_file import Schema
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+APPLICATION_ID = 0x506F7047  # "PopG"
+FIRST_PREV_HASH = "0" * 64
+# What an entry's hash is of, in this order: all of its columns but the hash itself.
+HASHED = ("prev_hash", "number", "at", "by", "action", "domain", "ids", "details", "todo_hash")
+
+_ENTRIES = """
+CREATE TABLE entries (
+  number INTEGER PRIMARY KEY,
+  at REAL NOT NULL,
+  by TEXT NOT NULL,
+  action TEXT NOT NULL,
+  domain TEXT NOT NULL,
+  ids TEXT NOT NULL,
+  details TEXT NOT NULL,
+  todo_hash TEXT NOT NULL,
+  prev_hash TEXT NOT NULL,
+  hash TEXT NOT NULL
+)
+"""
+# How long the log is and how it ends, apart from its entries: so that a tail that was cut off is missed.
+_HEAD = "CREATE TABLE head (one INTEGER PRIMARY KEY CHECK (one = 1), number INTEGER NOT NULL, hash TEXT NOT NULL)"
+_NAMED = "CREATE TABLE named (id TEXT NOT NULL, number INTEGER NOT NULL, PRIMARY KEY (id, number)) WITHOUT ROWID"
+# What is still to be done; a row goes when it is.
+_TODO = "CREATE TABLE todo (number INTEGER PRIMARY KEY, todo TEXT NOT NULL)"
+# `INSERT OR REPLACE` deletes without asking a trigger for deletes.
+_NO_INSERT = """
+CREATE TRIGGER {table}_grow_at_the_end BEFORE INSERT ON {table} WHEN NEW.number <= (SELECT number FROM head)
+BEGIN SELECT RAISE(ABORT, 'the log is append-only'); END
+"""
+_NO_CHANGE = "CREATE TRIGGER {table}_no_{word} BEFORE {word} ON {table} BEGIN SELECT RAISE(ABORT, 'the log is append-only'); END"
+_TRIGGERS = tuple(
+    statement.format(table=table, word=word)
+    for table in ("entries", "named")
+    for statement, word in ((_NO_INSERT, ""), (_NO_CHANGE, "update"), (_NO_CHANGE, "delete"))
+)
+
+MIGRATIONS = (
+    (
+        "entries, and what is still to be done",
+        (
+            _ENTRIES,
+            "CREATE INDEX entries_of_domain ON entries (domain, number)",
+            "CREATE INDEX entries_of_action ON entries (action, number)",
+            _HEAD,
+            f"INSERT INTO head VALUES (1, 0, '{FIRST_PREV_HASH}')",  # noqa: S608  a constant of ours
+            _NAMED,
+            _TODO,
+            *_TRIGGERS,
+        ),
+    ),
+)
+SCHEMA = Schema("retention log", APPLICATION_ID, MIGRATIONS, anew="a new log begins; policies, holds and marks stay as they are")
+
+
+def hash_of(columns: Sequence[object]) -> str:
+    """The SHA-256 that binds an entry, from its columns in the order of `HASHED`. What is not of a column's type gives another one."""
+    return hashlib.sha256(json.dumps(list(columns), default=repr).encode("ascii")).hexdigest()
+
+
+def hash_of_text(text: str) -> str:
+    """The SHA-256 of what is to be done; "" where nothing is."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() if text else ""

@@ -1,0 +1,104 @@
+"""Is the log what was written? Walks it from its first entry, one in memory at a time."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from .log_tables import FIRST_PREV_HASH, HASHED, SCHEMA, hash_of, hash_of_text
+
+if TYPE_CHECKING:
+    from sqlite3 import Connection
+    from typing import Any
+
+# More would only say the same again.
+_MOST = 20
+_ROWS = f"SELECT {', '.join(HASHED)}, hash FROM entries ORDER BY number"  # noqa: S608  names of our own columns
+_PREV_HASH, _NUMBER, _IDS, _DETAILS, _HASH = (*(HASHED.index(name) for name in ("prev_hash", "number", "ids", "details")), len(HASHED))
+_TODO = "SELECT t.number, t.todo, e.todo_hash FROM todo t LEFT JOIN entries e ON e.number = t.number ORDER BY t.number"
+_TRIGGERS = {step.split()[2] for _, steps in SCHEMA.migrations for step in steps if isinstance(step, str) and "TRIGGER" in step}
+
+
+def problems(db: Connection) -> list[str]:
+    """What is wrong with the log, the first broken entry first, at most twenty things."""
+    kept = db.text_factory
+    # A text whose bytes were changed into no text at all is to be named, and not to end the walk.
+    db.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
+    db.execute("BEGIN")
+    try:
+        found = [f"the file is damaged: {line}" for (line,) in db.execute("PRAGMA quick_check(1)") if line != "ok"]
+        for what in (_walked, _undone, _guarded):
+            found += what(db)
+    finally:
+        db.text_factory = kept
+        db.execute("ROLLBACK")
+    return found[:_MOST]
+
+
+def _walked(db: Connection) -> list[str]:
+    found: list[str] = []
+    number, prev_hash = 0, FIRST_PREV_HASH
+    for row in db.execute(_ROWS):
+        if len(found) == _MOST:
+            return found
+        if row[_NUMBER] != number + 1:
+            found.append(_missing(number + 1, row[_NUMBER] - 1))
+        elif what := _wrong(db, row, prev_hash):
+            found.append(f"entry {row[_NUMBER]}: {what}")
+        number, prev_hash = row[_NUMBER], row[_HASH]
+    head = db.execute("SELECT number, hash FROM head").fetchone()
+    if head is None:
+        return [*found, "the note of how the log ends is missing"]
+    if head[0] != number:
+        cut = isinstance(head[0], int) and head[0] > number
+        found.append(
+            f"{_missing(number + 1, head[0])}: the end was cut off" if cut else f"entry {number}: it was added behind the log's end"
+        )
+    elif head[1] != prev_hash:
+        found.append(f"entry {number}: it is not the one that the log ended with")
+    return found
+
+
+def _wrong(db: Connection, row: tuple[Any, ...], prev_hash: str) -> str:
+    number = row[_NUMBER]
+    if row[_PREV_HASH] != prev_hash:
+        other = _number_of(db, row[_PREV_HASH])
+        if other:
+            return f"it stands in the wrong place: it was written after what stands as entry {other}, so entries were reordered"
+        return f"it is not bound to entry {number - 1}: one of the two was replaced"
+    if hash_of(row[:_HASH]) != row[_HASH]:
+        return "it does not match its hash: one of its columns was changed"
+    try:
+        ids, details = json.loads(row[_IDS]), json.loads(row[_DETAILS])
+    except (TypeError, ValueError, RecursionError):
+        return "it cannot be read"
+    if not isinstance(ids, list) or not isinstance(details, dict):
+        return "it cannot be read"
+    if {id for (id,) in db.execute("SELECT id FROM named WHERE number = ?", (number,))} != set(ids):
+        return "the index of ids does not agree with it"
+    return ""
+
+
+def _number_of(db: Connection, hash: object) -> int:
+    """The number of the entry with this hash, 0 where there is none."""
+    if not isinstance(hash, str) or not hash.isascii():
+        return 0
+    found = db.execute("SELECT number FROM entries WHERE hash = ?", (hash,)).fetchone()
+    return found[0] if found else 0
+
+
+def _undone(db: Connection) -> list[str]:
+    return [
+        f"entry {number}: what is to be done for it was changed"
+        for number, todo, todo_hash in db.execute(_TODO)
+        if not isinstance(todo, str) or hash_of_text(todo) != todo_hash
+    ]
+
+
+def _guarded(db: Connection) -> list[str]:
+    there = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'")}
+    return [f"entries can be changed: the trigger {name} is missing" for name in sorted(_TRIGGERS - there)]
+
+
+def _missing(first: int, last: int) -> str:
+    return f"entry {first} is missing" if first == last else f"entries {first} to {last} are missing"
