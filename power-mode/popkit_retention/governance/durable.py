@@ -69,7 +69,7 @@ def sweep(folder: str) -> int:
         pid, _, nanoseconds = rest.partition("-")
         if not temporary or not _is_number(pid) or not _is_number(nanoseconds):
             continue
-        if int(pid) != os.getpid() and (not _runs(int(pid)) or now - int(nanoseconds) / 1e9 > _OLD_S):
+        if not _runs(int(pid)) or now - int(nanoseconds) / 1e9 > _OLD_S:
             try:
                 os.unlink(os.path.join(folder, name))
                 swept += 1
