@@ -181,3 +181,14 @@ def test_the_store_needs_nothing_installed(shop: Remembered) -> None:
         env={**shop.env, "POPKIT_CLOCK": str(shop.now)}, cwd=shop.project, capture_output=True, text=True, check=True, timeout=HANG_S,
     )  # fmt: skip
     assert "make check" in done.stdout
+
+
+def test_what_is_on_hold_is_not_forgotten(shop: Remembered) -> None:
+    id = shop.add("run the linter before you commit")
+    hold = {"id": "h7", "scope": "item", "target": id, "who": "alice", "why": "audit", "created_at": 0, "until": 4e9, "released_at": None}
+    with sqlite3.connect(shop.home / "memory.sqlite") as db:
+        db.execute("INSERT INTO kept VALUES ('holds', ?)", (json.dumps([hold]),))
+    db.close()
+    said = shop.mistake("forget", id)
+    assert f"{id} is on hold (alice: audit, until 2096-10-02). Release it first: popkit retention hold release h7" in said
+    assert shop.items()[id]["marked_at"] is None

@@ -26,6 +26,7 @@ _HOMES = {
     "Memory": "memory",
     "MemoryTierManager": "tier_manager",
     "NotThere": "memory",
+    "OnHold": "holds",
     "Observed": "lessons",
     "SignalCalculator": "signals",
     "SqliteStore": "stores.sqlite",
@@ -37,6 +38,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .compression import CompressionPolicy
     from .forgetting import ForgettingCurveModel
+    from .holds import OnHold
     from .items import BadItem, Item
     from .lessons import Lesson, Observed
     from .loss import InformationLossMetrics
@@ -61,6 +63,7 @@ __all__ = [
     "MemoryTierManager",
     "NotThere",
     "Observed",
+    "OnHold",
     "SignalCalculator",
     "SqliteStore",
     "StoreUnavailable",

@@ -15,6 +15,8 @@ PATH, NAME, COMMAND, ERROR, NOTE = KINDS = ("path", "name", "command", "error", 
 CODE, PROSE, SPEC = PROFILES = ("code", "prose", "spec")
 # Who says so.
 SESSION, USER, AGENT, IMPORT = SOURCES = ("session", "user", "agent", "import")
+# Who wants an item deleted. What a retention policy has marked, governance alone deletes.
+BY_USER, BY_TOOL, BY_JOB, BY_POLICY = MARKERS = ("user", "tool", "job", "policy")
 
 DIMENSIONS = 384  # of an embedding
 LONGEST_TEXT = 1_000_000  # characters
@@ -43,7 +45,8 @@ class Item:
     - `tier`, since `tier_since`, with the score that it had then (`tier_score`), come from `previous_tier`.
     - `uniqueness`, `score`, `retention` (a probability): as last reckoned, 0 to 1.
     - `held`: the user keeps it where it is; `was_held`: has done so once. `key`: a decision that is kept for good.
-    - `marked_at`: since when it is forgotten, by the user or the job (`marked_by`); it is deleted when its grace is over.
+    - `marked_at`: since when it is forgotten; `marked_by`: by the user, an agent's tool, the job or a retention policy. It is deleted when
+      its grace is over.
     """
 
     id: str
@@ -193,7 +196,7 @@ def check_embedding(embedding: object, id: str = "") -> None:
 
 _NAMES = frozenset(each.name for each in fields(Item))
 _KNOWN = {
-    "tier": TIERS, "previous_tier": ("", *TIERS), "level": LEVELS, "profile": PROFILES, "source": SOURCES, "marked_by": ("", "user", "job"),
+    "tier": TIERS, "previous_tier": ("", *TIERS), "level": LEVELS, "profile": PROFILES, "source": SOURCES, "marked_by": ("", *MARKERS),
 }  # fmt: skip
 _SAID: dict[object, str] = {str: "text", int: "whole number", bool: "true or false", (int, float): "number"}
 _TYPES: dict[str, type | tuple[type, ...]] = {

@@ -4,16 +4,16 @@ changes nothing the second time."""
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from hooks.utils.policy.estimate import estimate_tokens
 
-from . import compression, profiles, transitions
+from . import compression, holds, profiles, transitions
 from .forgetting import DAY_S
-from .items import COLD, EMBEDDING, FULL, HOT, SUMMARY, Item
+from .items import BY_JOB, BY_POLICY, COLD, EMBEDDING, FULL, HOT, LEVELS, SUMMARY, Item
 from .learning import session_number
-from .stores import Batch, Change, StoreUnavailable, audited
+from .stores import Batch, Change, Outdated, StoreUnavailable, audited
 from .summariser import SummariserLate
 from .transitions import GRACE_S, HOUR_S, Moment, Standing
 
@@ -91,6 +91,7 @@ class _Work:
     def __init__(self, store: Store, now: float, embedder: Embedder, summarise: Callable[[str], str] | None, report: Report) -> None:
         self.store, self.now, self.embedder, self.summarise, self.report = store, now, embedder, summarise, report
         self.late = 0  # how often the user's summariser took too long
+        self.held = holds.read(store, now)
         self.batch = Batch()
         self.moments: dict[str, tuple[Moment, Moment]] = {}  # of a project, for items that are not and that are among its newest
         self.newest: dict[str, list[tuple[float, str]]] = {}  # project -> the newest items seen so far
@@ -115,8 +116,20 @@ class _Work:
         self.write()
 
     def write(self) -> None:
-        self.store.write(self.batch)
+        """Writes the batch, but for what somebody has put on hold since it was decided about."""
+        try:
+            self.store.write(replace(self.batch, given=self.held.given()))
+        except Outdated:
+            self._drop_what_is_held()
+            self.write()
         self.batch = Batch()
+
+    def _drop_what_is_held(self) -> None:
+        self.held = holds.read(self.store, self.now)
+        changed = [change.id for change in self.batch.change] + self.batch.remove
+        kept = {item.id for item in self.store.get(changed) if self.held.on(item)}
+        for entry in holds.drop(self.batch, kept):
+            self._uncount(str(entry["action"]))
 
     def _moment(self, item: Item, newest: bool = False) -> Moment:
         both = self.moments.get(item.project)
@@ -136,11 +149,13 @@ class _Work:
 
     def _delete_if_due(self, item: Item) -> None:
         marked_at = item.marked_at or 0.0
+        if item.marked_by == BY_POLICY or self.held.on(item):
+            return  # governance deletes what it has marked
         if self.now - marked_at >= GRACE_S:
             self.batch.remove.append(item.id)
             self.report.deleted += 1
-            self._log("deleted", item, [f"marked {(self.now - marked_at) / HOUR_S:.0f} h ago by the {item.marked_by or 'job'}"])
-        elif item.marked_by == "job" and (item.was_held or item.score >= ALERT_SCORE):
+            self._log("deleted", item, [f"marked {(self.now - marked_at) / HOUR_S:.0f} h ago by the {item.marked_by or BY_JOB}"])
+        elif item.marked_by == BY_JOB and (item.was_held or item.score >= ALERT_SCORE):
             self._alert(item, marked_at + GRACE_S)
 
     def _standing(self, item: Item, newest: bool = False) -> Standing:
@@ -148,24 +163,24 @@ class _Work:
 
     def _settle(self, item: Item, newest: bool = False) -> None:
         """Takes an item as far as the rules lead at this moment, so that another run has nothing left to do."""
-        before = dict(vars(item))
+        before, held = dict(vars(item)), self.held.on(item) is not None
         while True:
             standing = self._standing(item, newest)
             decision, score = transitions.decide(standing), standing.score
             if decision.tier != item.tier:
                 self._count(self.report.moved, f"{item.tier} to {decision.tier}", item, decision.reasons)
                 item.previous_tier, item.tier, item.tier_since, item.tier_score = item.tier, decision.tier, self.now, score
-            elif decision.marks or item.tier == HOT or item.held or not self._compress(item, score):
+            elif decision.marks or item.tier == HOT or item.held or held or not self._compress(item, score):
                 break
         if abs(score - item.score) >= _NOTICEABLE or abs(standing.retention - item.retention) >= _NOTICEABLE:
             item.score, item.retention = score, standing.retention
-        if decision.marks:
-            item.marked_at, item.marked_by = self.now, "job"
+        if decision.marks and not held:
+            item.marked_at, item.marked_by = self.now, BY_JOB
             self.report.marked += 1
             self._log("marked", item, decision.reasons)
         if vars(item) != before:
             self.batch.change.append(Change(item.id, {name: value for name, value in vars(item).items() if value is not before[name]}))
-        if item.tier == COLD and not item.access_count and (item.was_held or before["score"] >= ALERT_SCORE):
+        if item.tier == COLD and not held and not item.access_count and (item.was_held or before["score"] >= ALERT_SCORE):
             self._foresee(item)
 
     def _compress(self, item: Item, score: float) -> bool:
@@ -204,6 +219,16 @@ class _Work:
     def _count(self, counts: dict[str, int], name: str, item: Item, reasons: list[str] | tuple[str, ...]) -> None:
         counts[name] = counts.get(name, 0) + 1
         self._log(name, item, reasons)
+
+    def _uncount(self, action: str) -> None:
+        """Takes what was logged so out of the report."""
+        if action in ("marked", "deleted"):
+            setattr(self.report, action, getattr(self.report, action) - 1)
+            return
+        counts = self.report.compressed if action in LEVELS else self.report.moved
+        counts[action] -= 1
+        if not counts[action]:
+            del counts[action]
 
     def _foresee(self, item: Item) -> None:
         """An alert where an item of value is to be deleted soon."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from . import profiles, transitions
-from .items import CODE, KINDS, NOTE, PROSE, SESSION, USER, Item, id_of
+from . import forgotten, profiles, transitions
+from .items import BY_JOB, BY_POLICY, CODE, KINDS, NOTE, PROSE, SESSION, USER, Item, id_of
 from .stores import Batch, Change, DuplicateId, audited
 
 if TYPE_CHECKING:
@@ -51,8 +51,8 @@ def _learn(store: Store, lesson: Lesson, now: float) -> Learnt:
     numbers = _mapping(store.value("sessions:" + lesson.project))
     number = _whole(before.get("number")) or _whole(numbers.get("count")) + 1
     counted = {id: _whole(writes) for id, writes in _mapping(before.get("writes")).items()}
-    forgotten = _mapping(store.value("forgotten:" + lesson.project))
-    seen = {id: one for id, one in ((id_of(lesson.project, one.kind, one.text), one) for one in lesson.observed) if id not in forgotten}
+    unwanted = forgotten.of(store, lesson.project)
+    seen = {id: one for id, one in ((id_of(lesson.project, one.kind, one.text), one) for one in lesson.observed) if id not in unwanted}
     known = {item.id: item for item in store.get([*seen, *(id for id in counted if id not in seen)])}
 
     new = [_new(id, one, lesson, number) for id, one in seen.items() if id not in known]
@@ -119,7 +119,7 @@ def _seen_again(item: Item, one: Observed, counted: int | None, number: int) -> 
         change.to["session"] = max(number, item.session)
     if one.details and one.details != item.details:
         change.to["details"] = {**item.details, **one.details}
-    if item.marked_by == "job":  # it is of use after all
+    if item.marked_by in (BY_JOB, BY_POLICY):  # it is of use after all
         change.to.update(marked_at=None, marked_by="")
     return change
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from hooks.utils.config import remembered
 from hooks.utils.edges import files, home
@@ -14,12 +13,14 @@ from hooks.utils.host import repository
 from hooks.utils.policy.masking import mask
 from hooks.utils.policy.ruleset import MEMORY_TOKENS
 
-from . import backups, document, exchange, job, learning, profiles, prompting, reports, search, transitions, vectors
+from . import backups, document, exchange, forgotten, holds, job, learning, profiles, prompting, reports, search, transitions, vectors
 from .embedding import embed_items
 from .extras import reach
 from .folder import Folder
 from .items import (
     ARCHIVE,
+    BY_TOOL,
+    BY_USER,
     CODE,
     COLD,
     FULL,
@@ -35,9 +36,9 @@ from .items import (
     from_json,
     id_of,
 )
-from .stores import Batch, Change, Store, audited
+from .stores import Batch, Change, Outdated, Store, audited
 from .stores.in_memory import InMemoryStore
-from .stores.opening import open_store, path_of
+from .stores.opening import configured_store
 from .summariser import summarise_with
 from .terms import terms_of
 from .transitions import Moment
@@ -65,6 +66,18 @@ class NotThere(LookupError):
 
 class Busy(RuntimeError):
     """Another process runs the job."""
+
+
+class _Kind(NamedTuple):
+    """A kind of change: why it is made, and whether items shall be learnt again no more (True), or may be (False)."""
+
+    reason: str
+    forgets: bool | None = None
+
+
+_CHANGE = _Kind("you said so")
+_REMEMBER = _Kind("you said so", False)
+_FORGET = {BY_USER: _Kind("you said so", True), BY_TOOL: _Kind("an agent's tool said so", True)}
 
 
 class Memory:
@@ -101,12 +114,10 @@ class Memory:
         """The memory of the repository that a folder lies in, where and how the user's configuration says. Without `create`, an empty one
         stands for a file that nobody has made yet. NoHome, StoreUnavailable."""
         ours = home.popkit_home(environ)
-        settings = remembered.effective(home.plugin_root(), ours, "")["memory"]
-        command = settings["summariser"]
+        command = remembered.effective(home.plugin_root(), ours, "")["memory"]["summariser"]
         reach(environ)
-        nothing = not create and "://" not in settings["store"] and not os.path.lexists(path_of(settings["store"], environ))
         return cls(
-            InMemoryStore() if nothing else open_store(settings["store"], environ),
+            configured_store(environ, create) or InMemoryStore(),
             repository.of(folder).key,
             lambda: time_of_day(environ),
             Folder(ours),
@@ -231,20 +242,21 @@ class Memory:
         """Back to the full text, from any level; NotThere where that is not kept."""
         return self._change(ids, "restored", self._full)
 
-    def forget(self, ids: Sequence[str]) -> Items:
-        """Marks items; they are deleted when 24 hours have passed, and not learnt again."""
+    def forget(self, ids: Sequence[str], by: str = BY_USER) -> Items:
+        """Marks items; they are deleted when 24 hours have passed, and not learnt again. `by`: who wants it, the user or an agent's tool.
+        OnHold where one of them is on hold."""
         now = self.now()
-        return self._change(ids, "forgotten", lambda item: {"marked_at": now, "marked_by": "user", "held": False}, forgotten=True)
+        return self._change(ids, "forgotten", lambda item: {"marked_at": now, "marked_by": by, "held": False}, _FORGET[by])
 
     def undo(self, ids: Sequence[str] = ()) -> Items:
         """Takes marks back: those of these items; without ids, those that the user made last. NotThere where there are none."""
         if not ids:
-            mine = [item for item in self.store.scan(self.project, marked=True) if item.marked_by == "user"]
+            mine = [item for item in self.store.scan(self.project, marked=True) if item.marked_by == BY_USER]
             latest = max((item.marked_at or 0.0 for item in mine), default=0.0)
             ids = [item.id for item in mine if item.marked_at == latest]
         if not ids:
             raise NotThere("nothing is marked as forgotten")
-        return self._change(ids, "kept after all", lambda item: {"marked_at": None, "marked_by": ""}, forgotten=False)
+        return self._change(ids, "kept after all", lambda item: {"marked_at": None, "marked_by": ""}, _REMEMBER)
 
     # --- learning and keeping house ---------------------------------------------------------------------------------------------------
 
@@ -272,14 +284,9 @@ class Memory:
             embed_items(self.store, self.embedder, most=EMBEDDED)
         if self.folder is not None:
             self.folder.set_alerts(report.alerts, now)
-            backups.forget(self.folder.backups, self._forgotten())
+            backups.forget(self.folder.backups, forgotten.gone(self.store, holds.read(self.store, now)))
             backups.back_up(self.store, self.folder.backups, now)
         return report
-
-    def _forgotten(self) -> set[str]:
-        """Items of all projects that the user forgot and that are deleted."""
-        ids = {id for known in self.store.values("forgotten:").values() if isinstance(known, dict) for id in known}
-        return ids - {item.id for item in self.store.get(sorted(ids))}
 
     def export(self, everything: bool = False) -> Iterable[str]:
         """JSON lines of the project's items, or of those of all projects: see `exchange`."""
@@ -307,21 +314,24 @@ class Memory:
         if ids:
             self.store.access(ids, self.now(), learning.session_number(self.store, self.project))
 
-    def _change(self, ids: Sequence[str], action: str, to: Callable[[Item], dict[str, object]], forgotten: bool | None = None) -> Items:
-        """Changes all of these items, or none; `forgotten`: whether they shall be learnt again no more (True) or may be (False)."""
-        items = [self.find(id) for id in dict.fromkeys(ids)]
-        batch = Batch(
-            change=[Change(item.id, to(item)) for item in items], log=[self._entry(action, item, ("you said so",)) for item in items]
-        )
-        if forgotten is not None:
-            for project in {item.project for item in items}:
-                key = "forgotten:" + project
-                known = self.store.value(key)
-                names = set(known if isinstance(known, dict) else ())
-                mine = {item.id for item in items if item.project == project}
-                batch.values[key] = dict.fromkeys(sorted(names | mine if forgotten else names - mine), True)
-        self.store.write(batch)
-        return self.store.get([item.id for item in items])
+    def _change(self, ids: Sequence[str], action: str, to: Callable[[Item], dict[str, object]], kind: _Kind = _CHANGE) -> Items:
+        """Changes all of these items, or none."""
+        while True:
+            items = [self.find(id) for id in dict.fromkeys(ids)]
+            batch = Batch(
+                change=[Change(item.id, to(item)) for item in items], log=[self._entry(action, item, (kind.reason,)) for item in items]
+            )
+            if kind.forgets:
+                held = holds.read(self.store, self.now())
+                holds.refuse(items, held)
+                batch.given = held.given()
+            if kind.forgets is not None:
+                forgotten.note(batch, self.store, items, kind.forgets)
+            try:
+                self.store.write(batch)
+            except Outdated:  # somebody has just put something on hold
+                continue
+            return self.store.get([item.id for item in items])
 
     def _moved(self, item: Item, by: int) -> dict[str, object]:
         order = (COLD, WARM, HOT, ARCHIVE)

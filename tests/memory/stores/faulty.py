@@ -11,7 +11,7 @@ from pathlib import Path
 
 from popkit_retention.memory.items import ACCESSES_KEPT, BadItem, Item
 from popkit_retention.memory.stores import Batch, Change
-from popkit_retention.memory.stores.batches import write_all
+from popkit_retention.memory.stores.batches import check_given, write_all
 from popkit_retention.memory.stores.contracts import changes, finding, items, keeping
 from popkit_retention.memory.stores.in_memory import InMemoryStore
 
@@ -234,6 +234,21 @@ class AccessesBeforeItAdds(InMemoryStore):
         super().write(replace(batch, access=[]))
 
 
+@breaks(changes.what_is_given_must_still_hold)
+class AsksForNothing(InMemoryStore):
+    def write(self, batch):
+        super().write(replace(batch, given={}))
+
+
+@breaks(changes.of_several_that_give_the_same_one_writes)
+class LooksThenWrites(InMemoryStore):
+    def write(self, batch):
+        for key, value in batch.given.items():
+            check_given(key, value, self.value(key))
+        slowly()
+        super().write(replace(batch, given={}))
+
+
 @breaks(items.what_is_removed_is_gone)
 class KeepsOriginalsOfTheRemoved(InMemoryStore):
     def remove(self, ids):
@@ -376,6 +391,13 @@ class TellsNobody(InMemoryStore):
 class AlwaysComplains(InMemoryStore):
     def verify(self):
         return ["something"]
+
+
+@breaks(keeping.compacting_keeps_everything)
+class CompactsTheLogAway(InMemoryStore):
+    def compact(self):
+        self._log = []
+        return True
 
 
 class Minimal:

@@ -19,6 +19,10 @@ class DuplicateId(ValueError):
     """An item of that id is there already; nothing was added."""
 
 
+class Outdated(Exception):
+    """A value is not as the caller had read it; nothing was written. Read it again, and decide anew."""
+
+
 @dataclass
 class Change:
     """What is to become of one item: `to` sets fields, `by` adds to counts. Accesses are never changed so: see `Store.access`."""
@@ -31,8 +35,10 @@ class Change:
 @dataclass
 class Batch:
     """Several changes that are one. In this order: new items, changes, originals (id -> full text), accesses (ids, time, session), removed
-    ids, values (key -> value), entries of the audit."""
+    ids, values (key -> value), entries of the audit. `given`: values that must be as they were read (None: not there) for any of it to be
+    done, whoever else writes at the same time."""
 
+    given: dict[str, object] = field(default_factory=dict)
     add: list[Item] = field(default_factory=list)
     change: list[Change] = field(default_factory=list)
     originals: dict[str, str] = field(default_factory=dict)
@@ -75,8 +81,9 @@ class Store(Protocol):
     cannot be used."""
 
     def write(self, batch: Batch) -> None:
-        """Makes all of these changes, or none. DuplicateId where a new item is there already, or given twice. A change, an access or a
-        removal of what is gone is none. An original sets its item's `original`; a value of None forgets it."""
+        """Makes all of these changes, or none. Outdated where what is given holds no longer; DuplicateId where a new item is there already,
+        or given twice. A change, an access or a removal of what is gone is none. An original sets its item's `original`; a value of None
+        forgets it."""
 
     def add(self, items: Sequence[Item]) -> None:
         """Keeps new items; DuplicateId as of `write`."""
@@ -143,6 +150,10 @@ class Store(Protocol):
 
     def shorten_log(self, most: int) -> int:
         """Deletes the oldest entries of the audit, so that at most so many are left; how many were deleted."""
+        ...
+
+    def compact(self) -> bool:
+        """Gives the space of what was deleted back to the system; False where the store cannot do so now."""
         ...
 
     def verify(self) -> list[str]:

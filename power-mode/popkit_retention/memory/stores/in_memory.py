@@ -172,6 +172,10 @@ class InMemoryStore:
             del self._log[:gone]
             return gone
 
+    def compact(self) -> bool:
+        """Python has given it back already."""
+        return True
+
     def verify(self) -> list[str]:
         with self._lock:
             return [

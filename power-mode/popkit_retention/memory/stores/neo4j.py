@@ -13,6 +13,7 @@ from ..extras import reach
 from ..items import ACCESSES_KEPT, BadItem, check
 from . import Candidates, DuplicateId, StoreUnavailable, Total
 from . import neo4j_cypher as cypher
+from .batches import check_given
 from .checks import FIELDS, as_json, check_change, check_new, check_time, in_batches, speakable
 from .neo4j_nodes import complaint_about, explained, found_by, item_of, parts_of, properties_of, query_of
 from .originals import opened, packed
@@ -133,6 +134,7 @@ class Neo4jStore:
     # --- items ------------------------------------------------------------------------------------------------------------------------
     def write(self, batch: Batch) -> None:
         steps = [
+            *(_given(key, value) for key, value in batch.given.items()),
             self._adding(batch.add),
             self._changing(batch.change),
             *(_keeping(id, text) for id, text in batch.originals.items()),
@@ -233,6 +235,10 @@ class Neo4jStore:
             if some < _ROWS:
                 return gone
 
+    def compact(self) -> bool:
+        """The server sees to it itself."""
+        return False
+
     def verify(self) -> list[str]:
         found = [f"{id}: its labels or its terms are not those of its level" for (id,) in self._read(cypher.PROBLEMS)]
         for item in self.scan():
@@ -331,6 +337,16 @@ def _keeping(id: str, text: str) -> Work:
     hash, content = packed(text)
     known = (speakable([id]) or [""])[0]
     return lambda tx: tx.run(cypher.KEEP_ORIGINAL, id=known, hash=hash, content=content).consume()
+
+
+def _given(key: str, value: object) -> Work:
+    def work(tx: Any) -> None:
+        written = tx.run(cypher.HOLD_VALUE, key=key).single().value()
+        if written is None:
+            tx.run(cypher.FORGET_VALUE, key=key).consume()  # holding it has made it
+        check_given(key, value, None if written is None else json.loads(written))
+
+    return work
 
 
 def _setting(key: str, value: object) -> Work:

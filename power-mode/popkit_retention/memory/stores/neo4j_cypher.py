@@ -124,6 +124,8 @@ RETURN n.project AS project, n.tier AS tier, n.compression_level AS level, count
 ORDER BY project, tier, level
 """
 VALUE = "MATCH (n:PopkitValue {key: $key}) RETURN n.value"
+# Nobody else writes it until the transaction ends.
+HOLD_VALUE = "MERGE (n:PopkitValue {key: $key}) SET n.locked = true SET n.locked = null RETURN n.value"
 VALUES = "MATCH (n:PopkitValue) WHERE n.key STARTS WITH $prefix RETURN n.key, n.value ORDER BY n.key"
 SET_VALUE = "MERGE (n:PopkitValue {key: $key}) SET n.value = $value"
 FORGET_VALUE = "MATCH (n:PopkitValue {key: $key}) DELETE n"

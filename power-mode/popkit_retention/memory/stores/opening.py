@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from hooks.utils.edges.home import NoHome, popkit_home
+from hooks.utils.config import remembered
+from hooks.utils.edges.home import NoHome, plugin_root, popkit_home
 from hooks.utils.state.memory import STORE
 
 from . import StoreUnavailable
@@ -16,6 +17,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from . import Store
+
+
+def configured_store(environ: Mapping[str, str], create: bool = True) -> Store | None:
+    """The store that the user's configuration names. Without `create`, None for a file that nobody has made yet. NoHome,
+    StoreUnavailable."""
+    where: str = remembered.effective(plugin_root(), popkit_home(environ), "")["memory"]["store"]
+    if not create and "://" not in where and not os.path.lexists(path_of(where, environ)):
+        return None
+    return open_store(where, environ)
 
 
 def open_store(where: str = "", environ: Mapping[str, str] = os.environ, create: bool = True) -> Store:

@@ -74,10 +74,13 @@ class SqliteStore:
         except sqlite3.IntegrityError:
             raise
         except sqlite3.DatabaseError as error:
-            advice = next((advice for sign, advice in _ADVICE if sign in str(error)), _DAMAGED)
-            raise StoreUnavailable(f"{self.path}: {advice} (SQLite says: {error})") from None
+            raise self._unavailable(error) from None
         except UnicodeEncodeError:
             raise BadItem("a name or an id is not valid Unicode (it has lone surrogates)") from None
+
+    def _unavailable(self, error: sqlite3.DatabaseError) -> StoreUnavailable:
+        advice = next((advice for sign, advice in _ADVICE if sign in str(error)), _DAMAGED)
+        return StoreUnavailable(f"{self.path}: {advice} (SQLite says: {error})")
 
     @contextmanager
     def _writing(self) -> Iterator[Connection]:
@@ -236,6 +239,15 @@ class SqliteStore:
             return db.execute("DELETE FROM log WHERE seq <= (SELECT seq FROM log ORDER BY seq DESC LIMIT 1 OFFSET ?)", (most,)).rowcount
 
     # --- the file ----------------------------------------------------------------------------------------------------------------------
+    def compact(self) -> bool:
+        try:
+            self._db.execute("VACUUM")
+        except sqlite3.OperationalError:  # it is in use, or the disk has no room for a second file: it stays as it is
+            return False
+        except sqlite3.DatabaseError as error:
+            raise self._unavailable(error) from None
+        return True
+
     def verify(self) -> list[str]:
         with self._usable():
             found = [f"{self.path}: {line}" for (line,) in self._db.execute("PRAGMA integrity_check") if line != "ok"]

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ...items import ACCESSES_KEPT, BadItem
-from .. import Batch, Change, DuplicateId
+from .. import Batch, Change, DuplicateId, Outdated
 from .kit import NOW, at_once, example, expect, full, ids, only, refused
 
 if TYPE_CHECKING:
@@ -154,6 +154,38 @@ def a_batch_is_one(store: Store, again: Callable[[], Store]) -> None:
     store.write(Batch())
 
 
+def what_is_given_must_still_hold(store: Store, again: Callable[[], Store]) -> None:
+    """A batch that gives values is written where they are as it says, and not at all where one of them is another by now."""
+    store.set_value("holds", [{"id": "h1"}])
+    wrong: list[dict[str, object]] = [{"holds": []}, {"holds": None}, {"holds": [{"id": "h1"}], "other": 1}]
+    for given in wrong:
+        batch = Batch(given=given, add=[example(1)], values={"holds": [], "other": 2}, log=[{"action": "added"}])
+        refused(Outdated, lambda batch=batch: store.write(batch), f"{given!r}")  # type: ignore[misc]
+        expect((ids(store.scan()), store.values(""), store.logged()), ([], {"holds": [{"id": "h1"}]}, []), f"what was done where {given!r}")
+    store.write(Batch(given={"holds": [{"id": "h1"}], "other": None}, add=[example(1)]))
+    expect((ids(store.scan()), store.values("")), (["m00001"], {"holds": [{"id": "h1"}]}), "what was done where it holds")
+
+
+def of_several_that_give_the_same_one_writes(store: Store, again: Callable[[], Store]) -> None:
+    """Of several that count up from what they have read, none loses what another one has counted."""
+
+    def count_up(each: Store) -> None:
+        while True:
+            seen = each.value("count")
+            try:
+                each.write(Batch(given={"count": seen}, values={"count": (seen if isinstance(seen, int) else 0) + 1}))
+                return
+            except Outdated:
+                continue
+
+    def count_five_up(each: Store, _: int) -> None:
+        for _ in range(5):
+            count_up(each)
+
+    at_once(store, again, count_five_up)
+    expect(store.value("count"), 20, "the count")
+
+
 CONTRACTS = (
     change_sets_fields,
     change_counts,
@@ -164,4 +196,6 @@ CONTRACTS = (
     accesses_are_booked,
     no_access_is_lost,
     a_batch_is_one,
+    what_is_given_must_still_hold,
+    of_several_that_give_the_same_one_writes,
 )

@@ -37,6 +37,7 @@ def every_field_comes_back(store: Store, again: Callable[[], Store]) -> None:
     plain = Item("plain", "text")
     single = replace(full("single"), embedding=[0.5] * DIMENSIONS, original=True, marked_at=None)
     items = [plain, full(), single, replace(full("bare"), level="embedding", text="")]
+    items += [replace(full(by), marked_by=by) for by in ("job", "tool", "policy")]
     store.add(items)
     for item in items:
         expect(only(store, item.id).to_json(), replace(item, original=False).to_json(), item.id)

@@ -84,10 +84,28 @@ def a_sound_store_has_nothing_wrong(store: Store, again: Callable[[], Store]) ->
     expect(store.verify(), [], "verify")
 
 
+def compacting_keeps_everything(store: Store, again: Callable[[], Store]) -> None:
+    """A store that gives space back has and finds what it had, and goes on."""
+    store.add([example(number, text=f"item{number} " + "zebra " * 200) for number in range(300)])
+    store.keep_original("m00007", "whole")
+    store.set_value("a", 1)
+    store.log([{"at": NOW, "action": "added"}])
+    store.remove([f"m{number:05d}" for number in range(10, 300)])
+    before = [item.to_json() for item in store.scan()]
+    expect(store.compact() in (True, False), True, "an answer")
+    expect([item.to_json() for item in store.scan()], before, "items")
+    expect((store.original("m00007"), store.value("a"), len(store.logged())), ("whole", 1, 1), "what is kept beside them")
+    store.add([example(500)])
+    found = store.candidates(["zebra", "item9", "item299"])
+    expect((found.total, found.holding), (11, {"zebra": 11, "item9": 1, "item299": 0}), "what is found")
+    expect(store.verify(), [], "verify")
+
+
 CONTRACTS = (
     values_come_back,
     the_log_is_kept,
     the_log_is_shortened,
     others_see_what_is_done,
     a_sound_store_has_nothing_wrong,
+    compacting_keeps_everything,
 )

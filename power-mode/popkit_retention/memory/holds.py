@@ -1,0 +1,110 @@
+"""Holds: what must stay as it is, whatever anybody's rules say. They stand in the store, beside the items that they keep.
+
+`popkit retention hold` makes and ends them. Whoever marks, deletes or shortens reads them first, and writes only where they are still
+those that were read: `Batch.given`.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from .items import Item
+    from .stores import Batch, Store
+
+KEY = "holds"  # of the value in the store: a list of objects, oldest first
+ITEM, SESSION, PROJECT = "item", "session", "project"
+
+
+class OnHold(Exception):
+    """A hold forbids it; the message names the hold, and says what to do. Nothing was changed."""
+
+
+@dataclass
+class Holds:
+    """The holds of a store that are in force at a time, by the id of an item, a session's id, a project's key. `value` is what they were
+    read from."""
+
+    value: object
+    items: dict[str, Mapping[str, object]] = field(default_factory=dict)
+    sessions: dict[str, Mapping[str, object]] = field(default_factory=dict)
+    projects: dict[str, Mapping[str, object]] = field(default_factory=dict)
+
+    def on(self, item: Item) -> Mapping[str, object] | None:
+        """The hold that keeps an item; None where none does."""
+        return self.items.get(item.id) or self.projects.get(item.project) or self.sessions.get(item.episode)
+
+    def on_id(self, id: str, project: str) -> Mapping[str, object] | None:
+        """The hold that keeps what has this id, be it there or not."""
+        return self.items.get(id) or self.projects.get(project)
+
+    def given(self) -> dict[str, object]:
+        """For `Batch.given`: that they are still these."""
+        return {KEY: self.value}
+
+
+def read(store: Store, now: float) -> Holds:
+    """The holds that are in force (seconds). What a held session has taught is held, too."""
+    found = Holds(store.value(KEY))
+    for hold in entries(found.value):
+        if not in_force(hold, now):
+            continue
+        target = str(hold.get("target"))
+        if hold.get("scope") == PROJECT:
+            found.projects[target] = hold
+        elif hold.get("scope") == SESSION:
+            found.sessions[target] = hold
+        else:
+            found.items[target] = hold
+    if found.sessions:
+        for project in {total.project for total in store.totals()}:
+            for session, hold in found.sessions.items():
+                found.items.update((id, hold) for id in _taught(store, project, session) if id not in found.items)
+    return found
+
+
+def _taught(store: Store, project: str, session: str) -> Iterable[str]:
+    lesson = store.value(f"lesson:{project}:{session}")
+    writes = lesson.get("writes") if isinstance(lesson, dict) else None
+    return writes if isinstance(writes, dict) else ()
+
+
+def entries(value: object) -> list[Mapping[str, object]]:
+    """All holds that ever were, as the store has them."""
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
+def in_force(hold: Mapping[str, object], now: float) -> bool:
+    """Whether a hold holds at a time. What cannot be read holds."""
+    until = hold.get("until")
+    return hold.get("released_at") is None and not (isinstance(until, (int, float)) and now >= until)
+
+
+def in_words(hold: Mapping[str, object]) -> str:
+    """Who wants a hold, why, and until when: "alice: audit, until 2027-01-01"."""
+    until = hold.get("until")
+    end = f", until {time.strftime('%Y-%m-%d', time.gmtime(until))}" if isinstance(until, (int, float)) else ""
+    return f"{hold.get('who')}: {hold.get('why')}{end}"
+
+
+def refuse(items: Iterable[Item], held: Holds) -> None:
+    """OnHold for the first of these items that a hold keeps."""
+    for item in items:
+        hold = held.on(item)
+        if hold:
+            raise OnHold(f"{item.id} is on hold ({in_words(hold)}). Release it first: popkit retention hold release {hold.get('id')}")
+
+
+def drop(batch: Batch, ids: set[str]) -> list[dict[str, object]]:
+    """Takes all that a batch would do to these items out of it; its entries of the audit that went with that."""
+    batch.change = [change for change in batch.change if change.id not in ids]
+    batch.remove = [id for id in batch.remove if id not in ids]
+    for id in ids:
+        batch.originals.pop(id, None)
+    dropped = [entry for entry in batch.log if entry.get("id") in ids]
+    batch.log = [entry for entry in batch.log if entry.get("id") not in ids]
+    return dropped
