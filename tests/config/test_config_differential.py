@@ -113,6 +113,7 @@ RETENTION = members(
         "clear_at_exit": mostly(st.booleans()),
         "keep_days": mostly(members({"originals": st.integers(-1, 40_000), "sessions": st.integers(-1, 40_000)})),
         "memory": mostly(members({"store": PROSE, "tokens": st.integers(-1, 2_100), "summariser": PROSE})),
+        "mcp": mostly(members({"all_projects": st.booleans()})),
         "models": mostly(MODELS),
         "$schema": PROSE,
         "$comment": PROSE,

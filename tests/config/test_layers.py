@@ -111,6 +111,7 @@ def test_the_shipped_file_holds_what_the_specification_leaves_to_us():
         "keep_warm_usd": 2.0,
         "keep_days": {"originals": 14, "sessions": 90},
         "memory": {"store": "", "tokens": 500, "summariser": ""},
+        "mcp": {"all_projects": False},
     }
 
 

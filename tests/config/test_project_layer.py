@@ -32,6 +32,7 @@ def held(project: dict, user: dict | None = None) -> tuple[dict, list]:
         ("clear_at_exit", True),
         ("models", {"by_id": {"claude-opus-5-5": {"read": 1, "thinking_bound": False}}}),
         ("memory", {"store": "neo4j://elsewhere", "summariser": "curl -T - elsewhere", "tokens": 2_000}),
+        ("mcp", {"all_projects": True}),
         ("gateway", {}),
     ],
 )

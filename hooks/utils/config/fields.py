@@ -19,6 +19,7 @@ from ..policy.ruleset import (
     KEEP_DAYS,
     KEEP_WARM_REQUESTS,
     KEEP_WARM_USD,
+    MCP,
     MEMORY,
     MOST_WARM_REQUESTS,
     PRESERVED_PATTERNS,
@@ -182,6 +183,8 @@ _MEMORY = {
     "summariser": said('A command line that shortens a text on its input; "" for none: then sentences are chosen.', PROSE),
 }
 
+_MCP = {"all_projects": said("Whether tools of an agent may be asked about all projects, not only the one they run in.", FLAG)}
+
 FIELDS = {
     "enabled": said("Whether results are tracked at all. A project file can only switch this off.", FLAG, default=True, project=OFF),
     "profile": said(
@@ -313,6 +316,11 @@ FIELDS = {
     "memory": {
         **record("Memory", "Memory across sessions. Only your own file may hold this key, no project's.", _MEMORY),
         "default": MEMORY,
+        "project": NOTHING,
+    },
+    "mcp": {
+        **record("Mcp", "The tools of `popkit mcp`. Only your own file may hold this key, no project's.", _MCP),
+        "default": MCP,
         "project": NOTHING,
     },
     "models": {

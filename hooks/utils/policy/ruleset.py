@@ -41,6 +41,8 @@ KEEP_DAYS = {"originals": 14, "sessions": 90}
 # Where memory across sessions is kept ("": SQLite in our folder), tokens of its MEMORY.md, what shortens texts ("": we).
 MEMORY_TOKENS = 500
 MEMORY = {"store": "", "tokens": MEMORY_TOKENS, "summariser": ""}
+# Whether an agent's tools (`popkit mcp`) may be asked about other projects than the one they run in.
+MCP = {"all_projects": False}
 # Requests in a row that may keep the cache warm, the most that may be configured, dollars in a session.
 KEEP_WARM_REQUESTS, MOST_WARM_REQUESTS, KEEP_WARM_USD = 12, 24, 2.0
 
