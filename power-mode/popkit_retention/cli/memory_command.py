@@ -18,6 +18,7 @@ from hooks.utils.edges.home import NoHome
 from hooks.utils.edges.system import now as time_of_day
 from hooks.utils.state.memory import MOST_TOKENS
 
+from ..memory.holds import OnHold
 from ..memory.items import TIERS, BadItem
 from ..memory.memory import Busy, NotThere
 from ..memory.stores import DuplicateId, StoreUnavailable
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 # What the user got wrong, or what stands in the way: the message says which, and what to do.
 MISTAKES = (
-    flag_parser.UsageError, Refused, sessions.NoSession, NotThere, Busy, BadItem, DuplicateId, StoreUnavailable, NoHome, OSError,
+    flag_parser.UsageError, Refused, sessions.NoSession, NotThere, Busy, OnHold, BadItem, DuplicateId, StoreUnavailable, NoHome, OSError,
 )  # fmt: skip
 HOOK = "memory-learn"  # in the hooks' log
 _CALLED = "popkit context"  # by which all words that `on` and `off` name can be reached
