@@ -3,6 +3,14 @@
 from __future__ import annotations
 
 
+def shown(value: object, most: int = 40) -> str:
+    """A value as a message names it: its beginning, or its type where Python does not print it."""
+    try:
+        return repr(value)[:most]
+    except ValueError:  # a whole number of thousands of digits
+        return type(value).__name__
+
+
 class GovernanceError(Exception):
     """The base of all of them."""
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from .errors import BadPolicy
+from .errors import BadPolicy, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -56,7 +56,7 @@ KEYS = tuple(each.name for each in fields(RetentionPolicy))
 def check_domain(domain: object) -> str:
     """The domain of this name; BadPolicy for anything else."""
     if not isinstance(domain, str) or domain not in DOMAINS:
-        raise BadPolicy(f"unknown domain {domain!r:.40}. Known: {', '.join(DOMAINS)}")
+        raise BadPolicy(f"unknown domain {shown(domain)}. Known: {', '.join(DOMAINS)}")
     return domain
 
 
@@ -67,15 +67,14 @@ def merged(policy: RetentionPolicy, config: Mapping[str, object]) -> tuple[Reten
         raise BadPolicy(f"a policy is an object of {', '.join(KEYS)}, not {type(config).__name__}")
     unknown = [key for key in config if key not in KEYS]
     if unknown:
-        raise BadPolicy(f"unknown key {unknown[0]!r:.40}. Known: {', '.join(KEYS)}")
+        raise BadPolicy(f"unknown key {shown(unknown[0])}. Known: {', '.join(KEYS)}")
     adjusted: list[Adjusted] = []
     values: dict[str, object] = {}
     for key, given in config.items():
         kept, why = _READ[key](key, given, getattr(policy, key))
         values[key] = kept
         if why:
-            shown = list(kept) if isinstance(kept, tuple) else kept
-            adjusted.append(Adjusted(key, given, shown, why))
+            adjusted.append(Adjusted(key, given, list(kept) if isinstance(kept, tuple) else kept, why))
     return replace(policy, **values), adjusted  # type: ignore[arg-type]  # each has been read as its field has it
 
 
@@ -129,7 +128,7 @@ def _session_ids(key: str, given: object, _before: object) -> tuple[tuple[str, .
     words = _listed(key, given)
     for word in words:
         if not isinstance(word, str) or not word or len(word) > LONGEST_ID or not word.isprintable():
-            raise BadPolicy(f"{key}: {word!r:.40} is not a session id (1 to {LONGEST_ID} printable characters)")
+            raise BadPolicy(f"{key}: {shown(word)} is not a session id (1 to {LONGEST_ID} printable characters)")
     return _once(words)
 
 
@@ -137,7 +136,7 @@ def _context_ids(key: str, given: object, _before: object) -> tuple[tuple[int, .
     numbers = _listed(key, given)
     for number in numbers:
         if isinstance(number, bool) or not isinstance(number, int) or not 0 < number <= LARGEST_CONTEXT_ID:
-            raise BadPolicy(f"{key}: {number!r:.40} is not a context id (a whole number from 1)")
+            raise BadPolicy(f"{key}: {shown(number)} is not a context id (a whole number from 1)")
     return _once(numbers)
 
 
@@ -156,7 +155,7 @@ def _once(given: Iterable) -> tuple[tuple, str]:
 
 
 def _said(given: object) -> str:
-    return f"{given!r:.40}" if given is None or isinstance(given, (bool, int, float, str)) else type(given).__name__
+    return shown(given) if given is None or isinstance(given, (bool, int, float, str)) else type(given).__name__
 
 
 _READ = {
