@@ -15,6 +15,7 @@ import pexpect
 import pytest
 
 from hooks.utils import archive
+from hooks.utils.archive.holds import ITEM, Hold, add_hold
 from popkit_retention.cli import archive_command
 from tests.archive.written import CHAIN, content, fill, new, tamper
 from tests.paths import PYTHONPATH
@@ -216,7 +217,7 @@ def test_a_content_is_written_as_it_is_to_a_pipe_and_harmless_to_a_terminal(shel
 
 def test_verify_names_the_first_broken_record_and_exits_1(shell: Shell, ids: list[str]) -> None:
     assert shell("verify") == (0, "Everything is as it was written: 5 records of 1 context.\n", "")
-    assert json.loads(shell("verify", "--json")[1]) == {"ok": True, "records": 5, "chains": 1, "broken": [], "lost": []}
+    assert json.loads(shell("verify", "--json")[1]) == {"ok": True, "records": 5, "chains": 1, "broken": [], "lost": [], "problems": []}
     _change(shell, ids[2], "label", "Read src/other.py")
     code, shown, _ = shell("verify")
     assert (code, f"Broken: {ids[2]}, number 3 of session-1" in shown, "1 broken" in shown) == (1, True, True)
@@ -243,6 +244,19 @@ def test_prune_deletes_only_what_is_old_and_says_what_it_did(shell: Shell, ids: 
     report = json.loads(shell("prune", "--older-than", "30m", "--json")[1])
     assert (report["records"], report["chains"], report["dry_run"]) == (5, 1, False)
     assert json.loads(shell("list", "--json")[1])["records"] == []
+
+
+def test_prune_says_what_is_on_hold_and_leaves_it(shell: Shell, ids: list[str]) -> None:
+    with shell.open() as db:
+        for number, id in enumerate(ids[:2]):
+            add_hold(db, Hold(f"h{number}", ITEM, id, "user", "audit", NOW))
+    would = shell("prune", "--older-than", "2w", "--dry-run")[1]
+    assert would.splitlines()[1:] == ["2 records are on hold and stay: popkit retention hold list."]
+    assert "Deleted 1 record" in shell("prune", "--older-than", "2w")[1]
+    said = "2 records are on hold and stay: popkit retention hold list.\nNo other content was archived more than 2w ago.\n"
+    assert shell("prune", "--older-than", "2w") == (0, said, "")
+    assert json.loads(shell("prune", "--older-than", "2w", "--json")[1])["on_hold"] == 2
+    assert shell("show", ids[0])[0] == 0
 
 
 @pytest.fixture

@@ -94,11 +94,11 @@ def test_prune_takes_old_chains_wholly_and_leaves_stubs_in_younger_ones(opened: 
     size = sum(len(content(number)) for number in (1, 2, 2)) + sum(len(row(opened, id)["content_compressed"]) for id in mixed[:2])
     assert sorted(archive.prunable(opened, 200.0)) == sorted([*old.ids, *mixed[:3]])
     would = prune(opened, 200.0, dry_run=True)
-    assert would.to_json() == {"records": 5, "chains": 1, "bytes": size, "shrunk": False}
+    assert would.to_json() == {"records": 5, "chains": 1, "bytes": size, "on_hold": 0, "shrunk": False}
     assert archive.pruned_of(opened, "session-0") is None
     assert stats(opened)["records"] == 7
     did = prune(opened, 200.0, now=1_000.0)
-    assert did.to_json() == {"records": 5, "chains": 1, "bytes": size, "shrunk": True}
+    assert did.to_json() == {"records": 5, "chains": 1, "bytes": size, "on_hold": 0, "shrunk": True}
     assert archive.pruned_of(opened, "session-0") == (1_000.0, 2)
     assert archive.pruned_of(opened, "session-1") == (1_000.0, 3)
     assert [retrieve_record(opened, id) for id in old.ids] == [None, None]
@@ -155,7 +155,7 @@ def test_a_file_that_cannot_be_written_anew_has_lost_the_contents_all_the_same(t
 
 def test_nothing_old_is_nothing_to_prune(db: sqlite3.Connection) -> None:
     fill(db, 3, at=300.0)
-    assert prune(db, 300.0).to_json() == {"records": 0, "chains": 0, "bytes": 0, "shrunk": False}
+    assert prune(db, 300.0).to_json() == {"records": 0, "chains": 0, "bytes": 0, "on_hold": 0, "shrunk": False}
     assert prune(db, 0.0).records == 0
 
 

@@ -69,6 +69,33 @@ CREATE TABLE cleared (
 _NAMED = "CREATE TABLE named (name TEXT NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (name, seq)) WITHOUT ROWID"
 # Of a context that was deleted, wholly or in part: when that was, and how many records it cost. Nothing of what was in it.
 _PRUNED = "CREATE TABLE pruned (task_id TEXT PRIMARY KEY, at REAL NOT NULL, records INTEGER NOT NULL) WITHOUT ROWID"
+_HOLDS = """
+CREATE TABLE holds (
+  id TEXT PRIMARY KEY,
+  scope TEXT NOT NULL,
+  target TEXT NOT NULL,
+  who TEXT NOT NULL,
+  why TEXT NOT NULL,
+  created_at REAL NOT NULL,
+  until REAL,
+  released_at REAL
+) WITHOUT ROWID
+"""
+# The projects that a folder (`chains.project`) has ever been seen to belong to, for holds of projects.
+_FOLDERS = "CREATE TABLE folders (folder TEXT NOT NULL, project TEXT NOT NULL, PRIMARY KEY (folder, project)) WITHOUT ROWID"
+# What is to be deleted: since when, and who said so.
+_MARKS = """
+CREATE TABLE marks (
+  record_id TEXT PRIMARY KEY REFERENCES thought_records (id),
+  at REAL NOT NULL,
+  by TEXT NOT NULL
+) WITHOUT ROWID
+"""
+# When a content that had gone came back: its age counts from then.
+_BROUGHT_BACK = "CREATE TABLE brought_back (record_id TEXT PRIMARY KEY REFERENCES thought_records (id), at REAL NOT NULL) WITHOUT ROWID"
+# What the index of words was told (see index.py): of which context (the seq of its first record), and a checksum of the words.
+_INDEXED = "CREATE TABLE indexed (seq INTEGER PRIMARY KEY, context INTEGER NOT NULL, told INTEGER NOT NULL)"
+_UNINDEXED = "CREATE TABLE unindexed (seq INTEGER PRIMARY KEY)"
 
 
 def _name_all(db: Connection) -> None:
@@ -98,6 +125,19 @@ MIGRATIONS = (
         ),
     ),
     ("names, and what was pruned", (_NAMED, _name_all, _PRUNED)),
+    (
+        "holds, marks, and the words of contents",
+        (
+            _HOLDS,
+            _FOLDERS,
+            _MARKS,
+            _BROUGHT_BACK,
+            _INDEXED,
+            _UNINDEXED,
+            # All of them, without a look at the zone: a hook may be waiting. Who indexes them passes over the cold ones.
+            "INSERT INTO unindexed SELECT seq FROM thought_records",
+        ),
+    ),
 )
 SCHEMA = Schema("archive", APPLICATION_ID, MIGRATIONS, anew="the next clear makes a new one")
 

@@ -18,7 +18,7 @@ HANDLE_CHARS = 8
 # Of a handle so much must be given where its beginning stands for it.
 PREFIX_CHARS = 4
 _LETTERS = "abcdefghijklmnopqrstuvwxyz234567"
-_LONGEST_HANDLE = 256 // 5
+LONGEST_HANDLE = 256 // 5
 _MOST_NAMES = 500  # of the 999 values that every SQLite takes
 
 _FIELDS = ("id", "type", "task_id", "agent_id", "timestamp", "created_at", "zone", "place", "tool_use_id", "label", "subjects", "tokens",
@@ -105,7 +105,7 @@ def add_records(
             ids.append(id)
             if not known:
                 length += 1
-                head = _insert(db, chain, record, (id, length, content_hash, created_at), head)
+                head = insert(db, chain, record, (id, length, content_hash, created_at), head)
         db.execute("UPDATE chains SET length = ?, head = ? WHERE task_id = ?", (length, head, chain.task_id))
         clear_id = None
         if clear_at is not None:
@@ -133,7 +133,7 @@ def _handle_for(db: Connection, task_id: str, record: NewRecord) -> tuple[str, s
     """(handle, hash of the content, whether the archive has that record and its content)."""
     tool_use_id, content_hash = plain(record.tool_use_id), hash_content(record.content)
     number = digest(task_id, tool_use_id, content_hash)
-    for length in range(HANDLE_CHARS, _LONGEST_HANDLE + 1):
+    for length in range(HANDLE_CHARS, LONGEST_HANDLE + 1):
         id = handle(number, length)
         row = db.execute("SELECT task_id, tool_use_id, content_hash, zone FROM thought_records WHERE id = ?", (id,)).fetchone()
         if row is None:
@@ -143,8 +143,9 @@ def _handle_for(db: Connection, task_id: str, record: NewRecord) -> tuple[str, s
     raise RetentionIntegrityError(f"{id}: is taken at every length")
 
 
-def _insert(db: Connection, chain: Chain, record: NewRecord, born: tuple[str, int, str, str], prev_hash: str) -> str:
-    """Writes one record; returns its hash."""
+def insert(db: Connection, chain: Chain, record: NewRecord, born: tuple[str, int, str, str], prev_hash: str) -> str:
+    """Writes one record at the end of its chain; `born` is its handle, place, hash of the content, and when it is written down. Returns its
+    hash."""
     import json
 
     id, place, content_hash, created_at = born

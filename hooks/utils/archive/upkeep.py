@@ -5,7 +5,9 @@ from __future__ import annotations
 import time
 
 from ..edges.sqlite_file import Transaction
-from .content import RetentionIntegrityError, names_of, plain, stamp, subjects_of
+from . import deleting
+from .content import RetentionIntegrityError, plain, stamp
+from .holds import held
 from .records import record
 from .zones import HOT_MAX_POSITION, WARM_MAX_POSITION, compute_zone, move
 
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from sqlite3 import Connection
     from typing import Any
 
+    from .deleting import Going
     from .records import Record
 
 # The rows that could have to move, oldest first: those whose position is beyond the end of their zone.
@@ -22,34 +25,28 @@ _BEHIND = """
 SELECT id, zone, place FROM thought_records
 WHERE task_id = ? AND ((place <= ? AND (zone IS NULL OR zone = 'hot')) OR (place <= ? AND zone = 'warm')) ORDER BY place
 """
-_STORED = "CASE coalesce(zone, 'hot') WHEN 'hot' THEN size WHEN 'warm' THEN length(content_compressed) ELSE 0 END"
 _STATS = f"""
-SELECT count(*), coalesce(sum(size), 0), coalesce(sum({_STORED}), 0), min(created_at), max(created_at),
+SELECT count(*), coalesce(sum(size), 0), coalesce(sum({deleting.STORED}), 0), min(created_at), max(created_at),
   count(CASE WHEN zone IS NULL OR zone = 'hot' THEN 1 END), count(CASE zone WHEN 'warm' THEN 1 END), count(CASE zone WHEN 'cold' THEN 1 END)
 FROM thought_records
 """  # noqa: S608  a piece of our own
-_OLD_CHAINS = "(SELECT task_id FROM thought_records GROUP BY task_id HAVING max(created_at) < ?1)"
-_OLD = "created_at < ?1 AND (coalesce(zone, 'hot') <> 'cold' OR task_id IN " + _OLD_CHAINS + ")"
-_NOTE_PRUNED = f"""
-INSERT INTO pruned (task_id, records, at) SELECT task_id, count(*), ?2 FROM thought_records WHERE {_OLD} GROUP BY task_id
-ON CONFLICT (task_id) DO UPDATE SET at = excluded.at, records = records + excluded.records
-"""  # noqa: S608
 
 
 class Pruned:
     """What a prune took, or would take: records whose content (or whole row) goes, chains that vanish wholly, the bytes stored for them,
-    and whether the file gave its space back."""
+    how many old records are `on_hold` and stay, and whether the file gave its space back."""
 
-    __slots__ = ("bytes", "chains", "records", "shrunk")
+    __slots__ = ("bytes", "chains", "on_hold", "records", "shrunk")
 
-    def __init__(self, records: int, chains: int, bytes: int):
-        self.records = records
-        self.chains = chains
-        self.bytes = bytes
+    def __init__(self, gone: Going):
+        self.records = len(gone.ids)
+        self.chains = len(gone.chains)
+        self.bytes = gone.bytes
+        self.on_hold = gone.on_hold
         self.shrunk = False
 
     def to_json(self) -> dict[str, int]:
-        return {name: getattr(self, name) for name in ("records", "chains", "bytes", "shrunk")}
+        return {name: getattr(self, name) for name in ("records", "chains", "bytes", "on_hold", "shrunk")}
 
 
 def archive_chain(
@@ -58,11 +55,13 @@ def archive_chain(
     may_go_cold: Callable[[Record], bool] = lambda record: True,
     hot_max: int = HOT_MAX_POSITION,
     warm_max: int = WARM_MAX_POSITION,
+    now: float | None = None,
 ) -> dict[str, int]:
     """Moves every record of a chain to the zone of its position, in one transaction. Returns how many went
     {"hot_to_warm", "hot_to_cold", "warm_to_cold"}, how many were "kept_warm", and how many are "damaged" and stay as they are.
 
-    What `may_go_cold(record)` refuses stays warm, or becomes so. It is asked before the transaction begins, so it may take its time.
+    What `may_go_cold(record)` refuses stays warm, or becomes so, and so does what is held at `now` (seconds; by default the clock's).
+    `may_go_cold` is asked before the transaction begins, so it may take its time.
     """
     compute_zone(1, hot_max, warm_max)
     task_id = plain(task_id)
@@ -71,8 +70,9 @@ def archive_chain(
     asked = [record(db, id) for id, _, target in behind if target == "cold"]
     released = {each.id for each in asked if each and may_go_cold(each)}
     with Transaction(db):
+        kept = held(db, now)
         for id, zone, target in _behind(db, task_id, hot_max, warm_max):
-            if target == "cold" and id not in released:
+            if target == "cold" and (id not in released or kept.keeps(id, task_id)):
                 counts["kept_warm"] += 1
                 target = "warm"
             if zone == target:
@@ -129,58 +129,37 @@ def stats(db: Connection) -> dict[str, Any]:
     }
 
 
-def prunable(db: Connection, older_than: float) -> list[str]:
+def prunable(db: Connection, older_than: float, now: float | None = None) -> list[str]:
     """The handles of the records that `prune` would take."""
-    return [row[0] for row in db.execute(f"SELECT id FROM thought_records WHERE {_OLD}", (stamp(older_than),)).fetchall()]  # noqa: S608
+    return _old(db, older_than, time.time() if now is None else now).ids
 
 
 def prune(db: Connection, older_than: float, dry_run: bool = False, now: float | None = None) -> Pruned:
-    """Deletes for good what was archived before `older_than` (seconds): a chain that has nothing newer vanishes with its clears; in
-    another its old records lose their contents and stay as cold stubs, so that the chain can still be verified. That it was done stays
-    known (`pruned_of`), with the time `now`. Not to be called within a transaction."""
-    cutoff = (stamp(older_than),)
-    db.execute("PRAGMA secure_delete = ON")  # freed pages are overwritten
+    """Deletes for good what was archived, or came back, before `older_than` (seconds), but for what is held at `now` (by default the
+    clock's): a chain that has nothing newer vanishes with its clears; in another its old records lose their contents and stay as cold
+    stubs, so that the chain can still be verified. That it was done stays known (`pruned_of`), with the time `now`. Not to be called
+    within a transaction."""
+    now = time.time() if now is None else now
+    deleting.overwrite_what_is_freed(db)
     with Transaction(db):
-        count, size = db.execute(f"SELECT count(*), coalesce(sum({_STORED}), 0) FROM thought_records WHERE {_OLD}", cutoff).fetchone()  # noqa: S608
-        chains = db.execute(f"SELECT count(*) FROM {_OLD_CHAINS}", cutoff).fetchone()[0]  # noqa: S608
-        report = Pruned(count, chains, size)
-        if dry_run or not count:
-            return report
-        db.execute(_NOTE_PRUNED, (*cutoff, time.time() if now is None else now))
-        _delete(db, cutoff)
-    report.shrunk = _shrink(db)
+        gone = _old(db, older_than, now)
+        if dry_run or not gone.ids:
+            return Pruned(gone)
+        deleting.delete(db, gone, now)
+    report = Pruned(gone)
+    report.shrunk = deleting.compact(db)
     return report
+
+
+def _old(db: Connection, older_than: float, now: float) -> Going:
+    cutoff = stamp(older_than)
+    chains = [
+        task_id for (task_id,) in db.execute("SELECT DISTINCT task_id FROM thought_records WHERE created_at < ?", (cutoff,)).fetchall()
+    ]
+    back = {id for (id,) in db.execute("SELECT record_id FROM brought_back WHERE at >= ?", (older_than,)).fetchall()}
+    return deleting.going(db, chains, lambda handle, created_at: created_at < cutoff and handle not in back, held(db, now))
 
 
 def pruned_of(db: Connection, task_id: str) -> tuple[float, int] | None:
     """(when, in seconds, how many records) of a chain that was pruned, wholly or in part; None for any other."""
     return db.execute("SELECT at, records FROM pruned WHERE task_id = ?", (plain(task_id),)).fetchone()
-
-
-def _delete(db: Connection, cutoff: tuple[str]) -> None:
-    gone = [row[0] for row in db.execute(f"SELECT task_id FROM {_OLD_CHAINS}", cutoff).fetchall()]  # noqa: S608
-    for task_id in gone:
-        rows = db.execute("SELECT seq, subjects FROM thought_records WHERE task_id = ?", (task_id,)).fetchall()
-        named = [(name, seq) for seq, subjects in rows for name in names_of(subjects_of(subjects))]
-        db.executemany("DELETE FROM named WHERE name = ? AND seq = ?", named)
-        db.execute("DELETE FROM cleared WHERE clear_id IN (SELECT id FROM clears WHERE task_id = ?)", (task_id,))
-        # A clear of a fork may have taken a record of another chain.
-        db.execute("DELETE FROM cleared WHERE record_id IN (SELECT id FROM thought_records WHERE task_id = ?)", (task_id,))
-        for table in ("clears", "thought_records", "chains"):
-            db.execute(f"DELETE FROM {table} WHERE task_id = ?", (task_id,))  # noqa: S608
-    # Without its source it is not made again from a repository: who prunes means it.
-    db.execute(
-        f"UPDATE thought_records SET zone = 'cold', content = NULL, content_compressed = NULL, source = NULL WHERE {_OLD}",  # noqa: S608
-        cutoff,
-    )
-
-
-def _shrink(db: Connection) -> bool:
-    """Whether the file was written anew without its free pages; where there is no room for that, they stay, empty."""
-    import sqlite3
-
-    try:
-        db.execute("VACUUM")
-    except sqlite3.OperationalError:
-        return False
-    return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from . import holds, marks
 from .chains import FIRST_PREV_HASH, HASHED, link_hash
 from .content import RetentionIntegrityError, decompress_content, hash_content, to_text
 from .sources import recover
@@ -38,19 +39,22 @@ class Broken:
 
 class Verified:
     """What a walk over the archive found: records that were looked at, chains, the first broken record of each broken chain, and the
-    handles of those that are `lost`: as they were written, but their content was left to a source that no longer gives it."""
+    handles of those that are `lost`: as they were written, but their content was left to a source that no longer gives it; and `problems`
+    with what is kept beside the records, in sentences."""
 
-    __slots__ = ("broken", "chains", "lost", "records")
+    __slots__ = ("broken", "chains", "lost", "problems", "records")
 
     def __init__(self) -> None:
         self.chains = 0
         self.records = 0
         self.broken: list[Broken] = []
         self.lost: list[str] = []
+        self.problems: list[str] = []
 
 
 def verify(db: Connection) -> Verified:
-    """Holds every record against its hash, its content, its zone and its place. A chain's walk ends at its first broken record.
+    """Holds every record against its hash, its content, its zone and its place, then looks at holds and marks. A chain's walk ends at its
+    first broken record.
 
     Each chain is read in a transaction of its own, so that writers wait for one chain and not for all.
     """
@@ -71,6 +75,7 @@ def verify(db: Connection) -> Verified:
                     db.execute("ROLLBACK")
             if broken:
                 report.broken.append(broken)
+        report.problems = [*holds.problems(db), *marks.problems(db)]
     finally:
         db.text_factory = kept
     named = {each.id for each in report.broken}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from ..edges.sqlite_file import Transaction
 from .content import RetentionIntegrityError, compress_content, decompress_content, hash_content, plain, to_text
+from .holds import held
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,8 +51,11 @@ def get_record_position(db: Connection, id: str) -> int | None:
     return row[0] if row else None
 
 
-def archive_record(db: Connection, id: str, hot_max: int = HOT_MAX_POSITION, warm_max: int = WARM_MAX_POSITION) -> dict[str, Any]:
-    """Moves a record to the zone of its position: {"id", "from_zone", "to_zone", "changed"}.
+def archive_record(
+    db: Connection, id: str, hot_max: int = HOT_MAX_POSITION, warm_max: int = WARM_MAX_POSITION, now: float | None = None
+) -> dict[str, Any]:
+    """Moves a record to the zone of its position: {"id", "from_zone", "to_zone", "changed"}; one that is held at `now` (seconds; by default
+    the clock's) goes no further than warm.
 
     A record that was never archived counts as hot. If it stays so, its row says so from then on, which is no change. A record whose
     position asks for an earlier zone than it has stays where it is. ValueError for an id that is none, RecordNotFound for an unknown
@@ -63,8 +67,10 @@ def archive_record(db: Connection, id: str, hot_max: int = HOT_MAX_POSITION, war
         if position is None:
             raise RecordNotFound(id)
         target = compute_zone(position, hot_max, warm_max)
-        zone = db.execute("SELECT zone FROM thought_records WHERE id = ?", (plain(id),)).fetchone()[0]
+        task_id, zone = db.execute("SELECT task_id, zone FROM thought_records WHERE id = ?", (plain(id),)).fetchone()
         before = _known_zone(zone, id)
+        if target == "cold" and held(db, now).keeps(plain(id), task_id):
+            target = "warm"
         if RETENTION_ZONES.index(target) > RETENTION_ZONES.index(before):
             move(db, id, target)
             return {"id": id, "from_zone": before, "to_zone": target, "changed": True}
@@ -74,10 +80,13 @@ def archive_record(db: Connection, id: str, hot_max: int = HOT_MAX_POSITION, war
 
 
 def move(db: Connection, id: str, target: str) -> None:
-    """Gives a record the warm or the cold form; RetentionIntegrityError where its content is not what its hash says."""
+    """Gives a record the warm or the cold form; RetentionIntegrityError where its content is not what its hash says. What has no content
+    any more is not marked for deletion any more."""
     content = _content(db.execute(_CONTENT, (plain(id),)).fetchone(), id)
     squeezed = compress_content(content) if target == "warm" else None
     db.execute("UPDATE thought_records SET zone = ?, content = NULL, content_compressed = ? WHERE id = ?", (target, squeezed, plain(id)))
+    if target == "cold":
+        db.execute("DELETE FROM marks WHERE record_id = ?", (plain(id),))
 
 
 def retrieve_record(db: Connection, id: str) -> dict[str, Any] | None:

@@ -121,7 +121,7 @@ def _clear(site: Site, transcript_path: str, found: Prospect, with_thinking: boo
 
         def follow() -> None:
             _book(site, found, handles, tokens)
-            cool(db, chain_of(site, transcript_path).task_id)
+            cool(db, chain_of(site, transcript_path).task_id, found.now)
 
         trouble = " ".join(filter(None, (trouble, trouble_of(follow))))
     return Cleared(handles, tokens, sum(thought.tokens for thought in thoughts), original_path(site), trouble)

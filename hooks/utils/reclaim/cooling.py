@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 
 from .. import archive
+from ..archive import holds
+from ..host import repository
 from ..state.archived import errors
 
 TYPE_CHECKING = False
@@ -19,16 +21,17 @@ ASKED, PATIENCE_S = 25, 2.0
 _NONE: dict[str, Any] = {}  # noted as the source of a record that has none, so that it is not looked for with every clear
 
 
-def cool(db: Connection, task_id: str) -> dict[str, int]:
+def cool(db: Connection, task_id: str, now: float | None = None) -> dict[str, int]:
     """Moves the records of a chain to their zones, and returns how many went where (see `archive_chain`). The last copy of a content goes
-    only when git has just given the same from a commit that a branch or tag leads to; a chain without a transcript is not gone, for it
-    may be on another machine, or have moved."""
-    counts = archive.archive_chain(db, task_id, lambda record: False)
+    only when git has just given the same from a commit that a branch or tag leads to, and no hold keeps it at `now` (seconds; by default
+    the clock's); a chain without a transcript is not gone, for it may be on another machine, or have moved."""
+    holds.place_folders(db, lambda folder: repository.of(folder).key)
+    counts = archive.archive_chain(db, task_id, lambda record: False, now=now)
     until = time.monotonic() + PATIENCE_S
     for id in archive.due_cold(db, task_id, ASKED):
         if time.monotonic() > until:
             break
-        if _is_kept(db, id) and archive.archive_record(db, id)["to_zone"] == "cold":
+        if _is_kept(db, id) and archive.archive_record(db, id, now=now)["to_zone"] == "cold":
             counts["warm_to_cold"] += 1
             counts["kept_warm"] -= 1
     return counts

@@ -12,9 +12,11 @@ import sys
 
 from hooks.utils import archive
 from hooks.utils.answers import text, times
+from hooks.utils.archive import holds
 from hooks.utils.edges import home
 from hooks.utils.edges.system import now as time_of_day
 from hooks.utils.flag_parser import UsageError
+from hooks.utils.host import repository
 from hooks.utils.state import archived, peek
 
 from . import screen, standing
@@ -174,10 +176,11 @@ def _meant(db: Connection, word: str) -> Record:
 
 def _verify(db: Connection, args: argparse.Namespace, environ: Mapping[str, str]) -> int:
     found = archive.verify(db)
-    well = not (found.broken or found.lost)
+    well = not (found.broken or found.lost or found.problems)
     if args.json:
         broken = [each.to_json() for each in found.broken]
-        _print({"ok": well, "records": found.records, "chains": found.chains, "broken": broken, "lost": found.lost})
+        counts = {"records": found.records, "chains": found.chains}
+        _print({"ok": well, **counts, "broken": broken, "lost": found.lost, "problems": found.problems})
         return int(not well)
     lines: list[str] = []
     for each in found.broken:
@@ -186,8 +189,11 @@ def _verify(db: Connection, args: argparse.Namespace, environ: Mapping[str, str]
     for id in found.lost:
         known = archive.record(db, id)
         lines += text.wrap(f"Lost: {id} {known.label if known else '(pruned meanwhile)'}: git no longer gives its content", indent="  ")
+    for problem in found.problems:
+        lines += text.wrap(f"Wrong: {problem}", indent="  ")
     checked = f"{text.counted(found.records, 'record')} of {text.counted(found.chains, 'context')}"
     lost = f", {len(found.lost)} lost" if found.lost else ""
+    lost += f", {text.counted(len(found.problems), 'other problem')}" if found.problems else ""
     lines.append(f"Everything is as it was written: {checked}." if well else f"{checked} checked, {len(found.broken)} broken{lost}.")
     screen.show(lines, sys.stdout, environ)
     return int(not well)
@@ -197,7 +203,8 @@ def _prune(db: Connection, args: argparse.Namespace, environ: Mapping[str, str])
     now = time_of_day(environ)
     older_than = max(0.0, now - times.age(args.older_than))
     popkit_home = home.popkit_home(environ)
-    held = standing.placeholders(db, environ, set(archive.prunable(db, older_than)))
+    holds.place_folders(db, lambda folder: repository.of(folder).key)
+    held = standing.placeholders(db, environ, set(archive.prunable(db, older_than, now)))
     doing = not args.dry_run
     if held and doing and not args.yes:
         _agree(db, held, older_than, args, environ)
@@ -213,12 +220,14 @@ def _prune(db: Connection, args: argparse.Namespace, environ: Mapping[str, str])
     if originals:
         lines += text.wrap(f"{'Deleted' if doing else 'Would delete'} {text.counted(originals, 'transcript')} kept from before a change.")
     if not found.records:
-        lines.append(f"Nothing: no content was archived more than {text.clean(args.older_than)} ago.")
+        said = "No other content" if found.on_hold else "Nothing: no content"
+        lines += [*_on_hold(found), f"{said} was archived more than {text.clean(args.older_than)} ago."]
         screen.show(lines, sys.stdout, environ)
         return 0
     lines += _would(found) if args.dry_run else text.wrap(f"Deleted {_what(found)} for good.")
     if doing and found.chains:
         lines.append(f"{text.counted(found.chains, 'context')} vanished completely.")
+    lines += _on_hold(found)
     if held and (args.dry_run or args.yes):
         lines += _held(held, "can" if doing else "could")
     if doing and not found.shrunk:
@@ -232,7 +241,8 @@ def _agree(db: Connection, held: dict[str, list[Record]], older_than: float, arg
     if args.json:
         many = text.counted(standing.count(held), "placeholder")
         raise Refused(f"nothing was deleted: {many} in transcripts could no longer be restored. --dry-run lists them, --yes deletes anyway")
-    screen.show(_would(archive.prune(db, older_than, dry_run=True)) + _held(held, "could"), sys.stdout, environ)
+    would = archive.prune(db, older_than, dry_run=True, now=time_of_day(environ))
+    screen.show(_would(would) + _on_hold(would) + _held(held, "could"), sys.stdout, environ)
     if not screen.said_yes("Delete anyway?"):
         raise Refused("nothing was deleted. --yes answers beforehand")
 
@@ -244,6 +254,13 @@ def _what(found: archive.Pruned) -> str:
 def _would(found: archive.Pruned) -> list[str]:
     lines = text.wrap(f"Would delete {_what(found)} for good.")
     return [*lines, f"{text.counted(found.chains, 'context')} would vanish completely."] if found.chains else lines
+
+
+def _on_hold(found: archive.Pruned) -> list[str]:
+    if not found.on_hold:
+        return []
+    stay = "is on hold and stays" if found.on_hold == 1 else "are on hold and stay"
+    return text.wrap(f"{text.counted(found.on_hold, 'record')} {stay}: popkit retention hold list.")
 
 
 def _held(held: dict[str, list[Record]], can: str) -> list:

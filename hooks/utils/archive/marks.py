@@ -1,0 +1,63 @@
+"""Marks: which records are to be deleted, since when, and who said so. A mark deletes nothing by itself."""
+
+from __future__ import annotations
+
+import time
+
+from ..edges.sqlite_file import Transaction
+from .content import plain
+from .holds import held
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from sqlite3 import Connection
+
+
+class Mark:
+    """Since when (seconds) a record is to be deleted, and who said so."""
+
+    __slots__ = ("at", "by", "id")
+
+    def __init__(self, id: str, at: float, by: str):
+        self.id = id
+        self.at = at
+        self.by = by
+
+
+def marked(db: Connection) -> dict[str, Mark]:
+    """handle -> Mark of all that is to be deleted."""
+    return {id: Mark(id, at, by) for id, at, by in db.execute("SELECT record_id, at, by FROM marks ORDER BY at, record_id").fetchall()}
+
+
+def mark(db: Connection, ids: Iterable[str], at: float, by: str, now: float | None = None) -> list[str]:
+    """Marks records that have a content; those that are held at `now` (seconds; by default the clock's) or marked already are passed over.
+    Returns the handles that it marked."""
+    done = []
+    with Transaction(db):
+        kept = held(db, time.time() if now is None else now)
+        for id in map(plain, ids):
+            row = db.execute("SELECT task_id, zone FROM thought_records WHERE id = ?", (id,)).fetchone()
+            if row is None or row[1] == "cold" or kept.keeps(id, row[0]):
+                continue
+            if db.execute("INSERT OR IGNORE INTO marks VALUES (?, ?, ?)", (id, at, plain(by))).rowcount == 1:
+                done.append(id)
+    return done
+
+
+def unmark(db: Connection, ids: Iterable[str]) -> list[str]:
+    """Takes marks back; returns the handles that had one."""
+    with Transaction(db):
+        return [id for id in map(plain, ids) if db.execute("DELETE FROM marks WHERE record_id = ?", (id,)).rowcount == 1]
+
+
+def problems(db: Connection) -> list[str]:
+    """What is wrong with the marks, in sentences."""
+    senseless = """
+    SELECT m.record_id, r.id IS NULL FROM marks AS m LEFT JOIN thought_records AS r ON r.id = m.record_id
+    WHERE r.id IS NULL OR r.zone = 'cold' OR typeof(m.at) <> 'real' ORDER BY 1
+    """
+    rows = db.execute(senseless).fetchall()
+    return [
+        f"{id} is marked for deletion, and {'is not in the archive' if missing else 'has no content, or no time'}" for id, missing in rows
+    ]
