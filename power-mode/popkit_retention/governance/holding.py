@@ -1,0 +1,84 @@
+"""Holds: what must stay, whatever its age and its policy. The caller holds the lock and has finished what others left."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING
+
+from hooks.utils.policy.masking import mask
+
+from .domains import ITEM, SCOPES, Hold
+from .errors import BadRequest, NotThere
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from .domains import Domain
+    from .log import Log
+
+HELD, RELEASED = "held", "released"
+HOLD, RELEASE = "hold", "release"  # the deeds
+_LONGEST = 500  # characters of who, why and a target
+_LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"
+_ID_LETTERS = 6
+
+
+def add(
+    log: Log, domain: Domain, scope: str, target: str, who: str, why: str, until: float | None, by: str, now: float, project: str | None
+) -> Hold:
+    """Holds what a target names; the Hold. BadRequest for what makes no hold, NotThere for an item that the domain does not have."""
+    if scope not in SCOPES:
+        raise BadRequest(f"unknown scope {scope!r:.40}. Known: {', '.join(SCOPES)}")
+    _check_text("a hold needs to know what it keeps", target)
+    _check_text("a hold needs to know who wants it", who)
+    _check_text("a hold needs a reason", why)
+    if until is not None and not now < until < _END_OF_TIME:
+        raise BadRequest("a hold ends in the future. Give a later date, or none: then it holds until it is released")
+    if scope == ITEM:
+        _, target = meant([domain], target, project)
+    hold = Hold(_LETTER + "".join(secrets.choice(_LETTERS) for _ in range(_ID_LETTERS)), scope, target, mask(who), mask(why), now, until)
+    ids = [target] if scope == ITEM else []
+    entry = log.append(HELD, domain.name, ids, asdict(hold), by, now, todo={"do": HOLD, "hold": asdict(hold)})
+    domain.add_hold(hold)
+    log.done(entry.number)
+    return hold
+
+
+def release(log: Log, domain: Domain, hold: Hold, by: str, now: float) -> Hold:
+    """Ends a hold that is in force."""
+    ids = [hold.target] if hold.scope == ITEM else []
+    entry = log.append(RELEASED, domain.name, ids, {"hold": hold.id}, by, now, todo={"do": RELEASE, "id": hold.id, "at": now})
+    domain.release_hold(hold.id, now)
+    log.done(entry.number)
+    return replace(hold, released_at=now)
+
+
+def finish(domain: Domain, todo: Mapping[str, object]) -> None:
+    """Does what an entry tells of, unless it was done."""
+    if todo["do"] == HOLD:
+        domain.add_hold(Hold(**todo["hold"]))  # type: ignore[arg-type]  # as `add` wrote it
+    else:
+        domain.release_hold(str(todo["id"]), float(todo["at"]))  # type: ignore[arg-type]  # as `release` wrote it
+
+
+def meant(domains: Sequence[Domain], word: str, project: str | None = None) -> tuple[Domain, str]:
+    """The one id that a word means, and whose it is; NotThere for none, or several."""
+    found = [(domain, id) for domain in domains for id in (domain.meant(word, project) if word.isprintable() else ())]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise NotThere(f"{word!r:.60} could be {', '.join(id for _, id in found)}. Give more of the id")
+    names = " and ".join(domain.name for domain in domains)
+    raise NotThere(f"there is no {word!r:.60} in {names}. `popkit memory list` and `popkit archive list` show what ids there are")
+
+
+def _check_text(needs: str, text: object) -> None:
+    if not isinstance(text, str) or not text.strip():
+        raise BadRequest(needs)
+    if len(text) > _LONGEST or not text.isprintable():
+        raise BadRequest(f"{text!r:.40} is not a text of at most {_LONGEST} printable characters")
+
+
+_LETTER = "h"  # with which the id of a hold begins
+_END_OF_TIME = 253_402_300_799.0  # the year 9999
