@@ -1,0 +1,170 @@
+"""Archives are written and listed. One is built in a folder beside, put on disk, logged, and then renamed: it is whole, or not there."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+import shutil
+import stat
+import time
+import zlib
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from hooks.utils.archive.content import stamp
+from hooks.utils.policy.masking import mask
+
+from . import durable, manifests
+from .errors import BadRequest, Damaged, GovernanceError, NotThere, TooNew
+from .manifests import CONTENTS, LARGEST_CONTENT, LONGEST_NOTE, MANIFEST, UNFINISHED, Item, Manifest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from .collection import Changing
+    from .domains import Content, Domain
+    from .folder import Folder
+    from .log import Entry, Log
+    from .policies import RetentionPolicy
+
+# The deed of the log.
+ARCHIVE = "archive"
+_LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
+_TOLD_EACH = 500
+
+
+def archive(
+    folder: Folder, changing: Changing, domain: Domain, ids: Sequence[str], policy: RetentionPolicy, now: float, by: str, note: str = "",
+    progress: Callable[[str, int, int], object] = lambda what, done, of: None,
+) -> Manifest:  # fmt: skip
+    """Writes resources into a new archive; nothing leaves its domain. Unknown ids are passed over; NotThere if all are. `changing` holds
+    the lock, with what others left undone done, and gives the log. It is held all the time: what is being archived cannot be deleted.
+    `note` is what the user says of it; secrets in it are masked."""
+    if len(note) > LONGEST_NOTE or not note.isprintable():
+        raise BadRequest(f"a note is one line of at most {LONGEST_NOTE:,} characters")
+    with changing() as log:
+        sweep(folder, log)
+        archive_id = _new_id(folder, domain.name, now)
+        building = os.path.join(folder.archives, UNFINISHED + archive_id)
+        try:
+            durable.make_folder(building)
+            items = _write_contents(building, domain.contents(list(dict.fromkeys(ids))), progress, len(ids))
+            manifest = _manifest(archive_id, domain.name, items, policy, now, by, mask(note))
+            data, sha256 = manifests.data_of(manifest)
+            durable.write(os.path.join(building, MANIFEST), data)
+        except BaseException as error:
+            _remove(building)
+            if isinstance(error, OSError):
+                raise GovernanceError(f"the archive cannot be written: {error.strerror or error}. Nothing was changed") from None
+            raise
+        details = {**manifest.summary(), "sha256": sha256}
+        todo = {"do": ARCHIVE, "archive_id": archive_id}
+        entry = log.append("archived", domain.name, [item.id for item in items], details, by, now, todo)
+        finish_archive(folder, domain, log, entry, now)
+    return replace(manifest, sha256=sha256)
+
+
+def finish_archive(folder: Folder, domain: Domain, log: Log, entry: Entry, now: float) -> None:
+    """Gives a logged archive its name; the caller holds the lock."""
+    archive_id = manifests.check_id((entry.todo or {})["archive_id"])
+    building, final = os.path.join(folder.archives, UNFINISHED + archive_id), os.path.join(folder.archives, archive_id)
+    if os.path.isdir(building) and not os.path.lexists(final):
+        os.rename(building, final)
+        durable.sync_folder(folder.archives)
+    if os.path.isdir(final):
+        log.done(entry.number)
+    else:
+        abandon(log, entry, f"{archive_id} was removed before it was finished", now)
+
+
+def abandon(log: Log, entry: Entry, why: str, now: float) -> None:
+    """Logs that a deed cannot be done any more, so that nobody tries again."""
+    details: dict[str, object] = {"of": entry.number, "problem": why}
+    log.append("abandoned", entry.domain, [], details, entry.by, now)
+    log.done(entry.number)
+
+
+def sweep(folder: Folder, log: Log) -> int:
+    """Removes what killed processes have left of archives that were never logged; the caller holds the lock. How many."""
+    kept = {UNFINISHED + str((entry.todo or {}).get("archive_id")) for entry in log.unfinished()}
+    leftovers = [name for name in names(folder) if name.startswith(UNFINISHED) and name not in kept]
+    for name in leftovers:
+        _remove(os.path.join(folder.archives, name))
+    return len(leftovers)
+
+
+def names(folder: Folder) -> list[str]:
+    """What stands in the folder of archives, sorted."""
+    try:
+        return sorted(os.listdir(folder.archives))
+    except FileNotFoundError:
+        return []
+
+
+def archives(folder: Folder) -> list[dict[str, object]]:
+    """All archives, newest first: what each says of itself, and `problem` where its manifest cannot be read."""
+    found: list[dict[str, object]] = []
+    for name in names(folder):
+        if not manifests.is_id(name):
+            continue
+        try:
+            found.append(manifests.read(folder, name).summary())
+        except (Damaged, TooNew) as error:
+            found.append({"archive_id": name, "domain": name.partition("-")[0], "problem": str(error)})
+    return sorted(found, key=lambda each: str(each["archive_id"]).split("-")[1:], reverse=True)
+
+
+def _new_id(folder: Folder, domain: str, now: float) -> str:
+    at = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(now))
+    while True:
+        archive_id = f"{domain}-{at}-" + "".join(secrets.choice(_LETTERS) for _ in range(6))
+        if not os.path.lexists(os.path.join(folder.archives, archive_id)):
+            return manifests.check_id(archive_id)
+
+
+def _manifest(archive_id: str, domain: str, items: list[Item], policy: RetentionPolicy, now: float, by: str, note: str) -> Manifest:
+    if not items:
+        raise NotThere("nothing to archive: none of these is stored")
+    total, stored = sum(item.size for item in items), sum(item.stored_size for item in items)
+    return Manifest(archive_id, domain, stamp(now), by, note, policy.to_json(), len(items), total, stored, items)
+
+
+def _write_contents(building: str, contents: Iterable[Content], progress: Callable[[str, int, int], object], of: int) -> list[Item]:
+    """Writes contents one behind the other; what the manifest says of each."""
+    items: list[Item] = []
+    offset = 0
+    fd = os.open(os.path.join(building, CONTENTS), os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    with open(fd, "wb") as file:
+        for content in contents:
+            item, stored = _item(content, offset)
+            file.write(stored)
+            items.append(item)
+            offset += item.stored_size
+            if len(items) % _TOLD_EACH == 0:
+                progress("archived", len(items), of)
+        file.flush()
+        os.fsync(file.fileno())
+    progress("archived", len(items), of)
+    return items
+
+
+def _item(content: Content, offset: int) -> tuple[Item, bytes]:
+    if len(content.data) > LARGEST_CONTENT:
+        raise BadRequest(f"{content.id} is larger than {LARGEST_CONTENT:,} bytes: archive the others without it")
+    packed = zlib.compress(content.data)
+    compressed = len(packed) < len(content.data)
+    stored = packed if compressed else content.data
+    sha256, stored_sha256 = hashlib.sha256(content.data).hexdigest(), hashlib.sha256(stored).hexdigest()
+    return Item(content.id, offset, len(content.data), len(stored), compressed, sha256, stored_sha256, dict(content.about)), stored
+
+
+def _remove(path: str) -> None:
+    """Removes a folder, and a link or a file in its place; never what a link leads to."""
+    try:
+        if stat.S_ISDIR(os.lstat(path).st_mode):
+            shutil.rmtree(path)
+        else:
+            os.unlink(path)
+    except FileNotFoundError:
+        pass

@@ -1,0 +1,262 @@
+"""Collection: what a policy lets go of is marked, and a day later deleted. Each step is logged before it is done, works in batches, and
+takes the lock for one batch only; killed at any moment and run again, a collection ends where it would have ended."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from .policies import LARGEST_LIMIT
+from .rules import PLACEHOLDER, Verdict, apply_rules
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from contextlib import AbstractContextManager
+
+    from .domains import Domain, Mark
+    from .folder import Folder
+    from .log import Entry, Log
+    from .params import GcParams
+
+    Changing = Callable[[], AbstractContextManager[Log]]
+
+# The deeds of the log.
+MARK, UNMARK, DELETE = "mark", "unmark", "delete"
+GRACE_S = 86_400.0
+BATCH = 500
+# Why a mark is taken back, beside the reasons of the rules.
+USED_SINCE, GONE, UNDONE = "used_since_marked", "gone", "undone"
+
+
+@dataclass(frozen=True)
+class Collection:
+    """What one collection of a domain does. `marks`: to be deleted a day later · `deletes`: marked for a day · `unmarked`: marked,
+    and kept now, with the reasons · `waiting`: marked for less than a day · `kept`: how much stays, by the reason that decides ·
+    `placeholders`: id -> the transcripts in which its placeholder stands; such an id is kept, unless the user insisted · `left_out`: how
+    much the limit left for the next one."""
+
+    params: GcParams
+    project: str | None = None
+    marks: list[Verdict] = field(default_factory=list)
+    deletes: list[Verdict] = field(default_factory=list)
+    unmarked: list[Verdict] = field(default_factory=list)
+    waiting: list[Verdict] = field(default_factory=list)
+    kept: dict[str, int] = field(default_factory=dict)
+    placeholders: dict[str, list[str]] = field(default_factory=dict)
+    left_out: int = 0
+    compacted: bool = False
+
+    @property
+    def truncated(self) -> bool:
+        """Whether the limit left anything out."""
+        return self.left_out > 0
+
+
+@dataclass(frozen=True)
+class Collector:
+    """Who collects what. `changing` holds the lock, with what others left undone done, and gives the log · `current` gives the parameters
+    as they are now: a policy that somebody changes meanwhile is obeyed · `now` in seconds · `progress(what, done, of)` is told after each
+    batch, and may raise to stop between two."""
+
+    changing: Changing
+    domain: Domain
+    current: Callable[[], GcParams]
+    now: float
+    by: str
+    project: str | None = None
+    placeholders_too: bool = False
+    progress: Callable[[str, int, int], object] = lambda what, done, of: None
+
+
+def plan(domain: Domain, params: GcParams, now: float, project: str | None = None, placeholders_too: bool = False) -> Collection:
+    """What a collection would do; it changes nothing. The oldest come first, deletions and new marks together at most `params.limit`."""
+    marks = domain.marked()
+    allowed, protected = _judged(domain, params, now, project)
+    placeholders = domain.placeholders([each.id for each in allowed]) if allowed else {}
+    stays = set() if placeholders_too else set(placeholders)
+    kept = Counter(each.reasons[0] for each in protected)
+    kept.update({PLACEHOLDER: len(stays)} if stays else {})
+    unmarked = [each for each in protected if each.id in marks]
+    waiting, candidates = [], []
+    for each in allowed:
+        mark = marks.get(each.id)
+        if each.id in stays:
+            unmarked += [each._replace(reasons=(PLACEHOLDER,))] if mark else []
+        elif mark and _used_since(each, mark):
+            unmarked.append(each._replace(reasons=(USED_SINCE,)))
+            candidates.append(each)
+        elif mark and not _is_due(mark, now):
+            waiting.append(each)
+        else:
+            candidates.append(each)
+    if project is None:
+        known = {each.id for each in (*allowed, *protected)}
+        unmarked += [Verdict(id, (GONE,), None) for id in marks if id not in known]
+    taken = candidates[: params.limit]
+    renewed = {each.id for each in unmarked}
+    deletes = [each for each in taken if each.id in marks and each.id not in renewed]
+    to_mark = [each for each in taken if each.id not in marks or each.id in renewed]
+    return Collection(
+        params, project, to_mark, deletes, unmarked, waiting, dict(kept), placeholders, len(candidates) - len(taken)
+    )  # fmt: skip
+
+
+def carry_out(job: Collector, planned: Collection) -> Collection:
+    """Does what was planned: takes marks back, deletes, marks, and compacts if the policy says so and anything was deleted. Each batch is
+    judged again under the lock: what is held, touched or kept by a new policy since stays. What was really done."""
+    unmarked = _unmark(job, planned.unmarked)
+    kept = Counter(planned.kept)
+    deletes = _in_batches(job, "deleted", planned.deletes, _delete_batch, kept)
+    marks = _in_batches(job, "marked", planned.marks, _mark_batch, kept)
+    compacted = bool(deletes) and job.current().vacuum and job.domain.compact()
+    return replace(planned, marks=marks, deletes=deletes, unmarked=unmarked, kept=dict(kept), compacted=compacted)
+
+
+def collect(job: Collector) -> Collection:
+    """Plans a collection and carries it out."""
+    planned = plan(job.domain, job.current(), job.now, job.project, job.placeholders_too)
+    return carry_out(job, planned)
+
+
+def undo(changing: Changing, domain: Domain, ids: Sequence[str], now: float, by: str) -> list[str]:
+    """Takes marks back (all of the domain where no ids are given); which ones there were."""
+    undone: list[str] = []
+    with changing() as log:
+        marks = domain.marked()
+        wanted = [id for id in dict.fromkeys(ids) if id in marks] if ids else list(marks)
+        for batch in _batches(wanted):
+            _log_unmarked(domain, log, {id: [UNDONE] for id in batch}, now, by)
+            undone += batch
+    return undone
+
+
+def finish_mark(folder: Folder, domain: Domain, log: Log, entry: Entry, now: float) -> None:
+    """Marks what a logged deed says; the caller holds the lock."""
+    todo = entry.todo or {}
+    domain.mark(todo["ids"], todo["at"], todo["by"])
+    log.done(entry.number)
+
+
+def finish_unmark(folder: Folder, domain: Domain, log: Log, entry: Entry, now: float) -> None:
+    """Takes back the marks that a logged deed names; the caller holds the lock."""
+    domain.unmark((entry.todo or {})["ids"])
+    log.done(entry.number)
+
+
+def finish_delete(folder: Folder, domain: Domain, log: Log, entry: Entry, now: float) -> None:
+    """Logs what a deletion that was cut short has deleted; the caller holds the lock. It deletes nothing itself: what is left is marked
+    still, and the next collection looks at it as at everything else."""
+    ids = (entry.todo or {})["ids"]
+    marks = domain.marked()
+    stands = {each.id for each in domain.resources(now, ids=ids) if each.created_at is None or each.created_at < entry.at}
+    # Deletions of one domain follow each other under the lock: if this one was told, nothing was told after it.
+    told = any(each.details.get("of") == entry.number for each in log.entries(most=1, domain=entry.domain, action="deleted"))
+    _log_deleted(log, entry, [] if told else [id for id in ids if id not in marks and id not in stands], now)
+
+
+def _judged(
+    domain: Domain, params: GcParams, now: float, project: str | None, ids: Sequence[str] | None = None
+) -> tuple[list[Verdict], list[Verdict]]:
+    """What the policy lets go of (whatever the limit), and what it keeps."""
+    resources = list(domain.resources(now, project, ids))
+    applied = apply_rules(replace(params, limit=max(LARGEST_LIMIT, len(resources))), resources, now)
+    return applied.eligible, applied.protected
+
+
+def _used_since(verdict: Verdict, mark: Mark) -> bool:
+    """Whether a mark is older than what it marks: somebody has used or written it since, so its day begins anew."""
+    return verdict.created_at is not None and verdict.created_at > mark.at
+
+
+def _is_due(mark: Mark, now: float) -> bool:
+    return mark.at + GRACE_S <= now
+
+
+def _batches(ids: Sequence[str]) -> Iterator[list[str]]:
+    for start in range(0, len(ids), BATCH):
+        yield list(ids[start : start + BATCH])
+
+
+def _in_batches(
+    job: Collector, what: str, verdicts: list[Verdict], work: Callable[[Collector, Log, list[str], Counter], list[str]], kept: Counter
+) -> list[Verdict]:
+    """Works through what was planned, a batch under the lock at a time; for which of it the work was done."""
+    done: set[str] = set()
+    seen = 0
+    for ids in _batches([each.id for each in verdicts]):
+        with job.changing() as log:
+            done.update(work(job, log, ids, kept))
+        seen += len(ids)
+        job.progress(what, seen, len(verdicts))
+    return [each for each in verdicts if each.id in done]
+
+
+def _allowed_still(job: Collector, ids: list[str], kept: Counter) -> list[Verdict]:
+    """Which of these the policy and the holds of this moment let go of, oldest first; the others are counted by their reason."""
+    allowed, protected = _judged(job.domain, job.current(), job.now, job.project, ids)
+    kept.update(each.reasons[0] for each in protected)
+    return allowed
+
+
+def _mark_batch(job: Collector, log: Log, ids: list[str], kept: Counter) -> list[str]:
+    marks = job.domain.marked()
+    wanted = [each.id for each in _allowed_still(job, ids, kept) if each.id not in marks]
+    if not wanted:
+        return []
+    todo = {"do": MARK, "ids": wanted, "at": job.now, "by": job.by}
+    entry = log.append("marked", job.domain.name, wanted, _ruling(job), job.by, job.now, todo)
+    done = job.domain.mark(wanted, job.now, job.by)
+    log.done(entry.number)
+    return done
+
+
+def _delete_batch(job: Collector, log: Log, ids: list[str], kept: Counter) -> list[str]:
+    """The entry "deleting" says what is to go, the entry "deleted" what went: the domain may refuse what a hook has touched meanwhile."""
+    marks = job.domain.marked()
+    wanted = [
+        each.id
+        for each in _allowed_still(job, ids, kept)
+        if each.id in marks and _is_due(marks[each.id], job.now) and not _used_since(each, marks[each.id])
+    ]
+    if not wanted:
+        return []
+    todo = {"do": DELETE, "ids": wanted}
+    entry = log.append("deleting", job.domain.name, wanted, _ruling(job), job.by, job.now, todo)
+    went = job.domain.delete(wanted, job.now)
+    _log_deleted(log, entry, went, job.now)
+    return went
+
+
+def _log_deleted(log: Log, entry: Entry, went: list[str], now: float) -> None:
+    """Says what of an entry "deleting" has gone."""
+    if went:
+        log.append("deleted", entry.domain, went, {"of": entry.number}, entry.by, now)
+    log.done(entry.number)
+
+
+def _unmark(job: Collector, verdicts: list[Verdict]) -> list[Verdict]:
+    by_id = {each.id: each for each in verdicts}
+    undone: list[Verdict] = []
+    for ids in _batches(list(by_id)):
+        with job.changing() as log:
+            marks = job.domain.marked()
+            reasons = {id: list(by_id[id].reasons) for id in ids if id in marks}
+            if reasons:
+                _log_unmarked(job.domain, log, reasons, job.now, job.by)
+        undone += [by_id[id] for id in reasons]
+        job.progress("unmarked", len(undone), len(verdicts))
+    return undone
+
+
+def _log_unmarked(domain: Domain, log: Log, reasons: dict[str, list[str]], now: float, by: str) -> None:
+    ids = list(reasons)
+    entry = log.append("unmarked", domain.name, ids, {"reasons": reasons}, by, now, {"do": UNMARK, "ids": ids})
+    domain.unmark(ids)
+    log.done(entry.number)
+
+
+def _ruling(job: Collector) -> dict[str, object]:
+    """What a log says of the policy that ruled."""
+    params = job.current()
+    return {"older_than_days": params.older_than_days, "source_types": list(params.source_types), "project": job.project}

@@ -1,0 +1,420 @@
+"""Archives: what is written comes back byte for byte, whatever is changed is found, and nothing hostile gets further than an error."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import random
+import re
+import stat
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from popkit_retention.governance import archiving, manifests, restoring
+from popkit_retention.governance.domains import Content
+from popkit_retention.governance.errors import BadRequest, Damaged, GovernanceError, NotThere, TooNew
+from popkit_retention.governance.manifests import CONTENTS, MANIFEST
+from tests.governance.desk import Desk
+from tests.governance.kept import NOW, KeptDomain, Thing
+
+LONG = b"value = 1\n" * 100
+NOISE = random.Random(1).randbytes(300)
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    things = {"aaaa": Thing(LONG), "bbbb": Thing(NOISE, session="session-2"), "cccc": Thing(b""), "dddd": Thing(b"\xff\x00 no text")}
+    desk = Desk(tmp_path / "home", KeptDomain(things))
+    with closing(desk.log):
+        yield desk
+
+
+def path_of(desk: Desk, archive_id: str, *names: str) -> Path:
+    return Path(desk.folder.archives, archive_id, *names)
+
+
+def sealed(value: dict) -> bytes:
+    """A manifest with the right hash, whatever it says."""
+    body = json.dumps({key: each for key, each in value.items() if key != "sha256"}, sort_keys=True, separators=(",", ":"))
+    return ('{"sha256":"' + hashlib.sha256(body.encode()).hexdigest() + '",' + body[1:] + "\n").encode()
+
+
+def test_an_archive_has_a_manifest_that_anybody_can_check(desk: Desk):
+    made = desk.archive("aaaa", "bbbb", note="before the audit")
+    assert re.fullmatch(r"rag-20261122T233000Z-[a-z0-9]{6}", made.archive_id)
+    told = json.loads(path_of(desk, made.archive_id, MANIFEST).read_text())
+    sha256 = told.pop("sha256")
+    assert hashlib.sha256(json.dumps(told, sort_keys=True, separators=(",", ":")).encode()).hexdigest() == sha256 == made.sha256
+    items = told.pop("items")
+    contents = path_of(desk, made.archive_id, CONTENTS).read_bytes()
+    assert told == {
+        "version": 1, "archive_id": made.archive_id, "domain": "rag", "created_at": "2026-11-22T23:30:00.000Z", "by": "user",
+        "note": "before the audit", "policy": desk.policy.to_json(), "resource_count": 2, "total_size_bytes": 1300,
+        "stored_size_bytes": len(contents),
+    }  # fmt: skip
+    assert [(item["id"], item["size"], item["compressed"]) for item in items] == [("aaaa", 1000, True), ("bbbb", 300, False)]
+    for item, data in zip(items, (LONG, NOISE)):
+        stored = contents[item["offset"] : item["offset"] + item["stored_size"]]
+        assert hashlib.sha256(stored).hexdigest() == item["stored_sha256"]
+        assert (zlib.decompress(stored) if item["compressed"] else stored) == data
+        assert hashlib.sha256(data).hexdigest() == item["sha256"]
+    assert desk.domain.things.keys() == {"aaaa", "bbbb", "cccc", "dddd"}, "what is archived stays where it is"
+
+
+def test_archives_are_private_and_no_leftover_stands_beside_them(desk: Desk):
+    before = os.umask(0)
+    try:
+        made = desk.archive("aaaa")
+    finally:
+        os.umask(before)
+    assert archiving.names(desk.folder) == [made.archive_id]
+    assert sorted(path.name for path in path_of(desk, made.archive_id).iterdir()) == [CONTENTS, MANIFEST]
+    assert stat.S_IMODE(path_of(desk, made.archive_id).stat().st_mode) == 0o700
+    assert [stat.S_IMODE(path_of(desk, made.archive_id, name).stat().st_mode) for name in (CONTENTS, MANIFEST)] == [0o600, 0o600]
+
+
+@given(st.dictionaries(st.text("abc", min_size=1, max_size=6), st.binary(max_size=500), min_size=1, max_size=12))
+def test_what_is_archived_and_deleted_comes_back_byte_for_byte(tmp_path_factory, contents: dict[str, bytes]):
+    desk = Desk(tmp_path_factory.mktemp("home"), KeptDomain({id: Thing(data) for id, data in contents.items()}))
+    with closing(desk.log):
+        made = desk.archive(*contents)
+        desk.domain.things.clear()
+        done = desk.restore(made.archive_id)
+    assert (done.restored, done.already, done.damaged) == (list(contents), [], [])
+    assert {id: thing.data for id, thing in desk.domain.things.items()} == contents
+
+
+def test_what_is_there_already_stays_as_it_is_and_is_told(desk: Desk):
+    made = desk.archive("aaaa", "bbbb")
+    desk.domain.things["aaaa"].data = b"newer"
+    del desk.domain.things["bbbb"]
+    done = desk.restore(made.archive_id)
+    assert (done.restored, done.already) == (["bbbb"], ["aaaa"])
+    assert desk.domain.things["aaaa"].data == b"newer"
+    assert desk.domain.things["bbbb"].session == "session-2"
+    assert desk.logged("restored") == [["bbbb"]]
+    assert desk.restore(made.archive_id).restored == []
+    assert desk.logged("restored") == [["bbbb"]]
+
+
+def test_ids_that_are_unknown_or_given_twice_are_passed_over(desk: Desk):
+    made = desk.archive("cccc", "unknown", "aaaa", "cccc")
+    assert [item.id for item in made.items] == ["cccc", "aaaa"]
+    with pytest.raises(NotThere, match="nothing to archive"):
+        desk.archive("unknown")
+    assert archiving.names(desk.folder) == [made.archive_id]
+
+
+def test_an_archive_is_in_the_log_and_in_the_list(desk: Desk):
+    first = desk.archive("aaaa", "dddd", note="key sk-ant-api03-" + "x" * 90)
+    second = desk.archive("bbbb", now=NOW + 1)
+    assert [each["archive_id"] for each in archiving.archives(desk.folder)] == [second.archive_id, first.archive_id]
+    assert archiving.archives(desk.folder)[1] == first.summary()
+    [_, entry] = desk.log.entries(action="archived")
+    assert entry.ids == ["aaaa", "dddd"]
+    assert entry.details["sha256"] == first.sha256
+    assert "xxxx" not in json.dumps([first.note, entry.details]), "secrets are masked"
+    assert desk.log.unfinished() == []
+
+
+@pytest.mark.parametrize("note", ["two\nlines", "\x1b[31m", "x" * 1001])
+def test_a_note_is_one_line(desk: Desk, note: str):
+    with pytest.raises(BadRequest, match="one line"):
+        desk.archive("aaaa", note=note)
+    assert desk.log.count() == 0
+
+
+# --- what somebody has changed ----------------------------------------------------------------------------------------------------
+
+
+def test_a_flipped_byte_anywhere_is_found(desk: Desk, count: Callable[[int, int], int]):
+    made = desk.archive("aaaa", "dddd", "cccc")
+    assert desk.verify() == []
+    flips = 0
+    for name in (CONTENTS, MANIFEST):
+        path = path_of(desk, made.archive_id, name)
+        data = path.read_bytes()
+        for at in range(len(data)):
+            for bit in range(8) if count(0, 1) else (at % 8,):
+                path.write_bytes(data[:at] + bytes([data[at] ^ 1 << bit]) + data[at + 1 :])
+                assert desk.verify(), f"byte {at} of {name}"
+                flips += 1
+        path.write_bytes(data)
+    assert desk.verify() == []
+    assert flips > 1000
+
+
+def test_a_flipped_bit_in_a_name_is_found(desk: Desk):
+    made = desk.archive("aaaa")
+    for path in (path_of(desk, made.archive_id), *path_of(desk, made.archive_id).iterdir()):
+        for at in range(len(path.name)):
+            for bit in range(8):
+                name = bytearray(path.name.encode())
+                name[at] ^= 1 << bit
+                if name[at] in b"\0/":
+                    continue
+                other = Path(os.fsdecode(os.fsencode(path.parent) + b"/" + bytes(name)))
+                path.rename(other)
+                assert desk.verify(read_data=False), other
+                other.rename(path)
+    assert desk.verify() == []
+
+
+@pytest.mark.parametrize("cut", [slice(0, -1), slice(0, 0), slice(1, None)])
+@pytest.mark.parametrize("name", [CONTENTS, MANIFEST])
+def test_a_file_of_another_length_is_found_without_reading_the_data(desk: Desk, name: str, cut: slice):
+    path = path_of(desk, desk.archive("aaaa").archive_id, name)
+    data = path.read_bytes()
+    path.write_bytes(data[cut])
+    assert desk.verify(read_data=False)
+    path.write_bytes(data + b"\n")
+    assert desk.verify(read_data=False)
+
+
+@pytest.mark.parametrize("name", [CONTENTS, MANIFEST])
+def test_what_is_missing_is_named(desk: Desk, name: str):
+    made = desk.archive("aaaa")
+    path_of(desk, made.archive_id, name).unlink()
+    [problem] = desk.verify(read_data=False)
+    assert (problem.where, name in problem.what, "is missing" in problem.what) == (made.archive_id, True, True)
+
+
+def test_an_archive_that_was_removed_or_exchanged_is_told_by_the_log(desk: Desk):
+    first, second = desk.archive("aaaa"), desk.archive("aaaa", "bbbb")
+    path_of(desk, first.archive_id).rename(desk.folder.archives + "/gone")
+    told = dict(desk.verify())
+    assert told.keys() == {first.archive_id, "gone"}
+    assert "there is no archive" in told[first.archive_id]
+    value = json.loads(path_of(desk, second.archive_id, MANIFEST).read_text())
+    path_of(desk, second.archive_id, MANIFEST).write_bytes(sealed({**value, "note": "another"}))
+    assert dict(desk.verify())[second.archive_id] == "the manifest is not the one that was logged"
+
+
+def test_a_damaged_archive_restores_nothing_unless_what_is_sound_is_asked_for(desk: Desk):
+    made = desk.archive("aaaa", "bbbb", "dddd")
+    desk.domain.things.clear()
+    path = path_of(desk, made.archive_id, CONTENTS)
+    data = bytearray(path.read_bytes())
+    data[made.items[1].offset] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(Damaged, match=r"1 of the 3 contents .* \(bbbb\)\. Nothing was restored; restore with `--sound`"):
+        desk.restore(made.archive_id)
+    assert (desk.domain.things, desk.logged("restored")) == ({}, [])
+    done = desk.restore(made.archive_id, sound_only=True)
+    assert (done.restored, done.damaged) == (["aaaa", "dddd"], ["bbbb"])
+
+
+# --- what somebody hostile has written --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "archive_id",
+    ["", "..", "../../etc", "/etc/passwd", "rag", "rag-20261122T233000Z-k3f9a2/..", "rag-20261122T233000Z-k3f9a2\n",
+     "rag-20261122T233000Z-K3F9A2",
+     "rag-２0261122T233000Z-k3f9a2", "audit-20261122T233000Z-k3f9a2", "rag-20261122T233000Z-k3f9a2\0", 7, None,
+     ["rag"]],
+)  # fmt: skip
+def test_what_is_not_an_archives_id_is_refused(desk: Desk, archive_id: object):
+    with pytest.raises(BadRequest, match="is not the id of an archive"):
+        manifests.read(desk.folder, archive_id)
+
+
+def test_an_unknown_archive_is_not_there(desk: Desk):
+    with pytest.raises(NotThere, match="there is no archive rag-20261122T233000Z-aaaaaa"):
+        desk.restore("rag-20261122T233000Z-aaaaaa")
+
+
+@pytest.mark.parametrize("name", ["", CONTENTS, MANIFEST])
+def test_no_link_is_followed(desk: Desk, tmp_path: Path, name: str):
+    made = desk.archive("aaaa")
+    path = path_of(desk, made.archive_id, *filter(None, [name]))
+    path.rename(tmp_path / "elsewhere")
+    path.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(Damaged):
+        desk.restore(made.archive_id)
+    assert desk.verify()
+
+
+@pytest.mark.parametrize("name", [CONTENTS, MANIFEST])
+def test_what_is_no_file_is_not_waited_for(desk: Desk, name: str):
+    made = desk.archive("aaaa")
+    path_of(desk, made.archive_id, name).unlink()
+    os.mkfifo(path_of(desk, made.archive_id, name))
+    with pytest.raises(Damaged):
+        desk.restore(made.archive_id)
+
+
+def test_a_later_version_is_not_guessed_at(desk: Desk):
+    made = desk.archive("aaaa")
+    path = path_of(desk, made.archive_id, MANIFEST)
+    path.write_bytes(sealed({**json.loads(path.read_text()), "version": 2, "more": 1}))
+    with pytest.raises(TooNew, match="Update PopKit"):
+        desk.restore(made.archive_id)
+    assert "problem" in archiving.archives(desk.folder)[0]
+
+
+def _in_manifest(**keys: object) -> Callable[[dict], dict]:
+    return lambda value: {**value, **keys}
+
+
+def _in_item(**keys: object) -> Callable[[dict], dict]:
+    return lambda value: {**value, "items": [{**value["items"][0], **keys}, *value["items"][1:]]}
+
+
+HOSTILE: dict[str, Callable[[dict], object]] = {
+    "another id": _in_manifest(archive_id="rag-20261122T233000Z-aaaaaa"),
+    "another domain": _in_manifest(domain="memory"),
+    "an older version": _in_manifest(version=0),
+    "a version that is a flag": _in_manifest(version=True),
+    "a key too many": _in_manifest(extra=1),
+    "a key too few": lambda value: {key: each for key, each in value.items() if key != "note"},
+    "items that are no list": _in_manifest(items={}),
+    "an item that is no object": lambda value: {**value, "items": [1]},
+    "counts that lie": _in_manifest(resource_count=1),
+    "a total that lies": _in_manifest(total_size_bytes=1),
+    "a policy of another type": _in_manifest(policy=[]),
+    "a size that is negative": _in_item(size=-1),
+    "a size that is huge": _in_item(size=2**40),
+    "a size that is a fraction": _in_item(size=1.5),
+    "a size of too many digits": _in_item(size=10**4000),
+    "an offset elsewhere": _in_item(offset=5),
+    "an id that is a path": _in_item(id="../\n"),
+    "an id of another type": _in_item(id=7),
+    "an empty id": _in_item(id=""),
+    "the same id twice": _in_item(id="bbbb"),
+    "a hash of another form": _in_item(sha256="A" * 64),
+    "about of another type": _in_item(about=None),
+    "stored larger than it is": _in_item(stored_size=2000),
+    "a list": lambda value: [value],
+    "nothing": lambda value: {},
+}
+
+
+@pytest.mark.parametrize("change", HOSTILE.values(), ids=HOSTILE.keys())
+def test_a_hostile_manifest_with_the_right_hash_is_refused(desk: Desk, change: Callable[[dict], object]):
+    made = desk.archive("aaaa", "bbbb")
+    path = path_of(desk, made.archive_id, MANIFEST)
+    hostile = change(json.loads(path.read_text()))
+    path.write_bytes(
+        sealed(hostile) if isinstance(hostile, dict) else b'{"sha256":"' + b"0" * 64 + b'",' + json.dumps(hostile).encode() + b"\n"
+    )
+    before = desk.log.count()
+    desk.domain.things.clear()
+    with pytest.raises(Damaged):
+        desk.restore(made.archive_id, sound_only=True)
+    assert (desk.domain.things, desk.log.count()) == ({}, before)
+    assert desk.verify()
+
+
+@pytest.mark.parametrize(
+    "body", ['{"a":' * 100_000, '{"a":[' + "[" * 100_000, '{"a":NaN}', '{"a":1e999}', '{"a":1,"a":2}', "{" + "\0" * 99, "{}"]
+)
+def test_json_that_no_archive_writes_is_refused(desk: Desk, body: str):
+    made = desk.archive("aaaa")
+    data = body.encode()
+    data = b'{"sha256":"' + hashlib.sha256(data).hexdigest().encode() + b'",' + data[1:] + b"\n"
+    path_of(desk, made.archive_id, MANIFEST).write_bytes(data)
+    with pytest.raises(Damaged, match=re.escape(made.archive_id)):
+        manifests.read(desk.folder, made.archive_id)
+
+
+def test_a_manifest_of_a_gigabyte_is_not_read(desk: Desk):
+    made = desk.archive("aaaa")
+    with path_of(desk, made.archive_id, MANIFEST).open("r+b") as file:
+        file.truncate(1 << 30)
+    with pytest.raises(Damaged, match="is larger than"):
+        manifests.read(desk.folder, made.archive_id)
+
+
+def test_what_inflates_without_end_is_not_inflated(desk: Desk):
+    made = desk.archive("aaaa")
+    bomb = zlib.compress(bytes(50_000_000))
+    value = json.loads(path_of(desk, made.archive_id, MANIFEST).read_text())
+    item = {**value["items"][0], "size": len(bomb), "stored_size": len(bomb), "stored_sha256": hashlib.sha256(bomb).hexdigest()}
+    sizes = {"total_size_bytes": len(bomb), "stored_size_bytes": len(bomb)}
+    path_of(desk, made.archive_id, MANIFEST).write_bytes(sealed({**value, "items": [item], **sizes}))
+    path_of(desk, made.archive_id, CONTENTS).write_bytes(bomb)
+    with pytest.raises(Damaged, match="1 of the 1 contents"):
+        desk.restore(made.archive_id)
+
+
+@given(st.binary(max_size=300), st.booleans())
+def test_no_bytes_make_the_reader_fail_in_another_way(data: bytes, with_hash: bool):
+    if with_hash:
+        data = b'{"sha256":"' + hashlib.sha256(b"{" + data).hexdigest().encode() + b'",' + data + b"\n"
+    with pytest.raises((ValueError, TooNew)):
+        manifests.manifest_of(data, "rag-20261122T233000Z-aaaaaa")
+
+
+# --- what goes wrong --------------------------------------------------------------------------------------------------------------
+
+
+class Failing(KeptDomain):
+    """A domain that breaks on the way."""
+
+    def contents(self, ids):
+        yield Content("aaaa", b"x")
+        raise OSError(28, "No space left on device")
+
+
+def test_an_archive_that_cannot_be_written_leaves_nothing(tmp_path: Path):
+    desk = Desk(tmp_path / "home", Failing())
+    with closing(desk.log):
+        with pytest.raises(GovernanceError, match=r"cannot be written: No space left on device\. Nothing was changed"):
+            desk.archive("aaaa")
+        assert (archiving.names(desk.folder), desk.log.count()) == ([], 0)
+
+
+def test_an_archive_that_is_being_built_is_swept_when_it_was_never_logged(desk: Desk):
+    made = desk.archive("aaaa")
+    unfinished = Path(desk.folder.archives, ".new-rag-20261122T233000Z-aaaaaa")
+    unfinished.mkdir()
+    (unfinished / CONTENTS).write_bytes(b"x")
+    Path(desk.folder.archives, ".new-link").symlink_to(desk.folder.state)
+    assert desk.verify() == []
+    with desk.folder.lock():
+        assert archiving.sweep(desk.folder, desk.log) == 2
+    assert archiving.names(desk.folder) == [made.archive_id]
+    assert Path(desk.folder.state).is_dir()
+
+
+def test_a_deed_whose_archive_is_gone_is_given_up_and_logged(desk: Desk):
+    made = desk.archive("aaaa")
+    todo = {"do": "restore", "archive_id": made.archive_id, "ids": ["aaaa"]}
+    entry = desk.log.append("restored", "rag", ["aaaa"], {"archive_id": made.archive_id}, "user", NOW, todo)
+    path_of(desk, made.archive_id, MANIFEST).unlink()
+    restoring.finish_restore(desk.folder, desk.domain, desk.log, entry, NOW)
+    lost = desk.log.append(
+        "archived", "rag", [], {"archive_id": "x"}, "user", NOW, {"do": "archive", "archive_id": "rag-20261122T233000Z-aaaaaa"}
+    )
+    archiving.finish_archive(desk.folder, desk.domain, desk.log, lost, NOW)
+    assert desk.log.unfinished() == []
+    assert [each.details["of"] for each in desk.log.entries(action="abandoned")] == [lost.number, entry.number]
+
+
+def test_an_archive_is_of_one_domain(desk: Desk):
+    made = desk.archive("aaaa")
+    desk.domain.name = "memory"
+    with pytest.raises(BadRequest, match="is of the domain rag, not memory"):
+        desk.restore(made.archive_id)
+
+
+def test_many_small_resources_are_two_files(desk: Desk):
+    desk.domain.things = {f"thing{number:04}": Thing(b"%d" % number) for number in range(1000)}
+    told: list[tuple[str, int, int]] = []
+    everything = list(desk.domain.things)
+    made = archiving.archive(
+        desk.folder, desk.changing, desk.domain, everything, desk.policy, NOW, "user", progress=lambda *what: told.append(what)
+    )  # fmt: skip
+    assert len(list(path_of(desk, made.archive_id).iterdir())) == 2
+    assert told[-1] == ("archived", 1000, 1000)
+    desk.domain.things.clear()
+    assert desk.restore(made.archive_id).restored == everything
+    assert len(desk.logged("restored")) == 1000 / restoring.BATCH
