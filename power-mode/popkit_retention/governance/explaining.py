@@ -1,0 +1,118 @@
+"""What is thought of one resource: which rules speak, since when it is as it is, what comes next and when. It changes nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hooks.utils.archive.content import stamp
+
+from .collection import GRACE_S, USED_SINCE
+from .domains import ITEM, PROJECT, SESSION
+from .errors import NotThere
+from .rules import DAY_S, ELIGIBLE, ON_HOLD, PLACEHOLDER, WITHIN_PERIOD, apply_rules
+
+if TYPE_CHECKING:
+    from .domains import Described, Domain, Hold, Mark
+    from .policies import RetentionPolicy
+    from .rules import Resource, Verdict
+
+# The states of a resource, and what can come next.
+HELD, KEPT, READY, MARKED = "on_hold", "kept", "eligible", "marked"
+TO_BE_ELIGIBLE, TO_BE_MARKED, TO_BE_DELETED, TO_BE_UNMARKED, HOLD_ENDS = "eligible", "marked", "deleted", "unmarked", "hold_ends"
+
+
+@dataclass(frozen=True)
+class Next:
+    """What comes next, and at which time (seconds); None: with the next collection."""
+
+    what: str
+    at: float | None
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """`state`: `on_hold`, `kept`, `eligible` or `marked`, `since` when (seconds; None where nobody can tell). `reasons`: the codes of all
+    rules that speak, the one that decides first. `next`: None where nothing comes but by a change of the policy or by somebody's hand."""
+
+    domain: str
+    described: Described
+    created_at: float | None
+    state: str
+    reasons: tuple[str, ...]
+    since: float | None
+    next: Next | None
+    holds: list[Hold]
+    mark: Mark | None
+    placeholders: list[str]
+
+    def to_json(self) -> dict[str, object]:
+        """As a JSON object, its times in ISO 8601."""
+        told = self.described
+        return {
+            "domain": self.domain, "id": told.id, "label": told.label, "project": told.project, "session": told.session,
+            "bytes": told.bytes, "created_at": _iso(self.created_at), "state": self.state, "reasons": list(self.reasons),
+            "since": _iso(self.since), "next": {"what": self.next.what, "at": _iso(self.next.at)} if self.next else None,
+            "holds": [
+                {"id": hold.id, "scope": hold.scope, "target": hold.target, "who": hold.who, "why": hold.why,
+                 "created_at": _iso(hold.created_at), "until": _iso(hold.until)} for hold in self.holds
+            ],
+            "marked": {"at": _iso(self.mark.at), "by": self.mark.by} if self.mark else None,
+            "placeholders": self.placeholders, "stands": told.stands,
+        }  # fmt: skip
+
+
+def explain(domain: Domain, id: str, policy: RetentionPolicy, now: float) -> Explanation:
+    """What the policy and the holds say of one id at a time (seconds). NotThere where nothing of that id is stored."""
+    resource = next(iter(domain.resources(now, ids=[id])), None)
+    described = domain.describe([id]).get(id)
+    if resource is None or described is None:
+        raise NotThere(f"nothing is stored under {id} in {domain.name}: it was deleted, or never there. The log tells which")
+    applied = apply_rules(policy, [resource], now)
+    verdict = (applied.eligible or applied.protected)[0]
+    mark = domain.marked().get(id)
+    placeholders = domain.placeholders([id]).get(id, [])
+    holds = [hold for hold in domain.holds() if hold.in_force(now) and _is_about(hold, resource, described)]
+    verdict = verdict._replace(reasons=_reasons(verdict, mark, placeholders))
+    state, since, coming = _state(verdict, policy, mark, holds)
+    return Explanation(
+        domain.name, described, resource.created_at, state, verdict.reasons, since, coming, holds, mark, placeholders
+    )  # fmt: skip
+
+
+def _is_about(hold: Hold, resource: Resource, described: Described) -> bool:
+    if hold.scope == ITEM:
+        return hold.target == resource.id
+    if hold.scope == SESSION:
+        return hold.target in resource.sessions
+    return hold.scope == PROJECT and hold.target == described.project
+
+
+def _reasons(verdict: Verdict, mark: Mark | None, placeholders: list[str]) -> tuple[str, ...]:
+    """The rules' reasons, and those of a collection: a placeholder keeps what the policy would let go of."""
+    reasons = verdict.reasons
+    if placeholders:
+        reasons = (*(each for each in reasons if each != ELIGIBLE), PLACEHOLDER)
+    if mark and verdict.created_at is not None and verdict.created_at > mark.at:
+        reasons = (*reasons, USED_SINCE)
+    return reasons
+
+
+def _state(verdict: Verdict, policy: RetentionPolicy, mark: Mark | None, holds: list[Hold]) -> tuple[str, float | None, Next | None]:
+    """The state, since when, and what comes next."""
+    reasons, born = verdict.reasons, verdict.created_at
+    ripe = None if born is None else born + policy.older_than_days * DAY_S
+    if reasons == (ELIGIBLE,):
+        return (MARKED, mark.at, Next(TO_BE_DELETED, mark.at + GRACE_S)) if mark else (READY, ripe, Next(TO_BE_MARKED, None))
+    if ON_HOLD in reasons:
+        since = min((hold.created_at for hold in holds), default=None)
+        ends = [hold.until for hold in holds if hold.until is not None]
+        coming = Next(HOLD_ENDS, max(ends)) if holds and len(ends) == len(holds) else None
+        return HELD, since, Next(TO_BE_UNMARKED, None) if mark else coming
+    if mark:
+        return MARKED, mark.at, Next(TO_BE_UNMARKED, None)
+    return KEPT, born, Next(TO_BE_ELIGIBLE, ripe) if reasons == (WITHIN_PERIOD,) else None
+
+
+def _iso(seconds: float | None) -> str | None:
+    return None if seconds is None else stamp(seconds)
