@@ -11,6 +11,11 @@ def shown(value: object, most: int = 40) -> str:
         return type(value).__name__
 
 
+def one_line(said: object) -> str:
+    """What another program said, as one line that can be printed: it may quote a file that somebody has spoilt."""
+    return "".join(char if char.isprintable() else " " for char in str(said))
+
+
 class GovernanceError(Exception):
     """The base of all of them."""
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from hooks.utils.edges.sqlite_file import StoreDamaged, StoreTooNew, Transaction, migrate, open_store
 from hooks.utils.policy.masking import mask
 
-from .errors import BadRequest, Busy, Damaged, GovernanceError, TooNew
+from .errors import BadRequest, Busy, Damaged, GovernanceError, TooNew, one_line
 from .folder import WAIT_S
 from .log_tables import HASHED, SCHEMA, hash_of, hash_of_text
 from .log_verification import problems
@@ -138,15 +138,17 @@ class Log:
             with self._opened(create) as db:
                 yield db
         except StoreTooNew as error:
-            raise TooNew(str(error)) from None
+            raise TooNew(one_line(error)) from None
         except StoreDamaged as error:
-            raise Damaged(str(error)) from None
+            raise Damaged(one_line(error)) from None
         except (OSError, sqlite3.OperationalError) as error:
             if "locked" in str(error):
                 raise Busy(f"{self.path} is in use by another process. Try again when it is done; nothing was changed") from None
-            raise GovernanceError(f"{self.path} cannot be used: {error}. Nothing was changed; try again when that is mended") from None
+            raise GovernanceError(
+                f"{self.path} cannot be used: {one_line(error)}. Nothing was changed; try again when that is mended"
+            ) from None
         except sqlite3.DatabaseError as error:
-            raise Damaged(f"{self.path}: {error}. {_ANEW}") from None
+            raise Damaged(f"{self.path}: {one_line(error)}. {_ANEW}") from None
 
     @contextmanager
     def _opened(self, create: bool) -> Iterator[sqlite3.Connection]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from .errors import one_line
 from .log_tables import FIRST_PREV_HASH, HASHED, SCHEMA, hash_of, hash_of_text
 
 if TYPE_CHECKING:
@@ -26,13 +27,13 @@ def problems(db: Connection) -> list[str]:
     db.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
     db.execute("BEGIN")
     try:
-        found = [f"the file is damaged: {line}" for (line,) in db.execute("PRAGMA quick_check(1)") if line != "ok"]
+        found = ["the file is damaged: " + line.rpartition("\n")[2] for (line,) in db.execute("PRAGMA quick_check(1)") if line != "ok"]
         for what in (_walked, _undone, _guarded):
             found += what(db)
     finally:
         db.text_factory = kept
         db.execute("ROLLBACK")
-    return found[:_MOST]
+    return [one_line(each) for each in found[:_MOST]]
 
 
 def _walked(db: Connection) -> list[str]:
