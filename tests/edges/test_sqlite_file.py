@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import threading
 from contextlib import closing
 from pathlib import Path
 
@@ -46,6 +47,23 @@ def test_a_migration_that_fails_leaves_the_version_before(tmp_path: Path) -> Non
     with closing(open_store(path, NOTES)) as db:
         assert db.execute("SELECT count(*) FROM sqlite_master WHERE name = 'more'").fetchone()[0] == 0
         assert len(_applied(db)) == 2
+
+
+def test_a_new_store_that_many_open_at_once_is_made_once(tmp_path: Path, count) -> None:
+    def open_it(path: str, together: threading.Barrier, opened: list) -> None:
+        together.wait()
+        with closing(open_store(path, NOTES)) as db:
+            opened.append(_applied(db))
+
+    for attempt in range(count(30, 300)):
+        opened: list = []
+        given = (str(tmp_path / f"{attempt}.sqlite"), threading.Barrier(8), opened)
+        threads = [threading.Thread(target=open_it, args=given) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert opened == [[(1, "notes"), (2, "louder")]] * 8
 
 
 def test_a_store_of_another_kind_or_of_a_later_version_is_refused_untouched(tmp_path: Path) -> None:

@@ -109,7 +109,7 @@ def open_store(path: str, schema: Schema, create: bool = True, busy_s: float = B
         db.execute("PRAGMA foreign_keys = ON")
         db.execute("PRAGMA synchronous = FULL")
         migrate(db, schema, path)
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # a spoilt schema is quoted in a message that is no text then
         db.close()
         # What is only busy, full or not to be written is an OperationalError.
         if isinstance(error, sqlite3.OperationalError):
@@ -153,9 +153,17 @@ def migrate(db: Connection, schema: Schema, where: str = "") -> None:
 
 def _version(db: Connection, schema: Schema, where: str) -> int:
     """The version of the tables, 0 for an empty file."""
-    version = db.execute("PRAGMA user_version").fetchone()[0]
-    ours = db.execute("PRAGMA application_id").fetchone()[0] == schema.application_id
-    if not ours and (version or db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]):
+    alone = not db.in_transaction
+    if alone:
+        db.execute("BEGIN")  # another process may be making the tables: all three are of one moment
+    try:
+        version = db.execute("PRAGMA user_version").fetchone()[0]
+        ours = db.execute("PRAGMA application_id").fetchone()[0] == schema.application_id
+        tables = db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    finally:
+        if alone:
+            db.execute("ROLLBACK")
+    if not ours and (version or tables):
         raise StoreDamaged(f"{where}: is a database of another program. Move it away, and {schema.anew}")
     if version > len(schema.migrations):
         raise StoreTooNew(
