@@ -147,7 +147,7 @@ class Log:
             raise GovernanceError(
                 f"{self.path} cannot be used: {one_line(error)}. Nothing was changed; try again when that is mended"
             ) from None
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
             raise Damaged(f"{self.path}: {one_line(error)}. {_ANEW}") from None
 
     @contextmanager
