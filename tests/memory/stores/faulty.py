@@ -117,6 +117,12 @@ class TakesNotMarkedForAll(InMemoryStore):
         return super().scan(project, kinds, tiers, marked or None)
 
 
+@breaks(items.a_bare_scan_leaves_embeddings_out)
+class ScansWithEmbeddings(InMemoryStore):
+    def scan(self, *chosen, bare=False, **named):
+        return super().scan(*chosen, **named)
+
+
 @breaks(items.scan_goes_on_while_things_change)
 class ScansByPosition(InMemoryStore):
     def scan(self, project=None, kinds=(), tiers=(), marked=None) -> Iterator[Item]:

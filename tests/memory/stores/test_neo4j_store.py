@@ -8,10 +8,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from popkit_retention.governance.domains import Hold
+from popkit_retention.governance.domains.memory import MemoryDomain
 from popkit_retention.memory.stores import Change, StoreUnavailable, conformance, neo4j_cypher
 from popkit_retention.memory.stores import neo4j_monitoring as monitoring
 from popkit_retention.memory.stores.contracts.kit import NOW, example, full
@@ -57,6 +60,30 @@ def fresh(server: Server) -> Callable[[], Neo4jStore]:
 @pytest.mark.parametrize("contract", conformance.CONTRACTS, ids=lambda contract: contract.__name__)
 def test_it_keeps(contract: conformance.Contract, fresh: Callable[[], Neo4jStore], server: Server) -> None:
     conformance.hold(contract, fresh, lambda _: Neo4jStore(server.url, os.environ, try_s=300))
+
+
+def test_governance_rules_over_it_as_over_any_store(fresh: Callable[[], Neo4jStore], tmp_path: Path) -> None:
+    store = fresh()
+    domain = MemoryDomain({"POPKIT_HOME": str(tmp_path)}, lambda: NOW, store)
+    items = [replace(full(id), held=False, key=False, marked_at=None, marked_by="") for id in ("held", "kept", "gone")]
+    store.add(items)
+    store.keep_original("gone", "the whole text")
+    store.set_value("lesson:github.com/a/b:s1", {"writes": {"kept": 1}, "ended": NOW})
+    domain.add_hold(Hold("h1", "item", "held", "alice", "audit", NOW))
+    domain.add_hold(Hold("h2", "session", "s1", "bob", "tests", NOW, NOW + 60))
+    vetoes = {each.id: each.vetoes for each in domain.resources(NOW)}
+    assert vetoes == {"gone": (), "held": ("on_hold",), "kept": ("on_hold",)}
+    assert domain.mark(["held", "kept", "gone"], NOW, "job") == ["gone"]
+    assert {id: mark.by for id, mark in domain.marked().items()} == {"gone": "job"}
+    archived = list(domain.contents(["gone"]))
+    assert domain.delete(["held", "gone"], NOW) == ["gone"]
+    assert domain.put_back(archived, NOW + 60) == ["gone"]
+    assert [each.data for each in domain.contents(["gone"])] == [each.data for each in archived]
+    assert domain.release_hold("h1", NOW)
+    assert domain.mark(["held"], NOW, "user") == ["held"]
+    assert domain.unmark(["held"]) == ["held"]
+    assert store.verify() == []
+    store.close()
 
 
 def test_the_server_is_a_real_one(fresh: Callable[[], Neo4jStore], record_property: Callable, tmp_path: Path) -> None:

@@ -55,7 +55,7 @@ class MemoryDomain:
     def resources(self, now: float, project: str | None = None, ids: Sequence[str] | None = None) -> Iterator[Resource]:
         with self._using() as store:
             held, taught = holds.read(store, now), Taught(store)
-            for item in store.scan(project) if ids is None else self._some(store, ids, project):
+            for item in store.scan(project, bare=True) if ids is None else self._some(store, ids, project):
                 sessions, written_at = taught.of(item)
                 vetoes = (ON_HOLD,) * (held.on(item) is not None) + (PINNED,) * (item.held or item.key)
                 yield Resource(item.id, written_at, source_type(item.kind), sessions, None, vetoes)
@@ -65,7 +65,7 @@ class MemoryDomain:
             if [item for item in store.get([word]) if project in (None, item.project)]:
                 return [word]
             found: list[str] = []
-            for item in store.scan(project) if word else ():
+            for item in store.scan(project, bare=True) if word else ():
                 if item.id.startswith(word):
                     found.append(item.id)
                     if len(found) == _FOUND:
@@ -124,7 +124,7 @@ class MemoryDomain:
             actors = _actors(store)
             return {
                 item.id: Mark(item.id, item.marked_at, str(actors.get(item.id, USER)))
-                for item in store.scan(marked=True)
+                for item in store.scan(marked=True, bare=True)
                 if item.marked_by == BY_POLICY and item.marked_at is not None
             }
 
@@ -162,12 +162,11 @@ class MemoryDomain:
                 log=[audited(now, "deleted", item.project, item.id, reasons=["its retention policy let it go"]) for item in mine],
             ), going
 
-        gone = self._write(decide)
-        with self._using() as store:  # also of what a call that was killed has deleted
-            held, there = holds.read(store, now), {item.id for item in self._some(store, ids)}
-            copies = {id for id in ids if id not in there and not held.on_id(id, "")}
-            backups.forget(Folder(home.popkit_home(self._environ)).backups, copies)
-        return gone
+        with self._using() as store:
+            _, going = decide(store, holds.read(store, now))
+        # First the copies: what is killed in between leaves a marked item, which the next collection finds.
+        backups.forget(Folder(home.popkit_home(self._environ)).backups, set(going))
+        return self._write(decide)
 
     def _write(self, decide: Callable[[Store, Holds], tuple[Batch, list[str]]]) -> list[str]:
         """Does what a decision comes to, in one batch, under the holds that it knew of; the ids that it is about."""

@@ -92,10 +92,16 @@ class Store(Protocol):
         """Those of these items that are there, in this order."""
 
     def scan(
-        self, project: str | None = None, kinds: Sequence[str] = (), tiers: Sequence[str] = (), marked: bool | None = None
+        self,
+        project: str | None = None,
+        kinds: Sequence[str] = (),
+        tiers: Sequence[str] = (),
+        marked: bool | None = None,
+        bare: bool = False,
     ) -> Iterator[Item]:
-        """Items by id: of a project (None: of all), of these kinds and tiers (none given: of all), marked for deletion or not (None: both).
-        It never holds more than a batch of them, what is changed meanwhile is met at most once, and other methods may be called between."""
+        """Items by id: of a project (None: of all), of these kinds and tiers (none given: of all), marked for deletion or not (None: both);
+        `bare` without their embeddings, which take longer to read than all the rest. It never holds more than a batch of them, what is
+        changed meanwhile is met at most once, and other methods may be called between."""
         ...
 
     def change(self, changes: Iterable[Change]) -> int:

@@ -52,7 +52,12 @@ class InMemoryStore:
             return [_copy(self._items[id]) for id in ids if id in self._items]
 
     def scan(
-        self, project: str | None = None, kinds: Sequence[str] = (), tiers: Sequence[str] = (), marked: bool | None = None
+        self,
+        project: str | None = None,
+        kinds: Sequence[str] = (),
+        tiers: Sequence[str] = (),
+        marked: bool | None = None,
+        bare: bool = False,
     ) -> Iterator[Item]:
         for id in sorted(self._items):
             with self._lock:
@@ -65,7 +70,7 @@ class InMemoryStore:
                     or (marked is not None and (item.marked_at is not None) != marked)
                 ):
                     continue
-                found = _copy(item)
+                found = _copy(replace(item, embedding=None) if bare else item)
             yield found
 
     def change(self, changes: Iterable[Change]) -> int:

@@ -35,6 +35,7 @@ STATEMENT_S = 60.0  # how long the server may take for one transaction
 _ROWS = 1_000
 _SCANNED = 500
 _READ = cypher.reading(FIELDS)
+_READ_BARE = cypher.reading(FIELDS, without=("embedding",))
 _FOUND_BY = frozenset(("text", "marked_at"))
 
 
@@ -128,8 +129,8 @@ class Neo4jStore:
         rows: list[list[Any]] = self._write(lambda tx: [record.values() for record in tx.run(statement, bound)])
         return rows
 
-    def _items(self, statement: str, **bound: object) -> list[Item]:
-        return [item_of(values) for values in self._read(statement + _READ, **bound)]
+    def _items(self, statement: str, reading: str = _READ, **bound: object) -> list[Item]:
+        return [item_of(values) for values in self._read(statement + reading, **bound)]
 
     # --- items ------------------------------------------------------------------------------------------------------------------------
     def write(self, batch: Batch) -> None:
@@ -167,14 +168,20 @@ class Neo4jStore:
         return [found[id] for id in ids if id in found]
 
     def scan(
-        self, project: str | None = None, kinds: Sequence[str] = (), tiers: Sequence[str] = (), marked: bool | None = None
+        self,
+        project: str | None = None,
+        kinds: Sequence[str] = (),
+        tiers: Sequence[str] = (),
+        marked: bool | None = None,
+        bare: bool = False,
     ) -> Iterator[Item]:
         statement = cypher.SCAN if project is None else cypher.SCAN_PROJECT
         chosen = {"project": project, "kinds": list(kinds), "tiers": list(tiers), "marked": marked, "most": _SCANNED}
-        items = self._items(statement, last="", **chosen)
+        reading = _READ_BARE if bare else _READ
+        items = self._items(statement, reading, last="", **chosen)
         while items:
             yield from items
-            items = self._items(statement, last=items[-1].id, **chosen) if len(items) == _SCANNED else []
+            items = self._items(statement, reading, last=items[-1].id, **chosen) if len(items) == _SCANNED else []
 
     def change(self, changes: Iterable[Change]) -> int:
         return self._all([self._changing(list(changes))])

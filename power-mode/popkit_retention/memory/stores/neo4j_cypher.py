@@ -40,10 +40,12 @@ AWAIT_INDEXES = "CALL db.awaitIndexes(60)"
 COMPONENTS = "CALL dbms.components() YIELD name, versions, edition RETURN name, versions, edition"
 
 
-def reading(fields: tuple[str, ...]) -> str:
-    """What gives a node's fields, a time as [seconds, nanoseconds] or null."""
+def reading(fields: tuple[str, ...], without: tuple[str, ...] = ()) -> str:
+    """What gives a node's fields, a time as [seconds, nanoseconds] or null; those that are to be left out as null."""
     return "RETURN " + ", ".join(
-        f"CASE WHEN n.{PROPERTIES.get(name, name)} IS NULL THEN null "
+        "null"
+        if name in without
+        else f"CASE WHEN n.{PROPERTIES.get(name, name)} IS NULL THEN null "
         f"ELSE [n.{PROPERTIES.get(name, name)}.epochSeconds, n.{PROPERTIES.get(name, name)}.nanosecond] END"
         if name in TIMES
         else f"n.{PROPERTIES.get(name, name)}"

@@ -17,7 +17,7 @@ from . import DuplicateId, StoreUnavailable, Total, sqlite_words
 from .batches import write_all
 from .checks import as_json, check_change, check_new, check_time, in_batches, speakable
 from .originals import opened, packed
-from .sqlite_tables import ADD, ITEMS, SCHEMA, blob_of, item_of, json_of, row_of
+from .sqlite_tables import ADD, BARE_ITEMS, ITEMS, SCHEMA, blob_of, item_of, json_of, row_of
 from .sqlite_words import marks
 
 if TYPE_CHECKING:
@@ -126,13 +126,18 @@ class SqliteStore:
         return [found[id] for id in ids if id in found]
 
     def scan(
-        self, project: str | None = None, kinds: Sequence[str] = (), tiers: Sequence[str] = (), marked: bool | None = None
+        self,
+        project: str | None = None,
+        kinds: Sequence[str] = (),
+        tiers: Sequence[str] = (),
+        marked: bool | None = None,
+        bare: bool = False,
     ) -> Iterator[Item]:
         chosen = "" if marked is None else f" AND i.marked_at IS {'NOT ' if marked else ''}NULL"
         chosen += "" if project is None else " AND i.project = ?"
         for column, wanted in (("kind", kinds), ("tier", tiers)):
             chosen += f" AND i.{column} IN ({marks(wanted)})" if wanted else ""
-        asked = f"{ITEMS} WHERE i.id > ?{chosen} ORDER BY i.id LIMIT {_SCANNED}"
+        asked = f"{BARE_ITEMS if bare else ITEMS} WHERE i.id > ?{chosen} ORDER BY i.id LIMIT {_SCANNED}"
         last = ""
         while True:
             with self._usable():

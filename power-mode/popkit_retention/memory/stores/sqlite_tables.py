@@ -101,6 +101,7 @@ SCHEMA = Schema("memory", APPLICATION_ID, MIGRATIONS, anew="memory begins anew; 
 COLUMNS = tuple(name for name in FIELDS if name != "embedding")
 _READ = ", ".join("e.numbers" if name == "embedding" else "i." + name for name in FIELDS)
 ITEMS = f"SELECT {_READ} FROM items i LEFT JOIN embeddings e ON e.id = i.id "  # noqa: S608  names of our own columns
+BARE_ITEMS = f"SELECT {', '.join('NULL' if name == 'embedding' else 'i.' + name for name in FIELDS)} FROM items i "  # noqa: S608
 ADD = f"INSERT INTO items ({', '.join(COLUMNS)}, tokens, seq) VALUES ({', '.join('?' * (len(COLUMNS) + 2))})"  # noqa: S608
 _AT = {name: at for at, name in enumerate(FIELDS)}
 _ACCESSES, _DETAILS, _EMBEDDING = _AT["accesses"], _AT["details"], _AT["embedding"]

@@ -139,6 +139,15 @@ def scan_chooses(store: Store, again: Callable[[], Store]) -> None:
                     expect(ids(store.scan(project, kinds, tiers, marked)), wanted, f"scan of {project}, {kinds}, {tiers}, {marked}")
 
 
+def a_bare_scan_leaves_embeddings_out(store: Store, again: Callable[[], Store]) -> None:
+    """A bare scan gives what a scan gives, but for the embeddings, which stay in the store."""
+    store.add([example(1), full(), replace(full("m00002"), project="a", marked_at=None)])
+    for chosen in ({}, {"project": "a"}, {"marked": True}, {"kinds": ("note",), "tiers": ("WARM",)}):
+        wanted = [replace(item, embedding=None) for item in store.scan(**chosen)]
+        expect(list(store.scan(**chosen, bare=True)), wanted, f"bare scan of {chosen}")
+    expect(only(store, "full").embedding, full().embedding, "the embedding")
+
+
 def scan_goes_on_while_things_change(store: Store, again: Callable[[], Store]) -> None:
     """What is changed during a scan is met at most once, what is left alone exactly once."""
     store.add([example(number) for number in range(1500)])
@@ -193,6 +202,7 @@ CONTRACTS = (
     hostile_texts_come_back,
     scan_goes_by_id,
     scan_chooses,
+    a_bare_scan_leaves_embeddings_out,
     scan_goes_on_while_things_change,
     what_is_removed_is_gone,
     originals_are_kept,
