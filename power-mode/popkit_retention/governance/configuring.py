@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
+    from .folder import Folder
     from .log import Entry, Log
     from .policies import Adjusted
     from .policy_file import State
@@ -84,15 +85,16 @@ def history(log: Log, domain: str | None = None) -> list[dict[str, object]]:
     return found[::-1]
 
 
-def finish(path: str, todo: Mapping[str, object]) -> None:
-    """Writes the state of an entry that a killed process has logged, unless it stands there already."""
-    wanted = policy_file.state_of(todo["state"])
+def finish(folder: Folder, log: Log, entry: Entry) -> None:
+    """Writes the state that a killed process has logged, unless it stands there already."""
+    wanted = policy_file.state_of((entry.todo or {})["state"])
     try:
-        if policy_file.read(path).revision >= wanted.revision:
-            return
+        written = policy_file.read(folder.policies).revision >= wanted.revision
     except Damaged:
-        pass  # what is logged is whole
-    policy_file.write(path, wanted)
+        written = False  # what is logged is whole
+    if not written:
+        policy_file.write(folder.policies, wanted)
+    log.done(entry.number)
 
 
 def differs(log: Log, path: str) -> str:

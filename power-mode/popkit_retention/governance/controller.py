@@ -2,37 +2,47 @@
 
 from __future__ import annotations
 
+import os
 import time
 from contextlib import contextmanager
 from dataclasses import asdict
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 from hooks.utils.archive.content import stamp
 from hooks.utils.edges import home
 
-from . import configuring, holding, policy_file
+from . import answers, configuring, holding, policy_file
 from .domains import USER
 from .errors import BadRequest, GovernanceError, NotThere
 from .folder import Folder
 from .log import Log
 from .params import resolve_gc_params_with_policy
-from .policies import DOMAINS, KEYS, MEMORY, RAG, check_domain
+from .policies import DOMAINS, MEMORY, RAG, check_domain
 from .rules import apply_rules, resource_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from .domains import Domain
-    from .log import Entry
     from .params import GcParams
-    from .rules import Verdict
 
     Json = dict[str, object]
+    Progress = Callable[[str, int, int], object]
 
 APPLIED = "applied"
 # Loaded when a domain is first asked.
 _KINDS = {MEMORY: ("domains.memory", "MemoryDomain"), RAG: ("domains.rag", "RagDomain")}
+
+
+def _silent(what: str, done: int, of: int) -> None:
+    """Tells nobody how far a work is."""
+
+
+def _names(domain: str | None) -> tuple[str, ...]:
+    """The domains that a caller means: the one that was named, or all."""
+    return DOMAINS if domain is None else (check_domain(domain),)
 
 
 class Controller:
@@ -94,8 +104,7 @@ class Controller:
     def rollback(self, revision: int, domain: str | None = None) -> Json:
         """Makes an earlier revision the present one, of one domain or of both."""
         with self._changing() as log:
-            domains = DOMAINS if domain is None else (check_domain(domain),)
-            state, changed = configuring.rollback(log, self.folder.policies, revision, domains, self.by, self.now())
+            state, changed = configuring.rollback(log, self.folder.policies, revision, _names(domain), self.by, self.now())
         return {"success": True, "revision": state.revision, "domains": changed, **{each: state.policy(each).to_json() for each in changed}}
 
     # --- asking --------------------------------------------------------------------------------------------------------------------
@@ -108,16 +117,12 @@ class Controller:
         params = self._params(domain, options)
         if resources is not None and not isinstance(resources, (list, tuple)):
             raise BadRequest(f"resources must be a list, not {type(resources).__name__}")
-        now, policy = self.now(), {key: value for key, value in params.to_json().items() if key in KEYS}
+        now = self.now()
         if resources is None:
             found = apply_rules(params, self.domain(domain).resources(now, self.project), now)
         else:
             found = apply_rules(params, map(resource_of, resources), now)
-        counts = {
-            "eligible": len(found.eligible),
-            "protected": len(found.protected),
-            "total": len(found.eligible) + len(found.protected) + found.left_out,
-        }
+        counts, policy = answers.counts(found), answers.policy(params)
         if resources is None and not dry_run:
             with self._changing() as log:
                 log.append(APPLIED, domain, [], {"counts": counts, "policy": policy}, self.by, now)
@@ -126,8 +131,8 @@ class Controller:
             "domain": domain,
             "cutoff_date": stamp(max(found.cutoff, 0.0)),
             "policy_applied": policy,
-            "eligible": [_told(each) for each in found.eligible],
-            "protected": [_told(each) for each in found.protected],
+            "eligible": [answers.verdict(each) for each in found.eligible],
+            "protected": [answers.verdict(each) for each in found.protected],
             "counts": counts,
             "truncated": found.truncated,
             "left_out": found.left_out,
@@ -137,12 +142,21 @@ class Controller:
         """id -> what a person is told of it."""
         return {id: asdict(each) for id, each in self.domain(domain).describe(ids).items()}
 
+    def explain(self, id: str, domain: str | None = None) -> Json:
+        """What is thought of one id: which rules speak, since when it is as it is, what comes next and when."""
+        from . import explaining
+
+        holder, whole = holding.meant([self.domain(name) for name in _names(domain)], id, self.project)
+        return explaining.explain(holder, whole, self._state().policy(holder.name), self.now()).to_json()
+
     def log(self, most: int | None = 50, domain: str | None = None, action: str | None = None, id: str | None = None) -> Json:
         """The newest entries of the log, newest first; of a domain, an action, an id."""
-        return {"entries": [_entry(each) for each in self._read().entries(most, domain, action, id)]}
+        return {"entries": [answers.entry(each) for each in self._read().entries(most, domain, action, id)]}
 
-    def verify(self) -> Json:
-        """Whether policies and log are as they were written."""
+    def verify(self, read_data: bool = False, progress: Progress = _silent) -> Json:
+        """Whether policies, log and archives are as they were written; with `read_data` every byte that archives hold."""
+        from . import archiving, restoring
+
         log = self._opened()
         problems: list[Json] = [{"where": "log", "what": each} for each in log.verify()]
         try:
@@ -151,7 +165,15 @@ class Controller:
             differs = str(error)
         if differs:
             problems.append({"where": "policies", "what": differs})
-        return {"ok": not problems, "problems": problems, "log_entries": 0 if problems else log.count()}
+        if not problems:
+            problems += [each._asdict() for each in restoring.verify(self.folder, log, read_data, progress)]
+        return {
+            "ok": not problems,
+            "problems": problems,
+            "log_entries": log.count(),
+            "archives": len(archiving.archives(self.folder)),
+            "unfinished": len(log.unfinished()),
+        }
 
     # --- holds ---------------------------------------------------------------------------------------------------------------------
 
@@ -160,15 +182,14 @@ class Controller:
         held = self.domain(check_domain(domain))
         with self._changing() as log:
             hold = holding.add(log, held, scope, target, who, why, until, self.by, self.now(), self.project)
-        return {"domain": domain, **_hold(asdict(hold))}
+        return answers.hold(domain, hold)
 
     def holds(self, domain: str | None = None, everything: bool = False) -> Json:
         """The holds that are in force, oldest first; with `everything` those that are over too."""
         now = self.now()
         found = []
-        for name in DOMAINS if domain is None else (check_domain(domain),):
-            kept = self.domain(name).holds()
-            found += [{"domain": name, **_hold(asdict(each)), "in_force": each.in_force(now)} for each in kept]
+        for name in _names(domain):
+            found += [{**answers.hold(name, each), "in_force": each.in_force(now)} for each in self.domain(name).holds()]
         return {"holds": [each for each in found if everything or each["in_force"]]}
 
     def release_hold(self, id: str) -> Json:
@@ -178,8 +199,85 @@ class Controller:
             for name in DOMAINS:
                 for hold in self.domain(name).holds():
                     if hold.id == id and hold.in_force(now):
-                        return {"domain": name, **_hold(asdict(holding.release(log, self.domain(name), hold, self.by, now)))}
+                        return answers.hold(name, holding.release(log, self.domain(name), hold, self.by, now))
         raise NotThere(f"there is no hold {id!r:.40} in force. `popkit retention hold list` lists those that are")
+
+    # --- collection ----------------------------------------------------------------------------------------------------------------
+
+    def gc(
+        self, domain: str | None = None, options: Mapping[str, object] | None = None, dry_run: bool = False, placeholders: bool = False,
+        progress: Progress = _silent,
+    ) -> Json:  # fmt: skip
+        """Collects: marks what the policy, with these options, lets go of, and deletes what was marked a day ago and is so still. What a
+        placeholder stands for in a transcript stays, unless `placeholders` insists. A `dry_run` only says what would be done."""
+        from .collection import Collector, carry_out, plan
+
+        found = []
+        for name in _names(domain):
+            job = Collector(
+                self._changing, self.domain(name), partial(self._params, name, options), self.now(), self.by, self.project,
+                placeholders, progress,
+            )  # fmt: skip
+            planned = plan(job.domain, job.current(), job.now, job.project, placeholders)
+            described = job.domain.describe([each.id for each in (*planned.marks, *planned.deletes, *planned.waiting)])
+            found.append(answers.collection(name, planned if dry_run else carry_out(job, planned), described))
+        return {"domains": found, "dry_run": dry_run}
+
+    def undo(self, ids: Sequence[str] = (), domain: str | None = None) -> Json:
+        """Takes marks back: of these ids, else all. NotThere where nothing is marked."""
+        from . import collection
+
+        unmarked: list[Json] = []
+        for name, wanted in self._by_domain(ids, domain).items():
+            done = collection.undo(self._changing, self.domain(name), wanted, self.now(), self.by)
+            unmarked += [{"domain": name, "id": id} for id in done]
+        if not unmarked:
+            raise NotThere("nothing of that is marked" if ids else "nothing is marked")
+        return {"unmarked": unmarked}
+
+    # --- archives ------------------------------------------------------------------------------------------------------------------
+
+    def archive(self, domain: str, ids: Sequence[str] | None = None, note: str = "", progress: Progress = _silent) -> Json:
+        """Copies resources into a new archive: these, else what the policy lets go of. Nothing is deleted."""
+        from . import archiving, manifests
+
+        check_domain(domain)
+        if ids is None:
+            resources = self.domain(domain).resources(self.now(), self.project)
+            chosen = [each.id for each in apply_rules(self._state().policy(domain), resources, self.now()).eligible]
+        else:
+            chosen = self._by_domain(ids, domain)[domain]
+        if not chosen:
+            raise NotThere(
+                "there is nothing to archive: no id was given" if ids is not None else "there is nothing that the policy lets go of"
+            )
+        policy = self._state().policy(domain)
+        made = archiving.archive(
+            self.folder, self._changing, self.domain(domain), chosen, policy, self.now(), self.by, note, progress
+        )  # fmt: skip
+        return {
+            "success": True,
+            "archive_id": made.archive_id,
+            "manifest_path": os.path.join(manifests.place(self.folder, made.archive_id), manifests.MANIFEST),
+            "resource_count": made.resource_count,
+            "total_size_bytes": made.total_size_bytes,
+        }
+
+    def archives(self) -> Json:
+        """All archives, newest first."""
+        from . import archiving
+
+        self._read()
+        return {"archives": archiving.archives(self.folder)}
+
+    def restore(self, archive_id: str, sound_only: bool = False, progress: Progress = _silent) -> Json:
+        """Brings the contents of an archive back. Damaged where it is not as it was written, unless `sound_only` asks for the rest."""
+        from . import manifests, restoring
+
+        self._read()
+        domain = self.domain(manifests.read(self.folder, archive_id).domain)
+        done = restoring.restore(self.folder, self._changing, domain, archive_id, self.now(), self.by, sound_only, progress)
+        return asdict(done)
 
     # --- how -----------------------------------------------------------------------------------------------------------------------
 
@@ -194,6 +292,15 @@ class Controller:
     def _params(self, domain: str, options: Mapping[str, object] | None) -> GcParams:
         given = {} if options is None else options
         return resolve_gc_params_with_policy(check_domain(domain), given, given, self._state().policy(domain))
+
+    def _by_domain(self, ids: Sequence[str], domain: str | None) -> dict[str, list[str]]:
+        """The ids that words mean, by their domain; every domain that is meant, where there are no words."""
+        domains = [self.domain(name) for name in _names(domain)]
+        found: dict[str, list[str]] = {} if ids else {each.name: [] for each in domains}
+        for word in ids:
+            holder, id = holding.meant(domains, word, self.project)
+            found.setdefault(holder.name, []).append(id)
+        return found
 
     def _state(self) -> policy_file.State:
         self._read()
@@ -221,25 +328,7 @@ class Controller:
         return self._log
 
     def _finish(self, log: Log) -> None:
-        for entry in log.unfinished():
-            todo = entry.todo or {}
-            deed = todo.get("do")
-            if deed == configuring.CONFIGURE:
-                configuring.finish(self.folder.policies, todo)
-            elif deed in (holding.HOLD, holding.RELEASE):
-                holding.finish(self.domain(entry.domain), todo)
-            log.done(entry.number)
+        if log.unfinished():
+            from .finishing import finish
 
-
-def _told(verdict: Verdict) -> Json:
-    at = verdict.created_at
-    return {"id": verdict.id, "reasons": list(verdict.reasons), "created_at": None if at is None else stamp(at)}
-
-
-def _hold(hold: Json) -> Json:
-    times = {name: None if hold[name] is None else stamp(float(str(hold[name]))) for name in ("created_at", "until", "released_at")}
-    return {**hold, **times}
-
-
-def _entry(entry: Entry) -> Json:
-    return {**entry.to_json(), "at": stamp(entry.at)}
+            finish(self.folder, log, self.domain, self.now())

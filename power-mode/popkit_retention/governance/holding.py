@@ -12,10 +12,12 @@ from .domains import ITEM, SCOPES, Hold
 from .errors import BadRequest, NotThere
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
+    from typing import Any
 
     from .domains import Domain
-    from .log import Log
+    from .folder import Folder
+    from .log import Entry, Log
 
 HELD, RELEASED = "held", "released"
 HOLD, RELEASE = "hold", "release"  # the deeds
@@ -54,12 +56,14 @@ def release(log: Log, domain: Domain, hold: Hold, by: str, now: float) -> Hold:
     return replace(hold, released_at=now)
 
 
-def finish(domain: Domain, todo: Mapping[str, object]) -> None:
+def finish(folder: Folder, domain: Domain, log: Log, entry: Entry, now: float) -> None:
     """Does what an entry tells of, unless it was done."""
+    todo: Any = entry.todo
     if todo["do"] == HOLD:
-        domain.add_hold(Hold(**todo["hold"]))  # type: ignore[arg-type]  # as `add` wrote it
+        domain.add_hold(Hold(**todo["hold"]))
     else:
-        domain.release_hold(str(todo["id"]), float(todo["at"]))  # type: ignore[arg-type]  # as `release` wrote it
+        domain.release_hold(todo["id"], todo["at"])
+    log.done(entry.number)
 
 
 def meant(domains: Sequence[Domain], word: str, project: str | None = None) -> tuple[Domain, str]:

@@ -1,0 +1,76 @@
+"""What the controller answers, as JSON knows it: times in ISO 8601, tuples as lists. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from hooks.utils.archive.content import stamp
+
+from .policies import KEYS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from .collection import Collection
+    from .domains import Described, Hold
+    from .log import Entry
+    from .params import GcParams
+    from .rules import Applied, Verdict
+
+    Json = dict[str, object]
+
+
+def policy(params: GcParams) -> Json:
+    """The policy that such parameters amount to."""
+    return {key: value for key, value in params.to_json().items() if key in KEYS}
+
+
+def counts(found: Applied) -> dict[str, int]:
+    """How much a policy lets go of and keeps; the total counts what the limit left out, too."""
+    eligible, protected = len(found.eligible), len(found.protected)
+    return {"eligible": eligible, "protected": protected, "total": eligible + protected + found.left_out}
+
+
+def verdict(given: Verdict) -> Json:
+    """One resource of those that a policy was applied to."""
+    return {"id": given.id, "reasons": list(given.reasons), "created_at": when(given.created_at)}
+
+
+def hold(domain: str, given: Hold) -> Json:
+    """A hold, and of which domain."""
+    return {"domain": domain, **asdict(given), **{name: when(getattr(given, name)) for name in ("created_at", "until", "released_at")}}
+
+
+def entry(given: Entry) -> Json:
+    """An entry of the log."""
+    return {**given.to_json(), "at": stamp(given.at)}
+
+
+def collection(domain: str, given: Collection, described: Mapping[str, Described]) -> Json:
+    """What a collection did, or would do; `described` for what it names."""
+    return {
+        "domain": domain,
+        "params": policy(given.params),
+        "marks": _named(given.marks, described),
+        "deletes": _named(given.deletes, described),
+        "waiting": _named(given.waiting, described),
+        "unmarked": [{"id": each.id, "reasons": list(each.reasons)} for each in given.unmarked],
+        "kept": given.kept,
+        "placeholders": given.placeholders,
+        "truncated": given.truncated,
+        "left_out": given.left_out,
+        "compacted": given.compacted,
+    }
+
+
+def when(seconds: float | None) -> str | None:
+    """A time; None stays None."""
+    return None if seconds is None else stamp(seconds)
+
+
+def _named(verdicts: Iterable[Verdict], described: Mapping[str, Described]) -> list[Json]:
+    return [
+        {"id": each.id, "label": described[each.id].label if each.id in described else "", "created_at": when(each.created_at)}
+        for each in verdicts
+    ]
