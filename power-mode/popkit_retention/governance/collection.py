@@ -145,14 +145,16 @@ def finish_unmark(folder: Folder, domain: Domain, log: Log, entry: Entry, now: f
 
 
 def finish_delete(folder: Folder, domain: Domain, log: Log, entry: Entry, now: float) -> None:
-    """Logs what a deletion that was cut short has deleted; the caller holds the lock. It deletes nothing itself: what is left is marked
-    still, and the next collection looks at it as at everything else."""
+    """Logs what a deletion that was cut short has deleted, and lets the domain finish with that; the caller holds the lock. Nothing else is
+    deleted: what is left is marked still, and the next collection judges it as it judges everything."""
     ids = (entry.todo or {})["ids"]
     marks = domain.marked()
     stands = {each.id for each in domain.resources(now, ids=ids) if each.created_at is None or each.created_at < entry.at}
     # Deletions of one domain follow each other under the lock: if this one was told, nothing was told after it.
     told = any(each.details.get("of") == entry.number for each in log.entries(most=1, domain=entry.domain, action="deleted"))
-    _log_deleted(log, entry, [] if told else [id for id in ids if id not in marks and id not in stands], now)
+    went = [id for id in ids if id not in marks and id not in stands]
+    domain.delete(went, now)  # copies of theirs, if the kill came before those went too
+    _log_deleted(log, entry, [] if told else went, now)
 
 
 def _judged(

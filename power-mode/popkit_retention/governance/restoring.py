@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from . import manifests
 from .archiving import abandon, names
 from .domains import Content
-from .errors import BadRequest, Damaged, NotThere, TooNew
+from .errors import BadRequest, Damaged, GovernanceError, NotThere, TooNew
 from .manifests import CONTENTS, Item, Manifest
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def finish_restore(folder: Folder, domain: Domain, log: Log, entry: Entry, now: 
         sound = ((item, data) for item, data in _read(folder, manifest, wanted) if data is not None)
         for batch in _batches(sound):
             domain.put_back(batch, entry.at)
-    except (BadRequest, Damaged, NotThere, TooNew) as error:
+    except GovernanceError as error:  # whoever restores it again goes on where this ended
         abandon(log, entry, str(error), now)
     else:
         log.done(entry.number)
@@ -117,7 +117,7 @@ def _put_back(domain: Domain, log: Log, archive_id: str, missing: list[Content],
     entry = log.append("restored", domain.name, ids, {"archive_id": archive_id}, by, now, todo)
     try:
         back = domain.put_back(missing, now)
-    except (BadRequest, Damaged) as error:
+    except GovernanceError as error:
         abandon(log, entry, str(error), now)
         raise
     log.done(entry.number)
