@@ -1,0 +1,152 @@
+"""Collections, archives and restores that are killed at any call that changes something, and at random moments: the next run ends where
+an undisturbed one ends, nothing is deleted twice or unlogged, and everything verifies."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from popkit_retention.governance import archiving, collection, manifests
+from tests.governance.collecting import at_work
+from tests.governance.desk import Desk
+from tests.governance.kept import DAY, NOW
+from tests.governance.killing import Check, Function, kill_at_each_call, kill_at_random_moments
+from tests.governance.stocks import SESSIONS, STOCKS
+from tests.reclaim.errands import Done, Errands
+
+KINDS = [kind for kind in STOCKS if kind != "kept"]  # what is on disk
+
+
+class Case:
+    """A home as it is before every kill: resources marked a day ago, as many that are to be marked, and two that are too young."""
+
+    def __init__(self, folder: Path, kind: str, size: int) -> None:
+        self.kind, self.home, self.template = kind, folder / "home", folder / "template"
+        days = [60.0] * size + [30.5] * size + [3.0] * 2
+        stock = STOCKS[kind](self.template, lambda: NOW - DAY)
+        self.ids = [stock.add(number, NOW - age * DAY, "context", SESSIONS[number % 2]) for number, age in enumerate(days)]
+        stock.close()
+        self.due, self.ready, self.young = set(self.ids[:size]), set(self.ids[size : 2 * size]), set(self.ids[2 * size :])
+        with at_work(self.template, kind, NOW - DAY) as desk:
+            assert {each.id for each in desk.gc(NOW - DAY).marks} == self.due
+            self.before = self.data(desk)
+
+    def data(self, desk: Desk) -> dict[str, bytes]:
+        return {each.id: each.data for each in desk.domain.contents(self.ids)}
+
+    def world(self) -> dict[str, str]:
+        shutil.rmtree(self.home, ignore_errors=True)
+        shutil.copytree(self.template, self.home)
+        return {"POPKIT_HOME": str(self.home)}
+
+    def desk(self):
+        return at_work(self.home, self.kind, NOW)
+
+    def work(self, name: str, *given: object) -> Function:
+        return Function("tests.governance.collecting:" + name, [str(self.home), self.kind, *given])
+
+    def check_log(self, desk: Desk) -> None:
+        """Everything verifies, and exactly what is gone was logged as deleted, once."""
+        assert desk.log.verify() == []
+        assert desk.verify(read_data=True) == []
+        assert desk.log.unfinished() == []
+        gone = Counter(id for ids in desk.logged("deleted") for id in ids)
+        assert gone == Counter(set(self.before) - set(self.data(desk)))
+
+    def check_folder(self) -> None:
+        """No leftovers."""
+        with self.desk() as desk:
+            assert all(manifests.is_id(name) for name in archiving.names(desk.folder))
+            assert [path.name for path in self.home.rglob("*") if ".tmp-" in path.name] == []
+
+
+@pytest.fixture(params=KINDS)
+def kind(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.fixture(params=["at each call", "at random moments"])
+def case(request: pytest.FixtureRequest, kind: str, tmp_path: Path) -> Case:
+    """Few resources where every call is killed once, several batches of them where it is any moment."""
+    return Case(tmp_path, kind, 3 if request.param == "at each call" else 2 * collection.BATCH // 3)
+
+
+@pytest.fixture
+def kill(errands: Errands, case: Case, count: Callable[[int, int], int]) -> Callable[[Function, Check], None]:
+    """Kills work at its calls (each of them with --slow, else every fourth), or at random moments."""
+
+    def kill(work: Function, check: Check) -> None:
+        if len(case.ids) < 10:
+            kills = kill_at_each_call(errands, work, case.world, check, step=count(4, 1))
+            assert kills > count(6, 40), "there were moments to be killed at"
+        else:
+            kills = kill_at_random_moments(errands, work, case.world, check, count(5, 500))
+        print(f"{case.kind}, {work.name.rpartition(':')[2]} of {len(case.ids)}: {kills} kills")
+
+    return kill
+
+
+def test_a_collection_that_is_killed_is_ended_by_the_next_one(case: Case, kill: Callable[[Function, Check], None]):
+    def check(done: Done) -> None:
+        with case.desk() as desk:
+            left = set(case.data(desk))
+            assert left >= case.ready | case.young, "only what was marked a day ago may be gone"
+            with desk.changing():
+                pass
+            case.check_log(desk)
+            assert set(case.data(desk)) == left, "finishing what was left undone deletes nothing more"
+            desk.gc(NOW)
+            case.check_log(desk)
+            assert set(case.data(desk)) == case.ready | case.young
+            assert {id: mark.at for id, mark in desk.domain.marked().items()} == dict.fromkeys(case.ready, NOW)
+            marked = Counter(id for ids in desk.logged("marked") for id in ids)
+            assert marked == Counter(case.due | case.ready), "nothing is marked twice"
+        case.check_folder()
+
+    kill(case.work("gc", NOW), check)
+
+
+def test_an_archive_that_is_killed_is_whole_or_not_there(case: Case, kill: Callable[[Function, Check], None]):
+    seen = set()
+
+    def check(done: Done) -> None:
+        with case.desk() as desk:
+            with desk.changing():
+                pass
+            found = archiving.archives(desk.folder)
+            assert len(found) == len(desk.logged("archived")) == (done.code == 0 or bool(found))
+            assert all(each["resource_count"] == len(case.ids) for each in found)
+            seen.add(len(found))
+            case.check_log(desk)
+            assert case.data(desk) == case.before
+            desk.archive(*case.ids[:2], now=NOW)
+            case.check_log(desk)
+        case.check_folder()
+
+    kill(case.work("archive", case.ids, NOW), check)
+    assert seen == {0, 1} or len(case.ids) > 10
+
+
+def test_a_restore_that_is_killed_is_ended_by_the_next_one(case: Case, kill: Callable[[Function, Check], None]):
+    with at_work(case.template, case.kind, NOW) as desk:
+        archive_id = desk.archive(*case.ids, now=NOW - DAY / 2).archive_id
+        assert {each.id for each in desk.gc(NOW).deletes} == case.due
+
+    def check(done: Done) -> None:
+        with case.desk() as desk:
+            with desk.changing():
+                pass
+            back = Counter(id for id in case.data(desk) if id in case.due)
+            assert Counter(id for ids in desk.logged("restored") for id in ids) == back, "what is back was logged, once"
+            desk.restore(archive_id, NOW)
+            assert case.data(desk) == case.before
+            assert Counter(id for ids in desk.logged("restored") for id in ids) == Counter(case.due)
+            assert desk.log.verify() == []
+            assert desk.verify(read_data=True) == []
+        case.check_folder()
+
+    kill(case.work("restore", archive_id, NOW), check)
