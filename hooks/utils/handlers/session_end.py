@@ -6,7 +6,7 @@ from ..edges import files
 from ..edges.system import now as time_of_day
 from ..host.payload import text
 from ..policy import engine, events
-from ..state import journal, live, memory, settling, store, sweeping
+from ..state import collecting, journal, live, memory, settling, store, sweeping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,12 +43,15 @@ def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> None:
 
         missed.note(paths, entries=[entry])
     transcript_path = text(payload, "transcript_path")
+    learns = False
     if memory.is_used(site.home):
         from ..state import remembering
 
         if why == "clear":
             remembering.emptied(site)
-        remembering.learn(site, transcript_path, now)  # first: the host does not wait for long
+        learns = remembering.learn(site, transcript_path, now)  # first: the host does not wait for long
+    if not learns:  # else the child that learns collects, too
+        collecting.start(site.home, environ, now)
     if site.rules().clear_at_exit and why not in _GOES_ON:
         _in_a_process_of_its_own(lambda: _clear(site, transcript_path, now), environ)
     elif settling.is_due(site, transcript_path):

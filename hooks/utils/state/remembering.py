@@ -37,17 +37,22 @@ def emptied(site: Site) -> None:
         site.remember(memory=None)
 
 
-def learn(site: Site, transcript_path: str, now: float) -> None:
-    """Lets a child learn what the session has taught so far. Should it die before, the next one finds a note of it."""
+def learn(site: Site, transcript_path: str, now: float) -> bool:
+    """Lets a child learn what the session has taught so far; whether one was started. Should it die before, the next one finds a note of
+    it."""
+    started = False
 
     def work(project: memory.Project) -> None:
+        nonlocal started
         from ..edges import children
 
         project.note_ended(site.session_id, transcript_path, now)
         children.start(["memory", "learn", transcript_path, "--if-on", "--quiet"], site.environ)
+        started = True
 
     if disk.stamp(transcript_path):  # the host writes none for a session in which nobody said anything
         _where_on(site, work)
+    return started
 
 
 def _where_on(site: Site, work: Callable[[memory.Project], None]) -> None:

@@ -67,11 +67,14 @@ def run_words(words: list[str], environ: Mapping[str, str] = os.environ) -> int:
 
 
 def _quietly(words: list[str], environ: Mapping[str, str]) -> int:
-    """For a hook's child: nobody reads what it prints or how it ends."""
-    try:
-        _answer(flag_parser.parse(words, cli=True, table=TABLE), environ)
-    except Exception as error:  # noqa: BLE001  whatever it is, the log is where it is looked for
-        failures.record(environ, HOOK, error)
+    """For a hook's child: nobody reads what it prints or how it ends. It collects, too, so that a session's end starts one child."""
+    from ..governance import hourly
+
+    for work in (lambda: _answer(flag_parser.parse(words, cli=True, table=TABLE), environ), lambda: hourly.collect(environ)):
+        try:
+            work()
+        except Exception as error:  # noqa: BLE001, PERF203  whatever it is, the log is where it is looked for
+            failures.record(environ, HOOK, error)
     return 0
 
 

@@ -164,8 +164,8 @@ class MemoryDomain:
 
         with self._using() as store:
             _, going = decide(store, holds.read(store, now))
-        # First the copies: what is killed in between leaves a marked item, which the next collection finds.
-        backups.forget(Folder(home.popkit_home(self._environ)).backups, set(going))
+            # First the copies: what is killed in between leaves a marked item, which the next collection finds.
+            backups.forget(Folder(home.popkit_home(self._environ)).backups, set(going))
         return self._write(decide)
 
     def _write(self, decide: Callable[[Store, Holds], tuple[Batch, list[str]]]) -> list[str]:
@@ -242,7 +242,7 @@ class MemoryDomain:
                 reach(self._environ)
                 self._opened = configured_store(self._environ, create)
             yield self._opened or InMemoryStore()
-        except (StoreUnavailable, BadItem) as error:
+        except (StoreUnavailable, BadItem, OSError) as error:
             raise DomainUnavailable(f"memory: {error}") from None
 
     def _some(self, store: Store, ids: Sequence[str], project: str | None = None) -> Iterator[Item]:

@@ -1,0 +1,59 @@
+"""Whether the hourly collection is to be started: a retention policy wants it (`auto_gc`), and the last one is an hour ago.
+
+Collecting itself is `popkit retention gc --auto`'s, in a process of its own."""
+
+from __future__ import annotations
+
+from ..edges import files
+from ..edges.codec import dumps, loads
+from ..edges.system import join
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+FOLDER = "data/state"  # in our folder: governance's
+POLICIES, NOTE = "retention-policies.json", "retention-hourly.json"
+EVERY_S = 3600.0
+WORDS = ("retention", "gc", "--auto", "--quiet")
+_HOOK = "retention"  # in the log
+
+
+def wanted(popkit_home: str) -> bool:
+    """Whether the policy of any domain has `auto_gc`. OSError, ValueError for a file that cannot be read."""
+    said = files.read_text(join(popkit_home, FOLDER, POLICIES))
+    policies = loads(said) if said else None
+    return isinstance(policies, dict) and any(isinstance(each, dict) and each.get("auto_gc") is True for each in policies.values())
+
+
+def is_due(popkit_home: str, now: float) -> bool:
+    """Whether an hour has passed since the last one began (seconds); also when the clock has leapt back behind it."""
+    try:
+        note = loads(files.read_text(note_path(popkit_home)) or "")
+    except (OSError, ValueError):
+        return True
+    at = note.get("at") if isinstance(note, dict) else None
+    return not isinstance(at, (int, float)) or not 0 <= now - at < EVERY_S
+
+
+def note_path(popkit_home: str) -> str:
+    """Where it stands when the last one began."""
+    return join(popkit_home, FOLDER, NOTE)
+
+
+def note(now: float) -> str:
+    """The note of one that begins now (seconds)."""
+    return dumps({"at": now})
+
+
+def start(popkit_home: str, environ: Mapping[str, str], now: float) -> None:
+    """Starts a child that collects, if one is to be. Fails open: what goes wrong stands in the log."""
+    try:
+        if wanted(popkit_home) and is_due(popkit_home, now):
+            from ..edges import children
+
+            children.start(WORDS, environ)
+    except (OSError, ValueError) as error:
+        from ..edges import failures  # seldom
+
+        failures.record(environ, _HOOK, error)

@@ -1,0 +1,49 @@
+"""The hourly job: collects each domain whose policy has `auto_gc`, at most once an hour.
+
+Nobody is asked, and nothing goes whose placeholder stands in a transcript.
+
+Hooks start it when a session ends (`hooks.utils.state.collecting`), in the child that learns where there is one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hooks.utils.edges import files
+from hooks.utils.edges.home import popkit_home
+from hooks.utils.edges.system import now as time_of_day
+from hooks.utils.state import collecting
+
+from . import policy_file
+from .controller import Controller
+from .domains import JOB
+from .errors import GovernanceError
+from .folder import Folder
+from .policies import DOMAINS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+
+def collect(environ: Mapping[str, str], now: Callable[[], float] | None = None) -> dict[str, object]:
+    """Collects what is due; `domains`: what came of each, as `Controller.gc` tells it. A domain that cannot be collected keeps no other one
+    from it: its GovernanceError is raised at the end. `now` is asked for the time (seconds)."""
+    now = now or (lambda: time_of_day(environ))
+    ours = popkit_home(environ)
+    if not collecting.wanted(ours) or not collecting.is_due(ours, now()):
+        return {"domains": []}
+    state = policy_file.read(Folder(ours).policies)
+    files.replace_text(collecting.note_path(ours), collecting.note(now()))  # at once: whoever comes meanwhile leaves it to us
+    found: list[object] = []
+    failed: GovernanceError | None = None
+    with Controller(environ, JOB, None, now) as controller:
+        for name in DOMAINS:
+            if state.policy(name).auto_gc:
+                try:
+                    collected: list[object] = controller.gc(name)["domains"]  # type: ignore[assignment]  # as its answer has it
+                    found += collected
+                except GovernanceError as error:
+                    failed = error
+    if failed is not None:
+        raise failed
+    return {"domains": found}
