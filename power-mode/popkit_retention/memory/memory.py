@@ -131,9 +131,9 @@ class Memory:
         found = sorted(self.store.scan(self.project, kinds, tiers, marked), key=lambda item: (-item.score, -item.created_at, item.id))
         return found[:most]
 
-    def search(self, words: str, most: int = 10) -> Found:
-        """The items that answer best, each with its relevance; they count as asked for."""
-        found = search.search(self.store, words, self.project, most, self.embedder)
+    def search(self, words: str, most: int = 10, everywhere: bool = False) -> Found:
+        """The items that answer best, each with its relevance; they count as asked for. `everywhere`: those of all projects."""
+        found = search.search(self.store, words, None if everywhere else self.project, most, self.embedder)
         self._access([item.id for item, _ in found])
         return found
 
