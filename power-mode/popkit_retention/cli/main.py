@@ -30,6 +30,7 @@ COMMANDS = {
     "doctor": ("doctor_command", "check that everything is in place and works"),
     "setup": ("setup_command", "install what some commands need beyond Python"),
     "statusline": ("statusline_command", "one line for Claude Code's status line"),
+    "mcp": ("mcp_command", "tools for agents, over MCP (a client starts it)"),
     "serve": ("serve_command", "answer the code inside the client (it starts this)"),
     "uninstall": ("uninstall_command", "delete what PopKit has stored, and remove the status line"),
 }

@@ -1,0 +1,32 @@
+"""Errors that a caller, or the user, can do something about, and how they are told."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from hooks.utils.edges.files import LockTimeout
+from hooks.utils.edges.home import NoHome
+from hooks.utils.reclaim import access, restoring
+
+from ..governance.errors import GovernanceError
+from ..memory.holds import OnHold
+from ..memory.items import BadItem
+from ..memory.memory import Busy, NotThere
+from ..memory.stores import DuplicateId, StoreUnavailable
+from .asking import Mistake
+
+_SAID = (
+    Mistake, GovernanceError, BadItem, NotThere, Busy, DuplicateId, OnHold, StoreUnavailable, NoHome, LockTimeout, access.Refused,
+    restoring.NotFound,
+)  # fmt: skip
+
+
+def message_of(error: Exception) -> str:
+    """What to tell of an error; "" for one that is a fault of ours."""
+    if isinstance(error, _SAID):
+        return str(error)
+    if isinstance(error, sqlite3.Error):
+        return f"the store cannot be used now: {error}. Try again; `popkit doctor` tells the user more"
+    if isinstance(error, OSError):
+        return f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error)
+    return ""

@@ -1,0 +1,158 @@
+"""JSON Schemas of tools: made briefly, and checked as far as they are used here. Pure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .rpc import shown
+
+Schema = dict[str, Any]
+LONGEST_ID = 200
+
+
+def obj(properties: dict[str, Schema], required: tuple[str, ...] = (), about: str = "") -> Schema:
+    """An object of these properties and no others."""
+    made: Schema = {"type": "object", "properties": properties, "additionalProperties": False}
+    if required:
+        made["required"] = list(required)
+    return _said(made, about)
+
+
+def open_obj(about: str = "") -> Schema:
+    """An object of any properties."""
+    return _said({"type": "object"}, about)
+
+
+def text(about: str = "", longest: int | None = None, shortest: int = 0) -> Schema:
+    made: Schema = {"type": "string"}
+    if shortest:
+        made["minLength"] = shortest
+    if longest is not None:
+        made["maxLength"] = longest
+    return _said(made, about)
+
+
+def words(*known: str, about: str = "") -> Schema:
+    """One of these texts."""
+    return _said({"type": "string", "enum": list(known)}, about)
+
+
+def whole(low: int | None = None, high: int | None = None, about: str = "") -> Schema:
+    return _bounded("integer", low, high, about)
+
+
+def number(low: float | None = None, high: float | None = None, about: str = "") -> Schema:
+    return _bounded("number", low, high, about)
+
+
+def flag(about: str = "") -> Schema:
+    return _said({"type": "boolean"}, about)
+
+
+def several(of: Schema, most: int | None = None, about: str = "", fewest: int = 0) -> Schema:
+    """A list."""
+    made: Schema = {"type": "array", "items": of}
+    if fewest:
+        made["minItems"] = fewest
+    if most is not None:
+        made["maxItems"] = most
+    return _said(made, about)
+
+
+def anything(about: str = "") -> Schema:
+    return _said({}, about)
+
+
+def or_null(of: Schema) -> Schema:
+    """The same, or null."""
+    return {**of, "type": [of["type"], "null"]}
+
+
+def _bounded(type: str, low: float | None, high: float | None, about: str) -> Schema:
+    made: Schema = {"type": type}
+    if low is not None:
+        made["minimum"] = low
+    if high is not None:
+        made["maximum"] = high
+    return _said(made, about)
+
+
+def _said(made: Schema, about: str) -> Schema:
+    return {**made, "description": about} if about else made
+
+
+# --- checking ---------------------------------------------------------------------------------------------------------------------------
+
+
+def wrong(schema: Schema, value: object, path: str = "arguments") -> str:
+    """What is wrong with a value: where, and what is right; "" for nothing."""
+    known = schema.get("type")
+    types = known if isinstance(known, list) else [known] if known else []
+    if types and not any(_is(value, each) for each in types):
+        return f"{path} must be {' or '.join(_SAID[each] for each in types)}"
+    if "enum" in schema and value not in schema["enum"]:
+        return f"{path} must be one of {', '.join(schema['enum'])}"
+    if isinstance(value, str):
+        return _wrong_text(schema, value, path)
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return _wrong_number(schema, value, path)
+    if isinstance(value, list):
+        return _wrong_list(schema, value, path)
+    return _wrong_object(schema, value, path) if isinstance(value, dict) else ""
+
+
+def _is(value: object, type: str) -> bool:
+    if isinstance(value, bool):
+        return type == "boolean"
+    if type == "integer":
+        return isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+    return isinstance(value, _TYPES[type])
+
+
+def _wrong_text(schema: Schema, value: str, path: str) -> str:
+    if len(value) < schema.get("minLength", 0):
+        return f"{path} must not be empty"
+    if len(value) > schema.get("maxLength", len(value)):
+        return f"{path} must have at most {schema['maxLength']:,} characters"
+    return ""
+
+
+def _wrong_number(schema: Schema, value: float, path: str) -> str:
+    low, high = schema.get("minimum"), schema.get("maximum")
+    if (low is None or value >= low) and (high is None or value <= high):
+        return ""
+    if high is None:
+        return f"{path} must be at least {low:,}"
+    return f"{path} must be at most {high:,}" if low is None else f"{path} must be from {low:,} to {high:,}"
+
+
+def _wrong_list(schema: Schema, value: list, path: str) -> str:
+    if len(value) < schema.get("minItems", 0):
+        return f"{path} must not be empty"
+    if len(value) > schema.get("maxItems", len(value)):
+        return f"{path} must have at most {schema['maxItems']:,} entries"
+    items = schema.get("items")
+    if not items:
+        return ""
+    return next(filter(None, (wrong(items, each, f"{path}[{place}]") for place, each in enumerate(value))), "")
+
+
+def _wrong_object(schema: Schema, value: dict, path: str) -> str:
+    properties = schema.get("properties", {})
+    for key in schema.get("required", ()):
+        if key not in value:
+            return f"{path}.{key} is missing"
+    if schema.get("additionalProperties") is False:
+        for key in value:
+            if key not in properties:
+                return f"{path} has no {shown(key)}. Known: {', '.join(properties) or 'nothing'}"
+    return next(filter(None, (wrong(properties[key], value[key], f"{path}.{key}") for key in properties if key in value)), "")
+
+
+_TYPES: dict[str, type | tuple[type, ...]] = {
+    "object": dict, "array": list, "string": str, "number": (int, float), "boolean": bool, "null": type(None),
+}  # fmt: skip
+_SAID = {
+    "object": "an object", "array": "a list", "string": "a text", "integer": "a whole number", "number": "a number",
+    "boolean": "true or false", "null": "null",
+}  # fmt: skip

@@ -1,0 +1,135 @@
+"""What each tool takes and gives, as JSON Schemas. A model reads what tools take with every prompt, so descriptions say only what names
+and bounds do not."""
+
+from __future__ import annotations
+
+from .schemas import LONGEST_ID, anything, flag, number, obj, open_obj, or_null, several, text, whole, words
+
+MOST_RESOURCES = 100_000
+MOST_IDS = 1_000
+LONGEST_QUERY = 1_000
+LONGEST_NOTE = 20_000
+PAGE_CHARS, LARGEST_PAGE = 20_000, 60_000
+SHOWN = 50  # of what is stored, in each list
+_DOMAIN = words("memory", "rag")
+_REASONS = several(text())
+_MANY = whole(1, 100)
+
+NOTHING = obj({})
+
+# --- retention --------------------------------------------------------------------------------------------------------------------------
+
+_KEYS = {
+    "older_than_days": number(about="1 to 3650: what is younger is kept"),
+    "source_types": several(text(), about="of context, action, thought: what else may go"),
+    "keep_session_ids": several(text()),
+    "keep_context_ids": several(anything(), about="whole numbers"),
+    "limit": number(about="1 to 20000: how much goes at most"),
+    "vacuum": flag("compact the file afterwards"),
+    "auto_gc": flag("collect hourly"),
+}
+POLICY = obj(
+    {
+        "older_than_days": number(), "source_types": several(text()), "keep_session_ids": several(text()),
+        "keep_context_ids": several(whole()), "limit": whole(), "vacuum": flag(), "auto_gc": flag(),
+    },
+    tuple(_KEYS),
+)  # fmt: skip
+POLICIES = obj(
+    {"version": whole(), "revision": whole(), "updated_at": text(), "memory": POLICY, "rag": POLICY, "deprecated": text()},
+    ("version", "updated_at", "memory", "rag"),
+)
+DOMAIN_ONLY = obj({"domain": _DOMAIN}, ("domain",))
+CONFIGURE = obj({"domain": _DOMAIN, "config": obj(_KEYS)}, ("domain", "config"))
+_ADJUSTED = obj({"key": text(), "given": anything(), "kept": anything(), "why": text()}, ("key", "given", "kept", "why"))
+CONFIGURED = obj(
+    {
+        "success": flag(), "domain": _DOMAIN, "policy": POLICY, "updated_at": text(), "revision": whole(), "adjusted": several(_ADJUSTED),
+    },
+    ("success", "domain", "policy", "updated_at"),
+)  # fmt: skip
+_OPTIONS = open_obj("keys of the policy with other values for this call")  # the controller checks them
+APPLY = obj(
+    {
+        "domain": _DOMAIN,
+        "resources": several(anything(), MOST_RESOURCES, "objects with id, created_at, source_type, session_id, context_id"),
+        "options": _OPTIONS,
+        "most": whole(0, MOST_RESOURCES, "entries shown of each list"),
+    },
+    ("domain",),
+)
+_VERDICT = obj({"id": text(), "reasons": _REASONS, "created_at": or_null(text()), "label": text()}, ("id", "reasons"))
+APPLIED = obj(
+    {
+        "success": flag(), "domain": _DOMAIN, "cutoff_date": text(), "policy_applied": POLICY,
+        "eligible": several(_VERDICT), "protected": several(_VERDICT),
+        "counts": obj({"eligible": whole(), "protected": whole(), "total": whole()}, ("eligible", "protected", "total")),
+        "truncated": flag("the limit left something out"), "left_out": whole(),
+        "not_shown": obj({"eligible": whole(), "protected": whole()}),
+    },
+    ("success", "domain", "cutoff_date", "policy_applied", "eligible", "protected", "counts"),
+)  # fmt: skip
+ARCHIVE = obj(
+    {
+        "domain": _DOMAIN,
+        "resources": several(anything(), MOST_RESOURCES, "ids, or objects with an id"),
+        "options": obj({"note": text(longest=LONGEST_QUERY)}),
+    },
+    ("domain",),
+)
+ARCHIVED = obj(
+    {"success": flag(), "archive_id": text(), "manifest_path": text(), "resource_count": whole(), "total_size_bytes": whole()},
+    ("success", "archive_id", "manifest_path", "resource_count", "total_size_bytes"),
+)
+
+# --- memory -----------------------------------------------------------------------------------------------------------------------------
+
+RECALL = obj({"query": text(longest=LONGEST_QUERY, shortest=1), "most": _MANY}, ("query",))
+_ITEM = {"id": text(), "text": text(), "kind": text(), "tier": text(), "created_at": text()}
+RECALLED = obj(
+    {"items": several(obj({**_ITEM, "project": text(), "relevance": number()}, ("id", "text", "kind"))), "memory_is_on": flag()},
+    ("items",),
+)
+NOTE = obj({"text": text(longest=LONGEST_NOTE, shortest=1), "key": flag("a key decision, kept for good")}, ("text",))
+NOTED = obj(_ITEM, ("id", "text", "kind"))
+FORGET = obj({"ids": several(text(longest=LONGEST_ID, shortest=1), MOST_IDS, fewest=1)}, ("ids",))
+FORGOTTEN = obj({"marked": several(text()), "undo": text("what the user types to take it back"), "note": text()}, ("marked", "undo"))
+_COUNTS = obj({"items": whole(), "tokens": whole()})
+MEMORY = obj(
+    {
+        "project": text(), "memory_is_on": flag(), "items": whole(), "tokens": whole(), "tiers": open_obj(), "marked": whole(),
+        "sessions": whole(), "alerts": several(obj({"id": text(), "text": text(), "deleted_at": text()})),
+    },
+    ("project", "memory_is_on", "items"),
+)  # fmt: skip
+
+# --- context ----------------------------------------------------------------------------------------------------------------------------
+
+SEARCH = obj({"query": text(longest=LONGEST_QUERY, shortest=1), "most": _MANY}, ("query",))
+_HIT = {"handle": text(), "label": text(), "archived_at": text(), "session": text(), "project": text(), "lines": several(text())}
+SEARCHED = obj({"results": several(obj(_HIT, ("handle", "label", "lines"))), "more": flag()}, ("results",))
+RESTORE = obj(
+    {
+        "handle": text(longest=LONGEST_ID, shortest=1),
+        "offset": whole(0, about="characters"),
+        "limit": whole(1, LARGEST_PAGE, f"characters; {PAGE_CHARS} if left out"),
+    },
+    ("handle",),
+)
+RESTORED = obj(
+    {
+        "handle": text(), "label": text(), "content": text(), "offset": whole(), "total_chars": whole(),
+        "next_offset": or_null(whole(about="null at the end")),
+    },
+    ("handle", "label", "content", "offset", "total_chars", "next_offset"),
+)  # fmt: skip
+_SUMS = obj({"items": whole(), "tokens": whole()})
+CONTEXT = obj(
+    {
+        "session": text(), "calls": whole(), "context": open_obj("how full it is; empty before the first request"),
+        "tiers": open_obj("live and expired results by lifetime"), "expired": _SUMS, "cleared": _SUMS,
+        "reclaimable": open_obj("what a clear takes now, and once the cache is cold"), "verdict": anything("what to do now"),
+        "agents": whole(), "clear_with": text("what the user types to clear"),
+    },
+    ("session", "calls", "expired", "cleared"),
+)  # fmt: skip

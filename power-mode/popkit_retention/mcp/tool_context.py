@@ -1,0 +1,106 @@
+"""The tools on the context: what stands in it, what left it, and the way back."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from .asking import Asked, Mistake
+from .shapes import PAGE_CHARS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from sqlite3 import Connection
+
+    from hooks.utils.archive.records import Record
+
+_KEPT = ("session", "calls", "expired", "cleared", "reclaimable")
+_SUMS = ("live", "expired")
+
+
+def context_status(asked: Asked) -> dict[str, Any]:
+    """Of the session that runs the server, else of the newest one of the project."""
+    from hooks.utils.answers import report
+    from hooks.utils.edges.system import now
+    from hooks.utils.reclaim import outlook
+    from hooks.utils.state import live
+
+    from ..cli import sessions
+
+    path = _transcript(asked)
+    site = live.Site(asked.environ, sessions.session_id_of(path), sessions.check(path))
+    found = report.build(outlook.look(site, path, now(asked.environ)))
+    tiers = {tier: {name: sums[name] for name in _SUMS if sums[name]["items"]} for tier, sums in found["tiers"].items()}
+    tiers = {tier: sums for tier, sums in tiers.items() if sums}
+    kept = {key: found[key] for key in _KEPT}
+    return {
+        **kept, "context": found["context"] or {}, "tiers": tiers, "verdict": found["verdict"], "agents": len(found["agents"]),
+        "clear_with": "/popkit:context clear",
+    }  # fmt: skip
+
+
+def _transcript(asked: Asked) -> str:
+    from ..cli import sessions
+
+    ours = asked.environ.get("CLAUDE_CODE_SESSION_ID")
+    try:
+        try:
+            return sessions.by_id(asked.environ, ours) if ours else sessions.newest_of_project(asked.environ, asked.folder)
+        except sessions.NoSession:
+            return sessions.newest_of_project(asked.environ, asked.folder)
+    except sessions.NoSession:
+        raise Mistake("no session of this project has written a transcript yet. Ask again after the next answer") from None
+
+
+def context_restore(asked: Asked) -> dict[str, Any]:
+    """A page of what was archived under a handle. The first page counts as brought back, like `popkit restore`."""
+    from hooks.utils.edges.system import now
+    from hooks.utils.reclaim import restoring
+    from hooks.utils.state import live
+
+    offset, limit = asked.whole("offset", 0), asked.whole("limit", PAGE_CHARS)
+    with _archive(asked) as db:
+        record = _record(db, asked)
+        ((_, content),) = restoring.printed(db, [record])
+        if content is None:
+            raise Mistake(f"the content of {record.id} is gone: the file that it was to be made from has changed. Run the tool call again")
+        if not offset:
+            site = live.Site(asked.environ, asked.environ.get("CLAUDE_CODE_SESSION_ID") or "", asked.folder)
+            restoring.book_printed(site, db, [record], now(asked.environ))
+    end = offset + limit
+    return {
+        "handle": record.id, "label": record.label, "content": content[offset:end], "offset": offset, "total_chars": len(content),
+        "next_offset": end if end < len(content) else None,
+    }  # fmt: skip
+
+
+def _record(db: Connection, asked: Asked) -> Record:
+    """The record of a handle, if it is of a project that may be seen."""
+    from hooks.utils import archive
+
+    word = asked["handle"]
+    found = [record for handle in archive.handles_of(db, word) if (record := archive.record(db, handle)) and _is_ours(db, record, asked)]
+    if len(found) > 1:
+        raise Mistake(f"the handle could be {', '.join(record.id for record in found)}. Give the whole one")
+    if not found:
+        raise Mistake("nothing that left a context of this project has that handle. context_search finds handles")
+    return found[0]
+
+
+def _is_ours(db: Connection, record: Record, asked: Asked) -> bool:
+    from hooks.utils import archive
+    from hooks.utils.host import repository
+
+    if asked.wide:
+        return True
+    chain = archive.chain(db, record.task_id)
+    return chain is not None and bool(chain.project) and repository.of(chain.project).key == asked.project
+
+
+@contextmanager
+def _archive(asked: Asked) -> Iterator[Connection]:
+    from hooks.utils.edges import home
+    from hooks.utils.reclaim import access
+
+    with access.Opened(home.popkit_home(asked.environ)) as db:
+        yield db
