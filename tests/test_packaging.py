@@ -18,20 +18,30 @@ from tests.patience import HANG_S
 ROOT = Path(__file__).resolve().parents[1]
 PYPROJECT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
 PLUGIN = json.loads((ROOT / ".claude-plugin" / "plugin.json").read_text(encoding="utf-8"))
+TOOLS_PLUGIN = ROOT / "power-mode" / "popkit-mcp"
+TOOLS = json.loads((TOOLS_PLUGIN / ".claude-plugin" / "plugin.json").read_text(encoding="utf-8"))
 MARKETPLACE = json.loads((ROOT / ".claude-plugin" / "marketplace.json").read_text(encoding="utf-8"))
 
 
 def test_every_manifest_has_the_same_version_and_the_changelog_tells_of_it() -> None:
     version = PLUGIN["version"]
+    assert TOOLS["version"] == version
     assert re.search(r'^version = "(.+)"$', PYPROJECT, re.MULTILINE)[1] == version
     changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert f"## [{version}]" in changes or f"Version {version}" in changes.split("\n## ")[1]
 
 
-def test_the_marketplace_offers_this_plugin_from_its_own_folder() -> None:
-    assert [(plugin["name"], plugin["source"]) for plugin in MARKETPLACE["plugins"]] == [(PLUGIN["name"], "./")]
-    assert "version" not in MARKETPLACE["plugins"][0], "one place for the version: plugin.json"
+def test_the_marketplace_offers_this_plugin_from_its_own_folder_and_its_tools_from_theirs() -> None:
+    places = {PLUGIN["name"]: "./", TOOLS["name"]: "./power-mode/popkit-mcp"}
+    assert {plugin["name"]: plugin["source"] for plugin in MARKETPLACE["plugins"]} == places
+    assert all("version" not in plugin for plugin in MARKETPLACE["plugins"]), "one place for the version: plugin.json"
     assert MARKETPLACE["name"] == PLUGIN["name"] == "popkit"
+
+
+def test_the_plugin_alone_brings_no_tools_and_its_tools_bring_no_hooks() -> None:
+    assert not (ROOT / ".mcp.json").exists()
+    assert "mcpServers" not in PLUGIN
+    assert {path.name for path in TOOLS_PLUGIN.iterdir()} == {".claude-plugin", ".mcp.json", "start.sh"}
 
 
 def test_hooks_name_only_events_that_the_oldest_client_knows() -> None:
@@ -46,7 +56,7 @@ def test_hooks_name_only_events_that_the_oldest_client_knows() -> None:
     assert all(len(matcher["hooks"]) == 1 for matchers in hooks.values() for matcher in matchers), "one process for each event"
 
 
-@pytest.mark.parametrize("name", ["bin/popkit", "scripts/test", "scripts/test-under-load", ".ci/run"])
+@pytest.mark.parametrize("name", ["bin/popkit", "scripts/test", "scripts/test-under-load", ".ci/run", "power-mode/popkit-mcp/start.sh"])
 def test_scripts_can_be_run(name: str) -> None:
     assert (ROOT / name).stat().st_mode & stat.S_IXUSR
     shell = "bash" if "bash" in (ROOT / name).read_text().split("\n")[0] else "sh"
