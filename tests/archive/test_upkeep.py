@@ -125,7 +125,7 @@ def test_what_was_pruned_is_not_in_the_file_any_more(tmp_path) -> None:
     prune(db, 200.0)
     db.close()
     assert b"precious secret" not in path.read_bytes()
-    assert path.stat().st_size == size
+    assert path.stat().st_size <= size
     assert [each.name for each in tmp_path.iterdir()] == ["archive.sqlite"]
 
 

@@ -26,13 +26,15 @@ def leave(path: str, chain: Chain, record: NewRecord) -> None:
 
 def take_in(db: Connection, waiting: Sequence[str]) -> None:
     """Takes in what waits in these files, in one transaction; what the archive has already keeps its record."""
-    done = []
+    from .index import Arrivals
+
+    done, arrivals = [], Arrivals(db)
     with Transaction(db):
         for path in waiting:
             head, _, content = (files.read_text(path) or "").partition("\n")
             found = _read(head, content)
             if found is not None:
-                add_records(db, found[0], [found[1]])
+                add_records(db, found[0], [found[1]], arrivals=arrivals)
             done.append(path)
     for path in done:
         _remove(path)

@@ -92,12 +92,16 @@ def overwrite_what_is_freed(db: Connection) -> None:
 
 def delete(db: Connection, gone: Going, now: float) -> None:
     """Deletes what was found within the same transaction. That it was done stays known of each chain, see `pruned_of`."""
+    from . import index
+
+    index.leave(db, gone.seqs)
     db.executemany(_NOTE, [(task_id, count, now) for task_id, count in gone.counts.items()])
     for table in ("marks", "brought_back"):
         db.executemany(f"DELETE FROM {table} WHERE record_id = ?", [(id,) for id in gone.ids])  # noqa: S608  two names of our own
     for task_id in gone.chains:
         _vanish(db, task_id)
     db.executemany(_STUB, [(id,) for id in gone.ids])  # those of the chains that have vanished are no more
+    index.tidy(db)
 
 
 def _chains_of(db: Connection, ids: list[str]) -> list[str]:
@@ -121,11 +125,16 @@ def _vanish(db: Connection, task_id: str) -> None:
 
 
 def compact(db: Connection) -> bool:
-    """Whether the file was written anew without its free pages; where there is no room or no time for that, they stay, empty. Not to be
-    called within a transaction."""
+    """Whether the file was written anew without its free pages, and without the words of what is gone; where there is no room or no time
+    for that, they stay, empty. Not to be called within a transaction."""
     import sqlite3
 
+    from . import index
+
+    overwrite_what_is_freed(db)
     try:
+        with Transaction(db):
+            index.tidy(db)
         db.execute("VACUUM")
     except sqlite3.OperationalError:
         return False

@@ -7,6 +7,7 @@ import time
 from ..edges.sqlite_file import Transaction
 from .chains import Chain, begin, chain
 from .content import RetentionIntegrityError, compress_content, hash_content, plain, stamp
+from .index import Arrivals
 from .records import HANDLE_CHARS, LONGEST_HANDLE, digest, handle, insert
 
 TYPE_CHECKING = False
@@ -50,18 +51,20 @@ def put_back(db: Connection, returning: Iterable[Returning], now: float | None =
 
 def _put_back(db: Connection, batch: list[Returning], now: float) -> list[str]:
     with Transaction(db):
-        return [each.id for each in batch if _is_back(db, each, now)]
+        arrivals = Arrivals(db)
+        return [each.id for each in batch if _is_back(db, each, now, arrivals)]
 
 
-def _is_back(db: Connection, each: Returning, now: float) -> bool:
+def _is_back(db: Connection, each: Returning, now: float, arrivals: Arrivals) -> bool:
     """Whether a content was missing; then it is there now."""
     content_hash = hash_content(each.record.content)
-    row = db.execute("SELECT task_id, zone, content_hash FROM thought_records WHERE id = ?", (plain(each.id),)).fetchone()
+    row = db.execute("SELECT task_id, zone, content_hash, seq, label FROM thought_records WHERE id = ?", (plain(each.id),)).fetchone()
     if row is None:
         _check_handle(each, content_hash)
+        task_id, label = each.chain.task_id, plain(each.record.label)
         known = chain(db, each.chain.task_id) or each.chain  # where its transcript is now, the archive knows better
         length, head = begin(db, known)
-        hash = insert(db, known, each.record, (each.id, length + 1, content_hash, stamp(now)), head)
+        hash, seq = insert(db, known, each.record, (each.id, length + 1, content_hash, stamp(now)), head)
         db.execute("UPDATE chains SET length = ?, head = ? WHERE task_id = ?", (length + 1, hash, known.task_id))
     elif row[2] != content_hash:
         raise RetentionIntegrityError(f"{each.id}: the content that is to come back does not have its content_hash")
@@ -72,8 +75,9 @@ def _is_back(db: Connection, each: Returning, now: float) -> bool:
             "UPDATE thought_records SET zone = 'warm', content_compressed = ?, source = NULL WHERE id = ?",
             (compress_content(each.record.content), each.id),
         )
+        task_id, seq, label = row[0], row[3], row[4]
+    arrivals.take(seq, label, each.record.content)
     db.execute("INSERT OR REPLACE INTO brought_back VALUES (?, ?)", (each.id, now))
-    task_id = each.chain.task_id if row is None else row[0]
     db.execute("UPDATE pruned SET records = records - 1 WHERE task_id = ?", (task_id,))
     db.execute("DELETE FROM pruned WHERE task_id = ? AND records < 1", (task_id,))
     return True

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from sqlite3 import Connection
     from typing import Any
 
+    from .index import Arrivals
+
 HANDLE_CHARS = 8
 # Of a handle so much must be given where its beginning stands for it.
 PREFIX_CHARS = 4
@@ -86,14 +88,18 @@ class Added:
 
 
 def add_records(
-    db: Connection, chain: Chain, records: Iterable[NewRecord], clear_at: float | None = None, now: float | None = None
-) -> Added:
+    db: Connection, chain: Chain, records: Iterable[NewRecord], clear_at: float | None = None, now: float | None = None,
+    arrivals: Arrivals | None = None,
+) -> Added:  # fmt: skip
     """Appends records to a chain in one transaction, and with `clear_at` (seconds) notes that a clear took them, for its undo.
 
     What the archive has already (the same chain, tool call and content) keeps its record, unless that is cold: its content is there
     again, so it becomes a new record, whose handle is longer. `now` in seconds is the time to write down; by default that of the clear,
-    else the clock's.
+    else the clock's. `arrivals` indexes what is new; several calls may share one.
     """
+    from .index import Arrivals
+
+    arrivals = arrivals or Arrivals(db)
     if now is None:
         now = time.time() if clear_at is None else clear_at
     created_at = stamp(now)
@@ -105,7 +111,8 @@ def add_records(
             ids.append(id)
             if not known:
                 length += 1
-                head = insert(db, chain, record, (id, length, content_hash, created_at), head)
+                head, seq = insert(db, chain, record, (id, length, content_hash, created_at), head)
+                arrivals.take(seq, plain(record.label), record.content)
         db.execute("UPDATE chains SET length = ?, head = ? WHERE task_id = ?", (length, head, chain.task_id))
         clear_id = None
         if clear_at is not None:
@@ -143,9 +150,9 @@ def _handle_for(db: Connection, task_id: str, record: NewRecord) -> tuple[str, s
     raise RetentionIntegrityError(f"{id}: is taken at every length")
 
 
-def insert(db: Connection, chain: Chain, record: NewRecord, born: tuple[str, int, str, str], prev_hash: str) -> str:
-    """Writes one record at the end of its chain; `born` is its handle, place, hash of the content, and when it is written down. Returns its
-    hash."""
+def insert(db: Connection, chain: Chain, record: NewRecord, born: tuple[str, int, str, str], prev_hash: str) -> tuple[str, int]:
+    """Writes one record at the end of its chain; `born` is its handle, place, hash of the content, and when it is written down. Returns
+    its hash and its seq."""
     import json
 
     id, place, content_hash, created_at = born
@@ -158,7 +165,7 @@ def insert(db: Connection, chain: Chain, record: NewRecord, born: tuple[str, int
     source = None if record.source is None else json.dumps(record.source)
     seq = db.execute(_INSERT, (*values, prev_hash, hash, source, data)).lastrowid
     db.executemany("INSERT INTO named VALUES (?, ?)", [(name, seq) for name in names_of(names)])
-    return hash
+    return hash, seq or 0  # an INSERT has one
 
 
 def record(db: Connection, id: str) -> Record | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import holds, marks
+from . import holds, index, marks
 from .chains import FIRST_PREV_HASH, HASHED, link_hash
 from .content import RetentionIntegrityError, decompress_content, hash_content, to_text
 from .sources import recover
@@ -53,8 +53,8 @@ class Verified:
 
 
 def verify(db: Connection) -> Verified:
-    """Holds every record against its hash, its content, its zone and its place, then looks at holds and marks. A chain's walk ends at its
-    first broken record.
+    """Holds every record against its hash, its content, its zone and its place, then looks at holds, marks and the index. A chain's walk
+    ends at its first broken record.
 
     Each chain is read in a transaction of its own, so that writers wait for one chain and not for all.
     """
@@ -75,7 +75,7 @@ def verify(db: Connection) -> Verified:
                     db.execute("ROLLBACK")
             if broken:
                 report.broken.append(broken)
-        report.problems = [*holds.problems(db), *marks.problems(db)]
+        report.problems = [*holds.problems(db), *marks.problems(db), *index.problems(db)]
     finally:
         db.text_factory = kept
     named = {each.id for each in report.broken}

@@ -81,12 +81,15 @@ def archive_record(
 
 def move(db: Connection, id: str, target: str) -> None:
     """Gives a record the warm or the cold form; RetentionIntegrityError where its content is not what its hash says. What has no content
-    any more is not marked for deletion any more."""
+    any more is neither in the index nor marked for deletion."""
     content = _content(db.execute(_CONTENT, (plain(id),)).fetchone(), id)
     squeezed = compress_content(content) if target == "warm" else None
-    db.execute("UPDATE thought_records SET zone = ?, content = NULL, content_compressed = ? WHERE id = ?", (target, squeezed, plain(id)))
     if target == "cold":
+        from . import index
+
+        index.leave(db, [db.execute("SELECT seq FROM thought_records WHERE id = ?", (plain(id),)).fetchone()[0]])
         db.execute("DELETE FROM marks WHERE record_id = ?", (plain(id),))
+    db.execute("UPDATE thought_records SET zone = ?, content = NULL, content_compressed = ? WHERE id = ?", (target, squeezed, plain(id)))
 
 
 def retrieve_record(db: Connection, id: str) -> dict[str, Any] | None:
