@@ -20,16 +20,16 @@ def at_work(home: str | Path, kind: str, now: float) -> Iterator[Desk]:
             yield desk
 
 
-def gc(home: str, kind: str, now: float) -> None:
+def gc(home: str, kind: str, batch: int, now: float) -> None:
     with at_work(home, kind, now) as desk:
-        desk.gc(now)
+        desk.gc(now, batch=batch)
 
 
-def archive(home: str, kind: str, ids: list[str], now: float) -> None:
+def archive(home: str, kind: str, _batch: int, ids: list[str], now: float) -> None:
     with at_work(home, kind, now) as desk:
         desk.archive(*ids, now=now)
 
 
-def restore(home: str, kind: str, archive_id: str, now: float) -> None:
+def restore(home: str, kind: str, batch: int, archive_id: str, now: float) -> None:
     with at_work(home, kind, now) as desk:
-        desk.restore(archive_id, now)
+        desk.restore(archive_id, now, most=batch)

@@ -57,8 +57,8 @@ class Desk:
     def gc(self, now: float = NOW, **how: object) -> Collection:
         return collection.collect(self.collector(now, **how))
 
-    def undo(self, *ids: str, now: float = NOW) -> list[str]:
-        return collection.undo(self.changing, self.domain, ids, now, "user")
+    def undo(self, *ids: str, now: float = NOW, project: str | None = None) -> list[str]:
+        return collection.undo(self.changing, self.domain, ids, now, "user", project)
 
     def archive(self, *ids: str, now: float = NOW, note: str = "") -> Manifest:
         return archiving.archive(self.folder, self.changing, self.domain, ids, self.policy, now, "user", note)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from popkit_retention.governance import collection
-from popkit_retention.governance.collection import BATCH, GRACE_S
+from popkit_retention.governance.collection import GRACE_S
 from popkit_retention.governance.domains import ITEM, Hold
 from popkit_retention.governance.rules import Verdict
 from tests.governance.desk import Desk, ids
@@ -83,6 +83,14 @@ def test_undo_takes_back_the_marks_that_are_named_or_all(desk: Desk):
     assert desk.undo() == ["oldest", "old"]
     assert desk.undo() == []
     assert desk.gc(LATER).deletes == [], "what is undone needs a new mark, and a day"
+
+
+def test_undo_in_a_project_leaves_the_marks_of_others(desk: Desk):
+    desk.domain.things["older"].project = "other"
+    desk.gc()
+    assert desk.undo("oldest", project="other") == []
+    assert desk.undo(project="other") == ["older"]
+    assert sorted(desk.domain.marked()) == ["old", "oldest"]
 
 
 def test_what_is_held_is_neither_marked_nor_deleted_and_told(desk: Desk):
@@ -222,19 +230,20 @@ def test_it_compacts_when_the_policy_says_so_and_something_was_deleted(desk: Des
 
 
 def test_it_works_in_batches_and_can_be_stopped_between_two(desk: Desk):
-    desk.domain.things = {f"thing{number:05}": Thing() for number in range(2 * BATCH + 1)}
+    everything = [f"thing{number}" for number in range(5)]
+    desk.domain.things = {id: Thing() for id in everything}
     told: list[tuple[str, int, int]] = []
-    desk.gc(progress=lambda *what: told.append(what))
-    assert told == [("marked", BATCH, 2 * BATCH + 1), ("marked", 2 * BATCH, 2 * BATCH + 1), ("marked", 2 * BATCH + 1, 2 * BATCH + 1)]
+    desk.gc(progress=lambda *what: told.append(what), batch=2)
+    assert told == [("marked", 2, 5), ("marked", 4, 5), ("marked", 5, 5)]
 
     def stop(*_what: object) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        desk.gc(LATER, progress=stop)
-    assert len(desk.domain.things) == BATCH + 1
-    assert len(desk.gc(LATER).deletes) == BATCH + 1
-    assert sorted(id for each in desk.logged("deleted") for id in each) == [f"thing{number:05}" for number in range(2 * BATCH + 1)]
+        desk.gc(LATER, progress=stop, batch=2)
+    assert list(desk.domain.things) == everything[2:]
+    assert ids(desk.gc(LATER, batch=2).deletes) == everything[2:]
+    assert desk.logged("deleted") == [everything[:2], everything[2:4], everything[4:]]
 
 
 def test_the_log_says_which_policy_ruled(desk: Desk):

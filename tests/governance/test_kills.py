@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from popkit_retention.governance import archiving, collection, manifests
+from popkit_retention.governance import archiving, manifests
 from tests.governance.collecting import at_work
 from tests.governance.desk import Desk
 from tests.governance.kept import DAY, NOW
@@ -26,6 +26,7 @@ class Case:
 
     def __init__(self, folder: Path, kind: str, size: int) -> None:
         self.kind, self.home, self.template = kind, folder / "home", folder / "template"
+        self.batch = size // 2 + 1
         days = [60.0] * size + [30.5] * size + [3.0] * 2
         stock = STOCKS[kind](self.template, lambda: NOW - DAY)
         self.ids = [stock.add(number, NOW - age * DAY, "context", SESSIONS[number % 2]) for number, age in enumerate(days)]
@@ -47,7 +48,7 @@ class Case:
         return at_work(self.home, self.kind, NOW)
 
     def work(self, name: str, *given: object) -> Function:
-        return Function("tests.governance.collecting:" + name, [str(self.home), self.kind, *given])
+        return Function("tests.governance.collecting:" + name, [str(self.home), self.kind, self.batch, *given])
 
     def check_log(self, desk: Desk) -> None:
         """Everything verifies, and exactly what is gone was logged as deleted, once."""
@@ -71,8 +72,8 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(params=["at each call", "at random moments"])
 def case(request: pytest.FixtureRequest, kind: str, tmp_path: Path) -> Case:
-    """Few resources where every call is killed once, several batches of them where it is any moment."""
-    return Case(tmp_path, kind, 3 if request.param == "at each call" else 2 * collection.BATCH // 3)
+    """Few resources where it is every call, many where it is any moment; two batches either way."""
+    return Case(tmp_path, kind, 3 if request.param == "at each call" else 100)
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 # The deeds of the log.
 MARK, UNMARK, DELETE = "mark", "unmark", "delete"
 GRACE_S = 86_400.0
-BATCH = 500
+BATCH = 2_000
 # Why a mark is taken back, beside the reasons of the rules.
 USED_SINCE, GONE, UNDONE = "used_since_marked", "gone", "undone"
 
@@ -57,7 +57,7 @@ class Collection:
 class Collector:
     """Who collects what. `changing` holds the lock, with what others left undone done, and gives the log · `current` gives the parameters
     as they are now: a policy that somebody changes meanwhile is obeyed · `now` in seconds · `progress(what, done, of)` is told after each
-    batch, and may raise to stop between two."""
+    `batch`, and may raise to stop between two."""
 
     changing: Changing
     domain: Domain
@@ -67,6 +67,7 @@ class Collector:
     project: str | None = None
     placeholders_too: bool = False
     progress: Callable[[str, int, int], object] = lambda what, done, of: None
+    batch: int = BATCH
 
 
 def plan(domain: Domain, params: GcParams, now: float, project: str | None = None, placeholders_too: bool = False) -> Collection:
@@ -119,12 +120,14 @@ def collect(job: Collector) -> Collection:
     return carry_out(job, planned)
 
 
-def undo(changing: Changing, domain: Domain, ids: Sequence[str], now: float, by: str) -> list[str]:
-    """Takes marks back (all of the domain where no ids are given); which ones there were."""
+def undo(changing: Changing, domain: Domain, ids: Sequence[str], now: float, by: str, project: str | None = None) -> list[str]:
+    """Takes marks back: those of these ids, else all of the domain (of a project); which ones there were."""
     undone: list[str] = []
     with changing() as log:
         marks = domain.marked()
-        wanted = [id for id in dict.fromkeys(ids) if id in marks] if ids else list(marks)
+        wanted = [id for id in dict.fromkeys(ids or marks) if id in marks]
+        if project is not None:
+            wanted = [each.id for each in domain.resources(now, project, wanted)]
         for batch in _batches(wanted):
             _log_unmarked(domain, log, {id: [UNDONE] for id in batch}, now, by)
             undone += batch
@@ -175,9 +178,9 @@ def _is_due(mark: Mark, now: float) -> bool:
     return mark.at + GRACE_S <= now
 
 
-def _batches(ids: Sequence[str]) -> Iterator[list[str]]:
-    for start in range(0, len(ids), BATCH):
-        yield list(ids[start : start + BATCH])
+def _batches(ids: Sequence[str], size: int = BATCH) -> Iterator[list[str]]:
+    for start in range(0, len(ids), size):
+        yield list(ids[start : start + size])
 
 
 def _in_batches(
@@ -186,7 +189,7 @@ def _in_batches(
     """Works through what was planned, a batch under the lock at a time; for which of it the work was done."""
     done: set[str] = set()
     seen = 0
-    for ids in _batches([each.id for each in verdicts]):
+    for ids in _batches([each.id for each in verdicts], job.batch):
         with job.changing() as log:
             done.update(work(job, log, ids, kept))
         seen += len(ids)
@@ -240,7 +243,7 @@ def _log_deleted(log: Log, entry: Entry, went: list[str], now: float) -> None:
 def _unmark(job: Collector, verdicts: list[Verdict]) -> list[Verdict]:
     by_id = {each.id: each for each in verdicts}
     undone: list[Verdict] = []
-    for ids in _batches(list(by_id)):
+    for ids in _batches(list(by_id), job.batch):
         with job.changing() as log:
             marks = job.domain.marked()
             reasons = {id: list(by_id[id].reasons) for id in ids if id in marks}

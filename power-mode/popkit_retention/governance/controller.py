@@ -229,7 +229,7 @@ class Controller:
 
         unmarked: list[Json] = []
         for name, wanted in self._by_domain(ids, domain).items():
-            done = collection.undo(self._changing, self.domain(name), wanted, self.now(), self.by)
+            done = collection.undo(self._changing, self.domain(name), wanted, self.now(), self.by, self.project)
             unmarked += [{"domain": name, "id": id} for id in done]
         if not unmarked:
             raise NotThere("nothing of that is marked" if ids else "nothing is marked")

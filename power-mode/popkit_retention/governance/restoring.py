@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 # The deed of the log.
 RESTORE = "restore"
-BATCH = 200
+BATCH = 1_000
 BATCH_BYTES = 8 << 20
 _NAMED = 5  # damaged items that an error names
 
@@ -69,11 +69,11 @@ def verify(
 
 def restore(
     folder: Folder, changing: Changing, domain: Domain, archive_id: str, now: float, by: str, sound_only: bool = False,
-    progress: Callable[[str, int, int], object] = lambda what, done, of: None,
+    progress: Callable[[str, int, int], object] = lambda what, done, of: None, most: int = BATCH,
 ) -> Restored:  # fmt: skip
     """Brings the contents of an archive back; what is there already stays as it is. All of it is verified first: Damaged where anything is
     not as it was written, unless `sound_only` asks for the rest. `changing` holds the lock, with what others left undone done, and gives
-    the log; it is held for one batch at a time."""
+    the log; it is held for `most` contents at a time."""
     manifest = manifests.read(folder, archive_id)
     if manifest.domain != domain.name:
         raise BadRequest(f"archive {archive_id} is of the domain {manifest.domain}, not {domain.name}")
@@ -84,7 +84,7 @@ def restore(
     already: list[str] = []
     seen = 0
     sound = ((item, data) for item, data in _read(folder, manifest) if data is not None)
-    for batch in _batches(sound):
+    for batch in _batches(sound, most):
         with changing() as log:
             there = {each.id for each in domain.resources(now, ids=[each.id for each in batch])}
             missing = [each for each in batch if each.id not in there]
@@ -103,7 +103,7 @@ def finish_restore(folder: Folder, domain: Domain, log: Log, entry: Entry, now: 
     try:
         manifest = manifests.read(folder, todo["archive_id"])
         sound = ((item, data) for item, data in _read(folder, manifest, wanted) if data is not None)
-        for batch in _batches(sound):
+        for batch in _batches(sound, BATCH):
             domain.put_back(batch, entry.at)
     except GovernanceError as error:  # whoever restores it again goes on where this ended
         abandon(log, entry, str(error), now)
@@ -156,14 +156,14 @@ def _content(file: BinaryIO, item: Item) -> bytes | None:
     return data if len(data) == item.size and hashlib.sha256(data).hexdigest() == item.sha256 else None
 
 
-def _batches(sound: Iterable[tuple[Item, bytes | None]]) -> Iterator[list[Content]]:
+def _batches(sound: Iterable[tuple[Item, bytes | None]], most: int) -> Iterator[list[Content]]:
     """Contents in batches that a process can hold."""
     batch: list[Content] = []
     size = 0
     for item, data in sound:
         batch.append(Content(item.id, data or b"", item.about))
         size += item.size
-        if len(batch) == BATCH or size >= BATCH_BYTES:
+        if len(batch) == most or size >= BATCH_BYTES:
             yield batch
             batch, size = [], 0
     if batch:
