@@ -26,7 +26,7 @@ def program(tmp_path: Path) -> Iterator[Program]:
 def test_it_shakes_hands_lists_its_tools_and_ends_with_its_input(program: Program) -> None:
     assert program.ask(hello())["result"]["serverInfo"]["name"] == "popkit"
     program.say(notice("notifications/initialized"))
-    assert "context_restore" in {tool["name"] for tool in program.ask(request("tools/list"))["result"]["tools"]}
+    assert "context_search" in {tool["name"] for tool in program.ask(request("tools/list"))["result"]["tools"]}
     assert program.end() == (0, "")
 
 

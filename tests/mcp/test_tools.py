@@ -15,7 +15,7 @@ from .homes import DIALECT, Place, silent
 
 GOLDENS = Path(__file__).parent / "goldens"
 NAMES = (
-    "context_restore context_status memory_search memory_add memory_forget memory_status retention_get retention_configure "
+    "context_search context_restore context_status memory_search memory_add memory_forget memory_status retention_get retention_configure "
     "retention_apply retention_archive retention_policies"
 )
 # What a model reads with every prompt where its client hides no tools: characters of names, descriptions and input schemas.

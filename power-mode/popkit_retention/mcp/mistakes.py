@@ -6,6 +6,7 @@ import sqlite3
 
 from hooks.utils.edges.files import LockTimeout
 from hooks.utils.edges.home import NoHome
+from hooks.utils.edges.sqlite_file import StoreError
 from hooks.utils.reclaim import access, restoring
 
 from ..governance.errors import GovernanceError
@@ -17,7 +18,7 @@ from .asking import Mistake
 
 _SAID = (
     Mistake, GovernanceError, BadItem, NotThere, Busy, DuplicateId, OnHold, StoreUnavailable, NoHome, LockTimeout, access.Refused,
-    restoring.NotFound,
+    restoring.NotFound, StoreError,
 )  # fmt: skip
 
 

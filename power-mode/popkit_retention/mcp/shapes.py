@@ -107,7 +107,14 @@ MEMORY = obj(
 
 SEARCH = obj({"query": text(longest=LONGEST_QUERY, shortest=1), "most": _MANY}, ("query",))
 _HIT = {"handle": text(), "label": text(), "archived_at": text(), "session": text(), "project": text(), "lines": several(text())}
-SEARCHED = obj({"results": several(obj(_HIT, ("handle", "label", "lines"))), "more": flag()}, ("results",))
+SEARCHED = obj(
+    {
+        "results": several(obj(_HIT, ("handle", "label", "lines"))),
+        "more": flag(),
+        "not_searched": whole(about="not indexed yet: ask again"),
+    },
+    ("results",),
+)
 RESTORE = obj(
     {
         "handle": text(longest=LONGEST_ID, shortest=1),

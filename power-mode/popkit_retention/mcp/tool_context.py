@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 _KEPT = ("session", "calls", "expired", "cleared", "reclaimable")
 _SUMS = ("live", "expired")
+_INDEXING_S = 5.0  # what is not indexed then is for the next question
 
 
 def context_status(asked: Asked) -> dict[str, Any]:
@@ -50,6 +52,35 @@ def _transcript(asked: Asked) -> str:
             return sessions.newest_of_project(asked.environ, asked.folder)
     except sessions.NoSession:
         raise Mistake("no session of this project has written a transcript yet. Ask again after the next answer") from None
+
+
+def context_search(asked: Asked) -> dict[str, Any]:
+    """Searches what the project's sessions had cleared; secrets in the lines are masked."""
+    from hooks.utils.archive import index, searching
+    from hooks.utils.edges import home
+    from hooks.utils.policy.masking import mask
+
+    most = asked.whole("most", searching.MOST)
+    if not os.path.lexists(home.archive_path(home.popkit_home(asked.environ))):
+        return {"results": [], "more": False}
+    with _archive(asked) as db:
+        left = index.work_off(db, asked.progress, _INDEXING_S)
+        found = searching.search(db, asked["query"], mask, _folders(db, asked), most=most + 1)
+    results = [
+        {"handle": each.record.id, "label": each.record.label, "archived_at": each.record.created_at, "lines": each.lines}
+        for each in found[:most]
+    ]
+    return {"results": results, "more": len(found) > most, **({"not_searched": left} if left else {})}
+
+
+def _folders(db: Connection, asked: Asked) -> list[str] | None:
+    """The folders of the project's sessions, as the archive names them; None for those of all."""
+    from hooks.utils.host import repository
+
+    if asked.wide:
+        return None
+    folders = [folder for (folder,) in db.execute("SELECT DISTINCT project FROM chains") if folder]
+    return [folder for folder in folders if repository.of(folder).key == asked.project]
 
 
 def context_restore(asked: Asked) -> dict[str, Any]:

@@ -56,6 +56,11 @@ TABLE = {
     tool.name: tool
     for tool in (
         Tool(
+            "context_search", "Search what left the context",
+            "Finds tool results that were cleared from the context, of this and earlier sessions of the project, by words in them.",
+            "tool_context", shapes.SEARCH, shapes.SEARCHED, wide=True,
+        ),
+        Tool(
             "context_restore", "Read what left the context",
             "Gives the content of a cleared tool result by its handle, in pages.",
             "tool_context", shapes.RESTORE, shapes.RESTORED, wide=True,
