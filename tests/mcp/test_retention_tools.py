@@ -1,0 +1,77 @@
+"""Retention policies for agents: through the one controller, logged as a tool's deeds, never deleting."""
+
+from __future__ import annotations
+
+import pytest
+
+from popkit_retention.governance.controller import Controller
+from popkit_retention.governance.policies import DEFAULT_POLICY
+
+from .homes import Place
+from .test_tools import conforms
+
+OLD = {"id": "old", "created_at": "2020-01-01T00:00:00Z", "source_type": "context"}
+HOSTILE = [
+    None, 5, "text", [], {}, {"id": "a\x00b", "created_at": 1}, {"id": True}, {"id": "x" * 10_000}, {"id": "\ud800", "created_at": 1e308},
+    {"id": "days", "created_at": "soon", "source_type": "context"}, {"id": "never", "created_at": [1], "source_type": {"a": 1}},
+]  # fmt: skip
+
+
+def state_of(place: Place) -> dict[str, bytes]:
+    """Everything that stands in the home, but for what only saves time."""
+    files = [path for path in place.home.rglob("*") if path.is_file() and "cache" not in path.parts]
+    return {str(path.relative_to(place.home)): path.read_bytes() for path in files}
+
+
+def test_a_policy_is_read_changed_and_read_again(place: Place) -> None:
+    assert place("retention_get", domain="rag") == DEFAULT_POLICY.to_json()
+    found = place("retention_configure", domain="rag", config={"older_than_days": 99_999, "vacuum": True})
+    conforms("retention_configure", found)
+    assert (found["policy"]["older_than_days"], found["policy"]["vacuum"]) == (3_650, True)
+    assert [each["key"] for each in found["adjusted"]] == ["older_than_days"]
+    both = place("retention_policies")
+    conforms("retention_policies", both)
+    assert (both["rag"], both["memory"]) == (found["policy"], DEFAULT_POLICY.to_json())
+    assert "retention_get" in both["deprecated"]
+
+
+def test_what_a_tool_does_is_logged_as_a_tools(place: Place) -> None:
+    place("retention_configure", domain="memory", config={"limit": 7})
+    place("retention_apply", domain="memory")
+    with Controller(place.environ) as controller:
+        entries = controller.log()["entries"]
+    assert [(each["action"], each["by"]) for each in entries] == [("applied", "tool"), ("configured", "tool")]
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        ({"older_than": 3}, 'arguments.config has no "older_than"'),
+        ({"limit": "many"}, "arguments.config.limit must be a number"),
+        ({"auto_gc": None}, "arguments.config.auto_gc must be true or false"),
+        ({"keep_session_ids": ["a\x07b"]}, "is not a session id"),
+        ({"keep_context_ids": [0.5]}, "is not a context id"),
+    ],
+)
+def test_a_policy_that_none_can_be_changes_nothing(config: dict, said: str, place: Place) -> None:
+    assert said in place.mistake("retention_configure", domain="rag", config=config)
+    assert place("retention_get", domain="rag") == DEFAULT_POLICY.to_json()
+    with Controller(place.environ) as controller:
+        assert controller.log()["entries"] == []
+
+
+def test_resources_of_the_caller_are_told_in_full_and_change_nothing(place: Place) -> None:
+    resources = [{**OLD, "id": f"r{number}"} for number in range(200)] + HOSTILE
+    found = place("retention_apply", domain="rag", resources=resources)
+    conforms("retention_apply", found)
+    assert found["counts"] == {"eligible": 200, "protected": len(HOSTILE), "total": 200 + len(HOSTILE)}
+    assert (len(found["eligible"]), len(found["protected"])) == (200, len(HOSTILE))
+    assert all(each["reasons"] for each in found["eligible"] + found["protected"])
+    assert state_of(place) == {}
+
+
+def test_options_stand_in_for_the_policy_of_one_call(place: Place) -> None:
+    found = place("retention_apply", domain="rag", resources=[OLD], options={"source_types": ["action"], "older_than_days": 2})
+    assert found["protected"][0]["reasons"] == ["source_type_not_in_policy"]
+    assert place("retention_get", domain="rag") == DEFAULT_POLICY.to_json()
+    assert "older_than" in place.mistake("retention_apply", domain="rag", resources=[OLD], options={"older_than": 1})
