@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Protocol
 
+from hooks.utils import archive
 from popkit_retention.governance.domains import Domain
 from popkit_retention.governance.domains.memory import MemoryDomain
+from popkit_retention.governance.domains.rag import RagDomain
 from popkit_retention.memory.items import COMMAND, NOTE, PATH, Item
 from popkit_retention.memory.stores.sqlite import SqliteStore
 from tests.governance.kept import KeptDomain, Thing
@@ -71,4 +74,28 @@ class Memory:
         self.store.close()
 
 
-STOCKS = {"kept": Kept, "memory": Memory}
+class Rag:
+    """The archive of contents that left contexts."""
+
+    _TYPES = {"context": "read", "action": "run", "thought": "thinking"}  # noqa: RUF012
+
+    def __init__(self, home: Path, now) -> None:
+        home.mkdir(exist_ok=True)
+        self.db = archive.open_archive(str(home / "archive.sqlite"))
+        self.domain = RagDomain({"POPKIT_HOME": str(home), "CLAUDE_CONFIG_DIR": str(home / "claude")}, now)
+
+    def add(self, number: int, at: float, source_type: str, session: str) -> str:
+        content = json.dumps(f"value = {number}\n" * 20)
+        record = archive.NewRecord(f"toolu_{number:04}", self._TYPES[source_type], f"call {number}", content)
+        return archive.add_records(self.db, archive.Chain(session, session, project=PROJECT), [record], now=at).ids[0]
+
+    def touch(self, id: str, at: float) -> None:
+        # As if it had gone and come back: nothing else makes a content young again.
+        self.db.execute("INSERT OR REPLACE INTO brought_back VALUES (?, ?)", (id, at))
+
+    def close(self) -> None:
+        self.domain.close()
+        self.db.close()
+
+
+STOCKS = {"kept": Kept, "memory": Memory, "rag": Rag}

@@ -73,13 +73,16 @@ def going(db: Connection, task_ids: Iterable[str], wanted: Callable[[str, str], 
     return found
 
 
-def delete_records(db: Connection, ids: Iterable[str], now: float | None = None) -> list[str]:
-    """Deletes records for good, with all that the archive knows of them, in one transaction; what is held at `now` (seconds; by default
-    the clock's) stays. Returns the handles of those that had a content and have none any more. Not to be called within a transaction."""
+def delete_records(db: Connection, ids: Iterable[str], now: float | None = None, only_marked: bool = False) -> list[str]:
+    """Deletes records (`only_marked`: those that are marked) for good, with all that the archive knows of them, in one transaction; what is
+    held at `now` (seconds; by default the clock's) stays. Returns the handles of those that had a content and have none any more. Not to be
+    called within a transaction."""
     now = time.time() if now is None else now
     wanted = {plain(id) for id in ids}
     overwrite_what_is_freed(db)
     with Transaction(db):
+        if only_marked:
+            wanted.intersection_update(id for (id,) in db.execute("SELECT record_id FROM marks").fetchall())
         gone = going(db, _chains_of(db, list(wanted)), lambda handle, _: handle in wanted, held(db, now))
         delete(db, gone, now)
     return gone.contents

@@ -24,6 +24,16 @@ _LINE_CHARS = 160
 _SEEN_CHARS = 2_000  # of a long line, around what was found: a secret is masked as a whole before the line is cut
 _ASKED_CHARS, _ASKED_TERMS = 2_000, 16  # of a question
 _COMMON = 20_000  # a word that so many records hold is as common as any
+_CONTEXTS = """
+SELECT a.seq, z.seq, c.project FROM chains AS c
+JOIN thought_records AS a ON a.task_id = c.task_id AND a.place = 1
+JOIN thought_records AS z ON z.task_id = c.task_id AND z.place = c.length
+WHERE substr(c.session_id, 1, ?) = ?
+"""
+_WITHIN = """
+SELECT i.seq, i.context FROM words AS w CROSS JOIN indexed AS i ON i.seq = w.rowid
+WHERE w.words MATCH ? AND w.rowid BETWEEN ? AND ? ORDER BY w.rowid DESC
+"""
 
 
 class SearchUnavailable(StoreError):
@@ -76,29 +86,28 @@ def search(
     return found
 
 
-def _contexts(db: Connection, projects: Collection[str] | None, session: str | None) -> set[int] | None:
-    """The contexts that are searched, by the seq of their first record; None for all."""
+def _contexts(db: Connection, projects: Collection[str] | None, session: str | None) -> dict[int, int] | None:
+    """The contexts that are searched: the seq of their first record -> that of their last; None for all."""
     if projects is None and session is None:
         return None
-    asked = "SELECT r.seq, c.project FROM chains AS c JOIN thought_records AS r ON r.task_id = c.task_id AND r.place = 1"
     begins = plain(session or "")
-    rows = db.execute(asked + " WHERE substr(c.session_id, 1, ?) = ?", (len(begins), begins)).fetchall()
+    rows = db.execute(_CONTEXTS, (len(begins), begins)).fetchall()
     folders = None if projects is None else set(map(plain, projects))
-    return {seq for seq, folder in rows if folders is None or folder in folders}
+    return {first: last for first, last, folder in rows if folders is None or folder in folders}
 
 
-def _seqs(db: Connection, question: str, contexts: set[int] | None, most: int) -> list[int]:
+def _seqs(db: Connection, question: str, contexts: dict[int, int] | None, most: int) -> list[int]:
     """The seqs of what is found, the best first."""
     from .terms import terms_of
 
     asked = terms_of(question[:_ASKED_CHARS])
-    if not asked or contexts == set() or not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'words'").fetchone():
+    if not asked or contexts == {} or not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'words'").fetchone():
         return []
     ranked = sorted(term for term in (_term(db, each) for each in asked) if term)[:_ASKED_TERMS]
     return _holding(db, ranked, len(ranked) // 2 + 1, contexts, most) or _holding(db, ranked, 1, contexts, most)
 
 
-def _holding(db: Connection, ranked: list[Term], least: int, contexts: set[int] | None, most: int) -> list[int]:
+def _holding(db: Connection, ranked: list[Term], least: int, contexts: dict[int, int] | None, most: int) -> list[int]:
     """The seqs of what holds so many terms in a row, the best first."""
     found: dict[int, None] = {}
     for first in range(len(ranked)):
@@ -120,17 +129,13 @@ def _term(db: Connection, term: str) -> Term | None:
     return None
 
 
-def _matches(db: Connection, query: str, contexts: set[int] | None) -> Iterator[int]:
+def _matches(db: Connection, query: str, contexts: dict[int, int] | None) -> Iterator[int]:
     """The seqs of what a query of the index finds, the newest first."""
     if contexts is None:
         for (seq,) in db.execute("SELECT rowid FROM words WHERE words MATCH ? ORDER BY rowid DESC", (query,)):
             yield seq
         return
-    asked = """
-    SELECT i.seq, i.context FROM words AS w CROSS JOIN indexed AS i ON i.seq = w.rowid
-    WHERE w.words MATCH ? AND w.rowid >= ? ORDER BY w.rowid DESC
-    """
-    for seq, context in db.execute(asked, (query, min(contexts))):
+    for seq, context in db.execute(_WITHIN, (query, min(contexts), max(contexts.values()))):
         if context in contexts:
             yield seq
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 from hooks.utils import archive
 from hooks.utils.answers import text
-from hooks.utils.edges import files, home
-from hooks.utils.host import projects
+from hooks.utils.state import standing
 
 from . import sessions
 
@@ -18,8 +15,6 @@ if TYPE_CHECKING:
 
     from hooks.utils.archive.records import Record
 
-# How a placeholder ends, as it stands in a transcript.
-_MARK, _HANDLE = b"[PopKit cleared ", re.compile(rb"popkit restore ([a-z2-7]{8,51})\]")
 _SHOWN = 5  # placeholders of one transcript
 
 
@@ -27,28 +22,11 @@ def placeholders(db: Connection, environ: Mapping[str, str], wanted: Collection[
     """transcript -> the archived Records whose placeholders stand in it: in every transcript of the host, and in those that the archive
     names. With `wanted` only those of these handles."""
     found: dict[str, list[Record]] = {}
-    for path in sorted(_transcripts(db, environ)):
-        handles = [handle for handle in sorted(_handles_in(path)) if wanted is None or handle in wanted]
-        known = [record for record in (archive.record(db, handle) for handle in handles) if record]
+    for path, handles in standing.handles(db, environ):
+        known = [record for record in (archive.record(db, each) for each in handles if wanted is None or each in wanted) if record]
         if known:
             found[path] = known
     return found
-
-
-def _transcripts(db: Connection, environ: Mapping[str, str]) -> set[str]:
-    named = {path for (path,) in db.execute("SELECT DISTINCT transcript FROM chains") if path}
-    try:
-        return named.union(projects.every(environ))
-    except home.NoHome:
-        return named
-
-
-def _handles_in(path: str) -> set[str]:
-    try:
-        with files.open_regular(path) as file:
-            return {handle.decode() for line in file if _MARK in line for handle in _HANDLE.findall(line)}
-    except (OSError, ValueError):
-        return set()
 
 
 def lines(found: dict[str, list[Record]]) -> list[str]:
