@@ -9,15 +9,16 @@ from pathlib import Path
 
 import pytest
 
+from hooks.utils.answers import marks, text
 from hooks.utils.answers import memory as answers
-from hooks.utils.answers import text
 from hooks.utils.answers.command import answer
-from hooks.utils.state import live, memory
+from hooks.utils.state import live, marked, memory
 from hooks.utils.state.days import day_of
 from tests.hooks import payloads
 from tests.hooks.processes import HOOKS, Home, feed, finish, start_argv
 
 NOW = 1_790_000_000.0
+GOLDENS = Path(__file__).parent / "goldens"
 # Stands in for the command line: tells how it was called.
 TELLS = """
 import json, os, sys
@@ -160,3 +161,59 @@ def test_alerts_that_cannot_be_read_are_no_alerts(asking: Asking):
     for spoilt in ("[", '{"due": 3, "told": []}', '{"due": {"m1": "soon"}, "told": [7]}'):
         Path(project.folder, memory.ALERTS).write_text(spoilt)
         assert "forgotten" not in answer("", asking.site(), "", NOW)
+
+
+# --- what others have marked -----------------------------------------------------------------------------------------------------------
+
+
+def mark(asking: Asking, part: str, by: str, count: int, left: float, project: str = "") -> None:
+    key = project or memory.project_of(str(asking.home.path), str(asking.work)).repository.key
+    marks = [(key, by, f"m{number}", NOW + left + number) for number in range(1, count + 1)]
+    marked.replace(str(asking.home.path), part, lambda: marked.rows_of(marks))
+
+
+def test_the_panel_tells_what_tools_and_the_job_have_marked(asking: Asking, golden):
+    mark(asking, marked.FORGOTTEN, "tool", 3, 23 * 3_600)
+    mark(asking, marked.RAG, "job", 1_212, 5 * 3_600)
+    mark(asking, marked.MEMORY, "job", 1, -60)
+    told = answer("", asking.site(), "", NOW)
+    assert told == answer("", asking.site(), "", NOW)  # until it is no longer so
+    golden(GOLDENS / "marked.txt", told[: told.index("Retention status")])
+    assert "marked" not in answer("retention --json", asking.site(), "", NOW)
+
+
+def test_other_projects_are_not_told(asking: Asking):
+    mark(asking, marked.FORGOTTEN, "tool", 3, 60, project="other-0123456789ab")
+    assert "marked" not in answer("", asking.site(), "", NOW)
+
+
+def test_many_are_listed_elsewhere_and_so_are_those_that_no_shell_reads_as_they_are():
+    row = {"project": "p", "by": "tool", "count": 6, "ids": ["m1", "m2", "m3", "m4", "m5"], "first": NOW + 60}
+    for ids, count in ((row["ids"], 6), (["m1", "m 2"], 2), (["$(reboot)"], 1), (["m" * 200], 1)):
+        lines = marks.in_words(marked.FORGOTTEN, {**row, "ids": ids, "count": count}, NOW, "popkit memory")
+        assert lines[-1] == "  popkit memory list --marked"
+    assert marks.in_words(marked.FORGOTTEN, {**row, "count": 5}, NOW, "popkit memory")[-1] == "  popkit memory undo m1 m2 m3 m4 m5"
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["", "[", "[]", '{"version": 9, "parts": {"rag": []}}', '{"version": 1}', '{"version": 1, "parts": {"rag": 5}}',
+     '{"version": 1, "parts": {"rag": [5, {}, {"project": "KEY", "by": "me", "count": 1, "first": 1, "ids": []}]}}',
+     '{"version": 1, "parts": {"rag": [{"project": "KEY", "by": "job", "count": true, "first": 1, "ids": []}]}}',
+     '{"version": 1, "parts": {"rag": [{"project": "KEY", "by": "job", "count": 1, "first": 1, "ids": [1]}]}}'],
+)  # fmt: skip
+def test_marks_that_cannot_be_read_are_none(asking: Asking, said: str):
+    folder = Path(asking.home.path) / marked.FOLDER
+    folder.mkdir(parents=True)
+    key = memory.project_of(str(asking.home.path), str(asking.work)).repository.key
+    (folder / marked.NAME).write_text(said.replace("KEY", key))
+    assert "marked" not in answer("", asking.site(), "", NOW)
+
+
+def test_where_nothing_is_marked_nothing_is_written(tmp_path: Path):
+    marked.replace(str(tmp_path), marked.RAG, list)
+    assert list(tmp_path.iterdir()) == []
+    marked.replace(str(tmp_path), marked.RAG, lambda: marked.rows_of([("p", "job", "r1", NOW)]))
+    marked.replace(str(tmp_path), marked.MEMORY, lambda: marked.rows_of([("p", "tool", "m1", NOW)]))
+    marked.replace(str(tmp_path), marked.RAG, list)
+    assert [part for part, _ in marked.of_project(str(tmp_path), "p")] == [marked.MEMORY]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from hooks.utils.answers import text
 from popkit_retention.cli import memory_texts, memory_why
-from popkit_retention.memory.items import KINDS, LEVELS, SOURCES, TIERS, Item
+from popkit_retention.memory.items import KINDS, LEVELS, MARKERS, SOURCES, TIERS, Item
 from tests.answers.test_width import HOSTILE
 
 NOW = 1_800_000_000.0
@@ -18,7 +18,7 @@ ITEMS = st.builds(
     episode=HOSTILE, speaker=HOSTILE, place=st.integers(0, 10**9), writes=st.integers(0, 10**6), sessions=st.integers(0, 10**6),
     access_count=st.integers(0, 10**6), last_accessed=TIMES, tier=st.sampled_from(TIERS), previous_tier=st.sampled_from(("", *TIERS)),
     tier_since=TIMES, level=st.sampled_from(LEVELS), original=st.booleans(), score=st.floats(0, 1), held=st.booleans(), key=st.booleans(),
-    marked_at=st.none() | TIMES, marked_by=st.sampled_from(("", "user", "job")), details=st.dictionaries(HOSTILE, HOSTILE, max_size=3),
+    marked_at=st.none() | TIMES, marked_by=st.sampled_from(("", *MARKERS)), details=st.dictionaries(HOSTILE, HOSTILE, max_size=3),
 )  # fmt: skip
 
 
@@ -48,7 +48,8 @@ def test_no_explanation_is_wide(item: Item, project: str, reasons: list[str], sh
     decision = {"tier": item.tier, "action": "retain", "marks": item.held, "reasons": reasons}
     for coming in (None, {**decision, "at": NOW + 1e6 * share}):
         found = {"item": item.to_json(), "signals": {"confidence": share}, "profile": item.profile, "score": share, "retention": share,
-                 "decision": decision, "next": coming, "log": [{"at": NOW, "action": "HOT to WARM", "reasons": reasons}]}  # fmt: skip
+                 "decision": decision, "next": coming, "hold": project,
+                 "log": [{"at": NOW, "action": "HOT to WARM", "reasons": reasons}]}  # fmt: skip
         lawful(memory_why.why_lines(found, NOW, "popkit memory"))
 
 
@@ -60,6 +61,10 @@ def test_no_explanation_is_wide(item: Item, project: str, reasons: list[str], sh
         ({"key": True, "level": "summary"}, "key, summary"),
         ({"marked_at": NOW - 3_600}, "gone in 23 h"),
         ({"marked_at": NOW - 86_400}, "gone with the next run"),
+        ({"marked_at": NOW - 3_600, "marked_by": "user"}, "gone in 23 h"),
+        ({"marked_at": NOW - 3_600, "marked_by": "tool"}, "by an agent, gone in 23 h"),
+        ({"marked_at": NOW - 3_600, "marked_by": "job"}, "by the job, gone in 23 h"),
+        ({"marked_at": NOW - 86_400, "marked_by": "policy"}, "by policy, gone with the next run"),
     ],
 )
 def test_what_is_out_of_the_ordinary_is_said_in_a_few_words(fields: dict, said: str) -> None:

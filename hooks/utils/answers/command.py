@@ -119,7 +119,7 @@ def _retention(asked: Asked) -> Answer:
         told = ["", *text.wrap(changes.profile_chosen(target, found["profile"]))]
     found = asked.report()
     if "json" not in asked.flags:
-        told += memory.alert_lines(asked.site, asked.command)
+        told += memory.mark_lines(asked.site, asked.command, asked.now) + memory.alert_lines(asked.site, asked.command)
     return Answer([*told, *panel(found, "details" in asked.flags, "all" in asked.flags, asked.command)], found)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from ..edges import children
-from ..state import days, memory
-from . import text
+from ..state import days, marked, memory
+from . import marks, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -79,6 +79,13 @@ def _leaves(found: dict[str, Any]) -> str:
     said = ["Your own summariser (memory.summariser) is given texts that have become too long." if found["summariser"] else ""]
     said += ["What is remembered is sent to that server alone (memory.store)." if "://" in found["store"] else ""]
     return " ".join(filter(None, said)) or "No model is called, and nothing leaves this machine."
+
+
+def mark_lines(site: Site, command: str, now: float) -> list[str]:
+    """What tools and the hourly job have marked for deletion. `command`: how the reader calls us."""
+    if not marked.is_there(site.home):
+        return []
+    return marks.lines(site.home, memory.project_of(site.home, _folder_of(site)).repository.key, now, _called(command))
 
 
 def alert_lines(site: Site, command: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hooks.utils.answers import text
+from hooks.utils.answers import marks, text
 
 from ..memory.items import FULL, TIERS
 from .answering import ASIDE, ago, ahead, pair
@@ -38,7 +38,8 @@ def status(found: Mapping[str, Any], now: float, command: str) -> list[str]:
     lines += _last_run(found["run"], now, command)
     if found["marked"]:
         lines += pair("Forgotten", f"{text.counted(found['marked'], 'item')}, not deleted yet: {command} list --marked")
-    return [*lines, "", *_table(found), *alerts(found["alerts"], now, command)]
+    told = [line for part, rows in found["told"].items() for row in rows for line in marks.in_words(part, row, now, command)]
+    return [*lines, "", *_table(found), *([""] if told else []), *told, *alerts(found["alerts"], now, command)]
 
 
 def _table(found: Mapping[str, Any]) -> list[str]:

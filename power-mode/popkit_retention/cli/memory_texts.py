@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from hooks.utils.answers import text
 
-from ..memory.items import EMBEDDING, FULL, TIERS
+from ..memory.items import BY_JOB, BY_POLICY, BY_TOOL, EMBEDDING, FULL, TIERS
 from ..memory.transitions import GRACE_S
 
 TYPE_CHECKING = False
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _ID_COLUMNS = 24  # of the longest id in a list
 _KIND_COLUMNS = 8
+_BY = {BY_TOOL: "by an agent, ", BY_JOB: "by the job, ", BY_POLICY: "by policy, "}  # of a mark that is not the reader's own
 _NAMED = 20  # of the items that a word has changed
 
 
@@ -55,11 +56,11 @@ def label(item: Item) -> str:
     return text.clean(item.text).strip() or "(its text was compressed away)"
 
 
-def standing(item: Item, now: float) -> str:
-    """What is out of the ordinary about an item, in a few words; "" where nothing is."""
+def standing(item: Item, now: float, names: bool = True) -> str:
+    """What is out of the ordinary about an item, in a few words; "" where nothing is. `names`: it says who marked it, if not the reader."""
     if item.marked_at is not None:
         left = item.marked_at + GRACE_S - now
-        return f"gone in {text.span(left)}" if left > 0 else "gone with the next run"
+        return _BY.get(item.marked_by, "") * names + (f"gone in {text.span(left)}" if left > 0 else "gone with the next run")
     return ", ".join(said for said, holds in (("pinned", item.held), ("key", item.key), (item.level, item.level != FULL)) if holds)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hooks.utils.answers import text
 
-from ..memory.items import AGENT, ARCHIVE, IMPORT, SESSION, USER, Item
+from ..memory.items import AGENT, ARCHIVE, BY_JOB, BY_POLICY, BY_TOOL, BY_USER, IMPORT, SESSION, USER, Item
 from .answering import ago, ahead, pair
 from .memory_texts import label, size, standing
 
@@ -16,7 +16,12 @@ if TYPE_CHECKING:
 _LOGGED = 8  # entries of the log
 _DUE = "with the next run, at the end of a session or by {} run"
 _FROM = {SESSION: "learnt from sessions", USER: "said by you", AGENT: "said by an agent", IMPORT: "imported"}
-_BY = {"user": " by you", "job": " by the job"}
+_MARKED = {
+    BY_USER: "forgotten by you",
+    BY_TOOL: "forgotten by an agent's tool",
+    BY_JOB: "forgotten by the job",
+    BY_POLICY: "marked by its retention policy",
+}
 
 
 def show_lines(item: Item, project: str, now: float, command: str) -> list[str]:
@@ -45,6 +50,7 @@ def why_lines(found: Mapping[str, Any], now: float, command: str) -> list[str]:
     if found["decision"]["tier"] == item.tier and not found["decision"]["marks"]:
         lines += _next(item, found["next"], now)
     lines += _state(item, now, command)
+    lines += pair("On hold", found["hold"]) if found["hold"] else []
     for name, entry in zip(("Log", *[""] * _LOGGED), found["log"][:_LOGGED]):
         lines += pair(name, _logged(entry, now))
     return lines
@@ -99,8 +105,8 @@ def _state(item: Item, now: float, command: str) -> list[str]:
     if item.marked_at is None:
         said = [name for name, holds in (("a key decision", item.key), ("pinned", item.held)) if holds]
         return pair("State", ", ".join(said)) if said else []
-    by = _BY.get(item.marked_by, "")
-    lines = pair("State", f"forgotten{by} {ago(item.marked_at, now)}, {standing(item, now)}")
+    did = _MARKED.get(item.marked_by, "forgotten")
+    lines = pair("State", f"{did} {ago(item.marked_at, now)}, {standing(item, now, names=False)}")
     return lines + pair("", f"To bring it back: {command} undo {text.clean(item.id)}")
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from hooks.utils.archive.content import stamp
 from hooks.utils.edges import home
 
-from . import answers, configuring, holding, policy_file
+from . import answers, configuring, holding, policy_file, telling
 from .domains import USER
 from .errors import BadRequest, GovernanceError, NotThere
 from .folder import Folder
@@ -221,6 +221,8 @@ class Controller:
             planned = plan(job.domain, job.current(), job.now, job.project, placeholders)
             described = job.domain.describe([each.id for each in (*planned.marks, *planned.deletes, *planned.waiting)])
             found.append(answers.collection(name, planned if dry_run else carry_out(job, planned), described))
+            if not dry_run:
+                telling.tell(self.environ, job.domain)
         return {"domains": found, "dry_run": dry_run}
 
     def undo(self, ids: Sequence[str] = (), domain: str | None = None) -> Json:
@@ -231,6 +233,7 @@ class Controller:
         for name, wanted in self._by_domain(ids, domain).items():
             done = collection.undo(self._changing, self.domain(name), wanted, self.now(), self.by, self.project)
             unmarked += [{"domain": name, "id": id} for id in done]
+            telling.tell(self.environ, self.domain(name))
         if not unmarked:
             raise NotThere("nothing of that is marked" if ids else "nothing is marked")
         return {"unmarked": unmarked}

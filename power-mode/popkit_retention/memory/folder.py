@@ -4,10 +4,17 @@
 from __future__ import annotations
 
 import os
+from functools import partial
+from typing import TYPE_CHECKING
 
 from hooks.utils.edges import home
 from hooks.utils.host import repository
-from hooks.utils.state import memory
+from hooks.utils.state import marked, memory
+
+from . import marks
+
+if TYPE_CHECKING:
+    from .stores import Store
 
 
 class Folder:
@@ -35,12 +42,21 @@ class Folder:
                 {str(alert["id"]): _seconds(alert["at"], now) for alert in alerts if home.safe_name(str(alert["project"])) == key}
             )
 
+    def set_marks(self, store: Store) -> None:
+        """Leaves hooks what others than the user have marked, of all projects."""
+        for part in (marked.FORGOTTEN, marked.MEMORY):
+            marked.replace(self.home, part, partial(_rows, store, part))
+
     def _projects(self) -> list[str]:
         try:
             names = sorted(os.listdir(self.path))
         except OSError:
             return []
         return [name for name in names if os.path.isfile(os.path.join(self.path, name, memory.SETTINGS))]
+
+
+def _rows(store: Store, part: str) -> list[dict[str, object]]:
+    return marks.told(store)[part]
 
 
 def _seconds(at: object, now: float) -> float:

@@ -283,6 +283,7 @@ class Memory:
         if self.embedder.name != vectors.HashedEmbedder.name:
             embed_items(self.store, self.embedder, most=EMBEDDED)
         if self.folder is not None:
+            self._tell()
             self.folder.set_alerts(report.alerts, now)
             backups.forget(self.folder.backups, forgotten.gone(self.store, holds.read(self.store, now)))
             backups.back_up(self.store, self.folder.backups, now)
@@ -331,7 +332,14 @@ class Memory:
                 self.store.write(batch)
             except Outdated:  # somebody has just put something on hold
                 continue
+            if any("marked_at" in change.to for change in batch.change):
+                self._tell()
             return self.store.get([item.id for item in items])
+
+    def _tell(self) -> None:
+        """Lets hooks know what others than the user have marked."""
+        if self.folder is not None:
+            self.folder.set_marks(self.store)
 
     def _moved(self, item: Item, by: int) -> dict[str, object]:
         order = (COLD, WARM, HOT, ARCHIVE)

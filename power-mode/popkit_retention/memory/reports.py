@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from hooks.utils.policy.estimate import estimate_tokens
 
-from . import compression, job, learning, loss, profiles, search, transitions
+from . import compression, holds, job, learning, loss, marks, profiles, search, transitions
 from .forgetting import DAY_S
 from .items import FULL, KEYWORDS, TIERS, Item
 from .stores.in_memory import InMemoryStore
@@ -24,11 +24,13 @@ SAMPLES = 100
 
 def why(store: Store, item: Item, moment: Moment) -> dict[str, object]:
     """What is thought of an item: `item`, `signals` (the specification's), `profile`, `strength`, `score`, `retention`, `decision`
-    (what is due: tier, action, marks, reasons), `next` (the same with `at`, None where nothing comes) and `log`."""
+    (what is due: tier, action, marks, reasons), `next` (the same with `at`, None where nothing comes), `hold` (who wants it kept, "" for
+    nobody) and `log`."""
     score = profiles.score(item, moment.now)
     decision = transitions.decide(transitions.standing_of(item, moment, score))
     following = transitions.foresee(item, moment, lambda at: profiles.score(item, at))
     signals = profiles.composite(item, moment.now)
+    hold = holds.read(store, moment.now).on(item)
     return {
         "item": item.to_json(),
         "signals": {**vars(signals), "composite": signals.calculate_composite_score()},
@@ -38,14 +40,15 @@ def why(store: Store, item: Item, moment: Moment) -> dict[str, object]:
         "retention": transitions.retention_of(item, moment),
         "decision": _decision(decision),
         "next": {**_decision(following.decision), "at": following.at} if following else None,
+        "hold": holds.in_words(hold) if hold else "",
         "log": store.logged(item.id, 20),
     }
 
 
 def status(store: Store, project: str, now: float) -> dict[str, object]:
-    """`tiers` and `levels`: name -> items and tokens · `items`, `tokens`, `marked` · `asked`: accesses of the last 7 days · `sessions`:
-    how many have taught something, and in how many of them something was `used` from memory · `run`: the job's last, None before the
-    first · `alerts`: those of this project."""
+    """`tiers` and `levels`: name -> items and tokens · `items`, `tokens`, `marked`, and what is `told` of that: see `marks.told` · `asked`:
+    accesses of the last 7 days · `sessions`: how many have taught something, and in how many of them something was `used` from memory ·
+    `run`: the job's last, None before the first · `alerts`: those of this project."""
     totals = store.totals(project)
     marked = asked = 0
     week = now - 7 * DAY_S
@@ -62,6 +65,7 @@ def status(store: Store, project: str, now: float) -> dict[str, object]:
         "levels": {level: _sum(total for total in totals if total.level == level) for level in sorted({total.level for total in totals})},
         **_sum(totals),
         "marked": marked,
+        "told": marks.told(store, project),
         "asked": asked,
         "sessions": len(taught),
         "used": sum(bool(lesson.get("used")) for lesson in taught),

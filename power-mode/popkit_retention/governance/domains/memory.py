@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from hooks.utils.edges import home
 from hooks.utils.policy.masking import mask
 
-from ...memory import backups, forgotten, holds
+from ...memory import backups, forgotten, holds, marks
 from ...memory.extras import reach
 from ...memory.folder import Folder
 from ...memory.items import BY_POLICY, BadItem
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from ...memory.items import Item
     from ...memory.stores import Store
 
-ACTORS_KEY = "governed"  # of the value in the store: id -> who let the policy mark it
 _AT_ONCE = 500  # items that are held in memory
 _FOUND = 5  # ids that a word can mean
 
@@ -121,7 +120,7 @@ class MemoryDomain:
 
     def marked(self) -> dict[str, Mark]:
         with self._using() as store:
-            actors = _actors(store)
+            actors = marks.actors(store)
             return {
                 item.id: Mark(item.id, item.marked_at, str(actors.get(item.id, USER)))
                 for item in store.scan(marked=True, bare=True)
@@ -134,7 +133,7 @@ class MemoryDomain:
             going = [item.id for item in free]
             return Batch(
                 change=[Change(id, {"marked_at": at, "marked_by": BY_POLICY}) for id in going],
-                values={ACTORS_KEY: {**_actors(store), **dict.fromkeys(going, by)}},
+                values={marks.ACTORS_KEY: {**marks.actors(store), **dict.fromkeys(going, by)}},
                 log=[audited(at, "marked", item.project, item.id, reasons=["its retention policy lets it go"]) for item in free],
             ), going
 
@@ -258,11 +257,6 @@ def _hold_of(value: Mapping[str, object]) -> Hold:
         raise DomainUnavailable("memory: a hold in its store is not as it was written. Put a backup of the store in its place") from None
 
 
-def _actors(store: Store) -> Mapping[str, object]:
-    actors = store.value(ACTORS_KEY)
-    return actors if isinstance(actors, dict) else {}
-
-
 def _without(store: Store, ids: Sequence[str]) -> dict[str, object]:
     gone = set(ids)
-    return {ACTORS_KEY: {id: by for id, by in _actors(store).items() if id not in gone} or None}
+    return {marks.ACTORS_KEY: {id: by for id, by in marks.actors(store).items() if id not in gone} or None}
