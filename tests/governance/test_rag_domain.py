@@ -215,13 +215,13 @@ def test_an_archive_that_cannot_be_used_is_an_error_that_names_it(held: Held, ki
 
 
 @pytest.mark.bench
-def test_100_000_resources_are_read_in_well_under_a_second(held: Held) -> None:
+def test_100_000_resources_take_well_under_a_second_of_the_processor(held: Held) -> None:
     for number in range(100):
         held.add(*(new(each, content=json.dumps("x" * 1_000)) for each in range(1_000)), session=f"s{number}", at=NOW - 90 * DAY)
     taken = []
     for project in (None, held.key(held.shop)):
-        began = time.perf_counter()
+        began = time.process_time()
         assert apply_rules(DEFAULT_POLICY, held.domain.resources(NOW, project), NOW).left_out == 95_000
-        taken.append(time.perf_counter() - began)
+        taken.append(time.process_time() - began)
     print(f"{taken[0]:.2f} s, of one project {taken[1]:.2f} s")
     assert min(taken) < 1.0

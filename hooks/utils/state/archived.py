@@ -65,6 +65,14 @@ def matching(db: Connection, pattern: str, **where: Any) -> list[Record]:
     return archive.find_records(db, matches=matches, named=named, **where)
 
 
+def folders_of(db: Connection, project: str) -> set[str]:
+    """The folders, as the archive names them, of the sessions of a project (its key)."""
+    from ..host import repository
+
+    folders = [folder for (folder,) in db.execute("SELECT DISTINCT project FROM chains") if folder]
+    return {folder for folder in folders if repository.of(folder).key == project}
+
+
 class Originals:
     """handle -> the content that was archived, as JSON text; None where there is none. Opens the archive at the first question."""
 

@@ -19,7 +19,7 @@ from hooks.utils.flag_parser import UsageError
 from hooks.utils.host import repository
 from hooks.utils.state import archived, peek
 
-from . import screen, standing
+from . import archive_search, screen, standing
 from .answering import fail
 from .holdings import size
 
@@ -39,7 +39,7 @@ class Refused(Exception):
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
-    parser = subparsers.add_parser("archive", help="what was cleared: list, show, verify, prune")
+    parser = subparsers.add_parser("archive", help="what was cleared: list, search, show, verify, prune")
     parser.set_defaults(run=run)
     acts = parser.add_subparsers(dest="act", metavar="ACT", required=True)
     stats = acts.add_parser("stats", help="how much it holds")
@@ -48,6 +48,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     listing.add_argument("--session", metavar="ID", help="only what left this session (its id, or how it begins) and its subagents")
     listing.add_argument("--since", metavar="WHEN", help="only what was archived since: 2h, 3d, or a date and time in UTC")
     listing.add_argument("--limit", metavar="N", type=int, default=LISTED, help=f"list at most N (default: {LISTED})")
+    search = archive_search.add_parser(acts)
     show = acts.add_parser("show", help="one record and its content, as the model saw it")
     show.add_argument("id", metavar="ID", help="its handle, or how it begins")
     verify = acts.add_parser("verify", help="check that everything is as it was written; names the first broken record of each context")
@@ -55,7 +56,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     prune.add_argument("--older-than", metavar="AGE", required=True, help="delete what was archived longer ago than this: 12h, 30d, 8w")
     prune.add_argument("--dry-run", action="store_true", help="only say what would go")
     prune.add_argument("--yes", action="store_true", help="do not ask")
-    for act in (stats, listing, show, verify, prune):
+    for act in (stats, listing, search, show, verify, prune):
         act.add_argument("--json", action="store_true", help="as JSON")
 
 
@@ -70,7 +71,7 @@ def run(args: argparse.Namespace, environ: Mapping[str, str] = os.environ) -> in
         return _fail(str(error) if path in str(error) else f"{path}: {error}", args.json, environ)
     try:
         return _ACTS[args.act](db, args, environ)
-    except (Refused, UsageError, archive.RetentionIntegrityError) as error:
+    except (Refused, UsageError, archive.RetentionIntegrityError, archive.ArchiveError) as error:
         return _fail(str(error), args.json, environ)
     except sqlite3.Error as error:
         return _fail(f"{path}: {error}", args.json, environ)
@@ -87,7 +88,7 @@ def _nothing_yet(args: argparse.Namespace, environ: Mapping[str, str]) -> int:
     if args.act == "show":
         return _fail(said, args.json, environ)
     if args.json:
-        _print({"records": [] if args.act == "list" else 0})
+        _print({"found": []} if args.act == "search" else {"records": [] if args.act == "list" else 0})
     else:
         screen.show([said], sys.stdout, environ)
     return 0
@@ -291,4 +292,4 @@ def _when(stamp: str) -> str:
     return text.clean(stamp[:16].replace("T", " "))
 
 
-_ACTS = {"stats": _stats, "list": _list, "show": _show, "verify": _verify, "prune": _prune}
+_ACTS = {"stats": _stats, "list": _list, "search": archive_search.run, "show": _show, "verify": _verify, "prune": _prune}

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 COMMANDS = {
     "context": ("context_command", "what a session's context holds: status, timeline, reasons"),
     "restore": ("restore_command", "print what was cleared, or put it back"),
-    "archive": ("archive_command", "look into what was cleared: list, show, verify, prune"),
+    "archive": ("archive_command", "look into what was cleared: list, search, show, verify, prune"),
     "memory": ("memory_command", "what past sessions have taught: list, search, why, learn"),
     "try": ("try_command", "show what PopKit would say about your newest session"),
     "replay": ("replay_command", "what a policy would have cleared in a past session"),

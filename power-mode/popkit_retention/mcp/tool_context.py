@@ -59,28 +59,20 @@ def context_search(asked: Asked) -> dict[str, Any]:
     from hooks.utils.archive import index, searching
     from hooks.utils.edges import home
     from hooks.utils.policy.masking import mask
+    from hooks.utils.state import archived
 
     most = asked.whole("most", searching.MOST)
     if not os.path.lexists(home.archive_path(home.popkit_home(asked.environ))):
         return {"results": [], "more": False}
     with _archive(asked) as db:
         left = index.work_off(db, asked.progress, _INDEXING_S)
-        found = searching.search(db, asked["query"], mask, _folders(db, asked), most=most + 1)
+        folders = None if asked.wide else archived.folders_of(db, asked.project or "")
+        found = searching.search(db, asked["query"], mask, folders, most=most + 1)
     results = [
         {"handle": each.record.id, "label": each.record.label, "archived_at": each.record.created_at, "lines": each.lines}
         for each in found[:most]
     ]
     return {"results": results, "more": len(found) > most, **({"not_searched": left} if left else {})}
-
-
-def _folders(db: Connection, asked: Asked) -> list[str] | None:
-    """The folders of the project's sessions, as the archive names them; None for those of all."""
-    from hooks.utils.host import repository
-
-    if asked.wide:
-        return None
-    folders = [folder for (folder,) in db.execute("SELECT DISTINCT project FROM chains") if folder]
-    return [folder for folder in folders if repository.of(folder).key == asked.project]
 
 
 def context_restore(asked: Asked) -> dict[str, Any]:

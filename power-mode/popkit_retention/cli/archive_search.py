@@ -1,0 +1,89 @@
+"""`popkit archive search`: what left the contexts, by the words in it."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from hooks.utils.answers import text
+from hooks.utils.archive import chain, index, searching
+from hooks.utils.flag_parser import UsageError
+from hooks.utils.host import repository
+from hooks.utils.policy.masking import mask
+from hooks.utils.state import archived
+
+from . import screen
+from .past_sessions import Bar
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping
+    from sqlite3 import Connection
+
+    from hooks.utils.archive.searching import Found
+
+_FOUND = 10
+
+
+def add_parser(acts: argparse._SubParsersAction) -> argparse.ArgumentParser:
+    parser = acts.add_parser("search", help="what of this project holds these words, best first")
+    parser.add_argument("words", nargs="+", metavar="WORD", help="words, names (getUserName, get_user_name), paths; small letters do")
+    parser.add_argument("--session", metavar="ID", help="only what left this session (its id, or how it begins) and its subagents")
+    parser.add_argument("--everywhere", action="store_true", help="search all projects")
+    parser.add_argument("--limit", metavar="N", type=int, default=_FOUND, help=f"show at most N (default: {_FOUND})")
+    return parser
+
+
+def run(db: Connection, args: argparse.Namespace, environ: Mapping[str, str]) -> int:
+    """Shows what was found, or prints it as JSON."""
+    if args.limit < 1:
+        raise UsageError("--limit takes a number from 1")
+    waiting = _waiting(db, environ)
+    folders = None if args.everywhere else archived.folders_of(db, repository.of(os.getcwd()).key)
+    found = searching.search(db, " ".join(args.words), mask, folders, args.session, args.limit + 1)
+    more = len(found) > args.limit
+    found = found[: args.limit]
+    if args.json:
+        print(text.as_json({"found": [data(db, each) for each in found], "more": more, "not_searched": waiting}))
+        return 0
+    shown = lines(found, more, args)
+    if waiting:
+        shown += text.wrap(f"{text.counted(waiting, 'record')} cannot be searched, because this Python's SQLite has no FTS5.")
+    screen.show(shown, sys.stdout, environ)
+    return 0
+
+
+def _waiting(db: Connection, environ: Mapping[str, str]) -> int:
+    """Lets the search find what was only queued for it; how many records it still does not find."""
+    bar = Bar(environ, "records")
+    try:
+        return index.work_off(db, bar.show)
+    finally:
+        bar.end()
+
+
+def data(db: Connection, found: Found) -> dict[str, object]:
+    """A record that was found, for programs."""
+    record, whose = found.record, chain(db, found.record.task_id)
+    return {
+        "handle": record.id, "label": record.label, "archived_at": record.created_at, "session": whose.session_id if whose else "",
+        "project": repository.of(whose.project).key if whose and whose.project else "", "lines": found.lines,
+    }  # fmt: skip
+
+
+def lines(found: list[Found], more: bool, args: argparse.Namespace) -> list[str]:
+    """What was found, as a person reads it."""
+    if not found:
+        where = "" if args.everywhere else " in this project"
+        wider = "" if args.everywhere else " --everywhere searches all projects."
+        return text.wrap(f"Nothing that was cleared{where} holds any of these words.{wider}")
+    shown: list[str] = []
+    for each in found:
+        head = f"{each.record.id:<8}  {text.clean(each.record.created_at[:16].replace('T', ' '))}  "
+        shown.append(head + text.cut(text.clean(each.record.label), text.WIDTH - len(head)))
+        shown += ["    " + text.cut(text.clean(line), text.WIDTH - 4) for line in each.lines]
+    shown.append("")
+    if more:
+        shown += text.wrap(f"There is more: --limit shows more than {text.counted(args.limit, 'record')}.")
+    return [*shown, *text.wrap("To see one whole: popkit restore HANDLE")]
