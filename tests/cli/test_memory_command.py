@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -43,6 +46,19 @@ def test_what_is_printed_of_one_item(filled: Remembered, golden) -> None:
     shown = "".join(filled.memory(*words) for words in (["why", note], ["pin", note], ["forget", path], ["why", path]))
     assert fits(shown)
     golden(GOLDENS / "item.txt", whole + shown)
+
+
+def test_who_has_marked_what_is_told(filled: Remembered, golden) -> None:
+    ids = sorted(filled.items())[:4]
+    with closing(sqlite3.connect(filled.home / "memory.sqlite")) as db, db:
+        for id, by in zip(ids, ("tool", "job", "policy", "policy")):
+            db.execute("UPDATE items SET marked_at = ?, marked_by = ? WHERE id = ?", (filled.now - 3_600, by, id))
+        db.execute("INSERT INTO kept VALUES ('governed', ?)", (json.dumps({ids[2]: "job", ids[3]: "user"}),))
+        hold = {"id": "h7", "scope": "item", "target": ids[0], "who": "alice", "why": "audit", "created_at": 0, "until": None}
+        db.execute("INSERT INTO kept VALUES ('holds', ?)", (json.dumps([hold]),))
+    shown = "".join(filled.memory(*words) for words in (["status"], ["list", "--marked"], *(["why", id] for id in (ids[0], ids[2]))))
+    assert fits(shown)
+    golden(GOLDENS / "marked.txt", shown)
 
 
 def test_before_anything_is_remembered_it_says_how_to_begin(shop: Remembered, golden) -> None:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
+from hooks.utils import archive
+from hooks.utils.archive import index
 from hooks.utils.state import collecting
 from popkit_retention.governance import hourly
 from popkit_retention.governance.controller import Controller
 from popkit_retention.governance.errors import GovernanceError
 from popkit_retention.governance.folder import Folder
 from popkit_retention.memory.stores.sqlite import SqliteStore
+from tests.governance.stocks import Rag
 from tests.memory.remembering import DAY, HOUR, NOW, Remembering
 
 
@@ -97,6 +101,28 @@ def test_what_cannot_be_collected_is_told_and_tried_again_an_hour_later(desk: Co
     assert desk.collect(60) == []
     (found,) = desk.collect(HOUR)
     assert [each["id"] for each in found["marks"]] == ["m1", "m2"]
+
+
+def test_every_domain_is_collected_whatever_becomes_of_another_one_and_the_index_is_worked_off(desk: Collecting, home: Path) -> None:
+    rag = Rag(home, lambda: desk.now)
+    ids = [rag.add(number, NOW - 60 * DAY, "context", "session-1") for number in range(3)]
+    large = archive.NewRecord("toolu_large", "read", "large", json.dumps("word " * index.AT_ONCE))
+    archive.add_records(rag.db, archive.Chain("session-2", "session-2"), [large], now=NOW)
+    assert index.waiting(rag.db) == 1
+    for domain in ("memory", "rag"):
+        with desk.controller() as controller:
+            controller.configure(domain, {"auto_gc": True})
+    desk.kept.store.close()
+    (home / "memory.sqlite").write_bytes(b"no database at all" * 999)
+    with pytest.raises(GovernanceError, match=r"memory\.sqlite"):
+        desk.collect()
+    assert sorted(rag.domain.marked()) == sorted(ids)
+    assert index.waiting(rag.db) == 0
+    (home / "memory.sqlite").unlink()
+    memories, contents = desk.collect(DAY)
+    assert memories["marks"] == []
+    assert sorted(each["id"] for each in contents["deletes"]) == sorted(ids)
+    rag.close()
 
 
 def test_policies_that_cannot_be_read_collect_nothing(desk: Collecting, home: Path) -> None:

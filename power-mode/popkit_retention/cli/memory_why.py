@@ -50,7 +50,7 @@ def why_lines(found: Mapping[str, Any], now: float, command: str) -> list[str]:
     if found["decision"]["tier"] == item.tier and not found["decision"]["marks"]:
         lines += _next(item, found["next"], now)
     lines += _state(item, now, command)
-    lines += pair("On hold", found["hold"]) if found["hold"] else []
+    lines += pair("On hold", f"{found['hold']}. Nothing deletes it before the hold ends.") if found["hold"] else []
     for name, entry in zip(("Log", *[""] * _LOGGED), found["log"][:_LOGGED]):
         lines += pair(name, _logged(entry, now))
     return lines
