@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from popkit_retention.mcp import protocol, rpc
+from popkit_retention.mcp.server import Server
 from tests.patience import until
 
 from .talking import NEWEST, STATELESS, Session, enveloped, hello, notice, request, tool_call
@@ -207,6 +210,21 @@ def test_an_id_that_is_in_use_is_refused() -> None:
     assert session.sent[-1]["error"]["code"] == rpc.INVALID_REQUEST
     session.toolbox.go_on.set()
     assert session.server.finish(60)
+
+
+def test_an_id_can_be_used_again_as_soon_as_its_answer_is_there() -> None:
+    session = Session(version=None)
+    told: list[dict] = []
+
+    def send(answer: dict) -> None:
+        told.append(answer)
+        if 0 < len(told) < 50:  # from the thread of the tool itself: sooner nobody can
+            session.server.take(json.dumps(tool_call("echo", id=1)).encode())
+
+    session.server = Server(session.toolbox, send, "1")
+    session.feed(hello())
+    until(lambda: len(told) == 50, "50 answers")
+    assert all("result" in answer for answer in told)
 
 
 def test_progress_is_told_where_it_is_asked_for_and_rises() -> None:

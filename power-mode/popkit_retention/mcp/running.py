@@ -20,11 +20,12 @@ class Cancelled(Exception):
 class Call:
     """One call of a tool, waiting or running. `work` makes the answer; `done` is told it, or None where there will be none."""
 
-    __slots__ = ("_done", "_work", "cancelled", "id")
+    __slots__ = ("_done", "_work", "cancelled", "id", "is_over")
 
     def __init__(self, id: Id | None, work: Callable[[Call], Answer], done: Callable[[Answer | None], None]) -> None:
         self.id = id
         self.cancelled = False
+        self.is_over = False
         self._work = work
         self._done = done
 
@@ -41,6 +42,7 @@ class Call:
             answer = self._work(self)
         except Cancelled:
             answer = None
+        self.is_over = True  # whoever has the answer may use the id again
         self._done(None if self.cancelled else answer)
 
 
@@ -63,7 +65,7 @@ class Calls:
     def has(self, id: Id | None) -> bool:
         """Whether a call of this id waits or runs. 1 and "1" are two ids."""
         with self._changed:
-            return any(_same(call.id, id) for call in self._calls)
+            return any(_same(call.id, id) and not call.is_over for call in self._calls)
 
     def cancel(self, id: object = None, everything: bool = False) -> None:
         """Nobody wants the answer of this call any more, or that of any."""
