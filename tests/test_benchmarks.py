@@ -71,6 +71,19 @@ def test_the_benchmark_of_restoring_runs():
     assert json.loads(done.stdout)["records"] == 50
 
 
+@pytest.mark.bench
+def test_the_server_for_agents_is_ready_and_answers_within_its_bounds():
+    done = subprocess.run([sys.executable, "benchmarks/mcp_server.py", "--check"], cwd=ROOT, capture_output=True, text=True, check=False)
+    print(done.stdout)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_benchmark_of_the_server_for_agents_runs():
+    command = [sys.executable, "benchmarks/mcp_server.py", "--runs", "1", "--calls", "4", "--json"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)["listed_characters"] < 5_500
+
+
 def test_the_benchmark_of_thinking_finds_what_a_signature_holds(tmp_path: Path):
     lines = []
     for number in range(60):
