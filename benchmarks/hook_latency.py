@@ -1,4 +1,5 @@
-"""What the PostToolUse hook costs, as ratios to a bare interpreter measured in the same run; and what memory adds to SessionStart.
+"""What the PostToolUse hook costs, as ratios to a bare interpreter measured in the same run; what memory adds to SessionStart, and what
+retention policies add to SessionEnd.
 
     python benchmarks/hook_latency.py [--runs N] [--json] [--check]
 
@@ -27,7 +28,7 @@ sys.path.insert(0, str(ROOT))
 
 from hooks.utils.policy.context import ContextState, Result  # noqa: E402
 from hooks.utils.policy.ruleset import Ruleset  # noqa: E402
-from hooks.utils.state import disk, memory, store  # noqa: E402  the benchmark runs from anywhere
+from hooks.utils.state import collecting, disk, memory, store  # noqa: E402  the benchmark runs from anywhere
 
 SESSION = "benchmark"
 STATE_BYTES = 50_000
@@ -35,8 +36,9 @@ BOUND_50_KB = 1.8  # times a bare interpreter
 AIM_50_KB = 1.45
 BOUND_FLAT = 1.5  # 3,000 live results against 10
 BOUND_MEMORY = 1.3  # a session's start with memory against one without
+BOUND_POLICIES = 1.1  # a session's end with retention policies that the last hour has collected for against one without
 REGISTERED = json.loads((ROOT / "hooks/hooks.json").read_text())["hooks"]
-COMMAND, START = (REGISTERED[event][0]["hooks"][0]["command"] for event in ("PostToolUse", "SessionStart"))
+COMMAND, START, END = (REGISTERED[event][0]["hooks"][0]["command"] for event in ("PostToolUse", "SessionStart", "SessionEnd"))
 
 PAYLOADS = {
     "Read": ({"file_path": "/tmp/popkit-benchmark/new.py"}, {"type": "text", "file": {  # noqa: S108  a name, never made
@@ -168,6 +170,32 @@ class Starts:
         return seconds
 
 
+class Ends:
+    """Sessions that end, where retention policies are or were never made."""
+
+    def __init__(self, folder: Path, has_policies: bool):
+        self.bench = Bench(folder)
+        folder.mkdir()
+        if has_policies:
+            governed = folder / "popkit" / collecting.FOLDER
+            governed.mkdir(parents=True)
+            each = {"older_than_days": 30, "keep_session_ids": [], "keep_context_ids": [], "auto_gc": True}
+            (governed / collecting.POLICIES).write_text(json.dumps({"version": 2, "memory": each, "rag": each}, indent=2))
+            (governed / collecting.NOTE).write_text(collecting.note(time.time()))
+
+    def end(self) -> float:
+        """Seconds of the hook on a session that ends."""
+        self.bench.prepare(state_with(10))
+        payload = {"session_id": SESSION, "transcript_path": "/nonexistent", "cwd": str(self.bench.folder), "reason": "other",
+                   "hook_event_name": "SessionEnd"}  # fmt: skip
+        (self.bench.folder / "payload.json").write_text(json.dumps(payload))
+        with (self.bench.folder / "payload.json").open("rb") as stdin:
+            seconds = spawn(["/bin/sh", "-c", f"{END} >/dev/null"], self.bench.env, stdin.fileno())
+        if not Path(self.bench.paths.journal).exists():
+            raise SystemExit("the hook did nothing: " + (self.bench.folder / "popkit/hooks.log").read_text())
+        return seconds
+
+
 def spawn(command: list, env: dict, stdin: int) -> float:
     start = time.perf_counter()
     pid = os.posix_spawn(command[0], command, env, file_actions=[(os.POSIX_SPAWN_DUP2, stdin, 0)])
@@ -209,6 +237,10 @@ def measure(runs: int) -> list:
         rows.append(("20,000 expired against none", paired(runs, lambda: bench.hook("Read"), lambda: small.hook("Read")), 1.25))
         with_memory, without = (Starts(Path(folder) / name, name == "with") for name in ("with", "without"))
         rows.append(("SessionStart with memory against without", paired(runs, with_memory.start, without.start), BOUND_MEMORY))
+        with_policies, without_policies = (Ends(Path(folder) / name, name == "policies") for name in ("policies", "no policies"))
+        rows.append(
+            ("SessionEnd with retention policies against none", paired(runs, with_policies.end, without_policies.end), BOUND_POLICIES)
+        )
     return rows
 
 
