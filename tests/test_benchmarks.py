@@ -157,3 +157,24 @@ def test_the_benchmark_of_parts_lets_in_what_is_needed_of_a_file_and_brings_back
     assert all(float(cost) < 0.9 and missed == "0.00" for cost, _, missed, _ in oracle)
     assert {row[:3] for row in careful} == {("1.000", "1.000", "0.00")}
     assert all(float(cost) > float(least) and missed != "0.00" for (cost, _, missed, _), (least, *_) in zip(bold, oracle))
+
+
+@pytest.mark.bench
+def test_judging_resources_costs_no_more_than_its_bound():
+    done = subprocess.run([sys.executable, "benchmarks/governance.py", "--check"], cwd=ROOT, capture_output=True, text=True, check=False)
+    print(done.stdout)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_benchmark_of_governance_runs():
+    command = [sys.executable, "benchmarks/governance.py", "--resources", "300", "--entries", "20", "--runs", "1", "--json"]
+    rows = json.loads(subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout)
+    assert [row["what"] for row in rows] == [
+        "judge 300 resources",
+        "judge 300 resources, half of them hostile",
+        "change a policy",
+        "add an entry to the log",
+        "find an id in a log of 21",
+        "verify a log of 21",
+    ]
+    assert rows[0]["found"] > rows[1]["found"] > 0

@@ -63,19 +63,18 @@ def kill_at_each_call(errands: Errands, work: Work, world: World, check: Check, 
 
 def kill_at_random_moments(errands: Errands, work: Work, world: World, check: Check, kills: int, seed: int = 20_261_123) -> int:
     """Kills the work so many times, at moments that are spread over its life; `check` looks after each, and after those that came too late.
-    How many runs it took."""
+    How many kills."""
     environ, began = world(), time.perf_counter()
     done = _run(errands, work, environ)
     assert done.code == 0, done
-    moments, hits, runs = Moments(seed, time.perf_counter() - began), 0, 0
+    moments, hits = Moments(seed, time.perf_counter() - began), 0
     while hits < kills:
         done = _run(errands, work, world(), kill_after_s=moments.draw())
         assert done.code in (0, -9), done
         moments.tell(done.code == 0)
         hits += done.code == -9
-        runs += 1
         check(done)
-    return runs
+    return hits
 
 
 def _run(errands: Errands, work: Work, environ: dict[str, str], **how: float) -> Done:

@@ -93,6 +93,5 @@ def test_killed_at_any_call_that_changes_something_it_is_made_or_not(errands: Er
 
 def test_killed_at_random_moments_it_is_made_or_not(errands: Errands, tmp_path: Path, count):
     case = Case(tmp_path, errands, CONFIGURE)
-    kills = count(10, 500)
-    runs = kill_at_random_moments(errands, case.work, case.world, case.check, kills)
-    print(f"configure: {kills} random kills in {runs} runs")
+    kills = kill_at_random_moments(errands, case.work, case.world, case.check, count(10, 500))
+    print(f"configure: {kills} random kills")

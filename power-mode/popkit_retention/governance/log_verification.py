@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from heapq import merge
+from itertools import groupby, islice
 from typing import TYPE_CHECKING
 
 from .errors import one_line
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
 # More would only say the same again.
 _MOST = 20
 _ROWS = f"SELECT {', '.join(HASHED)}, hash FROM entries ORDER BY number"  # noqa: S608  names of our own columns
-_PREV_HASH, _NUMBER, _IDS, _DETAILS, _HASH = (*(HASHED.index(name) for name in ("prev_hash", "number", "ids", "details")), len(HASHED))
+_PREV_HASH, _NUMBER, _HASH = HASHED.index("prev_hash"), HASHED.index("number"), len(HASHED)
 _TODO = "SELECT t.number, t.todo, e.todo_hash FROM todo t LEFT JOIN entries e ON e.number = t.number ORDER BY t.number"
 _TRIGGERS = {step.split()[2] for _, steps in SCHEMA.migrations for step in steps if isinstance(step, str) and "TRIGGER" in step}
 
@@ -28,7 +30,7 @@ def problems(db: Connection) -> list[str]:
     db.execute("BEGIN")
     try:
         found = ["the file is damaged: " + line.rpartition("\n")[2] for (line,) in db.execute("PRAGMA quick_check(1)") if line != "ok"]
-        for what in (_walked, _undone, _guarded):
+        for what in (_walked, _misnamed, _undone, _guarded):
             found += what(db)
     finally:
         db.text_factory = kept
@@ -69,14 +71,6 @@ def _wrong(db: Connection, row: tuple[Any, ...], prev_hash: str) -> str:
         return f"it is not bound to entry {number - 1}: one of the two was replaced"
     if hash_of(row[:_HASH]) != row[_HASH]:
         return "it does not match its hash: one of its columns was changed"
-    try:
-        ids, details = json.loads(row[_IDS]), json.loads(row[_DETAILS])
-    except (TypeError, ValueError, RecursionError):
-        return "it cannot be read"
-    if not isinstance(ids, list) or not isinstance(details, dict):
-        return "it cannot be read"
-    if {id for (id,) in db.execute("SELECT id FROM named WHERE number = ?", (number,))} != set(ids):
-        return "the index of ids does not agree with it"
     return ""
 
 
@@ -86,6 +80,22 @@ def _number_of(db: Connection, hash: object) -> int:
         return 0
     found = db.execute("SELECT number FROM entries WHERE hash = ?", (hash,)).fetchone()
     return found[0] if found else 0
+
+
+def _misnamed(db: Connection) -> list[str]:
+    """Which entries are not found by the ids that they hold, or by others."""
+    held = ((number, id) for number, ids in db.execute("SELECT number, ids FROM entries ORDER BY number") for id in sorted(set(_ids(ids))))
+    named = db.execute("SELECT number, id FROM named ORDER BY number, id")
+    wrong = (number for (number, _), both in groupby(merge(held, named)) if len(list(both)) != 2)
+    return [f"entry {number}: the index of ids does not agree with it" for number, _ in islice(groupby(wrong), _MOST)]
+
+
+def _ids(text: Any) -> list[str]:
+    try:
+        ids = json.loads(text)
+    except (TypeError, ValueError, RecursionError):
+        return []
+    return [id for id in ids if isinstance(id, str)] if isinstance(ids, list) else []
 
 
 def _undone(db: Connection) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from .policies import LARGEST_CONTEXT_ID, LONGEST_ID, SOURCE_TYPES
@@ -68,23 +69,22 @@ def apply_rules(policy: RetentionPolicy, resources: Iterable[Resource], now: flo
     selected = frozenset(policy.source_types)
     eligible: list[Verdict] = []
     protected: list[Verdict] = []
-    for each in resources:
-        reasons = list(each.vetoes)
-        if keep_sessions and not keep_sessions.isdisjoint(each.sessions):
-            reasons.append(PROTECTED_SESSION)
-        if each.context_id is not None and each.context_id in keep_contexts:
-            reasons.append(PROTECTED_CONTEXT)
-        if each.source_type not in selected:
-            reasons.append(EXCLUDED_SOURCE_TYPE if each.source_type in SOURCE_TYPES else INVALID_SOURCE_TYPE)
-        if each.created_at is None:
-            reasons.append(INVALID_TIMESTAMP)
-        elif each.created_at > cutoff:
-            reasons.append(WITHIN_PERIOD)
+    for id, created_at, source_type, sessions, context_id, reasons in resources:
+        if keep_sessions and not keep_sessions.isdisjoint(sessions):
+            reasons += (PROTECTED_SESSION,)
+        if context_id is not None and context_id in keep_contexts:
+            reasons += (PROTECTED_CONTEXT,)
+        if source_type not in selected:
+            reasons += (EXCLUDED_SOURCE_TYPE if source_type in SOURCE_TYPES else INVALID_SOURCE_TYPE,)
+        if created_at is None:
+            reasons += (INVALID_TIMESTAMP,)
+        elif created_at > cutoff:
+            reasons += (WITHIN_PERIOD,)
         if reasons:
-            protected.append(Verdict(each.id, tuple(reasons), each.created_at))
+            protected.append(Verdict(id, reasons, created_at))
         else:
-            eligible.append(Verdict(each.id, (ELIGIBLE,), each.created_at))
-    eligible.sort(key=lambda verdict: (verdict.created_at, verdict.id))
+            eligible.append(Verdict(id, (ELIGIBLE,), created_at))
+    eligible.sort(key=attrgetter("created_at", "id"))
     taken = eligible[: policy.limit]
     return Applied(cutoff, policy, taken, protected, len(eligible) - len(taken))
 
