@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from hooks.utils import archive
+from hooks.utils.archive.holds import ITEM, PROJECT, Hold, add_hold, held
+from hooks.utils.host import repository
 from hooks.utils.reclaim import cooling
 
 TEXT = "".join(f"value{n} = {n}\n" for n in range(40))
@@ -49,6 +51,29 @@ def read(db, project: Path, transcript: str = "/nowhere/session.jsonl", reads: i
     records = [archive.NewRecord(f"read-{n}", "read", "Read app.py", json.dumps(shown), subjects=[path]) for n in range(reads)]
     records += [archive.NewRecord(f"other-{n}", "run", f"Bash {n}", json.dumps(f"ran {n} " * 9)) for n in range(BEHIND)]
     return archive.add_records(db, chain, records).ids[:reads]
+
+
+def test_what_a_hold_keeps_stays_whatever_git_has(db, project: Path) -> None:
+    ids = read(db, project, reads=3)
+    git(project, "add", ".")
+    git(project, "commit", "-qm", "first")
+    add_hold(db, Hold("h1", ITEM, ids[1], "user", "audit", 0.0, until=100.0))
+    assert cooling.cool(db, "session", now=99.0)["warm_to_cold"] == 2
+    assert archive.retrieve_record(db, ids[1])["content_available"]
+
+
+def test_a_held_project_is_known_by_its_folder(db, project: Path) -> None:
+    (id,) = read(db, project)
+    git(project, "add", ".")
+    git(project, "commit", "-qm", "first")
+    add_hold(db, Hold("h1", PROJECT, repository.of(str(project)).key, "user", "audit", 0.0))
+    assert cooling.cool(db, "session")["warm_to_cold"] == 0
+    (other,) = archive.add_records(
+        db, archive.Chain("other", "other", project="/elsewhere"), [archive.NewRecord("t", "run", "x", '"y"')]
+    ).ids
+    cooling.cool(db, "other")
+    assert not held(db).keeps(other, "other")
+    assert archive.retrieve_record(db, id)["content_available"]
 
 
 def restorable(db, id: str) -> bool:

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 # A write of a hook indexes so many characters itself, some 10 ms.
 AT_ONCE = 1 << 17
-_BATCH = 100
+# Of the queue so many records go in at once, and so many characters of words: others wait meanwhile.
+_BATCH, _BATCH_CHARS = 100, 1 << 20
 _MAKE = "CREATE VIRTUAL TABLE words USING fts5(terms, content='', detail=none, columnsize=0, tokenize='ascii')"
 _IS_MADE = "SELECT 1 FROM sqlite_master WHERE name = 'words'"
 _EMPTY = ("DELETE FROM words_data", "DELETE FROM words_idx", "INSERT INTO words_data VALUES (1, x''), (10, zeroblob(7))")
@@ -120,13 +121,12 @@ def work_off(
 
     until, total, done, mended = time.monotonic() + for_s, waiting(db), 0, False
     while done < total and time.monotonic() < until:
-        seqs = [seq for (seq,) in db.execute("SELECT seq FROM unindexed ORDER BY seq DESC LIMIT ?", (_BATCH,)).fetchall()]
-        read = [(seq, *_read(db, seq)) for seq in seqs]
+        batch = _next(db)
         try:
             with Transaction(db):
-                if not seqs or not is_ready(db):
+                if not batch or not is_ready(db):
                     break
-                for seq, has_content, words in read:
+                for seq, has_content, words in batch:
                     _settle(db, seq, has_content, words)
         except sqlite3.OperationalError:
             raise
@@ -138,9 +138,22 @@ def work_off(
                 begin_anew(db)
             total, done = waiting(db), 0
             continue
-        done += len(seqs)
+        done += len(batch)
         progress(min(done, total), total)
     return waiting(db)
+
+
+def _next(db: Connection) -> list[tuple[int, bool, str | None]]:
+    """What of the queue comes next, read: (seq, whether it has a content, what the index is told of it)."""
+    batch: list[tuple[int, bool, str | None]] = []
+    chars = 0
+    for (seq,) in db.execute("SELECT seq FROM unindexed ORDER BY seq DESC LIMIT ?", (_BATCH,)).fetchall():
+        has_content, words = _read(db, seq)
+        batch.append((seq, has_content, words))
+        chars += len(words or "")
+        if chars >= _BATCH_CHARS:
+            break
+    return batch
 
 
 def _settle(db: Connection, seq: int, has_content: bool, words: str | None) -> None:
