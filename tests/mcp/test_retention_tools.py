@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from popkit_retention.governance.controller import Controller
 from popkit_retention.governance.policies import DEFAULT_POLICY
+from popkit_retention.mcp.running import Cancelled
 
-from .homes import Place
+from .homes import AT, DIALECT, Place
+from .talking import Session, tool_call
 from .test_tools import conforms
 
 OLD = {"id": "old", "created_at": "2020-01-01T00:00:00Z", "source_type": "context"}
@@ -75,3 +79,57 @@ def test_options_stand_in_for_the_policy_of_one_call(place: Place) -> None:
     assert found["protected"][0]["reasons"] == ["source_type_not_in_policy"]
     assert place("retention_get", domain="rag") == DEFAULT_POLICY.to_json()
     assert "older_than" in place.mistake("retention_apply", domain="rag", resources=[OLD], options={"older_than": 1})
+
+
+def test_of_what_is_stored_only_the_projects_is_told_with_labels(place: Place) -> None:
+    mine = place.clear_from(place.shop, "Read shop.ts", "old text", at=AT - 90 * 86_400)
+    theirs = place.clear_from(place.other, "Read other.ts", "old text too", at=AT - 90 * 86_400)
+    found = place("retention_apply", domain="rag")
+    conforms("retention_apply", found)
+    assert [(each["id"], each["label"]) for each in found["eligible"] + found["protected"]] == [(mine, "Read shop.ts")]
+    assert theirs not in json.dumps(found)
+    place.allow_all_projects()
+    assert place("retention_apply", domain="rag", project="all")["counts"]["total"] == 2
+
+
+def test_of_what_is_stored_long_lists_are_cut_and_that_is_said(place: Place) -> None:
+    for number in range(5):
+        place.clear_from(place.shop, f"Read {number}.ts", f"text {number}", at=AT - 90 * 86_400)
+    found = place("retention_apply", domain="rag", most=2)
+    assert sum(len(found[name]) for name in ("eligible", "protected")) == 2
+    assert sum(found["not_shown"].values()) == 3
+    assert found["counts"]["total"] == 5
+
+
+def test_an_archive_copies_and_deletes_nothing(place: Place) -> None:
+    mine = place.clear_from(place.shop, "Read shop.ts", "old text", at=AT - 90 * 86_400)
+    found = place("retention_archive", domain="rag", resources=[{"id": mine}], options={"note": "before the move"})
+    conforms("retention_archive", found)
+    assert found["resource_count"] == 1
+    assert (place.home / "data" / "archive" / found["archive_id"] / "manifest.json").exists()
+    assert place("context_restore", handle=mine)["content"] == "old text"
+
+
+def test_what_cannot_be_archived_is_a_clear_error(place: Place) -> None:
+    theirs = place.clear_from(place.other, "Read other.ts", "old text", at=AT - 90 * 86_400)
+    assert theirs in place.mistake("retention_archive", domain="rag", resources=[theirs])
+    assert "must hold ids" in place.mistake("retention_archive", domain="rag", resources=[5])
+    assert place.mistake("retention_archive", domain="rag", resources=["nonsense"])
+    assert not (place.home / "data" / "archive").exists() or not list((place.home / "data" / "archive").iterdir())
+
+
+def test_an_archive_tells_how_far_it_is_and_can_be_cancelled(place: Place) -> None:
+    for number in range(3):
+        place.clear_from(place.shop, f"Read {number}.ts", f"text {number}", at=AT - 90 * 86_400)
+    session = Session(place.tools)
+    *told, _ = session.answers(tool_call("retention_archive", {"domain": "rag"}, progressToken=7))
+    assert [message["params"] for message in told][-1] == {"progressToken": 7, "progress": 3, "total": 3}
+
+    def cancelled(done: float, total: float | None = None) -> None:
+        raise Cancelled
+
+    with pytest.raises(Cancelled):
+        place.tools.call("retention_archive", {"domain": "rag"}, DIALECT, cancelled)
+    with Controller(place.environ) as controller:
+        assert len(controller.archives()["archives"]) == 1
+        assert controller.verify()["ok"]

@@ -47,8 +47,9 @@ def retention_apply(asked: Asked) -> dict[str, Any]:
 def retention_archive(asked: Asked) -> dict[str, Any]:
     resources = asked.get("resources")
     ids = None if resources is None else [_id(each) for each in resources]
+    note = asked.get("options", {}).get("note", "")
     with _controller(asked) as controller:
-        return controller.archive(asked["domain"], ids, asked.get("options", {}).get("note", ""), progress=asked.progress)
+        return controller.archive(asked["domain"], ids, note, lambda what, done, of: asked.progress(done, of))
 
 
 def _controller(asked: Asked) -> Controller:
