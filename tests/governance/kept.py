@@ -35,6 +35,7 @@ class KeptDomain:
         self.kept_holds: dict[str, Hold] = {}
         self.compacted = 0
         self.refuses: set[str] = set()  # what somebody has just touched
+        self.copies: set[str] = set()  # of things, which go with them
 
     def resources(self, now: float, project: str | None = None, ids: Sequence[str] | None = None) -> Iterator[Resource]:
         for id in list(self.things) if ids is None else ids:
@@ -85,6 +86,7 @@ class KeptDomain:
         gone = [id for id in there if not self._is_held(id, now) and not self.things[id].pinned]
         for id in gone:
             del self.things[id], self.marks[id]
+        self.copies -= {id for id in ids if id not in self.things}
         return gone
 
     def contents(self, ids: Sequence[str]) -> Iterator[Content]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
 from hooks.utils import archive
+from hooks.utils.archive import marks
 from popkit_retention.governance.domains import Domain
 from popkit_retention.governance.domains.memory import MemoryDomain
 from popkit_retention.governance.domains.rag import RagDomain
@@ -30,6 +32,10 @@ class Stock(Protocol):
     def touch(self, id: str, at: float) -> None:
         """Asks for it at a time: its age counts from then."""
 
+    def problems(self) -> list[str]:
+        """What the store itself says is wrong with it."""
+        ...
+
     def close(self) -> None:
         """Lets go of the store."""
 
@@ -37,7 +43,7 @@ class Stock(Protocol):
 class Kept:
     """The domain in memory."""
 
-    def __init__(self, home: Path, now) -> None:
+    def __init__(self, home: Path, now: Callable[[], float]) -> None:
         self.domain = KeptDomain()
 
     def add(self, number: int, at: float, source_type: str, session: str) -> str:
@@ -46,6 +52,9 @@ class Kept:
 
     def touch(self, id: str, at: float) -> None:
         self.domain.things[id].at = at
+
+    def problems(self) -> list[str]:
+        return []
 
     def close(self) -> None:
         pass
@@ -56,7 +65,7 @@ class Memory:
 
     _KINDS = {"context": PATH, "action": COMMAND, "thought": NOTE}  # noqa: RUF012
 
-    def __init__(self, home: Path, now) -> None:
+    def __init__(self, home: Path, now: Callable[[], float]) -> None:
         home.mkdir(exist_ok=True)
         self.store = SqliteStore(str(home / "memory.sqlite"))
         self.domain = MemoryDomain({"POPKIT_HOME": str(home)}, now)
@@ -69,6 +78,9 @@ class Memory:
     def touch(self, id: str, at: float) -> None:
         self.store.access([id], at)
 
+    def problems(self) -> list[str]:
+        return self.store.verify()
+
     def close(self) -> None:
         self.domain.close()
         self.store.close()
@@ -79,7 +91,7 @@ class Rag:
 
     _TYPES = {"context": "read", "action": "run", "thought": "thinking"}  # noqa: RUF012
 
-    def __init__(self, home: Path, now) -> None:
+    def __init__(self, home: Path, now: Callable[[], float]) -> None:
         home.mkdir(exist_ok=True)
         self.db = archive.open_archive(str(home / "archive.sqlite"))
         self.domain = RagDomain({"POPKIT_HOME": str(home), "CLAUDE_CONFIG_DIR": str(home / "claude")}, now)
@@ -92,6 +104,9 @@ class Rag:
     def touch(self, id: str, at: float) -> None:
         # As if it had gone and come back: nothing else makes a content young again.
         self.db.execute("INSERT OR REPLACE INTO brought_back VALUES (?, ?)", (id, at))
+
+    def problems(self) -> list[str]:
+        return [f"{each.id} {each.what}" for each in archive.verify(self.db).broken] + marks.problems(self.db)
 
     def close(self) -> None:
         self.domain.close()

@@ -129,6 +129,21 @@ def test_a_hold_added_between_the_plan_and_the_deletion_is_respected_and_told(de
     assert desk.logged("deleting") == desk.logged("deleted") == [["oldest", "old"]]
 
 
+def test_a_mark_taken_back_between_the_plan_and_the_deletion_is_respected(desk: Desk):
+    desk.gc()
+    planned = desk.plan(LATER)
+    desk.undo("oldest", "older")
+    desk.domain.mark(["older"], LATER - 1, "user")
+    assert ids(collection.carry_out(desk.collector(LATER), planned).deletes) == ["old"]
+
+
+def test_what_is_touched_between_the_plan_and_the_deletion_stays(desk: Desk):
+    desk.gc()
+    planned = desk.plan(NOW + 40 * DAY)
+    desk.domain.things["older"].at = NOW + DAY
+    assert ids(collection.carry_out(desk.collector(NOW + 40 * DAY), planned).deletes) == ["oldest", "old"]
+
+
 def test_what_the_domain_refuses_at_the_last_moment_is_not_logged_as_deleted(desk: Desk):
     desk.gc()
     desk.domain.refuses = {"older"}
@@ -244,6 +259,31 @@ def test_it_works_in_batches_and_can_be_stopped_between_two(desk: Desk):
     assert list(desk.domain.things) == everything[2:]
     assert ids(desk.gc(LATER, batch=2).deletes) == everything[2:]
     assert desk.logged("deleted") == [everything[:2], everything[2:4], everything[4:]]
+
+
+def test_a_deletion_that_was_cut_short_is_logged_as_far_as_it_came(desk: Desk):
+    desk.gc()
+    three = ["oldest", "older", "old"]
+    entry = desk.log.append("deleting", "rag", three, {}, "job", LATER, {"do": "delete", "ids": three})
+    desk.domain.copies = {"oldest", "older", "old", "new"}
+    del desk.domain.things["oldest"], desk.domain.marks["oldest"]  # it came as far as this
+    desk.undo("older")
+    assert desk.logged("deleted") == [["oldest"]], "who comes next has logged it"
+    assert desk.domain.copies == {"older", "old", "new"}, "and the domain was let finish"
+    assert list(desk.domain.things) == ["older", "old", "new"]
+    [told] = desk.log.entries(action="deleted")
+    assert (told.details, told.by) == ({"of": entry.number}, "job")
+    collection.finish_delete(desk.folder, desk.domain, desk.log, entry, LATER)
+    assert len(desk.logged("deleted")) == 1, "once"
+
+
+def test_what_was_deleted_and_came_back_before_anybody_looked_was_deleted_all_the_same(desk: Desk):
+    desk.gc()
+    desk.log.append("deleting", "rag", ["oldest", "older"], {}, "job", LATER, {"do": "delete", "ids": ["oldest", "older"]})
+    del desk.domain.marks["oldest"], desk.domain.marks["older"]
+    desk.domain.things["oldest"].at = LATER + 1
+    with desk.changing():
+        assert desk.logged("deleted") == [["oldest"]], "the other one has only lost its mark"
 
 
 def test_the_log_says_which_policy_ruled(desk: Desk):

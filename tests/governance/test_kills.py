@@ -6,6 +6,7 @@ from __future__ import annotations
 import shutil
 from collections import Counter
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -59,7 +60,9 @@ class Case:
         assert gone == Counter(set(self.before) - set(self.data(desk)))
 
     def check_folder(self) -> None:
-        """No leftovers."""
+        """No leftovers, and nothing that the store itself finds wrong."""
+        with closing(STOCKS[self.kind](self.home, lambda: NOW)) as stock:
+            assert stock.problems() == []
         with self.desk() as desk:
             assert all(manifests.is_id(name) for name in archiving.names(desk.folder))
             assert [path.name for path in self.home.rglob("*") if ".tmp-" in path.name] == []

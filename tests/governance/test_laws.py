@@ -73,6 +73,7 @@ class Governing(RuleBasedStateMachine):
     def teardown(self) -> None:
         if hasattr(self, "desk"):
             assert self.desk.log.verify() == []
+            assert self.stock.problems() == []
             self.desk.log.close()
             self.stock.close()
             shutil.rmtree(self.home)
