@@ -6,6 +6,7 @@ import json
 import os
 import re
 import stat
+from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hooks.utils import archive
 from popkit_retention.governance import retention
 from popkit_retention.governance.controller import Controller
 from popkit_retention.governance.errors import BadPolicy, BadRequest, GovernanceError
@@ -172,6 +174,21 @@ def test_applying_rules_deletes_and_writes_nothing(environ: dict[str, str], home
     apply_retention_rules("memory", resources, environ=environ)
     assert json.dumps(resources) == before
     assert not home.exists()
+
+
+def test_an_archive_answers_with_what_the_specification_names(environ: dict[str, str], home: Path):
+    with closing(archive.open_archive(str(home / "archive.sqlite"))) as db:
+        chain = archive.Chain("s1", "s1", project="/home/dev/shop")
+        new = archive.NewRecord("toolu_1", "read", "Read a.py", json.dumps("x = 1\n" * 50))
+        ids = archive.add_records(db, chain, [new], clear_at=NOW).ids
+    with Controller(environ) as controller:
+        answer = controller.archive("rag", ids)
+    manifest = json.loads(Path(answer["manifest_path"]).read_text(encoding="utf-8"))
+    assert set(answer) == {"success", "archive_id", "manifest_path", "resource_count", "total_size_bytes"}
+    assert (answer["success"], answer["resource_count"]) == (True, 1)
+    assert answer["total_size_bytes"] >= 300
+    assert home / "data/archive" / answer["archive_id"] == Path(answer["manifest_path"]).parent
+    assert manifest["archive_id"] == answer["archive_id"]
 
 
 @pytest.mark.parametrize("resources", [5, "abc", {}, {"id": "a"}], ids=repr)

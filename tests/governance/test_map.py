@@ -1,0 +1,56 @@
+"""What docs/governance.md says of the code: its module map, and where each statement of the specification is held and tested."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SERVICES = ROOT / "power-mode/popkit_retention"
+ARCHIVE = ROOT / "hooks/utils/archive"
+TEXT = (ROOT / "docs" / "governance.md").read_text(encoding="utf-8")
+# Of the archive's modules and the command line's, those that are there for governance.
+OURS = ("holds.py", "marks.py", "deleting.py", "putting_back.py", "index.py", "terms.py", "searching.py")
+MAPPED = [
+    *(SERVICES / "governance").rglob("*.py"),
+    *(SERVICES / "mcp").rglob("*.py"),
+    *(SERVICES / "cli").glob("retention_*.py"),
+    *(SERVICES / "cli").glob("mcp_*.py"),
+    *(SERVICES / "cli").glob("archive_search.py"),
+    *(ARCHIVE / name for name in OURS),
+]
+ROWS = [
+    line.strip("| ").split(" | ") for line in TEXT.partition("# The specification, statement by statement")[2].splitlines() if "::" in line
+]
+
+
+def test_every_module_of_governance_stands_in_the_map_and_every_one_in_the_map_exists():
+    told = set(re.findall(r"\w+\.py", TEXT.partition("```")[2].partition("```")[0])) - {"__init__.py"}
+    here = {path.name for path in MAPPED} - {"__init__.py"}
+    assert here - told == set()
+    everywhere = {path.name for folder in ("hooks", "power-mode") for path in (ROOT / folder).rglob("*.py")}
+    assert {name for name in told - everywhere if not name.startswith(("retention_", "mcp_"))} == set()
+
+
+def test_the_table_has_all_invariants_and_tools_of_the_specification():
+    said = " ".join(row[0] for row in ROWS)
+    assert all(f"INV-RET-{number}:" in said for number in range(1, 9))
+    assert all(f"retention_{tool}" in said for tool in ("configure", "get", "apply", "archive", "policies"))
+    assert len(ROWS) > 50
+
+
+@pytest.mark.parametrize("row", ROWS, ids=[str(number) for number in range(1, len(ROWS) + 1)])
+def test_each_statement_is_held_and_tested_where_the_table_says(row: list[str]):
+    statement, where, test = row
+    assert statement
+    held = re.findall(r"`([^`]+)`", where)
+    modules = [path for path in MAPPED if path.name == held[0]]
+    assert len(modules) == 1, held[0]
+    source = modules[0].read_text(encoding="utf-8")
+    assert all(re.search(rf"^(?:def|class) {name}\b|^{name}\b.* = ", source, re.MULTILINE) for name in held[1:]), where
+    (named,) = re.findall(r"`([^`]+)`", test)
+    file, _, function = named.partition("::")
+    path = ROOT / file if "/" in file else ROOT / "tests/governance" / file
+    assert f"\ndef {function}(" in path.read_text(encoding="utf-8"), named
