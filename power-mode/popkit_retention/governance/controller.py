@@ -138,6 +138,21 @@ class Controller:
             "left_out": found.left_out,
         }
 
+    def status(self, domain: str | None = None) -> Json:
+        """How the domains stand: see `summary.of`."""
+        from . import summary
+
+        return summary.of(self._state(), map(self.domain, _names(domain)), self.folder, self.now(), self.project)
+
+    def by_domain(self, ids: Sequence[str], domain: str | None) -> dict[str, list[str]]:
+        """The ids that words mean, by their domain; every domain that is meant, where there are no words."""
+        domains = [self.domain(name) for name in _names(domain)]
+        found: dict[str, list[str]] = {} if ids else {each.name: [] for each in domains}
+        for word in ids:
+            holder, id = holding.meant(domains, word, self.project)
+            found.setdefault(holder.name, []).append(id)
+        return found
+
     def describe(self, domain: str, ids: Sequence[str]) -> dict[str, Json]:
         """id -> what a person is told of it."""
         return {id: asdict(each) for id, each in self.domain(domain).describe(ids).items()}
@@ -159,6 +174,7 @@ class Controller:
 
         log = self._opened()
         problems: list[Json] = [{"where": "log", "what": each} for each in log.verify()]
+        broken = bool(problems)
         try:
             differs = configuring.differs(self._read(), self.folder.policies) if not problems else ""
         except GovernanceError as error:
@@ -170,9 +186,9 @@ class Controller:
         return {
             "ok": not problems,
             "problems": problems,
-            "log_entries": log.count(),
+            "log_entries": 0 if broken else log.count(),
             "archives": len(archiving.archives(self.folder)),
-            "unfinished": len(log.unfinished()),
+            "unfinished": 0 if broken else len(log.unfinished()),
         }
 
     # --- holds ---------------------------------------------------------------------------------------------------------------------
@@ -230,7 +246,7 @@ class Controller:
         from . import collection
 
         unmarked: list[Json] = []
-        for name, wanted in self._by_domain(ids, domain).items():
+        for name, wanted in self.by_domain(ids, domain).items():
             done = collection.undo(self._changing, self.domain(name), wanted, self.now(), self.by, self.project)
             unmarked += [{"domain": name, "id": id} for id in done]
             telling.tell(self.environ, self.domain(name))
@@ -249,7 +265,7 @@ class Controller:
             resources = self.domain(domain).resources(self.now(), self.project)
             chosen = [each.id for each in apply_rules(self._state().policy(domain), resources, self.now()).eligible]
         else:
-            chosen = self._by_domain(ids, domain)[domain]
+            chosen = self.by_domain(ids, domain)[domain]
         if not chosen:
             raise NotThere(
                 "there is nothing to archive: no id was given" if ids is not None else "there is nothing that the policy lets go of"
@@ -295,15 +311,6 @@ class Controller:
     def _params(self, domain: str, options: Mapping[str, object] | None) -> GcParams:
         given = {} if options is None else options
         return resolve_gc_params_with_policy(check_domain(domain), given, given, self._state().policy(domain))
-
-    def _by_domain(self, ids: Sequence[str], domain: str | None) -> dict[str, list[str]]:
-        """The ids that words mean, by their domain; every domain that is meant, where there are no words."""
-        domains = [self.domain(name) for name in _names(domain)]
-        found: dict[str, list[str]] = {} if ids else {each.name: [] for each in domains}
-        for word in ids:
-            holder, id = holding.meant(domains, word, self.project)
-            found.setdefault(holder.name, []).append(id)
-        return found
 
     def _state(self) -> policy_file.State:
         self._read()

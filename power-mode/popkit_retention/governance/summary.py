@@ -1,0 +1,56 @@
+"""How governance stands: the policies, what is stored, what of it may be deleted, is protected, marked, held, archived. Changes nothing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from . import answers, archiving
+from .collection import GRACE_S
+from .errors import DomainUnavailable
+from .rules import apply_rules
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from .domains import Domain
+    from .folder import Folder
+    from .policies import RetentionPolicy
+    from .policy_file import State
+
+_NOTHING: dict[str, object] = {
+    "counts": {"eligible": 0, "protected": 0, "total": 0}, "left_out": 0, "reasons": {}, "marked": 0, "due_at": None, "holds": 0,
+}  # fmt: skip
+
+
+def of(state: State, domains: Iterable[Domain], folder: Folder, now: float, project: str | None = None) -> dict[str, object]:
+    """`revision`, `updated_at`, `archives` {count, bytes} and `domains`. Of each: `policy`; `unavailable`, why it cannot be used, or "";
+    `counts` {eligible, protected, total}; `left_out`: eligible beyond the limit; `reasons`: how many are protected, by the reason that
+    decides; `marked`: how many are to be deleted, `due_at`: from when on the first of them can be, None for none; `holds`: how many are in
+    force."""
+    told = [_of_domain(each, state.policy(each.name), now, project) for each in domains]
+    names = [each["domain"] for each in told]
+    sizes = [each.get("total_size_bytes", 0) for each in archiving.archives(folder) if each["domain"] in names]
+    archives = {"count": len(sizes), "bytes": sum(size for size in sizes if isinstance(size, int))}
+    return {"revision": state.revision, "updated_at": state.updated_at, "domains": told, "archives": archives}
+
+
+def _of_domain(domain: Domain, policy: RetentionPolicy, now: float, project: str | None) -> dict[str, object]:
+    head = {"domain": domain.name, "policy": policy.to_json()}
+    try:
+        found = apply_rules(policy, domain.resources(now, project), now)
+        marks = domain.marked().values()
+        holds = sum(each.in_force(now) for each in domain.holds())
+    except DomainUnavailable as error:
+        return {**head, "unavailable": str(error), **_NOTHING}
+    due = min((mark.at + GRACE_S for mark in marks), default=None)
+    return {
+        **head,
+        "unavailable": "",
+        "counts": answers.counts(found),
+        "left_out": found.left_out,
+        "reasons": dict(Counter(each.reasons[0] for each in found.protected)),
+        "marked": len(marks),
+        "due_at": answers.when(due),
+        "holds": holds,
+    }
