@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.governed import Governed
 from tests.cli.remembered import DAY_S, Remembered
 
 
@@ -24,3 +25,8 @@ def filled(shop: Remembered) -> Remembered:
     shop.add("make check", "--kind", "command")
     shop.now += DAY_S
     return shop
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Governed:
+    return Governed(tmp_path)

@@ -22,7 +22,19 @@ def since(word: str, now: float) -> float:
     try:
         return max(0.0, now - age(word))
     except UsageError:
-        pass
+        return _date(word)
+
+
+def until(word: str, now: float) -> float:
+    """The time (seconds since the epoch) that a word means: so far ahead, or a date, with or without a time, in UTC; UsageError for
+    anything else."""
+    try:
+        return now + age(word)
+    except UsageError:
+        return _date(word)
+
+
+def _date(word: str) -> float:
     from datetime import datetime, timezone
 
     try:

@@ -16,7 +16,7 @@ FOLDER = "data/state"  # in our folder: governance's
 POLICIES, NOTE = "retention-policies.json", "retention-hourly.json"
 EVERY_S = 3600.0
 WORDS = ("retention", "gc", "--auto", "--quiet")
-_HOOK = "retention"  # in the log
+HOOK = "retention"  # in the log
 
 
 def wanted(popkit_home: str) -> bool:
@@ -56,4 +56,4 @@ def start(popkit_home: str, environ: Mapping[str, str], now: float) -> None:
     except (OSError, ValueError) as error:
         from ..edges import failures  # seldom
 
-        failures.record(environ, _HOOK, error)
+        failures.record(environ, HOOK, error)

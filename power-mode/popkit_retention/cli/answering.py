@@ -97,6 +97,11 @@ def pair(name: str, said: str) -> list[str]:
     return [f"{text.pad(name, ASIDE)}{lines[0]}".rstrip(), *[" " * ASIDE + line for line in lines[1:]]]
 
 
+def pairs(name: str, said: list[str]) -> list[str]:
+    """A name, and what is said of it in several lines."""
+    return [line for at, each in enumerate(said) for line in pair("" if at else name, each)]
+
+
 def ago(at: float, now: float) -> str:
     """How long ago a time was."""
     return "just now" if now - at < 1 else text.span(now - at) + " ago"

@@ -1,0 +1,245 @@
+"""`popkit retention`: what stored data may be deleted, and when, in a shell. Exit 1 when the user got something wrong, or something is
+broken.
+
+The Controller decides and does everything; what people read of its answers comes from `retention_texts`, `retention_verdicts` and
+`retention_deeds`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from hooks.utils import flag_parser
+from hooks.utils.answers.ids import shown
+from hooks.utils.edges import failures
+from hooks.utils.edges.home import NoHome
+from hooks.utils.edges.system import now as time_of_day
+from hooks.utils.state.collecting import HOOK
+
+from ..governance import hourly
+from ..governance.controller import Controller
+from ..governance.domains import USER
+from ..governance.errors import Conflict, Damaged, GovernanceError
+from ..governance.policies import DOMAINS, RetentionPolicy, merged
+from . import retention_deeds, retention_holds, retention_texts, retention_values, retention_verdicts, screen
+from .answering import Answer, Command, number
+from .past_sessions import Bar, Refused
+from .retention_words import COMMAND, LISTED, LOGGED, TABLE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+MISTAKES = (flag_parser.UsageError, Refused, GovernanceError, NoHome, OSError)
+
+
+class Asked:
+    """One question: the words as understood, whom it is put to, the time, and the domains that it is about."""
+
+    __slots__ = ("arguments", "bar", "controller", "domain", "domains", "environ", "flags", "now", "word")
+
+    def __init__(self, parsed: flag_parser.Parsed, controller: Controller, environ: Mapping[str, str]) -> None:
+        self.word = parsed.word
+        self.arguments: list[str] = parsed.arguments
+        self.flags: dict[str, Any] = parsed.flags
+        self.controller = controller
+        self.environ = environ
+        self.bar = Bar(environ, "items")
+        self.now = controller.now()
+        self.domain: str | None = retention_values.check_domain(self.flags["domain"]) if "domain" in self.flags else None
+        self.domains = DOMAINS if self.domain is None else (self.domain,)
+
+    @property
+    def most(self) -> int | None:
+        """How many things a list shows."""
+        return None if "all" in self.flags else LISTED
+
+    def progress(self, _what: str, done: int, whole: int) -> None:
+        """Shows how far long work is."""
+        self.bar.show(done, whole)
+
+
+def run_words(words: list[str], environ: Mapping[str, str] = os.environ) -> int:
+    """Answers one line of words; the exit code."""
+    if words[:1] == ["gc"] and "--auto" in words and "--quiet" in words:
+        return _quietly(words, environ)
+    return Command(COMMAND, TABLE, MISTAKES).run(words, environ, lambda parsed: _answer(parsed, environ))
+
+
+def _quietly(words: list[str], environ: Mapping[str, str]) -> int:
+    """For a hook's child: nobody reads what it prints or how it ends."""
+    try:
+        _answer(flag_parser.parse(words, cli=True, table=TABLE), environ)
+    except Exception as error:  # noqa: BLE001  whatever it is, the log is where it is looked for
+        failures.record(environ, HOOK, error)
+    return 0
+
+
+def _answer(parsed: flag_parser.Parsed, environ: Mapping[str, str]) -> Answer:
+    with Controller(environ, USER, now=lambda: time_of_day(environ)) as controller:
+        asked = Asked(parsed, controller, environ)
+        try:
+            return _ANSWERS[parsed.word](asked)
+        finally:
+            asked.bar.end()
+
+
+# --- policies --------------------------------------------------------------------------------------------------------------------------
+
+
+def _show(asked: Asked) -> Answer:
+    found: dict[str, Any] = asked.controller.status(asked.domain)
+    return Answer(retention_texts.shown(found, asked.now, COMMAND), found)
+
+
+def _set(asked: Asked) -> Answer:
+    wanted: dict[str, list[retention_values.Assignment]] = {}
+    for word in asked.arguments:
+        change = retention_values.read(word, asked.domain or "")
+        wanted.setdefault(change.domain, []).append(change)
+    before: dict[str, Any] = asked.controller.policies()
+    configs = {domain: retention_values.config_of(changes, before[domain]) for domain, changes in wanted.items()}
+    for config in configs.values():
+        merged(RetentionPolicy(), config)  # all of it is refused, or none
+    expect = before["revision"] if any(map(retention_values.amends, wanted.values())) else None
+    found: list[dict[str, Any]] = []
+    for domain, config in configs.items():
+        try:
+            found.append(asked.controller.configure(domain, config, expect))
+        except Conflict:
+            done = f"Only {found[0]['domain']} was set" if found else "Nothing was set"
+            raise Refused(f"somebody else has changed the policies at the same time. {done}. Look at them, and try again") from None
+        expect = None if expect is None else found[-1]["revision"]
+    return Answer(retention_texts.configured(before, found, COMMAND), {"policies": found})
+
+
+def _history(asked: Asked) -> Answer:
+    found: dict[str, Any] = asked.controller.history(asked.domain)
+    return Answer(retention_texts.history(found["versions"], asked.now, COMMAND), found)
+
+
+def _rollback(asked: Asked) -> Answer:
+    word = asked.arguments[0]
+    if not (word.isascii() and word.isdigit() and len(word) <= _DIGITS):
+        raise flag_parser.UsageError(f"{shown(word)} is not a revision, such as 3. {COMMAND} history lists those that there are")
+    try:
+        before = asked.controller.policies()
+    except Damaged:
+        before = None  # then it is written anew
+    found: dict[str, Any] = asked.controller.rollback(int(word), asked.domain)
+    return Answer(retention_texts.rolled_back(int(word), before, found, COMMAND), found)
+
+
+_DIGITS = 15
+
+# --- what they say of things -----------------------------------------------------------------------------------------------------------
+
+
+def _explain(asked: Asked) -> Answer:
+    found: dict[str, Any] = asked.controller.explain(asked.arguments[0], asked.domain)
+    policy = asked.controller.get(found["domain"])
+    return Answer(retention_verdicts.explained(found, policy, asked.now, COMMAND), found)
+
+
+def _apply(asked: Asked) -> Answer:
+    found: list[dict[str, Any]] = [asked.controller.apply(domain, dry_run="dry-run" in asked.flags) for domain in asked.domains]
+    lines: list[str] = []
+    for each in found:
+        labels = asked.controller.describe(each["domain"], retention_verdicts.shown_ids(each, asked.most))
+        lines += ["", *retention_verdicts.applied(each, labels, asked.now, asked.most)]
+    return Answer(lines, {"domains": found})
+
+
+def _gc(asked: Asked) -> Answer:
+    if "auto" in asked.flags:
+        if others := [name for name in asked.flags if name not in ("auto", "quiet", "json")]:
+            raise flag_parser.UsageError(f"--auto decides by itself, so --{others[0]} does not go with it")
+        found = hourly.collect(asked.environ)
+        lines = retention_deeds.collected({**found, "dry_run": False}, asked.now, asked.most, COMMAND)
+        return Answer(lines or ["Nothing is due."], found)
+    if "quiet" in asked.flags:
+        raise flag_parser.UsageError("--quiet goes only with --auto")
+    doing, sure = "dry-run" not in asked.flags, "yes" in asked.flags
+    if doing and "json" in asked.flags and not sure:
+        raise Refused("nothing was changed: --json needs --yes or --dry-run")
+    if not (doing and sure):
+        found = _collect(asked, dry_run=True)
+        lines = retention_deeds.collected(found, asked.now, asked.most, COMMAND)
+        if not doing or retention_deeds.is_idle(found):
+            said = "This was a dry run: nothing was changed." if not doing else "There is nothing to collect."
+            return Answer([*lines, "", said], found)
+        screen.show(lines, sys.stdout, asked.environ)
+        if not screen.said_yes("Do this?"):
+            raise Refused("nothing was changed. --yes answers beforehand")
+    found = _collect(asked, dry_run=False)
+    return Answer(retention_deeds.collected(found, asked.now, asked.most, COMMAND), found)
+
+
+def _collect(asked: Asked, dry_run: bool) -> dict[str, Any]:
+    placeholders = "placeholders" in asked.flags
+    return asked.controller.gc(asked.domain, dry_run=dry_run, placeholders=placeholders, progress=asked.progress)
+
+
+def _undo(asked: Asked) -> Answer:
+    found: dict[str, Any] = asked.controller.undo(asked.arguments, asked.domain)
+    return Answer(retention_deeds.unmarked(found["unmarked"]), found)
+
+
+# --- archives --------------------------------------------------------------------------------------------------------------------------
+
+
+def _archive(asked: Asked) -> Answer:
+    found: list[dict[str, Any]] = []
+    wanted: dict[str, list[str] | None] = {**asked.controller.by_domain(asked.arguments, asked.domain)}
+    if not asked.arguments:
+        wanted = {domain: None for domain in wanted if asked.controller.apply(domain, dry_run=True)["eligible"]}
+        if not wanted:
+            raise Refused(f"nothing may be deleted, so there is nothing to archive by itself. Name what you want: {COMMAND} archive ID…")
+    for domain, ids in wanted.items():
+        made = asked.controller.archive(domain, ids, asked.flags.get("note", ""), asked.progress)
+        found.append({"domain": domain, **made})
+    return Answer(retention_deeds.archived(found, COMMAND), {"archives": found})
+
+
+def _archives(asked: Asked) -> Answer:
+    found: dict[str, Any] = asked.controller.archives()
+    return Answer(retention_deeds.archives(found["archives"], asked.now, COMMAND), found)
+
+
+def _restore(asked: Asked) -> Answer:
+    found: dict[str, Any] = asked.controller.restore(asked.arguments[0], "sound" in asked.flags, asked.progress)
+    return Answer(retention_deeds.restored(found), found)
+
+
+# --- proof -----------------------------------------------------------------------------------------------------------------------------
+
+
+def _verify(asked: Asked) -> Answer:
+    found: dict[str, Any] = asked.controller.verify("read-data" in asked.flags, asked.progress)
+    return Answer(retention_deeds.verified(found), found, code=int(not found["ok"]))
+
+
+def _log(asked: Asked) -> Answer:
+    most = number(asked.flags, "most", LOGGED)
+    found: dict[str, Any] = asked.controller.log(most, asked.domain, asked.flags.get("action"), asked.flags.get("id"))
+    return Answer(retention_deeds.logged(found["entries"], asked.now), found)
+
+
+_ANSWERS = {
+    "show": _show,
+    "set": _set,
+    "history": _history,
+    "rollback": _rollback,
+    "explain": _explain,
+    "apply": _apply,
+    "gc": _gc,
+    "undo": _undo,
+    "hold": retention_holds.hold,
+    "archive": _archive,
+    "archives": _archives,
+    "restore": _restore,
+    "verify": _verify,
+    "log": _log,
+}

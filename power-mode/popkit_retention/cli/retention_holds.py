@@ -1,0 +1,94 @@
+"""`popkit retention hold`: what is to be held, who wants it, why and until when, as words say it."""
+
+from __future__ import annotations
+
+import os
+
+from hooks.utils import flag_parser
+from hooks.utils.answers import times
+from hooks.utils.answers.ids import shown
+from hooks.utils.host import repository
+
+from ..governance.domains import ITEM, PROJECT, SESSION
+from . import retention_deeds
+from .answering import Answer
+from .retention_words import COMMAND, HOLD_FLAGS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from .retention_command import Asked
+
+
+def hold(asked: Asked) -> Answer:
+    """What `hold add`, `hold list` and `hold release` answer; UsageError, and what the Controller says."""
+    word, *rest = asked.arguments or ["list"]
+    if word not in HOLD_FLAGS:
+        raise flag_parser.UsageError(f"hold knows add, list and release, not {shown(word)}. {COMMAND} help hold says more")
+    for name in asked.flags:
+        if name not in (*HOLD_FLAGS[word], "json"):
+            raise flag_parser.UsageError(f"--{name} does not belong to hold {word}. {COMMAND} help hold says more")
+    asked.arguments = rest
+    return {"add": _hold_add, "list": _hold_list, "release": _hold_release}[word](asked)
+
+
+def _hold_add(asked: Asked) -> Answer:
+    why = asked.flags.get("why", "")
+    if not why.strip():
+        raise flag_parser.UsageError(f"a hold needs a reason: {COMMAND} hold add … --why TEXT")
+    targets = _targets(asked)
+    who = asked.flags.get("who") or _user(asked.environ)
+    until = times.until(asked.flags["until"], asked.now) if "until" in asked.flags else None
+    found = [asked.controller.add_hold(domain, scope, target, who, why, until) for domain, scope, target in targets]
+    return Answer(retention_deeds.held(found, asked.now, COMMAND), {"holds": found})
+
+
+def _targets(asked: Asked) -> list[tuple[str, str, str]]:
+    """(domain, scope, target) of all that is to be held: items by their ids, else a session or a project in each domain."""
+    session, folder = asked.flags.get("session"), asked.flags.get("project")
+    if sum((bool(asked.arguments), session is not None, folder is not None)) != 1:
+        raise flag_parser.UsageError(
+            f"what should be held? Give ids, or --session, or --project, one of them: {COMMAND} hold add ID --why TEXT"
+        )
+    if session is not None:
+        return [(domain, SESSION, session) for domain in asked.domains]
+    if folder is None:
+        found = asked.controller.by_domain(asked.arguments, asked.domain)
+        return [(domain, ITEM, id) for domain, ids in found.items() for id in ids]
+    if not os.path.isdir(folder):
+        raise flag_parser.UsageError(f"--project takes a folder, and {shown(folder)} is none")
+    return [(domain, PROJECT, repository.of(os.path.abspath(folder)).key) for domain in asked.domains]
+
+
+def _user(environ: Mapping[str, str]) -> str:
+    """What the system calls the user."""
+    name = environ.get("LOGNAME") or environ.get("USER") or ""
+    if not name:
+        try:
+            from pwd import getpwuid
+
+            name = getpwuid(os.getuid()).pw_name
+        except (ImportError, KeyError, AttributeError):
+            name = ""
+    return name or "user"
+
+
+def _hold_list(asked: Asked) -> Answer:
+    _no_more(asked, "list")
+    found: dict[str, Any] = asked.controller.holds(asked.domain, "all" in asked.flags)
+    return Answer(retention_deeds.holds(found["holds"], asked.now, "all" in asked.flags, COMMAND), found)
+
+
+def _hold_release(asked: Asked) -> Answer:
+    if not asked.arguments:
+        raise flag_parser.UsageError(f"which hold? {COMMAND} hold list shows them: {COMMAND} hold release HOLD")
+    _no_more(asked, "release", 1)
+    found: dict[str, Any] = asked.controller.release_hold(asked.arguments[0])
+    return Answer(retention_deeds.released(found, asked.now), found)
+
+
+def _no_more(asked: Asked, word: str, most: int = 0) -> None:
+    if len(asked.arguments) > most:
+        raise flag_parser.UsageError(f"hold {word}: {shown(asked.arguments[most])} is too much")
