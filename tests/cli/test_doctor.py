@@ -61,7 +61,19 @@ def test_where_all_is_well_it_says_so(played: Played) -> None:
     assert (answer.returncode, answer.stderr) == (0, "")
     busy = is_busy(answer.stdout)
     assert answer.stdout.endswith("\n0 problems, 1 warning.\n" if busy else "\nAll is well.\n")
-    names = ["interpreter", "extras", "client", "hooks", "state folder", "helper", "hook errors", "memory", "configuration", "state"]
+    names = [
+        "interpreter",
+        "extras",
+        "client",
+        "hooks",
+        "state folder",
+        "helper",
+        "hook errors",
+        "memory",
+        "retention",
+        "configuration",
+        "state",
+    ]
     assert [line[9:].split(":")[0] for line in answer.stdout.splitlines() if line.startswith("ok ")] == names[busy:]
     assert max(len(line) for line in answer.stdout.splitlines()) <= 76
 

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 
 from hooks.utils.answers import text
 from hooks.utils.edges import home
-from hooks.utils.state import memory, sweeping
+from hooks.utils.state import collecting, memory, sweeping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-ARCHIVE, MEMORY, ORIGINALS, SESSIONS, LEARNT, SET_UP, REST, CONFIGURATION = (
+ARCHIVE, MEMORY, ARCHIVES, GOVERNANCE, ORIGINALS, SESSIONS, LEARNT, SET_UP, REST, CONFIGURATION = (
     "archive",
     "memory",
+    "archives of popkit retention",
+    "retention policies and their log",
     "kept originals",
     "states of sessions",
     "learnt of projects",
@@ -34,7 +37,11 @@ _FILES = {
     ),
     _CONFIGURATION: CONFIGURATION,
 }
-FOLDERS = ("cache", memory.FOLDER, "projects", "sessions", "venv")
+FOLDERS = ("cache", "data", memory.FOLDER, "projects", "sessions", "venv")
+# Below which of them everything may be ours: others may keep much in a folder called data.
+TREES = ("cache", "data/archive", "data/state", memory.FOLDER, "projects", "sessions", "venv")
+_POLICIES = (collecting.POLICIES, collecting.NOTE, "retention-log.sqlite", "retention.lock")
+_REPLACING = ".tmp-"  # between the name of a policies' file or a manifest and what is to replace it
 # Beside the folders of projects that memory keeps: the lock of its job, a folder of backups and the names of these.
 _JOB, _BACKUPS, _BACKUP = "job.lock", "backups", "archive-"
 _PROJECT = re.compile(r".+-[0-9a-f]{12}")  # the key of a repository: others have a MEMORY.md too
@@ -69,6 +76,8 @@ def part_of(popkit_home: str, path: str) -> str:
         return REST
     if names[0] == memory.FOLDER and _is_of_memory(names[1:]):
         return MEMORY
+    if names[0] == "data":
+        return _governance(names[1:])
     # Its lock tells that `popkit setup` has made it.
     return SET_UP if names[0] == "venv" and os.path.isfile(os.path.join(popkit_home, "venv.lock")) else ""
 
@@ -81,6 +90,18 @@ def _is_of_memory(names: list[str]) -> bool:
     return names[1].startswith(_BACKUP) if names[0] == _BACKUPS else bool(_PROJECT.fullmatch(names[0])) and memory.is_ours(names[1])
 
 
+def _governance(names: list[str]) -> str:
+    """The part of a file below data/."""
+    from ..governance import manifests
+
+    name = names[-1].partition(_REPLACING)[0]
+    if names[0] == "state" and len(names) == 2 and (name in _POLICIES or _stem(name) in _POLICIES):
+        return GOVERNANCE
+    if names[0] == "archive" and len(names) == 3 and manifests.is_id(names[1].removeprefix(manifests.UNFINISHED)):
+        return ARCHIVES if name in (manifests.MANIFEST, manifests.CONTENTS) else ""
+    return ""
+
+
 def _stem(name: str) -> str:
     """A name without what a writer appends to it: `interpreter.123`, `swept.123.tmp`, `archive.sqlite.missed-1-2`."""
     name = name.partition(_WAITING)[0]
@@ -90,12 +111,18 @@ def _stem(name: str) -> str:
     return stem if pid.isdigit() else name
 
 
+def trees(popkit_home: str) -> Iterator[str]:
+    """The folders below which files may be ours, links left out."""
+    for name in TREES:
+        path = os.path.join(popkit_home, name)
+        if not os.path.islink(path) and not ("/" in name and os.path.islink(os.path.dirname(path))):
+            yield path
+
+
 def paths(popkit_home: str) -> Iterator[str]:
     """The files where ours may be: directly in our folder, and below the folders that PopKit makes in it."""
-    for folder, folders, names in os.walk(popkit_home):
+    for folder, _, names in itertools.chain(itertools.islice(os.walk(popkit_home), 1), *map(os.walk, trees(popkit_home))):
         yield from [os.path.join(folder, name) for name in names]
-        if folder == popkit_home:
-            folders[:] = [name for name in folders if name in FOLDERS]
 
 
 def is_shared(popkit_home: str) -> bool:

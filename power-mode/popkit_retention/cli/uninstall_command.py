@@ -130,10 +130,32 @@ def _tell(folder: str, parts: dict, held: dict[str, list[Record]], environ: Mapp
         lines += text.wrap("Your configuration stays.")
     if holdings.MEMORY in parts:
         lines += ["To keep what sessions taught:", "  popkit memory export --all FILE"]
+    if holdings.ARCHIVES in parts:
+        lines += ["To keep the archives of popkit retention, copy this folder elsewhere:", f"  {os.path.join(folder, 'data', 'archive')}"]
+    lines += _holds(environ) if holdings.GOVERNANCE in parts else []
     if held:
         lines += ["", *text.wrap(f"{_many(held)} would no longer lead to anything:"), *standing.lines(held), ""]
         lines += text.wrap("--undo puts their contents back first.")
     _show(lines, environ)
+
+
+def _holds(environ: Mapping[str, str]) -> list[str]:
+    """The holds that would end with what they keep."""
+    from ..governance.controller import Controller
+    from ..governance.errors import GovernanceError
+    from . import retention_deeds
+
+    now = time_of_day(environ)
+    try:
+        with Controller(environ, now=lambda: now) as controller:
+            told: dict = controller.holds()
+    except GovernanceError as error:
+        return text.wrap(f"PopKit does not know what is on hold: {error}")
+    found = told["holds"]
+    if not found:
+        return []
+    said = f"{text.counted(len(found), 'hold')} in force: somebody wants this to stay, and it would be deleted:"
+    return ["", *text.wrap(said), *["  " + line for line in retention_deeds.holds(found, now, False, "popkit retention")]]
 
 
 def _put_back(held: dict[str, list[Record]], environ: Mapping[str, str]) -> int:
@@ -169,11 +191,12 @@ def _delete(folder: str) -> tuple:
     """(what was deleted, what is left) of the names in our folder. Only what PopKit makes goes, file by file, and the folders that this
     leaves empty; no link is followed."""
     before = _names(folder)
-    for top in holdings.FOLDERS:
-        for inner, folders, names in os.walk(os.path.join(folder, top), topdown=False):
+    for top in holdings.trees(folder):
+        for inner, folders, names in os.walk(top, topdown=False):
             links = [name for name in folders if os.path.islink(os.path.join(inner, name))]
             _unlink_ours(folder, inner, names + links)
             _remove_empty(inner)
+    _remove_empty(os.path.join(folder, "data"))
     _unlink_ours(folder, folder, [name for name in before if name not in holdings.FOLDERS])
     left = _names(folder)
     if not left and not os.path.islink(folder):
