@@ -6,7 +6,6 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Mapping
 
 _HELP = """An MCP server on standard input and output. It gives an agent tools to look for what left its context (context_search,
@@ -22,21 +21,12 @@ An agent sees the data of that project alone. To allow it all projects, put this
   {"retention": {"mcp": {"all_projects": true}}}"""
 
 
-def add_parser(subparsers: argparse._SubParsersAction) -> None:
-    import argparse
-
-    subparsers.add_parser(
-        "mcp",
-        help="tools for agents over MCP (a client starts it)",
-        description=_HELP,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-
-
-def run(args: argparse.Namespace, environ: Mapping[str, str]) -> int:
-    """Serves until the client has gone."""
+def run_words(words: list[str], environ: Mapping[str, str]) -> int:
+    """Serves until the client has gone. The server starts with every session, so words are only read where there are any."""
     import gc
 
+    if words:
+        _parse(words)
     from ..mcp import stdio
     from .main import version
 
@@ -45,3 +35,9 @@ def run(args: argparse.Namespace, environ: Mapping[str, str]) -> int:
         print("popkit mcp: waiting for an MCP client on standard input. `popkit mcp --help` says how to add it to one.", file=sys.stderr)
     stdio.serve(environ, version())
     return 0
+
+
+def _parse(words: list[str]) -> None:
+    import argparse
+
+    argparse.ArgumentParser("popkit mcp", description=_HELP, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args(words)
