@@ -53,10 +53,12 @@ def retention_archive(asked: Asked) -> dict[str, Any]:
 
 
 def _controller(asked: Asked) -> Controller:
+    from hooks.utils.edges.system import now
+
     from ..governance.controller import Controller
     from ..governance.domains import TOOL
 
-    return Controller(asked.environ, by=TOOL, project=asked.project)
+    return Controller(asked.environ, by=TOOL, project=asked.project, now=lambda: now(asked.environ))
 
 
 def _label(described: dict[str, Any] | None) -> dict[str, str]:
