@@ -15,10 +15,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from hooks.utils import archive
 from hooks.utils.archive import Chain, NewRecord, add_records, archive_record, index
 from hooks.utils.archive.deleting import compact, delete_records
-from hooks.utils.archive.holds import ITEM, Hold, add_hold, release_hold
+from hooks.utils.archive.holds import ITEM, PROJECT, SESSION, Hold, add_hold, place_folders, release_hold
 from hooks.utils.archive.migrations import SCHEMA
 from hooks.utils.archive.putting_back import Returning, put_back
-from hooks.utils.archive.searching import search
+from hooks.utils.archive.searching import SearchUnavailable, search
 from hooks.utils.archive.terms import terms_of
 from hooks.utils.policy.masking import mask
 from tests.archive.written import CHAIN, fill, new, tamper
@@ -191,6 +191,35 @@ def test_without_fts5_everything_is_kept_and_queued(db: sqlite3.Connection) -> N
     assert len(found(db, "read")) == 2
 
 
+def test_a_sqlite_without_fts5_keeps_an_archive_that_another_one_has_indexed(tmp_path: Path) -> None:
+    path = str(tmp_path / "archive.sqlite")
+
+    def made_by(old: str, new: str) -> None:
+        with closing(sqlite3.connect(path)) as db, db:
+            db.execute("PRAGMA writable_schema = ON")
+            db.execute("UPDATE sqlite_master SET sql = replace(sql, ?, ?) WHERE name = 'words'", (old, new))
+
+    with closing(archive.open_archive(path)) as db:
+        ids = fill(db, 5)
+    made_by("fts5", "fts6")
+    with closing(archive.open_archive(path)) as db:
+        with pytest.raises(SearchUnavailable, match="no FTS5"):
+            search(db, "src", mask)
+        ids += add_records(db, CHAIN, [new(7)]).ids
+        assert index.work_off(db) == index.waiting(db) == 1
+        assert archive.verify(db).problems == []
+        assert delete_records(db, ids[:1], NOW) == ids[:1]
+        assert archive.archive_record(db, ids[1], hot_max=1, warm_max=1)["to_zone"] == "cold"
+        report = archive.verify(db)
+        assert report.broken == report.problems == []
+        assert compact(db)
+    made_by("fts6", "fts5")
+    with closing(archive.open_archive(path)) as db:
+        assert index.work_off(db) == 0
+        assert found(db, "src") == [ids[5], *ids[4:1:-1]]
+        assert archive.verify(db).problems == []
+
+
 def test_what_was_deleted_or_went_cold_has_no_words_in_the_file(tmp_path: Path) -> None:
     path = tmp_path / "archive.sqlite"
     with closing(archive.open_archive(str(path))) as db:
@@ -310,8 +339,13 @@ class Keeping(RuleBasedStateMachine):
         self.db = sqlite3.connect(":memory:")
         archive.migrate(self.db)
         self.given: dict[str, tuple[Chain, NewRecord]] = {}
-        self.held: set[str] = set()
-        self.hold_number = 0
+        self.safe: list[str] = []  # what is held, and was there when it was held
+        self.holds: list[tuple[str, str]] = []
+        self.number = 0
+
+    def _is_held(self, id: str) -> bool:
+        name = self.given[id][0].session_id
+        return any(about in self.holds for about in ((ITEM, id), (SESSION, name), (PROJECT, name)))
 
     @rule(name=st.sampled_from(["one", "two"]), texts=st.lists(LETTERS, max_size=3), call=st.integers(0, 9))
     def add(self, name: str, texts: list[str], call: int) -> None:
@@ -328,7 +362,7 @@ class Keeping(RuleBasedStateMachine):
     def delete(self, picks: list[int]) -> None:
         ids = self._some(picks)
         there = {id for id in ids if retrieve(self.db, id)}
-        assert set(delete_records(self.db, ids, NOW)) == there - self.held
+        assert set(delete_records(self.db, ids, NOW)) == {id for id in there if not self._is_held(id)}
 
     @rule()
     def prune(self) -> None:
@@ -348,19 +382,19 @@ class Keeping(RuleBasedStateMachine):
             if archive.record(self.db, id):
                 archive_record(self.db, id, hot_max=1, warm_max=1, now=NOW)
 
-    @rule(pick=st.integers(0, 40))
-    def hold(self, pick: int) -> None:
-        for id in self._some([pick]):
-            if retrieve(self.db, id):
-                self.hold_number += 1
-                add_hold(self.db, Hold(f"h{self.hold_number}", ITEM, id, "user", "", NOW))
-                self.held.add(id)
+    @rule(scope=st.sampled_from([ITEM, SESSION, PROJECT]), name=st.sampled_from(["one", "two"]), pick=st.integers(0, 40))
+    def hold(self, scope: str, name: str, pick: int) -> None:
+        for target in self._some([pick]) if scope == ITEM else [name]:
+            self.number += 1
+            add_hold(self.db, Hold(f"h{self.number}", scope, target, "user", "", NOW))
+            self.holds.append((scope, target))
+            self.safe = [id for id in self.given if self._is_held(id) and retrieve(self.db, id)]
 
     @rule()
     def release(self) -> None:
-        for number in range(self.hold_number + 1):
+        for number in range(self.number + 1):
             release_hold(self.db, f"h{number}", NOW)
-        self.held = set()
+        self.holds, self.safe = [], []
 
     @rule()
     def forget_the_index(self) -> None:
@@ -387,7 +421,9 @@ class Keeping(RuleBasedStateMachine):
     @invariant()
     def what_is_held_is_there_and_all_is_as_it_was_written(self) -> None:
         if hasattr(self, "db"):
-            assert all(retrieve(self.db, id) for id in self.held)
+            place_folders(self.db, lambda folder: folder[1:])
+            assert all(retrieve(self.db, id) for id in self.safe)
+            self.safe = [id for id in self.given if self._is_held(id) and retrieve(self.db, id)]
             report = archive.verify(self.db)
             assert report.broken == report.problems == []
             assert self.db.execute("PRAGMA foreign_key_check").fetchall() == []

@@ -98,6 +98,11 @@ def is_ready(db: Connection) -> bool:
     return True
 
 
+def is_without_fts5(error: Exception) -> bool:
+    """Whether it is an error of a SQLite that cannot read the index which another one has made."""
+    return "no such module" in str(error)
+
+
 def _tell(db: Connection, seq: int, words: str) -> None:
     db.execute(_TELL, (seq, _checksum(words)))
     db.execute("INSERT INTO words (rowid, terms) VALUES (?, ?)", (seq, words))
@@ -128,10 +133,10 @@ def work_off(
                     break
                 for seq, has_content, words in batch:
                     _settle(db, seq, has_content, words)
-        except sqlite3.OperationalError:
-            raise
-        except sqlite3.DatabaseError:
-            if mended:
+        except sqlite3.DatabaseError as error:
+            if is_without_fts5(error):
+                break
+            if mended or isinstance(error, sqlite3.OperationalError):
                 raise
             mended = True
             with Transaction(db):
@@ -256,7 +261,7 @@ def problems(db: Connection) -> list[str]:
     try:
         entered = {seq for (seq,) in db.execute("SELECT rowid FROM words WHERE words MATCH ?", (f'"{EVERY}"',))} if told else set()
     except sqlite3.DatabaseError as error:
-        if "no such module" in str(error):
+        if is_without_fts5(error):
             return found
         return [*found, f"the index of words cannot be read ({error}); the next search makes it anew"]
     for astray, what in ((told - entered, "lost"), (entered - told, "gained")):

@@ -67,11 +67,11 @@ def search(
 
     try:
         seqs = _seqs(db, question, _contexts(db, projects, session), most)
-    except sqlite3.OperationalError as error:
-        if "no such module" not in str(error):
+    except sqlite3.DatabaseError as error:
+        if index.is_without_fts5(error):
+            raise SearchUnavailable("this Python's SQLite has no FTS5, so texts cannot be searched. Use another Python") from None
+        if isinstance(error, sqlite3.OperationalError):
             raise
-        raise SearchUnavailable("this Python's SQLite has no FTS5, so texts cannot be searched. Use another Python") from None
-    except sqlite3.DatabaseError:
         with Transaction(db):
             index.begin_anew(db)
         index.work_off(db)
