@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.edges import files
-from popkit_retention.governance.errors import Busy
+from popkit_retention.governance.errors import Busy, GovernanceError
 from popkit_retention.governance.folder import Folder
 from tests.governance.killing import Function
 from tests.paths import PYTHONPATH, ROOT
@@ -64,6 +64,22 @@ def test_who_waits_too_long_is_told_what_to_do_and_has_the_lock_when_it_is_free(
     holder.communicate("")
     with folder.lock(wait_s=0.05):
         pass
+
+
+@pytest.mark.parametrize("spoilt", ["data", "data/state", "data/state/retention.lock"])
+def test_where_there_can_be_no_lock_the_message_says_why(home: Path, folder: Folder, spoilt: str):
+    (home / spoilt).parent.mkdir(parents=True)
+    (home / spoilt).mkdir() if spoilt.endswith("lock") else (home / spoilt).write_text("in the way")
+    with pytest.raises(GovernanceError, match=r"cannot be used .*Nothing was changed"), folder.lock():
+        pytest.fail("there was a lock")
+
+
+def test_a_link_in_place_of_the_lock_is_not_followed(home: Path, folder: Folder, tmp_path: Path):
+    Path(folder.state).mkdir(parents=True)
+    (Path(folder.state) / "retention.lock").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(GovernanceError, match="cannot be used"), folder.lock():
+        pytest.fail("there was a lock")
+    assert not (tmp_path / "elsewhere").exists()
 
 
 def test_who_has_the_lock_may_take_it_again_and_keeps_it_until_the_end(home: Path, folder: Folder):

@@ -18,7 +18,9 @@ from hooks.utils import archive
 from popkit_retention.governance import retention
 from popkit_retention.governance.controller import Controller
 from popkit_retention.governance.errors import BadPolicy, BadRequest, GovernanceError
-from popkit_retention.governance.policies import DOMAINS, KEYS
+from popkit_retention.governance.log import Log
+from popkit_retention.governance.policies import DOMAINS, KEYS, RetentionPolicy
+from popkit_retention.governance.policy_file import State
 from popkit_retention.governance.retention import (
     DEFAULT_POLICY,
     apply_retention_rules,
@@ -124,6 +126,50 @@ def test_every_mutation_sets_updated_at_in_iso_8601_and_keeps_the_version(enviro
         assert ISO.fullmatch(controller.policies()["updated_at"])
         controller.rollback(0)
         assert controller.policies()["updated_at"] == "2026-09-21T14:13:29.000Z"
+
+
+def test_a_file_of_the_specifications_own_form_is_in_force_verifies_and_is_changed_from_there(environ: dict[str, str], home: Path):
+    theirs = {"version": 1, "updated_at": "2026-02-21T16:15:30.639Z", "memory": DEFAULTS, "rag": {**DEFAULTS, "limit": 9}}
+    (home / "data/state").mkdir(parents=True)
+    (home / "data/state/retention-policies.json").write_text(json.dumps(theirs))
+    with Controller(environ) as controller:
+        assert controller.verify()["ok"]
+        assert controller.get("rag")["limit"] == 9
+        assert controller.configure("memory", {"vacuum": True})["revision"] == 1
+        assert controller.get("rag")["limit"] == 9
+        assert controller.verify()["ok"]
+
+
+@pytest.mark.parametrize("older", [None, 1])
+def test_a_file_that_was_moved_away_or_brought_back_counts_on_from_where_the_log_is(environ: dict[str, str], home: Path, older: int | None):
+    state = home / "data/state/retention-policies.json"
+    configure_retention_policy("rag", {"limit": 1}, environ)
+    kept = state.read_bytes()
+    for limit in (2, 3):
+        configure_retention_policy("rag", {"limit": limit}, environ)
+    state.unlink() if older is None else state.write_bytes(kept)
+    answer = configure_retention_policy("rag", {"vacuum": True}, environ)
+    assert (answer["revision"], answer["policy"]["limit"]) == (4, 5_000 if older is None else 1)
+    with Controller(environ) as controller:
+        assert [each["revision"] for each in controller.history()["versions"]] == [4, 3, 2, 1]
+        assert controller.verify()["ok"]
+        controller.rollback(3)
+    assert get_retention_policy("rag", environ) == {**DEFAULTS, "limit": 3}
+
+
+def test_a_change_that_cannot_be_written_is_told_and_made_when_it_can_be(environ: dict[str, str], home: Path):
+    state = home / "data/state/retention-policies.json"
+    state.mkdir(parents=True)
+    (state / "in the way").touch()
+    after = State().changed("rag", RetentionPolicy(limit=7), NOW)
+    details = {"revision": 1, "policies": {domain: after.policy(domain).to_json() for domain in DOMAINS}}
+    with closing(Log(str(home / "data/state/retention-log.sqlite"))) as log:
+        log.append("configured", "rag", [], details, "user", NOW, {"do": "configure", "state": after.to_json()})
+    with pytest.raises(GovernanceError, match=r"cannot be written .*is logged: see to that"):
+        get_retention_policy("rag", environ)
+    (state / "in the way").unlink()
+    state.rmdir()
+    assert get_retention_policy("rag", environ)["limit"] == 7
 
 
 def test_its_file_is_private_and_nothing_is_left_beside_it(environ: dict[str, str], home: Path):

@@ -100,11 +100,12 @@ def finish(folder: Folder, log: Log, entry: Entry) -> None:
 def differs(log: Log, path: str) -> str:
     """What is wrong between the file and the log, in a sentence; "" where they agree."""
     last = next(iter(log.entries(most=1, action=CONFIGURED)), None)
-    state = policy_file.read(path)
-    logged = _policies_of(last) if last else dict.fromkeys(DOMAINS, RetentionPolicy())
-    revision = _revision(last) if last else 0
+    state, revision = policy_file.read(path), _revision(last) if last else 0
     if state.revision != revision:
         return f"it has revision {state.revision}, and the log's last one is {revision}"
+    if last is None:
+        return ""  # the defaults, or what another program left
+    logged = _policies_of(last)
     changed = [domain for domain in DOMAINS if state.policy(domain) != logged[domain]]
     if not changed:
         return ""
@@ -117,7 +118,9 @@ def differs(log: Log, path: str) -> str:
 def _write(
     log: Log, path: str, state: State, policies: Mapping[str, RetentionPolicy], more: Mapping[str, object], by: str, now: float
 ) -> State:
-    after = replace(state, version=policy_file.VERSION, revision=state.revision + 1, updated_at=stamp(now), **policies)
+    # A file that was moved away, or brought back from a backup, counts on from where the log is.
+    revision = max(state.revision, _last(log).revision) + 1
+    after = replace(state, version=policy_file.VERSION, revision=revision, updated_at=stamp(now), **policies)
     whole = after.to_json()
     details = {"revision": after.revision, "policies": {domain: whole[domain] for domain in DOMAINS}, **more}
     domain = next(iter(policies)) if len(policies) == 1 else ""

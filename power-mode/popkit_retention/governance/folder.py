@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from hooks.utils.edges import files
 
 from . import durable
-from .errors import Busy
+from .errors import Busy, GovernanceError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,7 +39,7 @@ class Folder:
     @contextmanager
     def lock(self, wait_s: float = WAIT_S) -> Iterator[None]:
         """Holds the lock; who holds it already may do so again. Makes the folder of the state. Busy where others hold it for `wait_s`
-        seconds."""
+        seconds, a GovernanceError where there can be none."""
         if not _threads.acquire(timeout=wait_s):
             raise Busy(_busy(wait_s))
         try:
@@ -54,13 +54,16 @@ class Folder:
     @contextmanager
     def _between_processes(self, wait_s: float) -> Iterator[None]:
         path = self._lock_path
-        durable.make_folder(self.state)
         time.sleep(max(0.0, min(_PAUSE_S, _left_at.get(path, 0.0) + _PAUSE_S - time.monotonic())))
         with ExitStack() as lock:
             try:
+                durable.make_folder(self.state)
                 lock.enter_context(files.Lock(path, wait_s))
             except files.LockTimeout:
                 raise Busy(_busy(wait_s)) from None
+            except OSError as error:
+                said = error.strerror or error
+                raise GovernanceError(f"{path} cannot be used ({said}). Nothing was changed; try again when that is mended") from None
             _held.add(path)
             try:
                 yield

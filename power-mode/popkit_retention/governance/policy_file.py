@@ -10,7 +10,7 @@ from hooks.utils.archive.content import stamp
 from hooks.utils.edges import files
 
 from . import durable, reading
-from .errors import BadPolicy, Damaged, TooNew
+from .errors import BadPolicy, Damaged, GovernanceError, TooNew
 from .policies import DEFAULT_POLICY, RetentionPolicy, check_domain, from_json, merged
 from .rules import created_at_of
 
@@ -71,9 +71,16 @@ def read(path: str) -> State:
 
 
 def write(path: str, state: State) -> None:
-    """Replaces the file durably, and sweeps what killed writers have left beside it. The caller holds the lock."""
+    """Replaces the file durably, and sweeps what killed writers have left beside it. The caller holds the lock, and has logged what is
+    written: where it cannot be, a GovernanceError says so, and it is when somebody next looks."""
     text = json.dumps(state.to_json(), ensure_ascii=False, allow_nan=False, indent=2) + "\n"
-    durable.write(path, text.encode("utf-8"))
+    try:
+        durable.write(path, text.encode("utf-8"))
+    except OSError as error:
+        raise GovernanceError(
+            f"{path} cannot be written ({error.strerror or error}). What was to be changed is logged: see to that, and the next"
+            " `popkit retention` command makes the change"
+        ) from None
     durable.sweep(path.rpartition("/")[0])
 
 
