@@ -22,7 +22,7 @@ from popkit_retention.memory import backups, exchange, holds
 from popkit_retention.memory.folder import Folder
 from popkit_retention.memory.holds import OnHold
 from popkit_retention.memory.items import ARCHIVE, COLD, Item
-from popkit_retention.memory.stores import Store
+from popkit_retention.memory.stores import Batch, Store
 from popkit_retention.memory.stores.contracts.kit import full
 from popkit_retention.memory.stores.in_memory import InMemoryStore
 from popkit_retention.memory.stores.sqlite import SqliteStore
@@ -252,6 +252,23 @@ def test_a_hold_keeps_what_comes_to_its_session_or_project_later(governed: Gover
     governed.memory.learn(lesson("s1", wrote("src/cart.py")))
     governed.old("m1", project="other")
     assert [each.vetoes for each in governed.domain.resources(NOW)] == [("on_hold",)] * 2
+
+
+@pytest.mark.parametrize("word", ["undo", "pin"])
+def test_what_is_brought_back_while_a_collection_is_at_work_stays(governed: Governed, word: str) -> None:
+    for id in ("m1", "m2"):
+        governed.old(id)
+    governed.domain.mark(["m1", "m2"], NOW, "user")
+    write = governed.store.write
+
+    def write_late(batch: Batch) -> None:
+        governed.store.write = write  # type: ignore[method-assign]
+        getattr(governed.memory, word)(["m1"])
+        write(batch)
+
+    governed.store.write = write_late  # type: ignore[method-assign]
+    assert governed.domain.delete(["m1", "m2"], NOW + DAY) == ["m2"]
+    assert governed.item("m1").marked_at is None
 
 
 # --- archives ----------------------------------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -90,18 +91,10 @@ def test_a_hold_that_is_made_while_the_job_is_at_work_counts(remembering: Rememb
     worthless(remembering)
     worthless_too = {"tier": COLD, "profile": "code", "text": "y" * 60, **old(31)}
     remembering.keep("other", **worthless_too)
-    write, written = remembering.store.write, [0]
-
-    def write_late(batch: Batch) -> None:
-        if not written[0]:
-            remembering.store.set_value(holds.KEY, [hold()])
-        written[0] += 1
-        write(batch)
-
-    remembering.store.write = write_late  # type: ignore[method-assign]
+    _meanwhile(remembering, lambda: remembering.store.set_value(holds.KEY, [hold()]))
     report = remembering.memory.run()
     assert report is not None
-    assert (report.marked, written[0]) == (1, 2)
+    assert report.marked == 1
     assert [remembering.item(id).marked_by for id in ("dead", "other")] == ["", "job"]
     assert [entry["id"] for entry in remembering.store.logged() if entry["action"] == "marked"] == ["other"]
 
@@ -191,3 +184,36 @@ def test_nothing_that_is_on_hold_is_ever_marked_deleted_or_shortened(steps: list
                 assert id in still
                 assert (still[id].text, still[id].level) == (item.text, item.level)
                 assert still[id].marked_at in (item.marked_at, None)
+
+
+@pytest.mark.parametrize("word", ["undo", "pin"])
+def test_what_is_brought_back_while_the_job_is_at_work_stays(remembering: Remembering, word: str):
+    for id in ("mine", "other"):
+        remembering.keep(id, marked_at=NOW - 2 * DAY, marked_by="user")
+    _meanwhile(remembering, lambda: getattr(remembering.memory, word)(["mine"]))
+    report = remembering.memory.run()
+    assert report is not None
+    assert report.deleted == 1
+    assert [item.id for item in remembering.store.scan()] == ["mine"]
+    assert remembering.item("mine").marked_at is None
+
+
+def test_what_the_user_forgets_while_the_job_is_at_work_is_forgotten_in_his_name(remembering: Remembering):
+    worthless(remembering)
+    _meanwhile(remembering, lambda: remembering.memory.forget(["dead"]))
+    report = remembering.memory.run()
+    assert report is not None
+    assert report.marked == 0
+    assert remembering.item("dead").marked_by == "user"
+
+
+def _meanwhile(remembering: Remembering, act: Callable[[], object]) -> None:
+    """Something happens just before the next batch is written."""
+    write = remembering.store.write
+
+    def write_late(batch: Batch) -> None:
+        remembering.store.write = write  # type: ignore[method-assign]
+        act()
+        write(batch)
+
+    remembering.store.write = write_late  # type: ignore[method-assign]

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 MISTAKES = (
     flag_parser.UsageError, Refused, sessions.NoSession, NotThere, Busy, OnHold, BadItem, DuplicateId, StoreUnavailable, NoHome, OSError,
 )  # fmt: skip
-HOOK = "memory-learn"  # in the hooks' log
+HOOK, _COLLECTS = "memory-learn", "retention"  # in the hooks' log
 _CALLED = "popkit context"  # by which all words that `on` and `off` name can be reached
 _TEXT_BYTES = 4 << 20  # from standard input: more than any item may have
 
@@ -70,11 +70,13 @@ def _quietly(words: list[str], environ: Mapping[str, str]) -> int:
     """For a hook's child: nobody reads what it prints or how it ends. It collects, too, so that a session's end starts one child."""
     from ..governance import hourly
 
-    for work in (lambda: _answer(flag_parser.parse(words, cli=True, table=TABLE), environ), lambda: hourly.collect(environ)):
+    learns = (HOOK, lambda: _answer(flag_parser.parse(words, cli=True, table=TABLE), environ))
+    collects = (_COLLECTS, lambda: hourly.collect(environ))
+    for name, work in (learns, collects):
         try:
             work()
         except Exception as error:  # noqa: BLE001, PERF203  whatever it is, the log is where it is looked for
-            failures.record(environ, HOOK, error)
+            failures.record(environ, name, error)
     return 0
 
 

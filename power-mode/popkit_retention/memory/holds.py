@@ -1,11 +1,12 @@
 """Holds: what must stay as it is, whatever anybody's rules say. They stand in the store, beside the items that they keep.
 
 `popkit retention hold` makes and ends them. Whoever marks, deletes or shortens reads them first, and writes only where they are still
-those that were read: `Batch.given`.
+those that were read (`Batch.given`), and where nobody has made a mark or taken one back since.
 """
 
 from __future__ import annotations
 
+import secrets
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from .stores import Batch, Store
 
 KEY = "holds"  # of the value in the store: a list of objects, oldest first
+MARKS_KEY = "marks"  # of the value that is another one whenever somebody makes a mark or takes one back
 ITEM, SESSION, PROJECT = "item", "session", "project"
 
 
@@ -27,9 +29,10 @@ class OnHold(Exception):
 @dataclass
 class Holds:
     """The holds of a store that are in force at a time, by the id of an item, a session's id, a project's key. `value` is what they were
-    read from."""
+    read from, `marks` which state the marks were in."""
 
     value: object
+    marks: object
     items: dict[str, Mapping[str, object]] = field(default_factory=dict)
     sessions: dict[str, Mapping[str, object]] = field(default_factory=dict)
     projects: dict[str, Mapping[str, object]] = field(default_factory=dict)
@@ -43,13 +46,14 @@ class Holds:
         return self.items.get(id) or self.projects.get(project)
 
     def given(self) -> dict[str, object]:
-        """For `Batch.given`: that they are still these."""
-        return {KEY: self.value}
+        """For `Batch.given`: that they are still these, and that nobody has touched a mark."""
+        return {KEY: self.value, MARKS_KEY: self.marks}
 
 
 def read(store: Store, now: float) -> Holds:
-    """The holds that are in force (seconds). What a held session has taught is held, too."""
-    found = Holds(store.value(KEY))
+    """The holds that are in force (seconds). What a held session has taught is held, too. To be read before the items that they are
+    about."""
+    found = Holds(store.value(KEY), store.value(MARKS_KEY))
     for hold in entries(found.value):
         if not in_force(hold, now):
             continue
@@ -71,6 +75,12 @@ def _taught(store: Store, project: str, session: str) -> Iterable[str]:
     lesson = store.value(f"lesson:{project}:{session}")
     writes = lesson.get("writes") if isinstance(lesson, dict) else None
     return writes if isinstance(writes, dict) else ()
+
+
+def touch_marks(batch: Batch) -> None:
+    """Lets a batch that makes a mark or takes one back say so: whoever has decided by the marks before decides anew."""
+    if any("marked_at" in change.to for change in batch.change):
+        batch.values[MARKS_KEY] = secrets.token_hex(8)
 
 
 def entries(value: object) -> list[Mapping[str, object]]:

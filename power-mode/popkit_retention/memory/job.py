@@ -116,19 +116,29 @@ class _Work:
         self.write()
 
     def write(self) -> None:
-        """Writes the batch, but for what somebody has put on hold since it was decided about."""
+        """Writes the batch, but for what somebody has put on hold, marked or brought back since it was decided about."""
+        holds.touch_marks(self.batch)
         try:
             self.store.write(replace(self.batch, given=self.held.given()))
         except Outdated:
-            self._drop_what_is_held()
+            self._drop_what_was_touched()
             self.write()
+            return
+        self.held.marks = self.batch.values.get(holds.MARKS_KEY, self.held.marks)
         self.batch = Batch()
 
-    def _drop_what_is_held(self) -> None:
+    def _drop_what_was_touched(self) -> None:
         self.held = holds.read(self.store, self.now)
-        changed = [change.id for change in self.batch.change] + self.batch.remove
-        kept = {item.id for item in self.store.get(changed) if self.held.on(item)}
-        for entry in holds.drop(self.batch, kept):
+        marks = {change.id for change in self.batch.change if "marked_at" in change.to}
+        going = set(self.batch.remove)
+        touched = {
+            item.id
+            for item in self.store.get([*(change.id for change in self.batch.change), *going])
+            if self.held.on(item)
+            or (item.id in going and not self._is_due(item))
+            or (item.id in marks and (item.held or item.marked_at is not None))
+        }
+        for entry in holds.drop(self.batch, touched):
             self._uncount(str(entry["action"]))
 
     def _moment(self, item: Item, newest: bool = False) -> Moment:
@@ -151,12 +161,15 @@ class _Work:
         marked_at = item.marked_at or 0.0
         if item.marked_by == BY_POLICY or self.held.on(item):
             return  # governance deletes what it has marked
-        if self.now - marked_at >= GRACE_S:
+        if self._is_due(item):
             self.batch.remove.append(item.id)
             self.report.deleted += 1
             self._log("deleted", item, [f"marked {(self.now - marked_at) / HOUR_S:.0f} h ago by the {item.marked_by or BY_JOB}"])
         elif item.marked_by == BY_JOB and (item.was_held or item.score >= ALERT_SCORE):
             self._alert(item, marked_at + GRACE_S)
+
+    def _is_due(self, item: Item) -> bool:
+        return item.marked_at is not None and item.marked_by != BY_POLICY and self.now - item.marked_at >= GRACE_S
 
     def _standing(self, item: Item, newest: bool = False) -> Standing:
         return transitions.standing_of(item, self._moment(item, newest), profiles.score(item, self.now))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from . import forgotten, profiles, transitions
+from . import forgotten, holds, profiles, transitions
 from .items import BY_JOB, BY_POLICY, CODE, KINDS, NOTE, PROSE, SESSION, USER, Item, id_of
 from .stores import Batch, Change, DuplicateId, audited
 
@@ -65,15 +65,15 @@ def _learn(store: Store, lesson: Lesson, now: float) -> Learnt:
         "number": number, "began": lesson.began, "ended": lesson.ended, "writes": {id: one.writes for id, one in seen.items()},
         "used": used, "lookups": lesson.lookups, "lookup_tokens": lesson.lookup_tokens,
     }  # fmt: skip
-    store.write(
-        Batch(
-            add=_placed(new, store, now),
-            change=changes,
-            access=[(again, min(lesson.ended, now), number)] if again else [],
-            values={key: value, "sessions:" + lesson.project: {"count": max(number, _whole(numbers.get("count")))}},
-            log=[audited(now, "learnt", lesson.project, session=lesson.session, added=len(new), again=len(again))],
-        )
+    batch = Batch(
+        add=_placed(new, store, now),
+        change=changes,
+        access=[(again, min(lesson.ended, now), number)] if again else [],
+        values={key: value, "sessions:" + lesson.project: {"count": max(number, _whole(numbers.get("count")))}},
+        log=[audited(now, "learnt", lesson.project, session=lesson.session, added=len(new), again=len(again))],
     )
+    holds.touch_marks(batch)
+    store.write(batch)
     return Learnt(len(new), len(again), len(used), number)
 
 

@@ -328,11 +328,12 @@ class Memory:
                 batch.given = held.given()
             if kind.forgets is not None:
                 forgotten.note(batch, self.store, items, kind.forgets)
+            holds.touch_marks(batch)
             try:
                 self.store.write(batch)
             except Outdated:  # somebody has just put something on hold
                 continue
-            if any("marked_at" in change.to for change in batch.change):
+            if holds.MARKS_KEY in batch.values:
                 self._tell()
             return self.store.get([item.id for item in items])
 

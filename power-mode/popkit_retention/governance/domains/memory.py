@@ -175,6 +175,7 @@ class MemoryDomain:
                 batch, about = decide(store, held)
                 try:
                     if about:
+                        holds.touch_marks(batch)
                         store.write(replace(batch, given=held.given()))
                 except Outdated:
                     continue
