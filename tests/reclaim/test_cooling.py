@@ -60,6 +60,7 @@ def test_what_a_hold_keeps_stays_whatever_git_has(db, project: Path) -> None:
     add_hold(db, Hold("h1", ITEM, ids[1], "user", "audit", 0.0, until=100.0))
     assert cooling.cool(db, "session", now=99.0)["warm_to_cold"] == 2
     assert archive.retrieve_record(db, ids[1])["content_available"]
+    assert cooling.cool(db, "session", now=100.0)["warm_to_cold"] == 1, "the hold is over"
 
 
 def test_a_held_project_is_known_by_its_folder(db, project: Path) -> None:

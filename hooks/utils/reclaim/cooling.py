@@ -28,7 +28,7 @@ def cool(db: Connection, task_id: str, now: float | None = None) -> dict[str, in
     holds.place_folders(db, lambda folder: repository.of(folder).key)
     counts = archive.archive_chain(db, task_id, lambda record: False, now=now)
     until = time.monotonic() + PATIENCE_S
-    for id in archive.due_cold(db, task_id, ASKED):
+    for id in archive.due_cold(db, task_id, ASKED, now=now):
         if time.monotonic() > until:
             break
         if _is_kept(db, id) and archive.archive_record(db, id, now=now)["to_zone"] == "cold":
