@@ -138,6 +138,7 @@ def test_whatever_is_sent_each_request_is_answered_once_and_nothing_is_written(p
             while (answer := program.hear())["id"] != mark:
                 heard[json.dumps(answer["id"])] += 1
                 assert ("error" in answer) != ("result" in answer)
+                assert "failed inside" not in json.dumps(answer)
         assert program.end() == (0, "")
     assert heard == +fuzz.answers
     assert state_of(place) == {}

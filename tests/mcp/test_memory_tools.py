@@ -32,7 +32,7 @@ def test_what_an_agent_adds_is_kept_without_secrets_and_told_to_sessions(place: 
     assert place("memory_add", text="Run make check before you commit.", key=True)["tier"] == "ARCHIVE"
     (document,) = place.home.glob("memory/*/MEMORY.md")
     assert "Run make check before you commit." in document.read_text()
-    assert "already" in place.mistake("memory_add", text="Run make check before you commit.")
+    assert place.mistake("memory_add", text="Run make check before you commit.").endswith("is there already: nothing was added")
 
 
 def test_forgetting_marks_in_the_agents_name_and_says_how_to_undo_it(place: Place) -> None:
@@ -42,6 +42,7 @@ def test_forgetting_marks_in_the_agents_name_and_says_how_to_undo_it(place: Plac
     conforms("memory_forget", found)
     assert found == {"marked": [id], "undo": f"/popkit:context memory undo {id}"}
     assert place.marked(place.shop) == {id: "tool"}
+    assert id in (place.home / "data" / "state" / "marked.json").read_text(), "from where the panel tells of it"
 
 
 def test_what_is_marked_while_memory_is_off_is_deleted_by_nobody_unasked(place: Place) -> None:

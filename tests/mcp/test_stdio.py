@@ -73,19 +73,47 @@ def test_ten_megabytes_of_arguments_are_a_clear_error(program: Program) -> None:
     assert found["content"][0]["text"] == "arguments.query must have at most 1,000 characters"
 
 
-def test_nothing_else_can_print_to_a_client(tmp_path: Path) -> None:
-    stray = "import os, sys; print('stray'); os.write(1, b'stray'); sys.stdout.flush()"
+def with_tools(body: str) -> list[str]:
+    """A command that serves other tools: the body of a class."""
     code = (
-        f"import sys; sys.path[:0] = [{str(ROOT)!r}, {str(ROOT / 'power-mode')!r}]; import os\n"
+        f"import sys; sys.path[:0] = [{str(ROOT)!r}, {str(ROOT / 'power-mode')!r}]; import os, threading\n"
         f"from popkit_retention.mcp import stdio\nreal = stdio.Tools\n"
-        f"class Tools(real):\n    def listed(self, dialect):\n        {stray}\n        return []\n"
+        f"class Tools(real):\n    {body}\n"
         f"stdio.Tools = Tools\nstdio.serve(dict(os.environ), '1')\n"
     )
-    with Program(tmp_path, environ_of(tmp_path), [sys.executable, "-c", code]) as program:
+    return [sys.executable, "-c", code]
+
+
+DEAF = with_tools("def call(self, name, arguments, dialect, progress):\n        progress(1)\n        threading.Event().wait()")
+
+
+@pytest.mark.parametrize("how", ["a signal", "its input ends and nobody reads"])
+def test_a_tool_that_hears_nothing_keeps_no_server_alive(tmp_path: Path, how: str) -> None:
+    from_it, its_output = os.pipe()
+    with subprocess.Popen(
+        DEAF, cwd=tmp_path, env=environ_of(tmp_path), stdin=subprocess.PIPE, stdout=its_output, stderr=subprocess.PIPE
+    ) as it:
+        os.close(its_output)
+        with os.fdopen(from_it) as heard:
+            for message in (hello(), tool_call("memory_status", {}, progressToken=1)):
+                it.stdin.write(json.dumps(message).encode() + b"\n")
+            it.stdin.flush()
+            heard.readline()
+            assert "progress" in heard.readline(), "it runs"
+            if how == "a signal":
+                it.send_signal(signal.SIGTERM)
+        it.stdin.close()
+        assert it.wait(HANG_S) == 0
+        assert it.stderr.read() == b""
+
+
+def test_nothing_else_can_print_to_a_client(tmp_path: Path) -> None:
+    body = "def listed(self, dialect):\n        print('stray'); os.write(1, b'stray'); sys.stdout.flush()\n        return []"
+    with Program(tmp_path, environ_of(tmp_path), with_tools(body)) as program:
         program.ask(hello())
         assert program.ask(request("tools/list"))["result"] == {"tools": []}
-        code_, said = program.end()
-        assert (code_, said.count("stray")) == (0, 2)
+        code, said = program.end()
+        assert (code, said.count("stray")) == (0, 2)
 
 
 def test_the_help_says_how_a_client_gets_it(tmp_path: Path) -> None:

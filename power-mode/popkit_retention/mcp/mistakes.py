@@ -17,13 +17,15 @@ from ..memory.stores import DuplicateId, StoreUnavailable
 from .asking import Mistake
 
 _SAID = (
-    Mistake, GovernanceError, BadItem, NotThere, Busy, DuplicateId, OnHold, StoreUnavailable, NoHome, LockTimeout, access.Refused,
+    Mistake, GovernanceError, BadItem, NotThere, Busy, OnHold, StoreUnavailable, NoHome, LockTimeout, access.Refused,
     restoring.NotFound, StoreError,
 )  # fmt: skip
 
 
 def message_of(error: Exception) -> str:
     """What to tell of an error; "" for one that is a fault of ours."""
+    if isinstance(error, DuplicateId):
+        return f"{error}: nothing was added"
     if isinstance(error, _SAID):
         return str(error)
     if isinstance(error, sqlite3.Error):
