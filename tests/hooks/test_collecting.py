@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from hooks.utils.state import collecting
+from hooks.utils.state import collecting, marked
+from popkit_retention.governance.controller import Controller
+from popkit_retention.memory.items import Item
+from popkit_retention.memory.stores.sqlite import SqliteStore
 from tests.hooks import payloads
+from tests.hooks.processes import run_event
 from tests.hooks.remembering import Blocking, Remembering
+from tests.patience import until
 
 NOW = 1_800_000_000.0
 COLLECTS = ["retention", "gc", "--auto", "--quiet"]
@@ -113,3 +119,24 @@ def test_a_folder_in_the_place_of_the_policies_is_logged(ending: Blocking):
     (Path(ending.shop.home.path) / collecting.FOLDER / collecting.POLICIES).mkdir(parents=True)
     ends(ending)
     assert [line.split()[1] for line in ending.shop.home.failures()] == ["retention"]
+
+
+@pytest.mark.parametrize("remembers", [False, True])
+def test_from_a_sessions_end_to_the_mark(tmp_path: Path, remembers: bool):
+    """With the real command, started by itself or as the child that learns."""
+    shop = Remembering(tmp_path)
+    shop.begin()
+    if remembers:
+        shop.remember()
+    old = dict.fromkeys(("created_at", "last_accessed", "tier_since"), NOW - 60 * 86_400)
+    with closing(SqliteStore(str(shop.home.path / "memory.sqlite"))) as store:
+        store.add([Item("m1", "the port is 8080", shop.project.repository.key, **old)])
+        with Controller({"POPKIT_HOME": str(shop.home.path)}, now=lambda: NOW) as controller:
+            controller.configure("memory", {"auto_gc": True})
+        payload = payloads.session_end(cwd=str(shop.work), transcript_path=str(shop.transcript))
+        assert run_event(payload, {**shop.env(), "POPKIT_CLOCK": str(NOW)}).in_words
+        until(lambda: marked.of_project(str(shop.home.path), shop.project.repository.key), "the user is told of a mark")
+        ((part, row),) = marked.of_project(str(shop.home.path), shop.project.repository.key)
+        assert (part, row["by"], row["ids"], row["first"]) == ("memory", "job", ["m1"], NOW + 86_400)
+        assert [item.marked_by for item in store.scan()] == ["policy"]
+    assert shop.home.failures() == []
