@@ -54,6 +54,12 @@ class Desk:
     def plan(self, now: float = NOW, **how: object) -> Collection:
         return collection.plan(self.domain, self.params(), now, **how)
 
+    def gc_with(self, now: float = NOW, **options: object) -> Collection:
+        """A collection whose caller asks for something else than the policy says."""
+        params = resolve_gc_params_with_policy(self.domain.name, options, options, self.policy)
+        planned = collection.plan(self.domain, params, now, policy=self.policy)
+        return collection.carry_out(replace(self.collector(now), current=lambda: params), planned)
+
     def gc(self, now: float = NOW, **how: object) -> Collection:
         return collection.collect(self.collector(now, **how))
 

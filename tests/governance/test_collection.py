@@ -137,6 +137,13 @@ def test_a_mark_taken_back_between_the_plan_and_the_deletion_is_respected(desk: 
     assert ids(collection.carry_out(desk.collector(LATER), planned).deletes) == ["old"]
 
 
+def test_what_somebody_else_marks_between_the_plan_and_the_marking_is_logged_once(desk: Desk):
+    planned = desk.plan()
+    desk.gc(NOW - 1)
+    assert collection.carry_out(desk.collector(), planned).marks == []
+    assert len(desk.logged("marked")) == 1
+
+
 def test_what_is_touched_between_the_plan_and_the_deletion_stays(desk: Desk):
     desk.gc()
     planned = desk.plan(NOW + 40 * DAY)
@@ -177,6 +184,24 @@ def test_a_policy_that_keeps_what_is_marked_takes_the_marks_back(desk: Desk, key
     desk.configure(**keys)
     assert {each.id: each.reasons[0] for each in desk.gc(LATER).unmarked} == dict.fromkeys(["oldest", "older", "old"], reason)
     assert desk.domain.marked() == {}
+
+
+def test_a_call_that_asks_for_less_than_the_policy_takes_no_mark_back_and_deletes_less(desk: Desk):
+    desk.gc()
+    done = desk.gc_with(LATER, older_than_days=45)
+    assert (ids(done.deletes), done.unmarked) == (["oldest", "older"], [])
+    assert list(desk.domain.marked()) == ["old"]
+    assert ids(desk.gc(LATER).deletes) == ["old"]
+
+
+def test_a_call_that_asks_for_more_than_the_policy_needs_a_second_one_that_does_so_too(desk: Desk):
+    assert ids(desk.gc_with(older_than_days=2).marks) == ["oldest", "older", "old", "new"]
+    assert ids(desk.gc_with(LATER, older_than_days=2).deletes) == ["oldest", "older", "old", "new"]
+
+
+def test_the_policy_takes_back_what_a_call_marked_against_it(desk: Desk):
+    desk.gc_with(older_than_days=2)
+    assert ids(desk.gc().unmarked) == ["new"]
 
 
 def test_what_is_touched_after_it_was_marked_is_unmarked(desk: Desk):
@@ -267,10 +292,11 @@ def test_a_deletion_that_was_cut_short_is_logged_as_far_as_it_came(desk: Desk):
     entry = desk.log.append("deleting", "rag", three, {}, "job", LATER, {"do": "delete", "ids": three})
     desk.domain.copies = {"oldest", "older", "old", "new"}
     del desk.domain.things["oldest"], desk.domain.marks["oldest"]  # it came as far as this
+    del desk.domain.things["old"]  # somebody else's doing: its mark is there still
     desk.undo("older")
     assert desk.logged("deleted") == [["oldest"]], "who comes next has logged it"
     assert desk.domain.copies == {"older", "old", "new"}, "and the domain was let finish"
-    assert list(desk.domain.things) == ["older", "old", "new"]
+    assert list(desk.domain.things) == ["older", "new"]
     [told] = desk.log.entries(action="deleted")
     assert (told.details, told.by) == ({"of": entry.number}, "job")
     collection.finish_delete(desk.folder, desk.domain, desk.log, entry, LATER)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .folder import Folder
     from .log import Entry, Log
     from .params import GcParams
+    from .policies import RetentionPolicy
 
     Changing = Callable[[], AbstractContextManager[Log]]
 
@@ -70,15 +71,23 @@ class Collector:
     batch: int = BATCH
 
 
-def plan(domain: Domain, params: GcParams, now: float, project: str | None = None, placeholders_too: bool = False) -> Collection:
-    """What a collection would do; it changes nothing. The oldest come first, deletions and new marks together at most `params.limit`."""
+def plan(
+    domain: Domain,
+    params: GcParams,
+    now: float,
+    project: str | None = None,
+    placeholders_too: bool = False,
+    policy: RetentionPolicy | None = None,
+) -> Collection:
+    """What a collection would do; it changes nothing. The oldest come first, deletions and new marks together at most `params.limit`.
+    `policy`: what rules without this call. Where `params` ask for less, they take no mark back that it allows."""
     marks = domain.marked()
     allowed, protected = _judged(domain, params, now, project)
     placeholders = domain.placeholders([each.id for each in allowed]) if allowed else {}
     stays = set() if placeholders_too else set(placeholders)
     kept = Counter(each.reasons[0] for each in protected)
     kept.update({PLACEHOLDER: len(stays)} if stays else {})
-    unmarked = [each for each in protected if each.id in marks]
+    unmarked = _not_allowed(domain, policy or params, now, project, [each for each in protected if each.id in marks])
     waiting, candidates = [], []
     for each in allowed:
         mark = marks.get(each.id)
@@ -116,8 +125,7 @@ def carry_out(job: Collector, planned: Collection) -> Collection:
 
 def collect(job: Collector) -> Collection:
     """Plans a collection and carries it out."""
-    planned = plan(job.domain, job.current(), job.now, job.project, job.placeholders_too)
-    return carry_out(job, planned)
+    return carry_out(job, plan(job.domain, job.current(), job.now, job.project, job.placeholders_too))
 
 
 def undo(changing: Changing, domain: Domain, ids: Sequence[str], now: float, by: str, project: str | None = None) -> list[str]:
@@ -160,8 +168,14 @@ def finish_delete(folder: Folder, domain: Domain, log: Log, entry: Entry, now: f
     _log_deleted(log, entry, [] if told else went, now)
 
 
+def _not_allowed(domain: Domain, policy: RetentionPolicy, now: float, project: str | None, verdicts: list[Verdict]) -> list[Verdict]:
+    """Those that the policy keeps, too."""
+    allowed = {each.id for each in _judged(domain, policy, now, project, [each.id for each in verdicts])[0]} if verdicts else set()
+    return [each for each in verdicts if each.id not in allowed]
+
+
 def _judged(
-    domain: Domain, params: GcParams, now: float, project: str | None, ids: Sequence[str] | None = None
+    domain: Domain, params: RetentionPolicy, now: float, project: str | None, ids: Sequence[str] | None = None
 ) -> tuple[list[Verdict], list[Verdict]]:
     """What the policy lets go of (whatever the limit), and what it keeps."""
     resources = list(domain.resources(now, project, ids))

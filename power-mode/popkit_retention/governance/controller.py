@@ -226,15 +226,19 @@ class Controller:
     ) -> Json:  # fmt: skip
         """Collects: marks what the policy, with these options, lets go of, and deletes what was marked a day ago and is so still. What a
         placeholder stands for in a transcript stays, unless `placeholders` insists. A `dry_run` only says what would be done."""
+        from . import archiving
         from .collection import Collector, carry_out, plan
 
+        if not dry_run:
+            with self._changing() as log:
+                archiving.sweep(self.folder, log)  # copies of what may be about to be deleted
         found = []
         for name in _names(domain):
             job = Collector(
                 self._changing, self.domain(name), partial(self._params, name, options), self.now(), self.by, self.project,
                 placeholders, progress,
             )  # fmt: skip
-            planned = plan(job.domain, job.current(), job.now, job.project, placeholders)
+            planned = plan(job.domain, job.current(), job.now, job.project, placeholders, self._state().policy(name))
             described = job.domain.describe([each.id for each in (*planned.marks, *planned.deletes, *planned.waiting)])
             found.append(answers.collection(name, planned if dry_run else carry_out(job, planned), described))
             if not dry_run:

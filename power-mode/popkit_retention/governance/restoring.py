@@ -175,7 +175,7 @@ def _refusal(manifest: Manifest, damaged: list[str]) -> str:
     sound = len(manifest.items) - len(damaged)
     return (
         f"{len(damaged)} of the {len(manifest.items)} contents in archive {manifest.archive_id} are not as they were written ({named}). "
-        f"Nothing was restored; restore with `--sound` to bring the other {sound} back"
+        f"Nothing was restored. To bring the other {sound} back: `popkit retention restore {manifest.archive_id} --sound`"
     )
 
 
