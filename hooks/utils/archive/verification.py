@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from . import holds, index, marks
 from .chains import FIRST_PREV_HASH, HASHED, link_hash
 from .content import RetentionIntegrityError, decompress_content, hash_content, to_text
 from .sources import recover
@@ -58,6 +57,8 @@ def verify(db: Connection) -> Verified:
 
     Each chain is read in a transaction of its own, so that writers wait for one chain and not for all.
     """
+    from . import holds, index, marks  # a restore loads this module, and needs none of them
+
     report = Verified()
     kept = db.text_factory
     # A text whose bytes were changed into no text at all is to be named, and not to end the walk.
