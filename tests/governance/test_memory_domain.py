@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -21,7 +22,7 @@ from popkit_retention.governance.rules import Resource, apply_rules
 from popkit_retention.memory import backups, exchange, holds
 from popkit_retention.memory.folder import Folder
 from popkit_retention.memory.holds import OnHold
-from popkit_retention.memory.items import ARCHIVE, COLD, Item
+from popkit_retention.memory.items import ARCHIVE, COLD, DIMENSIONS, Item, id_of
 from popkit_retention.memory.stores import Batch, Store
 from popkit_retention.memory.stores.contracts.kit import full
 from popkit_retention.memory.stores.in_memory import InMemoryStore
@@ -376,6 +377,23 @@ def test_compacting_a_file_gives_its_space_back(tmp_path: Path) -> None:
     with other._writing():
         assert not governed.domain.compact()
     other.close()
+    governed.store.close()
+
+
+@pytest.mark.bench
+def test_100_000_resources_with_embeddings_take_some_seconds_of_the_processor(tmp_path: Path) -> None:
+    governed = Governed(SqliteStore(str(tmp_path / "memory.sqlite"))).of(tmp_path)
+    for number in range(100):
+        times = dict.fromkeys(("created_at", "last_accessed", "tier_since"), OLD)
+        paths = [f"src/part{number}/file{each}.py" for each in range(1_000)]
+        items = [Item(id_of("p", "path", path), path, "p", "path", "code", embedding=[0.5] * DIMENSIONS, **times) for path in paths]
+        governed.store.add(items)
+        governed.store.set_value(f"lesson:p:s{number}", {"number": number, "ended": OLD, "writes": {item.id: 1 for item in items[:300]}})
+    began = time.process_time()
+    assert apply_rules(DEFAULT_POLICY, governed.domain.resources(NOW), NOW).left_out == 95_000
+    taken = time.process_time() - began
+    print(f"{taken:.2f} s")
+    assert taken < 4.0
     governed.store.close()
 
 
