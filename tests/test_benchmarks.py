@@ -72,6 +72,23 @@ def test_the_benchmark_of_restoring_runs():
 
 
 @pytest.mark.bench
+def test_searching_the_archive_costs_no_more_than_its_bounds():
+    done = subprocess.run(
+        [sys.executable, "benchmarks/archive_search.py", "--check"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    print(done.stdout)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_benchmark_of_searching_runs_and_the_index_is_smaller_than_what_it_is_of():
+    command = [sys.executable, "benchmarks/archive_search.py", "--records", "300", "--runs", "1", "--json"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    figures = json.loads(done.stdout)
+    assert 0 < figures["share"] < 0.5
+    assert any(row["found"] for row in figures["questions"])
+
+
+@pytest.mark.bench
 def test_the_server_for_agents_is_ready_and_answers_within_its_bounds():
     done = subprocess.run([sys.executable, "benchmarks/mcp_server.py", "--check"], cwd=ROOT, capture_output=True, text=True, check=False)
     print(done.stdout)
