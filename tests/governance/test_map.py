@@ -31,7 +31,7 @@ def test_every_module_of_governance_stands_in_the_map_and_every_one_in_the_map_e
     here = {path.name for path in MAPPED} - {"__init__.py"}
     assert here - told == set()
     everywhere = {path.name for folder in ("hooks", "power-mode") for path in (ROOT / folder).rglob("*.py")}
-    assert {name for name in told - everywhere if not name.startswith(("retention_", "mcp_"))} == set()
+    assert told - everywhere == set()
 
 
 def test_the_table_has_all_invariants_and_tools_of_the_specification():
