@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 KEY = "holds"  # of the value in the store: a list of objects, oldest first
 MARKS_KEY = "marks"  # of the value that is another one whenever somebody makes a mark or takes one back
-ITEM, SESSION, PROJECT = "item", "session", "project"
+SESSION, PROJECT = "session", "project"  # scopes; any other is an item
 
 
 class OnHold(Exception):

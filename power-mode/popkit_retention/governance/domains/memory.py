@@ -242,7 +242,7 @@ class MemoryDomain:
                 reach(self._environ)
                 self._opened = configured_store(self._environ, create)
             yield self._opened or InMemoryStore()
-        except (StoreUnavailable, BadItem, OSError) as error:
+        except (StoreUnavailable, BadItem, DuplicateId, OSError) as error:
             raise DomainUnavailable(f"memory: {error}") from None
 
     def _some(self, store: Store, ids: Sequence[str], project: str | None = None) -> Iterator[Item]:
