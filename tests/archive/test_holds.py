@@ -151,9 +151,9 @@ def test_marks_and_holds_without_sense_are_found(db: sqlite3.Connection) -> None
     add_hold(db, hold(ITEM, ids[1], until=NOW - 20))
     tamper(db, ids[0], "zone", "cold")
     said = archive.verify(db).problems[:2]
-    assert said == ["hold h1 ends before it begins", f"{ids[0]} is marked for deletion, and has no content, or no time"]
+    assert said == ["hold h1 ends before it begins", f"{ids[0]} is marked for deletion but has no content, or an invalid time"]
     db.execute("UPDATE holds SET scope = 'world'")
-    assert archive.verify(db).problems[0] == f"hold h1 is about nothing: 'world' '{ids[1]}'"
+    assert archive.verify(db).problems[0] == f"hold h1 names nothing: 'world' '{ids[1]}'"
     assert holding.held(db, NOW) is not None
 
 

@@ -240,15 +240,15 @@ def test_an_index_that_lost_or_gained_records_is_found(db: sqlite3.Connection) -
     ids = fill(db, 4)
     db.execute("DELETE FROM indexed WHERE seq = 1")
     assert archive.verify(db).problems == [
-        "1 record with a content that the index of words does not know",
-        "the index of words has gained 1 record",
+        "1 record is missing from the search index",
+        "1 record is in the search index by mistake",
     ]
     db.execute("INSERT INTO indexed VALUES (1, 1, 0)")
     assert archive.verify(db).problems == []
     db.execute("INSERT INTO words (words, rowid, terms) VALUES ('delete', 2, ?)", (index.EVERY,))
-    assert archive.verify(db).problems == ["the index of words has lost 1 record"]
+    assert archive.verify(db).problems == ["1 record is gone from the search index"]
     db.execute("INSERT INTO indexed VALUES (99, 1, 0)")
-    assert archive.verify(db).problems[0] == "1 record in the index of words that the archive does not hold"
+    assert archive.verify(db).problems[0] == "1 record is in the search index but not in the archive"
     assert retrieve(db, ids[0])
 
 

@@ -116,9 +116,9 @@ def problems(db: Connection) -> list[str]:
     found = []
     for hold in holds(db):
         if hold.scope not in SCOPES or not hold.target:
-            found.append(f"hold {hold.id} is about nothing: {hold.scope!r} {hold.target!r}")
+            found.append(f"hold {hold.id} names nothing: {hold.scope!r} {hold.target!r}")
         elif not all(isinstance(at, (int, float)) for at in (hold.created_at, hold.until or 0.0, hold.released_at or 0.0)):
-            found.append(f"hold {hold.id} has a time that is none")
+            found.append(f"hold {hold.id} has an invalid time")
         elif hold.until is not None and hold.until <= hold.created_at:
             found.append(f"hold {hold.id} ends before it begins")
     return found

@@ -255,21 +255,22 @@ def problems(db: Connection) -> list[str]:
 
     held = f"SELECT seq FROM thought_records WHERE {_HAS_CONTENT}"  # noqa: S608  a piece of our own
     known = "SELECT seq FROM indexed UNION ALL SELECT seq FROM unindexed"
-    found = _counted(db, f"{held} EXCEPT SELECT * FROM ({known})", "with a content that the index of words does not know")  # noqa: S608
-    found += _counted(db, f"SELECT seq FROM indexed EXCEPT {held}", "in the index of words that the archive does not hold")  # noqa: S608
+    missing = db.execute(f"SELECT count(*) FROM ({held} EXCEPT SELECT * FROM ({known}))").fetchone()[0]  # noqa: S608
+    surplus = db.execute(f"SELECT count(*) FROM (SELECT seq FROM indexed EXCEPT {held})").fetchone()[0]  # noqa: S608
+    found = _said(missing, "missing from the search index")
+    found += _said(surplus, "in the search index but not in the archive")
     told = {seq for (seq,) in db.execute("SELECT seq FROM indexed WHERE told <> ?", (_UNTOLD,))}
     try:
         entered = {seq for (seq,) in db.execute("SELECT rowid FROM words WHERE words MATCH ?", (f'"{EVERY}"',))} if told else set()
     except sqlite3.DatabaseError as error:
         if is_without_fts5(error):
             return found
-        return [*found, f"the index of words cannot be read ({error}); the next search makes it anew"]
-    for astray, what in ((told - entered, "lost"), (entered - told, "gained")):
-        if astray:
-            found.append(f"the index of words has {what} {len(astray):,} record{'' if len(astray) == 1 else 's'}")
-    return found
+        return [*found, f"the search index cannot be read ({error}). The next search makes a new one"]
+    found += _said(len(told - entered), "gone from the search index")
+    return found + _said(len(entered - told), "in the search index by mistake")
 
 
-def _counted(db: Connection, asked: str, what: str) -> list[str]:
-    count = db.execute(f"SELECT count(*) FROM ({asked})").fetchone()[0]  # noqa: S608  a statement of our own
-    return [f"{count:,} record{'' if count == 1 else 's'} {what}"] if count else []
+def _said(count: int, where: str) -> list[str]:
+    if not count:
+        return []
+    return [f"1 record is {where}" if count == 1 else f"{count:,} records are {where}"]

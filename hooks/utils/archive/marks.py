@@ -59,5 +59,6 @@ def problems(db: Connection) -> list[str]:
     """
     rows = db.execute(senseless).fetchall()
     return [
-        f"{id} is marked for deletion, and {'is not in the archive' if missing else 'has no content, or no time'}" for id, missing in rows
+        f"{id} is marked for deletion but {'is not in the archive' if missing else 'has no content, or an invalid time'}"
+        for id, missing in rows
     ]

@@ -191,7 +191,7 @@ def _verify(db: Connection, args: argparse.Namespace, environ: Mapping[str, str]
         known = archive.record(db, id)
         lines += text.wrap(f"Lost: {id} {known.label if known else '(pruned meanwhile)'}: git no longer gives its content", indent="  ")
     for problem in found.problems:
-        lines += text.wrap(f"Wrong: {problem}", indent="  ")
+        lines += text.wrap(f"Problem: {problem}", indent="  ")
     checked = f"{text.counted(found.records, 'record')} of {text.counted(found.chains, 'context')}"
     lost = f", {len(found.lost)} lost" if found.lost else ""
     lost += f", {text.counted(len(found.problems), 'other problem')}" if found.problems else ""

@@ -27,8 +27,8 @@ _FOUND = 10
 
 
 def add_parser(acts: argparse._SubParsersAction) -> argparse.ArgumentParser:
-    parser = acts.add_parser("search", help="what of this project holds these words, best first")
-    parser.add_argument("words", nargs="+", metavar="WORD", help="words, names (getUserName, get_user_name), paths; small letters do")
+    parser = acts.add_parser("search", help="find what was cleared in this project by the words in it")
+    parser.add_argument("words", nargs="+", metavar="WORD", help="words, names (getUserName, get_user_name), paths; case does not matter")
     parser.add_argument("--session", metavar="ID", help="only what left this session (its id, or how it begins) and its subagents")
     parser.add_argument("--everywhere", action="store_true", help="search all projects")
     parser.add_argument("--limit", metavar="N", type=int, default=_FOUND, help=f"show at most N (default: {_FOUND})")
@@ -49,7 +49,9 @@ def run(db: Connection, args: argparse.Namespace, environ: Mapping[str, str]) ->
         return 0
     shown = lines(found, more, args)
     if waiting:
-        shown += text.wrap(f"{text.counted(waiting, 'record')} cannot be searched, because this Python's SQLite has no FTS5.")
+        shown += text.wrap(
+            f"{text.counted(waiting, 'record')} cannot be searched: this Python's SQLite has no FTS5. Run popkit with another Python."
+        )
     screen.show(shown, sys.stdout, environ)
     return 0
 
@@ -77,7 +79,7 @@ def lines(found: list[Found], more: bool, args: argparse.Namespace) -> list[str]
     if not found:
         where = "" if args.everywhere else " in this project"
         wider = "" if args.everywhere else " --everywhere searches all projects."
-        return text.wrap(f"Nothing that was cleared{where} holds any of these words.{wider}")
+        return text.wrap(f"Nothing cleared{where} contains any of these words.{wider}")
     shown: list[str] = []
     for each in found:
         head = f"{each.record.id:<8}  {text.clean(each.record.created_at[:16].replace('T', ' '))}  "
@@ -86,4 +88,4 @@ def lines(found: list[Found], more: bool, args: argparse.Namespace) -> list[str]
     shown.append("")
     if more:
         shown += text.wrap(f"There is more: --limit shows more than {text.counted(args.limit, 'record')}.")
-    return [*shown, *text.wrap("To see one whole: popkit restore HANDLE")]
+    return [*shown, *text.wrap("To see the whole content: popkit restore HANDLE")]
