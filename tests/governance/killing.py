@@ -53,7 +53,7 @@ def kill_at_each_call(errands: Errands, work: Work, world: World, check: Check, 
     """Kills the work right before its first call that changes something, then before its second in a new world, and so on until it comes to
     its end; `check` looks after each, at the end that it came to as well. How many kills. `step` 2 tries every second call."""
     for at in range(first, MOST_CALLS, step):
-        done = _run(errands, work, world(), **{_way(): at})
+        done = run(errands, work, world(), **{_way(): at})
         check(done)
         if done.code == 0:
             return (at - first) // step
@@ -65,11 +65,11 @@ def kill_at_random_moments(errands: Errands, work: Work, world: World, check: Ch
     """Kills the work so many times, at moments that are spread over its life; `check` looks after each, and after those that came too late.
     How many kills."""
     environ, began = world(), time.perf_counter()
-    done = _run(errands, work, environ)
+    done = run(errands, work, environ)
     assert done.code == 0, done
     moments, hits = Moments(seed, time.perf_counter() - began), 0
     while hits < kills:
-        done = _run(errands, work, world(), kill_after_s=moments.draw())
+        done = run(errands, work, world(), kill_after_s=moments.draw())
         assert done.code in (0, -9), done
         moments.tell(done.code == 0)
         hits += done.code == -9
@@ -77,7 +77,8 @@ def kill_at_random_moments(errands: Errands, work: Work, world: World, check: Ch
     return hits
 
 
-def _run(errands: Errands, work: Work, environ: dict[str, str], **how: float) -> Done:
+def run(errands: Errands, work: Work, environ: dict[str, str], **how: float) -> Done:
+    """Does the work once; `how` it is killed, as for `Errands.run`."""
     if isinstance(work, Function):
         return errands.call(work.name, work.given, environ, **how)
     return errands.run(work, environ, **how)

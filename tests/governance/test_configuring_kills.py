@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from popkit_retention.governance.controller import Controller
-from tests.governance.killing import Function, Work, kill_at_each_call, kill_at_random_moments
+from tests.governance.killing import Function, Work, kill_at_each_call, kill_at_random_moments, run
 from tests.reclaim.errands import Done, Errands
 
 BEFORE = (("rag", {"limit": 7}), ("memory", {"older_than_days": 90}), ("rag", {"keep_session_ids": ["s1", "s2"]}))
 CONFIGURE = Function("tests.governance.deeds:configure", ["rag", {"limit": 11, "vacuum": True}])
+COMMAND = ["retention", "set", "rag.limit=11", "rag.vacuum=true"]
 ROLL_BACK = Function("tests.governance.deeds:roll_back", [1])
 LOOK = Function("tests.governance.deeds:look", [])
 LOG_ONLY = Function("tests.governance.deeds:log_a_configure", ["rag", {"limit": 11, "vacuum": True}])
@@ -34,7 +35,7 @@ class Case:
             assert errands.call(LOG_ONLY.name, LOG_ONLY.given, self.environ).code == -9
         self.old = self._stored(self.template)
         environ = self.world()
-        done = errands.call(work.name, work.given, environ)
+        done = run(errands, work, environ)
         assert done.code == 0, done
         self.new = self._stored(self.home)
         assert self.new != self.old
@@ -74,6 +75,7 @@ class Case:
 CASES = {
     "configure": {"work": CONFIGURE},
     "the first configure": {"work": CONFIGURE, "configured": False},
+    "the command": {"work": COMMAND},
     "rollback": {"work": ROLL_BACK},
     "finishing what another began": {"work": LOOK, "begun": True},
 }
