@@ -220,6 +220,16 @@ def test_a_hold_of_a_project_or_a_session_is_about_both_domains(aged: Governed) 
     assert (hold["scope"], hold["target"]) == ("session", "first")
 
 
+def test_a_session_may_be_named_by_the_beginning_of_its_id(house: Governed) -> None:
+    for id in ("5e551017-one", "5e551017-two", "7a000000-x"):
+        house.session(id)
+    found = house.told("hold", "add", "--session", "7a", "--why", "audit")["holds"]
+    assert {hold["target"] for hold in found} == {"7a000000-x"}
+    assert "could be 5e551017-one, 5e551017-two" in house.refused("hold", "add", "--session", "5e55", "--why", "audit")
+    found = house.told("hold", "add", "--session", "elsewhere", "--why", "audit")["holds"]
+    assert {hold["target"] for hold in found} == {"elsewhere"}
+
+
 def test_who_wants_a_hold_is_the_user_unless_somebody_is_named(aged: Governed) -> None:
     old = id_of(aged, "make check")
     done = aged.asked("hold", "add", old, "--why", "audit", "--json", LOGNAME="bob")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 
 import pexpect
@@ -14,7 +15,6 @@ from tests.cli.played import ROOT
 from tests.patience import HANG_S
 
 HOSTILE = "run \x1b[31mmake\x1b]0;owned\x07 \u202etset\u202c\u200b\r\nthen\tstop \U000e0041 é"
-IS_ROOT = os.geteuid() == 0
 
 
 @pytest.fixture(scope="module")
@@ -143,14 +143,41 @@ def test_a_log_that_is_damaged_is_named_and_left_alone(set_up: Governed, words: 
     assert "Broken: log:" in shown
 
 
-@pytest.mark.skipif(IS_ROOT, reason="root may write everywhere")
-def test_a_folder_that_cannot_be_written_is_named(set_up: Governed) -> None:
-    state = set_up.home / "data" / "state"
-    state.chmod(0o500)
-    try:
-        assert "ermission" in set_up.refused("set", "memory.limit=7")
-    finally:
-        state.chmod(0o700)
+@pytest.fixture
+def read_only(set_up: Governed):
+    """A folder of ours that nobody can write, not even root."""
+    folder = set_up.home / "data"
+    if os.geteuid():
+        folder.chmod(0o500)
+        (folder / "state").chmod(0o500)
+        yield set_up
+        folder.chmod(0o700)
+        (folder / "state").chmod(0o700)
+        return
+    mounted = shutil.which("mount") and not subprocess.run(["mount", "--bind", folder, folder], capture_output=True, check=False).returncode
+    if not mounted:
+        pytest.skip("root ignores permissions, and mounting is not allowed here")
+    subprocess.run(["mount", "-o", "remount,ro,bind", folder], check=True)
+    yield set_up
+    subprocess.run(["umount", "-l", folder], check=True)
+
+
+@pytest.mark.parametrize("words", [["set", "memory.limit=7"], ["hold", "add", "--session", "s", "--why", "audit"], ["rollback", "1"]])
+def test_a_folder_that_cannot_be_written_is_named(read_only: Governed, words: list) -> None:
+    said = read_only.refused(*words)
+    assert "ead-only file system" in said or "ermission denied" in said or "readonly database" in said
+
+
+@pytest.mark.parametrize("words", ["set memory.limit=7", "hold add --session s --why audit", "rollback 0", "apply"])
+def test_a_disk_that_takes_no_more_leaves_everything_as_it_was(set_up: Governed, words: str) -> None:
+    before, entries = set_up.bytes(), set_up.told("log")["entries"]
+    env = {**set_up.env, "POPKIT_CLOCK": str(set_up.now)}
+    command = f"ulimit -f 0; exec {ROOT / 'bin' / 'popkit'} retention {words} 2>&1 | cat"
+    done = subprocess.run(["/bin/sh", "-c", command], env=env, cwd=set_up.project, capture_output=True, check=False, timeout=HANG_S)
+    assert b"popkit" in done.stdout
+    assert b"Traceback" not in done.stdout
+    assert (set_up.bytes(), set_up.told("log")["entries"]) == (before, entries)
+    assert set_up.told("verify")["ok"] is True
 
 
 def test_a_folder_that_is_a_file_is_named(house: Governed) -> None:

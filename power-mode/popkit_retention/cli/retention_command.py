@@ -148,7 +148,7 @@ def _apply(asked: Asked) -> Answer:
     lines: list[str] = []
     for each in found:
         labels = asked.controller.describe(each["domain"], retention_verdicts.shown_ids(each, asked.most))
-        lines += ["", *retention_verdicts.applied(each, labels, asked.now, asked.most)]
+        lines += retention_verdicts.applied(each, labels, asked.now, asked.most)
     return Answer(lines, {"domains": found})
 
 
@@ -164,17 +164,18 @@ def _gc(asked: Asked) -> Answer:
     doing, sure = "dry-run" not in asked.flags, "yes" in asked.flags
     if doing and "json" in asked.flags and not sure:
         raise Refused("nothing was changed: --json needs --yes or --dry-run")
-    if not (doing and sure):
-        found = _collect(asked, dry_run=True)
-        lines = retention_deeds.collected(found, asked.now, asked.most, COMMAND)
-        if not doing or retention_deeds.is_idle(found):
-            said = "This was a dry run: nothing was changed." if not doing else "There is nothing to collect."
-            return Answer([*lines, "", said], found)
-        screen.show(lines, sys.stdout, asked.environ)
-        if not screen.said_yes("Do this?"):
-            raise Refused("nothing was changed. --yes answers beforehand")
+    found = _collect(asked, dry_run=not (doing and sure))
+    if doing and sure:
+        return Answer(retention_deeds.collected(found, asked.now, asked.most, COMMAND), found)
+    lines = retention_deeds.collected(found, asked.now, asked.most, COMMAND)
+    if not doing or retention_deeds.is_idle(found):
+        said = "There is nothing to collect." if doing else "This was a dry run: nothing was changed."
+        return Answer([*lines, "", said], found)
+    screen.show(lines, sys.stdout, asked.environ)
+    if not screen.said_yes("Do this?"):
+        raise Refused("nothing was changed. --yes answers beforehand")
     found = _collect(asked, dry_run=False)
-    return Answer(retention_deeds.collected(found, asked.now, asked.most, COMMAND), found)
+    return Answer(retention_deeds.done(found, COMMAND), found)
 
 
 def _collect(asked: Asked, dry_run: bool) -> dict[str, Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from hooks.utils.answers import text
 
 from ..governance.rules import PLACEHOLDER
@@ -33,9 +35,25 @@ def collected(found: Mapping[str, Any], now: float, most: int | None, command: s
         lines += ["", f"{each['domain']}: {phrases.NAMED[each['domain']]}", *_of_domain(each, found["dry_run"], now, most)]
     if found["dry_run"] and any(each["kept"].get(PLACEHOLDER) for each in found["domains"]):
         lines += ["", "To collect what placeholders stand for, too:", f"  {command} gc --placeholders"]
-    if any(each["marks"] for each in found["domains"]) and not found["dry_run"]:
-        lines += ["", "What was marked can be deleted by a collection after 24 h. Until then:", f"  {command} undo"]
-    return lines
+    return lines + _marked(found, command)
+
+
+def done(found: Mapping[str, Any], command: str) -> list[str]:
+    """What a collection has done that was shown before."""
+    lines: list[str] = []
+    for each in found["domains"]:
+        deeds = [(each["deletes"], "deleted for good"), (each["marks"], "marked"), (each["unmarked"], "unmarked")]
+        said = [f"{phrases.counted(len(rows), each['domain'])} {what}" for rows, what in deeds if rows]
+        lines += text.wrap(f"{each['domain']}: {', '.join(said)}") if said else []
+    return (lines or ["Nothing was left to do."]) + _marked(found, command)
+
+
+def _marked(found: Mapping[str, Any], command: str) -> list[str]:
+    """What becomes of marks that were just made."""
+    if found["dry_run"] or not any(each["marks"] for each in found["domains"]):
+        return []
+    said = "What was marked is deleted by the next collection after 24 h: by hand, or by hooks where auto_gc is true. Until then:"
+    return ["", *text.wrap(said), f"  {command} undo"]
 
 
 def _of_domain(found: Mapping[str, Any], dry_run: bool, now: float, most: int | None) -> list[str]:
@@ -119,11 +137,10 @@ def archived(found: Sequence[Mapping[str, Any]], command: str) -> list[str]:
     """Archives that were just written."""
     lines: list[str] = []
     for each in found:
-        lines += pair("Archived", f"{phrases.counted(each['resource_count'], each['domain'])}, {size(each['total_size_bytes'])}")
-        lines += [f"  {text.clean(each['archive_id'])}"]
-        lines += pair("Manifest", each["manifest_path"])
-    lines += text.wrap("These are copies: nothing was deleted. To bring back what is missing later:")
-    return [*lines, f"  {command} restore {text.clean(found[0]['archive_id'])}"]
+        what = f"{phrases.counted(each['resource_count'], each['domain'])} ({size(each['total_size_bytes'])})"
+        lines += text.wrap(f"Archived {what} in {os.path.dirname(each['manifest_path'])}", indent="  ")
+    lines += text.wrap("Nothing was deleted. To bring back later what is missing by then:")
+    return lines + [f"  {command} restore {text.clean(each['archive_id'])}" for each in found]
 
 
 def archives(found: Sequence[Mapping[str, Any]], now: float, command: str) -> list[str]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 
 from hooks.utils import flag_parser
-from hooks.utils.answers import times
+from hooks.utils.answers import text, times
 from hooks.utils.answers.ids import shown
-from hooks.utils.host import repository
+from hooks.utils.host import projects, repository
 
 from ..governance.domains import ITEM, PROJECT, SESSION
-from . import retention_deeds
+from . import retention_deeds, sessions
 from .answering import Answer
 from .retention_words import COMMAND, HOLD_FLAGS
 
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .retention_command import Asked
+
+
+_NAMED = 5  # sessions that a word can mean
 
 
 def hold(asked: Asked) -> Answer:
@@ -53,13 +56,22 @@ def _targets(asked: Asked) -> list[tuple[str, str, str]]:
             f"what should be held? Give ids, or --session, or --project, one of them: {COMMAND} hold add ID --why TEXT"
         )
     if session is not None:
-        return [(domain, SESSION, session) for domain in asked.domains]
+        return [(domain, SESSION, _session(session, asked.environ)) for domain in asked.domains]
     if folder is None:
         found = asked.controller.by_domain(asked.arguments, asked.domain)
         return [(domain, ITEM, id) for domain, ids in found.items() for id in ids]
     if not os.path.isdir(folder):
         raise flag_parser.UsageError(f"--project takes a folder, and {shown(folder)} is none")
     return [(domain, PROJECT, repository.of(os.path.abspath(folder)).key) for domain in asked.domains]
+
+
+def _session(word: str, environ: Mapping[str, str]) -> str:
+    """The id of the session that a word begins; the word itself where no transcript of it is here: what it left may be here without."""
+    ids = sorted({sessions.session_id_of(path) for path in projects.every(environ)})
+    found = [id for id in ids if id == word] or [id for id in ids if word and id.startswith(word)]
+    if len(found) > 1:
+        raise flag_parser.UsageError(f"{shown(word)} could be {text.listed(found, _NAMED)}. Give more of the session's id")
+    return found[0] if found else word
 
 
 def _user(environ: Mapping[str, str]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hooks.utils.answers import text
 
 from ..governance import explaining
-from ..governance.rules import ELIGIBLE
+from ..governance.rules import ELIGIBLE, PINNED, PLACEHOLDER
 from . import retention_phrases as phrases
 from .answering import ago, ahead, pair, pairs
 from .holdings import size
@@ -85,7 +85,7 @@ def explained(found: Mapping[str, Any], policy: Mapping[str, Any], now: float, c
     lines += pair("State", _state(found, now))
     lines += pairs("Because", [phrases.reason(code, policy["older_than_days"]) for code in found["reasons"]])
     for hold in found["holds"]:
-        lines += pair("Hold", f"{hold['id']}: {hold_said(hold, now)}")
+        lines += pair("Hold", f"{hold['id']}, {hold_said(hold, now)}")
     for path in found["placeholders"]:
         lines += pair("Transcript", path)
     lines += _next(found, now, command)
@@ -111,8 +111,19 @@ def hold_said(hold: Mapping[str, Any], now: float) -> str:
 def _next(found: Mapping[str, Any], now: float, command: str) -> list[str]:
     coming = found["next"]
     if coming is None:
-        return pair("Next", "nothing, unless you change the policy")
+        return pair("Next", _nothing(found, command))
     at = now if coming["at"] is None else phrases.at(coming["at"])
     timed, by_collection = _COMING[coming["what"]]
     lines = pair("Next", timed.format(when=ahead(at, now)) if at > now else by_collection)
     return lines + (pair("", f"To take the mark back: {command} undo {text.clean(found['id'])}") if found["marked"] else [])
+
+
+def _nothing(found: Mapping[str, Any], command: str) -> str:
+    """What would have to happen before anything else does."""
+    if found["holds"]:
+        return f"nothing, until the hold is released: {command} hold release {text.clean(found['holds'][0]['id'])}"
+    if PINNED in found["reasons"]:
+        return "nothing, while it is pinned"
+    if PLACEHOLDER in found["reasons"]:
+        return f"nothing, while the transcript has the placeholder, unless somebody runs {command} gc --placeholders"
+    return "nothing, unless you change the policy"
