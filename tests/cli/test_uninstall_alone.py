@@ -71,6 +71,7 @@ def test_everything_that_popkit_makes_goes(played: Played) -> None:
         "memory/shop-0123456789ab/MEMORY.md", "memory/shop-0123456789ab/MEMORY.md.4711.tmp", "memory/shop-0123456789ab/settings.json",
         "memory/shop-0123456789ab/alerts.json", "memory/shop-0123456789ab/ended-a.json",
         "data/state/retention-policies.json.tmp-4711-1790000000", "data/state/retention.lock", "data/state/retention-hourly.json",
+        "data/state/marked.json", "data/state/marked.json.lock", "data/state/marked.json.4711.tmp",
         "data/archive/rag-20261122T233000Z-k3f9a2/manifest.json", "data/archive/rag-20261122T233000Z-k3f9a2/contents",
         "data/archive/.new-memory-20261122T233000Z-k3f9a2/contents",
     )  # fmt: skip

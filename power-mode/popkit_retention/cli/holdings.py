@@ -8,7 +8,7 @@ import re
 
 from hooks.utils.answers import text
 from hooks.utils.edges import home
-from hooks.utils.state import collecting, memory, sweeping
+from hooks.utils.state import collecting, marked, memory, sweeping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ _FILES = {
 FOLDERS = ("cache", "data", memory.FOLDER, "projects", "sessions", "venv")
 # Below which of them everything may be ours: others may keep much in a folder called data.
 TREES = ("cache", "data/archive", "data/state", memory.FOLDER, "projects", "sessions", "venv")
-_POLICIES = (collecting.POLICIES, collecting.NOTE, "retention-log.sqlite", "retention.lock")
+_POLICIES = (collecting.POLICIES, collecting.NOTE, marked.NAME, "retention-log.sqlite", "retention.lock")
 _REPLACING = ".tmp-"  # between the name of a policies' file or a manifest and what is to replace it
 # Beside the folders of projects that memory keeps: the lock of its job, a folder of backups and the names of these.
 _JOB, _BACKUPS, _BACKUP = "job.lock", "backups", "archive-"

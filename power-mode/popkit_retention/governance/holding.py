@@ -73,7 +73,7 @@ def meant(domains: Sequence[Domain], word: str, project: str | None = None) -> t
         return found[0]
     if found:
         raise NotThere(f"{word!r:.60} could be {', '.join(id for _, id in found)}. Give more of the id")
-    names = " and ".join(domain.name for domain in domains)
+    names = " or ".join(domain.name for domain in domains)
     raise NotThere(f"there is no {word!r:.60} in {names}. `popkit memory list` and `popkit archive list` show what ids there are")
 
 
