@@ -35,7 +35,7 @@ def kill(errands: Errands, case: Case, count: Callable[[int, int], int]) -> Call
     def kill(work: Function, check: Check) -> None:
         if len(case.ids) < 10:
             kills = kill_at_each_call(errands, work, case.world, check, step=count(4, 1))
-            assert kills > count(6, 40), "there were moments to be killed at"
+            assert kills > count(6, 30), "there were moments to be killed at"
         else:
             kills = kill_at_random_moments(errands, work, case.world, check, count(5, 500))
         print(f"{case.kind}, {work.name.rpartition(':')[2]} of {len(case.ids)}: {kills} kills")

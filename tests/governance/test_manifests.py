@@ -8,6 +8,7 @@ import os
 import random
 import re
 import stat
+import tracemalloc
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -268,6 +269,15 @@ def _in_item(**keys: object) -> Callable[[dict], dict]:
     return lambda value: {**value, "items": [{**value["items"][0], **keys}, *value["items"][1:]]}
 
 
+def _in_last_item(by: dict[str, int], **keys: object) -> Callable[[dict], dict]:
+    """Changes the last item, and the totals so that they fit."""
+    return lambda value: {
+        **value,
+        **{key: value[key] + more for key, more in by.items()},
+        "items": [*value["items"][:-1], {**value["items"][-1], **keys}],
+    }
+
+
 HOSTILE: dict[str, Callable[[dict], object]] = {
     "another id": _in_manifest(archive_id="rag-20261122T233000Z-aaaaaa"),
     "another domain": _in_manifest(domain="memory"),
@@ -292,6 +302,8 @@ HOSTILE: dict[str, Callable[[dict], object]] = {
     "a hash of another form": _in_item(sha256="A" * 64),
     "about of another type": _in_item(about=None),
     "stored larger than it is": _in_item(stored_size=2000),
+    "kept as it is, and of another size": _in_last_item({"total_size_bytes": -1}, size=299),
+    "compressed to more than it was": _in_last_item({"stored_size_bytes": 1}, stored_size=301, compressed=True),
     "a list": lambda value: [value],
     "nothing": lambda value: {},
 }
@@ -333,6 +345,25 @@ def test_a_manifest_of_a_gigabyte_is_not_read(desk: Desk):
         manifests.read(desk.folder, made.archive_id)
 
 
+@pytest.mark.parametrize("id", ["aaaa", "bbbb"])
+def test_a_content_that_is_not_what_the_manifest_says_is_not_restored(desk: Desk, id: str):
+    made = desk.archive(id)
+    path = path_of(desk, made.archive_id, MANIFEST)
+    path.write_bytes(sealed(_in_item(sha256="0" * 64)(json.loads(path.read_text()))))
+    with pytest.raises(Damaged, match="1 of the 1 contents"):
+        desk.restore(made.archive_id)
+
+
+def test_what_is_stored_in_no_form_that_can_be_read_is_not_restored(desk: Desk):
+    made = desk.archive("aaaa")
+    size = made.stored_size_bytes
+    path_of(desk, made.archive_id, CONTENTS).write_bytes(b"x" * size)
+    path = path_of(desk, made.archive_id, MANIFEST)
+    path.write_bytes(sealed(_in_item(stored_sha256=hashlib.sha256(b"x" * size).hexdigest())(json.loads(path.read_text()))))
+    with pytest.raises(Damaged, match="1 of the 1 contents"):
+        desk.restore(made.archive_id)
+
+
 def test_what_inflates_without_end_is_not_inflated(desk: Desk):
     made = desk.archive("aaaa")
     bomb = zlib.compress(bytes(50_000_000))
@@ -341,8 +372,13 @@ def test_what_inflates_without_end_is_not_inflated(desk: Desk):
     sizes = {"total_size_bytes": len(bomb), "stored_size_bytes": len(bomb)}
     path_of(desk, made.archive_id, MANIFEST).write_bytes(sealed({**value, "items": [item], **sizes}))
     path_of(desk, made.archive_id, CONTENTS).write_bytes(bomb)
-    with pytest.raises(Damaged, match="1 of the 1 contents"):
-        desk.restore(made.archive_id)
+    tracemalloc.start()
+    try:
+        with pytest.raises(Damaged, match="1 of the 1 contents"):
+            desk.restore(made.archive_id)
+        assert tracemalloc.get_traced_memory()[1] < 10_000_000
+    finally:
+        tracemalloc.stop()
 
 
 @given(st.binary(max_size=300), st.booleans())

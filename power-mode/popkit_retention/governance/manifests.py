@@ -128,7 +128,7 @@ def read(folder: Folder, archive_id: str) -> Manifest:
     """The manifest of an archive, as it was written; NotThere, Damaged, TooNew."""
     path = os.path.join(place(folder, archive_id), MANIFEST)
     with open_file(path) as file:
-        data = file.read(LARGEST_MANIFEST + 1)
+        data = file.read(min(os.fstat(file.fileno()).st_size, LARGEST_MANIFEST) + 1)
     try:
         return manifest_of(data, archive_id)
     except ValueError as error:
