@@ -21,8 +21,8 @@ WORDS = ["alpha", "betaGamma", "gamma_delta", "beta", "delta", "häuser", "数�
 LETTERS = st.lists(st.sampled_from(WORDS), max_size=4).map(" ".join)
 
 
-def naive(held: dict[int, tuple[str, str]], question: str, most: int) -> list[str]:
-    """What `search` says it finds, found by looking at every content. `held`: seq -> (handle, text with label)."""
+def naive(held: dict[int, tuple[str, str]], question: str, most: int, among: set[str]) -> list[str]:
+    """What `search` says it finds among handles, found by looking at every content. `held`: seq -> (handle, text with label)."""
     has = {seq: set(terms_of(text)) for seq, (_, text) in held.items()}
     ranked = []
     for term in terms_of(question):
@@ -31,7 +31,8 @@ def naive(held: dict[int, tuple[str, str]], question: str, most: int) -> list[st
         if holders:
             ranked.append((len(holders), term, holders))
     ranked.sort()
-    return placed(held, ranked, len(ranked) // 2 + 1)[:most] or placed(held, ranked, 1)[:most]
+    searched = {seq: each for seq, each in held.items() if each[0] in among}
+    return placed(searched, ranked, len(ranked) // 2 + 1)[:most] or placed(searched, ranked, 1)[:most]
 
 
 def placed(held: dict[int, tuple[str, str]], ranked: list, least: int) -> list[str]:
@@ -130,11 +131,9 @@ class Keeping(RuleBasedStateMachine):
             if retrieve(self.db, id):
                 seq = self.db.execute("SELECT seq FROM thought_records WHERE id = ?", (id,)).fetchone()[0]
                 held[seq] = (id, record.label + " " + json.loads(record.content))
-        if project is None:
-            assert found(self.db, question, most=most) == naive(held, question, most)
-        else:
-            chosen = [id for id in naive(held, question, 999) if self.given[id][0].project == project]
-            assert found(self.db, question, most=most, projects={project}) == chosen[:most]
+        among = {id for id, (chain, _) in self.given.items() if project in (None, chain.project)}
+        where = {} if project is None else {"projects": {project}}
+        assert found(self.db, question, most=most, **where) == naive(held, question, most, among)
 
     @invariant()
     def what_is_held_is_there_and_all_is_as_it_was_written(self) -> None:
