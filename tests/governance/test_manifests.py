@@ -7,6 +7,7 @@ import json
 import os
 import random
 import re
+import shutil
 import stat
 import tracemalloc
 import zlib
@@ -196,6 +197,15 @@ def test_an_archive_that_was_removed_or_exchanged_is_told_by_the_log(desk: Desk)
     value = json.loads(path_of(desk, second.archive_id, MANIFEST).read_text())
     path_of(desk, second.archive_id, MANIFEST).write_bytes(sealed({**value, "note": "another"}))
     assert dict(desk.verify())[second.archive_id] == "the manifest is not the one that was logged"
+
+
+def test_an_archive_that_was_never_logged_is_told(desk: Desk):
+    made = desk.archive("aaaa")
+    value = json.loads(path_of(desk, made.archive_id, MANIFEST).read_text())
+    other = made.archive_id[:-6] + "zzzzzz"
+    shutil.copytree(path_of(desk, made.archive_id), path_of(desk, other))
+    path_of(desk, other, MANIFEST).write_bytes(sealed({**value, "archive_id": other}))
+    assert desk.verify() == [restoring.Problem(other, "the log does not know it")]
 
 
 def test_a_damaged_archive_restores_nothing_unless_what_is_sound_is_asked_for(desk: Desk):
@@ -408,17 +418,23 @@ def test_an_archive_that_cannot_be_written_leaves_nothing(tmp_path: Path):
         assert (archiving.names(desk.folder), desk.log.count()) == ([], 0)
 
 
-def test_an_archive_that_is_being_built_is_swept_when_it_was_never_logged(desk: Desk):
-    made = desk.archive("aaaa")
+def test_an_archive_that_was_never_logged_is_swept_by_the_next_one(desk: Desk):
     unfinished = Path(desk.folder.archives, ".new-rag-20261122T233000Z-aaaaaa")
-    unfinished.mkdir()
+    unfinished.mkdir(parents=True)
     (unfinished / CONTENTS).write_bytes(b"x")
     Path(desk.folder.archives, ".new-link").symlink_to(desk.folder.state)
     assert desk.verify() == []
-    with desk.folder.lock():
-        assert archiving.sweep(desk.folder, desk.log) == 2
+    made = desk.archive("aaaa")
     assert archiving.names(desk.folder) == [made.archive_id]
     assert Path(desk.folder.state).is_dir()
+
+
+def test_an_archive_that_was_logged_is_not_swept(desk: Desk):
+    logged = Path(desk.folder.archives, ".new-rag-20261122T233000Z-aaaaaa")
+    logged.mkdir(parents=True)
+    desk.log.append("archived", "rag", [], {}, "user", NOW, {"do": "archive", "archive_id": "rag-20261122T233000Z-aaaaaa"})
+    assert archiving.sweep(desk.folder, desk.log) == 0
+    assert logged.is_dir()
 
 
 def test_a_deed_whose_archive_is_gone_is_given_up_and_logged(desk: Desk):
@@ -433,6 +449,24 @@ def test_a_deed_whose_archive_is_gone_is_given_up_and_logged(desk: Desk):
     archiving.finish_archive(desk.folder, desk.domain, desk.log, lost, NOW)
     assert desk.log.unfinished() == []
     assert [each.details["of"] for each in desk.log.entries(action="abandoned")] == [lost.number, entry.number]
+
+
+def test_an_archive_that_is_not_finished_or_was_given_up_is_no_problem(desk: Desk):
+    todo = {"do": "archive", "archive_id": "rag-20261122T233000Z-aaaaaa"}
+    desk.log.append("archived", "rag", [], {"archive_id": todo["archive_id"]}, "user", NOW, todo)
+    assert desk.verify() == []
+    with desk.changing():
+        assert desk.log.entries(action="abandoned")
+    assert desk.verify() == []
+
+
+def test_a_restore_that_is_finished_brings_back_what_was_logged_and_nothing_else(desk: Desk):
+    made = desk.archive("aaaa", "bbbb", "dddd")
+    desk.domain.things.clear()
+    todo = {"do": "restore", "archive_id": made.archive_id, "ids": ["bbbb"]}
+    desk.log.append("restored", "rag", ["bbbb"], {"archive_id": made.archive_id}, "user", NOW - 5, todo)
+    with desk.changing():
+        assert {id: thing.at for id, thing in desk.domain.things.items()} == {"bbbb": NOW - 5}
 
 
 def test_an_archive_is_of_one_domain(desk: Desk):
