@@ -3,6 +3,11 @@ an undisturbed one ends, nothing is deleted twice or unlogged, and everything ve
 
 from __future__ import annotations
 
+import json
+import os
+import re
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +19,7 @@ from tests.governance.case import KINDS, Case
 from tests.governance.collecting import at_work
 from tests.governance.kept import DAY, NOW
 from tests.governance.killing import Check, Function, kill_at_each_call, kill_at_random_moments
+from tests.paths import PYTHONPATH, ROOT
 from tests.reclaim.errands import Done, Errands
 
 
@@ -103,3 +109,33 @@ def test_a_restore_that_is_killed_is_ended_by_the_next_one(case: Case, kill: Cal
         case.check_folder()
 
     kill(case.work("restore", archive_id, NOW), check)
+
+
+def test_an_archive_is_on_disk_before_it_is_logged_and_its_name_before_it_is_done(case: Case, tmp_path: Path):
+    traced = tmp_path / "trace"
+    environ = {**os.environ, **case.world(), "PYTHONPATH": PYTHONPATH}
+    script = "import json, sys; from tests.governance.collecting import archive; archive(*json.loads(sys.argv[1]))"
+    given = json.dumps(case.work("archive", case.ids, NOW).given)
+    argv = ["strace", "-qq", "-f", "-y", "-o", str(traced), "-e", "trace=fsync,fdatasync,?rename,?renameat,renameat2", sys.executable]
+    try:
+        done = subprocess.run([*argv, "-c", script, given], cwd=ROOT, env=environ, capture_output=True, check=False)
+    except FileNotFoundError:
+        pytest.skip("there is no strace")
+    if done.returncode or "fsync" not in traced.read_text():
+        pytest.skip("strace cannot trace here")
+    said = [line.split(None, 1)[1] for line in traced.read_text().splitlines() if "/data/" in line]
+    steps = [
+        what
+        for line in said
+        for what, tells in (
+            ("contents", line.startswith("fsync") and "/contents>" in line),
+            ("manifest", line.startswith("fsync") and "/manifest.json" in line),
+            ("its folder", line.startswith("fsync") and re.search(r"/\.new-[^/]*>", line)),
+            ("logged", "retention-log.sqlite" in line),
+            ("renamed", line.startswith("rename") and "manifest" not in line),
+            ("archives", line.startswith("fsync") and "/data/archive>" in line),
+        )
+        if tells
+    ]
+    order = [what for what, before in zip(steps, ["", *steps]) if what != before]
+    assert order == ["archives", "contents", "manifest", "its folder", "logged", "renamed", "archives", "logged"]
