@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from hooks.utils import archive
 from popkit_retention.governance import retention
 from popkit_retention.governance.controller import Controller
-from popkit_retention.governance.errors import BadPolicy, BadRequest, GovernanceError
+from popkit_retention.governance.errors import BadPolicy, BadRequest, Damaged, GovernanceError
 from popkit_retention.governance.log import Log
 from popkit_retention.governance.policies import DOMAINS, KEYS, RetentionPolicy
 from popkit_retention.governance.policy_file import State
@@ -141,20 +141,21 @@ def test_a_file_of_the_specifications_own_form_is_in_force_verifies_and_is_chang
 
 
 @pytest.mark.parametrize("older", [None, 1])
-def test_a_file_that_was_moved_away_or_brought_back_counts_on_from_where_the_log_is(environ: dict[str, str], home: Path, older: int | None):
+def test_no_policy_is_in_force_while_the_file_is_missing_or_older_than_the_log_says(environ: dict[str, str], home: Path, older: int | None):
     state = home / "data/state/retention-policies.json"
     configure_retention_policy("rag", {"limit": 1}, environ)
     kept = state.read_bytes()
     for limit in (2, 3):
-        configure_retention_policy("rag", {"limit": limit}, environ)
+        configure_retention_policy("rag", {"limit": limit, "keep_session_ids": ["kept"]}, environ)
     state.unlink() if older is None else state.write_bytes(kept)
-    answer = configure_retention_policy("rag", {"vacuum": True}, environ)
-    assert (answer["revision"], answer["policy"]["limit"]) == (4, 5_000 if older is None else 1)
     with Controller(environ) as controller:
-        assert [each["revision"] for each in controller.history()["versions"]] == [4, 3, 2, 1]
+        for asked in (lambda: controller.get("rag"), lambda: controller.gc("rag"), lambda: controller.configure("rag", {"vacuum": True})):
+            with pytest.raises(Damaged, match="revision 3 was written"):
+                asked()
+        assert not controller.verify()["ok"]
+        assert controller.rollback(3)["revision"] == 4
         assert controller.verify()["ok"]
-        controller.rollback(3)
-    assert get_retention_policy("rag", environ) == {**DEFAULTS, "limit": 3}
+    assert get_retention_policy("rag", environ) == {**DEFAULTS, "limit": 3, "keep_session_ids": ["kept"]}
 
 
 def test_a_change_that_cannot_be_written_is_told_and_made_when_it_can_be(environ: dict[str, str], home: Path):

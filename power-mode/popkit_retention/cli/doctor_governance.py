@@ -25,7 +25,7 @@ _VERIFY = "popkit retention verify"
 
 def governance(popkit_home: str, environ: Mapping[str, str], now: float) -> Check:
     """`now`: seconds."""
-    from ..governance import policy_file
+    from ..governance import configuring
     from ..governance.errors import GovernanceError
     from ..governance.folder import Folder
     from ..governance.log import Log
@@ -34,8 +34,8 @@ def governance(popkit_home: str, environ: Mapping[str, str], now: float) -> Chec
     failed = failures.count(popkit_home, (HOOK,))
     facts: dict[str, Any] = {"revision": 0, "auto_gc": [], "marked": 0, "due": 0, "holds": 0, "failures": failed}
     try:
-        state = policy_file.read(folder.policies)
         with closing(Log(folder.log_path)) as log:
+            state = configuring.current(log, folder.policies)
             wrong, unfinished = log.verify(), len(log.unfinished())
     except GovernanceError as error:
         return Check(NAME, PROBLEM, clean(str(error)), _VERIFY, **facts)

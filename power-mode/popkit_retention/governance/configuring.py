@@ -27,12 +27,24 @@ CONFIGURED = "configured"
 CONFIGURE = "configure"  # the deed
 
 
+def current(log: Log, path: str) -> State:
+    """What is in force. Damaged where the file is, or where it is missing or older than what the log says was written: without its keep
+    lists too much would be let go."""
+    # Asked before the file is read: what is written meanwhile can only be newer.
+    written = next((each for each in log.entries(most=2, action=CONFIGURED) if each.todo is None), None)
+    state = policy_file.read(path)
+    if written and state.revision < _revision(written):
+        what = f"has revision {state.revision}" if state.revision else "is missing or has no revision"
+        raise Damaged(policy_file.damaged(path, f"{what}, and the log says that revision {_revision(written)} was written"))
+    return state
+
+
 def configure(
     log: Log, path: str, domain: str, config: Mapping[str, object], expect: int | None, by: str, now: float
 ) -> tuple[State, list[Adjusted]]:
     """Merges `config` into the policy of a domain (INV-RET-1, 4, 8); the other domain's stays as it is (INV-RET-2). The new state, and what
     of it was adjusted. Conflict where `expect` is not the revision that stands there."""
-    state = policy_file.read(path)
+    state = current(log, path)
     if expect is not None and expect != state.revision:
         raise Conflict(f"the policies have revision {state.revision} by now, not {expect}. Look at them again, then set what you want")
     policy, adjusted = merged(state.policy(domain), config)
@@ -44,7 +56,7 @@ def rollback(log: Log, path: str, revision: int, domains: Sequence[str], by: str
     and the domains that changed by it. NotThere for a revision that the log does not know."""
     then = at_revision(log, revision)
     try:
-        state = policy_file.read(path)
+        state = current(log, path)
     except Damaged:
         state = _last(log)
         changed = list(domains)

@@ -317,8 +317,7 @@ class Controller:
         return resolve_gc_params_with_policy(check_domain(domain), given, given, self._state().policy(domain))
 
     def _state(self) -> policy_file.State:
-        self._read()
-        return policy_file.read(self.folder.policies)
+        return configuring.current(self._read(), self.folder.policies)
 
     def _read(self) -> Log:
         """The log; what others left undone is done."""

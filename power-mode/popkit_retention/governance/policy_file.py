@@ -59,7 +59,7 @@ def read(path: str) -> State:
     try:
         data = files.read_bytes(path, reading.LARGEST_BYTES + 1)
     except OSError as error:
-        raise Damaged(_damaged(path, f"cannot be read ({error.strerror or error})")) from None
+        raise Damaged(damaged(path, f"cannot be read ({error.strerror or error})")) from None
     if data is None:
         return State()
     try:
@@ -67,7 +67,7 @@ def read(path: str) -> State:
     except TooNew as error:
         raise TooNew(f"{path} {error}") from None
     except ValueError as error:
-        raise Damaged(_damaged(path, str(error))) from None
+        raise Damaged(damaged(path, str(error))) from None
 
 
 def write(path: str, state: State) -> None:
@@ -120,8 +120,9 @@ def _clamped(value: object) -> RetentionPolicy:
     return merged(DEFAULT_POLICY, value)[0]  # type: ignore[arg-type]  # anything else than an object is a BadPolicy
 
 
-def _damaged(path: str, what: str) -> str:
+def damaged(path: str, what: str) -> str:
+    """What an error says of the file: what is wrong with it, and what to do."""
     return (
         f"{path} {what}. No policy is in force until it is mended. `popkit retention history` lists the policies that were set, and"
-        " `popkit retention rollback REVISION` writes those of a revision anew; to begin with the defaults, move the file away"
+        " `popkit retention rollback REVISION` writes those of a revision anew, those of revision 0 being the defaults"
     )
