@@ -95,7 +95,7 @@ def prepared(house: Governed) -> Governed:
         (["hold", "add", "--session", "s\x07", "--why", "audit"], "printable characters"),
         (["hold", "list", "--why", "audit"], "--why does not belong to hold list"),
         (["hold", "list", "h1"], "is too much"),
-        (["hold", "release"], "which hold?"),
+        (["hold", "release"], "hold release needs the id of a hold"),
         (["hold", "release", "hnone"], "popkit retention hold list"),
         (["help", "nonsense"], 'unknown word "nonsense"'),
     ],

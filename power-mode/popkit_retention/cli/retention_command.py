@@ -197,7 +197,7 @@ def _archive(asked: Asked) -> Answer:
     if not asked.arguments:
         wanted = {domain: None for domain in wanted if asked.controller.apply(domain, dry_run=True)["eligible"]}
         if not wanted:
-            raise Refused(f"nothing may be deleted, so there is nothing to archive by itself. Name what you want: {COMMAND} archive ID…")
+            raise Refused(f"nothing may be deleted now. To archive something else, name it: {COMMAND} archive ID…")
     for domain, ids in wanted.items():
         made = asked.controller.archive(domain, ids, asked.flags.get("note", ""), asked.progress)
         found.append({"domain": domain, **made})

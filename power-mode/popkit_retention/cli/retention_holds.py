@@ -95,7 +95,7 @@ def _hold_list(asked: Asked) -> Answer:
 
 def _hold_release(asked: Asked) -> Answer:
     if not asked.arguments:
-        raise flag_parser.UsageError(f"which hold? {COMMAND} hold list shows them: {COMMAND} hold release HOLD")
+        raise flag_parser.UsageError(f"hold release needs the id of a hold, as {COMMAND} hold list shows them")
     _no_more(asked, "release", 1)
     found: dict[str, Any] = asked.controller.release_hold(asked.arguments[0])
     return Answer(retention_deeds.released(found, asked.now), found)

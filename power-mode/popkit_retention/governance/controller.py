@@ -255,7 +255,7 @@ class Controller:
             unmarked += [{"domain": name, "id": id} for id in done]
             telling.tell(self.environ, self.domain(name))
         if not unmarked:
-            raise NotThere("nothing of that is marked" if ids else "nothing is marked")
+            raise NotThere("nothing of that is marked for deletion" if ids else "nothing is marked for deletion")
         return {"unmarked": unmarked}
 
     # --- archives ------------------------------------------------------------------------------------------------------------------
