@@ -232,3 +232,50 @@ def test_several_collections_at_once_mark_each_thing_once(aged: Governed) -> Non
     ids = [id for entry in aged.told("log", "--action", "marked")["entries"] for id in entry["ids"]]
     assert len(ids) == len(set(ids)) == 3
     assert aged.told("verify")["ok"] is True
+
+
+# --- results that left a context -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def cleared(house: Governed) -> Governed:
+    """Two results left a context a year ago; their placeholders stand in its transcript."""
+    house.start()
+    for number in range(6):
+        house.bash(f"cat {number}", f"line {number}\n" * 400)
+    assert house.popkit("context", "clear", "--now", "--id", "T1,T2", "--transcript", str(house.transcript)).returncode == 0
+    house.now += 365 * DAY_S
+    return house
+
+
+def test_what_a_placeholder_stands_for_stays_unless_the_user_insists_and_is_told_where(cleared: Governed) -> None:
+    assert "Eligible   2" in cleared.retention("show", "--domain", "rag")
+    shown = cleared.retention("gc", "--dry-run", "--domain", "rag")
+    assert "Kept       2 a transcript has a placeholder for it" in shown
+    assert "popkit retention gc --placeholders" in shown
+    shown = cleared.retention("gc", "--yes", "--placeholders")
+    assert "Marked     2 results" in shown
+    assert f"  session {cleared.transcript.stem}: " in shown
+    cleared.now += 2 * DAY_S
+    assert "Deleted    2 results for good" in cleared.retention("gc", "--yes", "--placeholders")
+    assert cleared.told("show")["domains"][1]["counts"]["total"] == 0
+    assert cleared.popkit("archive", "verify").returncode == 0
+
+
+def test_a_result_that_was_archived_comes_back_byte_for_byte_after_it_was_deleted(cleared: Governed) -> None:
+    (id, *_) = [each["id"] for each in cleared.told("apply", "--domain", "rag")["domains"][0]["eligible"]]
+    before = cleared.popkit("restore", id).stdout
+    (archive,) = cleared.told("archive", id[:6])["archives"]
+    cleared.retention("gc", "--yes", "--placeholders", "--domain", "rag")
+    cleared.now += 2 * DAY_S
+    cleared.retention("gc", "--yes", "--placeholders", "--domain", "rag")
+    assert cleared.popkit("restore", id).returncode == 1
+    assert cleared.retention("restore", archive["archive_id"]) == "Brought back 1 result.\n"
+    assert cleared.popkit("restore", id).stdout == before
+
+
+def test_explain_names_the_transcript_and_what_it_would_take(cleared: Governed) -> None:
+    (id, *_) = [each["id"] for each in cleared.told("apply", "--domain", "rag")["domains"][0]["eligible"]]
+    shown = " ".join(cleared.retention("explain", id).split())
+    assert "Because a transcript has a placeholder for it" in shown
+    assert "unless somebody runs popkit retention gc --placeholders" in shown
