@@ -94,11 +94,11 @@ def test_it_is_of_every_session_that_taught_it(governed: Governed) -> None:
 
 
 def test_pins_key_decisions_and_holds_are_vetoes(governed: Governed) -> None:
-    for id, fields in (("pinned", {"held": True}), ("key", {"key": True}), ("held", {}), ("free", {})):
+    for id, fields in (("pinned", {"held": True}), ("key", {"key": True}), ("archived", {"tier": "ARCHIVE"}), ("held", {}), ("free", {})):
         governed.old(id, **fields)
     governed.domain.add_hold(hold("item", "held", until=NOW + DAY))
     vetoes = {each.id: each.vetoes for each in governed.domain.resources(NOW)}
-    assert vetoes == {"pinned": ("pinned",), "key": ("pinned",), "held": ("on_hold",), "free": ()}
+    assert vetoes == {"pinned": ("pinned",), "key": ("pinned",), "archived": ("pinned",), "held": ("on_hold",), "free": ()}
     assert not any(each.vetoes for each in governed.domain.resources(NOW + DAY, ids=["held", "free"]))
 
 
@@ -201,8 +201,9 @@ def test_what_a_policy_deleted_leaves_the_backups_and_may_be_learnt_again(govern
     path = backups.back_up(governed.store, folder, NOW)
     assert path is not None
     assert item.id in Path(path).read_text()
+    governed.memory.demote([item.id])
     governed.domain.mark([item.id], NOW, "user")
-    governed.domain.delete([item.id], NOW + DAY)
+    assert governed.domain.delete([item.id], NOW + DAY) == [item.id]
     assert item.id not in Path(path).read_text()
     governed.memory.learn(lesson("s2", wrote("src/cart.py")))
     assert governed.item(item.id).marked_at is None

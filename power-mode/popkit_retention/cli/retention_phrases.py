@@ -28,7 +28,7 @@ _REASONS = {
     rules.INVALID_TIMESTAMP: "its age cannot be told",
     rules.INVALID_RESOURCE: "it cannot be read",
     rules.ON_HOLD: "on hold",
-    rules.PINNED: "pinned",
+    rules.PINNED: "pinned, or in the tier ARCHIVE",
     rules.PLACEHOLDER: "a transcript has a placeholder for it",
     collection.USED_SINCE: "used since it was marked",
     collection.GONE: "no longer stored",

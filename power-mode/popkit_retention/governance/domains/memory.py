@@ -16,7 +16,7 @@ from hooks.utils.policy.masking import mask
 from ...memory import backups, forgotten, holds, marks
 from ...memory.extras import reach
 from ...memory.folder import Folder
-from ...memory.items import BY_POLICY, BadItem
+from ...memory.items import ARCHIVE, BY_POLICY, BadItem
 from ...memory.stores import Batch, Change, DuplicateId, Outdated, StoreUnavailable, audited
 from ...memory.stores.checks import in_batches
 from ...memory.stores.in_memory import InMemoryStore
@@ -56,7 +56,7 @@ class MemoryDomain:
             held, taught = holds.read(store, now), Taught(store)
             for item in store.scan(project, bare=True) if ids is None else self._some(store, ids, project):
                 sessions, written_at = taught.of(item)
-                vetoes = (ON_HOLD,) * (held.on(item) is not None) + (PINNED,) * (item.held or item.key)
+                vetoes = (ON_HOLD,) * (held.on(item) is not None) + (PINNED,) * _is_kept(item)
                 yield Resource(item.id, written_at, source_type(item.kind), sessions, None, vetoes)
 
     def meant(self, word: str, project: str | None = None) -> list[str]:
@@ -129,7 +129,7 @@ class MemoryDomain:
 
     def mark(self, ids: Sequence[str], at: float, by: str) -> list[str]:
         def decide(store: Store, held: Holds) -> tuple[Batch, list[str]]:
-            free = [item for item in self._some(store, ids) if item.marked_at is None and not (item.held or item.key or held.on(item))]
+            free = [item for item in self._some(store, ids) if item.marked_at is None and not (_is_kept(item) or held.on(item))]
             going = [item.id for item in free]
             return Batch(
                 change=[Change(id, {"marked_at": at, "marked_by": BY_POLICY}) for id in going],
@@ -249,6 +249,11 @@ class MemoryDomain:
         """Those of these items that are there, a batch of them at a time."""
         for batch in in_batches(list(dict.fromkeys(ids)), _AT_ONCE):
             yield from (item for item in store.get(batch) if project in (None, item.project))
+
+
+def _is_kept(item: Item) -> bool:
+    """Whether memory itself promises to keep it: pinned, a key decision, or in the tier that nothing leaves by itself."""
+    return item.held or item.key or item.tier == ARCHIVE
 
 
 def _hold_of(value: Mapping[str, object]) -> Hold:
