@@ -200,6 +200,23 @@ def test_what_was_archived_comes_back_after_it_was_deleted(aged: Governed) -> No
     assert aged.told("verify", "--read-data")["archives"] == 1
 
 
+def test_an_archive_is_deleted_after_asking_and_not_while_a_hold_could_be_about_it(aged: Governed) -> None:
+    aged.retention("archive", "--note", "before the audit")
+    (archive,) = aged.told("archives")["archives"]
+    done = aged.asked("remove", archive["archive_id"], stdin="n\n")
+    assert done.returncode == 1
+    assert "3 memories" in done.stdout
+    assert "before the audit" in done.stdout
+    assert "nothing was deleted" in done.stderr
+    hold = aged.told("hold", "add", "--project", str(aged.project), "--why", "audit")["holds"][0]["id"]
+    assert f"Release that first: popkit retention hold release {hold}" in aged.refused("remove", archive["archive_id"], "--yes")
+    for each in aged.told("hold", "list")["holds"]:
+        aged.retention("hold", "release", each["id"])
+    assert aged.retention("remove", archive["archive_id"], "--yes") == f"Deleted {archive['archive_id']} for good.\n"
+    assert aged.told("archives") == {"archives": []}
+    assert aged.told("verify", "--read-data")["ok"]
+
+
 def test_one_thing_is_archived_by_its_id(aged: Governed) -> None:
     id = next(id for id, item in aged.items().items() if item["text"] == "the newest")
     assert aged.told("archive", id[:8])["archives"][0]["resource_count"] == 1

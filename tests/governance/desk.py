@@ -22,6 +22,7 @@ FINISHED_BY = {
     "unmark": collection.finish_unmark,
     "delete": collection.finish_delete,
     "archive": archiving.finish_archive,
+    "remove": archiving.finish_remove,
     "restore": restoring.finish_restore,
 }
 
@@ -48,17 +49,17 @@ class Desk:
     def params(self) -> GcParams:
         return resolve_gc_params_with_policy(self.domain.name, {}, {}, self.policy)
 
-    def collector(self, now: float = NOW, **how: object) -> Collector:
-        return Collector(self.changing, self.domain, self.params, now, "user", **how)
+    def collector(self, now: float = NOW, by: str = "user", **how: object) -> Collector:
+        return Collector(self.changing, self.domain, self.params, now, by, **how)
 
     def plan(self, now: float = NOW, **how: object) -> Collection:
-        return collection.plan(self.domain, self.params(), now, **how)
+        return collection.plan(self.collector(now, **how))
 
     def gc_with(self, now: float = NOW, **options: object) -> Collection:
         """A collection whose caller asks for something else than the policy says."""
         params = resolve_gc_params_with_policy(self.domain.name, options, options, self.policy)
-        planned = collection.plan(self.domain, params, now, policy=self.policy)
-        return collection.carry_out(replace(self.collector(now), current=lambda: params), planned)
+        job = replace(self.collector(now), current=lambda: params)
+        return collection.carry_out(job, collection.plan(job, self.policy))
 
     def gc(self, now: float = NOW, **how: object) -> Collection:
         return collection.collect(self.collector(now, **how))
@@ -71,6 +72,10 @@ class Desk:
 
     def restore(self, archive_id: str, now: float = NOW, **how: object) -> restoring.Restored:
         return restoring.restore(self.folder, self.changing, self.domain, archive_id, now, "user", **how)
+
+    def remove(self, archive_id: str, now: float = NOW) -> dict[str, object]:
+        with self.changing() as log:
+            return archiving.remove(self.folder, self.domain, log, archive_id, now, "user")
 
     def verify(self, read_data: bool = True) -> list[restoring.Problem]:
         return restoring.verify(self.folder, self.log, read_data)

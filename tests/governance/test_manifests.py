@@ -20,8 +20,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from popkit_retention.governance import archiving, manifests, restoring
-from popkit_retention.governance.domains import Content
-from popkit_retention.governance.errors import BadRequest, Damaged, GovernanceError, NotThere, TooNew
+from popkit_retention.governance.domains import ITEM, PROJECT, SESSION, Content, Hold
+from popkit_retention.governance.errors import BadRequest, Damaged, GovernanceError, NotThere, OnHold, TooNew
 from popkit_retention.governance.manifests import CONTENTS, MANIFEST
 from tests.governance.desk import Desk
 from tests.governance.kept import NOW, KeptDomain, Thing
@@ -488,3 +488,45 @@ def test_many_small_resources_are_two_files(desk: Desk):
     desk.domain.things.clear()
     assert desk.restore(made.archive_id, most=300).restored == everything
     assert [len(ids) for ids in desk.logged("restored")] == [300, 300, 300, 100]
+
+
+def test_a_removed_archive_is_gone_and_nothing_misses_it(desk: Desk):
+    kept, made = desk.archive("aaaa"), desk.archive("bbbb")
+    assert desk.remove(made.archive_id)["resource_count"] == 1
+    assert [each.name for each in Path(desk.folder.archives).iterdir()] == [kept.archive_id]
+    assert desk.logged("removed") == [["bbbb"]]
+    assert desk.verify() == []
+    with pytest.raises(NotThere):
+        desk.remove(made.archive_id)
+
+
+def test_a_damaged_archive_can_be_removed_and_so_can_one_whose_folder_is_gone(desk: Desk):
+    damaged, gone = desk.archive("aaaa"), desk.archive("bbbb")
+    path_of(desk, damaged.archive_id, MANIFEST).write_bytes(b"{}")
+    shutil.rmtree(path_of(desk, gone.archive_id))
+    assert len(desk.verify()) == 2
+    desk.remove(damaged.archive_id)
+    desk.remove(gone.archive_id)
+    assert desk.verify() == []
+
+
+@pytest.mark.parametrize(("scope", "target"), [(ITEM, "aaaa"), (SESSION, "session-1"), (PROJECT, "any")])
+def test_an_archive_stays_while_a_hold_could_be_about_what_it_has(desk: Desk, scope: str, target: str):
+    made = desk.archive("aaaa")
+    desk.domain.add_hold(Hold("h1", scope, target, "Ada", "the audit", NOW, NOW + 10))
+    with pytest.raises(OnHold, match="Ada: the audit"):
+        desk.remove(made.archive_id)
+    assert desk.verify() == []
+    assert desk.remove(made.archive_id, NOW + 10)
+
+
+def test_a_removal_that_was_cut_short_is_finished(desk: Desk):
+    made = desk.archive("aaaa")
+    desk.log.append(
+        "removed", "rag", ["aaaa"], {"archive_id": made.archive_id}, "user", NOW, {"do": "remove", "archive_id": made.archive_id}
+    )
+    assert desk.gc().params
+    with desk.changing():
+        assert list(Path(desk.folder.archives).iterdir()) == []
+    assert desk.log.unfinished() == []
+    assert desk.verify() == []

@@ -11,6 +11,7 @@ import os
 import sys
 
 from hooks.utils import flag_parser
+from hooks.utils.answers import text
 from hooks.utils.answers.ids import shown
 from hooks.utils.edges import failures
 from hooks.utils.edges.home import NoHome
@@ -214,6 +215,20 @@ def _restore(asked: Asked) -> Answer:
     return Answer(retention_deeds.restored(found), found)
 
 
+def _remove(asked: Asked) -> Answer:
+    sure, ids = "yes" in asked.flags, list(dict.fromkeys(asked.arguments))
+    if not sure and "json" in asked.flags:
+        raise Refused("nothing was deleted: --json needs --yes")
+    if not sure:
+        listed: dict[str, Any] = asked.controller.archives()
+        known = {each["archive_id"]: each for each in listed["archives"]}
+        screen.show(retention_deeds.to_remove(ids, known, asked.now), sys.stdout, asked.environ)
+        if not screen.said_yes("Delete for good?"):
+            raise Refused("nothing was deleted. --yes answers beforehand")
+    found = [asked.controller.remove(id) for id in ids]
+    return Answer([f"Deleted {text.clean(str(each['archive_id']))} for good." for each in found], {"removed": found})
+
+
 # --- proof -----------------------------------------------------------------------------------------------------------------------------
 
 
@@ -241,6 +256,7 @@ _ANSWERS = {
     "archive": _archive,
     "archives": _archives,
     "restore": _restore,
+    "remove": _remove,
     "verify": _verify,
     "log": _log,
 }

@@ -147,16 +147,21 @@ def archives(found: Sequence[Mapping[str, Any]], now: float, command: str) -> li
     """The archives that there are."""
     if not found:
         return text.wrap(f"There are no archives. {command} archive writes one of what may be deleted.")
-    lines = []
-    for each in found:
-        lines.append(text.clean(each["archive_id"]))
-        if "problem" in each:
-            lines += text.wrap(f"  Broken: {each['problem']}", indent="  ")
-            continue
-        size_said = f"{phrases.counted(each['resource_count'], each['domain'])}, {size(each['total_size_bytes'])}"
-        lines += text.wrap(f"  {size_said}, {ago(phrases.at(each['created_at']), now)}", indent="  ")
-        lines += text.wrap(f"  {text.clean(each['note'])}", indent="  ") if each["note"] else []
-    return lines
+    return [line for each in found for line in _archive(each, now)]
+
+
+def to_remove(ids: Sequence[str], known: Mapping[str, Mapping[str, Any]], now: float) -> list[str]:
+    """The archives that are about to be deleted."""
+    return [line for id in ids for line in (_archive(known[id], now) if id in known else [text.clean(id)])]
+
+
+def _archive(each: Mapping[str, Any], now: float) -> list[str]:
+    lines = [text.clean(each["archive_id"])]
+    if "problem" in each:
+        return lines + text.wrap(f"  Broken: {each['problem']}", indent="  ")
+    size_said = f"{phrases.counted(each['resource_count'], each['domain'])}, {size(each['total_size_bytes'])}"
+    lines += text.wrap(f"  {size_said}, {ago(phrases.at(each['created_at']), now)}", indent="  ")
+    return lines + (text.wrap(f"  {text.clean(each['note'])}", indent="  ") if each["note"] else [])
 
 
 def restored(found: Mapping[str, Any]) -> list[str]:

@@ -87,6 +87,7 @@ WORDS = (
         1,
         _ARCHIVE,
     ),
+    Word("remove", "delete archives for good", (Flag("--yes", "do not ask"),), "ARCHIVE_ID…", 1, _MOST, _ARCHIVE),
     Word(
         "verify",
         "check that policies, log and archives are as they were written",

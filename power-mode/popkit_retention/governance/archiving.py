@@ -16,7 +16,8 @@ from hooks.utils.archive.content import stamp
 from hooks.utils.policy.masking import mask
 
 from . import durable, manifests
-from .errors import BadRequest, Damaged, GovernanceError, NotThere, TooNew
+from .domains import ITEM
+from .errors import BadRequest, Damaged, GovernanceError, NotThere, OnHold, TooNew
 from .manifests import CONTENTS, LARGEST_CONTENT, LONGEST_NOTE, MANIFEST, UNFINISHED, Item, Manifest
 
 if TYPE_CHECKING:
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
     from .log import Entry, Log
     from .policies import RetentionPolicy
 
-# The deed of the log.
-ARCHIVE = "archive"
+# The deeds of the log.
+ARCHIVE, REMOVE = "archive", "remove"
 _LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
 _TOLD_EACH = 500
 
@@ -76,6 +77,49 @@ def finish_archive(folder: Folder, domain: Domain, log: Log, entry: Entry, now: 
         log.done(entry.number)
     else:
         abandon(log, entry, f"{archive_id} was removed before it was finished", now)
+
+
+def remove(folder: Folder, domain: Domain, log: Log, archive_id: str, now: float, by: str) -> dict[str, object]:
+    """Deletes an archive for good, a damaged one or one of which only the log knows as well; what it says of itself. OnHold while a hold
+    could be about what it has: that may be the last copy. NotThere for one that never was. The caller holds the lock."""
+    written = next((each for each in log.entries(action="archived") if each.details.get("archive_id") == archive_id), None)
+    ids = list(written.ids) if written else []
+    told: dict[str, object] = {"archive_id": archive_id, "domain": domain.name}
+    try:
+        manifest = manifests.read(folder, archive_id)
+        ids, told = [item.id for item in manifest.items], manifest.summary()
+    except NotThere:
+        if written is None or archive_id in removed(log):
+            raise
+    except (Damaged, TooNew):
+        pass  # it may go, whatever it is
+    for hold in domain.holds():
+        if hold.in_force(now) and (hold.scope != ITEM or hold.target in ids):
+            raise OnHold(
+                f"{archive_id} stays: it may have the last copy of what hold {hold.id} is about ({hold.who}: {hold.why}). "
+                f"Release that first: popkit retention hold release {hold.id}"
+            )
+    todo = {"do": REMOVE, "archive_id": archive_id}
+    entry = log.append("removed", domain.name, ids, {"archive_id": archive_id}, by, now, todo)
+    finish_remove(folder, domain, log, entry, now)
+    return told
+
+
+def finish_remove(folder: Folder, domain: Domain, log: Log, entry: Entry, now: float) -> None:
+    """Deletes what is left of an archive that the log calls removed; the caller holds the lock."""
+    archive_id = manifests.check_id((entry.todo or {})["archive_id"])
+    going, final = os.path.join(folder.archives, UNFINISHED + archive_id), os.path.join(folder.archives, archive_id)
+    if os.path.lexists(final):  # renamed first: half of an archive is none
+        _remove(going)
+        os.rename(final, going)
+        durable.sync_folder(folder.archives)
+    _remove(going)
+    log.done(entry.number)
+
+
+def removed(log: Log) -> set[str]:
+    """The archives that were removed."""
+    return {str(each.details.get("archive_id")) for each in log.entries(action="removed")}
 
 
 def abandon(log: Log, entry: Entry, why: str, now: float) -> None:

@@ -3,81 +3,40 @@
 from __future__ import annotations
 
 import os
-import time
-from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from hooks.utils.archive.content import stamp
-from hooks.utils.edges import home
 
-from . import answers, configuring, holding, policy_file, telling
-from .domains import USER
+from . import answers, configuring, holding, telling
 from .errors import BadRequest, GovernanceError, NotThere
-from .folder import Folder
-from .log import Log
-from .params import resolve_gc_params_with_policy
-from .policies import DOMAINS, MEMORY, RAG, check_domain
+from .policies import DOMAINS, check_domain
 from .rules import apply_rules, resource_of
+from .site import Site, names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from .domains import Domain
-    from .params import GcParams
+    from collections.abc import Callable, Mapping, Sequence
 
     Json = dict[str, object]
     Progress = Callable[[str, int, int], object]
 
 APPLIED = "applied"
-# Loaded when a domain is first asked.
-_KINDS = {MEMORY: ("domains.memory", "MemoryDomain"), RAG: ("domains.rag", "RagDomain")}
 
 
 def _silent(what: str, done: int, of: int) -> None:
     """Tells nobody how far a work is."""
 
 
-def _names(domain: str | None) -> tuple[str, ...]:
-    """The domains that a caller means: the one that was named, or all."""
-    return DOMAINS if domain is None else (check_domain(domain),)
-
-
-class Controller:
-    """Governance over one folder of ours. `by`: who asks (user, tool, job), as the log tells. `project`: the key of the one project whose
-    data is read and marked; None: all. `now` is asked for the time (seconds). A context manager; GovernanceError where anything fails.
-
-    Whatever a killed process has logged and not done is done before anything else."""
-
-    def __init__(
-        self, environ: Mapping[str, str], by: str = USER, project: str | None = None, now: Callable[[], float] = time.time
-    ) -> None:
-        self.environ = environ
-        self.by = by
-        self.project = project
-        self.now = now
-        self.folder = Folder(home.popkit_home(environ))
-        self._domains: dict[str, Domain] = {}
-        self._log: Log | None = None
-
-    def __enter__(self) -> Controller:
-        return self
-
-    def __exit__(self, *_exc: object) -> None:
-        for domain in self._domains.values():
-            domain.close()
-        if self._log is not None:
-            self._log.close()
-        self._domains, self._log = {}, None
+class Controller(Site):
+    """What can be asked and done, one method each; see `Site` for its parameters. All answers are JSON objects."""
 
     # --- policies ------------------------------------------------------------------------------------------------------------------
 
     def configure(self, domain: str, config: Mapping[str, object], expect: int | None = None) -> Json:
         """Merges `config` into the policy of a domain. `expect`: the revision that the caller has seen."""
         check_domain(domain)
-        with self._changing() as log:
+        with self.changing() as log:
             state, adjusted = configuring.configure(log, self.folder.policies, domain, config, expect, self.by, self.now())
         return {
             "success": True,
@@ -90,21 +49,21 @@ class Controller:
 
     def get(self, domain: str) -> Json:
         """The policy of a domain."""
-        return self._state().policy(check_domain(domain)).to_json()
+        return self.state().policy(check_domain(domain)).to_json()
 
     def policies(self) -> Json:
         """Both policies, with the version of their form, their revision, and when they were changed ("" for never)."""
-        return self._state().to_json()
+        return self.state().to_json()
 
     def history(self, domain: str | None = None) -> Json:
         """Every revision, newest first."""
-        found = configuring.history(self._read(), None if domain is None else check_domain(domain))
+        found = configuring.history(self.read(), None if domain is None else check_domain(domain))
         return {"versions": [{**each, "at": stamp(float(str(each["at"])))} for each in found]}
 
     def rollback(self, revision: int, domain: str | None = None) -> Json:
         """Makes an earlier revision the present one, of one domain or of both."""
-        with self._changing() as log:
-            state, changed = configuring.rollback(log, self.folder.policies, revision, _names(domain), self.by, self.now())
+        with self.changing() as log:
+            state, changed = configuring.rollback(log, self.folder.policies, revision, names(domain), self.by, self.now())
         return {"success": True, "revision": state.revision, "domains": changed, **{each: state.policy(each).to_json() for each in changed}}
 
     # --- asking --------------------------------------------------------------------------------------------------------------------
@@ -114,7 +73,7 @@ class Controller:
     ) -> Json:
         """What the policy, with these options, says of resources: of those that a caller describes, else of what is stored, which the log
         tells of unless it is a `dry_run`. Nothing is deleted, nothing marked."""
-        params = self._params(domain, options)
+        params = self.params(domain, options)
         if resources is not None and not isinstance(resources, (list, tuple)):
             raise BadRequest(f"resources must be a list, not {type(resources).__name__}")
         now = self.now()
@@ -124,7 +83,7 @@ class Controller:
             found = apply_rules(params, map(resource_of, resources), now)
         counts, policy = answers.counts(found), answers.policy(params)
         if resources is None and not dry_run:
-            with self._changing() as log:
+            with self.changing() as log:
                 log.append(APPLIED, domain, [], {"counts": counts, "policy": policy}, self.by, now)
         return {
             "success": True,
@@ -142,11 +101,11 @@ class Controller:
         """How the domains stand: see `summary.of`."""
         from . import summary
 
-        return summary.of(self._state(), map(self.domain, _names(domain)), self.folder, self.now(), self.project)
+        return summary.of(self.state(), map(self.domain, names(domain)), self.folder, self.now(), self.project)
 
     def by_domain(self, ids: Sequence[str], domain: str | None) -> dict[str, list[str]]:
         """The ids that words mean, by their domain; every domain that is meant, where there are no words."""
-        domains = [self.domain(name) for name in _names(domain)]
+        domains = [self.domain(name) for name in names(domain)]
         found: dict[str, list[str]] = {} if ids else {each.name: [] for each in domains}
         for word in ids:
             holder, id = holding.meant(domains, word, self.project)
@@ -161,22 +120,22 @@ class Controller:
         """What is thought of one id: which rules speak, since when it is as it is, what comes next and when."""
         from . import explaining
 
-        holder, whole = holding.meant([self.domain(name) for name in _names(domain)], id, self.project)
-        return explaining.explain(holder, whole, self._state().policy(holder.name), self.now()).to_json()
+        holder, whole = holding.meant([self.domain(name) for name in names(domain)], id, self.project)
+        return explaining.explain(holder, whole, self.state().policy(holder.name), self.now()).to_json()
 
     def log(self, most: int | None = 50, domain: str | None = None, action: str | None = None, id: str | None = None) -> Json:
         """The newest entries of the log, newest first; of a domain, an action, an id."""
-        return {"entries": [answers.entry(each) for each in self._read().entries(most, domain, action, id)]}
+        return {"entries": [answers.entry(each) for each in self.read().entries(most, domain, action, id)]}
 
     def verify(self, read_data: bool = False, progress: Progress = _silent) -> Json:
         """Whether policies, log and archives are as they were written; with `read_data` every byte that archives hold."""
         from . import archiving, restoring
 
-        log = self._opened()
+        log = self.opened()
         problems: list[Json] = [{"where": "log", "what": each} for each in log.verify()]
         broken = bool(problems)
         try:
-            differs = configuring.differs(self._read(), self.folder.policies) if not problems else ""
+            differs = configuring.differs(self.read(), self.folder.policies) if not problems else ""
         except GovernanceError as error:
             differs = str(error)
         if differs:
@@ -196,7 +155,7 @@ class Controller:
     def add_hold(self, domain: str, scope: str, target: str, who: str, why: str, until: float | None = None) -> Json:
         """Keeps an item, or what a session or a project has, until a time (seconds) or until it is released."""
         held = self.domain(check_domain(domain))
-        with self._changing() as log:
+        with self.changing() as log:
             hold = holding.add(log, held, scope, target, who, why, until, self.by, self.now(), self.project)
         return answers.hold(domain, hold)
 
@@ -204,14 +163,14 @@ class Controller:
         """The holds that are in force, oldest first; with `everything` those that are over too."""
         now = self.now()
         found = []
-        for name in _names(domain):
+        for name in names(domain):
             found += [{**answers.hold(name, each), "in_force": each.in_force(now)} for each in self.domain(name).holds()]
         return {"holds": [each for each in found if everything or each["in_force"]]}
 
     def release_hold(self, id: str) -> Json:
         """Ends a hold; NotThere where none of that id is in force."""
         now = self.now()
-        with self._changing() as log:
+        with self.changing() as log:
             for name in DOMAINS:
                 for hold in self.domain(name).holds():
                     if hold.id == id and hold.in_force(now):
@@ -230,15 +189,15 @@ class Controller:
         from .collection import Collector, carry_out, plan
 
         if not dry_run:
-            with self._changing() as log:
+            with self.changing() as log:
                 archiving.sweep(self.folder, log)  # copies of what may be about to be deleted
         found = []
-        for name in _names(domain):
+        for name in names(domain):
             job = Collector(
-                self._changing, self.domain(name), partial(self._params, name, options), self.now(), self.by, self.project,
+                self.changing, self.domain(name), partial(self.params, name, options), self.now(), self.by, self.project,
                 placeholders, progress,
             )  # fmt: skip
-            planned = plan(job.domain, job.current(), job.now, job.project, placeholders, self._state().policy(name))
+            planned = plan(job, self.state().policy(name))
             described = job.domain.describe([each.id for each in (*planned.marks, *planned.deletes, *planned.waiting)])
             found.append(answers.collection(name, planned if dry_run else carry_out(job, planned), described))
             if not dry_run:
@@ -251,7 +210,7 @@ class Controller:
 
         unmarked: list[Json] = []
         for name, wanted in self.by_domain(ids, domain).items():
-            done = collection.undo(self._changing, self.domain(name), wanted, self.now(), self.by, self.project)
+            done = collection.undo(self.changing, self.domain(name), wanted, self.now(), self.by, self.project)
             unmarked += [{"domain": name, "id": id} for id in done]
             telling.tell(self.environ, self.domain(name))
         if not unmarked:
@@ -267,16 +226,16 @@ class Controller:
         check_domain(domain)
         if ids is None:
             resources = self.domain(domain).resources(self.now(), self.project)
-            chosen = [each.id for each in apply_rules(self._state().policy(domain), resources, self.now()).eligible]
+            chosen = [each.id for each in apply_rules(self.state().policy(domain), resources, self.now()).eligible]
         else:
             chosen = self.by_domain(ids, domain)[domain]
         if not chosen:
             raise NotThere(
                 "there is nothing to archive: no id was given" if ids is not None else "there is nothing that the policy lets go of"
             )
-        policy = self._state().policy(domain)
+        policy = self.state().policy(domain)
         made = archiving.archive(
-            self.folder, self._changing, self.domain(domain), chosen, policy, self.now(), self.by, note, progress
+            self.folder, self.changing, self.domain(domain), chosen, policy, self.now(), self.by, note, progress
         )  # fmt: skip
         return {
             "success": True,
@@ -290,58 +249,22 @@ class Controller:
         """All archives, newest first."""
         from . import archiving
 
-        self._read()
+        self.read()
         return {"archives": archiving.archives(self.folder)}
 
     def restore(self, archive_id: str, sound_only: bool = False, progress: Progress = _silent) -> Json:
         """Brings the contents of an archive back. Damaged where it is not as it was written, unless `sound_only` asks for the rest."""
         from . import manifests, restoring
 
-        self._read()
+        self.read()
         domain = self.domain(manifests.read(self.folder, archive_id).domain)
-        done = restoring.restore(self.folder, self._changing, domain, archive_id, self.now(), self.by, sound_only, progress)
+        done = restoring.restore(self.folder, self.changing, domain, archive_id, self.now(), self.by, sound_only, progress)
         return asdict(done)
 
-    # --- how -----------------------------------------------------------------------------------------------------------------------
+    def remove(self, archive_id: str) -> Json:
+        """Deletes an archive for good; what it said of itself. OnHold while a hold could be about what it has."""
+        from . import archiving, manifests
 
-    def domain(self, name: str) -> Domain:
-        """A domain; its store is opened when it is first asked."""
-        check_domain(name)
-        if name not in self._domains:
-            module, kind = _KINDS[name]
-            self._domains[name] = getattr(import_module("." + module, __package__), kind)(self.environ, self.now)
-        return self._domains[name]
-
-    def _params(self, domain: str, options: Mapping[str, object] | None) -> GcParams:
-        given = {} if options is None else options
-        return resolve_gc_params_with_policy(check_domain(domain), given, given, self._state().policy(domain))
-
-    def _state(self) -> policy_file.State:
-        return configuring.current(self._read(), self.folder.policies)
-
-    def _read(self) -> Log:
-        """The log; what others left undone is done."""
-        log = self._opened()
-        if log.unfinished():
-            with self.folder.lock():  # who began it may be at work still
-                self._finish(log)
-        return log
-
-    @contextmanager
-    def _changing(self) -> Iterator[Log]:
-        """The log while no other process governs; what others left undone is done."""
-        with self.folder.lock():
-            log = self._opened()
-            self._finish(log)
-            yield log
-
-    def _opened(self) -> Log:
-        if self._log is None:
-            self._log = Log(self.folder.log_path)
-        return self._log
-
-    def _finish(self, log: Log) -> None:
-        if log.unfinished():
-            from .finishing import finish
-
-            finish(self.folder, log, self.domain, self.now())
+        domain = self.domain(manifests.domain_of(archive_id))
+        with self.changing() as log:
+            return archiving.remove(self.folder, domain, log, archive_id, self.now(), self.by)

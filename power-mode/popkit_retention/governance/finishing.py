@@ -21,6 +21,7 @@ _DEEDS: dict[str, Finish] = {
     collection.UNMARK: collection.finish_unmark,
     collection.DELETE: collection.finish_delete,
     archiving.ARCHIVE: archiving.finish_archive,
+    archiving.REMOVE: archiving.finish_remove,
     restoring.RESTORE: restoring.finish_restore,
     holding.HOLD: holding.finish,
     holding.RELEASE: holding.finish,

@@ -93,6 +93,11 @@ def check_id(archive_id: object) -> str:
     return archive_id
 
 
+def domain_of(archive_id: object) -> str:
+    """The domain that an archive's id names; BadRequest for what cannot be one."""
+    return check_id(archive_id).partition("-")[0]
+
+
 def is_id(name: str) -> bool:
     """Whether a folder's name is that of an archive."""
     return _ID.fullmatch(name) is not None

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from . import manifests
-from .archiving import abandon, names
+from .archiving import abandon, names, removed
 from .domains import Content
 from .errors import BadRequest, Damaged, GovernanceError, NotThere, TooNew
 from .manifests import CONTENTS, Item, Manifest
@@ -179,7 +179,9 @@ def _refusal(manifest: Manifest, damaged: list[str]) -> str:
 def _logged(log: Log) -> dict[str, str]:
     """The archives that the log says were written, and the hashes of their manifests."""
     given_up = {each.details.get("of") for each in log.entries(action="abandoned")}
-    written = [entry for entry in log.entries(action="archived") if entry.number not in given_up]
+    gone = removed(log)
+    entries = log.entries(action="archived")
+    written = [each for each in entries if each.number not in given_up and each.details.get("archive_id") not in gone]
     return {str(entry.details.get("archive_id")): str(entry.details.get("sha256")) for entry in written}
 
 
