@@ -112,6 +112,25 @@ def test_a_hold_takes_the_mark_back(desk: Desk):
     assert (entry.ids, entry.details) == (["oldest"], {"reasons": {"oldest": ["on_hold"]}})
 
 
+def test_the_hourly_job_leaves_alone_what_a_user_marked_against_the_policy(desk: Desk):
+    desk.gc()
+    desk.configure(older_than_days=80)
+    assert ids(desk.gc(by="job").unmarked) == []
+    assert sorted(desk.domain.marked()) == ["old", "older", "oldest"]
+    assert ids(desk.gc(LATER, by="job").deletes) == ["oldest"]
+    assert ids(desk.gc(LATER).unmarked) == ["older", "old"]
+
+
+def test_the_hourly_job_takes_its_own_marks_back_and_any_that_a_hold_forbids(desk: Desk):
+    desk.gc(by="job")
+    desk.configure(older_than_days=80)
+    assert sorted(ids(desk.gc(by="job").unmarked)) == ["old", "older"]
+    desk.configure(older_than_days=30)
+    desk.gc()
+    desk.domain.add_hold(hold("older"))
+    assert ids(desk.gc(by="job").unmarked) == ["older"]
+
+
 def test_a_hold_that_ends_lets_go_at_its_own_date(desk: Desk):
     desk.domain.add_hold(hold("oldest", until=NOW + DAY))
     assert "oldest" not in ids(desk.gc(NOW + DAY - 1).marks)

@@ -7,8 +7,9 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from .domains import JOB, USER
 from .policies import LARGEST_LIMIT
-from .rules import PLACEHOLDER, Verdict, apply_rules
+from .rules import ON_HOLD, PINNED, PLACEHOLDER, Verdict, apply_rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -28,6 +29,7 @@ GRACE_S = 86_400.0
 BATCH = 2_000
 # Why a mark is taken back, beside the reasons of the rules.
 USED_SINCE, GONE, UNDONE = "used_since_marked", "gone", "undone"
+_VETOES = frozenset((ON_HOLD, PINNED))
 
 
 @dataclass(frozen=True)
@@ -71,28 +73,25 @@ class Collector:
     batch: int = BATCH
 
 
-def plan(
-    domain: Domain,
-    params: GcParams,
-    now: float,
-    project: str | None = None,
-    placeholders_too: bool = False,
-    policy: RetentionPolicy | None = None,
-) -> Collection:
-    """What a collection would do; it changes nothing. The oldest come first, deletions and new marks together at most `params.limit`.
-    `policy`: what rules without this call. Where `params` ask for less, they take no mark back that it allows."""
+def plan(job: Collector, policy: RetentionPolicy | None = None) -> Collection:
+    """What a collection would do; it changes nothing. The oldest come first, deletions and new marks together at most as the limit says.
+    `policy`: what rules without this call. Where the call asks for less, it takes no mark back that the policy allows; and where the
+    policy asks for less than a user did, the hourly job leaves that user's marks alone."""
+    domain, params, now, project = job.domain, job.current(), job.now, job.project
     marks = domain.marked()
     allowed, protected = _judged(domain, params, now, project)
     placeholders = domain.placeholders([each.id for each in allowed]) if allowed else {}
-    stays = set() if placeholders_too else set(placeholders)
+    stays = set() if job.placeholders_too else set(placeholders)
     kept = Counter(each.reasons[0] for each in protected)
     kept.update({PLACEHOLDER: len(stays)} if stays else {})
-    unmarked = _not_allowed(domain, policy or params, now, project, [each for each in protected if each.id in marks])
+    mine = {id for id, mark in marks.items() if job.by != JOB or mark.by != USER}
+    barred = [each for each in protected if each.id in marks and (each.id in mine or not _VETOES.isdisjoint(each.reasons))]
+    unmarked = _not_allowed(domain, policy or params, now, project, barred)
     waiting, candidates = [], []
     for each in allowed:
         mark = marks.get(each.id)
         if each.id in stays:
-            unmarked += [each._replace(reasons=(PLACEHOLDER,))] if mark else []
+            unmarked += [each._replace(reasons=(PLACEHOLDER,))] if each.id in mine else []
         elif mark and _used_since(each, mark):
             unmarked.append(each._replace(reasons=(USED_SINCE,)))
             candidates.append(each)
@@ -125,7 +124,7 @@ def carry_out(job: Collector, planned: Collection) -> Collection:
 
 def collect(job: Collector) -> Collection:
     """Plans a collection and carries it out."""
-    return carry_out(job, plan(job.domain, job.current(), job.now, job.project, job.placeholders_too))
+    return carry_out(job, plan(job))
 
 
 def undo(changing: Changing, domain: Domain, ids: Sequence[str], now: float, by: str, project: str | None = None) -> list[str]:
