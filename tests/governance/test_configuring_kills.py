@@ -54,9 +54,9 @@ class Case:
         stored = self._stored(self.home)
         assert stored in (self.old, self.new), "whoever only reads the file sees the old one or the new one"
         with Controller({"POPKIT_HOME": str(self.home)}) as controller:
-            verified = controller.verify() if not controller._opened().unfinished() else None
+            verified = controller.verify() if not controller.opened().unfinished() else None
             policies = {**controller.policies(), "updated_at": ""}
-            assert controller._opened().unfinished() == [], "what was begun is finished"
+            assert controller.opened().unfinished() == [], "what was begun is finished"
             assert controller.verify()["ok"], controller.verify()
             assert verified is None or verified["ok"]
             made = policies == self.new
