@@ -36,12 +36,12 @@ def case(request: pytest.FixtureRequest, kind: str, tmp_path: Path) -> Case:
 
 @pytest.fixture
 def kill(errands: Errands, case: Case, count: Callable[[int, int], int]) -> Callable[[Function, Check], None]:
-    """Kills work at its calls (each of them with --slow, else every fourth), or at random moments."""
+    """Kills work at its calls (each of them with --slow, else every eleventh), or at random moments."""
 
     def kill(work: Function, check: Check) -> None:
         if len(case.ids) < 10:
-            kills = kill_at_each_call(errands, work, case.world, check, step=count(4, 1))
-            assert kills > count(6, 30), "there were moments to be killed at"
+            kills = kill_at_each_call(errands, work, case.world, check, step=count(11, 1))
+            assert kills > count(2, 30), "there were moments to be killed at"
         else:
             kills = kill_at_random_moments(errands, work, case.world, check, count(5, 500))
         print(f"{case.kind}, {work.name.rpartition(':')[2]} of {len(case.ids)}: {kills} kills")

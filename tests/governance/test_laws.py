@@ -170,5 +170,5 @@ class Governing(RuleBasedStateMachine):
 def test_governing_does_what_the_model_does(kind: str):
     machine = type(f"Governing{kind.title()}", (Governing,), {"kind": kind})
     run_state_machine_as_test(
-        machine, settings=settings(max_examples=examples(20, 300), stateful_step_count=examples(25, 50), deadline=None)
+        machine, settings=settings(max_examples=examples(8, 300), stateful_step_count=examples(25, 50), deadline=None)
     )
