@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from .homes import Place
+from popkit_retention.governance.controller import Controller
+
+from .homes import AT, Place
 from .test_tools import conforms
 
 
@@ -48,6 +50,17 @@ def test_forgetting_marks_in_the_agents_name_and_says_how_to_undo_it(place: Plac
 def test_what_is_marked_while_memory_is_off_is_deleted_by_nobody_unasked(place: Place) -> None:
     id = place.remember(place.shop, "Run make check before you commit.")
     assert "popkit memory run" in place("memory_forget", ids=[id])["note"]
+
+
+def test_an_agent_that_would_forget_what_is_on_hold_is_told_to_leave_the_hold_to_the_user(place: Place) -> None:
+    id = place.remember(place.shop, "Run make check before you commit.")
+    with Controller(place.environ, now=lambda: AT) as controller:
+        controller.add_hold("memory", "item", id, "alice", "audit")
+    said = place.mistake("memory_forget", ids=[id])
+    assert f"{id} is on hold (alice: audit)" in said
+    assert "Only the user decides whether to release it" in said
+    assert "hold release" not in said, "a command that an agent could run at once"
+    assert place.marked(place.shop) == {}
 
 
 def test_a_memory_of_another_project_cannot_be_forgotten(place: Place) -> None:

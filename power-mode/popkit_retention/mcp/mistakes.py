@@ -26,6 +26,8 @@ def message_of(error: Exception) -> str:
     """What to tell of an error; "" for one that is a fault of ours."""
     if isinstance(error, DuplicateId):
         return f"{error}: nothing was added"
+    if isinstance(error, OnHold):
+        return f"{error.what}. Nothing was changed. Only the user decides whether to release it: tell them, and leave it alone"
     if isinstance(error, _SAID):
         return str(error)
     if isinstance(error, sqlite3.Error):

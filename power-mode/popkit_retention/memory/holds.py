@@ -23,7 +23,11 @@ SESSION, PROJECT = "session", "project"  # scopes; any other is an item
 
 
 class OnHold(Exception):
-    """A hold forbids it; the message names the hold, and says what to do. Nothing was changed."""
+    """A hold forbids it; the message names the hold, and says what to do. Nothing was changed. `what`: which hold, without what to do."""
+
+    def __init__(self, what: str, hold_id: str) -> None:
+        super().__init__(f"{what}. Release it first: popkit retention hold release {hold_id}")
+        self.what = what
 
 
 @dataclass
@@ -106,7 +110,7 @@ def refuse(items: Iterable[Item], held: Holds) -> None:
     for item in items:
         hold = held.on(item)
         if hold:
-            raise OnHold(f"{item.id} is on hold ({in_words(hold)}). Release it first: popkit retention hold release {hold.get('id')}")
+            raise OnHold(f"{item.id} is on hold ({in_words(hold)})", str(hold.get("id")))
 
 
 def drop(batch: Batch, ids: set[str]) -> list[dict[str, object]]:
