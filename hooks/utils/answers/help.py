@@ -33,7 +33,8 @@ def of_word(name: str, command: str = _COMMAND, cli: bool = False, table: Table 
     for flag in flags_of(word, cli, table).values():
         lines += _entry(flag.usage(), flag.help)
     named = " ".join([word.takes, *(flag.value for flag in word.flags)])
-    said = [note for name, note in table.notes.items() if name in named]
+    words = "".join(char if char.isalnum() or char == "_" else " " for char in named).split()
+    said = [note for name, note in table.notes.items() if name in words]
     return lines + (["", *text.wrap(" ".join(said))] if said else [])
 
 
