@@ -53,7 +53,8 @@ class Command:
         except BrokenPipeError:
             raise
         except self.mistakes as error:
-            return fail(self.name, said(error), "--json" in words, environ, f"{self.called} help lists all words and flags.")
+            hint = f"{self.called} help lists all words and flags." if isinstance(error, flag_parser.UsageError) else ""
+            return fail(self.name, said(error), "--json" in words, environ, hint)
 
     def _help(self, arguments: list[str]) -> list[str]:
         return of_word(arguments[0], self.name, True, self.table) if arguments else overview(self.name, True, self.table)

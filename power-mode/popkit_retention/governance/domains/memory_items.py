@@ -85,8 +85,11 @@ def stands(item: Item, now: float) -> str:
     if item.marked_at is None:
         return said
     left = item.marked_at + GRACE_S - now
-    when = f"in {text.span(left)}" if left > 0 else "with the next run"
-    return f"{said}, {_MARKED_BY.get(item.marked_by, 'marked')}, deleted {when}"
+    if item.marked_by == BY_POLICY:  # nothing collects by itself where auto_gc is false
+        when = f"can be deleted in {text.span(left)}" if left > 0 else "deleted by the next collection"
+    else:
+        when = f"deleted in {text.span(left)}" if left > 0 else "deleted with the next run"
+    return f"{said}, {_MARKED_BY.get(item.marked_by, 'marked')}, {when}"
 
 
 def as_bytes(item: Item, full: str | None) -> bytes:
