@@ -52,7 +52,7 @@ def test_a_dry_run_shows_what_would_go_and_changes_nothing(aged: Governed) -> No
 def test_what_was_marked_is_deleted_by_a_collection_a_day_later_and_not_before(aged: Governed) -> None:
     shown = aged.retention("gc", "--yes")
     assert "Marked     3 memories" in shown
-    assert "Until then:\n  popkit retention undo" in shown
+    assert "To take the marks back before:\n  popkit retention undo" in shown
     assert marked(aged) == 3
     aged.now += DAY_S - 60
     assert "Waiting    3 marked for less than 24 h" in aged.retention("gc", "--yes")
@@ -96,6 +96,7 @@ def test_nothing_happens_without_a_yes(aged: Governed) -> None:
     assert "To mark    3 memories" in done.stdout
     assert "nothing was changed. --yes answers beforehand" in " ".join(done.stderr.split())
     assert aged.bytes() == before
+    assert "help" not in done.stderr, "who says no has misunderstood no word"
     assert aged.asked("gc", stdin="y\n").returncode == 0
     assert marked(aged) == 3
 
@@ -268,13 +269,15 @@ def cleared(house: Governed) -> Governed:
 def test_what_a_placeholder_stands_for_stays_unless_the_user_insists_and_is_told_where(cleared: Governed) -> None:
     assert "Eligible   2" in cleared.retention("show", "--domain", "rag")
     shown = cleared.retention("gc", "--dry-run", "--domain", "rag")
-    assert "Kept       2 a transcript has a placeholder for it" in shown
+    assert "Kept       2 needed by a placeholder in a transcript" in shown
     assert "popkit retention gc --placeholders" in shown
     shown = cleared.retention("gc", "--yes", "--placeholders")
     assert "Marked     2 results" in shown
     assert f"  session {cleared.transcript.stem}: " in shown
     cleared.now += 2 * DAY_S
-    assert "Deleted    2 results for good" in cleared.retention("gc", "--yes", "--placeholders")
+    shown = cleared.retention("gc", "--yes", "--placeholders")
+    assert "Deleted    2 results for good" in shown
+    assert "Now placeholders in these sessions can no longer be restored:" in shown
     assert cleared.told("show")["domains"][1]["counts"]["total"] == 0
     assert cleared.popkit("archive", "verify").returncode == 0
 
@@ -294,5 +297,14 @@ def test_a_result_that_was_archived_comes_back_byte_for_byte_after_it_was_delete
 def test_explain_names_the_transcript_and_what_it_would_take(cleared: Governed) -> None:
     (id, *_) = [each["id"] for each in cleared.told("apply", "--domain", "rag")["domains"][0]["eligible"]]
     shown = " ".join(cleared.retention("explain", id).split())
-    assert "Because a transcript has a placeholder for it" in shown
+    assert "Because needed by a placeholder in a transcript" in shown
     assert "unless somebody runs popkit retention gc --placeholders" in shown
+
+
+def test_what_became_of_something_that_is_no_longer_stored_is_in_the_log(cleared: Governed) -> None:
+    (id, *_) = [each["id"] for each in cleared.told("apply", "--domain", "rag")["domains"][0]["eligible"]]
+    for _ in "12":
+        cleared.retention("gc", "--yes", "--placeholders")
+        cleared.now += 2 * DAY_S
+    assert f"{id} is no longer stored. `popkit retention log --id {id}` says what became of it" in cleared.refused("explain", id)
+    assert [entry["action"] for entry in cleared.told("log", "--id", id)["entries"]] == ["deleted", "deleting", "marked"]

@@ -173,6 +173,7 @@ def test_apply_says_what_may_go_and_what_is_protected_and_why(aged: Governed) ->
     assert [each["id"] for each in told["eligible"]] == [id_of(aged, "make check")]
     assert told["eligible"][0]["reasons"] == ["older_than_retention_period"]
     assert len(aged.items()) == 3, "nothing is deleted"
+    assert shown.endswith("  popkit retention gc --dry-run\n")
 
 
 def test_explain_says_which_rule_since_when_and_what_comes_next(aged: Governed) -> None:
@@ -226,6 +227,11 @@ def test_a_session_may_be_named_by_the_beginning_of_its_id(house: Governed) -> N
     found = house.told("hold", "add", "--session", "7a", "--why", "audit")["holds"]
     assert {hold["target"] for hold in found} == {"7a000000-x"}
     assert "could be 5e551017-one, 5e551017-two" in house.refused("hold", "add", "--session", "5e55", "--why", "audit")
+    house.retention("set", "rag.keep_session_ids=7a,elsewhere")
+    assert house.policy("rag")["keep_session_ids"] == ["7a000000-x", "elsewhere"]
+    house.retention("set", "rag.keep_session_ids-=7a")
+    assert house.policy("rag")["keep_session_ids"] == ["elsewhere"]
+    assert "could be 5e551017-one, 5e551017-two" in house.refused("set", "memory.keep_session_ids+=5e55")
     found = house.told("hold", "add", "--session", "elsewhere", "--why", "audit")["holds"]
     assert {hold["target"] for hold in found} == {"elsewhere"}
 

@@ -23,10 +23,10 @@ from ..governance.controller import Controller
 from ..governance.domains import USER
 from ..governance.errors import Conflict, Damaged, GovernanceError
 from ..governance.policies import DOMAINS, RetentionPolicy, merged
-from . import retention_deeds, retention_holds, retention_texts, retention_values, retention_verdicts, screen
+from . import retention_deeds, retention_holds, retention_phrases, retention_texts, retention_values, retention_verdicts, screen
 from .answering import Answer, Command, number
 from .past_sessions import Bar, Refused
-from .retention_words import COMMAND, LISTED, LOGGED, TABLE
+from .retention_words import ACTIONS, COMMAND, LISTED, LOGGED, TABLE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -99,6 +99,9 @@ def _set(asked: Asked) -> Answer:
     wanted: dict[str, list[retention_values.Assignment]] = {}
     for word in asked.arguments:
         change = retention_values.read(word, asked.domain or "")
+        if change.key == "keep_session_ids" and isinstance(change.value, list):
+            # As `hold add --session` takes it: a policy compares whole ids, and a beginning would keep nothing.
+            change = change._replace(value=[retention_holds.session_meant(each, asked.environ) for each in change.value])
         wanted.setdefault(change.domain, []).append(change)
     before: dict[str, Any] = asked.controller.policies()
     configs = {domain: retention_values.config_of(changes, before[domain]) for domain, changes in wanted.items()}
@@ -150,6 +153,8 @@ def _apply(asked: Asked) -> Answer:
     for each in found:
         labels = asked.controller.describe(each["domain"], retention_verdicts.shown_ids(each, asked.most))
         lines += retention_verdicts.applied(each, labels, asked.now, asked.most)
+    if any(each["eligible"] for each in found):
+        lines += ["", *retention_phrases.what_goes(COMMAND)]
     return Answer(lines, {"domains": found})
 
 
@@ -239,7 +244,10 @@ def _verify(asked: Asked) -> Answer:
 
 def _log(asked: Asked) -> Answer:
     most = number(asked.flags, "most", LOGGED)
-    found: dict[str, Any] = asked.controller.log(most, asked.domain, asked.flags.get("action"), asked.flags.get("id"))
+    action = asked.flags.get("action")
+    if action is not None and action not in ACTIONS:
+        raise flag_parser.UsageError(f"unknown action {shown(action)}. Known: {', '.join(ACTIONS)}")
+    found: dict[str, Any] = asked.controller.log(most, asked.domain, action, asked.flags.get("id"))
     return Answer(retention_deeds.logged(found["entries"], asked.now), found)
 
 

@@ -52,8 +52,10 @@ def _marked(found: Mapping[str, Any], command: str) -> list[str]:
     """What becomes of marks that were just made."""
     if found["dry_run"] or not any(each["marks"] for each in found["domains"]):
         return []
-    said = "What was marked is deleted by the next collection after 24 h: by hand, or by hooks where auto_gc is true. Until then:"
-    return ["", *text.wrap(said), f"  {command} undo"]
+    said = (
+        "Nothing is deleted for 24 h. After that the next collection deletes what is marked: your next gc, or the hourly one where auto_gc"
+    )
+    return ["", *text.wrap(f"{said} is true. To take the marks back before:"), f"  {command} undo"]
 
 
 def _of_domain(found: Mapping[str, Any], dry_run: bool, now: float, most: int | None) -> list[str]:
@@ -70,13 +72,13 @@ def _of_domain(found: Mapping[str, Any], dry_run: bool, now: float, most: int | 
     if found["truncated"]:
         lines += pair("Left", f"{found['left_out']:,} more for the next collection, because of the policy's limit")
     lines += pairs("Kept", phrases.counts(found["kept"], days))
-    lines += _placeholders(found)
+    lines += _placeholders(found, dry_run)
     if found["compacted"]:
         lines += pair("Compacted", "the file gave back the space that it no longer needs")
     return lines or ["Nothing is stored."]
 
 
-def _placeholders(found: Mapping[str, Any]) -> list[str]:
+def _placeholders(found: Mapping[str, Any], dry_run: bool) -> list[str]:
     """Which sessions have placeholders for what goes."""
     going = {each["id"] for each in (*found["deletes"], *found["marks"])}
     by_session: dict[str, list[str]] = {}
@@ -85,7 +87,9 @@ def _placeholders(found: Mapping[str, Any]) -> list[str]:
             by_session.setdefault(session_id_of(path), []).append(id)
     if not by_session:
         return []
-    lines = text.wrap("Once this is deleted, placeholders in these sessions can no longer be restored:")
+    gone = not dry_run and not found["marks"]
+    lost = "placeholders in these sessions can no longer be restored:"
+    lines = text.wrap(f"Now {lost}" if gone else f"Once this is deleted, {lost}")
     for session, ids in by_session.items():
         lines += text.wrap(f"  session {session}: {text.listed([text.clean(id) for id in ids])}", indent="    ")
     return lines
@@ -103,7 +107,11 @@ def unmarked(found: Sequence[Mapping[str, Any]]) -> list[str]:
 def held(found: Sequence[Mapping[str, Any]], now: float, command: str) -> list[str]:
     """Holds that were just added."""
     lines = [line for each in found for line in _hold(each, now)]
-    return [*lines, "To release one:", f"  {command} hold release {text.clean(found[0]['id'])}"]
+    return [
+        *lines,
+        "To release it:" if len(found) == 1 else "To release one of them:",
+        f"  {command} hold release {text.clean(found[0]['id'])}",
+    ]
 
 
 def holds(found: Sequence[Mapping[str, Any]], now: float, everything: bool, command: str) -> list[str]:
@@ -138,7 +146,8 @@ def archived(found: Sequence[Mapping[str, Any]], command: str) -> list[str]:
     lines: list[str] = []
     for each in found:
         what = f"{phrases.counted(each['resource_count'], each['domain'])} ({size(each['total_size_bytes'])})"
-        lines += text.wrap(f"Archived {what} in {os.path.dirname(each['manifest_path'])}", indent="  ")
+        # On a line of its own and not wrapped, so that it can be copied.
+        lines += [f"Archived {what} in", f"  {text.clean(os.path.dirname(each['manifest_path']))}"]
     lines += text.wrap("Nothing was deleted. To bring back later what is missing by then:")
     return lines + [f"  {command} restore {text.clean(each['archive_id'])}" for each in found]
 
@@ -222,4 +231,4 @@ def _deed(entry: Mapping[str, Any]) -> str:
     return f"{_DID.get(action) or text.clean(action)} {of}{into}{named}"
 
 
-_DID = {"deleting": "began to delete"}
+_DID = {"deleting": "began to delete", "removed": "deleted the archive of"}

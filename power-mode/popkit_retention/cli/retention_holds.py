@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from .retention_command import Asked
 
-
 _NAMED = 5  # sessions that a word can mean
 
 
@@ -56,7 +55,7 @@ def _targets(asked: Asked) -> list[tuple[str, str, str]]:
             f"what should be held? Give ids, or --session, or --project, one of them: {COMMAND} hold add ID --why TEXT"
         )
     if session is not None:
-        return [(domain, SESSION, _session(session, asked.environ)) for domain in asked.domains]
+        return [(domain, SESSION, session_meant(session, asked.environ)) for domain in asked.domains]
     if folder is None:
         found = asked.controller.by_domain(asked.arguments, asked.domain)
         return [(domain, ITEM, id) for domain, ids in found.items() for id in ids]
@@ -65,7 +64,7 @@ def _targets(asked: Asked) -> list[tuple[str, str, str]]:
     return [(domain, PROJECT, repository.of(os.path.abspath(folder)).key) for domain in asked.domains]
 
 
-def _session(word: str, environ: Mapping[str, str]) -> str:
+def session_meant(word: str, environ: Mapping[str, str]) -> str:
     """The id of the session that a word begins; the word itself where no transcript of it is here: what it left may be here without."""
     ids = sorted({sessions.session_id_of(path) for path in projects.every(environ)})
     found = [id for id in ids if id == word] or [id for id in ids if word and id.startswith(word)]

@@ -20,16 +20,17 @@ if TYPE_CHECKING:
 
 NAMED = {MEMORY: "what past sessions have taught", RAG: "results that left contexts"}
 THINGS = {MEMORY: "memory", RAG: "result"}
+# Said of one thing and of many alike: "younger than 30 days", "3 on hold".
 _REASONS = {
-    rules.PROTECTED_SESSION: "its session is in keep_session_ids",
-    rules.PROTECTED_CONTEXT: "its context is in keep_context_ids",
+    rules.PROTECTED_SESSION: "of a session in keep_session_ids",
+    rules.PROTECTED_CONTEXT: "of a context in keep_context_ids",
     rules.INVALID_SOURCE_TYPE: "of no known source type",
-    rules.EXCLUDED_SOURCE_TYPE: "its source type is not in source_types",
-    rules.INVALID_TIMESTAMP: "its age cannot be told",
-    rules.INVALID_RESOURCE: "it cannot be read",
+    rules.EXCLUDED_SOURCE_TYPE: "of a source type that source_types leaves out",
+    rules.INVALID_TIMESTAMP: "of unknown age",
+    rules.INVALID_RESOURCE: "unreadable",
     rules.ON_HOLD: "on hold",
     rules.PINNED: "pinned, or in the tier ARCHIVE",
-    rules.PLACEHOLDER: "a transcript has a placeholder for it",
+    rules.PLACEHOLDER: "needed by a placeholder in a transcript",
     collection.USED_SINCE: "used since it was marked",
     collection.GONE: "no longer stored",
     collection.UNDONE: "undone",
@@ -113,6 +114,12 @@ def listed(rows: Sequence[Mapping[str, Any]], most: int | None, now: float, colu
         head = f"  {text.pad(text.clean(row['id']), ids)}  {age(row.get('created_at'), now):<{_AGE_COLUMNS}}"
         lines.append((head + text.cut(text.clean(row.get("label") or ""), (columns or text.WIDTH) - text.width(head))).rstrip())
     return lines + more(len(rows) - len(shown))
+
+
+def what_goes(command: str) -> list[str]:
+    """How to see what a collection would take of what is eligible: no policy knows of placeholders."""
+    said = "To see what of it a collection would take (it keeps what placeholders in transcripts stand for):"
+    return [*text.wrap(said), f"  {command} gc --dry-run"]
 
 
 def more(left: int) -> list[str]:

@@ -29,8 +29,7 @@ def shown(found: Mapping[str, Any], now: float, command: str) -> list[str]:
         "Archives", f"{found['archives']['count']:,}, {size(found['archives']['bytes'])}" if found["archives"]["count"] else "none"
     )
     if any(each["counts"]["eligible"] for each in found["domains"] if not each["unavailable"]):
-        lines += ["", *text.wrap("To see what of it a collection would take (it keeps what placeholders in transcripts stand for):")]
-        lines += [f"  {command} gc --dry-run"]
+        lines += ["", *phrases.what_goes(command)]
     return lines
 
 

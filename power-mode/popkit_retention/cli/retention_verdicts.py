@@ -81,7 +81,7 @@ def explained(found: Mapping[str, Any], policy: Mapping[str, Any], now: float, c
     lines += pair("Session", found["session"]) if found["session"] else []
     lines += pair("Size", size(found["bytes"]))
     lines += pair("Age", phrases.age(found["created_at"], now))
-    lines += pair("Stands", found["stands"]) if found["stands"] else []
+    lines += pair("Stored", found["stands"]) if found["stands"] else []
     lines += pair("State", _state(found, now))
     lines += pairs("Because", [phrases.reason(code, policy["older_than_days"]) for code in found["reasons"]])
     for hold in found["holds"]:
@@ -100,9 +100,9 @@ def _state(found: Mapping[str, Any], now: float) -> str:
 
 
 def hold_said(hold: Mapping[str, Any], now: float) -> str:
-    """Who wanted a hold, why, and until when."""
+    """Who wanted a hold, why, and until when, unless it was released before."""
     said = f"{text.clean(hold['who'])}: {text.clean(hold['why'])}"
-    if hold["until"] is None:
+    if hold["until"] is None or hold.get("released_at") is not None:
         return said
     until = phrases.at(hold["until"])
     return f"{said}, until {phrases.day(hold['until'])}" + (f" ({ahead(until, now)})" if until > now else "")

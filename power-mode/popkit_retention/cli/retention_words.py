@@ -9,6 +9,11 @@ LISTED = 20  # entries of a list unless more is asked for
 LOGGED = 20
 _MOST = 10_000  # arguments: what a shell can give
 _ID = "m3fa91c"
+# What an entry of the log can tell of.
+ACTIONS = (
+    "configured", "applied", "held", "released", "marked", "unmarked", "deleting", "deleted", "archived", "restored", "removed",
+    "abandoned",
+)  # fmt: skip
 _ARCHIVE = "rag-20261122T233000Z-k3f9a2"
 
 _DOMAIN = Flag("--domain", "only this domain: memory or rag", "D")
@@ -98,7 +103,7 @@ WORDS = (
         "what was done, when and by whom, newest first",
         (
             Flag("--most", f"show at most N (default: {LOGGED})", "N"),
-            Flag("--action", "only this action, such as deleted", "A"),
+            Flag("--action", f"only this action: {', '.join(ACTIONS)}", "A"),
             Flag("--id", "only what is about this thing", "ID"),
             _DOMAIN,
         ),
@@ -119,5 +124,6 @@ TABLE = Table(
         "ID": f"ID is a memory's id or an archived result's handle, or its beginning if no other begins so, such as {_ID}."
         " apply shows ids; so do popkit memory list and popkit archive list.",
         "HOLD": "HOLD is a hold's id; hold list shows them.",
+        "ARCHIVE_ID": "ARCHIVE_ID is an archive's id; archives shows them.",
     },
 )

@@ -120,7 +120,13 @@ class Controller(Site):
         """What is thought of one id: which rules speak, since when it is as it is, what comes next and when."""
         from . import explaining
 
-        holder, whole = holding.meant([self.domain(name) for name in names(domain)], id, self.project)
+        try:
+            holder, whole = holding.meant([self.domain(name) for name in names(domain)], id, self.project)
+        except NotThere:
+            if not self.read().entries(1, domain, id=id):
+                raise
+            message = f"{id} is no longer stored. `popkit retention log --id {id}` says what became of it"
+            raise NotThere(message) from None
         return explaining.explain(holder, whole, self.state().policy(holder.name), self.now()).to_json()
 
     def log(self, most: int | None = 50, domain: str | None = None, action: str | None = None, id: str | None = None) -> Json:
@@ -214,7 +220,9 @@ class Controller(Site):
             unmarked += [{"domain": name, "id": id} for id in done]
             telling.tell(self.environ, self.domain(name))
         if not unmarked:
-            raise NotThere("nothing of that is marked for deletion" if ids else "nothing is marked for deletion")
+            what = "nothing of that" if ids else "nothing"
+            message = f"{what} is marked by a retention policy. `popkit memory undo` takes back what was forgotten otherwise"
+            raise NotThere(message)
         return {"unmarked": unmarked}
 
     # --- archives ------------------------------------------------------------------------------------------------------------------
