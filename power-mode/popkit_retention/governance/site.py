@@ -6,7 +6,7 @@ from __future__ import annotations
 import time
 from contextlib import contextmanager
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from hooks.utils.edges import home
 
@@ -20,12 +20,11 @@ from .policies import DOMAINS, MEMORY, RAG, check_domain
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from typing_extensions import Self
-
     from .domains import Domain
     from .params import GcParams
     from .policy_file import State
 
+_Site = TypeVar("_Site", bound="Site")
 # Loaded when a domain is first asked.
 _KINDS = {MEMORY: ("domains.memory", "MemoryDomain"), RAG: ("domains.rag", "RagDomain")}
 
@@ -50,7 +49,7 @@ class Site:
         self._domains: dict[str, Domain] = {}
         self._log: Log | None = None
 
-    def __enter__(self) -> Self:
+    def __enter__(self: _Site) -> _Site:
         return self
 
     def __exit__(self, *_exc: object) -> None:
