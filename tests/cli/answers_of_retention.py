@@ -27,7 +27,7 @@ def status(**memory: object) -> dict:
     """How both domains stand; `memory`: what is otherwise for that one."""
     nothing = {
         "policy": policy(), "unavailable": "", "counts": {"eligible": 0, "protected": 0, "total": 0}, "left_out": 0, "reasons": {},
-        "marked": 0, "due_at": None, "holds": 0,
+        "soon": {"count": 0, "first_at": None}, "marked": 0, "due_at": None, "holds": 0,
     }  # fmt: skip
     return {
         "revision": 3,

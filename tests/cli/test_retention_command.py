@@ -176,6 +176,17 @@ def test_apply_says_what_may_go_and_what_is_protected_and_why(aged: Governed) ->
     assert shown.endswith("  popkit retention gc --dry-run\n")
 
 
+def test_show_tells_what_may_be_deleted_within_a_week(aged: Governed) -> None:
+    assert "Soon" not in aged.retention("show")
+    aged.now += 24 * DAY_S
+    shown = aged.retention("show")
+    assert "Soon       1 of those may be deleted within 7 days, the first in 6" in shown, shown
+    (memory, _) = aged.told("show")["domains"]
+    assert memory["soon"]["count"] == 1
+    aged.now += 7 * DAY_S
+    assert "Soon" not in aged.retention("show"), "now it is eligible"
+
+
 def test_explain_says_which_rule_since_when_and_what_comes_next(aged: Governed) -> None:
     old, young = id_of(aged, "make check"), id_of(aged, "make ship")
     shown = aged.retention("explain", old[:6])

@@ -20,6 +20,7 @@ FULL = {
     "policy": answers.policy(older_than_days=90, keep_session_ids=[f"session-{number}" for number in range(12)], auto_gc=True),
     "counts": {"eligible": 5_000, "protected": 1_210, "total": 7_710}, "left_out": 1_500, "marked": 12, "due_at": at(-0.2), "holds": 2,
     "reasons": {"within_retention_period": 1_000, "protected_session": 200, "on_hold": 10},
+    "soon": {"count": 130, "first_at": at(-2.5)},
 }  # fmt: skip
 APPLIED = {
     "domain": "rag", "counts": {"eligible": 3, "protected": 3, "total": 7}, "truncated": True, "left_out": 1,

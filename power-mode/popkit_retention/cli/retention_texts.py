@@ -5,6 +5,7 @@ from __future__ import annotations
 from hooks.utils.answers import text
 
 from ..governance.policies import KEYS
+from ..governance.summary import SOON_DAYS
 from . import retention_phrases as phrases
 from .answering import ago, ahead, pair, pairs
 from .holdings import size
@@ -45,6 +46,8 @@ def _domain(found: Mapping[str, Any], now: float, command: str) -> list[str]:
     if counts["total"]:
         lines += pair("Eligible", phrases.eligible(counts["eligible"], found["left_out"]))
         lines += pairs("Protected", phrases.counts(found["reasons"], policy["older_than_days"]) or ["none"])
+    if found["soon"]["count"]:
+        lines += pair("Soon", _soon(found["soon"], now))
     if found["marked"]:
         lines += pair("Marked", _marked(found, now, command))
     lines += pair("Holds", f"{found['holds']:,} in force" if found["holds"] else "none")
@@ -54,6 +57,10 @@ def _domain(found: Mapping[str, Any], now: float, command: str) -> list[str]:
 def _setting(key: str, given: object) -> list[str]:
     said = text.wrap(phrases.value(given), text.WIDTH - _KEY_COLUMNS - 2)
     return [f"  {key:<{_KEY_COLUMNS}}{said[0]}", *[" " * (_KEY_COLUMNS + 2) + line for line in said[1:]]]
+
+
+def _soon(found: Mapping[str, Any], now: float) -> str:
+    return f"{found['count']:,} of those may be deleted within {SOON_DAYS} days, the first {ahead(phrases.at(found['first_at']), now)}"
 
 
 def _marked(found: Mapping[str, Any], now: float, command: str) -> str:

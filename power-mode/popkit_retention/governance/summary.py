@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from . import answers, archiving
 from .collection import GRACE_S
 from .errors import DomainUnavailable
-from .rules import apply_rules
+from .rules import DAY_S, WITHIN_PERIOD, apply_rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,17 +17,20 @@ if TYPE_CHECKING:
     from .folder import Folder
     from .policies import RetentionPolicy
     from .policy_file import State
+    from .rules import Applied
 
+SOON_DAYS = 7
 _NOTHING: dict[str, object] = {
-    "counts": {"eligible": 0, "protected": 0, "total": 0}, "left_out": 0, "reasons": {}, "marked": 0, "due_at": None, "holds": 0,
+    "counts": {"eligible": 0, "protected": 0, "total": 0}, "left_out": 0, "reasons": {},
+    "soon": {"count": 0, "first_at": None}, "marked": 0, "due_at": None, "holds": 0,
 }  # fmt: skip
 
 
 def of(state: State, domains: Iterable[Domain], folder: Folder, now: float, project: str | None = None) -> dict[str, object]:
     """`revision`, `updated_at`, `archives` {count, bytes} and `domains`. Of each: `policy`; `unavailable`, why it cannot be used, or "";
     `counts` {eligible, protected, total}; `left_out`: eligible beyond the limit; `reasons`: how many are protected, by the reason that
-    decides; `marked`: how many are to be deleted, `due_at`: from when on the first of them can be, None for none; `holds`: how many are in
-    force."""
+    decides; `soon` {count, first_at}: how many of those become eligible within a week if nobody uses them before, and when the first does;
+    `marked`: how many are to be deleted, `due_at`: from when on the first of them can be, None for none; `holds`: how many are in force."""
     told = [_of_domain(each, state.policy(each.name), now, project) for each in domains]
     names = [each["domain"] for each in told]
     sizes = [each.get("total_size_bytes", 0) for each in archiving.archives(folder) if each["domain"] in names]
@@ -50,7 +53,16 @@ def _of_domain(domain: Domain, policy: RetentionPolicy, now: float, project: str
         "counts": answers.counts(found),
         "left_out": found.left_out,
         "reasons": dict(Counter(each.reasons[0] for each in found.protected)),
+        "soon": _soon(found, now),
         "marked": len(marks),
         "due_at": answers.when(due),
         "holds": holds,
     }
+
+
+def _soon(found: Applied, now: float) -> dict[str, object]:
+    """What only its age keeps, and not for long."""
+    ages = (each.created_at for each in found.protected if each.reasons == (WITHIN_PERIOD,))
+    ripe = [at + found.policy.older_than_days * DAY_S for at in ages if at is not None]
+    coming = [at for at in ripe if at <= now + SOON_DAYS * DAY_S]
+    return {"count": len(coming), "first_at": answers.when(min(coming, default=None))}
