@@ -306,5 +306,5 @@ def test_what_became_of_something_that_is_no_longer_stored_is_in_the_log(cleared
     for _ in "12":
         cleared.retention("gc", "--yes", "--placeholders")
         cleared.now += 2 * DAY_S
-    assert f"{id} is no longer stored. `popkit retention log --id {id}` says what became of it" in cleared.refused("explain", id)
+    assert f"{id} is no longer stored. `popkit retention log --id {id}` says what was done with it" in cleared.refused("explain", id)
     assert [entry["action"] for entry in cleared.told("log", "--id", id)["entries"]] == ["deleted", "deleting", "marked"]

@@ -125,7 +125,7 @@ class Controller(Site):
         except NotThere:
             if not self.read().entries(1, domain, id=id):
                 raise
-            message = f"{id} is no longer stored. `popkit retention log --id {id}` says what became of it"
+            message = f"{id} is no longer stored. `popkit retention log --id {id}` says what was done with it"
             raise NotThere(message) from None
         return explaining.explain(holder, whole, self.state().policy(holder.name), self.now()).to_json()
 
