@@ -215,7 +215,7 @@ def test_a_damaged_archive_restores_nothing_unless_what_is_sound_is_asked_for(de
     data = bytearray(path.read_bytes())
     data[made.items[1].offset] ^= 1
     path.write_bytes(data)
-    with pytest.raises(Damaged, match=r"1 of the 3 contents .* \(bbbb\)\. Nothing was restored\. To bring the other 2 back: .* --sound"):
+    with pytest.raises(Damaged, match=r"1 of the 3 contents .* \(bbbb\)\. Nothing was restored\. To bring back the rest: .* --sound"):
         desk.restore(made.archive_id)
     assert (desk.domain.things, desk.logged("restored")) == ({}, [])
     done = desk.restore(made.archive_id, sound_only=True)
