@@ -52,10 +52,8 @@ def _marked(found: Mapping[str, Any], command: str) -> list[str]:
     """What becomes of marks that were just made."""
     if found["dry_run"] or not any(each["marks"] for each in found["domains"]):
         return []
-    said = (
-        "Nothing is deleted for 24 h. After that the next collection deletes what is marked: your next gc, or the hourly one where auto_gc"
-    )
-    return ["", *text.wrap(f"{said} is true. To take the marks back before:"), f"  {command} undo"]
+    said = "What was marked now stays for 24 h. After that the next collection deletes it: your next gc, or the hourly one where auto_gc is"
+    return ["", *text.wrap(f"{said} true. To take the marks back before:"), f"  {command} undo"]
 
 
 def _of_domain(found: Mapping[str, Any], dry_run: bool, now: float, most: int | None) -> list[str]:
