@@ -216,6 +216,26 @@ def test_what_came_back_is_young_for_prune(db: sqlite3.Connection) -> None:
     assert archive.prunable(db, 210.0) == ids
 
 
+def test_what_is_cleared_again_is_young_again(db: sqlite3.Connection) -> None:
+    """Its placeholder may just be on its way into a transcript."""
+    ids = fill(db, 2, at=100.0)
+    mark(db, ids, 150.0, "user")
+    assert add_records(db, CHAIN, [new(0)], clear_at=200.0).ids == ids[:1]
+    assert add_records(db, CHAIN, [new(0)], clear_at=120.0).ids == ids[:1], "a clock that leaps back makes nothing old"
+    assert archive.prunable(db, 180.0) == ids[1:]
+    assert delete_records(db, ids, 300.0, only_marked=True) == ids[1:]
+    assert set(marked(db)) == set(ids[:1]), "to take its mark back, and to log that, is a collection's"
+
+
+def test_what_was_left_to_git_and_comes_back_hides_no_prune(db: sqlite3.Connection) -> None:
+    ids = fill(db, 3)
+    archive.set_source(db, ids[1], {"commit": "c0ffee"})
+    archive_record(db, ids[1], hot_max=1, warm_max=1)
+    delete_records(db, ids[:1], NOW)
+    assert put_back(db, [returning(db, ids[1], 1)], NOW) == ids[1:2]
+    assert archive.pruned_of(db, "session-1") == (NOW, 1)
+
+
 DELETES = """
 import os, sys
 from hooks.utils import archive

@@ -29,6 +29,10 @@ INSERT INTO pruned (task_id, records, at) VALUES (?, ?, ?)
 ON CONFLICT (task_id) DO UPDATE SET at = excluded.at, records = records + excluded.records
 """
 _STUB = "UPDATE thought_records SET zone = 'cold', content = NULL, content_compressed = NULL, source = NULL WHERE id = ?"
+# What has come to the archive again since it was marked begins its day anew: a placeholder may just be on its way into a transcript.
+_MARKED = """
+SELECT m.record_id FROM marks AS m LEFT JOIN brought_back AS b ON b.record_id = m.record_id WHERE b.at IS NULL OR b.at <= m.at
+"""
 _AT_ONCE = 500  # question marks in a statement; every SQLite takes 999
 
 
@@ -82,7 +86,7 @@ def delete_records(db: Connection, ids: Iterable[str], now: float | None = None,
     overwrite_what_is_freed(db)
     with Transaction(db):
         if only_marked:
-            wanted.intersection_update(id for (id,) in db.execute("SELECT record_id FROM marks").fetchall())
+            wanted.intersection_update(id for (id,) in db.execute(_MARKED).fetchall())
         gone = going(db, _chains_of(db, list(wanted)), lambda handle, _: handle in wanted, held(db, now))
         delete(db, gone, now)
     return gone.contents

@@ -8,7 +8,7 @@ from ..edges.sqlite_file import Transaction
 from .chains import Chain, begin, chain
 from .content import RetentionIntegrityError, compress_content, hash_content, plain, stamp
 from .index import Arrivals
-from .records import HANDLE_CHARS, LONGEST_HANDLE, digest, handle, insert
+from .records import HANDLE_CHARS, LONGEST_HANDLE, NOTE_BACK, digest, handle, insert
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 # Transactions of so many records: each waits for the disk, and each keeps others waiting.
 _AT_ONCE = 200
+_KNOWN = """
+SELECT task_id, zone, content_hash, seq, label, zone = 'cold' AND source IS NOT NULL FROM thought_records WHERE id = ?
+"""
 
 
 class Returning:
@@ -58,7 +61,8 @@ def _put_back(db: Connection, batch: list[Returning], now: float) -> list[str]:
 def _is_back(db: Connection, each: Returning, now: float, arrivals: Arrivals) -> bool:
     """Whether a content was missing; then it is there now."""
     content_hash = hash_content(each.record.content)
-    row = db.execute("SELECT task_id, zone, content_hash, seq, label FROM thought_records WHERE id = ?", (plain(each.id),)).fetchone()
+    was_deleted = True
+    row = db.execute(_KNOWN, (plain(each.id),)).fetchone()
     if row is None:
         _check_handle(each, content_hash)
         task_id, label = each.chain.task_id, plain(each.record.label)
@@ -76,10 +80,12 @@ def _is_back(db: Connection, each: Returning, now: float, arrivals: Arrivals) ->
             (compress_content(each.record.content), each.id),
         )
         task_id, seq, label = row[0], row[3], row[4]
+        was_deleted = not row[5]  # what was left to git has only come nearer
     arrivals.take(seq, label, each.record.content)
-    db.execute("INSERT OR REPLACE INTO brought_back VALUES (?, ?)", (each.id, now))
-    db.execute("UPDATE pruned SET records = records - 1 WHERE task_id = ?", (task_id,))
-    db.execute("DELETE FROM pruned WHERE task_id = ? AND records < 1", (task_id,))
+    db.execute(NOTE_BACK, (each.id, now))
+    if was_deleted:
+        db.execute("UPDATE pruned SET records = records - 1 WHERE task_id = ?", (task_id,))
+        db.execute("DELETE FROM pruned WHERE task_id = ? AND records < 1", (task_id,))
     return True
 
 

@@ -87,15 +87,21 @@ class Added:
         self.clear_id = clear_id
 
 
+# A later time stands: a clock that leaps back makes nothing old.
+NOTE_BACK = """
+INSERT INTO brought_back VALUES (?, ?) ON CONFLICT (record_id) DO UPDATE SET at = max(at, excluded.at)
+"""
+
+
 def add_records(
     db: Connection, chain: Chain, records: Iterable[NewRecord], clear_at: float | None = None, now: float | None = None,
     arrivals: Arrivals | None = None,
 ) -> Added:  # fmt: skip
     """Appends records to a chain in one transaction, and with `clear_at` (seconds) notes that a clear took them, for its undo.
 
-    What the archive has already (the same chain, tool call and content) keeps its record, unless that is cold: its content is there
-    again, so it becomes a new record, whose handle is longer. `now` in seconds is the time to write down; by default that of the clear,
-    else the clock's. `arrivals` indexes what is new; several calls may share one.
+    What the archive has already (the same chain, tool call and content) keeps its record, which is young again, unless that is cold: its
+    content is there again, so it becomes a new record, whose handle is longer. `now` in seconds is the time to write down; by default
+    that of the clear, else the clock's. `arrivals` indexes what is new; several calls may share one.
     """
     from .index import Arrivals
 
@@ -109,7 +115,9 @@ def add_records(
         for record in records:
             id, content_hash, known = _handle_for(db, chain.task_id, record)
             ids.append(id)
-            if not known:
+            if known:
+                db.execute(NOTE_BACK, (id, now))
+            else:
                 length += 1
                 head, seq = insert(db, chain, record, (id, length, content_hash, created_at), head)
                 arrivals.take(seq, plain(record.label), record.content)
