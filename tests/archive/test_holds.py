@@ -116,6 +116,32 @@ def test_a_folder_that_moves_to_another_project_ends_no_hold(db: sqlite3.Connect
     assert delete_records(db, ids, NOW) == []
 
 
+def test_what_names_no_folder_is_of_no_project_and_counts_as_held_while_one_is(db: sqlite3.Connection) -> None:
+    ids = add_records(db, Chain("session-3", "session-3"), [new(1)]).ids
+    add_hold(db, hold(PROJECT, "shop-1"))
+    place_folders(db, lambda folder: "other-2", all_of_them=True)
+    assert delete_records(db, ids, NOW) == []
+
+
+@pytest.mark.parametrize("placed", [True, False])
+def test_a_session_that_moves_to_another_folder_stays_with_a_project_that_is_held(db: sqlite3.Connection, placed: bool) -> None:
+    ids = fill(db, 1)
+    add_hold(db, hold(PROJECT, "shop-1"))
+    keys = {CHAIN.project: "shop-1", "/home/dev/moved": "moved-4"}.__getitem__
+    if placed:
+        place_folders(db, keys)
+    add_records(db, Chain("session-1", "session-1", project="/home/dev/moved"), [new(7)])
+    place_folders(db, keys)
+    assert delete_records(db, ids, NOW) == []
+
+
+def test_a_session_that_moves_is_where_it_is_now_and_stays_where_nobody_can_tell(db: sqlite3.Connection) -> None:
+    fill(db, 1)
+    for folder, found in (("/home/dev/moved", "/home/dev/moved"), ("", "/home/dev/moved")):
+        add_records(db, Chain("session-1", "session-1", project=folder), [])
+        assert archive.chain(db, "session-1").project == found
+
+
 def test_no_folder_is_asked_about_while_no_project_is_held(db: sqlite3.Connection) -> None:
     fill(db, 1)
     asked: list[str] = []

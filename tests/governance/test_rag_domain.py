@@ -115,6 +115,16 @@ def test_what_is_held_has_a_veto_and_is_neither_marked_nor_deleted(held: Held, s
     assert held.domain.delete(ids, NOW + 5) == ids, "the hold is over"
 
 
+def test_a_context_whose_folder_nobody_knows_is_of_no_project(held: Held, monkeypatch: pytest.MonkeyPatch) -> None:
+    (known,) = held.add(new(1))
+    (unknown,) = held.add(new(2), session="session-2")
+    held.db.execute("UPDATE chains SET project = '' WHERE task_id = 'session-2'")
+    monkeypatch.chdir(held.shop)
+    assert held.ids(project=held.key(held.shop)) == [known]
+    assert set(held.ids()) == {known, unknown}
+    assert held.domain.meant(unknown, held.key(held.shop)) == []
+
+
 def test_only_what_is_marked_is_deleted(held: Held) -> None:
     ids = held.add(new(0), new(1))
     assert held.domain.mark(ids[:1], NOW, "tool") == ids[:1]

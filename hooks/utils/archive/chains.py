@@ -15,6 +15,18 @@ HASHED = ("id", "type", "task_id", "agent_id", "timestamp", "created_at", "place
           "content_hash")  # fmt: skip
 
 
+# Where a chain's folder is now; one that cannot be told, or would take the chain out of a project that is held, is passed over.
+_MOVE = """
+UPDATE chains SET transcript = ?, project = CASE WHEN ? = '' OR (
+  project <> '' AND EXISTS (SELECT 1 FROM holds WHERE scope = 'project' AND released_at IS NULL) AND (
+    project NOT IN (SELECT folder FROM folders) OR project IN (
+      SELECT folder FROM folders WHERE project IN (SELECT target FROM holds WHERE scope = 'project' AND released_at IS NULL)
+    )
+  )
+) THEN project ELSE ? END WHERE task_id = ?
+"""
+
+
 class Chain:
     """The context that records belong to. Its `task_id` is the session's id, with "/" and the agent's id for a subagent."""
 
@@ -37,12 +49,13 @@ def chain(db: Connection, task_id: str) -> Chain | None:
 
 
 def begin(db: Connection, chain: Chain) -> tuple[int, str]:
-    """Sees to it that the archive knows a chain, and where its transcript is now; returns its length and the hash at its end."""
+    """Sees to it that the archive knows a chain, and where its folder and its transcript are now. Returns its length and the hash at its
+    end."""
     db.execute(
         "INSERT OR IGNORE INTO chains (task_id, session_id, agent_id, project, transcript, head) VALUES (?, ?, ?, ?, ?, ?)",
         (chain.task_id, chain.session_id, chain.agent_id, chain.project, chain.transcript, FIRST_PREV_HASH),
     )
-    db.execute("UPDATE chains SET project = ?, transcript = ? WHERE task_id = ?", (chain.project, chain.transcript, chain.task_id))
+    db.execute(_MOVE, (chain.transcript, chain.project, chain.project, chain.task_id))
     return db.execute("SELECT length, head FROM chains WHERE task_id = ?", (chain.task_id,)).fetchone()
 
 

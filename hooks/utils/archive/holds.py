@@ -98,12 +98,12 @@ def held(db: Connection, now: float | None = None) -> Held:
 
 def place_folders(db: Connection, key_of: Callable[[str], str], all_of_them: bool = False) -> None:
     """Notes which project each folder of the archive belongs to; `key_of(folder)` tells. A folder that has moved to another project belongs
-    to both from then on, so that no hold ends that way. Without `all_of_them` only new folders are asked about, and only while a project
-    is held at all."""
+    to both from then on, so that no hold ends that way. A context that names no folder is never placed. Without `all_of_them` only new
+    folders are asked about, and only while a project is held at all."""
     if not all_of_them and db.execute("SELECT 1 FROM holds WHERE scope = 'project' AND released_at IS NULL LIMIT 1").fetchone() is None:
         return
     asked = "SELECT DISTINCT project FROM chains" if all_of_them else _UNPLACED
-    found = [(folder, plain(key_of(folder))) for (folder,) in db.execute(asked).fetchall()]
+    found = [(folder, plain(key_of(folder))) for (folder,) in db.execute(asked).fetchall() if folder]
     known = set(db.execute("SELECT folder, project FROM folders").fetchall())
     new = [pair for pair in found if pair not in known]
     if new:

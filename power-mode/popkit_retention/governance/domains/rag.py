@@ -210,8 +210,8 @@ class RagDomain:
             raise _unusable(path, error) from None
 
     def _key(self, folder: str) -> str:
-        """The key of the project that a folder belongs to."""
-        key = self._keys.get(folder)
+        """The key of the project that a folder belongs to; none for a context whose folder nobody knows."""
+        key = self._keys.get(folder) if folder else ""
         if key is None:
             key = self._keys[folder] = repository.of(folder).key
         return key
