@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
+from hooks.utils.answers import marks
 from hooks.utils.state import marked
 from popkit_retention.governance.controller import Controller
 from popkit_retention.memory.folder import Folder
@@ -81,3 +83,15 @@ def test_where_it_cannot_be_written_the_collection_is_done_all_the_same(home: Pa
         (found,) = controller.gc("memory")["domains"]  # type: ignore[misc, attr-defined]
     assert len(found["marks"]) == 7
     assert "retention" in (home / "hooks.log").read_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("first", 10**400), ("first", 1e300), ("first", -1.0), ("count", -5), ("count", 0), ("count", True)]
+)
+def test_a_number_that_nobody_can_be_told_is_passed_over(home: Path, name: str, value: object) -> None:
+    row = {"project": PROJECT, "by": "tool", "count": 1, "ids": ["m1"], "first": NOW + DAY}
+    folder = home / "data" / "state"
+    folder.mkdir(parents=True)
+    (folder / "marked.json").write_text(json.dumps({"version": 1, "parts": {"rag": [{**row, name: value}, row]}}))
+    assert told(home) == [("rag", "tool", 1, ["m1"], DAY)]
+    assert marks.lines(str(home), PROJECT, NOW, "popkit memory")

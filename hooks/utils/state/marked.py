@@ -20,6 +20,7 @@ PARTS = FORGOTTEN, MEMORY, RAG = ("forgotten", "memory", "rag")
 BY_TOOL, BY_JOB = "tool", "job"
 NAMED = 5  # ids of a row
 _VERSION = 1
+_LARGEST = 1e12  # seconds: in 30,000 years
 
 
 def rows_of(marks: Iterable[tuple[str, str, str, float]]) -> list[dict[str, Any]]:
@@ -78,7 +79,12 @@ def _is_row(row: object) -> bool:
         isinstance(row, dict)
         and isinstance(row.get("project"), str)
         and row.get("by") in (BY_TOOL, BY_JOB)
-        and all(isinstance(row.get(name), (int, float)) and not isinstance(row[name], bool) for name in ("count", "first"))
+        and all(_is_number(row.get(name)) for name in ("count", "first"))
         and isinstance(row.get("ids"), list)
         and all(isinstance(id, str) for id in row["ids"])
     )
+
+
+def _is_number(value: object) -> bool:
+    """Whether it is a number of things, or a time that somebody can be told."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < _LARGEST
