@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from hooks.utils import archive
 from popkit_retention.governance import retention
 from popkit_retention.governance.controller import Controller
-from popkit_retention.governance.errors import BadPolicy, BadRequest, Damaged, GovernanceError
+from popkit_retention.governance.errors import BadPolicy, BadRequest, Damaged, DomainUnavailable, GovernanceError
 from popkit_retention.governance.log import Log
 from popkit_retention.governance.policies import DOMAINS, KEYS, RetentionPolicy
 from popkit_retention.governance.policy_file import State
@@ -314,3 +314,14 @@ def test_without_an_environment_the_processs_own_says_where(environ: dict[str, s
         if before is not None:
             os.environ["POPKIT_HOME"] = before
     assert (home / "data/state/retention-policies.json").exists()
+
+
+def test_a_hold_is_released_whatever_becomes_of_another_domain(environ: dict[str, str], home: Path):
+    with Controller(environ) as controller:
+        hold = controller.add_hold("rag", "session", "session-1", "me", "audit")
+    (home / "memory.sqlite").mkdir()
+    with Controller(environ) as controller:
+        assert controller.release_hold(hold["id"])["id"] == hold["id"]
+        assert controller.holds("rag")["holds"] == []
+        with pytest.raises(DomainUnavailable, match="memory"):
+            controller.release_hold(hold["id"])

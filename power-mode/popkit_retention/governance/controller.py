@@ -177,11 +177,8 @@ class Controller(Site):
         """Ends a hold; NotThere where none of that id is in force."""
         now = self.now()
         with self.changing() as log:
-            for name in DOMAINS:
-                for hold in self.domain(name).holds():
-                    if hold.id == id and hold.in_force(now):
-                        return answers.hold(name, holding.release(log, self.domain(name), hold, self.by, now))
-        raise NotThere(f"there is no hold {id!r:.40} in force. `popkit retention hold list` lists those that are")
+            domain, hold = holding.found([self.domain(name) for name in DOMAINS], id, now)
+            return answers.hold(domain.name, holding.release(log, domain, hold, self.by, now))
 
     # --- collection ----------------------------------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from hooks.utils.policy.masking import mask
 
 from .domains import ITEM, SCOPES, Hold
-from .errors import BadRequest, NotThere
+from .errors import BadRequest, DomainUnavailable, NotThere
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,6 +64,27 @@ def finish(folder: Folder, domain: Domain, log: Log, entry: Entry, now: float) -
     else:
         domain.release_hold(todo["id"], todo["at"])
     log.done(entry.number)
+
+
+def found(domains: Sequence[Domain], id: str, now: float) -> tuple[Domain, Hold]:
+    """The hold of this id that is in force at a time (seconds), and whose it is; NotThere for none. A domain that cannot be used keeps no
+    hold of another one from being found."""
+    kept = [(domain, _holds(domain)) for domain in domains]
+    for domain, holds in kept:
+        for hold in holds if isinstance(holds, list) else ():
+            if hold.id == id and hold.in_force(now):
+                return domain, hold
+    for _, holds in kept:
+        if isinstance(holds, DomainUnavailable):
+            raise holds
+    raise NotThere(f"there is no hold {id!r:.40} in force. `popkit retention hold list` lists those that are")
+
+
+def _holds(domain: Domain) -> list[Hold] | DomainUnavailable:
+    try:
+        return domain.holds()
+    except DomainUnavailable as error:
+        return error
 
 
 def meant(domains: Sequence[Domain], word: str, project: str | None = None) -> tuple[Domain, str]:
