@@ -437,6 +437,24 @@ def test_an_archive_that_was_logged_is_not_swept(desk: Desk):
     assert logged.is_dir()
 
 
+def test_a_file_where_the_folder_of_archives_should_be_is_told(desk: Desk):
+    made = desk.archive("aaaa")
+    shutil.rmtree(desk.folder.archives)
+    Path(desk.folder.archives).write_text("")
+    works = [
+        lambda: archiving.archives(desk.folder),
+        lambda: archiving.sweep(desk.folder, desk.log),
+        desk.verify,
+        lambda: desk.archive("aaaa"),
+    ]
+    for work in works:
+        with pytest.raises(GovernanceError, match="must be a folder that can be read"):
+            work()
+    with pytest.raises(NotThere, match="there is no archive"):
+        desk.restore(made.archive_id)
+    assert desk.log.unfinished() == []
+
+
 def test_a_deed_whose_archive_is_gone_is_given_up_and_logged(desk: Desk):
     made = desk.archive("aaaa")
     todo = {"do": "restore", "archive_id": made.archive_id, "ids": ["aaaa"]}

@@ -130,7 +130,8 @@ def abandon(log: Log, entry: Entry, why: str, now: float) -> None:
 
 
 def sweep(folder: Folder, log: Log) -> int:
-    """Removes what killed processes have left of archives that were never logged; the caller holds the lock. How many."""
+    """Removes what killed processes have left of archives that were never logged; the caller holds the lock. How many. A GovernanceError
+    where one stays: it may hold copies of what is to be deleted."""
     kept = {UNFINISHED + str((entry.todo or {}).get("archive_id")) for entry in log.unfinished()}
     leftovers = [name for name in names(folder) if name.startswith(UNFINISHED) and name not in kept]
     for name in leftovers:
@@ -139,11 +140,15 @@ def sweep(folder: Folder, log: Log) -> int:
 
 
 def names(folder: Folder) -> list[str]:
-    """What stands in the folder of archives, sorted."""
+    """What stands in the folder of archives, sorted; a GovernanceError where that cannot be read."""
     try:
         return sorted(os.listdir(folder.archives))
     except FileNotFoundError:
         return []
+    except OSError as error:
+        raise GovernanceError(
+            f"{folder.archives} must be a folder that can be read ({error.strerror or error}). Mend that, or move it away"
+        ) from None
 
 
 def archives(folder: Folder) -> list[dict[str, object]]:
@@ -212,3 +217,7 @@ def _remove(path: str) -> None:
             os.unlink(path)
     except FileNotFoundError:
         pass
+    except OSError as error:
+        raise GovernanceError(
+            f"{path} cannot be removed ({error.strerror or error}). Nothing was changed; remove it, and try again"
+        ) from None

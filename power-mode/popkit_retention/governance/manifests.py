@@ -108,7 +108,7 @@ def place(folder: Folder, archive_id: str) -> str:
     path = os.path.join(folder.archives, check_id(archive_id))
     try:
         mode = os.lstat(path).st_mode
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise NotThere(f"there is no archive {archive_id} in {folder.archives}. `popkit retention archives` lists those that are") from None
     if not stat.S_ISDIR(mode):
         raise Damaged(f"{path} must be a folder, not a link or a file")
