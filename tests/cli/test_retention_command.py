@@ -232,6 +232,25 @@ def test_a_hold_of_a_project_or_a_session_is_about_both_domains(aged: Governed) 
     assert (hold["scope"], hold["target"]) == ("session", "first")
 
 
+def test_a_session_whose_transcript_is_gone_is_known_by_what_it_left(house: Governed) -> None:
+    transcript = house.session("5e551017-one")
+    house.memory("learn", str(transcript))
+    transcript.unlink()
+    found = house.told("hold", "add", "--session", "5e55", "--why", "audit")["holds"]
+    assert {hold["target"] for hold in found} == {"5e551017-one"}
+    assert house.told("apply", "--domain", "memory", "--dry-run")["domains"][0]["protected"][0]["reasons"][0] == "on_hold"
+
+
+def test_a_project_whose_folder_is_gone_is_known_by_what_it_left(house: Governed) -> None:
+    gone = house.project.parent / "gone"
+    gone.mkdir()
+    house.ask("add", "ids are UUIDs of version 7", cwd=gone)
+    gone.rmdir()
+    assert "Nothing that is stored" in house.refused("hold", "add", "--project", str(gone) + "-by", "--why", "audit")
+    house.retention("hold", "add", "--project", str(gone), "--why", "audit")
+    assert house.told("apply", "--domain", "memory", "--dry-run")["domains"][0]["protected"][0]["reasons"][0] == "on_hold"
+
+
 def test_a_session_may_be_named_by_the_beginning_of_its_id(house: Governed) -> None:
     for id in ("5e551017-one", "5e551017-two", "7a000000-x"):
         house.session(id)

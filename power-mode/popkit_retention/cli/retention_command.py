@@ -101,7 +101,7 @@ def _set(asked: Asked) -> Answer:
         change = retention_values.read(word, asked.domain or "")
         if change.key == "keep_session_ids" and isinstance(change.value, list):
             # As `hold add --session` takes it: a policy compares whole ids, and a beginning would keep nothing.
-            change = change._replace(value=[retention_holds.session_meant(each, asked.environ) for each in change.value])
+            change = change._replace(value=retention_holds.sessions_meant(change.value, asked))
         wanted.setdefault(change.domain, []).append(change)
     before: dict[str, Any] = asked.controller.policies()
     configs = {domain: retention_values.config_of(changes, before[domain]) for domain, changes in wanted.items()}

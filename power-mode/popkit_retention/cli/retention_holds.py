@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
 from hooks.utils import flag_parser
 from hooks.utils.answers import text, times
@@ -10,13 +11,14 @@ from hooks.utils.answers.ids import shown
 from hooks.utils.host import projects, repository
 
 from ..governance.domains import ITEM, PROJECT, SESSION
+from ..governance.errors import DomainUnavailable
 from . import retention_deeds, sessions
 from .answering import Answer
 from .retention_words import COMMAND, HOLD_FLAGS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from .retention_command import Asked
@@ -55,19 +57,31 @@ def _targets(asked: Asked) -> list[tuple[str, str, str]]:
             f"what should be held? Give ids, or --session, or --project, one of them: {COMMAND} hold add ID --why TEXT"
         )
     if session is not None:
-        return [(domain, SESSION, session_meant(session, asked.environ)) for domain in asked.domains]
+        (target,) = sessions_meant([session], asked)
+        return [(domain, SESSION, target) for domain in asked.domains]
     if folder is None:
         found = asked.controller.by_domain(asked.arguments, asked.domain)
         return [(domain, ITEM, id) for domain, ids in found.items() for id in ids]
-    if not os.path.isdir(folder):
-        raise flag_parser.UsageError(f"--project takes a folder, and {shown(folder)} is none")
-    return [(domain, PROJECT, repository.of(os.path.abspath(folder)).key) for domain in asked.domains]
+    key = repository.of(os.path.abspath(folder)).key
+    stored = (each for domain in asked.domains for each in asked.controller.domain(domain).resources(asked.now, key))
+    if not os.path.isdir(folder) and next(stored, None) is None:
+        raise flag_parser.UsageError(f"--project takes a folder, and {shown(folder)} is none. Nothing that is stored is of it either")
+    return [(domain, PROJECT, key) for domain in asked.domains]
 
 
-def session_meant(word: str, environ: Mapping[str, str]) -> str:
-    """The id of the session that a word begins; the word itself where no transcript of it is here: what it left may be here without."""
-    ids = sorted({sessions.session_id_of(path) for path in projects.every(environ)})
-    found = [id for id in ids if id == word] or [id for id in ids if word and id.startswith(word)]
+def sessions_meant(words: Sequence[str], asked: Asked) -> list[str]:
+    """The id of the session that each word begins: of those that have a transcript here, and of those that have left something. The word
+    itself where there is none: its data may come back from an archive. UsageError for a word that could be several."""
+    ids = {sessions.session_id_of(path) for path in projects.every(asked.environ)}
+    if not ids.issuperset(words):
+        for domain in asked.domains:
+            with suppress(DomainUnavailable):  # whoever needs it is told
+                ids.update(id for each in asked.controller.domain(domain).resources(asked.now) for id in each.sessions)
+    return [_session(word, ids) for word in words]
+
+
+def _session(word: str, ids: set[str]) -> str:
+    found = [word] if word in ids else sorted(id for id in ids if word and id.startswith(word))
     if len(found) > 1:
         raise flag_parser.UsageError(f"{shown(word)} could be {text.listed(found, _NAMED)}. Give more of the session's id")
     return found[0] if found else word
