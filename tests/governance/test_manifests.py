@@ -429,6 +429,12 @@ def test_an_archive_that_was_never_logged_is_swept_by_the_next_one(desk: Desk):
     assert Path(desk.folder.state).is_dir()
 
 
+def test_what_cannot_be_logged_leaves_no_archive(desk: Desk):
+    with pytest.raises(BadRequest, match="the log takes texts"):
+        archiving.archive(desk.folder, desk.changing, desk.domain, ["aaaa"], desk.policy, NOW, by="\ud800")
+    assert archiving.names(desk.folder) == []
+
+
 def test_an_archive_that_was_logged_is_not_swept(desk: Desk):
     logged = Path(desk.folder.archives, ".new-rag-20261122T233000Z-aaaaaa")
     logged.mkdir(parents=True)

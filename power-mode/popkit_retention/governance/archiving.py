@@ -54,14 +54,14 @@ def archive(
             manifest = _manifest(archive_id, domain.name, items, policy, now, by, mask(note))
             data, sha256 = manifests.data_of(manifest)
             durable.write(os.path.join(building, MANIFEST), data)
+            details = {**manifest.summary(), "sha256": sha256}
+            todo = {"do": ARCHIVE, "archive_id": archive_id}
+            entry = log.append("archived", domain.name, [item.id for item in items], details, by, now, todo)
         except BaseException as error:
             _remove(building)
             if isinstance(error, OSError):
                 raise GovernanceError(f"the archive cannot be written: {error.strerror or error}. Nothing was changed") from None
             raise
-        details = {**manifest.summary(), "sha256": sha256}
-        todo = {"do": ARCHIVE, "archive_id": archive_id}
-        entry = log.append("archived", domain.name, [item.id for item in items], details, by, now, todo)
         finish_archive(folder, domain, log, entry, now)
     return replace(manifest, sha256=sha256)
 
