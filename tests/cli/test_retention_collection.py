@@ -52,7 +52,7 @@ def test_a_dry_run_shows_what_would_go_and_changes_nothing(aged: Governed) -> No
 def test_what_was_marked_is_deleted_by_a_collection_a_day_later_and_not_before(aged: Governed) -> None:
     shown = aged.retention("gc", "--yes")
     assert "Marked     3 memories" in shown
-    assert "To take the marks back before:\n  popkit retention undo" in shown
+    assert "take the marks back before:\n  popkit retention undo" in shown
     assert marked(aged) == 3
     aged.now += DAY_S - 60
     assert "Waiting    3 marked for less than 24 h" in aged.retention("gc", "--yes")
