@@ -149,7 +149,7 @@ def test_a_person_is_told_what_it_is_and_where_it_stands(governed: Governed) -> 
     assert (described["m1"].project, described["m1"].session) == (PROJECT, "s1")
     assert described["m1"].stands == "COLD for 60 days, pinned"
     assert described["m2"].bytes == len("the text of m2") + 1000
-    assert described["m2"].stands == "COLD for 60 days, compressed to its summary, marked by its retention policy, deleted in 24 h"
+    assert described["m2"].stands == "COLD for 60 days, compressed to its summary, marked by its retention policy, can be deleted in 24 h"
 
 
 # --- marks -------------------------------------------------------------------------------------------------------------------------------
