@@ -52,7 +52,7 @@ class Controller(Site):
         return self.state().policy(check_domain(domain)).to_json()
 
     def policies(self) -> Json:
-        """Both policies, with the version of their form, their revision, and when they were changed ("" for never)."""
+        """Both policies, with the version of their form, their revision, and when they were changed (1970 for never)."""
         return self.state().to_json()
 
     def history(self, domain: str | None = None) -> Json:
