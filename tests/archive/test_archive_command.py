@@ -17,6 +17,8 @@ import pytest
 from hooks.utils import archive
 from hooks.utils.archive.holds import ITEM, Hold, add_hold
 from popkit_retention.cli import archive_command
+from popkit_retention.governance.folder import Folder
+from popkit_retention.governance.log import Log
 from tests.archive.written import CHAIN, content, fill, new, tamper
 from tests.paths import PYTHONPATH
 
@@ -244,6 +246,17 @@ def test_prune_deletes_only_what_is_old_and_says_what_it_did(shell: Shell, ids: 
     report = json.loads(shell("prune", "--older-than", "30m", "--json")[1])
     assert (report["records"], report["chains"], report["dry_run"]) == (5, 1, False)
     assert json.loads(shell("list", "--json")[1])["records"] == []
+
+
+def test_the_log_of_retention_tells_of_a_prune_and_of_each_content_once(shell: Shell, ids: list[str]) -> None:
+    shell("prune", "--older-than", "2w", "--dry-run")
+    shell("prune", "--older-than", "2w")
+    shell("prune", "--older-than", "30m")
+    with closing(Log(Folder(shell.environ["POPKIT_HOME"]).log_path)) as log:
+        deleted = [set(entry.ids) for entry in log.entries(action="deleted")]
+        assert log.entries(action="deleting")[0].details == {"command": "popkit archive prune"}
+        assert log.unfinished() == []
+    assert deleted == [set(ids[3:]), set(ids[:3])]
 
 
 def test_prune_says_what_is_on_hold_and_leaves_it(shell: Shell, ids: list[str]) -> None:

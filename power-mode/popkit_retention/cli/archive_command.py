@@ -209,7 +209,7 @@ def _prune(db: Connection, args: argparse.Namespace, environ: Mapping[str, str])
     doing = not args.dry_run
     if held and doing and not args.yes:
         _agree(db, held, older_than, args, environ)
-    found = archive.prune(db, older_than, args.dry_run, now)
+    found = _pruned(db, older_than, now, args, environ)
     originals = _prune_originals(popkit_home, older_than, args.dry_run)
     if args.json:
         _print({
@@ -235,6 +235,25 @@ def _prune(db: Connection, args: argparse.Namespace, environ: Mapping[str, str])
         lines += text.wrap("The file keeps its size for now, because there was no room or no time to write it anew.")
     screen.show(lines, sys.stdout, environ)
     return 0
+
+
+def _pruned(db: Connection, older_than: float, now: float, args: argparse.Namespace, environ: Mapping[str, str]) -> archive.Pruned:
+    """Prunes, which the log of retention tells of."""
+    if args.dry_run:
+        return archive.prune(db, older_than, True, now)
+    from ..governance.by_hand import logged
+    from ..governance.errors import GovernanceError
+    from ..governance.policies import RAG
+    from ..governance.site import Site
+
+    try:
+        with (
+            Site(environ, now=lambda: now) as site,
+            logged(site, RAG, archive.prunable(db, older_than, now), command="popkit archive prune"),
+        ):
+            return archive.prune(db, older_than, False, now)
+    except GovernanceError as error:
+        raise Refused(str(error)) from None
 
 
 def _agree(db: Connection, held: dict[str, list[Record]], older_than: float, args: argparse.Namespace, environ: Mapping[str, str]) -> None:
