@@ -202,8 +202,9 @@ def test_every_command_has_help(shell: Shell, name: str) -> None:
     if name == "context":
         assert "--transcript FILE" in shell("help", name)[1] == shell(name, "--help")[1]
         return
-    if name == "memory":
-        assert "search WORDS" in shell("help", name)[1] == shell(name, "--help")[1]
+    if name in ("memory", "retention"):
+        word = {"memory": "search WORDS", "retention": "explain ID"}[name]
+        assert word in shell("help", name)[1] == shell(name, "--help")[1]
         return
     if name == "restore":  # read by the same parser as `popkit context restore`
         assert "popkit context restore ID|HANDLE|PATH" in shell("help", name)[1] == shell(name, "--help")[1]
@@ -251,6 +252,8 @@ def test_only_the_called_command_is_imported() -> None:
         "restore",
         "archive",
         "memory",
+        "retention",
+        "mcp",
         "lab",
         "replay",
         "try",

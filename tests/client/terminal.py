@@ -138,16 +138,16 @@ class ClientTerminal:
         self._open_rewind()
         for _ in range(prompts_back):
             before = self._chosen()
-            self._press_until(UP, lambda _shown, before=before: self._chosen() != before)
+            self.press_until(UP, lambda _shown, before=before: self._chosen() != before)
         prompt = self._chosen().partition("❯ ")[2][:20]
-        self._press_until(ENTER, lambda shown: "Restore conversation" in shown)
+        self.press_until(ENTER, lambda shown: "Restore conversation" in shown)
         while "Restore conversation" not in self._chosen():
             before = self._chosen()
-            self._press_until(DOWN, lambda _shown, before=before: self._chosen() != before)
-        self._press_until(ENTER, lambda shown: "Restore conversation" not in shown)
+            self.press_until(DOWN, lambda _shown, before=before: self._chosen() != before)
+        self.press_until(ENTER, lambda shown: "Restore conversation" not in shown)
         try:
             self.wait(lambda _shown: prompt in self._chosen(), 10 * self._pace)
-            self._press_until(CTRL_U, lambda _shown: prompt not in self._chosen())
+            self.press_until(CTRL_U, lambda _shown: prompt not in self._chosen())
         except ClientTimeoutError:
             self.press(CTRL_U)  # it was shown in other words
         self.wait_idle(0.3)
@@ -167,7 +167,7 @@ class ClientTerminal:
                 if time.monotonic() > deadline:
                     raise
 
-    def _press_until(self, key: str, satisfied: Callable[[str], bool]) -> None:
+    def press_until(self, key: str, satisfied: Callable[[str], bool]) -> None:
         """Press a key in a menu, and once more if the menu was drawn before it took keys."""
         self.wait_idle(0.3)
         self.press(key)

@@ -107,8 +107,7 @@ def test_the_pane_is_worked_by_keys_and_every_deed_can_be_undone(session: Sessio
         terminal.press("u")
         terminal.wait("The last clear was taken back")
         assert "[PopKit cleared " not in transcript.read_text()
-        terminal.press("\x1b")
-        terminal.wait(lambda shown: "Retention status" not in shown)
+        terminal.press_until("\x1b", lambda shown: "Retention status" not in shown)
         assert len(session.api.requests) == before
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -36,3 +37,11 @@ def inspect(program: Path, server: Path, environ: dict[str, str], folder: Path, 
 def answer(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
     """The JSON that it printed."""
     return json.loads(done.stdout)
+
+
+if __name__ == "__main__":
+    try:
+        install()
+        print("  ", VERSION, flush=True)
+    except installs.ClientInstallError as error:
+        sys.exit(str(error))

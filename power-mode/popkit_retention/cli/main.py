@@ -22,7 +22,7 @@ COMMANDS = {
     "restore": ("restore_command", "print what was cleared, or put it back"),
     "archive": ("archive_command", "look into what was cleared: list, search, show, verify, prune"),
     "memory": ("memory_command", "what past sessions have taught: list, search, why, learn"),
-    "retention": ("retention_command", "what stored data may be deleted: policies, holds, collection, log"),
+    "retention": ("retention_command", "what stored data may be deleted: policies, holds, the log"),
     "try": ("try_command", "show what PopKit would say about your newest session"),
     "replay": ("replay_command", "what a policy would have cleared in a past session"),
     "lab": ("lab_command", "what past sessions would have saved under each policy"),
