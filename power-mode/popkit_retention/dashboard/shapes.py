@@ -1,0 +1,411 @@
+"""What the dashboard's API takes and gives, as pydantic models: the contract between server and page, and the OpenAPI document.
+
+Times are seconds since 1970 (UTC) unless a name says otherwise; tokens are whole numbers, estimated unless a field says otherwise. Words
+for people (`words`, `lines`, `sum`) are those of the panel (hooks/utils/answers), so page and panel agree to the digit. All answers are
+JSON; errors are {"error": what is wrong and what to do}.
+
+| method and path | answer |
+|---|---|
+| GET /api/me | Me: version, where the data is, the token that changes need |
+| GET /api/sessions?limit=&offset=&running=&project=&q= | Sessions |
+| GET /api/sessions/{id} | SessionDetail |
+| GET /api/sessions/{id}/series | Series: the context over time |
+| GET /api/sessions/{id}/results/{number} | ResultDetail: why, and what can be done |
+| GET /api/sessions/{id}/content/{handle} | Content: what is archived under a handle |
+| POST /api/sessions/{id}/deeds | DeedDone; body DeedAsked |
+| GET /api/context/status?sessionId= | ContextStatus (context/models.py) |
+| GET /api/memory/projects | MemoryProjects |
+| GET /api/memory?project=&tier=&q=&limit= | MemoryOverview |
+| POST /api/memory/deeds | DeedDone; body MemoryDeedAsked |
+| GET /api/retention | RetentionOverview: policies, marks, holds, zones, sizes |
+| GET /api/retention/log?limit= | RetentionLog |
+| POST /api/retention/deeds | DeedDone; body RetentionDeedAsked |
+| GET /api/budgets | Budgets |
+| GET /api/stats?days= | Stats: what PopKit was worth, by day and project |
+| GET /api/events | text/event-stream: see Event |
+"""
+
+from typing import Any, Literal, Optional
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class _Shape(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class Failure(_Shape):
+    """What is wrong, and what to do."""
+
+    error: str
+
+
+class Me(_Shape):
+    """`change_token`: goes into the header X-PopKit-Change of every POST. `database`: where usage is ("SQLite on this machine",
+    "PostgreSQL at host"), never with a password. `shared`: whether others write to it too."""
+
+    version: str
+    home: str
+    database: str
+    shared: bool
+    change_token: str
+
+
+# --- sessions --------------------------------------------------------------------------------------------------------------------------
+
+
+class Fill(_Shape):
+    """How full a context is, as in the panel. `cache`: warm or cold; `cache_until`: when it goes cold, None where it is."""
+
+    tokens: int
+    window: int
+    ratio: float
+    model: str
+    cache: Literal["warm", "cold"]
+    cache_until: Optional[float] = None
+
+
+class Verdict(_Shape):
+    """What to do now, in the panel's words."""
+
+    kind: Literal["clear", "wait", "full", "resume", "nothing"]
+    words: str
+
+
+class SessionRow(_Shape):
+    """A session in the list. `running`: a client has it open. `stamp` changes whenever something of it does. What a session that is not
+    open costs too much to know is None."""
+
+    id: str
+    project: str
+    title: str = ""  # the user's first words, masked and cut
+    user: str = ""  # whose, where a database is shared
+    here: bool = True  # whether its transcript is on this machine
+    running: bool
+    changed_at: float
+    stamp: str
+    calls: int = 0
+    context: Optional[Fill] = None
+    verdict: Optional[Verdict] = None
+    expired_tokens: Optional[int] = None
+    reclaimable_now: Optional[int] = None
+    reclaimable_cold: Optional[int] = None
+
+
+class Sessions(_Shape):
+    """One page of the list, running ones first, then the newest."""
+
+    sessions: list[SessionRow]
+    total: int
+    running: int
+    projects: list[str]
+
+
+class Deed(_Shape):
+    """Something that can be done: `id` goes back to do it, `label` is for the button, `sum` says what it comes to before it is done."""
+
+    id: str
+    label: str
+    sum: str
+    danger: bool = False
+
+
+class Layers(_Shape):
+    """Tokens of a context by layer: system and current request, memory, files, history."""
+
+    tier1: int = 0
+    tier2: int = 0
+    tier3: int = 0
+    tier4: int = 0
+
+
+class Bar(_Shape):
+    """One result in the timeline: it came with call `from_call`, and its life ended with `to_call` (None: it lives). `state`: live, expired
+    or cleared; `note`: what ended it, in the panel's words. `plan`: clear, hold or keep."""
+
+    number: int
+    label: str
+    tool: str
+    tier: str
+    state: Literal["live", "expired", "cleared"]
+    tokens: int
+    from_call: int
+    to_call: Optional[int] = None
+    note: str = ""
+    pinned: bool = False
+    plan: str = ""
+    entered_smaller: Optional[int] = None  # tokens that did not enter
+
+
+class KeptWarm(_Shape):
+    """Whether the cache is kept warm, how often it was, what that cost, and what it was worth so far (units of one input token)."""
+
+    on: bool
+    requests: int
+    lines: list[str]
+
+
+class SessionDetail(_Shape):
+    """`report`: what `popkit context --json` prints. `lines`: the panel itself. `ledger`: what was really saved and charged, in words."""
+
+    session: SessionRow
+    report: dict[str, Any]
+    lines: list[str]
+    layers: Layers
+    bars: list[Bar]
+    deeds: list[Deed]
+    warm: Optional[KeptWarm] = None
+    entered_smaller_tokens: int = 0
+    ledger: list[str] = []
+    doubt: str = ""
+
+
+class Point(_Shape):
+    """The context as one request sent it. `tiers`: live tokens by retention tier; `expired`: dead tokens still carried."""
+
+    at: float
+    request: int
+    tokens: int
+    tiers: dict[str, int]
+    expired: int
+    layers: Layers
+
+
+class Series(_Shape):
+    """At most 300 points, oldest first; `compactions` and `clears`: when they were."""
+
+    points: list[Point]
+    compactions: list[float] = []
+    clears: list[float] = []
+
+
+class ResultDetail(_Shape):
+    """`row`: its row of the report; `why`: the lines of `popkit context why`."""
+
+    row: dict[str, Any]
+    why: list[str]
+    deeds: list[Deed]
+    handle: str = ""
+
+
+class Content(_Shape):
+    """An archived content, as text; `truncated`: characters that are not shown."""
+
+    handle: str
+    label: str
+    text: str
+    truncated: int = 0
+
+
+class DeedAsked(_Shape):
+    """`id`: of a Deed that was offered."""
+
+    id: str = Field(min_length=1, max_length=400)
+
+
+class DeedDone(_Shape):
+    """What came of it, in words."""
+
+    done: bool
+    text: str
+
+
+# --- memory ----------------------------------------------------------------------------------------------------------------------------
+
+
+class MemoryProject(_Shape):
+    project: str
+    name: str
+    on: bool
+    items: int
+
+
+class MemoryProjects(_Shape):
+    projects: list[MemoryProject]
+
+
+class MemoryItem(_Shape):
+    id: str
+    kind: str
+    text: str
+    tier: Literal["HOT", "WARM", "COLD", "ARCHIVE"]
+    score: float
+    retention: float  # the chance that it is remembered
+    pinned: bool
+    marked: bool
+    written_at: float
+    accessed_at: float
+    next: str  # what comes next, in words
+    deeds: list[Deed] = []
+
+
+class MemoryTierSum(_Shape):
+    tier: Literal["HOT", "WARM", "COLD", "ARCHIVE"]
+    items: int
+    tokens: int
+
+
+class MemoryOverview(_Shape):
+    """`document`: MEMORY.md as it would be now; `alerts`: what goes soon."""
+
+    project: str
+    name: str
+    on: bool
+    tiers: list[MemoryTierSum]
+    items: list[MemoryItem]
+    total: int
+    alerts: list[str]
+    document: str
+    document_tokens: int
+    document_most: int
+
+
+class MemoryDeedAsked(_Shape):
+    project: str = Field(max_length=4_000)
+    id: str = Field(min_length=1, max_length=400)
+
+
+# --- retention -------------------------------------------------------------------------------------------------------------------------
+
+
+class RetentionPolicyShown(_Shape):
+    domain: Literal["memory", "rag"]
+    revision: int
+    values: dict[str, Any]
+    words: list[str]
+    eligible: int
+    marked: int
+    held: int
+
+
+class HoldShown(_Shape):
+    id: str
+    domain: str
+    scope: str
+    target: str
+    who: str
+    why: str
+    since: float
+    until: Optional[float] = None
+    active: bool = True
+    deeds: list[Deed] = []
+
+
+class Zone(_Shape):
+    """A zone of the archive: records, bytes as stored, bytes as they were."""
+
+    name: Literal["hot", "warm", "cold"]
+    records: int
+    stored_bytes: int
+    original_bytes: int
+
+
+class RetentionOverview(_Shape):
+    policies: list[RetentionPolicyShown]
+    holds: list[HoldShown]
+    zones: list[Zone]
+    sizes: dict[str, int]  # what of our folder takes how many bytes
+    log_whole: bool
+    deeds: list[Deed] = []
+    problems: list[str] = []
+
+
+class LogEntry(_Shape):
+    number: int
+    at: float
+    who: str
+    action: str
+    domain: str
+    words: str
+
+
+class RetentionLog(_Shape):
+    entries: list[LogEntry]
+    total: int
+
+
+class RetentionDeedAsked(_Shape):
+    """A deed that was offered, or `hold`: then `session` or `target` and `why` say of what and why."""
+
+    id: str = Field(min_length=1, max_length=400)
+    session: str = Field(default="", max_length=400)
+    why: str = Field(default="", max_length=400)
+    until: Optional[float] = None
+
+
+# --- budgets and what it was worth -----------------------------------------------------------------------------------------------------
+
+
+class BudgetShown(_Shape):
+    """One limit. `used_percent` is what people see; `remaining_percent` is what chooses the strategy. `unit`: tokens or usd."""
+
+    scope: Literal["session", "month"]
+    of: str  # a session's id, or a user
+    unit: Literal["tokens", "usd"]
+    used: float
+    limit: float
+    used_percent: float
+    remaining_percent: float
+    range: str
+
+
+class UsageDay(_Shape):
+    day: str  # YYYY-MM-DD, local
+    input_tokens: int
+    cache_read_tokens: int
+    cache_write_tokens: int
+    output_tokens: int
+    usd: Optional[float] = None
+
+
+class Budgets(_Shape):
+    """`limits`: none where none is set; `how`: how to set one. `usage`: of the last 30 days."""
+
+    limits: list[BudgetShown]
+    usage: list[UsageDay]
+    users: list[str]
+    how: str
+
+
+class WorthDay(_Shape):
+    day: str
+    saved: int
+    cost: int
+    net: int
+
+
+class WorthProject(_Shape):
+    project: str
+    sessions: int
+    saved: int
+    cost: int
+    net: int
+    usd: Optional[float] = None
+
+
+class Stats(_Shape):
+    """`headline` and `lines`: what `popkit context stats` says. `saved_by`: units by cause, `cost_by` too."""
+
+    headline: str
+    lines: list[str]
+    days: list[WorthDay]
+    projects: list[WorthProject]
+    saved_by: dict[str, int]
+    cost_by: dict[str, int]
+
+
+# --- the stream ------------------------------------------------------------------------------------------------------------------------
+
+
+class Event(_Shape):
+    """One message of the stream, as the `data` of an event with this `type` as its name. The page fetches anew what has another stamp.
+
+    `sessions`: the rows that changed · `memory`, `retention`, `budgets`, `stats`: another stamp · `hello`: first of all, with the server's
+    `started_at`, so that a page that comes back knows whether it is the same server.
+    """
+
+    type: Literal["hello", "sessions", "memory", "retention", "budgets", "stats"]
+    at: float
+    stamp: str = ""
+    started_at: float = 0.0
+    sessions: list[SessionRow] = []
