@@ -8,7 +8,7 @@ from __future__ import annotations
 from types import GenericAlias
 from typing import Annotated, Any, Literal, Optional, Union
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, create_model, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, create_model, model_validator
 
 from hooks.utils.config import fields, usable
 
@@ -18,8 +18,8 @@ __all__ = ["Retention", "RetentionDocument", "json_schema", "models", "validated
 
 
 class _Strict(BaseModel):
-    # Strict, because the hooks' reader converts nothing: "5" is a mistake in both.
-    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+    # Strict, because the hooks' reader converts nothing: "5" is a mistake in both. What is refused may hold a password.
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, hide_input_in_errors=True)
 
 
 def _rising(model: BaseModel) -> BaseModel:
@@ -41,6 +41,15 @@ def _what_a_project_may(model: BaseModel, info: ValidationInfo) -> BaseModel:
         if usable.pattern_cost(model.model_dump(exclude_unset=True)) > usable.PATTERN_BUDGET:
             raise ValueError(usable.TOO_MUCH)
     return model
+
+
+def _address(field: dict[str, Any]) -> Any:
+    def without_credentials(value: str) -> str:
+        if not usable.is_address(field, value):
+            raise ValueError(f"{field['form']}, without user and password: these come from {field['credentials']}")
+        return value
+
+    return Annotated[str, Field(max_length=field["longest"]), AfterValidator(without_credentials)]
 
 
 _RULES = {"rising": _rising, "one_tier": _one_tier}
@@ -72,6 +81,7 @@ _MAKERS = {
     "whole": lambda field: Annotated[int, Field(ge=field["low"], le=field["high"])],
     "number": lambda field: Annotated[float, Field(ge=field["low"], le=field["high"])],
     "text": lambda field: Annotated[str, Field(min_length=field["shortest"], max_length=field["longest"])],
+    "address": _address,
     "word": lambda field: Literal[tuple(field["words"])],
     "null": lambda field: None,
     "either": lambda field: Union[tuple(map(_type_of, field["of"]))],

@@ -42,6 +42,10 @@ def _text(field: dict, definitions: dict) -> dict:
     return {"type": "string", **({"minLength": field["shortest"]} if field["shortest"] else {}), "maxLength": field["longest"]}
 
 
+def _address(field: dict, _definitions: dict) -> dict:
+    return {"type": "string", "pattern": f"^$|^({'|'.join(field['schemes'])})://[^\\s@?#/][^\\s@?#]*$", "maxLength": field["longest"]}
+
+
 def _map(field: dict, definitions: dict) -> dict:
     lengths = {"minLength": field["key"]["shortest"], "maxLength": field["key"]["longest"]}
     entries = _schema(field["of"], definitions)
@@ -53,6 +57,7 @@ _MAKERS = {
     "whole": lambda field, _: {"type": "integer", "minimum": field["low"], "maximum": field["high"]},
     "number": lambda field, _: {"type": "number", "minimum": field["low"], "maximum": field["high"]},
     "text": _text,
+    "address": _address,
     "word": lambda field, _: {"type": "string", "enum": list(field["words"])},
     "null": lambda field, _: {"type": "null"},
     "either": lambda field, definitions: {"anyOf": [_schema(kind, definitions) for kind in field["of"]]},

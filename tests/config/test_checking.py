@@ -259,3 +259,29 @@ def test_a_plugin_without_its_shipped_file_is_reported(tmp_path):
 )
 def test_a_key_path_is_one_text(path, text):
     assert dotted(path) == text
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"context": {"database": "postgresql://me:hunter22@db/popkit"}},
+        {"context": {"database": "postgresql://db/popkit?password=hunter22"}},
+        {"context": {"traces": "https://me:hunter22@receiver"}},
+        {"database": "postgresql://me:hunter22@db/popkit"},
+        '{"context": {"database": "postgresql://me:hunter22@db/x", "database": "postgresql://me:hunter22@db/x"}}',
+    ],
+)
+def test_an_address_with_a_password_is_refused_and_not_repeated(document):
+    found = problems(document)
+    assert found
+    assert "hunter22" not in repr(found)
+
+
+def test_who_puts_a_password_into_an_address_is_told_where_it_goes():
+    (found,) = problems({"context": {"database": "postgresql://me:hunter22@db/popkit"}})
+    assert found == (
+        "context.database",
+        '"postgresql:…"',
+        'postgresql://host[:port]/name or "", without user and password: these come from PGUSER and PGPASSWORD in the environment',
+        "",
+    )

@@ -95,6 +95,19 @@ MODELS = members(
         "by_id": mostly(st.dictionaries(st.sampled_from(["claude-a", "b*"]), st.none() | MODEL, max_size=2)),
     }
 )
+ADDRESS = st.sampled_from(
+    ["", "postgresql://db", "postgresql://db:5433/x", "postgresql://me:secret@db/x", "http://127.0.0.1:4318", "http://", "db"]
+)
+BUDGET = mostly(st.none() | st.integers(0, 10**12 + 1))
+CONTEXT = members(
+    {
+        **dict.fromkeys(("database", "traces"), mostly(ADDRESS)),
+        "user": PROSE,
+        **dict.fromkeys(("session_tokens", "month_tokens"), BUDGET),
+        **dict.fromkeys(("session_usd", "month_usd"), mostly(st.none() | st.floats(0, 10**6))),
+        "snapshot_days": st.integers(-1, 40_000),
+    }
+)
 RETENTION = members(
     {
         "enabled": mostly(st.booleans()),
@@ -114,6 +127,7 @@ RETENTION = members(
         "keep_days": mostly(members({"originals": st.integers(-1, 40_000), "sessions": st.integers(-1, 40_000)})),
         "memory": mostly(members({"store": PROSE, "tokens": st.integers(-1, 2_100), "summariser": PROSE})),
         "mcp": mostly(members({"all_projects": st.booleans()})),
+        "context": mostly(CONTEXT),
         "models": mostly(MODELS),
         "$schema": PROSE,
         "$comment": PROSE,
@@ -127,6 +141,7 @@ PARTS = {
     "grace_calls": GRACE.map(lambda value: {"grace_calls": value}),
     "compaction": COMPACTION.map(lambda value: {"compaction": value}),
     "models": MODELS.map(lambda value: {"models": value}),
+    "context": CONTEXT.map(lambda value: {"context": value}),
 }
 
 

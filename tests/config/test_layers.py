@@ -112,6 +112,16 @@ def test_the_shipped_file_holds_what_the_specification_leaves_to_us():
         "keep_days": {"originals": 14, "sessions": 90},
         "memory": {"store": "", "tokens": 500, "summariser": ""},
         "mcp": {"all_projects": False},
+        "context": {
+            "database": "",
+            "user": "",
+            "session_tokens": None,
+            "month_tokens": None,
+            "session_usd": None,
+            "month_usd": None,
+            "snapshot_days": 30,
+            "traces": "",
+        },
     }
 
 

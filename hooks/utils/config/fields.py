@@ -12,6 +12,7 @@ from __future__ import annotations
 from ..policy.ruleset import (
     AUTO,
     COMPACTION,
+    CONTEXT,
     DEFAULT,
     DEFAULT_SAY_ONCE,
     DEFAULT_SHAPE,
@@ -61,6 +62,11 @@ def whole(low: int, high: int, about: str = "") -> Field:
 
 def number(low: float, high: float, meaning: str, about: str = "") -> Field:
     return {"kind": "number", "low": low, "high": high, "meaning": meaning, "about": about}
+
+
+def address(schemes: tuple[str, ...], form: str, credentials: str) -> Field:
+    """A URL of one of the schemes, or "". It names no user and no password: `credentials` says where these come from."""
+    return {"kind": "address", "schemes": schemes, "form": form, "credentials": credentials, "longest": LONGEST_TEXT}
 
 
 def listed(of: Field, what: str) -> Field:
@@ -181,6 +187,25 @@ _MEMORY = {
     "store": said('Where memory is kept: "" for SQLite in our own folder, neo4j://… for a server.', PROSE),
     "tokens": whole(1, MOST_MEMORY_TOKENS, "Tokens that MEMORY.md may have: every prompt of a session carries them."),
     "summariser": said('A command line that shortens a text on its input; "" for none: then sentences are chosen.', PROSE),
+}
+
+MOST_TOKENS = 10**12
+_TOKENS, _DOLLARS = whole(1, MOST_TOKENS), number(0.01, 10**6, "dollars")
+_CONTEXT = {
+    "database": said(
+        'Where snapshots and usage are kept: "" for SQLite in our own folder, postgresql://host[:port]/name for a server.',
+        address(("postgresql",), "postgresql://host[:port]/name", "PGUSER and PGPASSWORD"),
+    ),
+    "user": said('Who usage is booked to; "" for your login name.', {"kind": "text", "shortest": 0, "longest": LONGEST_PATTERN}),
+    "session_tokens": said("Tokens that the requests of one session may have.", _TOKENS, null=NO_LIMIT),
+    "month_tokens": said("Tokens that all your requests of a calendar month may have.", _TOKENS, null=NO_LIMIT),
+    "session_usd": said("Dollars that one session may cost.", _DOLLARS, null=NO_LIMIT),
+    "month_usd": said("Dollars that all your requests of a calendar month may cost.", _DOLLARS, null=NO_LIMIT),
+    "snapshot_days": said("Days for which snapshots of assembled contexts are kept.", whole(1, 36_500)),
+    "traces": said(
+        'Where traces go, a receiver of OTLP over HTTP (http://127.0.0.1:4318); "" for nowhere.',
+        address(("http", "https"), "http://host[:port][/path]", "OTEL_EXPORTER_OTLP_HEADERS"),
+    ),
 }
 
 _MCP = {"all_projects": said("Whether tools of an agent may be asked about all projects, not only the one they run in.", FLAG)}
@@ -321,6 +346,13 @@ FIELDS = {
     "mcp": {
         **record("Mcp", "The tools of `popkit mcp`. Only your own file may hold this key, no project's.", _MCP),
         "default": MCP,
+        "project": NOTHING,
+    },
+    "context": {
+        **record(
+            "Context", "Budgets, snapshots and traces of assembled contexts. Only your own file may hold this key, no project's.", _CONTEXT
+        ),
+        "default": CONTEXT,
         "project": NOTHING,
     },
     "models": {

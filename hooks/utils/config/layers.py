@@ -244,7 +244,7 @@ def _joined(key: str, effective: dict[str, Any], value: Any, refuse: Refuse) -> 
     if key == "models":
         by_id = _over(below.get("by_id", {}), value.get("by_id", {}), lambda known, said: {**(known or {}), **said})
         return {**below, **value, **({"by_id": by_id} if by_id else {})}
-    if key in ("grace_calls", "compaction", "memory"):
+    if key in ("grace_calls", "compaction", "memory", "context"):
         return {**below, **value}
     return value
 

@@ -116,6 +116,25 @@ def _is_unicode(value: str) -> bool:
     return True
 
 
+def _address(field: Field, value: Any, path: tuple[str | int, ...], note: Note) -> Any:
+    """An address without credentials. What is refused is not told again in full: it may hold a password."""
+    if not isinstance(value, str) or len(value) > field["longest"]:
+        return _refused_address(field, value if not isinstance(value, str) else "…", path, note)
+    return value if is_address(field, value) else _refused_address(field, value.partition(":")[0][:20] + ":…", path, note)
+
+
+def _refused_address(field: Field, shown: Any, path: tuple[str | int, ...], note: Note) -> Any:
+    note(path, shown, f'{field["form"]} or "", without user and password: these come from {field["credentials"]} in the environment', ())
+    return DROP
+
+
+def is_address(field: Field, value: str) -> bool:
+    """Whether a text is "" or an address of the field's schemes that names a host, and no user or anything else that may be secret."""
+    scheme, separator, rest = value.partition("://")
+    plain = value.isascii() and value.isprintable() and not any(char in value for char in " @?#")
+    return not value or (scheme in field["schemes"] and separator != "" and rest[:1] not in ("", "/") and plain)
+
+
 def _word(field: Field, value: Any, path: tuple[str | int, ...], note: Note) -> Any:
     if isinstance(value, str) and value in field["words"]:
         return value
@@ -186,8 +205,8 @@ def _record(field: Field, value: Any, path: tuple[str | int, ...], note: Note) -
 
 
 _READERS = {
-    "flag": _flag, "whole": _whole, "number": _number, "text": _text, "word": _word, "null": _null, "either": _either, "list": _list,
-    "map": _map, "record": _record,
+    "flag": _flag, "whole": _whole, "number": _number, "text": _text, "address": _address, "word": _word, "null": _null,
+    "either": _either, "list": _list, "map": _map, "record": _record,
 }  # fmt: skip
 
 

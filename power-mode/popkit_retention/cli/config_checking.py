@@ -14,6 +14,7 @@ import os
 from hooks.utils.config.fields import FIELDS
 from hooks.utils.config.layers import layer_paths, merge, read_layer, read_text, without_comments
 from hooks.utils.config.usable import usable
+from hooks.utils.policy.masking import mask
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -172,8 +173,8 @@ def _nearest(given: object, known: Iterable[str]) -> str:
 
 
 def shown(value: object) -> str:
-    """A value as JSON, shortened; what a terminal would not show as it is, is spelt out."""
-    text = json.dumps(value, ensure_ascii=False)
+    """A value as JSON, shortened, secrets masked; what a terminal would not show as it is, is spelt out."""
+    text = mask(json.dumps(value, ensure_ascii=False))
     if not text.isprintable():
-        text = json.dumps(value)
+        text = mask(json.dumps(value))
     return text if len(text) <= LONGEST_VALUE else text[: LONGEST_VALUE - 1] + "…"
