@@ -1,4 +1,4 @@
-"""Fixtures for tests against the real client: both ends of the supported range, one home and one API per test."""
+"""Fixtures for tests against the real client: both ends of the supported range (see ends.py), one home and one API per test."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 
 from . import installs
 from .client import ClientHome
+from .ends import OLDEST_IF_SLOW
 from .probe import Probe
 from .scripted_api import ScriptedApi
 
@@ -22,7 +23,7 @@ def clients() -> dict[str, installs.Installed]:
     return {end: installs.install(version) for end, version in versions.items()}
 
 
-@pytest.fixture(params=["oldest", "newest"])
+@pytest.fixture(params=OLDEST_IF_SLOW)
 def client_version(request: pytest.FixtureRequest) -> str:
     """Which end of the supported range the test runs against."""
     return request.param

@@ -15,6 +15,7 @@ import pytest
 from . import installs, long_day
 from .append_only import NOISE, Body, change, changes, dangling, parts, plain, threads, unfounded
 from .client import ClientHome
+from .ends import OLDEST_IF_SLOW
 from .long_day import calls_of
 from .provider import blocks_of, faults, thoughts
 from .scripted_api import ScriptedApi, position, text_of
@@ -110,7 +111,7 @@ def oldest(clients: dict[str, installs.Installed], tmp_path_factory: pytest.Temp
         yield play(clients["oldest"], tmp_path_factory.mktemp("oldest"), api, ROOT)
 
 
-@pytest.fixture(scope="module", params=["newest", "oldest"])
+@pytest.fixture(scope="module", params=OLDEST_IF_SLOW)
 def terminal(
     request: pytest.FixtureRequest, clients: dict[str, installs.Installed], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Long]:

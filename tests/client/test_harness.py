@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from .client import ClientHome, Run
+from .ends import BOTH
 from .installs import Installed
 from .probe import Probe, probe_hook
 from .scripted_api import ScriptedApi, call, position, say
@@ -69,7 +70,7 @@ class Day:
         return next(text for use_id, text in results.items() if use_id.startswith(call_id + "_"))
 
 
-@pytest.fixture(scope="module", params=["oldest", "newest"])
+@pytest.fixture(scope="module", params=BOTH)
 def day(
     request: pytest.FixtureRequest,
     clients: dict[str, Installed],
@@ -139,11 +140,6 @@ def test_the_caller_and_the_network_stay_out_of_it(day: Day) -> None:
     assert all(request.headers.get("x-api-key", "").startswith("sk-ant-scripted") for request in day.api.requests)
 
 
-# What the plugin is tested with needs the same of the oldest client in the ordinary run.
-oldest_if_slow = pytest.mark.parametrize("client_version", [pytest.param("oldest", marks=pytest.mark.slow), "newest"])
-
-
-@oldest_if_slow
 def test_compact_and_resume_keep_one_session(home: ClientHome, api: ScriptedApi, tmp_path: Path) -> None:
     """`/compact` asks for one summary, then the resumed session goes on after it."""
     events = ["SessionStart", "PreCompact", "PostCompact"]
@@ -165,7 +161,6 @@ def test_compact_and_resume_keep_one_session(home: ClientHome, api: ScriptedApi,
     ]
 
 
-@oldest_if_slow
 def test_a_full_context_is_compacted_in_mid_turn(home: ClientHome, api: ScriptedApi) -> None:
     """The usage in a script fills the context; the script that the summary names goes on."""
     home.extra_env["CLAUDE_CODE_AUTO_COMPACT_WINDOW"] = "100000"
@@ -176,7 +171,6 @@ def test_a_full_context_is_compacted_in_mid_turn(home: ClientHome, api: Scripted
     assert [request.kind for request in api.requests] == ["turn", "turn", "summary", "turn", "turn"]
 
 
-@oldest_if_slow
 def test_several_turns_run_in_one_process(home: ClientHome, api: ScriptedApi) -> None:
     api.scripts.update(SCRIPTS)
     run = home.run_headless(["one [[SCRIPT:more]]", "two [[SCRIPT:big]]"])
@@ -185,7 +179,6 @@ def test_several_turns_run_in_one_process(home: ClientHome, api: ScriptedApi) ->
     assert used[-1]["cache_read_input_tokens"] == 90_000
 
 
-@oldest_if_slow
 def test_the_terminal_shows_answers_and_rewinds(home: ClientHome, api: ScriptedApi, probe: Probe) -> None:
     """A prompt, its answer on the screen, a rewind that drops it from the next request, and an orderly end."""
     api.scripts.update(SCRIPTS)

@@ -12,6 +12,7 @@ import pytest
 from hooks.utils.policy.placeholder import handle_in
 
 from .client import ClientHome
+from .ends import both_ends
 from .installs import OLDEST_SUPPORTED
 from .reclaimed import FIRST_RUN, LIST, PLACEHOLDER, READ, RUN, Reclaimed, blocks, changed, placeholders, plain, result, whole
 from .scripted_api import ScriptedApi, call, say, text_of
@@ -145,6 +146,7 @@ def test_a_compaction_is_told_and_given_what_the_configuration_allows(world: Rec
     assert world.errors() == ""
 
 
+@both_ends
 def test_a_compaction_in_a_run_of_its_own_is_told_what_is_dead(world: Reclaimed):
     session_id = run(world, "go [[SCRIPT:runs]]").session_id
     run(world, "/compact", session_id)
@@ -208,15 +210,16 @@ def resumed(world: Reclaimed, session_id: str) -> list:
     return blocks(world.api.turns()[-1])
 
 
+@both_ends
 def test_real_sessions_differ_in_the_cleared_contents_only(
     home: ClientHome, api: ScriptedApi, transcripts: Path, client_version: str, count
 ):
-    """Two sessions for each client; ten for both with --slow. Under the profile that is shipped: outlines stay too."""
+    """One session for each client; ten for both with --slow. Under the profile that is shipped: outlines stay too."""
     world = Reclaimed(home, api, profile="")
     world.home.extra_env["DISABLE_AUTO_COMPACT"] = "1"
-    wanted, taken, outlines = count(2, 10), 0, 0
+    wanted, taken, outlines = count(1, 10), 0, 0
     for number, (source, lines) in enumerate(real_sessions(transcripts)):
-        if wanted == 2 and number % 2 != (client_version == "newest"):
+        if wanted == 1 and number % 2 != (client_version == "newest"):
             continue
         session_id = move_in(world, lines)
         path = world.home.transcript_path(session_id)

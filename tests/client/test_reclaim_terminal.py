@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from .client import ClientHome
+from .ends import BOTH, both_ends
 from .installs import OLDEST_SUPPORTED, Installed
 from .reclaimed import FIRST_RUN, LATE_RUN, READ, RUN, Reclaimed, Watched, blocks, changed, kinds, placeholders, plain, result, whole
 from .scripted_api import Recorded, ScriptedApi, call, say
@@ -63,7 +64,7 @@ def resume(terminal: ClientTerminal, session_id: str) -> None:
     terminal.wait_idle(0.5)
 
 
-@pytest.fixture(scope="module", params=["oldest", "newest"])
+@pytest.fixture(scope="module", params=BOTH)
 def story(request: pytest.FixtureRequest, clients: dict[str, Installed], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
     """Work, clear, /resume, restore, read again, undo, /resume; in the permission mode that asks."""
     with ScriptedApi() as api:
@@ -199,6 +200,7 @@ def world(home: ClientHome, api: ScriptedApi) -> Reclaimed:
     return Reclaimed(home, api)
 
 
+@both_ends
 def test_a_clear_typed_during_a_turn_runs_as_it_ends_and_loses_no_line(world: Reclaimed):
     (world.home.work / "many").write_text("")
     # Else hardly anything of the run enters, and its clear does not pay.
@@ -230,6 +232,16 @@ def test_a_clear_typed_during_a_turn_runs_as_it_ends_and_loses_no_line(world: Re
     assert world.errors() == ""
 
 
+ENDINGS = [
+    ("newest", "exit"),
+    ("newest", "ctrl-c twice"),
+    ("newest", "hang-up"),
+    ("oldest", "hang-up"),
+    pytest.param("oldest", "exit", marks=pytest.mark.slow),
+    pytest.param("oldest", "ctrl-c twice", marks=pytest.mark.slow),
+]
+
+
 def leave(terminal: ClientTerminal, ending: str) -> None:
     """Ends the client in one of three ways, and waits until it has ended."""
     if ending == "hang-up":
@@ -242,7 +254,7 @@ def leave(terminal: ClientTerminal, ending: str) -> None:
         terminal.leave()
 
 
-@pytest.mark.parametrize("ending", ["exit", "ctrl-c twice", "hang-up"])
+@pytest.mark.parametrize(("client_version", "ending"), ENDINGS)
 def test_clear_at_exit_leaves_a_lean_transcript_for_the_next_resume(world: Reclaimed, ending: str):
     world.clear_at_exit()
     with ClientTerminal(world.home, plugin_dir=ROOT) as terminal:
@@ -263,6 +275,7 @@ def test_clear_at_exit_leaves_a_lean_transcript_for_the_next_resume(world: Recla
     assert world.errors() == ""
 
 
+@both_ends
 def test_a_compaction_is_told_what_is_dead_and_gives_back_an_index(world: Reclaimed):
     with ClientTerminal(world.home, plugin_dir=ROOT, rows=ROWS) as terminal:
         terminal.wait_ready()
@@ -288,6 +301,7 @@ def test_a_compaction_is_told_what_is_dead_and_gives_back_an_index(world: Reclai
     assert world.errors() == ""
 
 
+@both_ends
 def test_an_excerpt_that_was_cleared_is_read_in_full_again_and_that_is_charged(world: Reclaimed):
     world.api.scripts |= {
         "excerpt": [call(("Read", {"file_path": "{work}/notes.txt", "offset": 3, "limit": 60})), say("an excerpt")],

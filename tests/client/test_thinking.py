@@ -13,6 +13,7 @@ from hooks.utils.reclaim.access import Refused
 from hooks.utils.state import live
 
 from .client import ClientHome
+from .ends import BOTH, OLDEST_IF_SLOW
 from .installs import Installed
 from .kept import Kept, kept
 from .provider import SEALS, blocks_of, faults, left_out, thoughts
@@ -53,7 +54,7 @@ def deep(home: ClientHome, api: ScriptedApi) -> tuple[Reclaimed, str]:
     return world, run(world, "deep")
 
 
-@pytest.fixture(scope="module", params=["oldest", "newest"])
+@pytest.fixture(scope="module", params=BOTH)
 def played(request: pytest.FixtureRequest, clients: dict[str, Installed], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kept]:
     """Once for each client."""
     with kept(clients[request.param], tmp_path_factory.mktemp("deep"), deep) as session:
@@ -149,6 +150,7 @@ def test_a_session_cleared_with_its_thinking_resumes_with_a_request_that_the_pro
     assert world.errors() == ""
 
 
+@pytest.mark.parametrize("played", OLDEST_IF_SLOW, indirect=True)
 def test_without_its_thinking_the_same_clear_is_one_that_the_provider_refuses(thinker: tuple):
     """So the check sees what it is there for."""
     world, session_id = thinker

@@ -13,6 +13,7 @@ import pytest
 from hooks.utils import archive
 
 from .client import ClientHome
+from .ends import BOTH, OLDEST_IF_SLOW
 from .installs import Installed
 from .kept import Kept, kept
 from .reclaimed import READ, Reclaimed, placeholders, result
@@ -49,7 +50,7 @@ def cleared(home: ClientHome, api: ScriptedApi) -> Cleared:
     return Cleared(world, session_id, placeholders(world.contents(session_id))[READ])
 
 
-@pytest.fixture(scope="module", params=["oldest", "newest"])
+@pytest.fixture(scope="module", params=OLDEST_IF_SLOW)
 def played(request: pytest.FixtureRequest, clients: dict[str, Installed], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kept]:
     """Once for each client."""
     with kept(clients[request.param], tmp_path_factory.mktemp("unasked"), cleared) as session:
@@ -87,6 +88,7 @@ def run(session: Cleared, *extra: str) -> list[str]:
     return [result(last, f"toolu_back_{number}_0") for number in range(len(world.api.scripts["back"]) - 1)]
 
 
+@pytest.mark.parametrize("played", BOTH, indirect=True)
 @pytest.mark.parametrize("mode", MODES)
 def test_only_what_this_session_has_cleared_comes_back_unasked_and_only_from_us(session: Cleared, mode: str) -> None:
     world, handle = session.world, session.handle

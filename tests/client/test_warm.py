@@ -80,9 +80,12 @@ def session(clients: dict[str, installs.Installed], tmp_path: Path, api: Scripte
 
 def test_between_two_turns_the_last_request_goes_out_again_with_one_line_and_leaves_no_trace(session: Warm):
     session.begin(keep_warm="on", keep_warm_requests=1)
-    session.talk("go [[SCRIPT:first]]", session.until(1), watch, "more [[SCRIPT:second]]")
+    shown = []
+    show = lambda: shown.append(session.popkit_says("context", "warm", "show"))  # noqa: E731
+    session.talk("go [[SCRIPT:first]]", session.until(1), watch, show, "more [[SCRIPT:second]]")
     last, ours, after = session.api.turns()[-3:]
-    assert session.warming() == [ours]
+    assert session.warming() == [ours], "no more follow than the limit allows"
+    assert "(keep_warm_requests)" in " ".join(shown[0].split())
 
     # What the turn sent, its answer, and one line.
     assert sent(ours)[: len(sent(last))] == sent(last)
@@ -102,12 +105,6 @@ def test_between_two_turns_the_last_request_goes_out_again_with_one_line_and_lea
     assert session.log() == ""
 
 
-def test_unless_the_user_says_so_nothing_is_sent(session: Warm):
-    session.begin()
-    session.talk("go [[SCRIPT:first]]", watch, "more [[SCRIPT:second]]")
-    assert session.warming() == []
-
-
 def test_the_word_begins_it_and_the_word_ends_it(session: Warm):
     session.begin()
     counts = []
@@ -116,9 +113,13 @@ def test_the_word_begins_it_and_the_word_ends_it(session: Warm):
         counts.append(len(session.warming()))
 
     session.talk(
-        "go [[SCRIPT:first]]", "/popkit warm on", session.until(1), "/popkit warm off", count, watch, count, "more [[SCRIPT:second]]"
+        *("go [[SCRIPT:first]]", watch, count),
+        *("/popkit warm on", session.until(1), "/popkit warm off", count, watch, count),
+        "more [[SCRIPT:second]]",
     )
-    assert counts[0] == counts[1] >= 1
+    unless_said, *since = counts
+    assert unless_said == 0
+    assert since[0] == since[1] >= 1
 
 
 def test_where_the_cache_was_not_found_no_other_follows_until_the_next_turn(session: Warm):
@@ -130,26 +131,24 @@ def test_where_the_cache_was_not_found_no_other_follows_until_the_next_turn(sess
     assert "did not find the cache" not in session.popkit_says("context", "warm", "show")
 
 
-def test_no_more_follow_than_the_limit_allows(session: Warm):
-    session.begin(keep_warm="on", keep_warm_requests=1)
-    session.talk("go [[SCRIPT:first]]", session.until(1), watch)
-    assert len(session.warming()) == 1
-    assert "(keep_warm_requests)" in " ".join(session.popkit_says("context", "warm", "show").split())
-
-
-def test_the_end_of_the_session_ends_it(session: Warm):
-    session.begin(keep_warm="on")
-    session.talk("go [[SCRIPT:first]]", session.until(1))
-    sent_before = len(session.warming())
-    watch()
-    assert len(session.warming()) == sent_before
-
-
-def test_a_compaction_ends_it(session: Warm):
+def test_a_compaction_ends_it_and_so_does_the_end_of_the_session(session: Warm):
     session.begin(keep_warm="on")
     counts = []
-    session.talk("go [[SCRIPT:first]]", session.until(1), "/compact", lambda: counts.append(len(session.warming())), watch)
-    assert len(session.warming()) == counts[0]
+
+    def count() -> None:
+        counts.append(len(session.warming()))
+
+    session.talk("go [[SCRIPT:first]]", session.until(1), "/compact", count, watch, count, "more [[SCRIPT:first]]", lambda: more(session))
+    count()
+    watch()
+    count()
+    assert counts[0] == counts[1]
+    assert counts[1] < counts[2] == counts[3]
+
+
+def more(session: Warm) -> None:
+    """Waits until one more has been sent and booked."""
+    session.until(len(session.warmed()) + 1)()
 
 
 def test_a_turn_that_begins_while_one_is_under_way_is_neither_held_up_nor_changed(session: Warm):

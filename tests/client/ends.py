@@ -1,0 +1,16 @@
+"""Both ends of the supported range: which tests run against the oldest client in the ordinary run, and which only with --slow.
+
+Whatever runs against the newest client runs against the oldest one too, but most of it takes the same path there: the hooks, which the
+newest client runs as well. In the ordinary run the oldest one is met where it shows, takes or leaves
+something else, and once for each part.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+BOTH = ["oldest", "newest"]
+OLDEST_IF_SLOW = [pytest.param("oldest", marks=pytest.mark.slow), "newest"]
+
+# For tests that take `home`: the client is the newest, and with --slow the oldest too, unless the test says this.
+both_ends = pytest.mark.parametrize("client_version", BOTH)
