@@ -18,7 +18,7 @@ _END = ".sock"
 def free_path(environ: Mapping[str, str], session_id: str) -> str:
     """A free path in our folder, or in a folder of our own where that one's name is too long for a socket."""
     folder = os.path.join(home.popkit_home(environ), "run")
-    path = os.path.join(folder, f"{_stem(session_id)}-{os.getpid()}{_END}")
+    path = os.path.join(folder, f"{stem(session_id)}-{os.getpid()}{_END}")
     if len(os.fsencode(path)) > PATH_BYTES:
         import tempfile  # seldom
 
@@ -34,9 +34,14 @@ def free_path(environ: Mapping[str, str], session_id: str) -> str:
 def of_session(popkit_home: str, session_id: str) -> list[str]:
     """The sockets of a session's helpers that run, the newest first. None where our folder's name is too long for a socket."""
     folder = os.path.join(popkit_home, "run")
-    mine = [name for name in _names(folder) if name.rpartition("-")[0] == _stem(session_id) and _is_running(_pid(name))]
+    mine = [name for name in _names(folder) if name.rpartition("-")[0] == stem(session_id) and _is_running(_pid(name))]
     paths = [os.path.join(folder, name) for name in mine]
     return sorted(paths, key=os.path.getmtime, reverse=True)
+
+
+def running(popkit_home: str) -> set[str]:
+    """The stems (see `stem`) of all sessions that have a helper which runs."""
+    return {name.rpartition("-")[0] for name in _names(os.path.join(popkit_home, "run")) if _is_running(_pid(name))}
 
 
 def remove(path: str) -> None:
@@ -52,7 +57,8 @@ def remove(path: str) -> None:
             pass  # somebody else has put something there
 
 
-def _stem(session_id: str) -> str:
+def stem(session_id: str) -> str:
+    """What the names of a session's sockets begin with."""
     return home.safe_name(session_id)[:8]
 
 

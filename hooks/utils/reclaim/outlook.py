@@ -13,7 +13,7 @@ from ..state import journal, learnt, live, store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any, Protocol
 
     from ..policy.context import Result
@@ -125,13 +125,24 @@ def of(site: Site, transcript_path: str, made: Rebuilt, now: float) -> Outlook:
     return Outlook(site, transcript_path, made.state, made.conversation.rules, now, made)
 
 
-def _unsaved(site: Site, transcript_path: str, now: float) -> Outlook:
-    paths = site.paths()
+def read(site: Site, transcript_path: str, now: float, watch: Callable[[dict[str, Any], Conversation], object] | None = None) -> Outlook:
+    """As `look`, but nothing is written, no lock is taken and nobody is waited for: for whoever watches while a client is at work. `watch`:
+    see `state.rebuild`."""
     if transcript_path and os.path.isfile(transcript_path):
-        made = live.rebuilt(site, paths, transcript_path)
+        made = live.rebuilt(site, site.paths(), transcript_path, watch)
         made.conversation.observe(events.Tick(now))
         return of(site, transcript_path, made, now)
-    stored = store.load(paths)
+    return _of_stored(site, transcript_path, store.look(site.paths()), now)
+
+
+def _unsaved(site: Site, transcript_path: str, now: float) -> Outlook:
+    if transcript_path and os.path.isfile(transcript_path):
+        return read(site, transcript_path, now)
+    return _of_stored(site, transcript_path, store.load(site.paths()), now)
+
+
+def _of_stored(site: Site, transcript_path: str, stored: store.Stored | None, now: float) -> Outlook:
+    paths = site.paths()
     if stored is None:
         return Outlook(site, transcript_path, ContextState(site.session_id), site.rules(), now)
     stored.state.expired = store.read_expired(paths, stored.state)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
+    from ..policy.conversation import Conversation
     from ..policy.events import Event
     from ..policy.lifecycle import Decision
     from .missed import Waiting
@@ -154,14 +155,17 @@ def _saved(paths: store.ContextFiles, made: Rebuilt, old: store.Stored | None, m
         return False
 
 
-def rebuilt(site: Site, paths: store.ContextFiles, transcript_path: str) -> Rebuilt:
-    """The Rebuilt of a context, from its transcript, its journal and what is archived of it; changes nothing."""
+def rebuilt(
+    site: Site, paths: store.ContextFiles, transcript_path: str, watch: Callable[[dict[str, Any], Conversation], object] | None = None
+) -> Rebuilt:
+    """The Rebuilt of a context, from its transcript, its journal and what is archived of it; changes nothing. `watch`: see `rebuild`."""
     from .archived import Originals
     from .rebuild import rebuild
 
     originals = Originals(site.home)
     try:
-        return rebuild(transcript_path, _readable_journal(site, paths), site.rules_for, paths.session_id, paths.agent_id, originals)
+        journal = _readable_journal(site, paths)
+        return rebuild(transcript_path, journal, site.rules_for, paths.session_id, paths.agent_id, originals, watch)
     finally:
         originals.close()
 

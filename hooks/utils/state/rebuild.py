@@ -50,13 +50,17 @@ def rebuild(
     session_id: str = "",
     agent_id: str = "",
     original: Callable[[str], str | None] | None = None,
+    watch: Callable[[dict[str, Any], Conversation], object] | None = None,
 ) -> Rebuilt:
     """The conversation of a context, from its transcript file and journal entries; `rules_for(profile)` compiles the rules,
-    `original(handle)` gives what a placeholder stands for. OSError when the transcript cannot be read."""
+    `original(handle)` gives what a placeholder stands for, `watch(entry, conversation)` is told after each entry of the transcript. OSError
+    when the transcript cannot be read."""
     index = branch.index(path)
     told = _Telling(Conversation(ContextState(session_id, agent_id), rules_for), index, journal, original)
     for entry in entries.read(path, index.size, None if told.listener is not None else index.telling):
         told.take(entry)
+        if watch is not None:
+            watch(entry, told.conversation)
     told.end(journal)
     return Rebuilt(told.conversation, index)
 
