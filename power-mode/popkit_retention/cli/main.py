@@ -29,6 +29,7 @@ COMMANDS = {
     "native": ("native_command", "let the provider clear old tool results by itself"),
     "config": ("config_command", "check and show the configuration"),
     "doctor": ("doctor_command", "check that everything is in place and works"),
+    "dashboard": ("dashboard_command", "one page that shows everything live, on this machine"),
     "setup": ("setup_command", "install what some commands need beyond Python"),
     "statusline": ("statusline_command", "one line for Claude Code's status line"),
     "mcp": ("mcp_command", "tools for agents, over MCP (a client starts it)"),

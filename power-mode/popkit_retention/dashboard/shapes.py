@@ -400,7 +400,8 @@ class Stats(_Shape):
 class Event(_Shape):
     """One message of the stream, as the `data` of an event with this `type` as its name. The page fetches anew what has another stamp.
 
-    `sessions`: the rows that changed · `memory`, `retention`, `budgets`, `stats`: another stamp · `hello`: first of all, with the server's
+    `sessions`: the rows that changed; where sessions have gone, or more have changed than are sent, the `stamp` alone says that the list is
+    another · `memory`, `retention`, `budgets`, `stats`: another stamp · `hello`: first of all, with the server's
     `started_at`, so that a page that comes back knows whether it is the same server.
     """
 

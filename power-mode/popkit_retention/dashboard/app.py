@@ -1,0 +1,109 @@
+"""The application: the API, its OpenAPI document, the page. Whatever fails is told as {"error": …}, never with a trace."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from fastapi.openapi.utils import get_openapi
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse
+from starlette.staticfiles import StaticFiles
+
+from hooks.utils.reclaim.access import Refused
+
+from .problems import Problem
+from .routes import about, events, sessions
+from .security import CHANGE_HEADER, Access, Guard
+from .stream import Streams
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from .desk import Desk
+
+PAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "page")
+_SAID = {404: "there is nothing at this address. GET /api/openapi.json lists what there is", 405: "this address does not take that method"}
+
+
+class Application:
+    """What serves: `app` is the ASGI application with its guard before it, `api` what is behind that, `streams` who listens."""
+
+    def __init__(self, desk: Desk, access: Access, version: str, page: str = PAGE) -> None:
+        self.streams = Streams(desk)
+        self.api = _api(desk, access, version, self.streams)
+        if os.path.isdir(page):
+            self.api.mount("/", StaticFiles(directory=page, html=True), name="page")
+        self.app = Guard(self.api, access, desk.failure)
+
+
+def _api(desk: Desk, access: Access, version: str, streams: Streams) -> FastAPI:
+    api = FastAPI(title="PopKit dashboard", version=version, docs_url=None, redoc_url=None, openapi_url="/api/openapi.json")
+    for router in (about.router(desk, access, version), sessions.router(desk), events.router(streams)):
+        api.include_router(router)
+    _tell_failures(api)
+    api.openapi = lambda: _document(api)  # type: ignore[method-assign]
+    return api
+
+
+def _tell_failures(api: FastAPI) -> None:
+    async def problem(_request: Request, error: Any) -> JSONResponse:
+        return _failure(error.status, str(error))
+
+    async def refused(_request: Request, error: Any) -> JSONResponse:
+        return _failure(409, str(error))
+
+    async def invalid(_request: Request, error: Any) -> JSONResponse:
+        return _failure(400, _in_words(error))
+
+    async def of_http(_request: Request, error: Any) -> JSONResponse:
+        return _failure(error.status_code, _SAID.get(error.status_code, str(error.detail)), error.headers)
+
+    api.add_exception_handler(Problem, problem)
+    api.add_exception_handler(Refused, refused)
+    api.add_exception_handler(RequestValidationError, invalid)
+    api.add_exception_handler(HTTPException, of_http)
+
+
+def _failure(status: int, message: str, headers: Any = None) -> JSONResponse:
+    return JSONResponse({"error": message}, status, headers)
+
+
+def _in_words(error: RequestValidationError) -> str:
+    """The first thing that is wrong with a request: which part of it, and what it should be."""
+    first = error.errors()[0]
+    place = ".".join(str(part) for part in first["loc"][1:]) or "the body"
+    if first["type"] == "missing":
+        return f"{place} is missing"
+    if first["type"] == "json_invalid":
+        return "the body is not JSON"
+    return f"{place}: {first['msg'][:1].lower()}{first['msg'][1:]}"
+
+
+def _document(api: FastAPI) -> dict[str, Any]:
+    """The OpenAPI document, with who may ask, and without what we never answer."""
+    if api.openapi_schema:
+        return api.openapi_schema
+    made = get_openapi(title=api.title, version=api.version, routes=api.routes, description="What PopKit knows, on this machine alone.")
+    for path in made["paths"].values():
+        for method, operation in path.items():
+            operation["responses"].pop("422", None)
+            operation["security"] = [{"token": []}]
+            if method == "post":
+                operation.setdefault("parameters", []).append(
+                    {
+                        "name": CHANGE_HEADER,
+                        "in": "header",
+                        "required": True,
+                        "schema": {"type": "string"},
+                        "description": "From GET /api/me",
+                    }
+                )
+    schemas = made["components"]["schemas"]
+    for name in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(name, None)
+    made["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+    api.openapi_schema = made
+    return made

@@ -1,0 +1,127 @@
+"""Which sessions there are, by what lies on the disk: transcripts in Claude Code's folder, and what we keep of sessions. Looks at names and
+stats alone, so that a thousand of them cost a few milliseconds; follows no link, so nothing outside of these folders is ever opened.
+
+A session *runs* while a helper of it does, or while its transcript or its state was written in the last five minutes and its end has not
+been noted: a client without modules has no helper, and who reads an answer for longer is no more than away.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from hashlib import blake2b
+from typing import TYPE_CHECKING, NamedTuple
+
+from hooks.utils.edges import home
+from hooks.utils.helper import sockets
+from hooks.utils.host import projects
+from hooks.utils.state import store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+RUNS_S = 300.0
+
+
+class Known(NamedTuple):
+    """A session: `transcript` ("" where there is none here), when something of it was written (`changed_at`, seconds), whether it runs, and
+    a `stamp` that changes whenever something of it does."""
+
+    id: str
+    transcript: str
+    changed_at: float
+    running: bool
+    stamp: str
+
+
+class _Seen(NamedTuple):
+    path: str
+    at: float
+    mark: tuple[int, int, int]
+
+
+class Catalog:
+    """The sessions of one user. Threads may ask at once."""
+
+    def __init__(self, environ: Mapping[str, str], popkit_home: str, now: Callable[[], float]) -> None:
+        self._root = projects.folder_of(environ)
+        self._home = popkit_home
+        self._now = now
+        self._lock = threading.Lock()
+        self._ended: dict[str, tuple[object, bool]] = {}
+
+    def sessions(self) -> dict[str, Known]:
+        """id -> what is known of it, looked up now."""
+        with self._lock:
+            return {known.id: known for known in self._look()}
+
+    def find(self, id: str) -> Known | None:
+        """The session of exactly this id, among those that there are."""
+        return self.sessions().get(id)
+
+    def _look(self) -> Iterator[Known]:
+        now, alive = self._now(), sockets.running(self._home)
+        kept = {entry.name: _seen(entry) for entry in _entries(os.path.join(self._home, "sessions")) if entry.is_dir(follow_symlinks=False)}
+        transcripts = self._transcripts()
+        names = {home.safe_name(id): id for id in transcripts}
+        for name in {**names, **kept}:
+            id = names.get(name, name)
+            seen, ours = transcripts.get(id), kept.get(name)
+            at = max(each.at for each in (seen, ours) if each)
+            recent = now - at < RUNS_S
+            runs = sockets.stem(id) in alive or (recent and not self._has_ended(id, ours))
+            stamp = _stamp(seen and seen.mark, ours and ours.mark, runs)
+            yield Known(id, seen.path if seen else "", at, runs, stamp)
+
+    def _transcripts(self) -> dict[str, _Seen]:
+        """id -> its transcript, the newest where it stands in two folders."""
+        found: dict[str, _Seen] = {}
+        for folder in _entries(self._root):
+            if not folder.is_dir(follow_symlinks=False):
+                continue
+            for entry in _entries(folder.path):
+                if entry.name.endswith(projects.SUFFIX) and not entry.name.startswith("agent-") and entry.is_file(follow_symlinks=False):
+                    id, seen = entry.name[: -len(projects.SUFFIX)], _seen(entry)
+                    if id and seen and (id not in found or found[id].at < seen.at):
+                        found[id] = seen
+        return found
+
+    def _has_ended(self, id: str, ours: _Seen | None) -> bool:
+        """Whether the last that was noted of a session is its end."""
+        if ours is None:
+            return False
+        paths = store.ContextFiles(self._home, id)
+        mark = _mark_of(paths.journal)
+        known = self._ended.get(id)
+        if known is None or known[0] != mark:
+            last = next(iter(reversed(store.read_lines(paths.journal))), None) if mark else None
+            known = self._ended[id] = (mark, isinstance(last, dict) and last.get("event") == "end")
+        return known[1]
+
+
+def _entries(folder: str) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as found:
+            return list(found)
+    except OSError:
+        return []
+
+
+def _seen(entry: os.DirEntry[str]) -> _Seen | None:
+    try:
+        stat = entry.stat(follow_symlinks=False)
+    except OSError:
+        return None  # it has gone meanwhile
+    return _Seen(entry.path, stat.st_mtime, (stat.st_mtime_ns, stat.st_size, stat.st_ino))
+
+
+def _mark_of(path: str) -> tuple[int, int] | None:
+    try:
+        stat = os.lstat(path)
+    except OSError:
+        return None
+    return stat.st_mtime_ns, stat.st_size
+
+
+def _stamp(*parts: object) -> str:
+    return blake2b(repr(parts).encode(), digest_size=8).hexdigest()

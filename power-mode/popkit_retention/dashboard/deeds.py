@@ -1,0 +1,57 @@
+"""What can be done with a session, and doing it: the words of /popkit:context, of which only those are taken that are offered at that
+moment. What a deed comes to is said before it is done."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hooks.utils import flag_parser
+from hooks.utils.answers import command
+from hooks.utils.answers import warm as warming
+from hooks.utils.helper import deeds as known_deeds
+
+from .problems import NotOffered
+from .shapes import Deed, DeedDone
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from .catalog import Known
+    from .desk import Desk
+
+# What changes a transcript.
+_DANGER = ("clear", "undo", "restore")
+_SHOW = "show"
+
+
+def of_session(desk: Desk, known: Known, report: dict[str, Any], kept: dict[str, Any]) -> list[Deed]:
+    """What can be done about a whole session. `kept`: whether its cache is kept warm (answers/warm.py)."""
+    found = [*known_deeds.of_context(report), known_deeds.of_warmth(kept)] if known.transcript else []
+    return _shown(found)
+
+
+def of_result(row: dict[str, Any]) -> list[Deed]:
+    """What can be done about one row of a report. Its content is not a deed here: the page asks for it."""
+    return _shown(deed for deed in known_deeds.of_result(row) if not deed.id.startswith(_SHOW))
+
+
+def _shown(found: Iterable[known_deeds.Deed]) -> list[Deed]:
+    return [Deed(id=each.id, label=each.label, sum=each.sum, danger=each.id.startswith(_DANGER)) for each in found]
+
+
+def do(desk: Desk, known: Known, id: str) -> DeedDone:
+    """Does what is offered under an id; NotOffered for anything else. What could not be done says why, and has changed nothing."""
+    with desk.changing:
+        with desk.looks.reading(known) as looked:
+            kept = warming.look(looked.site, looked.path, desk.now())
+            offered = [
+                *of_session(desk, known, looked.report, kept),
+                *(deed for row in looked.report["results"] for deed in of_result(row)),
+            ]
+        if id not in {deed.id for deed in offered}:
+            raise NotOffered("that is not offered now: the session has changed, or the id is not one of its deeds. Load it again")
+        site = desk.looks.site(known)
+        with desk.laid_out():
+            parsed = flag_parser.parse(command.split(id))
+            given = command.respond(parsed, site, known.transcript, desk.now(), command.COMMAND)
+    return DeedDone(done=not given.error, text=given.error or "\n".join(given.lines).strip("\n"))

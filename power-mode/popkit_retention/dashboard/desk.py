@@ -1,0 +1,73 @@
+"""What all requests of one server share: where things are, the clock, and what was read."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+from hooks.utils.answers import text
+from hooks.utils.edges import failures, home
+from hooks.utils.edges.system import now as time_of_day
+from hooks.utils.state.site import Site
+
+from .catalog import Catalog, Known
+from .looking import Looks
+from .problems import NotThere
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from hooks.utils.policy.ruleset import Ruleset
+
+COLUMNS = 80  # of the panel
+
+
+class Desk:
+    """`changing`: whoever changes something stored holds it, since locks on files keep processes apart, not threads · `drawing`: answers
+    are laid out for one width at a time · `failed`: answers that could not be given since the start."""
+
+    def __init__(self, environ: Mapping[str, str], now: Callable[[], float] | None = None) -> None:
+        """NoHome where no folder of ours can be named."""
+        self.environ = environ
+        self.now: Callable[[], float] = now or (lambda: time_of_day(environ))
+        self.home = home.popkit_home(environ)
+        self.started_at = self.now()
+        self.changing = threading.RLock()
+        self.drawing = threading.Lock()
+        self.failed = 0
+        self.catalog = Catalog(environ, self.home, self.now)
+        self.looks = Looks(environ, self.now)
+
+    @property
+    def rules(self) -> Ruleset:
+        """Those of the user's configuration, no project's."""
+        return Site(self.environ, "").rules()
+
+    def session(self, id: str) -> Known:
+        """The session of exactly this id; NotThere for none."""
+        known = self.catalog.find(id)
+        if known is None:
+            raise NotThere("there is no such session. GET /api/sessions lists those that there are")
+        return known
+
+    def laid_out(self, columns: int = COLUMNS) -> _Layout:
+        """Within the `with`, answers have so many columns."""
+        return _Layout(self.drawing, columns)
+
+    def failure(self, what: str, error: BaseException) -> None:
+        """Notes in the hook log what could not be answered; nobody is shown a trace."""
+        self.failed += 1
+        failures.record(self.environ, what, error)
+
+
+class _Layout:
+    def __init__(self, lock: threading.Lock, columns: int) -> None:
+        self._lock = lock
+        self._columns = columns
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+        text.lay_out_for(self._columns)
+
+    def __exit__(self, *_exc: object) -> None:
+        self._lock.release()

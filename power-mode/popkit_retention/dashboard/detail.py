@@ -1,0 +1,127 @@
+"""One session: its report, the panel, its results as bars, what can be done, what was kept warm; one result in full."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hooks.utils import archive
+from hooks.utils.answers import ids, ledgers, phrases, text, why
+from hooks.utils.answers import warm as warming
+from hooks.utils.answers.panel import panel
+from hooks.utils.policy.estimate import CHARS_PER_TOKEN
+from hooks.utils.policy.masking import mask
+from hooks.utils.reclaim import access, restoring
+
+from . import deeds
+from .problems import NotThere
+from .sessions import row_of
+from .shapes import Bar, Content, KeptWarm, ResultDetail, SessionDetail
+
+if TYPE_CHECKING:
+    from hooks.utils.archive.records import Record
+
+    from .catalog import Known
+    from .desk import Desk
+    from .looking import Looked
+
+SHOWN_CHARS = 200_000
+_NOTE = 70  # columns
+
+
+def detail(desk: Desk, known: Known, columns: int) -> SessionDetail:
+    """All that is told of a session."""
+    with desk.looks.reading(known) as looked:
+        report = looked.report
+        kept = warming.look(looked.site, looked.path, desk.now())
+        with desk.laid_out(columns):
+            lines = panel(report, command="", counts_down=False)
+            warm_lines = [warming.pane_line(kept), *warming.sum_lines(kept)]
+        return SessionDetail(
+            session=row_of(desk, known),
+            report=report,
+            lines=[line for line in lines if line is not None],
+            layers=looked.sampler.layers(looked.outlook.made.conversation, report) if looked.outlook.made else _no_layers(),
+            bars=[_bar(row) for row in report["results"]],
+            deeds=deeds.of_session(desk, known, report, kept),
+            warm=KeptWarm(on=kept["on"], requests=kept["sent"]["requests"], lines=warm_lines),
+            entered_smaller_tokens=sum(_left_out(row) or 0 for row in report["results"]),
+            ledger=[ledgers.in_words(report["ledger"])] if report["ledger"] else [],
+            doubt=report["doubt"],
+        )
+
+
+def _no_layers() -> Any:
+    from .shapes import Layers
+
+    return Layers()
+
+
+def _bar(row: dict[str, Any]) -> Bar:
+    alive = row["state"] == "live"
+    return Bar(
+        number=row["number"],
+        label=text.clean(row["label"]),
+        tool=text.clean(row["tool"]),
+        tier=row["tier"],
+        state=row["state"],
+        tokens=row["tokens"],
+        from_call=row["number"],
+        to_call=None if alive else row["ended"]["at_call"],
+        note=phrases.until(row) if alive else phrases.fate(row, _NOTE),
+        pinned=bool(row["pinned_by"]),
+        plan=row["plan"]["action"] if row["plan"] else "",
+        entered_smaller=_left_out(row),
+    )
+
+
+def _left_out(row: dict[str, Any]) -> int | None:
+    """Tokens (an estimate) of a result that did not enter; None for one that entered whole."""
+    return round(row["entered"]["left_out"] / CHARS_PER_TOKEN["code"]) if row["entered"] else None
+
+
+def result(desk: Desk, known: Known, number: int) -> ResultDetail:
+    """One result: why it is as it is, and what can be done with it."""
+    with desk.looks.reading(known) as looked:
+        row = _row(looked, number)
+        with desk.laid_out():
+            lines = why.why(looked.report, row)
+        return ResultDetail(row=row, why=lines, deeds=deeds.of_result(row), handle=handle_of(row))
+
+
+def _row(looked: Looked, number: int) -> dict[str, Any]:
+    try:
+        return ids.find(looked.report, f"T{number}")
+    except ids.NotFound as error:
+        raise NotThere(str(error)) from None
+
+
+def handle_of(row: dict[str, Any]) -> str:
+    """Under what a result is archived; "" for one that is not."""
+    return row.get("handle") or (row["entered"] or {}).get("handle", "")
+
+
+def content(desk: Desk, known: Known, handle: str) -> Content:
+    """What is archived under a handle of a session's, for a person, secrets masked. It is booked as restored nowhere: Claude does not
+    see it."""
+    with desk.looks.reading(known) as looked:
+        handles = {handle_of(row) for row in looked.report["results"]} - {""}
+    if handle not in handles:
+        raise NotThere("nothing of this session is archived under that handle. The results of the session name theirs")
+    try:
+        with access.Opened(desk.home) as db:
+            record = archive.record(db, handle)
+            printed = restoring.printed(db, [record]) if record else []
+    except access.Refused as error:
+        raise NotThere(str(error)) from None
+    return _content(handle, *printed[0]) if printed else _gone()
+
+
+def _content(handle: str, record: Record, found: str | None) -> Content:
+    if found is None:
+        return _gone()
+    said = mask("\n".join(map(text.visible, found[:SHOWN_CHARS].split("\n"))))
+    return Content(handle=handle, label=text.clean(record.label), text=said, truncated=max(0, len(found) - SHOWN_CHARS))
+
+
+def _gone() -> Content:
+    raise NotThere("its content is not in the archive any more. Run the tool call again")

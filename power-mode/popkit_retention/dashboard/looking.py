@@ -1,0 +1,183 @@
+"""A session's context as the panel has it, read once and kept for as long as nothing of the session changes. Writes nothing and takes no
+lock of a client's: a session that runs is not disturbed.
+
+A large transcript takes seconds to read, so one is read at a time, and what was read of the last few stays.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections import OrderedDict
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from hooks.utils.answers import report as reports
+from hooks.utils.answers import verdict
+from hooks.utils.policy import events
+from hooks.utils.reclaim import outlook
+from hooks.utils.state import live
+from hooks.utils.state.site import Site
+
+from .series import Sampler
+from .shapes import Fill, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from .catalog import Known
+
+KEPT = 8  # contexts
+BRIEFS = 4_000
+# A context is read again for the list no sooner than after so many times as long as it took.
+REST = 4
+# A context of so many bytes is read at once where the list asks for it.
+SMALL_BYTES = 4 << 20
+
+
+class Brief(NamedTuple):
+    """What the list tells of a context that was read: whose stamp it had then, and how long the reading took (seconds)."""
+
+    stamp: str
+    context: Fill | None
+    verdict: Verdict
+    calls: int
+    expired_tokens: int
+    now: int
+    cold: int
+    took_s: float
+    read_at: float
+
+
+class Looked:
+    """A context that was read: its `site`, `outlook` and `sampler`, and its `report` at the time that was asked for."""
+
+    def __init__(self, stamp: str, site: Site, path: str, now: float) -> None:
+        self.stamp = stamp
+        self.site = site
+        self.path = path
+        self.sampler = Sampler(_journal(site))
+        self.outlook = outlook.read(site, path, now, self.sampler)
+        self.report: dict[str, Any] = reports.build(self.outlook)
+
+    def turn_to(self, now: float) -> None:
+        """The same context at a later time: what has a lifetime by the clock may have ended, the cache may be cold."""
+        made = self.outlook.made
+        if made is not None and now > self.outlook.at:
+            made.conversation.observe(events.Tick(now))
+            self.outlook = outlook.of(self.site, self.path, made, now)
+            self.report = reports.build(self.outlook)
+
+
+class Looks:
+    """The contexts of all sessions, each read when it is asked for."""
+
+    def __init__(self, environ: Mapping[str, str], now: Callable[[], float]) -> None:
+        self._environ = environ
+        self._now = now
+        self._lock = threading.RLock()
+        self._looked: OrderedDict[str, Looked] = OrderedDict()
+        self._briefs: OrderedDict[str, Brief] = OrderedDict()
+
+    @contextmanager
+    def reading(self, known: Known) -> Iterator[Looked]:
+        """The context of a session as it stands; only within the `with`, in which nobody else reads one."""
+        with self._lock:
+            found, now = self._looked.get(known.id), self._now()
+            began = time.monotonic()
+            if found is None or found.stamp != known.stamp:
+                found = Looked(known.stamp, self.site(known), known.transcript, now)
+            else:
+                found.turn_to(now)
+            self._keep(known.id, found, time.monotonic() - began)
+            yield found
+
+    def site(self, known: Known) -> Site:
+        """Where the things of a session are."""
+        return live.Site(self._environ, known.id, began_in(known.transcript))
+
+    def _keep(self, id: str, found: Looked, took_s: float) -> None:
+        self._looked[id] = found
+        self._looked.move_to_end(id)
+        while len(self._looked) > KEPT:
+            self._looked.popitem(last=False)
+        before = self._briefs.pop(id, None)
+        if before is not None and before.stamp == found.stamp:
+            took_s = before.took_s
+        self._briefs[id] = brief_of(found, took_s)
+        while len(self._briefs) > BRIEFS:
+            self._briefs.popitem(last=False)
+
+    def brief(self, known: Known, may_read: bool = True, is_patient: bool = False) -> Brief | None:
+        """What is known of a context without a long reading: of one that runs and is small (or `is_patient`), how it stands; else what it
+        was when it was last read, None where it never was."""
+        before = self._briefs.get(known.id)
+        if self.is_read(known) or not known.running:
+            return before if self.is_read(known) else None
+        rested = before is None or time.monotonic() - before.read_at >= REST * before.took_s
+        is_small = is_patient or _size(known.transcript) <= SMALL_BYTES
+        if may_read and rested and is_small and self._lock.acquire(blocking=is_patient):
+            try:
+                with self.reading(known):
+                    return self._briefs[known.id]
+            finally:
+                self._lock.release()
+        return before
+
+    def is_read(self, known: Known) -> bool:
+        """Whether a context was read since it last changed."""
+        before = self._briefs.get(known.id)
+        return before is not None and before.stamp == known.stamp
+
+
+def brief_of(found: Looked, took_s: float) -> Brief:
+    """The sums of a context for the list."""
+    report = found.report
+    takes = report["reclaimable"]
+    return Brief(
+        found.stamp, fill_of(report), verdict_of(report), report["calls"], report["expired"]["tokens"], takes["now"]["tokens"],
+        takes["cold"]["tokens"], took_s, time.monotonic(),
+    )  # fmt: skip
+
+
+def fill_of(report: dict[str, Any]) -> Fill | None:
+    """How full a context is, as its report says; None before the first request."""
+    context = report["context"]
+    if not context:
+        return None
+    left = context["cache_seconds_left"]
+    return Fill(
+        tokens=context["tokens"],
+        window=context["window"],
+        ratio=context["ratio"],
+        model=context["model"],
+        cache=context["cache"],
+        cache_until=report["at"] + left if left else None,
+    )
+
+
+def verdict_of(report: dict[str, Any]) -> Verdict:
+    """What to do now, in the panel's words."""
+    return Verdict(kind=report["verdict"]["kind"], words=verdict.in_words(report))
+
+
+def began_in(transcript: str) -> str:
+    """The folder in which the session of a transcript began; "" where that is not told."""
+    from .heads import head_of
+
+    return head_of(transcript).project if transcript else ""
+
+
+def _journal(site: Site) -> list[Any]:
+    try:
+        return live.journal_of(site, site.paths())
+    except OSError:
+        return []  # then the transcript alone tells, as in the panel
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except (OSError, ValueError):
+        return 0

@@ -1,0 +1,24 @@
+"""What the routes share: how failures are described."""
+
+from typing import Any
+
+from ..shapes import Failure
+
+_SAID = {
+    400: "A parameter or the body is not as it should be.",
+    401: "The token is missing, or of another start.",
+    403: "Another host or page has asked, or a change came without the second token.",
+    404: "Nothing of that name is there.",
+    405: "The address is right, the method is not.",
+    409: "It is not offered, or not any more.",
+    413: "The body is too large.",
+    415: "The body is not JSON.",
+    500: "It failed; the hook log has why.",
+}
+ASKING = (400, 401, 403, 404, 405, 500)
+CHANGING = (400, 401, 403, 404, 405, 409, 413, 415, 500)
+
+
+def failures(*statuses: int) -> dict[Any, dict[str, Any]]:
+    """The failures of a route, as OpenAPI has them."""
+    return {status: {"model": Failure, "description": _SAID[status]} for status in statuses}

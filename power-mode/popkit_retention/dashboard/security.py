@@ -1,0 +1,246 @@
+"""Who may ask: loopback alone, with the token that the command prints. Every request passes here before anything is looked up.
+
+- The token is new with every start. The first visit brings it in the address; it then stays in a cookie that no script can read, whose name
+  has the port, because browsers give cookies to all ports of a host. Programs send it as `Authorization: Bearer`.
+- Host must be ours, or another name could be pointed at us (DNS rebinding). Origin and Sec-Fetch-Site must be ours or missing: no other
+  page gets an answer, or has something done.
+- A change needs a second token, in a header that no foreign page may send, and JSON.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import secrets
+from http.cookies import CookieError, SimpleCookie
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+
+    Scope = MutableMapping[str, Any]
+    Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+    Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+    App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+BODY_BYTES = 64 * 1024
+CHANGE_HEADER = "X-PopKit-Change"
+NAMES = ("127.0.0.1", "localhost", "[::1]")
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'"
+)
+_HEADERS = (
+    (b"content-security-policy", _POLICY.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"x-frame-options", b"DENY"),
+)
+_HOW = "Open the address that `popkit dashboard` has printed, which holds this start's token"
+
+
+class Access:
+    """The `port` that is served, and the two tokens."""
+
+    def __init__(self, port: int, token: str = "", change_token: str = "") -> None:
+        self.port = port
+        self.token = token or secrets.token_urlsafe(32)
+        self.change_token = change_token or secrets.token_urlsafe(32)
+
+    @property
+    def cookie(self) -> str:
+        """The name of the cookie."""
+        return f"popkit-{self.port}"
+
+    @property
+    def address(self) -> str:
+        """What a browser opens, with the token."""
+        return f"http://127.0.0.1:{self.port}/?token={self.token}"
+
+    def hosts(self) -> set[str]:
+        """What may stand in Host."""
+        return {f"{name}:{self.port}" for name in NAMES} | (set(NAMES) if self.port == 80 else set())
+
+
+class Refused(Exception):
+    """The request gets no answer but this."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class Guard:
+    """Lets through to `app` what may ask, and sees to the headers of every answer. What fails unforeseen is told to `failed`, and not to
+    the asker."""
+
+    def __init__(self, app: App, access: Access, failed: Callable[[str, Exception], object]) -> None:
+        self._app = app
+        self._access = access
+        self._failed = failed
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        dressed = _dressed(scope, send)
+        headers = _Headers(scope["headers"])
+        try:
+            self._check_place(headers)
+            if await self._visited(scope, dressed):
+                return
+            self._check_token(headers)
+            self._check_change(scope, headers)
+            receive = await _bounded(scope, headers, receive)
+        except Refused as refused:
+            await _refuse(dressed, refused)
+            return
+        await self._answer(scope, receive, dressed)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        begun = False
+
+        async def told(message: MutableMapping[str, Any]) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, told)
+        except Exception as error:  # noqa: BLE001  nobody is shown a trace, whatever it was
+            self._failed("dashboard", error)
+            if not begun:
+                await _refuse(send, Refused(500, "this could not be answered. `popkit doctor` tells of failures, and where the log is"))
+
+    def _check_place(self, headers: _Headers) -> None:
+        """Whether we were meant, by a page of ours or by none."""
+        hosts = self._access.hosts()
+        if headers.one("host") not in hosts:
+            raise Refused(403, "this server answers to 127.0.0.1 and localhost only, with its port. " + _HOW)
+        origins = headers.every("origin")
+        if any(origin not in {f"http://{host}" for host in hosts} for origin in origins):
+            raise Refused(403, "another page has asked: only the dashboard's own pages may")
+        if any(site not in ("same-origin", "none") for site in headers.every("sec-fetch-site")):
+            raise Refused(403, "another page has asked: only the dashboard's own pages may. " + _HOW)
+
+    async def _visited(self, scope: Scope, send: Send) -> bool:
+        """Whether it was a first visit: the token goes from the address into a cookie."""
+        if scope["path"] != "/" or scope["method"] != "GET":
+            return False
+        given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [])
+        if not given:
+            return False
+        if not _same(given[0], self._access.token):
+            raise Refused(401, "that token is of another start. " + _HOW)
+        cookie = f"{self._access.cookie}={self._access.token}; Path=/; HttpOnly; SameSite=Strict"
+        head = [(b"location", b"/"), (b"set-cookie", cookie.encode()), (b"content-length", b"0"), (b"cache-control", b"no-store")]
+        await send({"type": "http.response.start", "status": 303, "headers": head})
+        await send({"type": "http.response.body", "body": b""})
+        return True
+
+    def _check_token(self, headers: _Headers) -> None:
+        given = [word for each in headers.every("authorization") for kind, _, word in [each.partition(" ")] if kind.lower() == "bearer"]
+        given += _cookies(headers.every("cookie"), self._access.cookie)
+        if not any(_same(each, self._access.token) for each in given):
+            raise Refused(401, "the token is missing, or of another start. " + _HOW)
+
+    def _check_change(self, scope: Scope, headers: _Headers) -> None:
+        """Whether what changes something was asked for by who has read the second token, as JSON."""
+        if scope["method"] in ("GET", "HEAD", "OPTIONS"):
+            return
+        if scope["method"] == "POST":
+            if not _same(headers.one(CHANGE_HEADER.lower()), self._access.change_token):
+                raise Refused(403, f"a change needs the header {CHANGE_HEADER} with the token that GET /api/me gives")
+            if headers.one("content-type").partition(";")[0].strip().lower() != "application/json":
+                raise Refused(415, "a change is asked for as JSON: send Content-Type: application/json")
+
+
+class _Headers:
+    def __init__(self, raw: Iterable[tuple[bytes, bytes]]) -> None:
+        self._found: dict[str, list[str]] = {}
+        for name, value in raw:
+            self._found.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1"))
+
+    def every(self, name: str) -> list[str]:
+        return self._found.get(name, [])
+
+    def one(self, name: str) -> str:
+        """The value of a header that stands there once; "" for none, or several."""
+        found = self.every(name)
+        return found[0] if len(found) == 1 else ""
+
+
+def _same(one: str, other: str) -> bool:
+    """In a time that does not tell where they differ."""
+    return hmac.compare_digest(one.encode("utf-8", "surrogatepass"), other.encode())
+
+
+def _cookies(headers: list[str], name: str) -> list[str]:
+    found = []
+    for header in headers:
+        try:
+            jar = SimpleCookie(header)
+        except CookieError:
+            continue
+        if name in jar:
+            found.append(jar[name].value)
+    return found
+
+
+async def _bounded(scope: Scope, headers: _Headers, receive: Receive) -> Receive:
+    """`receive` of a body that was read whole; Refused for one that is too large. What asks brings no body."""
+    if scope["method"] != "POST":
+        return receive
+    body, more = b"", True
+    length = headers.one("content-length")
+    if length.isdigit() and (len(length) > 9 or int(length) > BODY_BYTES):
+        raise _too_large()
+    while more:
+        message = await receive()
+        if message["type"] != "http.request":
+            raise Refused(400, "the request ended before its body did")
+        body += message.get("body", b"")
+        more = message.get("more_body", False)
+        if len(body) > BODY_BYTES:
+            raise _too_large()
+    told = False
+
+    async def again() -> MutableMapping[str, Any]:
+        nonlocal told
+        if told:
+            return await receive()
+        told = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return again
+
+
+def _too_large() -> Refused:
+    return Refused(413, f"a request has at most {BODY_BYTES // 1024} KB")
+
+
+def _dressed(scope: Scope, send: Send) -> Send:
+    """`send` with the headers that every answer has. What the API says is kept nowhere."""
+    is_data = scope["path"].startswith("/api/")
+
+    async def dressed(message: MutableMapping[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            head = [*message.get("headers", ()), *_HEADERS]
+            if is_data and not any(name == b"cache-control" for name, _ in head):
+                head.append((b"cache-control", b"no-store"))
+            message = {**message, "headers": head}
+        await send(message)
+
+    return dressed
+
+
+async def _refuse(send: Send, refused: Refused) -> None:
+    body = json.dumps({"error": str(refused)}).encode()
+    head = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), (b"cache-control", b"no-store")]
+    if refused.status == 401:
+        head.append((b"www-authenticate", b'Bearer realm="popkit"'))
+    await send({"type": "http.response.start", "status": refused.status, "headers": head})
+    await send({"type": "http.response.body", "body": body})

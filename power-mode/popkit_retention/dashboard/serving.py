@@ -1,0 +1,129 @@
+"""The process: binds to loopback, prints the address, serves until it is told to end. Run by an interpreter that has the extra:
+`python serving.py`, with what it is to do as JSON in its one argument."""
+
+from __future__ import annotations
+
+import errno
+import json
+import logging
+import os
+import signal
+import socket
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from types import FrameType
+
+PORT = 7457
+CLOSING_S = 2
+
+
+def main(words: list[str], environ: Mapping[str, str] = os.environ) -> int:
+    """Serves; the exit code."""
+    asked = json.loads(words[0])
+    from popkit_retention.dashboard.running import Running
+
+    running = Running(environ)
+    other = running.other()
+    if other:
+        _say(asked, other, "It runs already")
+        return 0
+    try:
+        sockets, note = bound(asked.get("port"), bool(asked.get("ipv6")))
+    except OSError as error:
+        sys.stderr.write(f"popkit dashboard: port {asked['port']} cannot be used ({error.strerror}). Give another --port, or none\n")
+        return 1
+    return _serve(asked, environ, running, sockets, note)
+
+
+def bound(port: int | None, ipv6: bool = False) -> tuple[list[socket.socket], str]:
+    """(sockets on loopback, what is to be said of the port). None: the usual port, and a free one where that is taken; 0: a free one.
+    OSError where the port that was asked for cannot be had."""
+    note = ""
+    try:
+        first = _socket(socket.AF_INET, "127.0.0.1", PORT if port is None else port)
+    except OSError as error:
+        if port is not None or error.errno not in (errno.EADDRINUSE, errno.EACCES):
+            raise
+        first = _socket(socket.AF_INET, "127.0.0.1", 0)
+        note = f"Port {PORT} is taken, so this is another one."
+    found = [first]
+    if ipv6:
+        found.append(_socket(socket.AF_INET6, "::1", first.getsockname()[1]))
+    return found, note
+
+
+def _socket(family: int, host: str, port: int) -> socket.socket:
+    made = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind((host, port))
+        made.listen(128)
+    except BaseException:
+        made.close()
+        raise
+    return made
+
+
+def _serve(asked: dict[str, Any], environ: Mapping[str, str], running: Any, sockets: list[socket.socket], note: str) -> int:
+    import uvicorn
+
+    from popkit_retention.dashboard.app import Application
+    from popkit_retention.dashboard.desk import Desk
+    from popkit_retention.dashboard.security import Access
+
+    access = Access(sockets[0].getsockname()[1])
+    made = Application(Desk(environ), access, asked["version"])
+    logging.getLogger("uvicorn").addHandler(logging.NullHandler())
+    config = uvicorn.Config(
+        made.app, log_config=None, access_log=False, server_header=False, lifespan="off", timeout_graceful_shutdown=CLOSING_S,
+        h11_max_incomplete_event_size=64 * 1024, limit_concurrency=500, ws="none",
+    )  # fmt: skip
+
+    class Server(uvicorn.Server):
+        """Ends the streams at the first signal: they would keep it waiting."""
+
+        def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+            made.streams.ended = True
+            super().handle_exit(sig, frame)
+
+        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            made.streams.end()
+            await super().shutdown(sockets)
+
+    server = Server(config)
+    running.note(access.address)
+    try:
+        _say(asked, access.address, note)
+        server.run(sockets)
+    except KeyboardInterrupt:
+        pass  # uvicorn raises the signal again once it has ended
+    finally:
+        running.over()
+    return 0
+
+
+def _say(asked: dict[str, Any], address: str, note: str) -> None:
+    if asked.get("json"):
+        told = json.dumps({"address": address, "note": note})
+    else:
+        told = "\n".join([*([note] if note else []), f"PopKit dashboard: {address}", "Ctrl-C ends it."])
+    sys.stdout.write(told + "\n")
+    sys.stdout.flush()
+    if asked.get("open"):
+        import webbrowser
+
+        webbrowser.open(address)
+
+
+if __name__ == "__main__":
+    here = os.path.dirname(os.path.abspath(__file__))
+    sys.path[:0] = [os.path.dirname(os.path.dirname(here)), os.path.dirname(os.path.dirname(os.path.dirname(here)))]
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        code = main(sys.argv[1:])
+    except KeyboardInterrupt:
+        code = 0
+    sys.exit(code)

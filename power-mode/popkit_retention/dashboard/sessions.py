@@ -1,0 +1,114 @@
+"""The list of sessions: running ones first, then the newest. Of a session that is not open it says what is cheap to know: the newest usage
+in its transcript, and what of its context was stored."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from hooks.utils.answers import text
+from hooks.utils.host import usage
+from hooks.utils.policy.masking import mask
+from hooks.utils.policy.ruleset import Ruleset
+from hooks.utils.state import peek, session, store
+
+from .heads import head_of
+from .shapes import Fill, SessionRow, Sessions
+
+if TYPE_CHECKING:
+    from .catalog import Known
+    from .desk import Desk
+
+TAIL_BYTES = 128 * 1024
+# So long a list may take to read contexts; what is left out of it then is in the stream soon.
+READING_S = 0.2
+_NAMED = 300  # characters of a project's path
+
+
+def listed(desk: Desk, limit: int, offset: int, running: bool | None, project: str, words: str) -> Sessions:
+    """A page of the sessions that are wanted. `words`: every one of them stands in the title, the project or the id."""
+    known = sorted(desk.catalog.sessions().values(), key=lambda each: (not each.running, -each.changed_at, each.id))
+    projects = {each.id: project_of(desk, each) for each in known}
+    wanted = [each for each in known if (running is None or each.running == running) and (not project or projects[each.id] == project)]
+    for word in words.lower().split():
+        wanted = [each for each in wanted if word in f"{each.id} {projects[each.id]} {head_of(each.transcript).title}".lower()]
+    until = time.monotonic() + READING_S
+    return Sessions(
+        sessions=[row_of(desk, each, until=until) for each in wanted[offset : offset + limit]],
+        total=len(wanted),
+        running=sum(each.running for each in known),
+        projects=sorted({each for each in projects.values() if each}),
+    )
+
+
+def project_of(desk: Desk, known: Known) -> str:
+    """The folder in which a session began, as people are shown it."""
+    found = head_of(known.transcript).project if known.transcript else ""
+    if not found:
+        told = session.read(desk.home, known.id).get("project")
+        found = told if isinstance(told, str) else ""
+    return shown(found, _NAMED)
+
+
+def shown(words: str, most: int) -> str:
+    """A text from outside as a page may show it: on one line, secrets masked, of at most so many columns."""
+    return text.cut(text.clean(mask(words[: 4 * most])), most)
+
+
+def row_of(desk: Desk, known: Known, until: float = float("inf")) -> SessionRow:
+    """The row of a session. `until` (of time.monotonic) contexts that run may be read for it."""
+    brief = desk.looks.brief(known, may_read=time.monotonic() < until)
+    row = SessionRow(
+        id=known.id,
+        project=project_of(desk, known),
+        title=head_of(known.transcript).title if known.transcript else "",
+        here=bool(known.transcript),
+        running=known.running,
+        changed_at=known.changed_at,
+        stamp=known.stamp,
+    )
+    if brief is not None:
+        told: dict[str, Any] = {
+            "context": brief.context, "verdict": brief.verdict, "calls": brief.calls, "expired_tokens": brief.expired_tokens,
+            "reclaimable_now": brief.now, "reclaimable_cold": brief.cold,
+        }  # fmt: skip
+        return row.model_copy(update=told)
+    return row.model_copy(update={"context": _fill(desk, known), **_stored(desk, known)})
+
+
+def _fill(desk: Desk, known: Known) -> Fill | None:
+    """How full the context was at its newest request."""
+    newest = usage.newest_usage(known.transcript, TAIL_BYTES) if known.transcript else None
+    if newest is None:
+        return None
+    facts = session.read(desk.home, known.id)
+    rules: Ruleset = desk.rules
+    largest = max(newest.tokens, facts.get("largest_tokens") or 0)
+    window, _ = usage.window_of(
+        rules.models.model(facts.get("model") or newest.model), rules.window_tokens, facts.get("window_tokens"), largest
+    )
+    kept = (facts.get("warming") or {}).get("used")
+    if isinstance(kept, (int, float)):
+        newest.keep(kept)
+    now = desk.now()
+    left = newest.seconds_left(now)
+    return Fill(
+        tokens=newest.tokens, window=window, ratio=round(newest.tokens / window, 4), model=newest.model,
+        cache="warm" if newest.is_warm(now) else "cold", cache_until=now + left if left else None,
+    )  # fmt: skip
+
+
+def _stored(desk: Desk, known: Known) -> dict[str, Any]:
+    """What was stored of a context: its calls, what has expired of it, and what a clear takes as it was last planned, while that holds."""
+    paths = store.ContextFiles(desk.home, known.id)
+    try:
+        state = peek.state(paths)
+    except (OSError, ValueError):
+        return {}  # corrupt: the next hook sets it aside
+    if state is None:
+        return {}
+    found: dict[str, Any] = {"calls": state.index, "expired_tokens": peek.expired(paths, state)["tokens"]}
+    planned = session.read(desk.home, known.id).get("planned") or {}
+    if planned.get("calls") == state.index and all(isinstance(planned.get(name), int) for name in ("now", "cold")):
+        found.update(reclaimable_now=planned["now"], reclaimable_cold=planned["cold"])
+    return found
