@@ -22,7 +22,7 @@ class Governed(Remembered):
         return done.stdout
 
     def asked(self, *words: str, stdin: str | bytes = "", cwd: Path | None = None, **env: str) -> subprocess.CompletedProcess:
-        return self.popkit("retention", *words, stdin=stdin, cwd=cwd, **env)
+        return self.run("retention", *words, stdin=stdin, cwd=cwd, **env)
 
     def told(self, *words: str, code: int = 0, **env: str) -> dict:
         """What a word answers, as JSON."""

@@ -10,6 +10,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from popkit_retention.cli.sessions import folder_name
+from tests.cli import inside
 from tests.patience import HANG_S
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -46,7 +47,7 @@ class Played:
         self.env = {"HOME": str(self.user), "PATH": f"{self.bin}:/usr/bin:/bin", "LC_ALL": "C.UTF-8"}
 
     def popkit(self, *words: str, stdin: str | bytes = "", cwd: Path | None = None, **env: str) -> subprocess.CompletedProcess:
-        """One run of the command; its output as text."""
+        """One run of the command in a process of its own; its output as text."""
         done = subprocess.run(
             [ROOT / "bin" / "popkit", *words],
             input=stdin if isinstance(stdin, bytes) else stdin.encode(),
@@ -58,6 +59,11 @@ class Played:
         )
         done.stdout, done.stderr = done.stdout.decode(), done.stderr.decode()
         return done
+
+    def run(self, *words: str, stdin: str | bytes = "", cwd: Path | None = None, **env: str) -> subprocess.CompletedProcess:
+        """The same within this process, which is where most is tried: it takes a fraction of the time."""
+        environ = {**self.env, "POPKIT_CLOCK": str(self.now), **env}
+        return inside.run(words, environ, cwd or self.project, stdin if isinstance(stdin, bytes) else stdin.encode())
 
     def has_client(self, version: str) -> None:
         """Puts a client on PATH that tells this version."""

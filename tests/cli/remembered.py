@@ -34,7 +34,7 @@ class Remembered(Played):
         return done.stdout
 
     def ask(self, *words: str, stdin: str | bytes = "", cwd: Path | None = None, **env: str) -> subprocess.CompletedProcess:
-        return self.popkit("memory", *words, stdin=stdin, cwd=cwd, **env)
+        return self.run("memory", *words, stdin=stdin, cwd=cwd, **env)
 
     def json(self, *words: str, stdin: str | bytes = "", code: int = 0) -> dict:
         return json.loads(self.memory(words[0], "--json", *words[1:], stdin=stdin, code=code))

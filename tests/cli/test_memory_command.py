@@ -1,8 +1,9 @@
-"""`popkit memory`: each word in a process of its own, on a home of its own."""
+"""`popkit memory`: each word on a home of its own; one of each kind in a process of its own, too."""
 
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -88,6 +89,27 @@ def test_the_overview_names_every_word(shop: Remembered) -> None:
     shown = shop.memory("help")
     assert all(f"  {word.usage()}" in shown for word in WORDS)
     assert shown == shop.popkit("help", "memory").stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "stdin"),
+    [
+        (["status"], ""),
+        (["search", "basket", "--json"], ""),
+        (["export", "--all"], ""),
+        (["add", "-"], "first line\n\n  second, é 漢字\n"),
+        (["list", "--nonsense"], ""),
+        (["show", "mnone", "--json"], ""),
+    ],
+    ids=str,
+)
+def test_in_a_process_of_its_own_a_word_says_the_same(filled: Remembered, words: list, stdin: str) -> None:
+    before = shutil.copytree(filled.home, filled.home.with_name("before"))
+    here = filled.ask(*words, stdin=stdin)
+    shutil.rmtree(filled.home)
+    before.rename(filled.home)
+    alone = filled.popkit("memory", *words, stdin=stdin)
+    assert (alone.returncode, alone.stdout, alone.stderr) == (here.returncode, here.stdout, here.stderr)
 
 
 # --- each word ---------------------------------------------------------------------------------------------------------------------------

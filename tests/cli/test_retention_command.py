@@ -1,8 +1,9 @@
-"""`popkit retention`: policies, holds and the log, each word in a process of its own, on a home of its own."""
+"""`popkit retention`: policies, holds and the log, each word on a home of its own; one of each kind in a process of its own, too."""
 
 from __future__ import annotations
 
 import json
+import shutil
 
 import pytest
 
@@ -53,6 +54,21 @@ def test_who_only_asks_leaves_nothing_behind(house: Governed) -> None:
         house.retention(*words)
     assert not (house.home / "data").exists()
     assert not list(house.home.rglob("*.sqlite"))
+
+
+@pytest.mark.parametrize(
+    "words", [["show"], ["log", "--json"], ["set", "memory.limit=7"], ["set", "memory.limit=many"], ["gc", "--yes"]], ids=str
+)
+def test_in_a_process_of_its_own_a_word_says_the_same(house: Governed, words: list) -> None:
+    house.retention("set", "memory.older_than_days=90")
+    house.add("run the tests with make check")
+    house.now += 365 * DAY_S
+    before = shutil.copytree(house.home, house.home.with_name("before"))
+    here = house.asked(*words)
+    shutil.rmtree(house.home)
+    before.rename(house.home)
+    alone = house.popkit("retention", *words)
+    assert (alone.returncode, alone.stdout, alone.stderr) == (here.returncode, here.stdout, here.stderr)
 
 
 # --- policies --------------------------------------------------------------------------------------------------------------------------
