@@ -1,1 +1,5 @@
-"""Clients that build the context of each call."""
+"""Clients of the providers whose requests go with a built context."""
+
+from .wrapping import with_context
+
+__all__ = ["with_context"]
