@@ -1,0 +1,36 @@
+"""Which files nobody wants in a prompt, by their names: keys, credentials, environments, and git's own. Data and one question. Pure."""
+
+from __future__ import annotations
+
+import unicodedata
+from fnmatch import fnmatchcase
+
+# In small letters. What is in one of these folders, whatever it is called.
+_FOLDERS = frozenset((".git", ".hg", ".svn", ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".terraform", ".vault"))
+_NAMES = (
+    ".env", ".env.*", "*.env", ".envrc", ".netrc", "_netrc", ".npmrc", ".pypirc", ".pgpass", ".my.cnf", ".htpasswd", ".git-credentials",
+    ".dockercfg", ".vault-token", ".boto", ".s3cfg", "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", "*.pem", "*.key", "*.p12", "*.pfx",
+    "*.jks", "*.keystore", "*.kdbx", "*.ppk", "*.gpg", "*.asc", "*.age", "*.der", "*.tfstate", "*.tfstate.*", "*.tfvars", "*.tfvars.json",
+    "credentials", "credentials.*", "credential.*", "secrets", "secrets.*", "secret.*", "*.secret", "*.secrets", "*-credentials.json",
+    "client_secret*.json", "service-account*.json", "service_account*.json", "auth.json", ".htaccess", "*.ovpn", "*.mobileprovision",
+    "terraform.rc", ".terraformrc", "kubeconfig", "wallet.dat",
+)  # fmt: skip
+_PUBLIC = ("*.example", "*.sample", "*.template", "*.dist", "*.pub", "*.py", "*.ts", "*.js", "*.go", "*.rs", "*.java", "*.rb", "*.md")
+
+
+def is_secret(parts: list[str]) -> bool:
+    """Whether a path of these components leads to what holds secrets by its nature. A disk may take names for the same that differ in
+    case, form, invisible characters or dots and spaces at the end."""
+    folded = [_folded(part) for part in parts]
+    if any(part in _FOLDERS for part in folded) or not folded:
+        return True
+    name = folded[-1]
+    if any(fnmatchcase(name, public) for public in _PUBLIC):
+        return False
+    return any(fnmatchcase(name, secret) for secret in _NAMES)
+
+
+def _folded(name: str) -> str:
+    plain = unicodedata.normalize("NFKC", name)
+    visible = "".join(char for char in plain if unicodedata.category(char) != "Cf")
+    return visible.casefold().rstrip(". ").partition(":")[0]
