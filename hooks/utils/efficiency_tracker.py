@@ -157,13 +157,16 @@ def _over(popkit_home: str, project: str | None = None) -> EfficiencyMetrics:
     except OSError:
         names = []
     here = [name for name in names if project is None or session.read(popkit_home, name).get("project") == project]
-    gone = [
-        entry["contexts"]
+    gone = [metrics for of, metrics in swept_metrics(popkit_home) if project is None or (project and of == home.safe_name(project))]
+    return sum_metrics([*(_of_session(_contexts_in(os.path.join(folder, name))) for name in here), *gone])
+
+
+def swept_metrics(popkit_home: str) -> list[tuple[str, EfficiencyMetrics]]:
+    """(safe name of its project, its metrics) of each session that was swept since."""
+    return [
+        (entry.get("project") or "", _of_session(dict(map(_metrics_in, enumerate(filter(_is_state, entry["contexts"]))))))
         for entry in sweeping.past(popkit_home).values()
-        if project is None or (project and entry.get("project") == home.safe_name(project))
     ]
-    swept = (_of_session(dict(map(_metrics_in, enumerate(filter(_is_state, contexts))))) for contexts in gone)
-    return sum_metrics([*(_of_session(_contexts_in(os.path.join(folder, name))) for name in here), *swept])
 
 
 def _of_session(contexts: dict) -> EfficiencyMetrics:

@@ -23,7 +23,7 @@ from .records import (
     set_source,
 )
 from .sources import is_kept, recover, source_of
-from .upkeep import Pruned, archive_chain, due_cold, prunable, prune, pruned_of, stats
+from .upkeep import Pruned, archive_chain, due_cold, prunable, prune, pruned_of, stats, zone_sizes
 from .verification import Broken, Verified, verify
 from .zones import (
     HOT_MAX_POSITION,
@@ -89,4 +89,5 @@ __all__ = [
     "text_of",
     "value_of",
     "verify",
+    "zone_sizes",
 ]

@@ -9,7 +9,7 @@ from . import deleting
 from .content import RetentionIntegrityError, plain, stamp
 from .holds import held
 from .records import record
-from .zones import HOT_MAX_POSITION, WARM_MAX_POSITION, compute_zone, move
+from .zones import HOT_MAX_POSITION, RETENTION_ZONES, WARM_MAX_POSITION, compute_zone, move
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,6 +29,10 @@ _STATS = f"""
 SELECT count(*), coalesce(sum(size), 0), coalesce(sum({deleting.STORED}), 0), min(created_at), max(created_at),
   count(CASE WHEN zone IS NULL OR zone = 'hot' THEN 1 END), count(CASE zone WHEN 'warm' THEN 1 END), count(CASE zone WHEN 'cold' THEN 1 END)
 FROM thought_records
+"""  # noqa: S608  a piece of our own
+
+_ZONE_SIZES = f"""
+SELECT coalesce(zone, 'hot'), count(*), coalesce(sum({deleting.STORED}), 0), coalesce(sum(size), 0) FROM thought_records GROUP BY 1
 """  # noqa: S608  a piece of our own
 
 
@@ -128,6 +132,13 @@ def stats(db: Connection) -> dict[str, Any]:
         "oldest": oldest,
         "newest": newest,
     }
+
+
+def zone_sizes(db: Connection) -> dict[str, tuple[int, int, int]]:
+    """zone -> (records, bytes of their contents as they lie there, bytes as they were)."""
+    found = dict.fromkeys(RETENTION_ZONES, (0, 0, 0))
+    found.update({zone: (records, stored, original) for zone, records, stored, original in db.execute(_ZONE_SIZES)})
+    return found
 
 
 def prunable(db: Connection, older_than: float, now: float | None = None) -> list[str]:
