@@ -92,13 +92,16 @@ def _due(item: Item, decision: Mapping[str, Any], command: str) -> list[str]:
 
 
 def _next(item: Item, coming: Mapping[str, Any] | None, now: float) -> list[str]:
-    if item.marked_at is not None:
-        return []
+    return pair("Next", following(item, coming, now)) if item.marked_at is None else []
+
+
+def following(item: Item, coming: Mapping[str, Any] | None, now: float) -> str:
+    """What comes next of an item that is not marked, and where its tier is the right one now."""
     if coming is None:
         until = "you unpin it" if item.held else "you move it" if item.tier == ARCHIVE else "it is asked for or you move it"
-        return pair("Next", f"nothing changes until {until}")
+        return f"nothing changes until {until}"
     what = "is forgotten" if coming["marks"] else f"moves to {coming['tier']}"
-    return pair("Next", f"{what} {ahead(coming['at'], now)} unless it is asked for: {'; '.join(coming['reasons'])}")
+    return f"{what} {ahead(coming['at'], now)} unless it is asked for: {'; '.join(coming['reasons'])}"
 
 
 def _state(item: Item, now: float, command: str) -> list[str]:

@@ -200,13 +200,14 @@ def logged(found: Sequence[Mapping[str, Any]], now: float) -> list[str]:
     lines = []
     for each in found:
         head = f"{each['number']:>{columns}}  "
-        told = f"{ago(phrases.at(each['at']), now)}, {phrases.by(each['by'])}: {_deed(each)}"
+        told = f"{ago(phrases.at(each['at']), now)}, {phrases.by(each['by'])}: {deed(each)}"
         wrapped = text.wrap(told, text.WIDTH - len(head))
         lines += [head + wrapped[0], *(" " * len(head) + line for line in wrapped[1:])]
     return lines
 
 
-def _deed(entry: Mapping[str, Any]) -> str:
+def deed(entry: Mapping[str, Any]) -> str:
+    """What an entry of the log tells of."""
     details, domain = entry["details"], entry["domain"] or "memory and rag"
     action = entry["action"]
     if action == "configured":

@@ -43,7 +43,7 @@ def _hold_add(asked: Asked) -> Answer:
     if not why.strip():
         raise flag_parser.UsageError(f"a hold needs a reason: {COMMAND} hold add … --why TEXT")
     targets = _targets(asked)
-    who = asked.flags.get("who") or _user(asked.environ)
+    who = asked.flags.get("who") or user(asked.environ)
     until = times.until(asked.flags["until"], asked.now) if "until" in asked.flags else None
     found = [asked.controller.add_hold(domain, scope, target, who, why, until) for domain, scope, target in targets]
     return Answer(retention_deeds.held(found, asked.now, COMMAND), {"holds": found})
@@ -87,7 +87,7 @@ def _session(word: str, ids: set[str]) -> str:
     return found[0] if found else word
 
 
-def _user(environ: Mapping[str, str]) -> str:
+def user(environ: Mapping[str, str]) -> str:
     """What the system calls the user."""
     name = environ.get("LOGNAME") or environ.get("USER") or ""
     if not name:
