@@ -15,8 +15,8 @@ from starlette.staticfiles import StaticFiles
 from hooks.utils.reclaim.access import Refused
 
 from .problems import Problem
-from .routes import about, events, sessions
-from .security import CHANGE_HEADER, Access, Guard
+from .routes import about, events, memory, retention, sessions, worth
+from .security import CHANGE_HEADER, UNFORESEEN, Access, Guard
 from .stream import Streams
 
 if TYPE_CHECKING:
@@ -40,9 +40,13 @@ class Application:
 
 
 def _api(desk: Desk, access: Access, version: str, streams: Streams) -> FastAPI:
-    api = FastAPI(title="PopKit dashboard", version=version, docs_url=None, redoc_url=None, openapi_url="/api/openapi.json")
-    for router in (about.router(desk, access, version), sessions.router(desk), events.router(streams)):
-        api.include_router(router)
+    api = FastAPI(
+        title="PopKit dashboard", version=version, docs_url=None, redoc_url=None, openapi_url="/api/openapi.json", redirect_slashes=False
+    )
+    api.include_router(about.router(desk, access, version))
+    for part in (sessions, memory, retention, worth):
+        api.include_router(part.router(desk))
+    api.include_router(events.router(streams))
     _tell_failures(api)
     api.openapi = lambda: _document(api)  # type: ignore[method-assign]
     return api
@@ -61,10 +65,14 @@ def _tell_failures(api: FastAPI) -> None:
     async def of_http(_request: Request, error: Any) -> JSONResponse:
         return _failure(error.status_code, _SAID.get(error.status_code, str(error.detail)), error.headers)
 
+    async def unforeseen(_request: Request, _error: Exception) -> JSONResponse:
+        return _failure(500, UNFORESEEN)  # the guard notes it
+
     api.add_exception_handler(Problem, problem)
     api.add_exception_handler(Refused, refused)
     api.add_exception_handler(RequestValidationError, invalid)
     api.add_exception_handler(HTTPException, of_http)
+    api.add_exception_handler(Exception, unforeseen)
 
 
 def _failure(status: int, message: str, headers: Any = None) -> JSONResponse:

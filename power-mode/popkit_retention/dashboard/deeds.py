@@ -11,6 +11,7 @@ from hooks.utils.answers import warm as warming
 from hooks.utils.helper import deeds as known_deeds
 
 from .problems import NotOffered
+from .retention import HOLD, RELEASE
 from .shapes import Deed, DeedDone
 
 if TYPE_CHECKING:
@@ -22,12 +23,13 @@ if TYPE_CHECKING:
 # What changes a transcript.
 _DANGER = ("clear", "undo", "restore")
 _SHOW = "show"
+_WHY = "held in the dashboard"  # where nobody says why
 
 
 def of_session(desk: Desk, known: Known, report: dict[str, Any], kept: dict[str, Any]) -> list[Deed]:
     """What can be done about a whole session. `kept`: whether its cache is kept warm (answers/warm.py)."""
     found = [*known_deeds.of_context(report), known_deeds.of_warmth(kept)] if known.transcript else []
-    return _shown(found)
+    return [*_shown(found), *desk.retention.deeds_of(known.id)]
 
 
 def of_result(row: dict[str, Any]) -> list[Deed]:
@@ -39,8 +41,9 @@ def _shown(found: Iterable[known_deeds.Deed]) -> list[Deed]:
     return [Deed(id=each.id, label=each.label, sum=each.sum, danger=each.id.startswith(_DANGER)) for each in found]
 
 
-def do(desk: Desk, known: Known, id: str) -> DeedDone:
-    """Does what is offered under an id; NotOffered for anything else. What could not be done says why, and has changed nothing."""
+def do(desk: Desk, known: Known, id: str, why: str = "") -> DeedDone:
+    """Does what is offered under an id; NotOffered for anything else. What could not be done says why, and has changed nothing. `why`: of a
+    hold."""
     with desk.changing:
         with desk.looks.reading(known) as looked:
             kept = warming.look(looked.site, looked.path, desk.now())
@@ -50,6 +53,8 @@ def do(desk: Desk, known: Known, id: str) -> DeedDone:
             ]
         if id not in {deed.id for deed in offered}:
             raise NotOffered("that is not offered now: the session has changed, or the id is not one of its deeds. Load it again")
+        if id.partition(" ")[0] in (HOLD, RELEASE):
+            return desk.retention.do(id, known.id, why or _WHY)
         site = desk.looks.site(known)
         with desk.laid_out():
             parsed = flag_parser.parse(command.split(id))

@@ -13,6 +13,7 @@ from hooks.utils.state.site import Site
 from .catalog import Catalog, Known
 from .looking import Looks
 from .problems import NotThere
+from .retention import Retention
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -37,6 +38,7 @@ class Desk:
         self.failed = 0
         self.catalog = Catalog(environ, self.home, self.now)
         self.looks = Looks(environ, self.now)
+        self.retention = Retention(self)
 
     @property
     def rules(self) -> Ruleset:

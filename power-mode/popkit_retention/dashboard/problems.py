@@ -19,3 +19,9 @@ class NotOffered(Problem):
     """It cannot be done, or not any more: what was offered has changed since."""
 
     status = 409
+
+
+class Unusable(Problem):
+    """What it would be told from cannot be used now."""
+
+    status = 503

@@ -39,6 +39,7 @@ _HEADERS = (
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"x-frame-options", b"DENY"),
 )
+UNFORESEEN = "this could not be answered. `popkit doctor` tells of failures, and where the log is"
 _HOW = "Open the address that `popkit dashboard` has printed, which holds this start's token"
 
 
@@ -113,7 +114,7 @@ class Guard:
         except Exception as error:  # noqa: BLE001  nobody is shown a trace, whatever it was
             self._failed("dashboard", error)
             if not begun:
-                await _refuse(send, Refused(500, "this could not be answered. `popkit doctor` tells of failures, and where the log is"))
+                await _refuse(send, Refused(500, UNFORESEEN))
 
     def _check_place(self, headers: _Headers) -> None:
         """Whether we were meant, by a page of ours or by none."""

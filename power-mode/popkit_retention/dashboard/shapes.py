@@ -2,13 +2,14 @@
 
 Times are seconds since 1970 (UTC) unless a name says otherwise; tokens are whole numbers, estimated unless a field says otherwise. Words
 for people (`words`, `lines`, `sum`) are those of the panel (hooks/utils/answers), so page and panel agree to the digit. All answers are
-JSON; errors are {"error": what is wrong and what to do}.
+JSON; errors are {"error": what is wrong and what to do}. A browser opens six connections to one host at most: of several pages one alone
+should hold the stream.
 
 | method and path | answer |
 |---|---|
 | GET /api/me | Me: version, where the data is, the token that changes need |
 | GET /api/sessions?limit=&offset=&running=&project=&q= | Sessions |
-| GET /api/sessions/{id} | SessionDetail |
+| GET /api/sessions/{id}?columns= | SessionDetail; the panel in so many columns (60 to 110) |
 | GET /api/sessions/{id}/series | Series: the context over time |
 | GET /api/sessions/{id}/results/{number} | ResultDetail: why, and what can be done |
 | GET /api/sessions/{id}/content/{handle} | Content: what is archived under a handle |
@@ -198,9 +199,10 @@ class Content(_Shape):
 
 
 class DeedAsked(_Shape):
-    """`id`: of a Deed that was offered."""
+    """`id`: of a Deed that was offered. `why`: the reason of a hold."""
 
     id: str = Field(min_length=1, max_length=400)
+    why: str = Field(default="", max_length=400)
 
 
 class DeedDone(_Shape):

@@ -25,7 +25,7 @@ MOST_ROWS = 50
 # What of our folder each kind of event is about: files, and folders of them.
 _PLACES = {
     "memory": ("memory.sqlite", "memory.sqlite-wal", "memory"),
-    "retention": ("archive.sqlite", "archive.sqlite-wal", "retention"),
+    "retention": ("archive.sqlite", "archive.sqlite-wal", "data"),
     "budgets": ("context.sqlite", "context.sqlite-wal", "retention-config.json", "outbox"),
 }
 

@@ -14,6 +14,7 @@ _SAID = {
     413: "The body is too large.",
     415: "The body is not JSON.",
     500: "It failed; the hook log has why.",
+    503: "What it would be told from cannot be used now.",
 }
 ASKING = (400, 401, 403, 404, 405, 500)
 CHANGING = (400, 401, 403, 404, 405, 409, 413, 415, 500)

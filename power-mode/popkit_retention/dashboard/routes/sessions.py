@@ -47,6 +47,6 @@ def router(desk: Desk) -> APIRouter:
 
     @made.post("/{id}/deeds", response_model=DeedDone, responses=failures(*CHANGING), summary="Do what was offered")
     def deed(id: Id, asked: DeedAsked) -> DeedDone:
-        return deeds.do(desk, desk.session(id), asked.id)
+        return deeds.do(desk, desk.session(id), asked.id, asked.why)
 
     return made

@@ -1,0 +1,236 @@
+"""Long-term memory by project: what is remembered, what becomes of it next, MEMORY.md as it would be now. Looking counts as no access, so
+that what a page shows does not stay for being shown."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+from hooks.utils.answers import text
+from hooks.utils.edges.codec import loads
+from hooks.utils.edges.files import read_text
+from hooks.utils.host.repository import Repository
+from hooks.utils.state import memory as kept
+from hooks.utils.state.site import Site
+
+from ..cli import answering, memory_texts, memory_why
+from ..memory import learning, profiles, transitions
+from ..memory.holds import OnHold
+from ..memory.items import TIERS, BadItem, Item
+from ..memory.memory import Memory
+from ..memory.memory import NotThere as NoItem
+from ..memory.stores import StoreUnavailable
+from .problems import NotOffered, NotThere, Unusable
+from .shapes import Deed, DeedDone, MemoryItem, MemoryOverview, MemoryProject, MemoryProjects, MemoryTierSum
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .desk import Desk
+
+_SETTINGS_BYTES = 64 * 1024
+_TEXT = 2_000  # characters of an item
+_ALERT = 80  # columns of an alert's text
+
+
+class _Place(NamedTuple):
+    """A project that memory knows: its key, what a person calls it, and the top of a checkout of it ("" where that is not known)."""
+
+    key: str
+    name: str
+    root: str
+
+
+def projects(desk: Desk) -> MemoryProjects:
+    """All that memory was ever on for, and all that something is remembered of."""
+    places = _places(desk)
+    items: dict[str, int] = {}
+    with _opened(desk, _Place("", "", "")) as memory:
+        for total in memory.store.totals():
+            items[total.project] = items.get(total.project, 0) + total.items
+    for key in items:
+        places.setdefault(key, _Place(key, key, ""))
+    found = [
+        MemoryProject(project=each.key, name=text.clean(each.name), on=_is_on(desk, each), items=items.get(each.key, 0))
+        for each in places.values()
+        if each.key
+    ]
+    return MemoryProjects(projects=sorted(found, key=lambda each: (-each.items, each.name, each.project)))
+
+
+def overview(desk: Desk, key: str, tier: str, words: str, limit: int) -> MemoryOverview:
+    """What is remembered of a project, what is worth most first, at most so many of those that are wanted."""
+    place = _place(desk, key)
+    budget = kept.tokens_of(Site(desk.environ, "").config)
+    with _opened(desk, place) as memory:
+        status: dict = memory.status()
+        everything = memory.list((tier,) if tier else (), marked=None, most=None)
+        wanted = [item for item in everything if all(word in item.text.lower() for word in words.lower().split())]
+        telling = _Telling(memory)
+        document = memory.document(budget)
+        return MemoryOverview(
+            project=key,
+            name=text.clean(place.name),
+            on=_is_on(desk, place),
+            tiers=[MemoryTierSum.model_validate({"tier": name, **status["tiers"][name]}) for name in TIERS],
+            items=[telling.item(item) for item in wanted[:limit]],
+            total=len(wanted),
+            alerts=[_alert(alert, desk.now()) for alert in status["alerts"]],
+            document=document.text,
+            document_tokens=document.tokens,
+            document_most=budget,
+        )
+
+
+def _alert(alert: dict, now: float) -> str:
+    return f"{text.cut(text.clean(alert['text']), _ALERT)} (is deleted {answering.ahead(alert['at'], now)}; pin it to keep it)"
+
+
+class _Telling:
+    """What is told of each item; what that needs of all of them is looked up once."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._now = memory.now()
+        self._session = learning.session_number(memory.store, memory.project)
+        everything = sorted(memory.store.scan(memory.project, bare=True), key=lambda item: (item.created_at, item.id))
+        self._newest = {item.id for item in everything[-transitions.NEWEST :]}
+
+    def item(self, item: Item) -> MemoryItem:
+        moment = transitions.Moment(self._now, self._session, item.id in self._newest)
+        return MemoryItem(
+            id=item.id,
+            kind=item.kind,
+            text=text.cut(memory_texts.label(item), _TEXT),
+            tier=item.tier,  # type: ignore[arg-type]  # a store holds no other
+            score=item.score,
+            retention=transitions.retention_of(item, moment),
+            pinned=item.held,
+            marked=item.marked_at is not None,
+            written_at=item.created_at,
+            accessed_at=item.last_accessed,
+            next=self._next(item, moment),
+            deeds=_deeds(item),
+        )
+
+    def _next(self, item: Item, moment: transitions.Moment) -> str:
+        if item.marked_at is not None:
+            return memory_texts.standing(item, self._now)
+        due = transitions.decide(transitions.standing_of(item, moment, profiles.score(item, self._now)))
+        if due.marks or due.tier != item.tier:
+            what = "is forgotten" if due.marks else f"moves to {due.tier}"
+            return f"{what} with the next run: {'; '.join(due.reasons)}"
+        coming = transitions.foresee(item, moment, lambda at: profiles.score(item, at))
+        told = (
+            {"tier": coming.decision.tier, "marks": coming.decision.marks, "reasons": coming.decision.reasons, "at": coming.at}
+            if coming
+            else None
+        )
+        return memory_why.following(item, told, self._now)
+
+
+# --- deeds -----------------------------------------------------------------------------------------------------------------------------
+
+
+def _deeds(item: Item) -> list[Deed]:
+    if item.marked_at is not None:
+        return [Deed(id=f"undo {item.id}", label="Bring back", sum="it is kept after all")]
+    if item.held:
+        found = [Deed(id=f"unpin {item.id}", label="Unpin", sum="its tier follows what it is worth again")]
+    else:
+        found = [Deed(id=f"pin {item.id}", label="Pin", sum="it stays in its tier, neither compressed nor deleted, until you unpin it")]
+    for word, label, neighbour in (("promote", "Move up", _above(item.tier)), ("demote", "Move down", _below(item.tier))):
+        if neighbour:
+            found.append(Deed(id=f"{word} {item.id}", label=label, sum=f"from {item.tier} to {neighbour}"))
+    said = "it is deleted for good in 24 h; until then you can bring it back"
+    return [*found, Deed(id=f"forget {item.id}", label="Forget", sum=said, danger=True)]
+
+
+_ORDER = ("COLD", "WARM", "HOT", "ARCHIVE")  # as `promote` goes
+
+
+def _above(tier: str) -> str:
+    return _ORDER[_ORDER.index(tier) + 1] if tier != _ORDER[-1] else ""
+
+
+def _below(tier: str) -> str:
+    return _ORDER[_ORDER.index(tier) - 1] if tier != _ORDER[0] else ""
+
+
+def do(desk: Desk, key: str, id: str) -> DeedDone:
+    """Does what is offered of an item of a project; NotOffered for anything else."""
+    place = _place(desk, key)
+    word, _, item_id = id.partition(" ")
+    with desk.changing, _opened(desk, place) as memory:
+        found = [item for item in memory.store.get([item_id]) if item.project == key] if item_id else []
+        if not found or id not in {deed.id for deed in _deeds(found[0])}:
+            raise NotOffered("that is not offered now: the memory has changed, or the id is not one of its deeds. Load it again")
+        try:
+            done = getattr(memory, word)([item_id])
+        except (BadItem, NoItem, OnHold) as error:
+            return DeedDone(done=False, text=str(error))
+        project = _kept(desk, place)
+        if project.is_on():
+            project.write_document(memory.told(kept.tokens_of(Site(desk.environ, "").config)).text)
+        with desk.laid_out():
+            lines = memory_texts.changed(word, done, desk.now(), "popkit memory")
+    return DeedDone(done=True, text="\n".join(lines))
+
+
+# --- where ----------------------------------------------------------------------------------------------------------------------------
+
+
+def _places(desk: Desk) -> dict[str, _Place]:
+    """key -> the project, of all that memory was ever switched on for."""
+    folder = os.path.join(desk.home, kept.FOLDER)
+    found: dict[str, _Place] = {}
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError:
+        return found
+    for name in names:
+        try:
+            told = loads(read_text(os.path.join(folder, name, kept.SETTINGS), _SETTINGS_BYTES) or "")
+        except (OSError, ValueError):
+            continue  # none, or spoilt: `popkit memory on` writes it anew
+        if isinstance(told, dict):
+            told = {key: value for key, value in told.items() if isinstance(value, str)}
+            found[name] = _Place(name, told.get("name") or name, told.get("root", ""))
+    return found
+
+
+def _place(desk: Desk, key: str) -> _Place:
+    """The project of exactly this key, among those that there are."""
+    found = _places(desk).get(key)
+    if found is None:
+        known = {each.project: each.name for each in projects(desk).projects}
+        if key not in known:
+            raise NotThere("there is no memory of that project. GET /api/memory/projects lists those that there are")
+        found = _Place(key, known[key], "")
+    return found
+
+
+def _kept(desk: Desk, place: _Place) -> kept.Project:
+    return kept.Project(desk.home, Repository(place.key, place.root, place.name))
+
+
+def _is_on(desk: Desk, place: _Place) -> bool:
+    try:
+        return _kept(desk, place).is_on()
+    except OSError:
+        return False
+
+
+@contextmanager
+def _opened(desk: Desk, place: _Place) -> Iterator[Memory]:
+    """The memory of a project; Unusable where its store cannot be used."""
+    try:
+        memory = Memory.of(desk.environ, place.root or os.sep, create=False)
+        memory.project = place.key
+        memory.now = desk.now
+        try:
+            yield memory
+        finally:
+            memory.close()
+    except StoreUnavailable as error:
+        raise Unusable(str(error)) from None

@@ -1,0 +1,201 @@
+"""What stored data may be deleted and what must stay: policies, marks, holds, the zones of the archive, sizes, the log."""
+
+from __future__ import annotations
+
+import os
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Literal
+
+from hooks.utils import archive
+from hooks.utils.answers import text
+from hooks.utils.reclaim import access
+
+from ..cli import holdings, retention_deeds, retention_holds
+from ..cli import retention_phrases as phrases
+from ..governance.controller import Controller
+from ..governance.domains import SESSION, USER
+from ..governance.errors import BadRequest, GovernanceError
+from ..governance.errors import NotThere as NothingThere
+from ..governance.policies import DOMAINS, KEYS
+from .problems import NotOffered, NotThere, Problem, Unusable
+from .shapes import Deed, DeedDone, HoldShown, LogEntry, RetentionLog, RetentionOverview, RetentionPolicyShown, Zone
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .desk import Desk
+
+HOLD, RELEASE, UNDO = "hold", "release", "undo"
+_HOLD = Deed(id=HOLD, label="Hold", sum="all that is stored of this session stays, whatever the policies say, until you release it")
+_NEEDS_WHY = "a hold needs a session of GET /api/sessions, and why"
+
+
+class Retention:
+    """Of one Desk. Whether the log is whole is looked up anew only when it has changed."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._lock = threading.Lock()
+        self._verified: tuple[object, list[str]] = (None, [])
+
+    def overview(self) -> RetentionOverview:
+        """How everything stands. What cannot be used is a problem among others."""
+        with self._opened() as controller:
+            status: dict[str, Any] = controller.status()
+            holds: dict[str, Any] = controller.holds()
+            problems = [*self._log_problems(controller), *(each["unavailable"] for each in status["domains"] if each["unavailable"])]
+            whole = not self._verified[1]
+            zones = self._zones(problems)
+        return RetentionOverview(
+            policies=[_policy(each, status["revision"]) for each in status["domains"]],
+            holds=[self._hold(each) for each in holds["holds"]],
+            zones=zones,
+            sizes=self._sizes(),
+            log_whole=whole,
+            deeds=[_undo(each) for each in status["domains"] if each["marked"]],
+            problems=[text.clean(each) for each in problems],
+        )
+
+    def _log_problems(self, controller: Controller) -> list[str]:
+        with self._lock:
+            log = controller.opened()
+            mark = _mark(log.path)
+            if self._verified[0] != mark:
+                self._verified = (mark, log.verify())
+            return self._verified[1]
+
+    def _zones(self, problems: list[str]) -> list[Zone]:
+        found: dict[str, tuple[int, int, int]] = {}
+        try:
+            if os.path.lexists(os.path.join(self._desk.home, "archive.sqlite")):
+                with access.Opened(self._desk.home) as db:
+                    found = archive.zone_sizes(db)
+        except access.Refused as error:
+            problems.append(str(error))
+        zones: tuple[Literal["hot", "warm", "cold"], ...] = ("hot", "warm", "cold")
+        sizes = [(name, *found.get(name, (0, 0, 0))) for name in zones]
+        return [Zone(name=name, records=records, stored_bytes=stored, original_bytes=original) for name, records, stored, original in sizes]
+
+    def _sizes(self) -> dict[str, int]:
+        found = holdings.parts(self._desk.home) if os.path.isdir(self._desk.home) else {}
+        return {part: each.bytes for part, each in found.items() if part}
+
+    def _hold(self, told: dict[str, Any]) -> HoldShown:
+        said = f"from then on the policy of {told['domain']} decides about {told['scope']} {text.clean(told['target'])}"
+        return HoldShown(
+            id=told["id"],
+            domain=told["domain"],
+            scope=told["scope"],
+            target=text.clean(told["target"]),
+            who=text.clean(told["who"]),
+            why=text.clean(told["why"]),
+            since=phrases.at(told["created_at"]),
+            until=phrases.at(told["until"]) if told["until"] is not None else None,
+            active=told["in_force"],
+            deeds=[Deed(id=f"{RELEASE} {told['id']}", label="Release", sum=said, danger=True)] if told["in_force"] else [],
+        )
+
+    def deeds_of(self, session: str) -> list[Deed]:
+        """What can be done to keep a session's data, whatever the policies say."""
+        if not os.path.isdir(os.path.join(self._desk.home, "data")):
+            return [_HOLD]  # nothing was ever held
+        with self._opened() as controller:
+            holds: dict[str, Any] = controller.holds()
+        mine = [each for each in holds["holds"] if each["scope"] == SESSION and each["target"] == session]
+        return [deed for each in mine for deed in self._hold(each).deeds] or [_HOLD]
+
+    def log(self, limit: int) -> RetentionLog:
+        """The newest entries."""
+        with self._opened() as controller:
+            found: dict[str, Any] = controller.log(limit)
+            total = controller.read().count()
+        return RetentionLog(entries=[_entry(each) for each in found["entries"]], total=total)
+
+    # --- deeds -------------------------------------------------------------------------------------------------------------------------
+
+    def do(self, id: str, session: str = "", why: str = "", until: float | None = None) -> DeedDone:
+        """Does what is offered, or holds a session; NotOffered for anything else."""
+        word, _, rest = id.partition(" ")
+        with self._desk.changing, self._opened() as controller, self._desk.laid_out():
+            try:
+                if word == HOLD and not rest:
+                    return self._add_hold(controller, session, why, until)
+                if word == RELEASE and rest:
+                    return self._release(controller, rest)
+                if word == UNDO and rest in DOMAINS:
+                    undone: dict[str, Any] = controller.undo(domain=rest)
+                    return _done(retention_deeds.unmarked(undone["unmarked"]))
+            except (BadRequest, NothingThere) as error:
+                return DeedDone(done=False, text=text.clean(error))
+        raise NotOffered("that is not offered. GET /api/retention tells what is")
+
+    def _add_hold(self, controller: Controller, session: str, why: str, until: float | None) -> DeedDone:
+        if not why.strip():
+            raise Problem(_NEEDS_WHY)
+        if self._desk.catalog.find(session) is None:
+            raise NotThere(f"there is no such session: {_NEEDS_WHY}")
+        who, now = retention_holds.user(self._desk.environ), self._desk.now()
+        made: list[dict[str, Any]] = [controller.add_hold(domain, SESSION, session, who, why, until) for domain in DOMAINS]
+        return _done(retention_deeds.held(made, now, "popkit retention"))
+
+    def _release(self, controller: Controller, id: str) -> DeedDone:
+        released: dict[str, Any] = controller.release_hold(id)
+        return _done(retention_deeds.released(released, self._desk.now()))
+
+    @contextmanager
+    def _opened(self) -> Iterator[Controller]:
+        try:
+            with Controller(self._desk.environ, USER, now=self._desk.now) as controller:
+                yield controller
+        except GovernanceError as error:
+            raise Unusable(text.clean(error)) from None
+
+
+def _policy(told: dict[str, Any], revision: int) -> RetentionPolicyShown:
+    policy, counts, domain = told["policy"], told["counts"], told["domain"]
+    words = [phrases.NAMED[domain]]
+    if counts["total"]:
+        words += [
+            f"stored: {phrases.counted(counts['total'], domain)}",
+            f"may be deleted: {phrases.eligible(counts['eligible'], told['left_out'])}",
+        ]
+        words += [f"protected: {each.strip()}" for each in phrases.counts(told["reasons"], policy["older_than_days"])]
+    return RetentionPolicyShown(
+        domain=domain,
+        revision=revision,
+        values={key: policy[key] for key in KEYS},
+        words=words,
+        eligible=counts["eligible"] + told["left_out"],
+        marked=told["marked"],
+        held=told["holds"],
+    )
+
+
+def _undo(told: dict[str, Any]) -> Deed:
+    said = f"{phrases.counted(told['marked'], told['domain'])} marked for deletion stay"
+    return Deed(id=f"{UNDO} {told['domain']}", label=f"Take back the marks of {told['domain']}", sum=said)
+
+
+def _entry(told: dict[str, Any]) -> LogEntry:
+    words = text.clean(retention_deeds.deed(told))
+    return LogEntry(
+        number=told["number"],
+        at=phrases.at(told["at"]),
+        who=phrases.by(told["by"]),
+        action=told["action"],
+        domain=told["domain"],
+        words=words,
+    )
+
+
+def _done(lines: list[str]) -> DeedDone:
+    return DeedDone(done=True, text="\n".join(lines))
+
+
+def _mark(path: str) -> object:
+    try:
+        stat = os.lstat(path)
+    except OSError:
+        return ()
+    return stat.st_mtime_ns, stat.st_size, _mark(path + "-wal") if not path.endswith("-wal") else ()

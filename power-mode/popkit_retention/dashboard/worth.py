@@ -1,0 +1,111 @@
+"""What PopKit was worth, over days and projects: sums of the ledgers as they were last settled. What has not changed since is not read
+again."""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import TYPE_CHECKING
+
+from hooks.utils import efficiency_tracker as tracker
+from hooks.utils.answers import ledgers
+from hooks.utils.edges import home
+from hooks.utils.policy.ledger import CAUSES, GAINS
+from hooks.utils.state import days, session
+
+from .sessions import shown
+from .shapes import Stats, WorthDay, WorthProject
+
+if TYPE_CHECKING:
+    from .desk import Desk
+
+_NAMED = 300
+_UNKNOWN = "unknown"
+
+
+class Worth:
+    """Of one Desk."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._lock = threading.Lock()
+        self._kept: dict[str, tuple[int, str, tracker.EfficiencyMetrics]] = {}
+
+    def stats(self, most_days: int) -> Stats:
+        """Of all sessions, those that were swept since too; of each of the last days, today the last."""
+        by_project = self._by_project()
+        everything = tracker.sum_metrics(metrics for several in by_project.values() for metrics in several)
+        worth = tracker.worth(everything, self._desk.now())
+        with self._desk.laid_out():
+            lines = [ledgers.headline(worth)]
+            if everything.ledger:
+                lines += ["", *ledgers.table(worth), "", *ledgers.notes(worth, self._desk.rules.models.dated)]
+        found = [_project(name, tracker.sum_metrics(several)) for name, several in by_project.items()]
+        return Stats(
+            headline=lines[0],
+            lines=lines,
+            days=_days(everything, days.day_of(self._desk.now()), most_days),
+            projects=sorted(found, key=lambda each: (-each.net, each.project)),
+            saved_by={gain: round(everything.ledger.get("saved_" + gain, 0)) for gain in GAINS},
+            cost_by={cause: round(everything.ledger.get("charged_" + cause, 0)) for cause in CAUSES},
+        )
+
+    def _by_project(self) -> dict[str, list[tracker.EfficiencyMetrics]]:
+        found: dict[str, list[tracker.EfficiencyMetrics]] = {}
+        names: dict[str, str] = {}
+        for project, metrics in self._here():
+            if metrics.contexts:
+                found.setdefault(project, []).append(metrics)
+                names[home.safe_name(project)] = project
+        for project, metrics in tracker.swept_metrics(self._desk.home):
+            found.setdefault(names.get(project, project), []).append(metrics)
+        return found
+
+    def _here(self) -> list[tuple[str, tracker.EfficiencyMetrics]]:
+        """(project, metrics) of each session that is kept."""
+        folder = os.path.join(self._desk.home, "sessions")
+        try:
+            names = os.listdir(folder)
+        except OSError:
+            return []
+        with self._lock:
+            before, self._kept = self._kept, {}
+            for name in names:
+                try:
+                    at = os.lstat(os.path.join(folder, name)).st_mtime_ns
+                except OSError:
+                    continue  # it was swept meanwhile
+                known = before.get(name)
+                if known is None or known[0] != at:
+                    project = session.read(self._desk.home, name).get("project") or ""
+                    known = (at, project, tracker.session_metrics(self._desk.home, name))
+                self._kept[name] = known
+            return [(project, metrics) for _, project, metrics in self._kept.values()]
+
+
+def _days(metrics: tracker.EfficiencyMetrics, today: str, most: int) -> list[WorthDay]:
+    sums: dict[str, dict[str, float]] = {}
+    for key, amount in metrics.days.items():
+        day, _, name = key.partition(" ")
+        sums.setdefault(day, {})[name] = amount
+    found = []
+    for back in reversed(range(most)):
+        day = days.days_before(today, back)
+        amounts = sums.get(day, {})
+        saved, cost = sum(amounts.get("saved_" + gain, 0.0) for gain in GAINS), amounts.get("charged", 0.0)
+        found.append(WorthDay(day=day, saved=round(saved), cost=round(cost), net=round(saved - cost)))
+    return found
+
+
+def _project(name: str, metrics: tracker.EfficiencyMetrics) -> WorthProject:
+    ledger = metrics.ledger
+    saved, cost = sum(ledger.get("saved_" + gain, 0.0) for gain in GAINS), ledger.get("charged", 0.0)
+    priced = sum(ledger.get("usd_" + gain, 0.0) for gain in GAINS) - ledger.get("usd_charged", 0.0)
+    return WorthProject(
+        project=shown(name, _NAMED) or _UNKNOWN,
+        sessions=metrics.sessions,
+        saved=round(saved),
+        cost=round(cost),
+        net=round(saved - cost),
+        usd=round(priced, 6) if priced or not ledger.get("unpriced") else None,
+    )

@@ -1,0 +1,63 @@
+"""A home with a session, and the dashboard's application over it, asked in this process as a browser would ask."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from starlette.testclient import TestClient
+
+from popkit_retention.dashboard.app import Application
+from popkit_retention.dashboard.desk import Desk
+from popkit_retention.dashboard.security import Access
+from tests.reclaim.shops import SESSION, Shop, worked
+
+PORT = 8000
+PLACE = f"http://127.0.0.1:{PORT}"
+MOST_BYTES = 64 * 1024
+
+
+class Board:
+    """The server over the home of a Shop, whose clock it goes by. `client` has the token."""
+
+    def __init__(self, folder: Path, page: Path | None = None) -> None:
+        self.shop = Shop(folder)
+        self.access = Access(PORT, "a-token", "a-second-token")
+        self.page = page
+        self.restart()
+
+    def restart(self) -> None:
+        """The same home, served anew."""
+        self.desk = Desk(self.shop.environ(), lambda: self.shop.at)
+        made = Application(self.desk, self.access, "1.2.3", *([str(self.page)] if self.page else []))
+        self.application, self.app = made, made.app
+        self.client = self.visitor(authorization="Bearer a-token")
+
+    def visitor(self, place: str = PLACE, **headers: str) -> TestClient:
+        """Somebody who asks with these headers."""
+        names = {name.replace("_", "-"): value for name, value in headers.items()}
+        return TestClient(self.app, place, headers=names, raise_server_exceptions=True, follow_redirects=False)
+
+    def worked(self) -> str:
+        """A session that has done some work; its id."""
+        self.shop.write(worked(str(self.shop.project)))
+        return SESSION
+
+    def get(self, path: str, status: int = 200, **params: object) -> dict:
+        """What an address answers, which must have this status."""
+        answer = self.client.get(path, params=params)
+        assert answer.status_code == status, answer.text
+        return answer.json()
+
+    def post(self, path: str, body: object, status: int = 200) -> dict:
+        """What a change answers, asked for as the page does."""
+        headers = {"X-PopKit-Change": self.access.change_token, "Content-Type": "application/json"}
+        answer = self.client.post(path, content=json.dumps(body), headers=headers)
+        assert answer.status_code == status, answer.text
+        return answer.json()
+
+    def session(self, id: str = SESSION) -> dict:
+        return self.get(f"/api/sessions/{id}")
+
+    def deed(self, id: str, status: int = 200, session: str = SESSION) -> dict:
+        return self.post(f"/api/sessions/{session}/deeds", {"id": id}, status)

@@ -1,0 +1,129 @@
+"""What can be done from the page: only what is offered, with the sum said before."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.dashboard.board import Board
+from tests.reclaim.shops import EXPIRED, SESSION
+
+
+def _offered(board: Board) -> dict[str, dict]:
+    return {deed["id"]: deed for deed in board.session()["deeds"]}
+
+
+def test_a_clear_says_its_sum_takes_that_and_can_be_undone(board: Board) -> None:
+    board.worked()
+    before = board.shop.transcript.read_bytes()
+    offered = _offered(board)["clear"]
+    assert "leave" in offered["sum"]
+    assert offered["danger"]
+    done = board.deed("clear")
+    assert done["done"], done
+    assert set(board.shop.cleared()) == EXPIRED
+    assert {bar["state"] for bar in board.session()["bars"]} == {"live", "expired", "cleared"}
+    assert "clear" not in _offered(board)
+    assert board.deed("undo")["done"]
+    assert board.shop.transcript.read_bytes() == before
+
+
+def test_a_result_is_pinned_and_let_go(board: Board) -> None:
+    board.worked()
+    number = next(bar["number"] for bar in board.session()["bars"] if bar["state"] == "live")
+    deeds = board.get(f"/api/sessions/{SESSION}/results/{number}")["deeds"]
+    assert [deed["id"] for deed in deeds] == [f"pin T{number}"]
+    assert board.deed(f"pin T{number}")["done"]
+    assert [bar["number"] for bar in board.session()["bars"] if bar["pinned"]] == [number]
+    assert board.deed(f"unpin T{number}")["done"]
+    assert not any(bar["pinned"] for bar in board.session()["bars"])
+
+
+def test_what_was_cleared_is_shown_and_put_back(board: Board) -> None:
+    board.worked()
+    whole = board.shop.contents()
+    board.deed("clear")
+    bar = next(bar for bar in board.session()["bars"] if bar["state"] == "cleared")
+    told = board.get(f"/api/sessions/{SESSION}/results/{bar['number']}")
+    shown = board.get(f"/api/sessions/{SESSION}/content/{told['handle']}")
+    assert shown["text"] == whole[told["row"]["id"]]
+    assert shown["truncated"] == 0
+    assert board.deed(f"restore T{bar['number']} --in-place")["done"]
+    assert board.shop.contents()[told["row"]["id"]] == whole[told["row"]["id"]]
+    assert board.desk.looks.site(board.desk.session(SESSION)).home == str(board.shop.home)
+
+
+def test_contents_are_those_of_the_session_alone(board: Board) -> None:
+    board.worked()
+    board.deed("clear")
+    for handle in ("k0000000", "%2e%2e%2f", "T1", "x" * 101):
+        answer = board.client.get(f"/api/sessions/{SESSION}/content/{handle}")
+        assert answer.status_code in (400, 404)
+
+
+@pytest.mark.parametrize(
+    "id",
+    ["undo", "clear --now", "clear --tier session", "pin /etc/passwd", "pin T999", "restore T1", "restore T1 --in-place", "stats", "help",
+     "memory forget --all", "warm off", "native on", "retention --profile off", "clear; undo", "Clear", " clear", "clear ", "hold x",
+     "release h1"],
+)  # fmt: skip
+def test_what_is_not_offered_is_not_done(board: Board, id: str) -> None:
+    board.worked()
+    before = board.shop.transcript.read_bytes()
+    assert "error" in board.deed(id, 409)
+    assert board.shop.transcript.read_bytes() == before
+    assert not (board.shop.home / "archive.sqlite").exists()
+
+
+@pytest.mark.parametrize(
+    "body", [[], "clear", 1, None, {}, {"id": 1}, {"id": ""}, {"id": "x" * 401}, {"id": "clear", "more": 1}, {"id": None}]
+)
+def test_a_body_that_is_none_is_told_so(board: Board, body: object) -> None:
+    board.worked()
+    assert board.post(f"/api/sessions/{SESSION}/deeds", body, 400).keys() == {"error"}
+
+
+def test_a_body_that_is_no_json_is_told_so(board: Board) -> None:
+    board.worked()
+    headers = {"X-PopKit-Change": "a-second-token", "Content-Type": "application/json"}
+    for body in (b"", b"{", b"\xff\xfe", b'{"id": NaN}', b"[" * 10_000):
+        answer = board.client.post(f"/api/sessions/{SESSION}/deeds", content=body, headers=headers)
+        assert answer.status_code == 400, (body, answer.text)
+        assert answer.json().keys() == {"error"}
+
+
+def test_keeping_warm_is_switched_on_and_off(board: Board) -> None:
+    board.worked()
+    assert board.session()["warm"]["on"] is False
+    assert board.deed("warm on")["done"]
+    assert board.session()["warm"]["on"] is True
+    assert board.deed("warm off")["done"]
+    assert board.session()["warm"]["on"] is False
+
+
+def test_a_refused_deed_says_why_and_changes_nothing(board: Board) -> None:
+    board.worked()
+    board.session()
+    entry = {"type": "user", "uuid": "u-odd", "parentUuid": "nowhere", "message": {"role": "user", "content": "?"}}
+    with board.shop.transcript.open("a") as file:
+        file.write(json.dumps(entry) + "\n")
+    before = board.shop.transcript.read_bytes()
+    told = board.session()
+    if told["doubt"]:
+        assert "clear" not in {deed["id"] for deed in told["deeds"]}
+        board.deed("clear", 409)
+    assert board.shop.transcript.read_bytes() == before
+
+
+def test_a_session_is_held_and_released(board: Board) -> None:
+    board.worked()
+    assert board.post(f"/api/sessions/{SESSION}/deeds", {"id": "hold", "why": "for the audit"})["done"]
+    holds = board.get("/api/retention")["holds"]
+    assert {(hold["target"], hold["why"], hold["active"]) for hold in holds} == {(SESSION, "for the audit", True)}
+    offered = [id for id in _offered(board) if id.startswith("release")]
+    assert len(offered) == len(holds) == 2
+    for id in offered:
+        assert board.deed(id)["done"]
+    assert board.get("/api/retention")["holds"] == []
+    assert "hold" in _offered(board)

@@ -1,0 +1,201 @@
+"""Which sessions there are, and what is told of one: the panel's numbers, to the digit."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from hooks.utils.answers import command, text
+from hooks.utils.reclaim import outlook
+from tests.dashboard.board import Board
+from tests.reclaim.shops import LATER_S, SESSION, Talk, worked
+
+
+def _as_the_command_says(board: Board, word: str) -> dict:
+    """What `popkit context WORD --json` answers, in this process."""
+    return json.loads(command.answer(f"{word} --json", board.shop.site(), str(board.shop.transcript), board.shop.at))
+
+
+def test_the_report_is_the_one_of_popkit_context(board: Board) -> None:
+    board.worked()
+    told = board.session()
+    assert told["report"] == _as_the_command_says(board, "retention")
+    assert told["session"]["reclaimable_now"] == told["report"]["reclaimable"]["now"]["tokens"] > 0
+    assert told["session"]["context"]["tokens"] == told["report"]["context"]["tokens"]
+    assert told["session"]["verdict"]["kind"] == told["report"]["verdict"]["kind"] == "clear"
+
+
+def test_the_lines_are_the_panel(board: Board) -> None:
+    board.worked()
+    text.lay_out_for(80)
+    panel = command.answer("retention", board.shop.site(), str(board.shop.transcript), board.shop.at).split("\n")
+    assert board.session()["lines"] == panel[: len(panel) - panel[::-1].index("") - 1], "but for the commands at its end"
+
+
+def test_reading_writes_nothing_of_a_session(board: Board) -> None:
+    board.worked()
+    outlook.look(board.shop.site(), str(board.shop.transcript), board.shop.at)
+    folder = Path(board.shop.site().paths().folder)
+    before = {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in folder.iterdir()}
+    for path in ("", "/series", "/results/1"):
+        board.get(f"/api/sessions/{SESSION}{path}")
+    board.get("/api/sessions")
+    assert {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in folder.iterdir()} == before
+
+
+def test_the_list_has_running_ones_first_then_the_newest(board: Board) -> None:
+    board.worked()
+    others = {}
+    for number, hours in enumerate((3, 1, 2)):
+        talk = Talk(str(board.shop.project), session_id=f"other-{number}")
+        talk.prompt(f"question {number}")
+        others[f"other-{number}"] = board.shop.transcript.with_name(f"other-{number}.jsonl")
+        talk.write(others[f"other-{number}"])
+        os.utime(others[f"other-{number}"], (board.shop.at - 3_600 * hours,) * 2)
+    os.utime(board.shop.transcript, (board.shop.at - 10,) * 2)
+    told = board.get("/api/sessions")
+    assert [row["id"] for row in told["sessions"]] == [SESSION, "other-1", "other-2", "other-0"]
+    assert [row["running"] for row in told["sessions"]] == [True, False, False, False]
+    assert (told["total"], told["running"], told["projects"]) == (4, 1, [str(board.shop.project)])
+    assert [row["id"] for row in board.get("/api/sessions", limit=2, offset=1)["sessions"]] == ["other-1", "other-2"]
+    assert [row["id"] for row in board.get("/api/sessions", running=True)["sessions"]] == [SESSION]
+    assert [row["id"] for row in board.get("/api/sessions", q="QUESTION 2")["sessions"]] == ["other-2"]
+    assert board.get("/api/sessions", project="/elsewhere")["total"] == 0
+
+
+def test_a_session_that_has_ended_does_not_run(board: Board) -> None:
+    board.worked()
+    os.utime(board.shop.transcript, (board.shop.at - 10,) * 2)
+    board.session()
+    paths = board.shop.site().paths()
+    Path(paths.folder).mkdir(parents=True, exist_ok=True)
+    Path(paths.journal).write_text(json.dumps({"event": "end", "at": board.shop.at, "why": "exit"}) + "\n")
+    assert board.get("/api/sessions")["running"] == 0
+
+
+def test_a_row_has_the_users_first_words_without_secrets(board: Board) -> None:
+    talk = Talk(str(board.shop.project))
+    talk.prompt("deploy with ghp_" + "a1B2" * 9 + "\x1b[31m please")
+    board.shop.write(talk)
+    title = board.get("/api/sessions")["sessions"][0]["title"]
+    assert "a1B2a1B2" not in title
+    assert "\x1b" not in title
+    assert title.startswith("deploy with ****")
+
+
+def test_a_session_without_a_transcript_is_told_from_what_was_stored(board: Board) -> None:
+    board.worked()
+    reported = _as_the_command_says(board, "retention")
+    board.shop.transcript.unlink()
+    row = board.get("/api/sessions")["sessions"][0]
+    assert (row["here"], row["calls"], row["expired_tokens"]) == (False, reported["calls"], reported["expired"]["tokens"])
+    told = board.session()
+    assert told["report"]["calls"] == reported["calls"]
+    assert [deed["id"] for deed in told["deeds"]] == ["hold"]
+    assert board.get(f"/api/sessions/{SESSION}/series")["points"] == []
+
+
+def test_a_transcript_outside_of_the_clients_folder_is_never_opened(board: Board, tmp_path: Path) -> None:
+    board.worked()
+    outside = tmp_path / "elsewhere.jsonl"
+    shutil.move(board.shop.transcript, outside)
+    board.shop.transcript.symlink_to(outside)
+    linked = board.shop.transcript.parent.parent / "linked"
+    linked.symlink_to(tmp_path)
+    assert board.get("/api/sessions")["total"] == 0
+    for id in (SESSION, "elsewhere"):
+        board.get(f"/api/sessions/{id}", 404)
+
+
+@pytest.mark.parametrize("id", ["..", "%2e%2e", "..%2F..%2Fetc%2Fpasswd", "%00", "a%0Ab", "5e551019", "%F0%9F%92%A9", "x" * 401])
+def test_an_id_that_is_none_finds_nothing(board: Board, id: str) -> None:
+    board.worked()
+    for path in (f"/api/sessions/{id}", f"/api/sessions/{id}/series", f"/api/sessions/{id}/results/1"):
+        answer = board.client.get(path)
+        assert answer.status_code in (400, 404), answer.text
+        assert answer.json().keys() == {"error"}
+
+
+# --- one session ----------------------------------------------------------------------------------------------------------------------
+
+
+def test_bars_have_a_result_each_from_its_call_to_its_end(board: Board) -> None:
+    board.worked()
+    told = board.session()
+    rows = {row["number"]: row for row in told["report"]["results"]}
+    assert [bar["number"] for bar in told["bars"]] == list(rows)
+    for bar in told["bars"]:
+        row = rows[bar["number"]]
+        assert (bar["state"], bar["tokens"], bar["tier"]) == (row["state"], row["tokens"], row["tier"])
+        assert bar["to_call"] == (None if row["state"] == "live" else row["ended"]["at_call"])
+        assert bar["note"]
+
+
+def test_a_result_says_why_in_the_words_of_the_command(board: Board) -> None:
+    board.worked()
+    number = next(bar["number"] for bar in board.session()["bars"] if bar["state"] == "live")
+    told = board.get(f"/api/sessions/{SESSION}/results/{number}")
+    text.lay_out_for(80)
+    said = command.answer(f"why T{number}", board.shop.site(), str(board.shop.transcript), board.shop.at)
+    assert "\n".join(told["why"]) == said
+    assert told["row"]["number"] == number
+    board.get(f"/api/sessions/{SESSION}/results/999", 404)
+
+
+def test_the_layers_come_to_the_whole_context(board: Board) -> None:
+    board.worked()
+    told = board.session()
+    assert sum(told["layers"].values()) == told["report"]["context"]["tokens"]
+    reads = [row["tokens"] for row in told["report"]["results"] if row["kind"] == "read" and row["state"] != "cleared"]
+    assert told["layers"]["tier3"] == sum(reads) > 0
+
+
+# --- over time ------------------------------------------------------------------------------------------------------------------------
+
+
+def test_the_last_point_of_the_series_is_what_the_panel_says(board: Board) -> None:
+    board.worked()
+    told, points = board.session(), board.get(f"/api/sessions/{SESSION}/series")["points"]
+    last = points[-1]
+    assert last["tokens"] == told["report"]["context"]["tokens"]
+    assert last["expired"] == told["report"]["expired"]["tokens"]
+    assert last["tiers"] == {tier: sums["live"]["tokens"] for tier, sums in told["report"]["tiers"].items()}
+    assert last["layers"] == told["layers"]
+    assert [point["at"] for point in points] == sorted(point["at"] for point in points)
+    assert all(sum(point["layers"].values()) == point["tokens"] for point in points)
+
+
+def test_what_was_cleared_is_carried_until_then(board: Board) -> None:
+    board.worked()
+    before = board.get(f"/api/sessions/{SESSION}/series")["points"]
+    board.deed("clear")
+    after = board.get(f"/api/sessions/{SESSION}/series")
+    assert [point["expired"] for point in after["points"][:-1]] == [point["expired"] for point in before[:-1]]
+    assert after["points"][-1]["expired"] < before[-1]["expired"]
+    assert after["clears"] == [board.shop.at]
+
+
+def test_a_long_session_has_at_most_three_hundred_points(board: Board) -> None:
+    talk = Talk(str(board.shop.project))
+    talk.prompt("go on")
+    for number in range(1_300):
+        talk.bash(f"b{number}", f"mkdir -p out/{number}")
+    board.shop.write(talk)
+    points = board.get(f"/api/sessions/{SESSION}/series")["points"]
+    assert 150 <= len(points) <= 300
+    assert points[-1]["tokens"] == board.session()["report"]["context"]["tokens"]
+
+
+def test_compactions_are_told(board: Board) -> None:
+    talk = worked(str(board.shop.project))
+    talk.compact()
+    talk.read("after", str(board.shop.project) + "/after.ts", "x\n" * 50)
+    talk.say("Done.")
+    board.shop.write(talk)
+    told = board.get(f"/api/sessions/{SESSION}/series")
+    assert len(told["compactions"]) == 1
+    assert LATER_S > 0 < told["points"][-1]["tokens"]

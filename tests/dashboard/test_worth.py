@@ -1,0 +1,75 @@
+"""What PopKit was worth: the words and sums of `popkit context stats`."""
+
+from __future__ import annotations
+
+import json
+
+from hooks.utils import efficiency_tracker as tracker
+from hooks.utils.answers import command, ledgers
+from hooks.utils.state import days
+from tests.dashboard.board import Board
+from tests.reclaim.shops import BEGAN, LATER_S, STEP_S, Talk, stamp, worked
+
+
+class _Later(Talk):
+    """What a session says after a break."""
+
+    def add(self, kind: str, parent: str | None = "", **fields) -> str:
+        return super().add(kind, parent, timestamp=stamp(BEGAN + 2 * LATER_S + STEP_S * len(self.entries)), **fields)
+
+
+def _paid_off(board: Board) -> None:
+    """A session of which something was cleared, and that has gone on without it."""
+    talk = worked(str(board.shop.project))
+    board.shop.write(talk)
+    board.deed("clear")
+    later = _Later(str(board.shop.project), tokens=talk.tokens - 4_000)
+    later.entries = board.shop.entries()
+    later.last = later.entries[-1]["uuid"]
+    later.prompt("go on")
+    for number in range(40):
+        later.bash(f"later-{number}", f"mkdir -p later/{number}")
+    later.say("Done.")
+    later.write(board.shop.transcript)
+    board.shop.at += 3 * LATER_S
+
+
+def test_the_sums_are_those_of_stats(board: Board) -> None:
+    _paid_off(board)
+    found = json.loads(command.answer("stats --json", board.shop.site(), str(board.shop.transcript), board.shop.at))
+    told = board.get("/api/stats")
+    assert told["headline"] == ledgers.headline(found["worth"])
+    installed = found["worth"]["installed"]["tokens"]
+    assert told["saved_by"] == {gain: round(installed[gain]) for gain in ("cleared", "kept_out", "kept_warm", "memory")}
+    assert sum(told["saved_by"].values()) > 0
+    (project,) = told["projects"]
+    assert (project["project"], project["sessions"]) == (str(board.shop.project), 1)
+    assert project["net"] == round(installed["net"])
+    assert sum(day["saved"] for day in told["days"]) <= project["saved"] + 1
+
+
+def test_days_end_today_and_have_no_gaps(board: Board) -> None:
+    told = board.get("/api/stats", days=30)
+    today = days.day_of(board.shop.at)
+    assert [day["day"] for day in told["days"]] == [days.days_before(today, back) for back in reversed(range(30))]
+    assert told["projects"] == []
+    assert told["headline"] == "Net: nothing has been saved or charged yet"
+    board.get("/api/stats", 400, days=0)
+
+
+def test_what_was_swept_still_counts(board: Board) -> None:
+    _paid_off(board)
+    command.answer("stats", board.shop.site(), str(board.shop.transcript), board.shop.at)
+    before = board.get("/api/stats")
+    folder = board.shop.home / "sessions" / board.shop.session_id
+    state = json.loads((folder / "main.state.json").read_text())
+    kept = {"agent_id": "", "calibration": state["calibration"], "counts": state["counts"]}
+    line = {"session": board.shop.session_id, "project": "gone", "contexts": [kept]}
+    for path in folder.iterdir():
+        path.unlink()
+    folder.rmdir()
+    (board.shop.home / "past.jsonl").write_text(json.dumps(line) + "\n")
+    after = board.get("/api/stats")
+    assert (after["headline"], after["saved_by"]) == (before["headline"], before["saved_by"])
+    assert [project["project"] for project in after["projects"]] == ["gone"]
+    assert tracker.all_metrics(str(board.shop.home)).sessions == 1
