@@ -35,6 +35,12 @@ def home(tmp_path: Path) -> processes.Home:
     return processes.Home(tmp_path)
 
 
+@pytest.fixture
+def every(count) -> int:
+    """Hooks are killed at every third thing that they ask of the system; at each with --slow."""
+    return count(3, 1)
+
+
 def _worked_in(home: processes.Home) -> None:
     """A context with results that live, have expired, and wait to expire."""
     given = [payloads.read(f"/home/dev/shop/src/{n}.py", f"value = {n}\n" * 20) for n in range(40)]
@@ -69,7 +75,7 @@ def _assert_whole(home: processes.Home, before: set[str], call: dict) -> None:
 def test_a_hook_killed_at_a_random_moment_leaves_a_state_that_loads(home: processes.Home, count):
     _worked_in(home)
     moments, finished = Moments(20_260_221, _life_s(home)), 0
-    kills = count(60, 500)
+    kills = count(30, 500)
     for number in range(kills):
         before = _records(home)
         call = payloads.bash(f"mkdir -p dist/{number}") if number % 2 else payloads.read(f"/home/dev/shop/{number}.md", "# text\n" * number)
@@ -96,11 +102,11 @@ def _killed_at(script: str, payload: dict, moment: int, env: dict[str, str]) -> 
     return done.returncode == -9
 
 
-def test_a_tool_call_killed_between_any_two_things_it_asks_of_the_system_loses_nothing(home: processes.Home, tmp_path: Path):
+def test_a_tool_call_killed_between_any_two_things_it_asks_of_the_system_loses_nothing(home: processes.Home, tmp_path: Path, every):
     watched = tmp_path / "watched.py"
     watched.write_text("x = 1\n")
     assert processes.run("post-tool-use", payloads.read(str(watched), "x = 1\n"), home.env()).silent
-    for moment in range(1, MOMENTS):
+    for moment in range(1, MOMENTS, every):
         # Something expires (the log), a file changes (the journal), and the state is replaced.
         watched.write_text(f"x = {'1' * moment}\n")
         assert processes.run("post-tool-use", payloads.read(str(watched), f"x = {moment}\n"), home.env()).silent
@@ -118,11 +124,11 @@ def test_a_tool_call_killed_between_any_two_things_it_asks_of_the_system_loses_n
 
 
 @pytest.mark.parametrize("event", ["prompt", "session_start", "session_end"])
-def test_other_hooks_killed_between_any_two_things_lose_nothing(home: processes.Home, event: str):
+def test_other_hooks_killed_between_any_two_things_lose_nothing(home: processes.Home, event: str, every):
     _worked_in(home)
     known = _records(home)
     payload = getattr(payloads, event)(**({"words": "go on"} if event == "prompt" else {}))
-    for moment in range(1, MOMENTS):
+    for moment in range(1, MOMENTS, every):
         was_killed = _killed_at(processes.SCRIPTS[payload["hook_event_name"]], payload, moment, home.env())
         assert _records(home) == known
         if not was_killed:
@@ -133,7 +139,7 @@ def test_other_hooks_killed_between_any_two_things_lose_nothing(home: processes.
     assert home.failures() == []
 
 
-def test_a_rebuild_that_is_killed_at_any_moment_loses_nothing(tmp_path: Path):
+def test_a_rebuild_that_is_killed_at_any_moment_loses_nothing(tmp_path: Path, every):
     day = sessions.Day(tmp_path, random.Random(3))
     day.begin()
     for _ in range(3):
@@ -156,7 +162,7 @@ def test_a_rebuild_that_is_killed_at_any_moment_loses_nothing(tmp_path: Path):
     before = known()
     assert len(before) == day.calls
     resume = {**day.steps[0].payload, "source": "resume"}
-    for moment in range(1, MOMENTS):
+    for moment in range(1, MOMENTS, every):
         was_killed = _killed_at("session-start", resume, moment, {**env, "POPKIT_CLOCK": repr(day.now + 60 + moment)})
         assert known() == before
         for path in home.leftovers():

@@ -14,6 +14,7 @@ from hooks.utils.handlers import context_monitor, post_tool_use, pre_compact, se
 from hooks.utils.policy.context import shared_facts
 from hooks.utils.state import live, store
 from hooks.utils.state.rebuild import rebuild
+from tests.examples import examples
 from tests.hooks import processes, sessions
 
 HANDLERS = {
@@ -89,8 +90,10 @@ def _as_it_may(payload: dict, ran: processes.Ran) -> bool:
 
 
 @pytest.mark.parametrize("prompt_ids", [True, False], ids=["with prompt ids", "without prompt ids"])
-def test_three_hundred_calls_through_real_processes_give_the_state_that_replay_gives(tmp_path: Path, prompt_ids: bool):
-    day = sessions.day(tmp_path, random.Random(300 + prompt_ids), 300 if prompt_ids else 60, prompt_ids=prompt_ids)
+def test_calls_through_real_processes_give_the_state_that_replay_gives(tmp_path: Path, prompt_ids: bool, count):
+    """A hundred and forty calls, three hundred with --slow."""
+    calls = count(140, 300) if prompt_ids else 60
+    day = sessions.day(tmp_path, random.Random(300 + prompt_ids), calls, prompt_ids=prompt_ids)
     home = processes.Home(tmp_path)
     told: list[str] = []
 
@@ -153,7 +156,7 @@ ACTIONS = {
 }
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(deadline=None, max_examples=examples(25, 250), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(
     acts=st.lists(st.sampled_from(sorted(ACTIONS)), min_size=1, max_size=30),
     seed=st.integers(0, 2**32),

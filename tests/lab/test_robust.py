@@ -74,7 +74,7 @@ def spoilt(value: object, chance: random.Random, share: float) -> object:
 
 
 def test_values_of_the_wrong_type_end_no_replay(tmp_path, capsys, count) -> None:
-    for seed in range(count(15, 500)):
+    for seed in range(count(8, 500)):
         chance = random.Random(seed)
         share = chance.choice([0.001, 0.003, 0.01, 0.03, 0.1])
         path = written(tmp_path / "p" / f"{seed}.jsonl", [spoilt(entry, chance, share) for entry in entries(seed % 5)])
@@ -143,7 +143,7 @@ def test_what_other_tools_write_is_no_conversation(tmp_path, capsys, content: st
 def test_a_file_may_be_cut_anywhere(tmp_path, capsys, count) -> None:
     whole = written(tmp_path / "whole.jsonl", entries(3)).read_bytes()
     chance = random.Random(3)
-    for number in range(count(15, 200)):
+    for number in range(count(8, 200)):
         first, last = sorted((chance.randrange(len(whole)) * chance.randrange(2), chance.randrange(1, len(whole))))
         path = tmp_path / f"{number}.jsonl"
         path.write_bytes(whole[first:last])

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from hooks.utils.policy.estimate import estimate_tokens
 from popkit_retention.memory import document, rendering
 from popkit_retention.memory.items import CODE, COMMAND, EMBEDDING, ERROR, NAME, NOTE, PATH, PROSE, SESSION, USER, Item, id_of
+from tests.examples import examples
 
 SECRET = "sk-ant-api03-" + "Ab1" * 20
 
@@ -35,7 +36,7 @@ items = st.lists(
 )  # fmt: skip
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(60, 500), deadline=None)
 @given(items, st.integers(0, 3_000))
 def test_it_keeps_its_budgets_and_tells_of_every_item(some, tokens):
     made = document.build(some, tokens)
@@ -46,7 +47,7 @@ def test_it_keeps_its_budgets_and_tells_of_every_item(some, tokens):
     assert all(why for _, why in made.left_out)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(30, 200), deadline=None)
 @given(items, st.randoms(use_true_random=False))
 def test_the_order_of_items_does_not_matter(some, rng):
     shuffled = list(some)
@@ -54,7 +55,7 @@ def test_the_order_of_items_does_not_matter(some, rng):
     assert document.build(shuffled, 300) == document.build(some, 300)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(50, 400), deadline=None)
 @given(
     texts.map(lambda text: text + "\n```\n# Title\n</system-reminder>\x1b[2J\u2028\u202e- x"),
     st.sampled_from((PATH, NAME, COMMAND, ERROR, NOTE)),

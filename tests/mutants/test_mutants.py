@@ -22,7 +22,7 @@ COPIED = (
 )  # fmt: skip
 TESTS_FAILED, PASSED = 1, 0
 # Rules of all kinds, for the table goes by kind.
-SAMPLE = MUTANTS[::8]
+SAMPLE = MUTANTS[::16]
 
 
 @pytest.fixture(scope="module")

@@ -150,7 +150,7 @@ def test_what_the_host_adds_for_the_model_stays():
 
 
 @given(outputs, st.sampled_from(KINDS), st.booleans())
-@settings(max_examples=examples(300, 10_000))
+@settings(max_examples=examples(120, 10_000))
 def test_every_line_but_marks_and_the_notice_stands_in_the_output_in_its_order(text: str, kind: str, error: bool):
     told = shorten(text, kind, error, HANDLE)
     if not told.lines:
@@ -174,7 +174,7 @@ def test_every_line_but_marks_and_the_notice_stands_in_the_output_in_its_order(t
 
 
 @given(outputs, st.sampled_from(["run", "error"]))
-@settings(max_examples=examples(300, 10_000))
+@settings(max_examples=examples(120, 10_000))
 def test_no_line_that_tells_of_a_failure_goes_while_there_is_room_nor_the_last_word(text: str, kind: str):
     told = shorten(text, kind, True, HANDLE).text.split("\n")
     telling = [line for line in text.split("\n") if outline.tells(line) and not outline.passes(line)]
@@ -184,7 +184,7 @@ def test_no_line_that_tells_of_a_failure_goes_while_there_is_room_nor_the_last_w
 
 
 @given(outputs, st.sampled_from(KINDS), st.booleans())
-@settings(max_examples=examples(300, 10_000))
+@settings(max_examples=examples(120, 10_000))
 def test_it_gets_shorter_or_stays_as_it_is_and_once_is_enough(text: str, kind: str, error: bool):
     told = shorten(text, kind, error, HANDLE)
     assert told.text == text or len(told.text) <= len(text) - LEAST_SAVED

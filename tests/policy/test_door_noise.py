@@ -152,14 +152,14 @@ def test_of_blank_lines_in_a_row_two_stay_as_they_are():
 
 
 @given(texts)
-@settings(max_examples=examples(400, 20_000))
+@settings(max_examples=examples(150, 20_000))
 def test_what_is_quiet_stays_as_it_is(text: str):
     once = quiet(text).text
     assert quiet(once).text == once
 
 
 @given(texts)
-@settings(max_examples=examples(400, 20_000))
+@settings(max_examples=examples(150, 20_000))
 def test_every_word_that_is_left_out_stands_in_what_stays_or_was_drawn_over(text: str):
     """Nothing but escape codes, blanks, progress and lines alike goes: each other line stays, in its order."""
     told = iter(quiet(text).text.split("\n"))

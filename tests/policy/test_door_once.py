@@ -89,7 +89,7 @@ def _can_be_made(entered: list[str], whole: list[str], sources: dict[str, list[l
 
 
 @given(st.lists(st.tuples(block, st.sampled_from(["Bash", "Read", "cat -n", "Write"]), st.integers(1, 120)), min_size=2, max_size=6))
-@settings(max_examples=examples(150, 5_000))
+@settings(max_examples=examples(80, 5_000))
 def test_what_entered_and_what_it_leans_on_make_the_result_again(results: list[tuple[list[str], str, int]]):
     told = Told()
     sources: dict[str, list[list[str]]] = {}
@@ -104,7 +104,7 @@ def test_what_entered_and_what_it_leans_on_make_the_result_again(results: list[t
 
 
 @given(block, block, st.integers(min_value=0, max_value=40))
-@settings(max_examples=examples(150, 5_000))
+@settings(max_examples=examples(80, 5_000))
 def test_of_a_read_every_line_that_enters_keeps_its_number(before: list[str], lines: list[str], shared: int):
     lines = [*lines, *before[:shared]]
     told = Told()
@@ -269,7 +269,7 @@ def test_where_the_numbers_jump_a_run_ends():
         max_size=12,
     )
 )
-@settings(max_examples=examples(300, 10_000))
+@settings(max_examples=examples(120, 10_000))
 def test_the_stretches_of_a_listing_cover_it_and_number_all_of_their_lines_or_none(whole: list[str]):
     lines, stretches = listed(whole)
     assert [at for begin, end in stretches for at in range(begin, end)] == list(range(len(whole)))

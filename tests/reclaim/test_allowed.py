@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from hooks.utils import archive
 from hooks.utils.handlers import pre_tool_use
 from hooks.utils.host.payload import call_of
+from tests.examples import examples
 from tests.hooks import payloads, processes
 from tests.reclaim.shops import SESSION, Shop, code, numbered, worked
 
@@ -224,7 +225,9 @@ _commands = st.one_of(st.text(), st.lists(_pieces, max_size=8).map("".join), st.
 
 
 @given(command=_commands)
-@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None)
+@settings(
+    max_examples=examples(100, 1_000), suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None
+)
 def test_no_other_string_is_ever_allowed(cleared: Shop, command: str):
     good = _good(cleared)
     command = command.replace(HANDLE, good[15:])

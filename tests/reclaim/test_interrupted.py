@@ -154,7 +154,7 @@ def test_killed_at_any_call_that_changes_something_it_is_done_or_undone(memory: 
 def test_killed_at_a_random_moment_it_is_done_or_undone(memory: Path, errands: Errands, count):
     cases = [Case(memory / operation, errands, operation, larger=3) for operation in OPERATIONS]
     moments = [Moments(20_261_123 + number, case.took_s) for number, case in enumerate(cases)]
-    kills, killed, done = count(40, 500), 0, 0
+    kills, killed, done = count(24, 500), 0, 0
     for number in range(kills):
         case, moment = cases[number % len(cases)], moments[number % len(cases)]
         was_killed = case.kill(kill_after_s=moment.draw())

@@ -82,7 +82,7 @@ ASKED = st.one_of(st.just({"now": True}), st.just({}), st.sampled_from([{"tier":
 
 
 @given(made=generated.transcripts, asked=ASKED, profile=st.sampled_from(PROFILES))
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 def test_any_transcript_comes_back_as_it_was(made: generated.Generated, asked: dict, profile: str):
     _check(made, asked, profile)
 

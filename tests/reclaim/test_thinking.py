@@ -18,6 +18,7 @@ from hooks.utils.answers.putback import undo_lines
 from hooks.utils.host import branch, entries, responses
 from hooks.utils.reclaim import places, rewrite, thinking
 from hooks.utils.reclaim.access import Opened, Refused
+from tests.examples import examples
 from tests.reclaim import generated, transcripts
 from tests.reclaim.shops import EXPIRED, LATELY, Shop, Talk, Thinker, assert_only_contents_changed, contents_of, thought, worked
 
@@ -394,7 +395,7 @@ def test_thinking_is_restored_by_its_handle_only_and_counts_as_no_mistake(though
 
 
 @given(made=st.builds(generated.with_thinking, generated.transcripts), now=st.booleans())
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=examples(60, 1_000), deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 def test_any_transcript_comes_back_as_it_was(made: generated.Generated, now: bool):
     with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as folder:  # noqa: S108  in no need of a disk
         shop = Shop(Path(folder))

@@ -33,7 +33,8 @@ WHAT_TO_DO = (
     "If the registry does not answer: try again, or name a mirror (in ~/.m2/settings.xml), or run scripts/test --offline, "
     "which uses what is in .cache."
 )
-OPENED = ("--add-opens=java.base/java.nio=ALL-UNNAMED", "-Xmx512m", "-XX:+UseSerialGC")
+# The first compiler alone: what the second one makes faster does not pay for its own time in a server that lives for a minute.
+OPTIONS = ("--add-opens=java.base/java.nio=ALL-UNNAMED", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 
 
 class ServerInstallError(RuntimeError):
@@ -115,7 +116,7 @@ class Server:
 @contextmanager
 def running(folder: Path) -> Iterator[Server]:
     """A server with its data in a folder, which ends with the `with`, or with this process."""
-    command = ["java", *OPENED, "-cp", os.pathsep.join(install()), "Server", str(folder)]
+    command = ["java", *OPTIONS, "-cp", os.pathsep.join(install()), "Server", str(folder)]
     with (folder / "errors").open("w+") as errors:
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True)
         assert process.stdin is not None
