@@ -12,7 +12,8 @@ from typing import Any, Literal, Optional, Union
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-Message = dict[str, Any]
+# A mapping, or the object that an SDK answered with: callers put those into the list as they are.
+Message = Any
 
 
 class _Model(BaseModel):

@@ -1,0 +1,189 @@
+"""The messages of a provider as exchanges, and out again with what has changed. Pure.
+
+An *exchange* is what the user said with all that answers it: calls of tools and their results too. It leaves as a whole or stays, so
+calls and results stand together and the user has the first word whatever leaves.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from . import dialogue_anthropic, dialogue_openai
+from .models import Provider
+from .said import ANSWER, REQUEST, RESULTS, SYSTEM, Edit, Form, Said, data_tokens, digest_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    Count = Callable[[str], int]
+
+FORMS: dict[Provider, Form] = {Provider.ANTHROPIC: dialogue_anthropic.FORM, Provider.OPENAI: dialogue_openai.FORM}
+
+
+class Exchange(NamedTuple):
+    """The messages with the numbers from `start` up to, without, `end`."""
+
+    start: int
+    end: int
+
+
+class Addition(NamedTuple):
+    """What a build has put before a request: its `kind` (memory, file, left), the `key` by which it is known again, its `text`."""
+
+    kind: str
+    key: str
+    text: str
+
+
+class Changes:
+    """How what is sent differs from the caller's messages, by their numbers: those `left` out, `notices` in the place of results (by the id
+    of the call), those whose thinking is out (`unthought`), `additions` before what the user said."""
+
+    __slots__ = ("additions", "left", "notices", "unthought")
+
+    def __init__(self) -> None:
+        self.left: set[int] = set()
+        self.notices: dict[int, dict[str, str]] = {}
+        self.unthought: set[int] = set()
+        self.additions: dict[int, list[Addition]] = {}
+
+    def copy(self) -> Changes:
+        made = Changes()
+        made.left, made.unthought = set(self.left), set(self.unthought)
+        made.notices = {number: dict(notices) for number, notices in self.notices.items()}
+        made.additions = {number: list(additions) for number, additions in self.additions.items()}
+        return made
+
+    def of(self, number: int) -> tuple[bool, Mapping[str, str], bool, Sequence[Addition]]:
+        """All that is said of one message; two that are equal leave it the same."""
+        return number in self.left, self.notices.get(number, {}), number in self.unthought, self.additions.get(number, [])
+
+
+class Tokens(NamedTuple):
+    """A message's tokens: of its `own` words, calls and data, of its `thinking`, and of each of its `results`."""
+
+    own: int
+    thinking: int
+    results: tuple[int, ...]
+
+    @property
+    def all(self) -> int:
+        return self.own + self.thinking + sum(self.results)
+
+
+class Dialogue:
+    """A conversation that is understood: its `messages` as they were given, each as `said`, its `digests`, its `tokens`, and its `exchanges`, of
+    which the last is the current one. What stands before the first is the system's."""
+
+    __slots__ = ("count", "digests", "exchanges", "form", "messages", "said", "tokens")
+
+    def __init__(self, form: Form, messages: Sequence[Any], said: list[Said], digests: list[str], count: Count) -> None:
+        self.form = form
+        self.messages = messages
+        self.said = said
+        self.digests = digests
+        self.count = count
+        self.exchanges = _exchanges(said)
+        self.tokens: list[Tokens] = []
+
+    def reckon(self, known: Mapping[str, Tokens]) -> None:
+        """Counts each message once; `known` are the counts of an earlier build, by digest."""
+        self.tokens = [known.get(digest) or self._tokens(said) for said, digest in zip(self.said, self.digests)]
+
+    def _tokens(self, said: Said) -> Tokens:
+        own = self.count("\n".join(said.texts)) if said.texts else 0
+        return Tokens(own + data_tokens(said.data), said.thinking, tuple(self.count(result.text) if result.text else 0 for result in said.results))
+
+    @property
+    def current(self) -> Exchange:
+        return self.exchanges[-1]
+
+    @property
+    def history(self) -> list[Exchange]:
+        return self.exchanges[:-1]
+
+    @property
+    def asks(self) -> bool:
+        """Whether the newest message is a request of the user's; else a turn is under way."""
+        return self.said[-1].part == REQUEST
+
+    @property
+    def thinks_on(self) -> bool:
+        """Whether the turn under way has thought, and waits for what its tools returned: that thinking stays."""
+        last = [number for number in range(self.current.start, len(self.said)) if self.said[number].part == ANSWER]
+        return bool(last) and self.said[-1].part == RESULTS and any(self.said[number].thoughts for number in last)
+
+    def can_leave(self, number: int) -> bool:
+        """Whether a message goes where its exchange goes: the system's words stay where they are part of the form."""
+        return not (self.form.keeps_system and self.said[number].part == SYSTEM)
+
+    def size(self, numbers: Iterable[int], changes: Changes) -> int:
+        """Tokens of these messages as they would be sent."""
+        return sum([self._size(number, changes) for number in numbers])
+
+    def _size(self, number: int, changes: Changes) -> int:
+        left, notices, unthought, additions = changes.of(number)
+        if left:
+            return 0
+        tokens = self.tokens[number]
+        total = tokens.own + (0 if unthought else tokens.thinking) + sum([self.count(addition.text) for addition in additions])
+        for result, counted in zip(self.said[number].results, tokens.results):
+            notice = notices.get(result.id)
+            total += counted if notice is None else self.count(notice)
+        return total
+
+    def rendered(self, changes: Changes) -> list[Any]:
+        """The messages to send; the caller's own wherever nothing is said of them."""
+        out = []
+        for number, message in enumerate(self.messages):
+            left, notices, unthought, additions = changes.of(number)
+            unthought = unthought and self.said[number].thoughts > 0
+            if left:
+                continue
+            if notices or unthought or additions:
+                message = self.form.edit(message, Edit(notices, unthought, [addition.text for addition in additions]))
+            out.append(message)
+        return out
+
+
+def read(messages: Sequence[Any], provider: Provider, count: Count) -> Dialogue | None:
+    """The conversation of these messages; None where it is not understood: then nobody changes it."""
+    form = FORMS[provider]
+    try:
+        said = [form.parse(message) for message in messages]
+        digests = [digest_of(message) for message in messages]
+    except (TypeError, ValueError, RecursionError, AttributeError):
+        return None
+    known = [each for each in said if each is not None]
+    if len(known) < len(said) or not _is_sound(known):
+        return None
+    return Dialogue(form, messages, known, digests, count)
+
+
+def _is_sound(said: list[Said]) -> bool:
+    """Whether the user speaks first, and every call stands before its result and every result behind its call."""
+    spoken = [each for each in said if each.part != SYSTEM]
+    if not spoken or spoken[0].part != REQUEST:
+        return False
+    waiting: list[str] = []
+    for each in spoken:
+        if each.part == RESULTS:
+            for result in each.results:
+                if result.id not in waiting:
+                    return False
+                waiting.remove(result.id)
+            continue
+        if waiting:
+            return False
+        waiting = [use.id for use in each.uses]
+        if len(set(waiting)) < len(waiting):
+            return False
+    return not waiting
+
+
+def _exchanges(said: list[Said]) -> list[Exchange]:
+    """What the user says begins an exchange, unless they go on speaking."""
+    spoken = [number for number, each in enumerate(said) if each.part != SYSTEM]
+    starts = [at for before, at in zip([-1, *spoken], spoken) if said[at].part == REQUEST and (before < 0 or said[before].part != REQUEST)]
+    return [Exchange(start, end) for start, end in zip(starts, [*starts[1:], len(said)])]

@@ -1,0 +1,72 @@
+"""Anthropic's form of messages: blocks of text, thinking, tool_use and tool_result; the system prompt stands beside them. Pure."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from hooks.utils.host.responses import thinking_tokens
+
+from .said import ANSWER, REQUEST, RESULTS, SYSTEM, Edit, Form, Said, ToolResult, ToolUse, blocks_of, is_data, plain, texts_of
+
+_THINKING = frozenset(("thinking", "redacted_thinking"))
+_PARTS = {"user": REQUEST, "assistant": ANSWER, "system": SYSTEM}
+
+
+def parse(message: Any) -> Said | None:
+    """A message as Said; None for what is no message, and for one that is nothing but thinking, which nobody can send."""
+    message = plain(message)
+    part = _PARTS.get(message.get("role")) if isinstance(message, dict) else None
+    if part is None:
+        return None
+    uses, results, texts, data, thinking, thoughts = [], [], [], 0, 0, 0
+    blocks = blocks_of(message.get("content"))
+    for block in blocks:
+        kind = block.get("type") if isinstance(block, dict) else None
+        if kind == "tool_use":
+            uses.append(_use_of(block))
+            texts.append(json.dumps(block.get("input"), default=plain))
+        elif kind == "tool_result":
+            results.append(_result_of(block))
+            data += sum(map(is_data, blocks_of(block.get("content"))))
+        elif kind in _THINKING:
+            thinking += thinking_tokens(block)
+            thoughts += 1
+        elif is_data(block):
+            data += 1
+        else:
+            texts += texts_of(block, ("cache_control",))
+    if (thoughts and thoughts == len(blocks)) or not all(isinstance(each.id, str) for each in (*uses, *results)):
+        return None
+    if (uses and part != ANSWER) or (results and part != REQUEST):
+        return None
+    return Said(RESULTS if results else part, tuple(uses), tuple(results), tuple(texts), data, thinking, thoughts)
+
+
+def _use_of(block: dict[str, Any]) -> ToolUse:
+    given = block.get("input")
+    return ToolUse(block.get("id"), str(block.get("name") or ""), given if isinstance(given, dict) else {})  # type: ignore[arg-type]
+
+
+def _result_of(block: dict[str, Any]) -> ToolResult:
+    parts = blocks_of(block.get("content"))
+    texts = [part["text"] for part in parts if isinstance(part, dict) and isinstance(part.get("text"), str)]
+    return ToolResult(block.get("tool_use_id"), "\n".join(texts), block.get("is_error") is True, len(texts) < len(parts))  # type: ignore[arg-type]
+
+
+def edit(message: Any, how: Edit) -> Any:
+    """A message of the caller's with notices, additions and without thinking; everything else of it as it was."""
+    content = message["content"] if isinstance(message, dict) else plain(message)["content"]
+    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else list(content or ())
+    edited: list[Any] = [{"type": "text", "text": text} for text in how.additions]
+    for block in blocks:
+        known = plain(block)
+        kind = known.get("type") if isinstance(known, dict) else None
+        if kind in _THINKING and how.unthought:
+            continue
+        notice = how.notices.get(known.get("tool_use_id")) if kind == "tool_result" else None
+        edited.append(block if notice is None else {**known, "content": notice})
+    return {**plain(message), "content": edited}
+
+
+FORM = Form(parse, edit, keeps_system=False)

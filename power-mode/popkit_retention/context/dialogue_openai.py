@@ -1,0 +1,66 @@
+"""OpenAI's form of messages: the system's (or developer's) among them, calls beside an answer's content, each result a message. Pure."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from .said import ANSWER, REQUEST, RESULTS, SYSTEM, Edit, Form, Said, ToolResult, ToolUse, blocks_of, is_data, plain, texts_of
+
+_PARTS = {"system": SYSTEM, "developer": SYSTEM, "user": REQUEST, "assistant": ANSWER, "tool": RESULTS}
+
+
+def parse(message: Any) -> Said | None:
+    """A message as Said; None for what is no message of the form, the old `function` among it."""
+    message = plain(message)
+    part = _PARTS.get(message.get("role")) if isinstance(message, dict) else None
+    if part is None or message.get("function_call"):
+        return None
+    blocks = blocks_of(message.get("content"))
+    texts = [text for block in blocks if not is_data(block) for text in texts_of(block)]
+    data = sum(map(is_data, blocks))
+    if part == RESULTS:
+        id = message.get("tool_call_id")
+        more = not all(isinstance(block, dict) and isinstance(block.get("text"), str) for block in blocks)
+        return Said(part, (), (ToolResult(id, "\n".join(texts), False, more),), (), data) if isinstance(id, str) else None
+    uses = _uses_of(message.get("tool_calls"))
+    if uses is None or (uses and part != ANSWER):
+        return None
+    texts += [json.dumps(use.input) for use in uses]
+    return Said(part, uses, (), tuple(texts), data)
+
+
+def _uses_of(calls: Any) -> tuple[ToolUse, ...] | None:
+    """The calls of an answer; None where one has no id."""
+    uses = []
+    for call in map(plain, calls if isinstance(calls, (list, tuple)) else ()):
+        if not isinstance(call, dict) or not isinstance(call.get("id"), str):
+            return None
+        function = plain(call.get("function") or call.get("custom"))
+        function = function if isinstance(function, dict) else {}
+        uses.append(ToolUse(call["id"], str(function.get("name") or ""), _input_of(function)))
+    return tuple(uses)
+
+
+def _input_of(function: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of a call; as one text where they are no object in JSON."""
+    given = function.get("arguments", function.get("input"))
+    try:
+        found = json.loads(given) if isinstance(given, str) else given
+    except (ValueError, RecursionError):
+        found = None
+    return found if isinstance(found, dict) else {"arguments": given} if isinstance(given, str) else {}
+
+
+def edit(message: Any, how: Edit) -> Any:
+    """A message of the caller's with a notice for its result, or with additions before what the user said."""
+    known = plain(message)
+    if known.get("role") == "tool":
+        notice = how.notices.get(known["tool_call_id"])
+        return message if notice is None else {**known, "content": notice}
+    content = known.get("content")
+    said = [{"type": "text", "text": content}] if isinstance(content, str) else list(content or ())
+    return {**known, "content": [*({"type": "text", "text": text} for text in how.additions), *said]}
+
+
+FORM = Form(parse, edit, keeps_system=True)

@@ -1,0 +1,124 @@
+"""One message of a conversation as the builder sees it, whichever provider's form it has. Pure.
+
+The caller's messages are read, never changed; where one has to differ, a new one is made of its parts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any, NamedTuple
+
+from hooks.utils.policy.estimate import IMAGE_TOKENS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping, Sequence
+
+# What a message is in its conversation: the system's word among the messages, a request of the user's, what the assistant answered, and
+# what the tools it called returned.
+SYSTEM, REQUEST, ANSWER, RESULTS = "system", "request", "answer", "results"
+DIGEST_CHARS = 16
+# Blocks whose data is no text; each counts as an image at most does.
+_DATA = frozenset(("image", "image_url", "document", "file", "input_audio", "audio", "container_upload"))
+
+
+class ToolUse(NamedTuple):
+    """A call of a tool: its `id`, the `tool`, and its `input` ({} where that is no object)."""
+
+    id: str
+    tool: str
+    input: dict[str, Any]
+
+
+class ToolResult(NamedTuple):
+    """What a tool returned to the call `id`: its `text`, whether it is an `error`, and whether there is `more` than text in it, which no
+    words of ours can stand for."""
+
+    id: str
+    text: str
+    error: bool = False
+    more: bool = False
+
+
+class Said(NamedTuple):
+    """A message: its `part` in the conversation, the tools it `uses`, the `results` in it, all other `texts`, how many blocks of `data` it
+    has, the tokens of its `thinking`, and how many `thoughts` these are."""
+
+    part: str
+    uses: tuple[ToolUse, ...] = ()
+    results: tuple[ToolResult, ...] = ()
+    texts: tuple[str, ...] = ()
+    data: int = 0
+    thinking: int = 0
+    thoughts: int = 0
+
+
+class Edit(NamedTuple):
+    """How a message differs from the caller's: `notices` stand in the place of results (by the id of the call), its thinking is left out,
+    `additions` stand before what the user said."""
+
+    notices: Mapping[str, str]
+    unthought: bool
+    additions: Sequence[str]
+
+
+class Form(NamedTuple):
+    """A provider's form of messages. `parse`: a message as Said, None for what is not understood. `edit`: a new message. `keeps_system`:
+    whether the system's words stand among the messages for good, so that they stay when an exchange leaves."""
+
+    parse: Callable[[Any], Said | None]
+    edit: Callable[[Any, Edit], Any]
+    keeps_system: bool
+
+
+def plain(value: Any) -> Any:
+    """An SDK's object as the plain values that it would be sent as; anything else as it is."""
+    dump = getattr(value, "model_dump", None)
+    return dump(exclude_none=True) if callable(dump) else value
+
+
+def blocks_of(content: Any) -> list[Any]:
+    """A content as plain blocks, whichever form it has; nothing for none."""
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    return [plain(block) for block in content] if isinstance(content, (list, tuple)) else []
+
+
+def texts_of(block: Any, without: Collection[str] = ()) -> list[str]:
+    """The texts of a block that is sent as it is."""
+    if isinstance(block, str):
+        return [block]
+    if not isinstance(block, dict):
+        return []
+    text = block.get("text")
+    return [text] if isinstance(text, str) else [json.dumps({name: value for name, value in block.items() if name not in without})]
+
+
+def is_data(block: Any) -> bool:
+    """Whether a block is an image, a document, a sound."""
+    return isinstance(block, dict) and block.get("type") in _DATA
+
+
+def data_tokens(count: int) -> int:
+    return count * IMAGE_TOKENS
+
+
+def digest_of(message: Any) -> str:
+    """What tells a message from others, marks for the cache apart: they move from request to request, and with them whether a lone text is
+    a string or a block. TypeError, ValueError or RecursionError where the message cannot be sent."""
+    text = json.dumps(_bare(message), sort_keys=True, default=plain, allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:DIGEST_CHARS]
+
+
+def _bare(value: Any) -> Any:
+    value = plain(value)
+    if not isinstance(value, dict):
+        return value
+    bare = {name: item for name, item in value.items() if name != "cache_control"}
+    content = bare.get("content")
+    if isinstance(content, (list, tuple)):
+        blocks = [_bare(block) for block in content]
+        alone = blocks[0] if len(blocks) == 1 and isinstance(blocks[0], dict) else {}
+        bare["content"] = alone["text"] if alone.keys() == {"type", "text"} else blocks
+    return bare
