@@ -1,18 +1,81 @@
-"""Assembled prompts: what of a conversation, of memory and of files a request carries, by budget."""
+"""Assembled prompts: what of a conversation, of memory and of files a request carries, by budget.
+
+    from popkit_retention.context import ContextBuildOptions, build_context
+
+    built = build_context(ContextBuildOptions(messages=messages, budgetPercent=35))
+    client.messages.create(model=model, messages=built.messages)  # and hand on built.state as `previous` of the next
+
+Each name is loaded when it is asked for.
+"""
 
 from __future__ import annotations
 
 import importlib
 
 _HOMES = {
+    "Budget": "budget",
+    "ContextBuildOptions": "models",
+    "ContextResult": "models",
+    "ContextStatus": "models",
+    "ContextTier": "models",
+    "FileSource": "sources",
+    "FileText": "sources",
+    "Limit": "budget",
+    "MemorySource": "sources",
+    "Provider": "models",
+    "PruningStrategy": "models",
+    "Remembered": "sources",
+    "Sources": "sources",
+    "TierBreakdown": "models",
+    "TierContent": "models",
+    "budget_of": "budget",
+    "build_context": "builder",
+    "calculate_tier_breakdown": "pruning",
+    "count_tokens": "tokens",
+    "get_pruning_strategy": "pruning",
     "with_context": "clients",
 }
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from .budget import Budget, Limit, budget_of
+    from .builder import build_context
     from .clients import with_context
+    from .models import (
+        ContextBuildOptions,
+        ContextResult,
+        ContextStatus,
+        ContextTier,
+        Provider,
+        PruningStrategy,
+        TierBreakdown,
+        TierContent,
+    )
+    from .pruning import calculate_tier_breakdown, get_pruning_strategy
+    from .sources import FileSource, FileText, MemorySource, Remembered, Sources
+    from .tokens import count_tokens
 
 __all__ = [
+    "Budget",
+    "ContextBuildOptions",
+    "ContextResult",
+    "ContextStatus",
+    "ContextTier",
+    "FileSource",
+    "FileText",
+    "Limit",
+    "MemorySource",
+    "Provider",
+    "PruningStrategy",
+    "Remembered",
+    "Sources",
+    "TierBreakdown",
+    "TierContent",
+    "budget_of",
+    "build_context",
+    "calculate_tier_breakdown",
+    "count_tokens",
+    "get_pruning_strategy",
     "with_context",
 ]
 

@@ -38,7 +38,7 @@ def handed_on(dialogue: Dialogue, changes: Changes, level: int, model: str) -> d
         return {}
     return {
         "schema": SCHEMA, "model": model, "level": level, "digests": dialogue.digests,
-        "tokens": [[each.own, each.thinking, *each.results] for each in dialogue.tokens],
+        "tokens": [[each.all, each.thinking, *each.results] for each in dialogue.tokens],
         "left": _runs(changes.left), "unthought": _runs(changes.unthought),
         "notices": {str(number): notices for number, notices in changes.notices.items()},
         "additions": {str(number): [list(each) for each in additions] for number, additions in changes.additions.items()},
@@ -57,7 +57,7 @@ def read(state: Any, model: str) -> Previous:
             int(number): [Addition(*map(_text, each)) for each in additions] for number, additions in state["additions"].items()
         }
         digests = [_text(digest) for digest in state["digests"]]
-        counts = [Tokens(_count(own), _count(thinking), tuple(map(_count, results))) for own, thinking, *results in state["tokens"]]
+        counts = [Tokens(_count(whole), _count(thinking), tuple(map(_count, results))) for whole, thinking, *results in state["tokens"]]
         known = dict(zip(digests, counts)) if state["model"] == model else {}
         return Previous(digests, known, changes, int(state["level"]))
     except (TypeError, ValueError, KeyError, AttributeError):
@@ -65,7 +65,7 @@ def read(state: Any, model: str) -> Previous:
 
 
 def standing(previous: Previous, dialogue: Dialogue) -> tuple[Changes, int]:
-    """How what is sent differs from the caller's messages by what was sent before, and up to which message the caller has changed nothing."""
+    """How what is sent differs by earlier builds from the caller's messages, and how many of these the caller has not changed since."""
     same = 0
     for before, now in zip(previous.digests, dialogue.digests):
         if before != now:

@@ -17,9 +17,8 @@ from hooks.utils.policy.conversation import Conversation
 from hooks.utils.policy.events import Call, Prompted
 from hooks.utils.policy.outline import outline_of
 from hooks.utils.policy.placeholder import why, with_outline
-from hooks.utils.policy.ruleset import Ruleset
-from hooks.utils.state import learnt
 
+from . import shipped
 from .said import REQUEST
 
 TYPE_CHECKING = False
@@ -51,19 +50,13 @@ class Judged(NamedTuple):
         return with_outline(f"[PopKit left out {label} ({why(self.result, self.quiet)})]", outline_of(self.result, self.text))
 
 
-@functools.lru_cache(maxsize=1)
-def _shipped() -> NeedModel:
-    return learnt.shipped().model
-
-
 def judge(dialogue: Dialogue, folder: str = "") -> list[Judged]:
     """All results that could leave, in their order: not what holds more than text. `folder`: where relative paths begin."""
     state = ContextState()
     state.cwd = folder
-    rules = Ruleset.from_config({})
-    conversation = Conversation(state, lambda profile: rules)
+    conversation = Conversation(state, lambda profile: shipped.rules())
     places = _tell(conversation, dialogue)
-    model, found = _shipped(), []
+    model, found = shipped.need_model(), []
     for result in conversation.results():
         number, answer = places.get(result.id, (-1, None))
         if answer is not None and not answer.more:

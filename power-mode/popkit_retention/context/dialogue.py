@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 
 from . import dialogue_anthropic, dialogue_openai
 from .models import Provider
-from .said import ANSWER, REQUEST, RESULTS, SYSTEM, Edit, Form, Said, data_tokens, digest_of
+from .said import ANSWER, REQUEST, RESULTS, SYSTEM, Edit, Form, Said, digest_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    Count = Callable[[str], int]
+    from .metering import Meter
 
 FORMS: dict[Provider, Form] = {Provider.ANTHROPIC: dialogue_anthropic.FORM, Provider.OPENAI: dialogue_openai.FORM}
 
@@ -61,39 +61,36 @@ class Changes:
 
 
 class Tokens(NamedTuple):
-    """A message's tokens: of its `own` words, calls and data, of its `thinking`, and of each of its `results`."""
+    """A message's tokens: of `all` of it, of its `thinking`, and of the text of each of its `results`."""
 
-    own: int
+    all: int
     thinking: int
     results: tuple[int, ...]
 
-    @property
-    def all(self) -> int:
-        return self.own + self.thinking + sum(self.results)
-
 
 class Dialogue:
-    """A conversation that is understood: its `messages` as they were given, each as `said`, its `digests`, its `tokens`, and its `exchanges`, of
-    which the last is the current one. What stands before the first is the system's."""
+    """A conversation that is understood: its `messages` as they were given, each as `said`, their `digests`, their `tokens`, and its
+    `exchanges`, of which the last is the current one. What stands before the first is the system's."""
 
-    __slots__ = ("count", "digests", "exchanges", "form", "messages", "said", "tokens")
+    __slots__ = ("digests", "exchanges", "form", "messages", "meter", "said", "tokens")
 
-    def __init__(self, form: Form, messages: Sequence[Any], said: list[Said], digests: list[str], count: Count) -> None:
+    def __init__(self, form: Form, messages: Sequence[Any], said: list[Said], digests: list[str], meter: Meter) -> None:
         self.form = form
         self.messages = messages
         self.said = said
         self.digests = digests
-        self.count = count
+        self.meter = meter
         self.exchanges = _exchanges(said)
         self.tokens: list[Tokens] = []
 
     def reckon(self, known: Mapping[str, Tokens]) -> None:
         """Counts each message once; `known` are the counts of an earlier build, by digest."""
-        self.tokens = [known.get(digest) or self._tokens(said) for said, digest in zip(self.said, self.digests)]
+        self.tokens = [
+            known.get(digest) or self._tokens(said, message) for said, digest, message in zip(self.said, self.digests, self.messages)
+        ]
 
-    def _tokens(self, said: Said) -> Tokens:
-        own = self.count("\n".join(said.texts)) if said.texts else 0
-        return Tokens(own + data_tokens(said.data), said.thinking, tuple(self.count(result.text) if result.text else 0 for result in said.results))
+    def _tokens(self, said: Said, message: Any) -> Tokens:
+        return Tokens(self.meter.message(message), said.thinking, tuple([self.meter.text(result.text) for result in said.results]))
 
     @property
     def current(self) -> Exchange:
@@ -127,11 +124,11 @@ class Dialogue:
         if left:
             return 0
         tokens = self.tokens[number]
-        total = tokens.own + (0 if unthought else tokens.thinking) + sum([self.count(addition.text) for addition in additions])
+        total = tokens.all - (tokens.thinking if unthought else 0) + sum([self.meter.text(addition.text) for addition in additions])
         for result, counted in zip(self.said[number].results, tokens.results):
             notice = notices.get(result.id)
-            total += counted if notice is None else self.count(notice)
-        return total
+            total += 0 if notice is None else self.meter.text(notice) - counted
+        return max(0, total)
 
     def rendered(self, changes: Changes) -> list[Any]:
         """The messages to send; the caller's own wherever nothing is said of them."""
@@ -147,7 +144,7 @@ class Dialogue:
         return out
 
 
-def read(messages: Sequence[Any], provider: Provider, count: Count) -> Dialogue | None:
+def read(messages: Sequence[Any], provider: Provider, meter: Meter) -> Dialogue | None:
     """The conversation of these messages; None where it is not understood: then nobody changes it."""
     form = FORMS[provider]
     try:
@@ -158,7 +155,7 @@ def read(messages: Sequence[Any], provider: Provider, count: Count) -> Dialogue 
     known = [each for each in said if each is not None]
     if len(known) < len(said) or not _is_sound(known):
         return None
-    return Dialogue(form, messages, known, digests, count)
+    return Dialogue(form, messages, known, digests, meter)
 
 
 def _is_sound(said: list[Said]) -> bool:

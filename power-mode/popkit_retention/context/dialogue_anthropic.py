@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from hooks.utils.host.responses import thinking_tokens
 
-from .said import ANSWER, REQUEST, RESULTS, SYSTEM, Edit, Form, Said, ToolResult, ToolUse, blocks_of, is_data, plain, texts_of
+from .said import ANSWER, REQUEST, RESULTS, SYSTEM, Edit, Form, Said, ToolResult, ToolUse, blocks_of, plain, text_of
 
 _THINKING = frozenset(("thinking", "redacted_thinking"))
 _PARTS = {"user": REQUEST, "assistant": ANSWER, "system": SYSTEM}
@@ -16,31 +15,31 @@ _PARTS = {"user": REQUEST, "assistant": ANSWER, "system": SYSTEM}
 def parse(message: Any) -> Said | None:
     """A message as Said; None for what is no message, and for one that is nothing but thinking, which nobody can send."""
     message = plain(message)
-    part = _PARTS.get(message.get("role")) if isinstance(message, dict) else None
+    part = _PARTS.get(str(message.get("role"))) if isinstance(message, dict) else None
     if part is None:
         return None
-    uses, results, texts, data, thinking, thoughts = [], [], [], 0, 0, 0
+    uses: list[ToolUse] = []
+    results: list[ToolResult] = []
+    texts, thinking, thoughts = [], 0, 0
     blocks = blocks_of(message.get("content"))
     for block in blocks:
         kind = block.get("type") if isinstance(block, dict) else None
         if kind == "tool_use":
             uses.append(_use_of(block))
-            texts.append(json.dumps(block.get("input"), default=plain))
         elif kind == "tool_result":
             results.append(_result_of(block))
-            data += sum(map(is_data, blocks_of(block.get("content"))))
         elif kind in _THINKING:
             thinking += thinking_tokens(block)
             thoughts += 1
-        elif is_data(block):
-            data += 1
-        else:
-            texts += texts_of(block, ("cache_control",))
-    if (thoughts and thoughts == len(blocks)) or not all(isinstance(each.id, str) for each in (*uses, *results)):
+        elif text_of(block) is not None:
+            texts.append(block["text"])
+    if (thoughts and thoughts == len(blocks)) or not all(
+        isinstance(id, str) for id in [*(use.id for use in uses), *(result.id for result in results)]
+    ):
         return None
     if (uses and part != ANSWER) or (results and part != REQUEST):
         return None
-    return Said(RESULTS if results else part, tuple(uses), tuple(results), tuple(texts), data, thinking, thoughts)
+    return Said(RESULTS if results else part, tuple(uses), tuple(results), tuple(texts), thinking, thoughts)
 
 
 def _use_of(block: dict[str, Any]) -> ToolUse:
@@ -50,7 +49,7 @@ def _use_of(block: dict[str, Any]) -> ToolUse:
 
 def _result_of(block: dict[str, Any]) -> ToolResult:
     parts = blocks_of(block.get("content"))
-    texts = [part["text"] for part in parts if isinstance(part, dict) and isinstance(part.get("text"), str)]
+    texts = [text for text in map(text_of, parts) if text is not None]
     return ToolResult(block.get("tool_use_id"), "\n".join(texts), block.get("is_error") is True, len(texts) < len(parts))  # type: ignore[arg-type]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from .said import ANSWER, REQUEST, RESULTS, SYSTEM, Edit, Form, Said, ToolResult, ToolUse, blocks_of, is_data, plain, texts_of
+from .said import ANSWER, REQUEST, RESULTS, SYSTEM, Edit, Form, Said, ToolResult, ToolUse, blocks_of, plain, text_of
 
 _PARTS = {"system": SYSTEM, "developer": SYSTEM, "user": REQUEST, "assistant": ANSWER, "tool": RESULTS}
 
@@ -13,21 +13,18 @@ _PARTS = {"system": SYSTEM, "developer": SYSTEM, "user": REQUEST, "assistant": A
 def parse(message: Any) -> Said | None:
     """A message as Said; None for what is no message of the form, the old `function` among it."""
     message = plain(message)
-    part = _PARTS.get(message.get("role")) if isinstance(message, dict) else None
+    part = _PARTS.get(str(message.get("role"))) if isinstance(message, dict) else None
     if part is None or message.get("function_call"):
         return None
     blocks = blocks_of(message.get("content"))
-    texts = [text for block in blocks if not is_data(block) for text in texts_of(block)]
-    data = sum(map(is_data, blocks))
+    texts = tuple(text for text in map(text_of, blocks) if text is not None)
     if part == RESULTS:
         id = message.get("tool_call_id")
-        more = not all(isinstance(block, dict) and isinstance(block.get("text"), str) for block in blocks)
-        return Said(part, (), (ToolResult(id, "\n".join(texts), False, more),), (), data) if isinstance(id, str) else None
+        return Said(part, (), (ToolResult(id, "\n".join(texts), False, len(texts) < len(blocks)),)) if isinstance(id, str) else None
     uses = _uses_of(message.get("tool_calls"))
     if uses is None or (uses and part != ANSWER):
         return None
-    texts += [json.dumps(use.input) for use in uses]
-    return Said(part, uses, (), tuple(texts), data)
+    return Said(part, uses, (), texts)
 
 
 def _uses_of(calls: Any) -> tuple[ToolUse, ...] | None:

@@ -9,18 +9,14 @@ import hashlib
 import json
 from typing import Any, NamedTuple
 
-from hooks.utils.policy.estimate import IMAGE_TOKENS
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 # What a message is in its conversation: the system's word among the messages, a request of the user's, what the assistant answered, and
 # what the tools it called returned.
 SYSTEM, REQUEST, ANSWER, RESULTS = "system", "request", "answer", "results"
 DIGEST_CHARS = 16
-# Blocks whose data is no text; each counts as an image at most does.
-_DATA = frozenset(("image", "image_url", "document", "file", "input_audio", "audio", "container_upload"))
 
 
 class ToolUse(NamedTuple):
@@ -42,14 +38,13 @@ class ToolResult(NamedTuple):
 
 
 class Said(NamedTuple):
-    """A message: its `part` in the conversation, the tools it `uses`, the `results` in it, all other `texts`, how many blocks of `data` it
-    has, the tokens of its `thinking`, and how many `thoughts` these are."""
+    """A message: its `part` in the conversation, the tools it `uses`, the `results` in it, its `texts` beside them, the tokens of its
+    `thinking`, and how many `thoughts` these are."""
 
     part: str
     uses: tuple[ToolUse, ...] = ()
     results: tuple[ToolResult, ...] = ()
     texts: tuple[str, ...] = ()
-    data: int = 0
     thinking: int = 0
     thoughts: int = 0
 
@@ -85,23 +80,10 @@ def blocks_of(content: Any) -> list[Any]:
     return [plain(block) for block in content] if isinstance(content, (list, tuple)) else []
 
 
-def texts_of(block: Any, without: Collection[str] = ()) -> list[str]:
-    """The texts of a block that is sent as it is."""
-    if isinstance(block, str):
-        return [block]
-    if not isinstance(block, dict):
-        return []
-    text = block.get("text")
-    return [text] if isinstance(text, str) else [json.dumps({name: value for name, value in block.items() if name not in without})]
-
-
-def is_data(block: Any) -> bool:
-    """Whether a block is an image, a document, a sound."""
-    return isinstance(block, dict) and block.get("type") in _DATA
-
-
-def data_tokens(count: int) -> int:
-    return count * IMAGE_TOKENS
+def text_of(block: Any) -> str | None:
+    """The text of a block; None for one that has none, such as an image."""
+    text = block.get("text") if isinstance(block, dict) else None
+    return text if isinstance(text, str) else None
 
 
 def digest_of(message: Any) -> str:

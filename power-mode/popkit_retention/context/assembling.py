@@ -1,0 +1,128 @@
+"""A ContextResult of what a build has decided: its messages, its layers, its sums. Pure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import continuity, remembering
+from .budget import remaining_of, used_percent_of
+from .models import ContextResult, ContextTier, TierContent
+from .pruning import calculate_tier_breakdown
+from .said import REQUEST, SYSTEM, blocks_of, plain, text_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from .dialogue import Addition, Changes, Dialogue
+    from .metering import Meter
+    from .models import ContextBuildOptions, PruningStrategy
+
+
+class Assembled:
+    """What a build has decided. `fixed`: tokens of the system prompt and the tools."""
+
+    def __init__(self, options: ContextBuildOptions, strategy: PruningStrategy, dialogue: Dialogue, changes: Changes, fixed: int) -> None:
+        self.options = options
+        self.strategy = strategy
+        self.dialogue = dialogue
+        self.changes = changes
+        self.fixed = fixed
+
+    def result(self, changed_from: int | None, thinking_left_out: int, notes: list[str]) -> ContextResult:
+        """`changed_from`: the number, among the messages that go out, of the first that was sent otherwise before."""
+        dialogue, options = self.dialogue, self.options
+        tiers = self.tiers()
+        breakdown = calculate_tier_breakdown(tiers)
+        used = used_percent_of(options.budget_used_percent)
+        return ContextResult(
+            messages=dialogue.rendered(self.changes),
+            tiers=tiers,
+            total_tokens=breakdown.total,
+            tier_breakdown=breakdown,
+            pruning_strategy=self.strategy,
+            budgetPercent=used,
+            budget_remaining_percent=remaining_of(used),
+            full_tokens=self.fixed + sum([tokens.all for tokens in dialogue.tokens]),
+            counted="exact" if dialogue.meter.exact else "estimate",
+            appended=changed_from is None,
+            changed_from=changed_from,
+            thinking_left_out=thinking_left_out,
+            notes=[*notes, *self._notes()],
+            state=continuity.handed_on(dialogue, self.changes, self.strategy.tier4_messages, options.model),
+        )
+
+    def tiers(self) -> list[TierContent]:
+        """The layers that have anything in them."""
+        said, current = self.dialogue.said, self.dialogue.current
+        first = [number for number, each in enumerate(said) if number >= current.start or not self._is_history(number)]
+        history = [number for number in range(len(said)) if self._is_history(number) and number not in self.changes.left]
+        made = [
+            self._layer(ContextTier.SYSTEM, first, "system prompt and current request", 1, system_text(self.options.system)),
+            self._added(ContextTier.MEMORY, remembering.KIND, "memory of the project"),
+            self._added(ContextTier.FILES, "file", "files that the conversation refers to"),
+            self._layer(ContextTier.HISTORY, history, "conversation so far", len([n for n in history if said[n].part == REQUEST])),
+        ]
+        return [layer for layer in made if layer.token_count]
+
+    def _is_history(self, number: int) -> bool:
+        return number < self.dialogue.current.start and self.dialogue.can_leave(number) and self.dialogue.said[number].part != SYSTEM
+
+    def _layer(self, tier: ContextTier, numbers: Iterable[int], source: str, items: int, head: str = "") -> TierContent:
+        numbers = list(numbers)
+        tokens = self.dialogue.size(numbers, self.changes) - sum(map(self._added_tokens, numbers))
+        tokens += self.fixed if tier is ContextTier.SYSTEM else 0
+        texts = [head, *(self._text(number) for number in numbers)]
+        return TierContent(tier=tier, content="\n\n".join(filter(None, texts)), token_count=max(0, tokens), source=source, items=items)
+
+    def _text(self, number: int) -> str:
+        """A message as it is read: its words, and what stands in the place of its results."""
+        said, notices = self.dialogue.said[number], self.changes.notices.get(number, {})
+        return "\n".join([*said.texts, *(notices.get(result.id, result.text) for result in said.results)])
+
+    def _added(self, tier: ContextTier, kind: str, source: str) -> TierContent:
+        found = [each for each in self.additions() if each.kind == kind]
+        tokens = sum([self.dialogue.meter.text(each.text) for each in found])
+        return TierContent(tier=tier, content="\n\n".join(each.text for each in found), token_count=tokens, source=source, items=len(found))
+
+    def additions(self) -> list[Addition]:
+        return [each for number in sorted(self.changes.additions) for each in self.changes.additions[number]]
+
+    def _added_tokens(self, number: int) -> int:
+        return sum([self.dialogue.meter.text(each.text) for each in self.changes.additions.get(number, ())])
+
+    def _notes(self) -> list[str]:
+        """What is out, for people."""
+        changes = self.changes
+        results = sum([len(notices) for number, notices in changes.notices.items() if number not in changes.left])
+        exchanges = len([each for each in self.dialogue.history if each.start in changes.left])
+        notes = []
+        if results:
+            notes.append(f"{results} tool result{'s' if results > 1 else ''} of the history left out; a notice stands in each one's place.")
+        if exchanges:
+            notes.append(f"The {exchanges} oldest exchanges left out." if exchanges > 1 else "The oldest exchange left out.")
+        return notes
+
+
+def system_text(system: Any) -> str:
+    """A system prompt as text: a text, or blocks of it."""
+    return "\n".join(text for text in map(text_of, blocks_of(plain(system))) if text is not None)
+
+
+def untouched(options: ContextBuildOptions, strategy: PruningStrategy, meter: Meter) -> ContextResult:
+    """The messages as they came, with a note: nobody changes what is not understood."""
+    total = meter.parts(options.system, options.tools) + meter.parts(options.messages)
+    tier = TierContent(tier=ContextTier.SYSTEM, content=system_text(options.system), token_count=total, source="messages as they came")
+    used = used_percent_of(options.budget_used_percent)
+    return ContextResult(
+        messages=options.messages,
+        tiers=[tier],
+        total_tokens=total,
+        tier_breakdown=calculate_tier_breakdown([tier]),
+        pruning_strategy=strategy,
+        budgetPercent=used,
+        budget_remaining_percent=remaining_of(used),
+        full_tokens=total,
+        counted="estimate",
+        notes=["The messages were left as they are: they are not the form that this provider takes, so nothing was changed."],
+    )

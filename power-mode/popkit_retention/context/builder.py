@@ -1,0 +1,132 @@
+"""build_context: what of a conversation, of memory and of files a request carries. It touches no disk itself.
+
+What the build before sent stands in front, unchanged, as long as the budget allows: the prompt cache hangs on it, and on current models
+the thinking, which is bound to all before it. What is new goes behind it. A cut changes the past; when one is made, and what becomes of
+the thinking behind it, is decided here, what leaves in history.py.
+"""
+
+from __future__ import annotations
+
+from . import continuity, history, remembering
+from .assembling import Assembled, untouched
+from .budget import remaining_of
+from .dialogue import Changes, read
+from .metering import Meter
+from .models import ContextBuildOptions, ContextResult
+from .pruning import get_pruning_strategy, with_forced
+from .shipped import binds_thinking
+from .sources import Sources
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .continuity import Previous
+    from .dialogue import Addition, Dialogue
+    from .models import PruningStrategy
+
+# A cut that nothing forces is made where it takes at least this share of the history: so cuts are deep, and seldom.
+WORTH_A_CUT = 0.3
+NO_SOURCES = Sources()
+
+
+def build_context(options: ContextBuildOptions, sources: Sources = NO_SOURCES) -> ContextResult:
+    """The context of a request. Messages that are not understood come back unchanged, with a note. It raises nothing of its own."""
+    strategy = with_forced(get_pruning_strategy(remaining_of(options.budget_used_percent)), options.force_include_tiers)
+    meter = Meter(options.model, options.provider)
+    dialogue = read(options.messages, options.provider, meter)
+    if dialogue is None:
+        return untouched(options, strategy, meter)
+    build = _Build(options, strategy, dialogue)
+    build.cut()
+    build.enter(sources)
+    build.leave_thinking()
+    return build.result()
+
+
+class _Build:
+    """One build. `before`: how what stands differs from the caller's messages by earlier builds, `changes`: how it will."""
+
+    def __init__(self, options: ContextBuildOptions, strategy: PruningStrategy, dialogue: Dialogue) -> None:
+        self.options = options
+        self.strategy = strategy
+        self.dialogue = dialogue
+        self.previous: Previous = continuity.read(options.previous, options.model)
+        dialogue.reckon(self.previous.tokens)
+        self.before, self.same = continuity.standing(self.previous, dialogue)
+        self.changes = self.before.copy()
+        self.fixed = dialogue.meter.parts(options.system, options.tools)
+        self.bound = binds_thinking(options.model)
+        self.notes: list[str] = []
+
+    @property
+    def changed_from(self) -> int | None:
+        return continuity.first_difference(self.previous, self.same, self.before, self.changes)
+
+    def size(self, changes: Changes) -> int:
+        return self.fixed + self.dialogue.size(range(len(self.dialogue.said)), changes)
+
+    def cut(self) -> None:
+        """Lets parts of the history go where the strategy has become tighter, the request is too large, or a cut is worth it."""
+        over = self.options.max_tokens is not None and self.size(self.changes) > self.options.max_tokens
+        tighter = self.strategy.tier4_messages < self.previous.level or self.previous is continuity.NOTHING
+        if not (over or tighter or self.dialogue.asks) or not self.dialogue.history:
+            return
+        if self.bound and self.dialogue.thinks_on:
+            if over or tighter:
+                self.notes.append("Nothing was left out: the turn under way needs its thinking, which is bound to all before it.")
+            return
+        made = history.reduced(self.dialogue, self.changes, self.strategy, self._room(), self.options.project)
+        numbers = history.numbers_of(self.dialogue)
+        stood, stays = self.dialogue.size(numbers, self.changes), self.dialogue.size(numbers, made)
+        if over or (tighter and stays < stood) or stood - stays >= WORTH_A_CUT * stood > 0:
+            self.changes = self._refreshed(made)
+
+    def _room(self) -> int | None:
+        """Tokens that there are for the history under the caller's limit."""
+        if self.options.max_tokens is None:
+            return None
+        numbers = set(history.numbers_of(self.dialogue))
+        others = [number for number in range(len(self.dialogue.said)) if number not in numbers]
+        return self.options.max_tokens - self.fixed - self.dialogue.size(others, self.changes)
+
+    def _refreshed(self, made: Changes) -> Changes:
+        """What is sent anew has no old memories and files: what of them still counts enters again with the newest request."""
+        numbers = range(len(self.dialogue.said))
+        first = next((number for number in numbers if made.of(number) != self.before.of(number)), len(numbers))
+        made.additions = {number: each for number, each in made.additions.items() if number < first}
+        return made
+
+    def enter(self, sources: Sources) -> None:
+        """Memories and files enter with a new request, behind everything that was sent before."""
+        number = len(self.dialogue.said) - 1
+        if not self.dialogue.asks or number < self.same or number in self.changes.additions:
+            return
+        standing = [addition for each in self.changes.additions.values() for addition in each]
+        found: list[Addition] = []
+        request = "\n".join(self.dialogue.said[number].texts)
+        found += remembering.entering(sources.memory, request, self.strategy, standing, self._left(found), self.dialogue.meter)
+        if found:
+            self.changes.additions[number] = found
+
+    def _left(self, found: list[Addition]) -> float:
+        if self.options.max_tokens is None:
+            return float("inf")
+        return self.options.max_tokens - self.size(self.changes) - sum([self.dialogue.meter.text(each.text) for each in found])
+
+    def leave_thinking(self) -> None:
+        """What was thought behind the first change leaves as one run to the end, where the model binds it to what it was thought over."""
+        last = len(self.dialogue.said) - 1
+        first = next((number for number in range(last) if self.changes.of(number) != self.before.of(number)), None)
+        if self.bound and first is not None:
+            self.changes.unthought |= {number for number in range(first, last) if self.dialogue.said[number].thoughts}
+
+    def result(self) -> ContextResult:
+        changed = self.changed_from
+        if changed is not None:
+            changed -= len([number for number in self.changes.left if number < changed])
+        out = len(self._thoughts(self.changes)) - len(self._thoughts(self.before))
+        return Assembled(self.options, self.strategy, self.dialogue, self.changes, self.fixed).result(changed, out, self.notes)
+
+    def _thoughts(self, changes: Changes) -> list[int]:
+        """The number of its message for each block of thinking that is out."""
+        out = changes.unthought | changes.left
+        return [number for number in out for _ in range(self.dialogue.said[number].thoughts)]

@@ -1,0 +1,31 @@
+"""What comes with the package: the rules, the table of models, the model of need. Each is read once a process."""
+
+from __future__ import annotations
+
+import functools
+
+from hooks.utils.config import layers
+from hooks.utils.edges import home
+from hooks.utils.policy.ruleset import Ruleset
+from hooks.utils.state import learnt
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from hooks.utils.policy.need import NeedModel
+
+
+@functools.lru_cache(maxsize=1)
+def rules() -> Ruleset:
+    """The rules of the shipped configuration."""
+    return Ruleset.from_config(layers.load(home.plugin_root(), None, None))
+
+
+@functools.lru_cache(maxsize=1)
+def need_model() -> NeedModel:
+    """How likely results are needed again."""
+    return learnt.shipped().model
+
+
+def binds_thinking(model: str) -> bool:
+    """Whether a model takes its thinking only over the very conversation that it was thought over; one that is not known does."""
+    return rules().models.model(model).thinking_bound
