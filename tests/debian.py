@@ -37,7 +37,7 @@ class Needed(NamedTuple):
 
 
 NEEDED = {
-    "postgresql": Needed("postgresql", ("postgres",), "/usr/lib/postgresql/*/bin", ("initdb", "pg_ctl")),
+    "postgresql": Needed("postgresql", ("postgres",), "/usr/lib/postgresql/*/bin", ("initdb", "pg_isready")),
     "chromium": Needed("chromium", ("chromium", "chromium-browser")),
 }
 
@@ -59,8 +59,8 @@ def find(needed: Needed, environ: Mapping[str, str]) -> Path | None:
     folders += sorted(Path("/").glob(needed.folders.lstrip("/")), key=_version, reverse=True) if needed.folders else []
     for folder in folders:
         for name in needed.names:
-            program = folder / name
-            if all(os.access(each, os.X_OK) for each in (program, *(folder / other for other in needed.beside))):
+            program = (folder / name).resolve() if needed.beside else folder / name
+            if all(os.access(each, os.X_OK) for each in (program, *(program.parent / other for other in needed.beside))):
                 return program
     return None
 

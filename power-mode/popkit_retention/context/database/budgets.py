@@ -1,0 +1,156 @@
+"""Limits of a session and of a month, and how much of them is used. The limit that is used up most counts.
+
+Tokens are all tokens of the requests: what went in, read from the cache or not, and what came out. A month is a calendar month in the time
+zone of this machine; a request belongs to the day that it was where it was booked.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from hooks.utils.edges import home
+from hooks.utils.state.days import day_of
+
+from . import usage
+from .opening import DatabaseUnavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from sqlalchemy.engine import Connection
+
+    from .opening import Database
+
+    _Key = tuple[str, str]
+
+SESSION, MONTH = "session", "month"
+TOKENS, USD = "tokens", "usd"
+FRESH_S = 1.0  # for so long a standing holds
+FIRST_WAIT_S = 0.5  # so long who asks for the first time waits for it
+MOST_KNOWN = 10_000
+
+
+class Limits(NamedTuple):
+    """What may be used; None for no limit."""
+
+    session_tokens: int | None = None
+    month_tokens: int | None = None
+    session_usd: float | None = None
+    month_usd: float | None = None
+
+    @property
+    def any(self) -> bool:
+        """Whether there is any."""
+        return any(limit is not None for limit in self)
+
+
+class Standing(NamedTuple):
+    """How one limit stands. `scope`: session or month; `of`: the session's id, or the user; `unit`: tokens or usd."""
+
+    scope: str
+    of: str
+    unit: str
+    used: float
+    limit: float
+
+    @property
+    def used_percent(self) -> float:
+        """How much of it is used, in percent; over 100 where it is exceeded."""
+        return self.used / self.limit * 100
+
+
+def limits_of(config: Mapping[str, Any]) -> Limits:
+    """The limits that the settings `context` have."""
+    return Limits(*(config.get(name) for name in Limits._fields))
+
+
+def month_of(at: float) -> str:
+    """The first day of the month that a time is in, here: "2026-11-01"."""
+    return day_of(at)[:8] + "01"
+
+
+def standings(connection: Connection, limits: Limits, session: str, user: str, now: float) -> list[Standing]:
+    """How each limit stands that there is, for a session ("" for none) and a user."""
+    found = []
+    if session and (limits.session_tokens is not None or limits.session_usd is not None):
+        used = usage.of_session(connection, session)
+        found += _against(SESSION, session, used, limits.session_tokens, limits.session_usd)
+    if limits.month_tokens is not None or limits.month_usd is not None:
+        used = usage.of_user(connection, user, month_of(now))
+        found += _against(MONTH, user, used, limits.month_tokens, limits.month_usd)
+    return found
+
+
+def _against(scope: str, of: str, used: usage.Sum, tokens: int | None, usd: float | None) -> list[Standing]:
+    pairs = ((TOKENS, used.tokens, tokens), (USD, used.usd, usd))
+    return [Standing(scope, of, unit, amount, limit) for unit, amount, limit in pairs if limit is not None]
+
+
+def used_percent(found: list[Standing]) -> float | None:
+    """How much of the limit is used that is used up most; None where there is no limit."""
+    return max((standing.used_percent for standing in found), default=None)
+
+
+class Budgets:
+    """What builds ask: how much is used. They never wait for the database: it is asked by a thread, and until it answers the last answer
+    holds. Only who asks for the first time waits, for FIRST_WAIT_S at most, and not at all while the database is known not to answer. A
+    database that cannot be asked means that nothing is known."""
+
+    def __init__(self, limits: Limits, database: Callable[[], Database], clock: Callable[[], float] = time.time) -> None:
+        self._limits = limits
+        self._database = database
+        self._clock = clock
+        self._known: dict[_Key, tuple[float, float | None]] = {}
+        self._pending: dict[_Key, threading.Event] = {}
+        self._asking = False
+        self._answers = True
+        self._lock = threading.Lock()
+
+    def used_percent(self, session: str, user: str) -> float | None:
+        """How much is used of the limit of this session and this user that is used up most; None where there is none, or none is
+        known."""
+        if not self._limits.any:
+            return None
+        known = self._known.get((session, user))
+        if known is None or self._clock() - known[0] > FRESH_S:
+            answered = self._ask((session, user))
+            if known is None and self._answers:
+                self._answers = answered.wait(FIRST_WAIT_S)
+                known = self._known.get((session, user))
+        return known[1] if known else None
+
+    def _ask(self, key: _Key) -> threading.Event:
+        with self._lock:
+            answered = self._pending.setdefault(key, threading.Event())
+            if not self._asking:
+                self._asking = True
+                threading.Thread(target=self._work, name="popkit-budgets", daemon=True).start()
+        return answered
+
+    def _work(self) -> None:
+        """Answers what is asked, then ends."""
+        while True:
+            with self._lock:
+                key = next(iter(self._pending), None)
+                if key is None:
+                    self._asking = False
+                    return
+            now, found = self._clock(), self._answer(key)
+            with self._lock:
+                if len(self._known) >= MOST_KNOWN:
+                    self._known.clear()
+                self._known[key] = (now, found)
+                self._pending.pop(key).set()
+
+    def _answer(self, key: _Key) -> float | None:
+        try:
+            with self._database().reading() as connection:
+                found = used_percent(standings(connection, self._limits, *key, self._clock()))
+        except (DatabaseUnavailable, OSError, home.NoHome):
+            self._answers = False
+            last = self._known.get(key)
+            return last[1] if last else None
+        self._answers = True
+        return found

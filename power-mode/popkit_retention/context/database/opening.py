@@ -1,0 +1,222 @@
+"""Opens the database that the user's configuration means, its tables up to date: SQLite in our folder, or a PostgreSQL."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import ssl
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import create_engine, event, inspect, text
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.pool import QueuePool
+
+from hooks.utils.config import remembered
+from hooks.utils.edges import files, home
+
+from . import migrations
+from .address import BadAddress, Server, server_of
+from .tables import snapshots
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from sqlalchemy.engine import Connection, Engine
+
+FILE = "context.sqlite"  # in our folder
+PATIENCE_S = 5.0  # for an answer of the server, for another process's transaction, for a free connection
+MIGRATION_S = 60  # for another process that makes the tables
+CONNECTIONS = 5
+LOCK = 0x506F704B  # of PostgreSQL's advisory locks the one that who makes the tables holds
+_BESIDE = ("-journal", "-wal", "-shm")
+_WRITES = "popkit_writes"
+
+
+class DatabaseUnavailable(Exception):
+    """The database cannot be used; the message says why, and what to do, and holds no credentials."""
+
+
+class DatabaseTooNew(DatabaseUnavailable):
+    """A later version of PopKit has made its tables."""
+
+
+class Database:
+    """An open database. `words`: what a person calls it; `shared`: whether others may write to it too. Threads may share it."""
+
+    def __init__(self, engine: Engine, words: str, shared: bool) -> None:
+        self._engine = engine
+        self.words = words
+        self.shared = shared
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A connection for questions. DatabaseUnavailable."""
+        with self._speaking(), self._engine.connect() as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """A transaction: all or nothing. DatabaseUnavailable."""
+        with self._speaking(), self._engine.connect().execution_options(**{_WRITES: True}) as connection, connection.begin():
+            yield connection
+
+    @contextmanager
+    def _speaking(self) -> Iterator[None]:
+        try:
+            yield
+        except (SQLAlchemyError, sqlite3.Error, OSError) as error:
+            raise _unavailable(self.words, error) from None
+
+    def close(self) -> None:
+        """Closes every connection."""
+        self._engine.dispose()
+
+    def __enter__(self) -> Database:
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        self.close()
+
+
+def configuration(environ: Mapping[str, str]) -> dict[str, Any]:
+    """The user's settings `context`. NoHome."""
+    found: dict[str, Any] = remembered.effective(home.plugin_root(), home.popkit_home(environ), "")["context"]
+    return found
+
+
+def open_database(environ: Mapping[str, str] = os.environ, create: bool = True) -> Database:
+    """The database that the user's configuration means. DatabaseUnavailable; FileNotFoundError, without `create`, for a file that nobody
+    has made yet. NoHome."""
+    try:
+        server = server_of(configuration(environ)["database"], environ, login_name(environ))
+    except BadAddress as error:
+        raise DatabaseUnavailable(str(error)) from None
+    return open_server(server) if server else open_file(os.path.join(home.popkit_home(environ), FILE), create)
+
+
+def login_name(environ: Mapping[str, str]) -> str:
+    """Who has logged in here."""
+    import getpass
+
+    named = next((environ[key] for key in ("LOGNAME", "USER", "USERNAME") if environ.get(key)), "")
+    try:
+        return named or getpass.getuser()
+    except (KeyError, OSError):  # an account without a name
+        return str(os.getuid())
+
+
+def open_file(path: str, create: bool = True) -> Database:
+    """The database in a file, which is ours alone."""
+    path = os.path.abspath(path)
+    try:
+        files.make_private_file(path, create)
+        for beside in _BESIDE:
+            if os.path.lexists(path + beside):
+                files.make_private_file(path + beside, create=False)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise DatabaseUnavailable(f"{path} cannot be used: {error.strerror or error}. Move it away, or set POPKIT_HOME") from None
+    engine = create_engine("sqlite://", creator=lambda: _connect(path), poolclass=QueuePool, pool_size=CONNECTIONS, pool_timeout=PATIENCE_S)
+    event.listen(engine, "begin", _begin)
+    return _ready(Database(engine, "SQLite on this machine", shared=False), path)
+
+
+def _connect(path: str) -> sqlite3.Connection:
+    """A connection. `mode=rw`: a file that has just gone is not made again with the rights of the umask."""
+    escaped = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+    connection = sqlite3.connect(f"file://{escaped}?mode=rw", timeout=PATIENCE_S, isolation_level=None, uri=True, check_same_thread=False)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = NORMAL")  # what a power cut takes of the last second can be lost
+    return connection
+
+
+def _begin(connection: Connection) -> None:
+    """A transaction that writes has the lock from its first read on, so that it never has to give up halfway."""
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if connection.get_execution_options().get(_WRITES) else "BEGIN")
+
+
+def open_server(server: Server) -> Database:
+    """The database on a server."""
+    from sqlalchemy.engine import URL
+
+    try:
+        import pg8000.native  # noqa: F401  asked for here, where it can be said what to do
+    except ImportError:
+        raise DatabaseUnavailable("the driver for PostgreSQL is missing. Install it with popkit setup postgres") from None
+    url = URL.create("postgresql+pg8000", server.user, server.password or None, server.host, server.port, server.name)
+    patience_ms = str(int(PATIENCE_S * 1000))
+    arguments = {
+        "timeout": PATIENCE_S,
+        "ssl_context": _encryption(server.encryption),
+        "application_name": "popkit",
+        "startup_params": {"statement_timeout": patience_ms, "lock_timeout": patience_ms},
+    }
+    engine = create_engine(
+        url, connect_args=arguments, pool_size=CONNECTIONS, max_overflow=0, pool_timeout=PATIENCE_S, pool_pre_ping=True, pool_recycle=300
+    )
+    return _ready(Database(engine, server.words, shared=True), server.words)
+
+
+def _encryption(word: str) -> ssl.SSLContext | bool | None:
+    """What the driver calls it."""
+    return {"disable": False, "prefer": None, "require": True}.get(word, ssl.create_default_context())
+
+
+# --- tables ------------------------------------------------------------------------------------------------------------------------------
+
+
+def _ready(database: Database, where: str) -> Database:
+    """The database with its tables up to date; it is closed where they cannot be."""
+    try:
+        with database.reading() as connection:
+            newest = _is_newest(connection, where)
+        if not newest:
+            with database.writing() as connection:
+                _lock(connection)
+                if not _is_newest(connection, where):
+                    migrations.run(connection)
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def _is_newest(connection: Connection, where: str) -> bool:
+    """Whether the tables are those of this version."""
+    seen = inspect(connection)
+    if not seen.has_table(migrations.VERSION_TABLE):
+        if seen.has_table(snapshots.name):
+            raise DatabaseUnavailable(
+                f"{where}: has a table {snapshots.name} that PopKit did not make. Name another database, or rename the table"
+            )
+        return False
+    version = connection.execute(text(f"SELECT version_num FROM {migrations.VERSION_TABLE}")).scalar()  # noqa: S608  our own name
+    if version is not None and version not in migrations.VERSIONS:
+        known = migrations.VERSIONS[-1]
+        raise DatabaseTooNew(f"{where}: a later PopKit has made its tables (version {version}; this one knows {known}). Update PopKit")
+    return bool(version == migrations.VERSIONS[-1])
+
+
+def _lock(connection: Connection) -> None:
+    """Sees to it that one process makes the tables; in SQLite the transaction itself does."""
+    if connection.dialect.name == "postgresql":
+        for name in ("statement_timeout", "lock_timeout"):
+            connection.execute(text(f"SET LOCAL {name} = '{MIGRATION_S}s'"))
+        connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": LOCK})
+
+
+def _unavailable(words: str, error: Exception) -> DatabaseUnavailable:
+    """The error in words. What a driver says of a statement may hold what was to be written, so its first line alone is told."""
+    said = _first_line(getattr(error, "orig", None) or error)
+    return DatabaseUnavailable(f"{words} cannot be used: {said}. Check context.database (popkit config show) and that it runs")
+
+
+def _first_line(error: BaseException) -> str:
+    """What an error says in one line; of an answer of the server its message."""
+    told = error.args[0] if error.args else ""
+    if isinstance(told, dict):  # the driver hands on the fields of the answer: M is its message
+        told = told.get("M", "")
+    lines = str(told).strip().splitlines()
+    return (lines[0][:200] if lines else type(error).__name__).rstrip(".")

@@ -1,0 +1,103 @@
+"""Snapshots: how a context was assembled, without any of its contents. Written in batches, and removed once they are old."""
+
+from __future__ import annotations
+
+import uuid
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sqlalchemy import delete, func, select
+
+from hooks.utils.policy.masking import mask
+
+from .tables import snapshots
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy.engine import Connection
+
+    from ..models import ContextBuildOptions, ContextResult
+
+# Of one session so many snapshots are kept, the newest; so many go at once, so that nobody waits for it.
+MOST_OF_A_SESSION = 500
+SWEPT_AT_ONCE = 500
+DAY_S = 86_400.0
+_LONGEST = 400  # characters of a name from outside
+_LARGEST = 2**31 - 1  # that a column of whole numbers holds
+
+
+class Snapshot(NamedTuple):
+    """How one context was assembled. `tier_breakdown`, `pruning_strategy`: as JSON, in the specification's words; `created_at`: seconds
+    since 1970; `counted`: whether its tokens are exact or an estimate."""
+
+    id: str
+    session_id: str
+    user_id: str
+    tier_breakdown: dict[str, Any]
+    total_tokens: int
+    budget_percent: float  # used: what people see
+    pruning_strategy: dict[str, Any]
+    created_at: float
+    budget_remaining_percent: float
+    full_tokens: int
+    model: str = ""
+    project: str = ""
+    agent: str = ""
+    counted: str = "estimate"
+
+
+def snapshot_of(options: ContextBuildOptions, result: ContextResult, user: str, at: float) -> Snapshot:
+    """What is kept of a build. `user`: who it is booked to; `at`: when it was (seconds)."""
+    return Snapshot(
+        str(uuid.uuid4()),
+        name_of(options.session_id or ""),
+        name_of(user),
+        result.tier_breakdown.model_dump(by_alias=True),
+        min(result.total_tokens, _LARGEST),
+        result.budget_used_percent,
+        result.pruning_strategy.model_dump(by_alias=True),
+        at,
+        result.budget_remaining_percent,
+        min(result.full_tokens, _LARGEST),
+        name_of(options.model),
+        name_of(options.project),
+        name_of(options.agent),
+        result.counted,
+    )
+
+
+def name_of(name: str) -> str:
+    """A name from outside as it is stored: one that a database can hold, secrets masked, not too long."""
+    return mask(name[:_LONGEST].encode("utf-8", "replace").decode("utf-8").replace("\0", "\ufffd"))
+
+
+def put(connection: Connection, found: Sequence[Snapshot]) -> None:
+    """Writes snapshots."""
+    if found:
+        connection.execute(snapshots.insert(), [snapshot._asdict() for snapshot in found])
+
+
+def newest(connection: Connection, session_id: str) -> Snapshot | None:
+    """The newest snapshot of a session; None for none."""
+    return next(iter(of_session(connection, session_id, 1)), None)
+
+
+def of_session(connection: Connection, session_id: str, most: int) -> list[Snapshot]:
+    """The newest snapshots of a session, newest first, at most so many."""
+    columns = [snapshots.c[name] for name in Snapshot._fields]
+    asked = select(*columns).where(snapshots.c.session_id == name_of(session_id)).order_by(snapshots.c.created_at.desc()).limit(most)
+    return [Snapshot(*row) for row in connection.execute(asked)]
+
+
+def sweep(connection: Connection, now: float, days: int, sessions: Sequence[str] = (), most: int = SWEPT_AT_ONCE) -> int:
+    """Removes snapshots that are older than so many days, and of these sessions what is beyond MOST_OF_A_SESSION, at most so many of each;
+    how many. `now`: seconds."""
+    old = select(snapshots.c.id).where(snapshots.c.created_at < now - days * DAY_S).order_by(snapshots.c.created_at).limit(most)
+    gone = connection.execute(delete(snapshots).where(snapshots.c.id.in_(old))).rowcount
+    for session in sessions:
+        of_it = snapshots.c.session_id == session
+        if (connection.execute(select(func.count()).where(of_it)).scalar() or 0) <= MOST_OF_A_SESSION:
+            continue
+        beyond = select(snapshots.c.id).where(of_it).order_by(snapshots.c.created_at.desc()).offset(MOST_OF_A_SESSION).limit(most)
+        gone += connection.execute(delete(snapshots).where(snapshots.c.id.in_(beyond))).rowcount
+    return gone

@@ -1,0 +1,188 @@
+"""What requests used: booked once for each request, whoever reports it how often; sums by session, user and day.
+
+Each row has a source: `client` (a client of ours sent the request), `transcript` (the host wrote it down), `mod` (the code inside the host
+told of it while the session ran). What a transcript says replaces what the mod has said of the same session up to then.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sqlalchemy import and_, delete, func, select
+
+from hooks.utils.state.days import day_of
+
+from .snapshots import name_of
+from .tables import usage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from sqlalchemy import ColumnElement
+    from sqlalchemy.engine import Connection
+
+    from hooks.utils.policy.models import Model
+
+CLIENT, TRANSCRIPT, MOD = "client", "transcript", "mod"
+_KEY = ("source", "request_id")
+_ROWS_AT_ONCE = 500
+_TOKENS = ("input_tokens", "cache_read_tokens", "cache_write_5m_tokens", "cache_write_1h_tokens", "output_tokens")
+_MILLION = 1e6
+
+
+class Tokens(NamedTuple):
+    """Tokens of a request, as the provider counts them; `input` is what was neither read from the cache nor written to it."""
+
+    input: int = 0
+    cache_read: int = 0
+    cache_write_5m: int = 0
+    cache_write_1h: int = 0
+    output: int = 0
+
+
+class Used(NamedTuple):
+    """What one request used. `at`: seconds since 1970; `usd`: None where its price is not known."""
+
+    source: str
+    request_id: str
+    session_id: str
+    user_id: str
+    model: str
+    at: float
+    tokens: Tokens
+    usd: float | None
+    project: str = ""
+
+
+class Sum(NamedTuple):
+    """What requests used together. `usd`: of those whose price is known; `unpriced`: requests whose price is not."""
+
+    requests: int = 0
+    input_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+    output_tokens: int = 0
+    usd: float = 0.0
+    unpriced: int = 0
+
+    @property
+    def tokens(self) -> int:
+        """All tokens: what went in, from the cache or not, and what came out."""
+        return self.input_tokens + self.cache_read_tokens + self.cache_write_tokens + self.output_tokens
+
+
+def usd_of(model: Model, tokens: Tokens) -> float | None:
+    """Dollars that a request cost at the prices of the table of models; None where it does not name them."""
+    written = tokens.cache_write_5m * model.write_5m + tokens.cache_write_1h * model.write_1h
+    prompt = tokens.input + tokens.cache_read + tokens.cache_write_5m + tokens.cache_write_1h
+    input_usd, output_usd = model.usd(prompt)
+    if input_usd is None or output_usd is None:
+        return None
+    return ((tokens.input + tokens.cache_read * model.read + written) * input_usd + tokens.output * output_usd) / _MILLION
+
+
+def book(connection: Connection, found: Iterable[Used]) -> None:
+    """Books requests; of one that is booked already, the larger answer counts, for a transcript may be read while it grows."""
+    rows = {(row["source"], row["request_id"]): row for row in map(_row, found)}
+    told = _told_by_transcripts(connection, rows.values())
+    kept = [row for row in rows.values() if row["source"] != MOD or row["at"] > told.get(row["session_id"], float("-inf"))]
+    for start in range(0, len(kept), _ROWS_AT_ONCE):
+        _upsert(connection, kept[start : start + _ROWS_AT_ONCE])
+    newest: dict[str, float] = {}
+    for row in kept:
+        if row["source"] == TRANSCRIPT:
+            newest[row["session_id"]] = max(row["at"], newest.get(row["session_id"], row["at"]))
+    for session, at in newest.items():
+        connection.execute(delete(usage).where(usage.c.source == MOD, usage.c.session_id == session, usage.c.at <= at))
+
+
+def _row(used: Used) -> dict[str, Any]:
+    names = {key: name_of(getattr(used, key)) for key in ("source", "request_id", "session_id", "user_id", "model", "project")}
+    return {**names, "at": used.at, "day": day_of(used.at), **dict(zip(_TOKENS, used.tokens)), "usd": used.usd}
+
+
+def _told_by_transcripts(connection: Connection, rows: Iterable[dict[str, Any]]) -> dict[str, float]:
+    """Until when transcripts have told of the sessions that the mod tells of."""
+    sessions = {row["session_id"] for row in rows if row["source"] == MOD}
+    if not sessions:
+        return {}
+    of_them = and_(usage.c.source == TRANSCRIPT, usage.c.session_id.in_(sessions))
+    asked = select(usage.c.session_id, func.max(usage.c.at)).where(of_them).group_by(usage.c.session_id)
+    return {row[0]: row[1] for row in connection.execute(asked)}
+
+
+def _upsert(connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
+    if connection.dialect.name == "postgresql":
+        from sqlalchemy.dialects.postgresql import insert
+    else:
+        from sqlalchemy.dialects.sqlite import insert  # type: ignore[assignment]
+    new = insert(usage).values(list(rows))
+    more = {name: new.excluded[name] for name in (*_TOKENS, "usd")}
+    connection.execute(new.on_conflict_do_update(index_elements=_KEY, set_=more, where=usage.c.output_tokens < new.excluded.output_tokens))
+
+
+# --- sums --------------------------------------------------------------------------------------------------------------------------------
+
+
+def _sums() -> list[Any]:
+    total = lambda *columns: func.coalesce(func.sum(sum(columns[1:], columns[0])), 0)  # noqa: E731
+    tokens = usage.c
+    return [
+        func.count(),
+        total(tokens.input_tokens),
+        total(tokens.cache_read_tokens),
+        total(tokens.cache_write_5m_tokens, tokens.cache_write_1h_tokens),
+        total(tokens.output_tokens),
+        func.coalesce(func.sum(tokens.usd), 0.0),
+        func.count() - func.count(tokens.usd),
+    ]
+
+
+def _sum(row: Sequence[Any]) -> Sum:
+    requests, into, read, written, out, usd, unpriced = row
+    return Sum(int(requests), int(into), int(read), int(written), int(out), float(usd), int(unpriced))
+
+
+def _where(user: str, since: str) -> ColumnElement[bool]:
+    conditions = [usage.c.day >= since] if since else []
+    conditions += [usage.c.user_id == name_of(user)] if user else []
+    return and_(True, *conditions)
+
+
+def of_session(connection: Connection, session_id: str) -> Sum:
+    """What a session has used so far."""
+    return _sum(connection.execute(select(*_sums()).where(usage.c.session_id == name_of(session_id))).one())
+
+
+def of_user(connection: Connection, user: str, since: str) -> Sum:
+    """What a user has used since a day ("2026-11-01")."""
+    return _sum(connection.execute(select(*_sums()).where(_where(user, since))).one())
+
+
+def by_day(connection: Connection, since: str, user: str = "") -> list[tuple[str, Sum]]:
+    """What was used on each day since one, oldest first; by everybody, or by one user. A day is one where it was booked."""
+    asked = select(usage.c.day, *_sums()).where(_where(user, since)).group_by(usage.c.day).order_by(usage.c.day)
+    return [(row[0], _sum(row[1:])) for row in connection.execute(asked)]
+
+
+def by_session(connection: Connection, since: str = "", user: str = "", most: int = 100) -> list[SessionUsed]:
+    """Sessions with what they used since a day, the newest first, at most so many."""
+    newest = func.max(usage.c.at).label("newest")
+    columns = (usage.c.session_id, func.max(usage.c.user_id), func.max(usage.c.project), newest, *_sums())
+    asked = select(*columns).where(_where(user, since)).group_by(usage.c.session_id).order_by(newest.desc()).limit(most)
+    return [SessionUsed(row[0], row[1], row[2], row[3], _sum(row[4:])) for row in connection.execute(asked)]
+
+
+class SessionUsed(NamedTuple):
+    """What one session used; `at`: its newest request (seconds)."""
+
+    session_id: str
+    user_id: str
+    project: str
+    at: float
+    used: Sum
+
+
+def users(connection: Connection, since: str = "") -> list[str]:
+    """Who has used anything since a day, by name."""
+    return sorted(connection.execute(select(usage.c.user_id).where(_where("", since)).distinct()).scalars())

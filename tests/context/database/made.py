@@ -1,0 +1,33 @@
+"""Snapshots and usage to write."""
+
+from __future__ import annotations
+
+import uuid
+
+from popkit_retention.context.database.snapshots import Snapshot
+from popkit_retention.context.database.usage import CLIENT, Tokens, Used
+
+NOW = 1_795_400_000.0
+DAY_S = 86_400.0
+BREAKDOWN = {name: {"tokens": 10, "items": 1} for name in ("tier1", "tier2", "tier3", "tier4")}
+TOKENS = Tokens(1, 2, 3, 4, 5)
+STRATEGY = {"budgetRange": "60-80%", "tier1Messages": 1, "tier2Items": "all", "tier3Mode": "summary", "tier4Messages": 10}
+
+
+def snapshot(session: str = "s", at: float = NOW, user: str = "alice", tokens: int = 40, used: float = 25.0) -> Snapshot:
+    breakdown = {**BREAKDOWN, "total": tokens}
+    return Snapshot(
+        str(uuid.uuid4()), session, user, breakdown, tokens, used, STRATEGY, at, 100 - used, 2 * tokens, "claude-opus-5", "/shop", "main"
+    )
+
+
+def used(
+    id: str,
+    session: str = "s",
+    at: float = NOW,
+    source: str = CLIENT,
+    user: str = "alice",
+    tokens: Tokens = TOKENS,
+    usd: float | None = 0.25,
+) -> Used:
+    return Used(source, id, session, user, "claude-opus-5", at, tokens, usd, "/shop")

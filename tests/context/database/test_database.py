@@ -1,0 +1,399 @@
+"""SQLite and PostgreSQL keep snapshots and usage alike."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from sqlalchemy import inspect, text
+
+from hooks.utils.state.days import day_of
+from popkit_retention.context.database import budgets, migrations, snapshots, usage
+from popkit_retention.context.database.budgets import Budgets, Limits
+from popkit_retention.context.database.opening import Database, DatabaseTooNew, DatabaseUnavailable, open_database
+from popkit_retention.context.database.snapshots import Snapshot
+from popkit_retention.context.database.tables import metadata
+from popkit_retention.context.database.usage import MOD, TRANSCRIPT, Sum, Tokens
+from popkit_retention.context.database.writer import Writer
+from popkit_retention.context.status import NoSnapshot, get_context_status
+from tests.context import postgresql
+from tests.context.database.made import DAY_S, NOW, STRATEGY, snapshot, used
+from tests.paths import PYTHONPATH
+from tests.patience import HANG_S, until
+
+SPECIFIED = {"idx_context_snapshots_session", "idx_context_snapshots_user", "idx_context_snapshots_created"}
+
+
+def put(database: Database, *found: Snapshot) -> None:
+    with database.writing() as connection:
+        snapshots.put(connection, found)
+
+
+def book(database: Database, *found: usage.Used) -> None:
+    with database.writing() as connection:
+        usage.book(connection, found)
+
+
+def total(database: Database, session: str = "s") -> Sum:
+    with database.reading() as connection:
+        return usage.of_session(connection, session)
+
+
+# --- tables ------------------------------------------------------------------------------------------------------------------------------
+
+
+def test_migrations_lead_to_the_tables_of_today(database: Database) -> None:
+    with database.reading() as connection:
+        seen = inspect(connection)
+        for table in metadata.sorted_tables:
+            assert {column["name"] for column in seen.get_columns(table.name)} == {column.name for column in table.columns}
+            assert {index["name"] for index in seen.get_indexes(table.name)} == {index.name for index in table.indexes}
+            for column in seen.get_columns(table.name):
+                assert column["nullable"] == table.columns[column["name"]].nullable, column["name"]
+        assert {index["name"] for index in seen.get_indexes("context_snapshots")} >= SPECIFIED
+
+
+def test_the_versions_are_those_of_the_migrations() -> None:
+    folder = Path(migrations.__file__).parent / "versions"
+    assert [path.stem[1:5] for path in sorted(folder.glob("v*.py"))] == list(migrations.VERSIONS)
+
+
+def test_the_columns_of_the_specification_have_its_types(server: postgresql.Server, tmp_path: Path) -> None:
+    name = server.new_database()
+    open_database({"POPKIT_HOME": str(tmp_path), **server.environ(name)}).close()
+    columns = "FROM information_schema.columns WHERE table_name = 'context_snapshots'"
+    asked = f"SELECT column_name, data_type, is_nullable {columns} ORDER BY ordinal_position"
+    types = {row[0]: (row[1], row[2]) for row in server.ask(asked, name)}
+    assert {key: types[key] for key in list(types)[:8]} == {
+        "id": ("uuid", "NO"),
+        "session_id": ("text", "NO"),
+        "user_id": ("text", "NO"),
+        "tier_breakdown": ("jsonb", "NO"),
+        "total_tokens": ("integer", "NO"),
+        "budget_percent": ("numeric", "NO"),
+        "pruning_strategy": ("jsonb", "NO"),
+        "created_at": ("timestamp with time zone", "NO"),
+    }
+    defaults = f"SELECT column_name, column_default {columns} AND column_default IS NOT NULL"
+    assert dict(server.ask(defaults, name)) == {"id": "gen_random_uuid()", "created_at": "now()"}
+
+
+def test_processes_that_open_it_at_once_make_the_tables_once(environ: dict[str, str]) -> None:
+    code = "import os; from popkit_retention.context.database.opening import open_database; open_database(os.environ).close()"
+    env = {**os.environ, **environ, "PYTHONPATH": PYTHONPATH}
+    started = [subprocess.Popen([sys.executable, "-c", code], env=env, stderr=subprocess.PIPE, text=True) for _ in range(4)]
+    for process in started:
+        assert process.communicate(timeout=HANG_S)[1] == ""
+        assert process.returncode == 0
+
+
+def test_tables_of_a_later_version_are_refused_and_left_alone(environ: dict[str, str]) -> None:
+    with open_database(environ) as database, database.writing() as connection:
+        connection.execute(text(f"UPDATE {migrations.VERSION_TABLE} SET version_num = '0099'"))  # noqa: S608  our own name
+    with pytest.raises(DatabaseTooNew, match="Update PopKit"):
+        open_database(environ)
+
+
+def test_a_table_of_that_name_that_is_not_ours_is_refused(environ: dict[str, str]) -> None:
+    with open_database(environ) as database, database.writing() as connection:
+        connection.execute(text(f"DROP TABLE {migrations.VERSION_TABLE}"))
+    with pytest.raises(DatabaseUnavailable, match="Name another database"):
+        open_database(environ)
+
+
+def test_a_transaction_that_fails_leaves_nothing(database: Database) -> None:
+    def fail() -> None:
+        with database.writing() as connection:
+            snapshots.put(connection, [snapshot()])
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
+    with database.reading() as connection:
+        assert snapshots.newest(connection, "s") is None
+
+
+# --- snapshots ---------------------------------------------------------------------------------------------------------------------------
+
+
+def test_the_newest_snapshot_comes_back_as_it_was_written(database: Database) -> None:
+    newer = snapshot(at=NOW + 1.25)
+    put(database, newer, snapshot(), snapshot("other", NOW + 9))
+    with database.reading() as connection:
+        assert snapshots.newest(connection, "s") == newer
+        assert [found.created_at for found in snapshots.of_session(connection, "s", 9)] == [NOW + 1.25, NOW]
+
+
+def test_status_is_the_newest_snapshot_in_the_words_of_the_specification(environ: dict[str, str], database: Database) -> None:
+    put(database, snapshot(tokens=40, used=25.5))
+    status = get_context_status("s", environ).model_dump(by_alias=True)
+    assert status["sessionId"] == "s"
+    assert (status["budgetPercent"], status["budgetRemainingPercent"], status["tierBreakdown"]["total"]) == (25.5, 74.5, 40)
+    assert status["currentContext"]["pruningStrategy"] == STRATEGY
+    assert (status["currentContext"]["totalTokens"], status["currentContext"]["fullTokens"]) == (40, 80)
+    assert status["lastUpdated"] == time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(NOW))
+
+
+def test_a_session_without_a_snapshot_has_no_status(environ: dict[str, str], database: Database) -> None:
+    with pytest.raises(NoSnapshot, match="'nobody'"):
+        get_context_status("nobody", environ)
+    with pytest.raises(ValueError, match="name a session"):
+        get_context_status("", environ)
+
+
+def test_asking_for_a_status_makes_no_database(tmp_path: Path) -> None:
+    with pytest.raises(NoSnapshot):
+        get_context_status("s", {"POPKIT_HOME": str(tmp_path)})
+    assert not (tmp_path / "context.sqlite").exists()
+
+
+def test_old_snapshots_go_a_few_at_a_time(database: Database) -> None:
+    put(database, *[snapshot(at=NOW - n * DAY_S) for n in range(10)])
+    with database.writing() as connection:
+        assert snapshots.sweep(connection, NOW, 4, most=3) == 3
+        assert snapshots.sweep(connection, NOW, 4, most=3) == 2
+        assert len(snapshots.of_session(connection, "s", 99)) == 5
+
+
+def test_of_a_long_session_the_newest_snapshots_stay(database: Database) -> None:
+    most = snapshots.MOST_OF_A_SESSION
+    put(database, *[snapshot(at=NOW + n) for n in range(most + 3)], snapshot("other"))
+    with database.writing() as connection:
+        assert snapshots.sweep(connection, NOW, 30, ["s", "other"]) == 3
+        assert min(found.created_at for found in snapshots.of_session(connection, "s", most)) == NOW + 3
+
+
+def test_names_from_outside_are_stored_cut_masked_and_without_what_no_database_holds(database: Database) -> None:
+    hostile = "a\0b\ud800" + "x" * 5_000
+    secret = "sk-ant-api03-" + "a" * 40
+    book(database, used("1", hostile, user=secret))
+    assert total(database, hostile).requests == 1
+    with database.reading() as connection:
+        (user,) = usage.users(connection)
+    assert "a" * 40 not in user
+
+
+# --- usage -------------------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_request_is_booked_once_however_often_it_is_told(database: Database) -> None:
+    book(database, used("1"), used("1"))
+    book(database, used("1"), used("2"))
+    assert total(database) == Sum(2, 2, 4, 14, 10, 0.5, 0)
+
+
+def test_a_request_that_was_told_before_its_answer_was_whole_counts_as_it_is_then(database: Database) -> None:
+    book(database, used("1", tokens=Tokens(1, 0, 0, 0, 1), usd=0.1))
+    book(database, used("1", tokens=Tokens(1, 0, 0, 0, 50), usd=0.2))
+    book(database, used("1", tokens=Tokens(1, 0, 0, 0, 1), usd=0.1))
+    assert total(database) == Sum(1, 1, 0, 0, 50, 0.2, 0)
+
+
+def test_what_a_transcript_tells_replaces_what_the_mod_has_told_up_to_then(database: Database) -> None:
+    book(database, used("a", source=MOD), used("b", source=MOD, at=NOW + 50), used("c", "other", source=MOD))
+    book(database, used("msg", source=TRANSCRIPT, at=NOW + 10))
+    assert total(database).requests == 2  # the message, and what came after it
+    assert total(database, "other").requests == 1
+    book(database, used("late", source=MOD, at=NOW + 5))
+    assert total(database).requests == 2
+
+
+def test_a_request_whose_price_nobody_knows_counts_its_tokens_and_says_so(database: Database) -> None:
+    book(database, used("1", usd=None), used("2", usd=0.5))
+    assert (total(database).usd, total(database).unpriced, total(database).tokens) == (0.5, 1, 30)
+
+
+def test_sums_by_day_user_and_session(database: Database) -> None:
+    book(database, used("1"), used("2", at=NOW - DAY_S), used("3", "t", NOW - 2 * DAY_S, user="bob"), used("4", "t", user="bob"))
+    with database.reading() as connection:
+        days = usage.by_day(connection, day_of(NOW - DAY_S))
+        assert [(day, each.requests) for day, each in days] == [(day_of(NOW - DAY_S), 1), (day_of(NOW), 2)]
+        assert [each.requests for _, each in usage.by_day(connection, "", "bob")] == [1, 1]
+        assert usage.of_user(connection, "bob", day_of(NOW)).requests == 1
+        assert usage.users(connection) == ["alice", "bob"]
+        assert {found.session_id: (found.user_id, found.used.requests) for found in usage.by_session(connection)} == {
+            "s": ("alice", 2),
+            "t": ("bob", 2),
+        }
+
+
+# --- limits ------------------------------------------------------------------------------------------------------------------------------
+
+
+def test_of_several_limits_the_one_that_is_used_up_most_counts(database: Database) -> None:
+    book(database, used("1"), used("2", "t"))
+    with database.reading() as connection:
+        found = budgets.standings(connection, Limits(100, 1_000, 1.0, 2.0), "s", "alice", NOW)
+    assert [(each.scope, each.unit, each.used, each.used_percent) for each in found] == [
+        ("session", "tokens", 15, 15.0),
+        ("session", "usd", 0.25, 25.0),
+        ("month", "tokens", 30, 3.0),
+        ("month", "usd", 0.5, 25.0),
+    ]
+    assert budgets.used_percent(found) == 25.0
+
+
+def test_the_month_before_counts_no_more(database: Database) -> None:
+    book(database, used("1", at=NOW - 40 * DAY_S), used("2"))
+    with database.reading() as connection:
+        (found,) = budgets.standings(connection, Limits(month_tokens=100), "s", "alice", NOW)
+    assert found.used == 15
+
+
+def test_a_build_learns_how_much_is_used_and_asks_no_more_than_once_a_second(database: Database) -> None:
+    asked: list[float] = []
+    now = [NOW]
+
+    def ask() -> Database:
+        asked.append(now[0])
+        return database
+
+    found = Budgets(Limits(session_tokens=100), ask, lambda: now[0])
+    book(database, used("1"))
+    assert found.used_percent("s", "alice") == 15.0
+    assert [found.used_percent("s", "alice") for _ in range(50)] == [15.0] * 50
+    assert len(asked) == 1
+    book(database, used("2"))
+    now[0] += 2
+    until(lambda: found.used_percent("s", "alice") == 30.0, "the thread to ask again")
+
+
+def test_without_limits_nobody_is_asked() -> None:
+    def ask() -> Database:
+        raise AssertionError
+
+    assert Budgets(Limits(), ask).used_percent("s", "alice") is None
+
+
+# --- writing behind calls ----------------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_put_is_written_behind_the_call(environ: dict[str, str], database: Database) -> None:
+    writer = Writer(lambda: open_database(environ), 30, lambda: NOW)
+    assert all(writer.put(snapshot(at=NOW + n)) and writer.put(used(str(n))) for n in range(450))
+    assert writer.flush(HANG_S)
+    writer.close()
+    with database.reading() as connection:
+        assert len(snapshots.of_session(connection, "s", 999)) == 450
+    assert (total(database).requests, writer.lost) == (450, 0)
+
+
+def test_several_writers_at_once_lose_nothing(environ: dict[str, str], database: Database) -> None:
+    def write(number: int) -> int:
+        writer = Writer(lambda: open_database(environ), 30)
+        for n in range(100):
+            writer.put(used(f"{number}-{n}"))
+        assert writer.flush(HANG_S)
+        writer.close()
+        return writer.lost
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(write, range(8))) == 0
+    assert total(database).requests == 800
+
+
+def test_what_is_waiting_is_written_at_the_end_of_the_process(environ: dict[str, str], database: Database) -> None:
+    code = (
+        "import os; from tests.context.database.made import used; from popkit_retention.context.database.writer import Writer; "
+        "from popkit_retention.context.database.opening import open_database; Writer(lambda: open_database(os.environ), 30).put(used('1'))"
+    )
+    env = {**os.environ, **environ, "PYTHONPATH": PYTHONPATH}
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False, timeout=HANG_S)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert total(database).requests == 1
+
+
+def test_a_process_that_is_forked_off_writes_with_a_connection_of_its_own(environ: dict[str, str], database: Database) -> None:
+    code = (
+        "import os; from tests.context.database.made import used; from popkit_retention.context.database.writer import Writer\n"
+        "from popkit_retention.context.database.opening import open_database\n"
+        "writer = Writer(lambda: open_database(os.environ), 30); writer.put(used('parent')); writer.flush(60)\n"
+        "child = os.fork()\n"
+        "writer.put(used('again' if child else 'child')); writer.flush(60); writer.close()\n"
+        "if child: os.waitpid(child, 0)\n"
+    )
+    env = {**os.environ, **environ, "PYTHONPATH": PYTHONPATH}
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False, timeout=HANG_S)
+    assert done.returncode == 0, done.stderr
+    assert total(database).requests == 3
+
+
+def test_a_database_that_cannot_be_reached_delays_nobody_and_is_said_once(caplog: pytest.LogCaptureFixture) -> None:
+    def fail() -> Database:
+        raise DatabaseUnavailable("it is down")
+
+    writer = Writer(fail, 30)
+    for n in range(10_500):
+        writer.put(used(str(n)))
+    writer.close(0.1)
+    assert writer.lost >= 500
+    assert len([each for each in caplog.records if "popkit budget" in each.getMessage()]) == 1
+    assert not writer.put(used("afterwards"))
+
+
+def test_a_server_that_comes_back_gets_what_was_waiting(server: postgresql.Server, tmp_path: Path) -> None:
+    name = server.new_database()
+    environ = {"POPKIT_HOME": str(tmp_path), **server.environ(name)}
+    down = [True]
+
+    def open_it() -> Database:
+        if down[0]:
+            raise DatabaseUnavailable("it is down")
+        return open_database(environ)
+
+    writer = Writer(open_it, 30)
+    writer.put(used("1"))
+    assert not writer.flush(0.1)
+    down[0] = False
+    assert writer.flush(HANG_S)
+    server.ask(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'")  # noqa: S608  our own name
+    writer.put(used("2"))
+    assert writer.flush(HANG_S)
+    writer.close()
+    assert server.ask("SELECT count(*) FROM context_usage", name)[0][0] == 2
+    assert writer.lost == 0
+
+
+# --- a file is ours alone, a server's password nobody's ----------------------------------------------------------------------------------
+
+
+def test_the_file_is_private_and_others_may_read_while_one_writes(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    with open_database({"POPKIT_HOME": str(home)}) as database, database.writing() as connection:
+        snapshots.put(connection, [snapshot()])
+        assert {stat.S_IMODE(path.stat().st_mode) for path in home.glob("context.sqlite*")} == {0o600}
+        assert stat.S_IMODE(home.stat().st_mode) == 0o700
+        with database.reading() as other:
+            assert snapshots.newest(other, "s") is None
+
+
+def test_a_link_in_the_place_of_the_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "context.sqlite").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(DatabaseUnavailable, match="Move it away"):
+        open_database({"POPKIT_HOME": str(tmp_path)})
+
+
+def test_a_file_of_another_program_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "context.sqlite").write_text("no database at all, but long enough to be looked at by SQLite" * 20)
+    with pytest.raises(DatabaseUnavailable, match="cannot be used"):
+        open_database({"POPKIT_HOME": str(tmp_path)})
+
+
+@pytest.mark.parametrize("wrong", ["nobody listens", "wrong password", "no such database"])
+def test_a_server_that_cannot_be_used_is_said_without_credentials(server: postgresql.Server, tmp_path: Path, wrong: str) -> None:
+    environ = {"POPKIT_HOME": str(tmp_path), **server.environ("popkit_nowhere" if wrong == "no such database" else "postgres")}
+    if wrong == "nobody listens":
+        environ["POPKIT_DATABASE_URL"] = "postgresql://someone:swordfish@127.0.0.1:1/x"
+    if wrong == "wrong password":
+        environ["PGPASSWORD"] = "swordfish"
+    with pytest.raises(DatabaseUnavailable, match="PostgreSQL at 127") as told:
+        open_database(environ)
+    assert "swordfish" not in str(told.value)
+    assert postgresql.PASSWORD not in str(told.value)
+    assert told.value.__cause__ is None

@@ -1,0 +1,128 @@
+"""A real PostgreSQL for the tests: Debian's server programs, run by an ordinary user in a folder of their own, on the loopback."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pg8000.dbapi
+
+from tests import debian
+from tests.patience import HANG_S, until
+
+USER, PASSWORD = "popkit", "hunter2-only-for-tests"
+# The server refuses to run as root; it runs as one of these then.
+ORDINARY = ("postgres", "nobody")
+# The server ends with its input, so it ends with the tests, however they do. It heeds INT once it runs, TERM also before.
+_SCRIPT = '"$@" </dev/null & server=$!; cat >/dev/null; kill -TERM $server; kill -INT $server; wait $server'
+_FAST = ("-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off", "-c", "max_connections=60")
+
+
+class Server:
+    """A running one."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+        self._made = 0
+
+    def connect(self, name: str = "postgres") -> Any:
+        """A connection of the driver's to a database."""
+        connection = pg8000.dbapi.connect(USER, host="127.0.0.1", port=self.port, database=name, password=PASSWORD)
+        connection.autocommit = True
+        return connection
+
+    def ask(self, statement: str, name: str = "postgres") -> list[Any]:
+        """The rows that a statement answers with."""
+        connection = self.connect(name)
+        try:
+            cursor = connection.cursor()
+            cursor.execute(statement)
+            return list(cursor.fetchall()) if cursor.description else []
+        finally:
+            connection.close()
+
+    @property
+    def version(self) -> str:
+        """What it says its version is."""
+        return str(self.ask("SHOW server_version")[0][0])
+
+    def new_database(self) -> str:
+        """The name of a new, empty database."""
+        self._made += 1
+        name = f"popkit_{os.getpid()}_{self._made}"
+        self.ask(f"CREATE DATABASE {name}")
+        return name
+
+    def environ(self, name: str) -> dict[str, str]:
+        """What tells PopKit of a database."""
+        address = f"postgresql://127.0.0.1:{self.port}/{name}"
+        return {"POPKIT_DATABASE_URL": address, "PGUSER": USER, "PGPASSWORD": PASSWORD}
+
+
+@contextmanager
+def running() -> Iterator[Server]:
+    """A server that ends with the `with`, or with this process."""
+    programs = debian.postgresql()
+    assert programs is not None, "look before with tests.debian.postgresql()"
+    folder = Path(tempfile.mkdtemp(prefix="popkit-pg-"))
+    as_user = _ordinary_user(folder)
+    try:
+        _make(programs, folder, as_user)
+        port = _free_port()
+        command = [programs / "postgres", "-D", folder / "data", "-p", str(port), "-h", "127.0.0.1", "-k", folder, *_FAST]
+        with (folder / "log").open("w+") as log:
+            server = subprocess.Popen(
+                ["sh", "-c", _SCRIPT, "sh", *command], stdin=subprocess.PIPE, stdout=log, stderr=log, cwd=folder, env=_ENV, **as_user
+            )
+            try:
+                until(lambda: server.poll() is not None or _is_ready(programs, port), "PostgreSQL to answer")
+                assert server.poll() is None, (folder / "log").read_text()
+                yield Server(port)
+            finally:
+                assert server.stdin is not None
+                server.stdin.close()
+                server.wait(HANG_S)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+_ENV = {"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC"}
+
+
+def _ordinary_user(folder: Path) -> dict[str, Any]:
+    """How the programs are started so that they are not root's, and the folder is theirs."""
+    if os.geteuid() != 0:
+        return {}
+    known = {entry.pw_name: entry for entry in pwd.getpwall()}
+    entry = next(known[name] for name in ORDINARY if name in known)
+    os.chown(folder, entry.pw_uid, entry.pw_gid)
+    return {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []}
+
+
+def _make(programs: Path, folder: Path, as_user: dict[str, Any]) -> None:
+    secret = folder / "secret"
+    secret.write_text(PASSWORD)
+    secret.chmod(0o644)
+    options = ["--username", USER, "--auth", "scram-sha-256", "--pwfile", secret, "--encoding", "UTF8", "--locale", "C", "--no-sync"]
+    done = subprocess.run(
+        [programs / "initdb", "-D", folder / "data", *options], capture_output=True, text=True, check=False, cwd=folder, env=_ENV, **as_user
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        return int(taken.getsockname()[1])
+
+
+def _is_ready(programs: Path, port: int) -> bool:
+    asked = [programs / "pg_isready", "-q", "-h", "127.0.0.1", "-p", str(port)]
+    return subprocess.run(asked, check=False, env=_ENV).returncode == 0
