@@ -238,7 +238,7 @@ def afternoon(day: Script) -> list[Step]:
 
 
 def evening(day: Script, name: str) -> list[Step]:
-    """What is done after a compaction, and again after a resume: nothing of the day stands in the context, then a little."""
+    """What is done after a compaction, or after a resume: nothing of the day stands in the context, then a little."""
     day.read("lexer")
     day.edit("lexer", 0.5)
     day.read("lexer")
@@ -274,16 +274,19 @@ class Played(NamedTuple):
 
 
 def whole_day() -> Played:
-    """Morning and afternoon, 80 calls; evening and night, after a compaction and a resume; a detour after the morning that a rewind takes
-    back; two subagents."""
+    """Morning and afternoon, 80 calls; evening and night, after a compaction and a resume; two subagents."""
+    return _day("morning", "afternoon", "evening", "night")
+
+
+def half_a_day() -> Played:
+    """The morning; a detour that a rewind takes back; evening and night, and a compaction between them; two subagents."""
+    return _day("morning", "detour", "evening", "night")
+
+
+def _day(*names: str) -> Played:
+    parts = {"morning": morning, "detour": detour, "afternoon": afternoon}
     day = Script(project())
-    made = {
-        "morning": morning(day),
-        "detour": detour(day),
-        "afternoon": afternoon(day),
-        "evening": evening(day, "evening"),
-        "night": evening(day, "night"),
-    }
+    made = {name: parts[name](day) if name in parts else evening(day, name) for name in names}
     return Played({**made, "left": look("matching", "bundle"), "right": look("shell", "jobs")}, day.files)
 
 

@@ -23,6 +23,7 @@ from hooks.utils.state.rebuild import rebuild
 
 from . import installs
 from .client import ClientHome, Run
+from .kept import Kept, kept
 from .scripted_api import Recorded, ScriptedApi, call, say
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -80,6 +81,7 @@ class Session:
     home: ClientHome
     api: ScriptedApi
     runs: list[Run] = field(default_factory=list)
+    shown: list[str] = field(default_factory=list)  # its results when a test begins to go on from it
 
     def __post_init__(self) -> None:
         self.api.places["work"] = str(self.home.work)
@@ -170,6 +172,29 @@ def day(clients: dict[str, installs.Installed], tmp_path_factory: pytest.TempPat
         made = Session(ClientHome(tmp_path_factory.mktemp("day"), clients["newest"], api.url), api)
         made.play("go [[SCRIPT:day]]")
         yield made
+
+
+def read_again(home: ClientHome, api: ScriptedApi) -> Session:
+    """Plays a session in which a file is read again and again."""
+    made = Session(home, api)
+    made.play("go [[SCRIPT:twice]]")
+    made.shown = made.results()
+    return made
+
+
+@pytest.fixture(scope="module")
+def played(clients: dict[str, installs.Installed], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kept]:
+    with kept(clients["newest"], tmp_path_factory.mktemp("twice"), read_again) as session:
+        yield session
+
+
+@pytest.fixture
+def twice(played: Kept, clients: dict[str, installs.Installed]) -> Session:
+    """That session as it was when it had been played, in the newest client."""
+    played.as_it_was()
+    played.home.installed = clients["newest"]
+    del played.played.runs[1:]
+    return played.played
 
 
 @pytest.fixture
@@ -273,17 +298,15 @@ def test_hooks_and_a_rebuild_agree_on_what_entered(day: Session):
     assert [tokens[entry["id"]] for entry in day.entered()] == [entry["tokens"] for entry in day.entered()]
 
 
-def test_a_resumed_session_refers_to_what_it_showed_before(newest: Session):
-    newest.play("go [[SCRIPT:twice]]")
-    newest.play("go [[SCRIPT:more]]")
-    assert referred(newest.results()[-1])
+def test_a_resumed_session_refers_to_what_it_showed_before(twice: Session):
+    twice.play("go [[SCRIPT:more]]")
+    assert referred(twice.results()[-1])
 
 
-def test_after_a_compaction_nothing_leans_on_what_is_gone(newest: Session):
-    newest.play("go [[SCRIPT:twice]]")
-    newest.play("/compact")
-    newest.play("go [[SCRIPT:more]]")
-    assert not referred(newest.results()[-1])
+def test_after_a_compaction_nothing_leans_on_what_is_gone(twice: Session):
+    twice.play("/compact")
+    twice.play("go [[SCRIPT:more]]")
+    assert not referred(twice.results()[-1])
 
 
 # --- faults ----------------------------------------------------------------------------------------------------------------------
@@ -374,17 +397,16 @@ def test_a_projects_own_popkit_is_never_run(newest: Session):
     assert not ran.exists()
 
 
-def test_clients_with_and_without_modules_take_turns_in_one_session(newest: Session, clients: dict[str, installs.Installed]):
-    newest.play("go [[SCRIPT:twice]]")
-    entered = newest.results()
+def test_clients_with_and_without_modules_take_turns_in_one_session(twice: Session, clients: dict[str, installs.Installed]):
+    entered = twice.shown
     for end, script in (("oldest", "more"), ("newest", "more"), ("oldest", "more")):
-        newest.home.installed = clients[end]
-        assert newest.play(f"go [[SCRIPT:{script}]]").returncode == 0
-        assert newest.results()[: len(entered)] == entered
-        assert referred(newest.results()[-1]) == (end == "newest")
-        entered = newest.results()
-    site = newest.site()
-    made = rebuild(str(newest.home.transcript_path(newest.id)), live.journal_of(site, site.paths()), site.rules_for, newest.id)
+        twice.home.installed = clients[end]
+        assert twice.play(f"go [[SCRIPT:{script}]]").returncode == 0
+        assert twice.results()[: len(entered)] == entered
+        assert referred(twice.results()[-1]) == (end == "newest")
+        entered = twice.results()
+    site = twice.site()
+    made = rebuild(str(twice.home.transcript_path(twice.id)), live.journal_of(site, site.paths()), site.rules_for, twice.id)
     assert shared_facts(store.load(site.paths()).state) == shared_facts(made.state)
     assert made.state.index == len(entered)
 
@@ -420,12 +442,10 @@ def test_a_client_that_knows_no_modules_works_as_ever(clients: dict[str, install
     assert oldest.log() == ""
 
 
-def test_the_command_answers_without_a_request(newest: Session):
-    newest.play("go [[SCRIPT:twice]]")
-    asked = len(newest.api.requests)
-    run = newest.play("/popkit timeline", plain=True)
+def test_the_command_answers_without_a_request(twice: Session):
+    run = twice.play("/popkit timeline", plain=True)
     assert "Read big.py" in run.stdout
-    assert len(newest.api.requests) == asked
+    assert twice.api.requests == []
 
 
 def test_the_modules_own_tests_pass_on_every_surface(newest: Session, tmp_path: Path):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,7 @@ import pytest
 from . import installs
 from .client import ClientHome
 from .scripted_api import ScriptedApi, call, say
-from .terminal import ENTER, ClientTerminal
+from .terminal import ENTER, ESCAPE, ClientTerminal
 from .test_mod import BIG, ROOT, Session, referred
 
 # Prints what a clear is worth: much, and something else each time.
@@ -32,31 +34,58 @@ def session(clients: dict[str, installs.Installed], tmp_path: Path, api: Scripte
     return made
 
 
-def test_the_pane_opens_without_a_request_and_is_live(session: Session):
-    with ClientTerminal(session.home, plugin_dir=ROOT, columns=170) as terminal:
-        terminal.wait_ready()
-        terminal.send("go [[SCRIPT:first]]")
-        terminal.wait("read it")
-        terminal.wait_idle()
-        before = len(session.api.requests)
-        terminal.send("/popkit")
-        terminal.wait("Retention status")
-        terminal.wait("Calls     1 tool call in 1 turn")
-        first = terminal.wait("Prompt cache warm for")
-        terminal.wait(lambda shown: "Prompt cache warm for" in shown and countdown(shown) != countdown("\n".join(first)))
-        assert len(session.api.requests) == before
-        terminal.send("go [[SCRIPT:second]]")
-        terminal.wait("Calls     2 tool calls in 2 turns")
+@dataclass
+class Window:
+    """A client's window that several tests work in, and the API behind it."""
+
+    api: ScriptedApi
+    terminal: ClientTerminal
 
 
-def test_an_answer_stands_there_as_it_is_although_claude_code_reads_it_as_markdown(session: Session):
-    with ClientTerminal(session.home, plugin_dir=ROOT) as terminal:
-        terminal.wait_ready()
-        terminal.send("/popkit:context memory add keep __init__.py and *all* of `src` as it is")
-        terminal.wait("Remembered: 1 item")
-        terminal.send("/popkit:context memory file")
-        terminal.wait("- keep __init__.py and *all* of `src` as it is")
-        terminal.wait("# Project memory")
+@pytest.fixture(scope="module")
+def opened(clients: dict[str, installs.Installed], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Window]:
+    with ScriptedApi() as api:
+        home = Session(ClientHome(tmp_path_factory.mktemp("window"), clients["newest"], api.url), api).home
+        api.scripts.update(SCRIPTS)
+        with ClientTerminal(home, plugin_dir=ROOT, columns=170) as terminal:
+            terminal.wait_ready()
+            yield Window(api, terminal)
+
+
+@pytest.fixture
+def window(opened: Window) -> Window:
+    """With a session that has just begun."""
+    opened.terminal.wait_idle()
+    opened.terminal.send("/clear")
+    opened.terminal.wait(lambda shown: "[[SCRIPT:" not in shown and "Project memory" not in shown)
+    opened.terminal.wait_idle()
+    return opened
+
+
+def test_the_pane_opens_without_a_request_and_is_live(window: Window):
+    terminal = window.terminal
+    terminal.send("go [[SCRIPT:first]]")
+    terminal.wait("read it")
+    terminal.wait_idle()
+    before = len(window.api.requests)
+    terminal.send("/popkit")
+    terminal.wait("Retention status")
+    terminal.wait("Calls     1 tool call in 1 turn")
+    first = terminal.wait("Prompt cache warm for")
+    terminal.wait(lambda shown: "Prompt cache warm for" in shown and countdown(shown) != countdown("\n".join(first)))
+    assert len(window.api.requests) == before
+    terminal.send("go [[SCRIPT:second]]")
+    terminal.wait("Calls     2 tool calls in 2 turns")
+    terminal.press_until(ESCAPE, lambda shown: "Retention status" not in shown)
+
+
+def test_an_answer_stands_there_as_it_is_although_claude_code_reads_it_as_markdown(window: Window):
+    terminal = window.terminal
+    terminal.send("/popkit:context memory add keep __init__.py and *all* of `src` as it is")
+    terminal.wait("Remembered: 1 item")
+    terminal.send("/popkit:context memory file")
+    terminal.wait("- keep __init__.py and *all* of `src` as it is")
+    terminal.wait("# Project memory")
 
 
 def countdown(shown: str) -> str:
@@ -107,18 +136,17 @@ def test_the_pane_is_worked_by_keys_and_every_deed_can_be_undone(session: Sessio
         terminal.press("u")
         terminal.wait("The last clear was taken back")
         assert "[PopKit cleared " not in transcript.read_text()
-        terminal.press_until("\x1b", lambda shown: "Retention status" not in shown)
+        terminal.press_until(ESCAPE, lambda shown: "Retention status" not in shown)
         assert len(session.api.requests) == before
 
 
-def test_after_a_rewind_nothing_leans_on_what_was_taken_back(session: Session):
-    with ClientTerminal(session.home, plugin_dir=ROOT) as terminal:
-        terminal.wait_ready()
-        terminal.send("go [[SCRIPT:first]]")
-        terminal.wait("read it")
-        terminal.wait_idle()
-        terminal.rewind()
-        terminal.send("instead [[SCRIPT:second]]")
-        terminal.wait("read again")
-        terminal.wait_idle()
-    assert not any(map(referred, session.results()))
+def test_after_a_rewind_nothing_leans_on_what_was_taken_back(window: Window):
+    terminal = window.terminal
+    terminal.send("go [[SCRIPT:first]]")
+    terminal.wait("read it")
+    terminal.wait_idle()
+    terminal.rewind()
+    terminal.send("instead [[SCRIPT:second]]")
+    terminal.wait("read again")
+    terminal.wait_idle()
+    assert not any(map(referred, window.api.turns()[-1].tool_results().values()))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import pytest
 
@@ -10,7 +12,7 @@ from hooks.utils.state import live
 
 from . import installs
 from .client import ClientHome
-from .ends import both_ends
+from .ends import OLDEST_IF_SLOW, both_ends
 from .scripted_api import ScriptedApi, call, say
 from .terminal import ClientTerminal
 from .test_plugin import ROOT, Tracked
@@ -30,11 +32,46 @@ def tracked(home: ClientHome, api: ScriptedApi) -> Tracked:
     return made
 
 
+@dataclass
+class Window:
+    """A client's window that several tests work in, and what is tracked of it."""
+
+    tracked: Tracked
+    terminal: ClientTerminal
+
+
+@pytest.fixture(scope="module", params=OLDEST_IF_SLOW)
+def opened(
+    request: pytest.FixtureRequest, clients: dict[str, installs.Installed], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Window]:
+    with ScriptedApi() as api:
+        home = ClientHome(tmp_path_factory.mktemp("window"), clients[request.param], api.url)
+        api.places["work"] = str(home.work)
+        tracked = Tracked(home, api)
+        api.scripts.update(SCRIPTS)
+        with ClientTerminal(home, plugin_dir=ROOT, rows=100) as terminal:
+            terminal.wait_ready()
+            yield Window(tracked, terminal)
+
+
+@pytest.fixture
+def window(opened: Window) -> Window:
+    """With a session that has just begun."""
+    opened.terminal.wait_idle()
+    begin_anew(opened.terminal)
+    return opened
+
+
+def begin_anew(terminal: ClientTerminal) -> None:
+    terminal.send("/clear")
+    terminal.wait(lambda text: "looked at it" not in text and "searched it" not in text)
+    terminal.wait_idle()
+
+
 def session_of(tracked: Tracked) -> str:
-    """The only session that was stored."""
-    found = [path.name for path in (tracked.popkit_home / "sessions").iterdir() if (path / "main.state.json").exists()]
-    assert len(found) == 1
-    return found[0]
+    """The session in which something was called last."""
+    states = (tracked.popkit_home / "sessions").glob("*/main.state.json")
+    return max(states, key=lambda state: state.stat().st_mtime).parent.name
 
 
 def labels(tracked: Tracked, session_id: str) -> list[str]:
@@ -89,22 +126,18 @@ def test_a_threshold_is_told_once_with_what_to_do(tracked: Tracked):
     assert "PopKit: the context is" not in sent
 
 
-def test_a_rewound_branch_is_neither_live_nor_expired(tracked: Tracked):
-    with ClientTerminal(tracked.home, plugin_dir=ROOT) as terminal:
-        terminal.wait_ready()
-        terminal.send("go [[SCRIPT:look]]")
-        terminal.wait("looked at it")
-        terminal.wait_idle()
-        terminal.send("then [[SCRIPT:search]]")
-        terminal.wait("searched it")
-        terminal.wait_idle()
-        session_id = session_of(tracked)
-        assert "Bash ls src" in labels(tracked, session_id)
-        terminal.rewind()
-        terminal.press("ctrl-u")
-        terminal.send("instead [[SCRIPT:look]]")
-        terminal.wait(lambda text: text.count("looked at it") == 2)
-        terminal.wait_idle()
+def test_a_rewound_branch_is_neither_live_nor_expired(window: Window):
+    tracked, terminal = window.tracked, window.terminal
+    look(terminal)
+    terminal.send("then [[SCRIPT:search]]")
+    terminal.wait("searched it")
+    terminal.wait_idle()
+    session_id = session_of(tracked)
+    assert "Bash ls src" in labels(tracked, session_id)
+    terminal.rewind()
+    terminal.send("instead [[SCRIPT:look]]")
+    terminal.wait(lambda text: text.count("looked at it") == 2)
+    terminal.wait_idle()
     made = live.reconcile(tracked.site(session_id), str(tracked.home.transcript_path(session_id)))
     known = [result.label for result in [*made.state.live.values(), *made.state.expired.values()]]
     assert not any("grep" in label or "ls src" in label for label in known)
@@ -114,13 +147,11 @@ def test_a_rewound_branch_is_neither_live_nor_expired(tracked: Tracked):
 LOOKED = ["Read src/app.js", "Bash npm test"]
 
 
-def look(tracked: Tracked, terminal: ClientTerminal) -> str:
-    """A file is read and the tests are run; the session's id."""
-    terminal.wait_ready()
+def look(terminal: ClientTerminal) -> None:
+    """A file is read and the tests are run."""
     terminal.send("go [[SCRIPT:look]]")
     terminal.wait("looked at it")
     terminal.wait_idle()
-    return session_of(tracked)
 
 
 def asks(terminal: ClientTerminal, words: str, says: str) -> str:
@@ -130,31 +161,31 @@ def asks(terminal: ClientTerminal, words: str, says: str) -> str:
     return "\n".join(terminal.wait_idle())
 
 
-def test_clear_begins_a_new_session_and_what_is_current_in_the_old_one_stays_so(tracked: Tracked):
-    with ClientTerminal(tracked.home, plugin_dir=ROOT, rows=100) as terminal:
-        first = look(tracked, terminal)
-        terminal.send("/clear")
-        terminal.wait(lambda text: "looked at it" not in text)
-        terminal.wait_idle()
-        terminal.send("go [[SCRIPT:search]]")
-        terminal.wait("searched it")
-        terminal.wait_idle()
-        assert tracked.live_labels(first) == LOOKED
-        sessions = sorted(path.name for path in (tracked.popkit_home / "sessions").iterdir() if (path / "main.state.json").exists())
-        assert len(sessions) == 2
-        second = next(name for name in sessions if name != first)
-        assert tracked.stored(second)["index"] == 2
-        terminal.send("/resume " + first)
-        terminal.wait("looked at it")
-        terminal.wait_idle()
-        panel = asks(terminal, "retention", "Adjust tiers")
+def test_clear_begins_a_new_session_and_what_is_current_in_the_old_one_stays_so(window: Window):
+    tracked, terminal = window.tracked, window.terminal
+    look(terminal)
+    first = session_of(tracked)
+    begin_anew(terminal)
+    terminal.send("go [[SCRIPT:search]]")
+    terminal.wait("searched it")
+    terminal.wait_idle()
+    assert tracked.live_labels(first) == LOOKED
+    second = session_of(tracked)
+    assert second != first
+    assert tracked.stored(second)["index"] == 2
+    terminal.send("/resume " + first)
+    terminal.wait("looked at it")
+    terminal.wait_idle()
+    panel = asks(terminal, "retention", "Adjust tiers")
     assert any(line.strip().startswith("Session") and "npm test" in line for line in panel.splitlines())
     assert labels(tracked, second)[-1] == "Bash ls src"
 
 
 def test_what_is_current_stays_so_when_the_session_is_loaded_again(tracked: Tracked):
     with ClientTerminal(tracked.home, plugin_dir=ROOT, rows=100) as terminal:
-        session_id = look(tracked, terminal)
+        terminal.wait_ready()
+        look(terminal)
+        session_id = session_of(tracked)
         terminal.send("/resume " + session_id)
         terminal.wait_idle(1)
         assert tracked.live_labels(session_id) == LOOKED
@@ -167,37 +198,38 @@ def test_what_is_current_stays_so_when_the_session_is_loaded_again(tracked: Trac
     assert tracked.errors() == ""
 
 
-def test_a_fork_ends_nothing_in_the_session_that_it_comes_from(tracked: Tracked):
-    with ClientTerminal(tracked.home, plugin_dir=ROOT) as terminal:
-        first = look(tracked, terminal)
-        with ClientTerminal(tracked.home, plugin_dir=ROOT, resume=first, extra=["--fork-session"]) as other:
-            other.wait_ready()
-            other.send("go [[SCRIPT:search]]")
-            other.wait("searched it")
-            other.wait_idle()
-            (path,) = [found for found in (tracked.home.config / "projects").glob("*/*.jsonl") if found.stem != first]
-            assert labels(tracked, path.stem)[:2] == LOOKED
-            other.send("/exit")
-            other.wait_end()
-        assert tracked.live_labels(first) == LOOKED
-        assert labels(tracked, first) == LOOKED
+def test_a_fork_ends_nothing_in_the_session_that_it_comes_from(window: Window):
+    tracked = window.tracked
+    look(window.terminal)
+    first = session_of(tracked)
+    before = set((tracked.home.config / "projects").glob("*/*.jsonl"))
+    with ClientTerminal(tracked.home, plugin_dir=ROOT, resume=first, extra=["--fork-session"]) as other:
+        other.wait_ready()
+        other.send("go [[SCRIPT:search]]")
+        other.wait("searched it")
+        other.wait_idle()
+        (path,) = set((tracked.home.config / "projects").glob("*/*.jsonl")) - before
+        assert labels(tracked, path.stem)[:2] == LOOKED
+        other.send("/exit")
+        other.wait_end()
+    assert tracked.live_labels(first) == LOOKED
+    assert labels(tracked, first) == LOOKED
     assert tracked.errors() == ""
 
 
-def test_pinning_in_the_terminal_holds_a_result(tracked: Tracked):
-    with ClientTerminal(tracked.home, plugin_dir=ROOT, rows=100) as terminal:
-        terminal.wait_ready()
-        terminal.send("go [[SCRIPT:search]]")
-        terminal.wait("searched it")
+def test_pinning_in_the_terminal_holds_a_result(window: Window):
+    tracked, terminal = window.tracked, window.terminal
+    terminal.send("go [[SCRIPT:search]]")
+    terminal.wait("searched it")
+    terminal.wait_idle()
+    session_id = session_of(tracked)
+    terminal.send("/popkit:context pin T1")
+    terminal.wait("inned")
+    for times in range(1, 4):
+        terminal.send("go [[SCRIPT:look]]")
+        terminal.wait(lambda text, times=times: text.count("looked at it") == times)
         terminal.wait_idle()
-        terminal.send("/popkit:context pin T1")
-        terminal.wait("inned")
-        session_id = session_of(tracked)
-        for times in range(1, 4):
-            terminal.send("go [[SCRIPT:look]]")
-            terminal.wait(lambda text, times=times: text.count("looked at it") == times)
-            terminal.wait_idle()
-        before = terminal.text().count("grep -rn add src")
-        terminal.send("/popkit:context why T1")
-        terminal.wait(lambda text: text.count("grep -rn add src") > before)
+    before = terminal.text().count("grep -rn add src")
+    terminal.send("/popkit:context why T1")
+    terminal.wait(lambda text: text.count("grep -rn add src") > before)
     assert "Bash grep -rn add src" in labels(tracked, session_id)

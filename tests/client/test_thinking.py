@@ -163,6 +163,7 @@ def test_without_its_thinking_the_same_clear_is_one_that_the_provider_refuses(th
     }
 
 
+@pytest.mark.parametrize("played", OLDEST_IF_SLOW, indirect=True)
 def test_a_session_whose_last_thought_was_interrupted_resumes_too(thinker: tuple):
     """The client sends no message of thinking alone, so one that was left in the middle stands as it was."""
     world, session_id = thinker
