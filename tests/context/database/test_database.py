@@ -195,12 +195,8 @@ def test_a_request_that_was_told_before_its_answer_was_whole_counts_as_it_is_the
     assert total(database) == Sum(1, 1, 0, 0, 50, 0.2, 0)
 
 
-def test_what_a_transcript_tells_replaces_what_the_mod_has_told_up_to_then(database: Database) -> None:
-    book(database, used("a", source=MOD), used("b", source=MOD, at=NOW + 50), used("c", "other", source=MOD))
-    book(database, used("msg", source=TRANSCRIPT, at=NOW + 10))
-    assert total(database).requests == 2  # the message, and what came after it
-    assert total(database, "other").requests == 1
-    book(database, used("late", source=MOD, at=NOW + 5))
+def test_the_same_id_of_another_source_is_another_request(database: Database) -> None:
+    book(database, used("1", source=MOD), used("1", source=TRANSCRIPT))
     assert total(database).requests == 2
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy.engine import Connection
 
-    from ..models import ContextBuildOptions, ContextResult
+    from ..models import ContextResult
 
 # Of one session so many snapshots are kept, the newest; so many go at once, so that nobody waits for it.
 MOST_OF_A_SESSION = 500
@@ -46,11 +46,11 @@ class Snapshot(NamedTuple):
     counted: str = "estimate"
 
 
-def snapshot_of(options: ContextBuildOptions, result: ContextResult, user: str, at: float) -> Snapshot:
+def snapshot_of(result: ContextResult, session: str, user: str, at: float, model: str, project: str, agent: str) -> Snapshot:
     """What is kept of a build. `user`: who it is booked to; `at`: when it was (seconds)."""
     return Snapshot(
         str(uuid.uuid4()),
-        name_of(options.session_id or ""),
+        name_of(session),
         name_of(user),
         result.tier_breakdown.model_dump(by_alias=True),
         min(result.total_tokens, _LARGEST),
@@ -59,9 +59,9 @@ def snapshot_of(options: ContextBuildOptions, result: ContextResult, user: str, 
         at,
         result.budget_remaining_percent,
         min(result.full_tokens, _LARGEST),
-        name_of(options.model),
-        name_of(options.project),
-        name_of(options.agent),
+        name_of(model),
+        name_of(project),
+        name_of(agent),
         result.counted,
     )
 

@@ -1,14 +1,14 @@
 """What requests used: booked once for each request, whoever reports it how often; sums by session, user and day.
 
 Each row has a source: `client` (a client of ours sent the request), `transcript` (the host wrote it down), `mod` (the code inside the host
-told of it while the session ran). What a transcript says replaces what the mod has said of the same session up to then.
+sent it to keep the prompt cache warm, which no transcript tells).
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import and_, delete, func, select
+from sqlalchemy import and_, func, select
 
 from hooks.utils.state.days import day_of
 
@@ -83,32 +83,14 @@ def usd_of(model: Model, tokens: Tokens) -> float | None:
 
 def book(connection: Connection, found: Iterable[Used]) -> None:
     """Books requests; of one that is booked already, the larger answer counts, for a transcript may be read while it grows."""
-    rows = {(row["source"], row["request_id"]): row for row in map(_row, found)}
-    told = _told_by_transcripts(connection, rows.values())
-    kept = [row for row in rows.values() if row["source"] != MOD or row["at"] > told.get(row["session_id"], float("-inf"))]
-    for start in range(0, len(kept), _ROWS_AT_ONCE):
-        _upsert(connection, kept[start : start + _ROWS_AT_ONCE])
-    newest: dict[str, float] = {}
-    for row in kept:
-        if row["source"] == TRANSCRIPT:
-            newest[row["session_id"]] = max(row["at"], newest.get(row["session_id"], row["at"]))
-    for session, at in newest.items():
-        connection.execute(delete(usage).where(usage.c.source == MOD, usage.c.session_id == session, usage.c.at <= at))
+    rows = list({(row["source"], row["request_id"]): row for row in map(_row, found)}.values())
+    for start in range(0, len(rows), _ROWS_AT_ONCE):
+        _upsert(connection, rows[start : start + _ROWS_AT_ONCE])
 
 
 def _row(used: Used) -> dict[str, Any]:
     names = {key: name_of(getattr(used, key)) for key in ("source", "request_id", "session_id", "user_id", "model", "project")}
     return {**names, "at": used.at, "day": day_of(used.at), **dict(zip(_TOKENS, used.tokens)), "usd": used.usd}
-
-
-def _told_by_transcripts(connection: Connection, rows: Iterable[dict[str, Any]]) -> dict[str, float]:
-    """Until when transcripts have told of the sessions that the mod tells of."""
-    sessions = {row["session_id"] for row in rows if row["source"] == MOD}
-    if not sessions:
-        return {}
-    of_them = and_(usage.c.source == TRANSCRIPT, usage.c.session_id.in_(sessions))
-    asked = select(usage.c.session_id, func.max(usage.c.at)).where(of_them).group_by(usage.c.session_id)
-    return {row[0]: row[1] for row in connection.execute(asked)}
 
 
 def _upsert(connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
