@@ -33,9 +33,10 @@ class Board:
         self.application, self.app = made, made.app
         self.client = self.visitor(authorization="Bearer a-token")
 
-    def visitor(self, place: str = PLACE, **headers: str) -> TestClient:
+    def visitor(self, **headers: str) -> TestClient:
         """Somebody who asks with these headers."""
         names = {name.replace("_", "-"): value for name, value in headers.items()}
+        place = f"http://127.0.0.1:{self.access.port}"
         return TestClient(self.app, place, headers=names, raise_server_exceptions=True, follow_redirects=False)
 
     def worked(self) -> str:

@@ -16,8 +16,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from types import FrameType
 
+    import uvicorn
+
+    from popkit_retention.dashboard.app import Application
+    from popkit_retention.dashboard.running import Running
+
 PORT = 7457
 CLOSING_S = 2
+HEAD_BYTES = 64 * 1024  # of a request
+CONNECTIONS = 500
 
 
 def main(words: list[str], environ: Mapping[str, str] = os.environ) -> int:
@@ -67,20 +74,9 @@ def _socket(family: int, host: str, port: int) -> socket.socket:
     return made
 
 
-def _serve(asked: dict[str, Any], environ: Mapping[str, str], running: Any, sockets: list[socket.socket], note: str) -> int:
+def server_of(made: Application) -> uvicorn.Server:
+    """The server of an application. It says nothing by itself: its log would have the token in it."""
     import uvicorn
-
-    from popkit_retention.dashboard.app import Application
-    from popkit_retention.dashboard.desk import Desk
-    from popkit_retention.dashboard.security import Access
-
-    access = Access(sockets[0].getsockname()[1])
-    made = Application(Desk(environ), access, asked["version"])
-    logging.getLogger("uvicorn").addHandler(logging.NullHandler())
-    config = uvicorn.Config(
-        made.app, log_config=None, access_log=False, server_header=False, lifespan="off", timeout_graceful_shutdown=CLOSING_S,
-        h11_max_incomplete_event_size=64 * 1024, limit_concurrency=500, ws="none",
-    )  # fmt: skip
 
     class Server(uvicorn.Server):
         """Ends the streams at the first signal: they would keep it waiting."""
@@ -93,7 +89,23 @@ def _serve(asked: dict[str, Any], environ: Mapping[str, str], running: Any, sock
             made.streams.end()
             await super().shutdown(sockets)
 
-    server = Server(config)
+    logging.getLogger("uvicorn").addHandler(logging.NullHandler())
+    return Server(
+        uvicorn.Config(
+            made.app, log_config=None, access_log=False, server_header=False, lifespan="off", ws="none", http="h11",
+            timeout_graceful_shutdown=CLOSING_S, timeout_keep_alive=30, limit_concurrency=CONNECTIONS,
+            h11_max_incomplete_event_size=HEAD_BYTES,
+        )
+    )  # fmt: skip
+
+
+def _serve(asked: dict[str, Any], environ: Mapping[str, str], running: Running, sockets: list[socket.socket], note: str) -> int:
+    from popkit_retention.dashboard.app import Application
+    from popkit_retention.dashboard.desk import Desk
+    from popkit_retention.dashboard.security import Access
+
+    access = Access(sockets[0].getsockname()[1])
+    server = server_of(Application(Desk(environ), access, asked["version"]))
     running.note(access.address)
     try:
         _say(asked, access.address, note)

@@ -13,13 +13,16 @@ from .shapes import Event
 from .watching import Watcher
 
 if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
     from .desk import Desk
     from .security import Receive, Scope, Send
 
 HEARTBEAT_S = 15.0
 RETRY_MS = 1_000
 WAITING = 32  # events that a page may be behind
-SLOW_S = 20.0  # so long one event may take to be taken
+SLOW_S = 20.0  # so long one event may take to be taken; longer than a heartbeat
+_LAST_S = 1.0
 _BEAT = b": still here\n\n"
 
 
@@ -35,6 +38,16 @@ class Streams:
 
     def __len__(self) -> int:
         return len(self._clients)
+
+    @property
+    def is_watching(self) -> bool:
+        """Whether it is known how things stand, so that what changes from now on is told."""
+        return self.polls > 0
+
+    @property
+    def polls(self) -> int:
+        """How often the present watch has looked."""
+        return self._watcher.polls if self._watcher is not None else 0
 
     def join(self) -> _Client:
         """A new listener; the first one begins the watch. Called in the loop that serves."""
@@ -67,35 +80,42 @@ class Streams:
         """Tells all of an event, from the watcher's thread."""
         if self._loop is not None:
             with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile
-                self._loop.call_soon_threadsafe(self._spread, encoded(event))
+                self._loop.call_soon_threadsafe(self.spread, event)
 
-    def _spread(self, told: bytes) -> None:
+    def spread(self, event: Event) -> None:
+        """Tells all of an event. Called in the loop that serves."""
+        told = encoded(event)
         for client in tuple(self._clients):
             client.put(told)
 
 
 class _Client:
-    """What a page has yet to be told."""
+    """What a page has yet to be told. `over`: it is told no more."""
 
     def __init__(self) -> None:
-        self._waiting: asyncio.Queue[bytes | None] = asyncio.Queue(WAITING + 1)
-        self.is_over = False
+        self._waiting: asyncio.Queue[bytes] = asyncio.Queue(WAITING)
+        self.over = asyncio.Event()
+
+    @property
+    def waiting(self) -> int:
+        """How much there is to tell."""
+        return self._waiting.qsize()
 
     def put(self, told: bytes) -> None:
-        if self._waiting.qsize() >= WAITING:
+        """To be told next; a page that is too far behind is let go."""
+        if self._waiting.full():
             self.let_go()
-        elif not self.is_over:
+        elif not self.over.is_set():
             self._waiting.put_nowait(told)
 
     def let_go(self) -> None:
         """It is told no more, also of what waits."""
-        self.is_over = True
+        self.over.set()
         while not self._waiting.empty():
             self._waiting.get_nowait()
-        self._waiting.put_nowait(None)
 
-    async def next(self) -> bytes | None:
-        """What is told next, a heartbeat after a while; None at the end."""
+    async def next(self) -> bytes:
+        """What is told next, a heartbeat after a while."""
         try:
             return await asyncio.wait_for(self._waiting.get(), HEARTBEAT_S)
         except asyncio.TimeoutError:
@@ -117,22 +137,34 @@ class EventStream(Response):
         await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
         client = self._streams.join()
         gone = asyncio.ensure_future(_gone(receive))
+        over = asyncio.ensure_future(client.over.wait())
         try:
-            while not self._streams.ended and not gone.done():
-                coming = asyncio.ensure_future(client.next())
-                await asyncio.wait({coming, gone}, return_when=asyncio.FIRST_COMPLETED)
-                told = coming.result() if coming.done() else None
-                if told is None:
-                    coming.cancel()
-                    break
-                await asyncio.wait_for(send({"type": "http.response.body", "body": told, "more_body": True}), SLOW_S)
+            while (told := await _before(client.next(), gone, over)) is not None:
+                if await _before(_sent(send, told), gone, over) is None:
+                    return  # it takes nothing any more
             if not gone.done():
-                await asyncio.wait_for(send({"type": "http.response.body", "body": b"", "more_body": False}), 1)
+                await asyncio.wait_for(send({"type": "http.response.body", "body": b"", "more_body": False}), _LAST_S)
         except (asyncio.TimeoutError, OSError):
-            return  # it takes nothing any more
+            return
         finally:
             gone.cancel()
+            over.cancel()
             self._streams.leave(client)
+
+
+async def _before(work: Coroutine[Any, Any, bytes], *ends: asyncio.Future[Any]) -> bytes | None:
+    """What a work comes to; None where one of the ends comes first, or the work takes too long."""
+    doing = asyncio.ensure_future(work)
+    await asyncio.wait({doing, *ends}, timeout=SLOW_S, return_when=asyncio.FIRST_COMPLETED)
+    if any(end.done() for end in ends) or not doing.done():
+        doing.cancel()
+        return None
+    return doing.result()
+
+
+async def _sent(send: Send, told: bytes) -> bytes:
+    await send({"type": "http.response.body", "body": told, "more_body": True})
+    return told
 
 
 async def _gone(receive: Receive) -> None:

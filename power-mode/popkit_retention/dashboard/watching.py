@@ -41,6 +41,7 @@ class Watcher:
         self._stamps: dict[str, str] = {}
         self._late: dict[str, Known] = {}  # rows that were told before their contexts were read
         self._reader: threading.Thread | None = None
+        self.polls = 0
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -75,6 +76,7 @@ class Watcher:
         if before is not None:
             events += [Event(type=name, at=self._desk.now(), stamp=stamp) for name, stamp in stamps.items() if self._stamps[name] != stamp]  # type: ignore[arg-type]
         self._known, self._stamps = known, stamps
+        self.polls += 1
         return events
 
     def _of_sessions(self, known: dict[str, Known], changed: list[Known], gone: bool, stamp: str) -> list[Event]:

@@ -1,0 +1,102 @@
+"""The stream of changes, over a real server: one watch for all pages, and no page that harms another."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from popkit_retention.dashboard.shapes import Event
+from popkit_retention.dashboard.stream import WAITING, Streams
+from tests.dashboard.board import Board
+from tests.dashboard.served import Page, Served
+from tests.patience import until
+from tests.reclaim.shops import SESSION, worked
+
+PAGES = 50
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[Served]:
+    served = Served(tmp_path)
+    yield served
+    served.close()
+
+
+def _goes_on(served: Served) -> None:
+    talk = worked(str(served.shop.project))
+    talk.bash("more", "mkdir -p more")
+    talk.write(served.shop.transcript)
+    os.utime(served.shop.transcript, (served.shop.at - 1,) * 2)
+
+
+def test_a_page_is_greeted_and_told_of_what_changes(served: Served) -> None:
+    served.worked()
+    page = Page(served)
+    (hello,) = page.events("hello")
+    assert hello["started_at"] == served.desk.started_at
+    until(lambda: served.application.streams.is_watching, "the first look")
+    _goes_on(served)
+    event = page.events("sessions")[-1]
+    assert [row["id"] for row in event["sessions"]] == [SESSION]
+    page.close()
+    until(lambda: len(served.application.streams) == 0, "the page to be missed")
+    assert not served.application.streams.is_watching
+
+
+def test_one_change_reaches_fifty_pages_by_one_watch(served: Served) -> None:
+    served.worked()
+    pages = [Page(served) for _ in range(PAGES)]
+    for page in pages:
+        page.events("hello")
+    until(lambda: served.application.streams.is_watching, "the first look")
+    before = served.application.streams.polls
+    _goes_on(served)
+    told = [page.events("sessions")[-1]["sessions"][0] for page in pages]
+    assert {row["stamp"] for row in told} == {served.desk.session(SESSION).stamp}
+    assert served.application.streams.polls - before <= 40, "it was found by one watcher, not by one for each page"
+    answer = served.raw(served.request("/api/sessions", "GET", "Connection: close"), goes_on=True)
+    assert answer.startswith(b"HTTP/1.1 200"), "others are answered meanwhile"
+    for page in pages:
+        page.close()
+    until(lambda: len(served.application.streams) == 0, "the pages to be missed")
+
+
+def test_a_page_that_reads_nothing_is_let_go_and_harms_no_other(served: Served) -> None:
+    served.worked()
+    asleep, awake = Page(served, buffer=2_048), Page(served)
+    awake.events("hello")
+    until(lambda: len(served.application.streams) == 2, "both pages")
+    big = Event(type="stats", at=0.0, stamp="x" * 200_000)
+    for _ in range(WAITING + 30):
+        assert served.loop is not None
+        served.loop.call_soon_threadsafe(served.application.streams.spread, big)
+        awake.events("stats")
+    until(lambda: len(served.application.streams) == 1, "the sleeping page to be let go")
+    assert asleep.ends()
+    awake.close()
+
+
+def test_streams_end_with_the_server(served: Served) -> None:
+    pages = [Page(served) for _ in range(5)]
+    for page in pages:
+        page.events("hello")
+    served.end()
+    assert not served.thread.is_alive()
+    assert all(page.ends() for page in pages)
+
+
+def test_what_waits_for_a_page_is_bounded(board: Board) -> None:
+    async def flood() -> tuple[int, bool]:
+        streams = Streams(board.desk)
+        client = streams.join()
+        for number in range(1_000):
+            streams.spread(Event(type="stats", at=0.0, stamp=str(number)))
+        waiting = client.waiting
+        streams.leave(client)
+        return waiting, client.over.is_set()
+
+    assert asyncio.run(flood()) == (0, True), "nothing waits: it was let go"
