@@ -60,7 +60,7 @@ class Served(Board):
                     asked.shutdown(socket.SHUT_WR)
                 while piece := asked.recv(65_536):
                     found += piece
-            except ConnectionError:
+            except OSError:
                 pass  # it has closed
             return found
 

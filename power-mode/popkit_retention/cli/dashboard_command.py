@@ -62,7 +62,7 @@ def _become_server(python: str, args: argparse.Namespace, environ: Mapping[str, 
 
     asked = {
         "port": args.port, "ipv6": args.ipv6, "json": args.json, "version": version(),
-        "open": not (args.no_open or args.json) and _has_browser(environ),
+        "open": not (args.no_open or args.json) and has_browser(environ),
     }  # fmt: skip
     script = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "dashboard", "serving.py")
     kept = {name: value for name, value in environ.items() if not name.startswith("PYTHON")}
@@ -70,7 +70,7 @@ def _become_server(python: str, args: argparse.Namespace, environ: Mapping[str, 
     os.execve(python, [python, "-I", script, json.dumps(asked)], kept)  # noqa: S606  our own script
 
 
-def _has_browser(environ: Mapping[str, str]) -> bool:
+def has_browser(environ: Mapping[str, str]) -> bool:
     """Whether a browser would open where the user sits: not on a machine that was reached over SSH, nor without a screen."""
     if environ.get("DISPLAY") or environ.get("WAYLAND_DISPLAY"):
         return True

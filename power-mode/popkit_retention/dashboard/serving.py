@@ -130,12 +130,23 @@ def _say(asked: dict[str, Any], address: str, note: str) -> None:
         webbrowser.open(address)
 
 
+def _safely(words: list[str]) -> int:
+    """As `main`; what fails is told in a line, and stands in the hook log."""
+    from hooks.utils.edges import failures
+
+    try:
+        return main(words)
+    except KeyboardInterrupt:
+        return 0
+    except Exception as error:  # noqa: BLE001  nobody is shown a trace, whatever it was
+        failures.record(os.environ, "dashboard", error)
+        said = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else type(error).__name__
+        sys.stderr.write(f"popkit dashboard: it cannot run ({said}). popkit doctor tells of failures, and where the log is\n")
+        return 1
+
+
 if __name__ == "__main__":
     here = os.path.dirname(os.path.abspath(__file__))
     sys.path[:0] = [os.path.dirname(os.path.dirname(here)), os.path.dirname(os.path.dirname(os.path.dirname(here)))]
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        code = main(sys.argv[1:])
-    except KeyboardInterrupt:
-        code = 0
-    sys.exit(code)
+    sys.exit(_safely(sys.argv[1:]))

@@ -1,0 +1,188 @@
+"""`popkit dashboard` as a process: what it prints, where it listens, how it ends."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from popkit_retention.cli.dashboard_command import has_browser
+from popkit_retention.dashboard import serving
+from tests.dashboard.board import Board
+from tests.patience import HANG_S
+from tests.reclaim.shops import ROOT
+
+# The environment that has the packages: of the interpreter that runs the tests.
+VENV = Path(sys.prefix)
+
+
+class Process:
+    """A `popkit dashboard` that runs."""
+
+    def __init__(self, board: Board, *words: str, **env: str) -> None:
+        environ = {**board.shop.environ(), "VIRTUAL_ENV": str(VENV), **env}
+        self.command = [str(ROOT / "bin" / "popkit"), "dashboard", "--no-open", *words]
+        self.started = subprocess.Popen(
+            self.command, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=str(board.shop.project)
+        )
+        self.said: list[str] = []
+
+    def address(self) -> str:
+        """Waits for the address that it prints."""
+        assert self.started.stdout
+        for line in self.started.stdout:
+            self.said.append(line)
+            if "http://" in line:
+                return "http://" + line.partition("http://")[2].split('"')[0].strip()
+        raise AssertionError(self.started.communicate())
+
+    def ask(self, address: str, path: str = "/api/me") -> tuple[int, bytes]:
+        parts = urlsplit(address)
+        asked = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=HANG_S)
+        asked.request("GET", path, headers={"Authorization": "Bearer " + parse_qs(parts.query)["token"][0]})
+        answer = asked.getresponse()
+        found = answer.status, answer.read()
+        asked.close()
+        return found
+
+    def end(self, sig: int = signal.SIGINT) -> tuple[int, str, str]:
+        """(exit code, what else it printed, what it said of errors)."""
+        self.started.send_signal(sig)
+        said, errors = self.started.communicate(timeout=HANG_S)
+        return self.started.returncode, "".join(self.said) + said, errors
+
+
+@pytest.fixture
+def begin(board: Board) -> Iterator:
+    running: list[Process] = []
+
+    def start(*words: str, **env: str) -> Process:
+        running.append(Process(board, *words, **env))
+        return running[-1]
+
+    yield start
+    for process in running:
+        if process.started.poll() is None:
+            process.started.kill()
+        process.started.communicate()
+
+
+@pytest.mark.parametrize("sig", [signal.SIGINT, signal.SIGTERM])
+def test_it_prints_its_address_answers_there_and_ends_at_a_signal_with_open_streams(board: Board, begin, sig: int) -> None:
+    process = begin("--port", "0")
+    address = process.address()
+    assert urlsplit(address).hostname == "127.0.0.1"
+    status, body = process.ask(address)
+    assert (status, json.loads(body)["home"]) == (200, str(board.shop.home))
+    stream = http.client.HTTPConnection("127.0.0.1", urlsplit(address).port, timeout=HANG_S)
+    stream.request("GET", "/api/events", headers={"Authorization": "Bearer " + parse_qs(urlsplit(address).query)["token"][0]})
+    opened = stream.getresponse()
+    assert opened.status == 200
+    note = board.shop.home / "run" / "dashboard.json"
+    assert note.stat().st_mode & 0o777 == 0o600
+    code, said, errors = process.end(sig)
+    assert (code, errors) == (0, "")
+    assert said.count("\n") <= 3
+    assert not note.exists()
+    opened.close()
+    stream.close()
+
+
+def test_a_second_start_tells_where_the_first_one_is(begin) -> None:
+    first = begin("--port", "0", "--json")
+    address = first.address()
+    second = begin("--port", "0")
+    assert second.address() == address
+    _, errors = second.started.communicate(timeout=HANG_S)
+    assert (second.started.returncode, errors) == (0, "")
+    assert first.ask(address)[0] == 200
+
+
+def test_what_a_killed_one_has_left_keeps_nobody_from_starting(board: Board, begin) -> None:
+    first = begin("--port", "0")
+    first.address()
+    first.started.kill()
+    first.started.communicate()
+    assert (board.shop.home / "run" / "dashboard.json").exists()
+    second = begin("--port", "0")
+    assert second.ask(second.address())[0] == 200
+
+
+def test_a_port_that_is_taken_is_refused_in_a_line(begin) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        process = begin("--port", str(port))
+        said, errors = process.started.communicate(timeout=HANG_S)
+    assert (process.started.returncode, said) == (1, "")
+    assert errors == f"popkit dashboard: port {port} cannot be used (Address already in use). Give another --port, or none\n"
+
+
+def test_the_usual_port_gives_way_to_a_free_one() -> None:
+    first, note = serving.bound(None)
+    second, why = serving.bound(None)
+    try:
+        assert second[0].getsockname()[1] != first[0].getsockname()[1]
+        assert "taken" in why
+        assert {each.getsockname()[0] for each in (*first, *second)} == {"127.0.0.1"}
+        assert note == "" or first[0].getsockname()[1] != serving.PORT
+    finally:
+        for each in (*first, *second):
+            each.close()
+
+
+def test_nothing_but_loopback_listens_also_with_ipv6() -> None:
+    try:
+        found, _ = serving.bound(0, ipv6=True)
+    except OSError:
+        pytest.skip("this machine has no ::1")
+    assert {each.getsockname()[0] for each in found} == {"127.0.0.1", "::1"}
+    assert len({each.getsockname()[1] for each in found}) == 1
+    for each in found:
+        each.close()
+
+
+def test_without_its_packages_it_says_what_to_install(board: Board, begin, tmp_path: Path) -> None:
+    bare = Path("/usr/bin/python3")
+    if not bare.exists() or not subprocess.run([bare, "-c", "import fastapi"], capture_output=True, check=False).returncode:
+        pytest.skip("there is no interpreter here without the packages")
+    environ = {**board.shop.environ(), "PATH": "/usr/bin:/bin"}
+    command = [str(bare), "-S", str(ROOT / "hooks" / "popkit.py"), "dashboard"]
+    done = subprocess.run(command, env=environ, capture_output=True, text=True, check=False, timeout=HANG_S)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "popkit setup dashboard" in done.stderr
+    done = subprocess.run([*command, "--json"], env=environ, capture_output=True, text=True, check=False, timeout=HANG_S)
+    assert "popkit setup dashboard" in json.loads(done.stdout)["error"]
+
+
+@pytest.mark.parametrize("port", ["-1", "65536", "x", "1e3", "٣"])
+def test_a_port_that_is_none_is_refused(begin, port: str) -> None:
+    process = begin(f"--port={port}")
+    _, errors = process.started.communicate(timeout=HANG_S)
+    assert process.started.returncode == 2
+    assert "a port is a number from 0 to 65,535" in errors
+    assert "Traceback" not in errors
+
+
+def test_no_browser_is_opened_over_ssh() -> None:
+    assert not has_browser({"SSH_CONNECTION": "10.0.0.1 1 10.0.0.2 22"})
+    assert has_browser({"SSH_CONNECTION": "10.0.0.1 1 10.0.0.2 22", "DISPLAY": ":10"})
+    assert has_browser({"WAYLAND_DISPLAY": "wayland-0"})
+    assert has_browser({}) == (sys.platform == "darwin")
+
+
+def test_a_home_that_cannot_be_named_is_told(begin) -> None:
+    process = begin("--port", "0", POPKIT_HOME="relative/folder")
+    said, errors = process.started.communicate(timeout=HANG_S)
+    assert (process.started.returncode, said) == (1, "")
+    assert "POPKIT_HOME" in errors
+    assert "Traceback" not in errors
