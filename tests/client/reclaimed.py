@@ -61,6 +61,11 @@ class Reclaimed(Tracked):
         if profile:
             self.configure()
         api.scripts.update(SCRIPTS)
+        self.lay_out()
+
+    def lay_out(self) -> None:
+        """Writes the long files, as they are before anything is played."""
+        (self.home.work / "count").unlink(missing_ok=True)
         files = {
             "src/list.js": "".join(f"exports.item{n:04d} = 'what is sold as number {n}';\n" for n in range(1, 401)),
             "notes.txt": "".join(f"Note {n}: something that was thought of on day {n} of the year.\n" for n in range(1, 101)),
@@ -71,7 +76,7 @@ class Reclaimed(Tracked):
             ),
         }
         for name, text in files.items():
-            (home.work / name).write_text(text)
+            (self.home.work / name).write_text(text)
 
     def configure(self, **settings) -> None:
         """Writes the user's own configuration; the profile stays."""
@@ -95,9 +100,8 @@ class Reclaimed(Tracked):
         return json.loads(done.stdout)
 
     def session_id(self) -> str:
-        """The only session of the project."""
-        (path,) = (self.home.config / "projects").glob("*/*.jsonl")
-        return path.stem
+        """The session of the project that was written last."""
+        return max((self.home.config / "projects").glob("*/*.jsonl"), key=lambda path: path.stat().st_mtime).stem
 
     def contents(self, session_id: str) -> dict:
         """tool_use_id -> content, as the transcript holds it."""

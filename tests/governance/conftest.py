@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from popkit_retention.governance.folder import Folder
+from tests.governance.archived import LONG, NOISE
+from tests.governance.desk import Desk
+from tests.governance.kept import KeptDomain, Thing
 from tests.reclaim.errands import Errands
 
 
@@ -26,3 +31,12 @@ def home(tmp_path: Path) -> Path:
 @pytest.fixture
 def folder(home: Path) -> Folder:
     return Folder(str(home))
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    """With four things that can be archived."""
+    things = {"aaaa": Thing(LONG), "bbbb": Thing(NOISE, session="session-2"), "cccc": Thing(b""), "dddd": Thing(b"\xff\x00 no text")}
+    desk = Desk(tmp_path / "home", KeptDomain(things))
+    with closing(desk.log):
+        yield desk
