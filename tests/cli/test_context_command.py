@@ -258,6 +258,8 @@ def test_only_the_called_command_is_imported() -> None:
         "replay",
         "try",
         "native",
+        "budget",
+        "dashboard",
         "config",
         "doctor",
         "setup",

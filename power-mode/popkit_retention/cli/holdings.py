@@ -14,9 +14,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-ARCHIVE, MEMORY, ARCHIVES, GOVERNANCE, ORIGINALS, SESSIONS, LEARNT, SET_UP, REST, CONFIGURATION = (
+ARCHIVE, MEMORY, CONTEXTS, ARCHIVES, GOVERNANCE, ORIGINALS, SESSIONS, LEARNT, SET_UP, REST, CONFIGURATION = (
     "archive",
     "memory",
+    "snapshots and usage",
     "archives of popkit retention",
     "retention policies and their log",
     "kept originals",
@@ -31,6 +32,7 @@ _CONFIGURATION = "retention-config.json"
 _FILES = {
     "archive.sqlite": ARCHIVE,
     memory.STORE: MEMORY,
+    **dict.fromkeys(("context.sqlite", "outbox.jsonl", "outbox.sending"), CONTEXTS),
     **dict.fromkeys(("need-model.json", "breaks.json"), LEARNT),
     **dict.fromkeys(
         ("doctor.json", "hooks.log", "interpreter", "past.jsonl", "statusline.sh", "statusline.previous.json", "swept", "venv.lock"), REST

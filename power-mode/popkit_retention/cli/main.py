@@ -27,6 +27,7 @@ COMMANDS = {
     "replay": ("replay_command", "what a policy would have cleared in a past session"),
     "lab": ("lab_command", "what past sessions would have saved under each policy"),
     "native": ("native_command", "let the provider clear old tool results by itself"),
+    "budget": ("budget_command", "limits of a session and a month, and what is used"),
     "config": ("config_command", "check and show the configuration"),
     "doctor": ("doctor_command", "check that everything is in place and works"),
     "dashboard": ("dashboard_command", "one page that shows everything live, on this machine"),
