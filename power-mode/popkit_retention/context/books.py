@@ -21,7 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from .models import ContextResult, Provider
+    from .models import ContextResult
     from .service import Caller, Request, Used
 
 
@@ -47,7 +47,7 @@ class DatabaseBooks:
         at = self._clock()
         self._writer.put(snapshot_of(result, caller.session_id, caller.user_id, at, request.model, caller.project, caller.agent))
 
-    def answered(self, caller: Caller, _provider: Provider, model: str, used: Used) -> None:
+    def answered(self, caller: Caller, model: str, used: Used) -> None:
         """Books what a call used."""
         tokens = usage.Tokens(used.input, used.cache_read, max(0, used.cache_write - used.cache_write_1h), used.cache_write_1h, used.output)
         usd = usage.usd_of(self._models.model(model), tokens)

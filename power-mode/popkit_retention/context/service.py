@@ -1,6 +1,6 @@
 """One build for a client: what it may use, what it is told of the budget, and what is kept of it. It never fails a call.
 
-    service = ContextService()
+    service = ContextService(build_context, sources, books)
     messages = service.build(Caller("dana", session_id="s1"), Request(Provider.ANTHROPIC, "claude-…", messages))
 
 `build` gives None where the caller's own messages are to go: nobody is named, or building fails, which is said once.
@@ -21,25 +21,28 @@ from .sources import Sources
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from contextlib import AbstractContextManager
     from typing import Any
 
     from .models import ContextResult, Message, Provider
 
 _log = logging.getLogger("popkit_retention.context")
-# A session that nobody named is the conversation itself.
 _UNNAMED = "conversation-"
 
 
 class Caller(NamedTuple):
-    """Who calls. `user_id`: "" for nobody, whose requests stay as they are. `session_id`: "" for one of its own for each conversation.
-    `project`: the folder whose memory and files may enter, "" for none. `agent`: its name, for people."""
+    """Who calls. `user_id`: "" for nobody, whose requests stay as they are. `project`: the folder whose memory and files may enter, "" for
+    none. `agent`: its name, for people."""
 
     user_id: str
     session_id: str = ""
     project: str = ""
     agent: str = ""
+
+    def within(self, messages: Sequence[Message]) -> Caller:
+        """The caller with a session: where none is named, the conversation is one of its own."""
+        return self if self.session_id else self._replace(session_id=_UNNAMED + mark_of(messages))
 
 
 class Request(NamedTuple):
@@ -65,15 +68,19 @@ class Used(NamedTuple):
 
 
 class Books(Protocol):
-    """What stands in the books of a user's, and goes into them. It writes behind the call."""
+    """What stands in a user's books, and goes into them. It writes behind the call."""
 
     def used_percent(self, user_id: str, session_id: str) -> float | None:
-        """How much of the strictest limit is used; None where there is no limit."""
+        """How much is used of the limit that is used up most; None where there is no limit."""
         ...
 
     def built(self, caller: Caller, request: Request, result: ContextResult) -> None: ...
 
-    def answered(self, caller: Caller, provider: Provider, model: str, used: Used) -> None: ...
+    def answered(self, caller: Caller, model: str, used: Used) -> None: ...
+
+    def close(self) -> None:
+        """Writes what is still to be written."""
+        ...
 
 
 class ContextService:
@@ -102,12 +109,17 @@ class ContextService:
             messages = self._built(caller, request).messages
         return messages or None
 
-    def answered(self, caller: Caller, request: Request, model: str, used: Used | None) -> None:
+    def answered(self, caller: Caller, model: str, used: Used | None) -> None:
         """Takes down what an answer used; None where it did not tell."""
         if self._books is None or used is None or not caller.user_id:
             return
         with self.careful("what a call used could not be taken down"):
-            self._books.answered(_named(caller, request), request.provider, model, used)
+            self._books.answered(caller, model, used)
+
+    def close(self) -> None:
+        """Writes what is still to be written, and ends. Without it the end of the process does."""
+        if self._books is not None:
+            self._books.close()
 
     @contextmanager
     def careful(self, what: str) -> Iterator[None]:
@@ -118,13 +130,13 @@ class ContextService:
             self._warn(what, error)
 
     def _built(self, caller: Caller, request: Request) -> ContextResult:
-        caller = _named(caller, request)
-        with self._conversations.turn((caller.user_id, caller.session_id, caller.agent, mark_of(request.messages))) as conversation:
+        with self._conversations.turn((*caller, mark_of(request.messages))) as conversation:
             with self._sources(caller.project) as sources:
                 result = self._build(self._options(caller, request, conversation.state), sources)
             conversation.state = result.state
         if self._books is not None:
-            self._books.built(caller, request, result)
+            with self.careful("what was built could not be kept"):
+                self._books.built(caller, request, result)
         return result
 
     def _options(self, caller: Caller, request: Request, previous: dict[str, Any] | None) -> ContextBuildOptions:
@@ -145,17 +157,17 @@ class ContextService:
         )
 
     def _used_percent(self, caller: Caller) -> float | None:
-        return self._books.used_percent(caller.user_id, caller.session_id) if self._books is not None else None
+        used = None
+        if self._books is not None:
+            with self.careful("limits could not be asked for, so none holds"):
+                used = self._books.used_percent(caller.user_id, caller.session_id)
+        return used if used is None else float(used)
 
     def _warn(self, what: str, error: Exception) -> None:
         """Once at the level of a warning. An error's own words may hold contents of messages, so they are left out."""
         with self._lock:
             level, self._warned = logging.DEBUG if self._warned else logging.WARNING, True
         _log.log(level, "PopKit: %s (%s in %s). It is said once.", what, type(error).__name__, _place(error))
-
-
-def _named(caller: Caller, request: Request) -> Caller:
-    return caller if caller.session_id else caller._replace(session_id=_UNNAMED + mark_of(request.messages))
 
 
 def _place(error: Exception) -> str:

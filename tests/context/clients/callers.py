@@ -15,7 +15,6 @@ from popkit_retention.context.models import (
     ContextBuildOptions,
     ContextResult,
     LayerShare,
-    Provider,
     PruningStrategy,
     TierBreakdown,
 )
@@ -66,8 +65,11 @@ class Ledger:
     def built(self, caller: Caller, request: Request, result: ContextResult) -> None:
         self.builds.append((caller, result))
 
-    def answered(self, caller: Caller, provider: Provider, model: str, used: Used) -> None:
+    def answered(self, caller: Caller, model: str, used: Used) -> None:
         self.answers.append((caller, model, used))
+
+    def close(self) -> None:
+        """Nothing waits."""
 
 
 class Kind(NamedTuple):

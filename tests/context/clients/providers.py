@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
 from collections import deque
 from collections.abc import Iterator
@@ -36,7 +37,7 @@ class FailsWithin(NamedTuple):
 
 
 class Breaks(NamedTuple):
-    """A stream whose connection ends after so many events."""
+    """A stream whose connection ends after so many events; no answer at all where no stream is asked for."""
 
     events: int = 0
 
@@ -188,6 +189,8 @@ def _handler_for(api: Providers) -> type[BaseHTTPRequestHandler]:
                 self._send(
                     {"id": "resp_1", "object": "response", "created_at": 1, "model": body["model"], "output": [], "status": "completed"}
                 )
+            elif isinstance(answer, Breaks) and not body.get("stream"):
+                self._hang_up()
             elif body.get("stream"):
                 self._stream(anthropic, body, answer)
             else:
@@ -210,9 +213,12 @@ def _handler_for(api: Providers) -> type[BaseHTTPRequestHandler]:
                 self.wfile.write(b"%x\r\n%s\r\n" % (len(frame), frame))
                 self.wfile.flush()
             if isinstance(answer, Breaks):
-                self.close_connection = True
-                self.connection.close()
+                self._hang_up()
             else:
                 self.wfile.write(b"0\r\n\r\n")
+
+        def _hang_up(self) -> None:
+            self.close_connection = True
+            self.connection.shutdown(socket.SHUT_RDWR)
 
     return Handler

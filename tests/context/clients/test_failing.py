@@ -7,8 +7,11 @@ import logging
 import threading
 from typing import Any
 
+import anthropic
+import openai
 import pytest
 
+from popkit_retention.context.clients.failing import may_pass_elsewhere
 from popkit_retention.context.models import ContextBuildOptions, ContextResult
 from popkit_retention.context.sources import Sources
 
@@ -126,13 +129,16 @@ def test_a_call_may_name_its_own_fallback_model(desk: Desk, kind: Kind):
 
 
 @every_client
-def test_a_model_that_answers_too_late_is_replaced(desk: Desk, kind: Kind):
-    ready = threading.Event()
-    desk.api.answers.append(Waits(ready))
-    answer = kind.ask(desk.client(kind, fallback_model=FALLBACK).with_options(timeout=0.5))
-    ready.set()
-    assert kind.text(answer) == TEXT
+def test_where_no_answer_comes_the_fallback_model_is_asked(desk: Desk, kind: Kind):
+    desk.api.answers.append(Breaks())
+    assert kind.text(kind.ask(desk.client(kind, fallback_model=FALLBACK))) == TEXT
     assert desk.api.models() == [MODEL, FALLBACK]
+
+
+@pytest.mark.parametrize("package", [anthropic, openai])
+def test_an_answer_that_comes_too_late_is_none(package: Any):
+    assert may_pass_elsewhere(package.APITimeoutError(request=None))
+    assert not may_pass_elsewhere(package.APIError("not understood", request=None, body=None))
 
 
 @every_client

@@ -49,7 +49,7 @@ def test_a_build_leaves_a_snapshot_without_contents(environ: dict[str, str], boo
 
 def test_what_calls_use_is_booked_and_fills_the_limit(environ: dict[str, str], books: DatabaseBooks) -> None:
     assert books.used_percent("alice", "s1") == 0.0
-    books.answered(CALLER, Provider.ANTHROPIC, "claude-fable-5-2", Used(100, 200, 150, 50, 50))
+    books.answered(CALLER, "claude-fable-5-2", Used(100, 200, 150, 50, 50))
     assert books.flush(HANG_S)
     with open_database(environ) as database, database.reading() as connection:
         found = usage.of_session(connection, "s1")
@@ -59,7 +59,7 @@ def test_what_calls_use_is_booked_and_fills_the_limit(environ: dict[str, str], b
 
 
 def test_a_model_without_a_price_costs_nobody_knows_what(environ: dict[str, str], books: DatabaseBooks) -> None:
-    books.answered(CALLER, Provider.OPENAI, "gpt-of-tomorrow", Used(100))
+    books.answered(CALLER, "gpt-of-tomorrow", Used(100))
     assert books.flush(HANG_S)
     with open_database(environ) as database, database.reading() as connection:
         assert usage.of_session(connection, "s1")[5:] == (0.0, 1)

@@ -54,7 +54,7 @@ class Call:
         self._form = form
         self._setting = setting
         self._model = str(self._field("model"))
-        self._request = Request(form.provider, self._model, [])
+        self._caller = Caller(*setting[:4])
         headers = dict((arguments.get("options") or {}).get("headers") or {})
         self.raw = next((str(value) for name, value in headers.items() if str(name).lower() == _RAW_HEADER), "")
 
@@ -72,8 +72,9 @@ class Call:
         """Puts the built messages in the place of the original ones. It takes a moment: not for an event loop."""
         with self.service.careful("a request could not be read, so it was sent as it is"):
             messages, system, tools = [self._made_plain(name) for name in ("messages", "system", "tools")]
-            self._request = Request(self._form.provider, self._model, messages, system, tools, self._setting.max_context_tokens)
-            built = self.service.build(self._caller, self._request)
+            self._caller = self._caller.within(messages)
+            request = Request(self._form.provider, self._model, messages, system, tools, self._setting.max_context_tokens)
+            built = self.service.build(self._caller, request)
             if built is not None:
                 self._put("messages", built)
 
@@ -94,11 +95,7 @@ class Call:
 
     def answered(self, used: Used | None) -> None:
         """Takes down what the answer used, by the model that was asked last."""
-        self.service.answered(self._caller, self._request, str(self._field("model")), used)
-
-    @property
-    def _caller(self) -> Caller:
-        return Caller(*self._setting[:4])
+        self.service.answered(self._caller, str(self._field("model")), used)
 
     def _field(self, name: str) -> Any:
         """A field of the body as it will be sent: `extra_body` has the last word."""

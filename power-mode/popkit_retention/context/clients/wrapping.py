@@ -11,6 +11,7 @@ import copy
 import functools
 import inspect
 
+from ..configured import default_service
 from .call import UNREAD, Call, Setting
 from .failing import may_pass_elsewhere
 from .watching import watch, watch_async
@@ -31,26 +32,26 @@ _ORIGINAL = "_without_context"
 def with_context(
     client: Client,
     *,
-    service: ContextService,
     user_id: str,
     session_id: str | None = None,
     project: str | None = None,
     agent: str = "",
     fallback_model: str | None = None,
     max_context_tokens: int | None = None,
+    service: ContextService | None = None,
 ) -> Client:
     """A client that behaves as this one, and whose messages go as a built context.
 
     `user_id`: "" leaves requests as they are. `session_id`: None takes each conversation for a session. `project`: the folder whose memory
-    and files may enter. `fallback_model`: asked once where a model fails. `max_context_tokens`: what a request may have at most. A call
-    says otherwise by `extra_body={"popkit": {"session_id": …}}`, which is not sent.
+    and files may enter. `fallback_model`: asked once where a model fails. `max_context_tokens`: what a request may have at most. `service`:
+    another than the user's own. A call says otherwise by `extra_body={"popkit": {"session_id": …}}`, which is not sent.
 
     TypeError for what is no client of the two packages.
     """
     if not {base.__module__.partition(".")[0] for base in type(client).__mro__} & _PACKAGES or not hasattr(client, "post"):
         raise TypeError(f"with_context takes a client of the packages anthropic or openai, not {type(client).__qualname__}")
     setting = Setting(user_id, session_id or "", project or "", agent, fallback_model or "", max_context_tokens)
-    return _wrapped(vars(client).get(_ORIGINAL, client), setting, service)
+    return _wrapped(vars(client).get(_ORIGINAL, client), setting, service or default_service())
 
 
 def _wrapped(client: Any, setting: Setting, service: ContextService) -> Any:

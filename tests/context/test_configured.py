@@ -1,0 +1,142 @@
+"""The user's own service: what it builds is kept, limits hold, memory and files enter, and what is not to be had fails nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hooks.utils.state.memory import project_of
+from popkit_retention.context.configured import configured_service
+from popkit_retention.context.database import usage
+from popkit_retention.context.database.opening import open_database
+from popkit_retention.context.memories import memory_of
+from popkit_retention.context.models import Provider
+from popkit_retention.context.service import Caller, ContextService, Request, Used
+from popkit_retention.context.status import get_context_status
+from popkit_retention.memory import Memory
+
+MODEL = "claude-opus-4-5"
+DANA = Caller("dana", "s1")
+
+
+class Place:
+    """A user's folder, a project beside it, and what is configured."""
+
+    def __init__(self, base: Path) -> None:
+        self.home, self.project = base / "home", base / "project"
+        self.project.mkdir()
+        self.environ = {"POPKIT_HOME": str(self.home), "LOGNAME": "dana"}
+
+    def configure(self, **context: Any) -> None:
+        self.home.mkdir(exist_ok=True)
+        (self.home / "retention-config.json").write_text(json.dumps({"retention": {"context": context}}))
+
+    @contextmanager
+    def service(self) -> Iterator[ContextService]:
+        service = configured_service(self.environ)
+        try:
+            yield service
+        finally:
+            service.close()
+
+    def remember(self, *texts: str) -> None:
+        project_of(str(self.home), str(self.project)).turn_on(1.0)
+        memory = Memory.of(self.environ, str(self.project))
+        for text in texts:
+            memory.add(text)
+        memory.close()
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
+
+
+def conversation(exchanges: int, last: str = "And now?") -> list[dict[str, Any]]:
+    said = [{"role": role, "content": f"{role} {number} " * 40} for number in range(exchanges) for role in ("user", "assistant")]
+    return [*said, {"role": "user", "content": last}]
+
+
+def request(messages: list[dict[str, Any]]) -> Request:
+    return Request(Provider.ANTHROPIC, MODEL, messages)
+
+
+def test_what_was_built_and_used_stands_in_the_users_database(place: Place):
+    with place.service() as service:
+        assert service.build(DANA, request(conversation(3)))
+        service.answered(DANA, MODEL, Used(input=100, cache_read=50, cache_write=30, cache_write_1h=10, output=20))
+    status = get_context_status("s1", place.environ)
+    assert status.tier_breakdown.total > 0
+    with open_database(place.environ) as database, database.reading() as connection:
+        used = usage.of_session(connection, "s1")
+    assert (used.requests, used.input_tokens, used.cache_read_tokens, used.cache_write_tokens, used.output_tokens) == (1, 100, 50, 30, 20)
+    assert (used.unpriced, used.usd > 0) == (0, True)
+
+
+def test_a_session_over_its_limit_sends_the_least(place: Place):
+    place.configure(session_tokens=1_000)
+    messages = conversation(12)
+    with place.service() as service:
+        service.answered(DANA, MODEL, Used(input=2_000))
+    with place.service() as service:
+        pruned, whole = service.build(DANA, request(messages)), service.build(DANA._replace(session_id="another"), request(messages))
+    assert len(pruned or messages) < len(whole or messages)
+    assert pruned is not None
+    assert pruned[-1] == messages[-1]
+    assert get_context_status("s1", place.environ).budget_used_percent == pytest.approx(200)
+
+
+def test_a_database_that_cannot_be_reached_fails_nothing(place: Place, caplog: pytest.LogCaptureFixture):
+    place.configure(database="postgresql://127.0.0.1:1/nothing", session_tokens=1_000)
+    with place.service() as service:
+        assert service.build(DANA, request(conversation(3)))
+        service.answered(DANA, MODEL, Used(input=1))
+
+
+def test_without_a_home_nothing_is_kept_and_contexts_are_built(caplog: pytest.LogCaptureFixture):
+    service = configured_service({"POPKIT_HOME": "a relative path"})
+    assert service.build(DANA, request(conversation(3)))
+    assert 'no limits hold, and nothing is kept of what is built: POPKIT_HOME is "a relative path"' in caplog.text
+
+
+def test_memory_of_the_project_enters_where_it_is_on(place: Place):
+    place.remember("The staging database is called harbour-blue.")
+    with place.service() as service:
+        messages = conversation(1, "What is the staging database called?")
+        with_it = service.build(DANA._replace(project=str(place.project)), request(messages))
+        without = service.build(DANA, request(messages))
+    assert "harbour-blue" in json.dumps(with_it)
+    assert "harbour-blue" not in json.dumps(without)
+
+
+def test_memory_that_is_off_stays_out(place: Place):
+    place.remember("The staging database is called harbour-blue.")
+    project_of(str(place.home), str(place.project)).turn_off(2.0)
+    with memory_of(place.environ, str(place.project)) as memory:
+        assert memory is None
+
+
+def test_the_memory_that_answers_a_request_comes_first_and_is_not_counted_as_used(place: Place):
+    place.remember("The staging database is called harbour-blue.", "Releases are cut on Thursdays.", "Tests run with make check.")
+    with memory_of(place.environ, str(place.project)) as memory:
+        assert memory is not None
+        [first] = memory.relevant("Which day are releases cut?", 1)
+        found = memory.relevant("Which day are releases cut?", None)
+    assert first.text == "Releases are cut on Thursdays."
+    assert (len(found), found[0]) == (3, first)
+    assert all(0 <= each.score <= 1 for each in found)
+    kept = Memory.of(place.environ, str(place.project))
+    assert [item.access_count for item in kept.list()] == [0, 0, 0]
+    kept.close()
+
+
+def test_a_store_that_cannot_be_used_is_done_without(place: Place):
+    place.remember("The staging database is called harbour-blue.")
+    (place.home / "memory.sqlite").write_bytes(b"no database" * 1_000)
+    with memory_of(place.environ, str(place.project)) as memory:
+        assert memory is None or memory.relevant("anything", None) == []
