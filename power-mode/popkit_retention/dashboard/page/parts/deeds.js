@@ -1,0 +1,181 @@
+// What can be done: a button asks, a dialog shows the sum, and what came of it is said as a status message.
+
+import { html, useEffect, useRef, useState } from "../vendor/preact-htm.js";
+import { refresh } from "../answers.js";
+import { get, post } from "../api.js";
+
+let shown = { asking: null, notice: null, busy: false, content: null };
+const watchers = new Set();
+
+function show(changes) {
+  shown = { ...shown, ...changes };
+  watchers.forEach((watch) => watch());
+}
+
+function useShown() {
+  const [, draw] = useState(0);
+  useEffect(() => {
+    const watch = () => draw((count) => count + 1);
+    watchers.add(watch);
+    return () => watchers.delete(watch);
+  }, []);
+  return shown;
+}
+
+/** Says something in the status region. `again`: a deed that takes it back, with its place. */
+export const say = (text, { failed = false, again = null } = {}) => show({ notice: { text, failed, again } });
+
+/**
+ * Where deeds of a part go. `path`: what takes them · `body`: what goes with the id · `touches`: what is to be asked anew ·
+ * `offers`: a path whose answer says which deeds there are afterwards, for the one that takes it back.
+ */
+export const place = (path, { body = {}, touches, offers = "" }) => ({ path, body, touches, offers });
+
+/** Opens the dialog about a deed. `fields`: what the user has to say besides, [{name, label, needed}]. */
+export const ask = (deed, where, fields = []) => show({ asking: { deed, where, fields } });
+
+// What takes a deed back, as the words of deeds go.
+const OPPOSITES = { clear: "undo", pin: "unpin", unpin: "pin" };
+
+async function wayBack(deed, where) {
+  const [word, ...rest] = deed.id.split(" ");
+  const back = OPPOSITES[word];
+  if (!back || !where.offers) return null;
+  try {
+    const { deeds } = await get(where.offers);
+    const wanted = word === "clear" ? back : [back, ...rest].join(" ");
+    const found = deeds.find(({ id }) => id === wanted || (word === "clear" && id.split(" ")[0] === back));
+    return found ? { deed: found, where } : null;
+  } catch {
+    return null; // the deed is done all the same
+  }
+}
+
+async function carryOut({ deed, where }, said) {
+  show({ busy: true });
+  try {
+    const { done, text } = await post(where.path, { ...where.body, ...said, id: deed.id });
+    show({ asking: null, busy: false });
+    say(text || (done ? `${deed.label}: done` : `${deed.label}: nothing was done`), { failed: !done });
+    where.touches.forEach(refresh);
+    const again = done ? await wayBack(deed, where) : null;
+    if (again) say(text, { again });
+  } catch (error) {
+    show({ asking: null, busy: false });
+    say(error.message, { failed: true });
+  }
+}
+
+/** A button for each deed. */
+export function DeedButtons({ deeds, where, strong = "", children }) {
+  return html`<div class="deeds">
+    ${deeds.map(
+      (deed) =>
+        html`<button
+          type="button"
+          key=${deed.id}
+          class=${`button ${deed.id.split(" ")[0] === strong ? "button-strong" : deed.danger ? "button-danger" : ""}`}
+          onClick=${() => ask(deed, where)}
+        >
+          ${deed.label}
+        </button>`,
+    )}
+    ${children}
+  </div>`;
+}
+
+/** A dialog of the browser's own: it keeps the focus, and Escape closes it. */
+export function Dialog({ open, close, label, children }) {
+  const box = useRef(null);
+  useEffect(() => {
+    if (open && !box.current.open) box.current.showModal();
+    if (!open && box.current.open) box.current.close();
+  }, [open]);
+  return html`<dialog
+    ref=${box}
+    aria-labelledby=${label}
+    onClose=${close}
+    onClick=${(event) => event.target === box.current && close()}
+  >
+    ${open && children}
+  </dialog>`;
+}
+
+function Confirm({ asking, busy }) {
+  const close = () => show({ asking: null });
+  const go = (event) => {
+    event.preventDefault();
+    carryOut(asking, Object.fromEntries(new FormData(event.target)));
+  };
+  return html`<${Dialog} open=${Boolean(asking)} close=${close} label="confirm-title">
+    ${
+      asking &&
+      html`<form class="confirm" onSubmit=${go}>
+      <h2 id="confirm-title">${asking.deed.label}</h2>
+      <p class="sum">${asking.deed.sum}</p>
+      ${asking.fields.map(
+        ({ name, label, needed }) =>
+          html`<label class="field" key=${name}
+            >${label}<input name=${name} required=${needed} maxlength="400" autocomplete="off" />
+          </label>`,
+      )}
+      <div class="confirm-buttons">
+        <button type="button" class="button" onClick=${close}>Cancel</button>
+        <button type="submit" class=${`button ${asking.deed.danger ? "button-danger button-filled" : "button-strong"}`} disabled=${busy}>
+          ${busy ? "Working…" : asking.deed.label}
+        </button>
+      </div>
+    </form>`
+    }
+  <//>`;
+}
+
+/** Shows an archived content. */
+export async function showContent(path) {
+  try {
+    show({ content: await get(path) });
+  } catch (error) {
+    say(error.message, { failed: true });
+  }
+}
+
+function ContentDialog({ content }) {
+  const close = () => show({ content: null });
+  return html`<${Dialog} open=${Boolean(content)} close=${close} label="content-title">
+    ${
+      content &&
+      html`<div class="content">
+      <h2 id="content-title">${content.label || content.handle}</h2>
+      <pre tabindex="0" aria-label="The content">${content.text}</pre>
+      ${
+        content.truncated > 0 &&
+        html`<p class="note">${content.truncated.toLocaleString("en-US")} more characters: popkit restore ${content.handle}</p>`
+      }
+      <div class="confirm-buttons"><button type="button" class="button button-strong" onClick=${close}>Close</button></div>
+    </div>`
+    }
+  <//>`;
+}
+
+function Notice({ notice }) {
+  return html`<div class=${notice.failed ? "notice notice-failed" : "notice"}>
+    <p>${notice.text.trim()}</p>
+    <div class="deeds">
+      ${
+        notice.again &&
+        html`<button type="button" class="button" onClick=${() => ask(notice.again.deed, notice.again.where)}>
+        ${notice.again.deed.label}
+      </button>`
+      }
+      <button type="button" class="button" onClick=${() => show({ notice: null })}>Dismiss</button>
+    </div>
+  </div>`;
+}
+
+/** The dialogs and the status region; once on the page. */
+export function Deeds() {
+  const { asking, notice, busy, content } = useShown();
+  return html`<${Confirm} asking=${asking} busy=${busy} />
+    <${ContentDialog} content=${content} />
+    <div class="notices" role="status" aria-live="polite">${notice && html`<${Notice} notice=${notice} />`}</div>`;
+}

@@ -1,0 +1,146 @@
+// What past sessions taught: by memory tier, what goes soon, each item with what comes next, and MEMORY.md as it would be.
+
+import { html, useEffect, useState } from "../vendor/preact-htm.js";
+import { useAnswer } from "../answers.js";
+import { query } from "../api.js";
+import { ago, capital, counted, percent, tokens, whole } from "../format.js";
+import { now, useLive } from "../live.js";
+import { DeedButtons, place } from "../parts/deeds.js";
+import { Meter } from "../parts/fill.js";
+import { Answered, Card, Choice, Empty } from "../parts/states.js";
+import { toMemory, useTitle } from "../route.js";
+
+const PAGE = 50;
+const TYPING_MS = 200;
+const MEMORY_TIERS = ["HOT", "WARM", "COLD", "ARCHIVE"];
+
+export function Memory({ id }) {
+  const { stamps } = useLive();
+  const answer = useAnswer("/api/memory/projects", stamps.memory);
+  useTitle("Memory");
+  return html`<div class="view">
+    <div class="view-head"><h1 tabindex="-1">Memory</h1></div>
+    <${Answered} answer=${answer} what="the memories" lines=${10}>
+      ${({ projects }) => {
+        if (!projects.length) {
+          return html`<${Empty} title="Nothing is remembered yet">
+            Memory is off until you switch it on in a project: <code>popkit memory on</code>
+          <//>`;
+        }
+        const chosen = projects.find(({ project }) => project === id) ?? projects.find(({ on }) => on) ?? projects[0];
+        return html`<${Projects} projects=${projects} chosen=${chosen} /><${Project} key=${chosen.project} project=${chosen.project}
+          stamp=${stamps.memory} />`;
+      }}
+    <//>
+  </div>`;
+}
+
+function Projects({ projects, chosen }) {
+  return html`<label class="field field-inline">Project
+    <select value=${chosen.project} onChange=${(event) => (location.hash = toMemory(event.target.value))}>
+      ${projects.map(
+        ({ project, name, on, items }) => html`<option key=${project} value=${project}>
+        ${name} (${on ? counted(items, "item") : "off"})
+      </option>`,
+      )}
+    </select>
+  </label>`;
+}
+
+function Project({ project, stamp }) {
+  const [typed, type] = useState("");
+  const [asked, ask] = useState({ q: "", tier: "", limit: PAGE });
+  useEffect(() => {
+    const timer = setTimeout(() => ask((before) => ({ ...before, q: typed, limit: typed === before.q ? before.limit : PAGE })), TYPING_MS);
+    return () => clearTimeout(timer);
+  }, [typed]);
+  const answer = useAnswer(query("/api/memory", { project, ...asked }), stamp);
+  // The items of the question before stay until those of the next one are there.
+  const [data, keep] = useState(null);
+  useEffect(() => answer.data && keep(answer.data), [answer.data]);
+  return html`<${Answered} answer=${{ ...answer, data: answer.data ?? data }} what="the memory" lines=${10}>
+    ${(shown) => html`<div class="cards">
+      <${Overview} shown=${shown} />
+      <${Document} shown=${shown} />
+      <${Card} title="Items" id="items" wide>
+        <form class="filters" role="search" aria-label="Items" onSubmit=${(event) => event.preventDefault()}>
+          <input type="search" aria-label="Search the items" placeholder="Search" value=${typed}
+            onInput=${(event) => type(event.target.value)} />
+          <${Choice} label="Memory tier" chosen=${asked.tier} choose=${(tier) => ask((before) => ({ ...before, tier, limit: PAGE }))}
+            options=${[["", "All"], ...MEMORY_TIERS.map((tier) => [tier, capital(tier.toLowerCase())])]} />
+        </form>
+        ${
+          shown.items.length
+            ? html`<ul class="items">${shown.items.map((item) => html`<${Item} key=${item.id} item=${item} project=${project} />`)}</ul>`
+            : html`<${Empty} title=${asked.q || asked.tier ? "No item matches" : "Nothing is remembered about this project yet"}>
+              ${asked.q || asked.tier
+                ? "Search for less, or choose All."
+                : html`To learn from past sessions: <code>popkit memory learn --past</code>`}
+            <//>`
+        }
+        ${
+          shown.total > shown.items.length &&
+          shown.items.length >= asked.limit &&
+          html`<button type="button" class="button more" onClick=${() => ask({ ...asked, limit: asked.limit + PAGE })}>
+          Show more: ${whole(shown.items.length)} of ${whole(shown.total)} are shown
+        </button>`
+        }
+      <//>
+    </div>`}
+  <//>`;
+}
+
+function Overview({ shown }) {
+  return html`<${Card} title="By tier" id="tiers"
+    note=${shown.on ? null : "Memory is off: sessions of this project teach nothing, and get no MEMORY.md."}>
+    ${shown.alerts.length > 0 && html`<ul class="alerts" aria-label="What goes soon">${shown.alerts.map((words) => html`<li
+      key=${words}>${words}</li>`)}</ul>`}
+    <table class="plain">
+      <thead><tr><th scope="col">Memory tier</th><th scope="col">Items</th><th scope="col">Tokens</th></tr></thead>
+      <tbody>
+        ${shown.tiers.map(
+          ({ tier, items, tokens: sum }) => html`<tr key=${tier}>
+          <th scope="row"><${TierBadge} tier=${tier} /></th><td>${whole(items)}</td><td>${tokens(sum)}</td>
+        </tr>`,
+        )}
+      </tbody>
+    </table>
+  <//>`;
+}
+
+const TierBadge = ({ tier }) => html`<span class=${`badge badge-${tier.toLowerCase()}`}>${capital(tier.toLowerCase())}</span>`;
+
+function Document({ shown }) {
+  const ratio = shown.document_most ? shown.document_tokens / shown.document_most : 0;
+  const words = `${tokens(shown.document_tokens)} of at most ${tokens(shown.document_most)} tokens (${percent(ratio)})`;
+  return html`<${Card} title="MEMORY.md as it would be now" id="document">
+    ${
+      shown.document
+        ? html`<${Meter} ratio=${ratio} label=${words} level="" /><p class="note">${words}</p>
+          <pre class="document" tabindex="0" aria-label="MEMORY.md">${shown.document}</pre>`
+        : html`<p class="note">It would be empty.</p>`
+    }
+  <//>`;
+}
+
+function Item({ item, project }) {
+  const where = place("/api/memory/deeds", { body: { project }, touches: ["/api/memory", "/api/retention"] });
+  return html`<li class="item">
+    <p class="item-head">
+      <${TierBadge} tier=${item.tier} /> <span class="note">${item.kind}</span>
+      ${item.pinned && html`<span class="badge">Pinned</span>`}${item.marked && html`<span
+        class="badge badge-warn">Marked for deletion</span>`}
+    </p>
+    <p class="item-text">${item.text}</p>
+    <${DeedButtons} deeds=${item.deeds} where=${where} />
+    <p class="note">${item.next}${item.next && " · "}written ${ago(item.written_at, now())}, last used ${ago(item.accessed_at, now())}</p>
+    <details class="data">
+      <summary>Why<span class="unseen"> this item is in its tier</span></summary>
+      <dl class="figures">
+        <div class="figure-row"><dt>Score</dt><dd class="figure">${item.score.toFixed(2)}</dd></div>
+        <div class="figure-row"><dt>Chance that it is remembered</dt><dd class="figure">${percent(item.retention)}</dd></div>
+        <div class="figure-row"><dt>Id</dt><dd class="id">${item.id}</dd></div>
+      </dl>
+    </details>
+  </li>`;
+}

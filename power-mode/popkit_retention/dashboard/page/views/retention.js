@@ -1,0 +1,147 @@
+// What stored data may be deleted, what is held back, how much there is, and the log of all that.
+
+import { html, useState } from "../vendor/preact-htm.js";
+import { useAnswer } from "../answers.js";
+import { query } from "../api.js";
+import { NamedBars } from "../charts/bars.js";
+import { capital, counted, date, moment, size, whole } from "../format.js";
+import { useLive } from "../live.js";
+import { fillOf, Legend } from "../palette.js";
+import { DeedButtons, place } from "../parts/deeds.js";
+import { Answered, Card, Empty } from "../parts/states.js";
+import { useTitle } from "../route.js";
+
+const ABOUT = { memory: "Memory: what past sessions taught", rag: "Archive: results that left contexts" };
+const WHOLE = "Every entry is bound to the one before it, and none is missing.";
+const BROKEN = "The log is broken: popkit doctor says where.";
+const LOG_PAGE = 30;
+const WHERE = place("/api/retention/deeds", { touches: ["/api/retention", "/api/memory", "/api/sessions/"] });
+
+export function Retention() {
+  const { stamps } = useLive();
+  const answer = useAnswer("/api/retention", stamps.retention);
+  useTitle("Retention");
+  return html`<div class="view">
+    <div class="view-head"><h1 tabindex="-1">Retention</h1><p class="note">What stored data may be deleted, and what may not</p></div>
+    <${Answered} answer=${answer} what="policies and holds" lines=${12}>
+      ${(data) => html`<div class="cards">
+        ${
+          data.problems.length > 0 &&
+          html`<div class="problem card-wide" role="alert">
+          <p class="problem-title">Something needs you</p>${data.problems.map((words) => html`<p key=${words}>${words}</p>`)}
+        </div>`
+        }
+        ${data.policies.map((policy) => html`<${Policy} key=${policy.domain} policy=${policy} />`)}
+        ${data.deeds.length > 0 && html`<${Card} title="What can be done" id="deeds" wide><${DeedButtons} deeds=${data.deeds}
+          where=${WHERE} /><//>`}
+        <${Holds} holds=${data.holds} />
+        <${Zones} zones=${data.zones} />
+        <${Sizes} sizes=${data.sizes} />
+        <${Log} whole=${data.log_whole} stamp=${stamps.retention} />
+      </div>`}
+    <//>
+  </div>`;
+}
+
+function Policy({ policy }) {
+  return html`<${Card} title=${ABOUT[policy.domain]} id=${`policy-${policy.domain}`}
+    note=${policy.revision ? `Revision ${policy.revision} of its policy` : "The defaults"}>
+    <ul class="words">${policy.words.map((words) => html`<li key=${words}>${words}</li>`)}</ul>
+    <dl class="figures figures-row">
+      ${[
+        ["May be deleted", policy.eligible],
+        ["Marked", policy.marked],
+        ["Held", policy.held],
+      ].map(
+        ([name, count]) => html`<div class="figure-row" key=${name}>
+        <dt>${name}</dt><dd><span class="figure">${whole(count)}</span></dd>
+      </div>`,
+      )}
+    </dl>
+  <//>`;
+}
+
+function Holds({ holds }) {
+  return html`<${Card} title="Holds" id="holds" wide>
+    ${
+      holds.length
+        ? html`<ul class="items">${holds.map(
+            (hold) => html`<li class="item" key=${hold.id}>
+          <p class="item-head">
+            <span class=${hold.active ? "badge badge-running" : "badge"}>${hold.active ? "Active" : "Released"}</span>
+            <span class="note">${hold.domain} · ${hold.scope}</span>
+          </p>
+          <p class="item-text">${hold.why || "No reason was given"}</p>
+          <p class="note">
+            <span class="id">${hold.target}</span> · held by ${hold.who} since ${moment(hold.since)}
+            ${hold.until ? `, until ${date(hold.until)}` : ""}
+          </p>
+          <${DeedButtons} deeds=${hold.deeds} where=${WHERE} />
+        </li>`,
+          )}</ul>`
+        : html`<${Empty} title="Nothing is held">Open a session and choose Hold to keep everything that it left.<//>`
+    }
+  <//>`;
+}
+
+function Zones({ zones }) {
+  const rows = zones.map(({ name, records, stored_bytes: stored, original_bytes: original }) => ({
+    name: capital(name),
+    parts: [
+      [stored, fillOf("short")],
+      [Math.max(0, original - stored), fillOf("rest")],
+    ],
+    words: `${counted(records, "record")}, ${size(stored)}${original > stored ? ` of ${size(original)}` : ""}`,
+  }));
+  return html`<${Card} title="Zones of the archive" id="zones">
+    <${Legend} items=${[
+      ["As stored", fillOf("short")],
+      ["Spared by compression", fillOf("rest")],
+    ]} />
+    <${NamedBars} rows=${rows} label="Zones of the archive" />
+  <//>`;
+}
+
+function Sizes({ sizes }) {
+  const found = Object.entries(sizes)
+    .filter(([, bytes]) => bytes > 0)
+    .sort(([, one], [, other]) => other - one);
+  const rows = found.map(([name, bytes]) => ({
+    name: capital(name || "other files"),
+    parts: [[bytes, fillOf("medium")]],
+    words: size(bytes),
+  }));
+  return html`<${Card} title="What is stored" id="sizes">
+    ${rows.length ? html`<${NamedBars} rows=${rows} label="What is stored" />` : html`<p class="note">Nothing is stored yet.</p>`}
+  <//>`;
+}
+
+function Log({ whole: sound, stamp }) {
+  const [limit, more] = useState(LOG_PAGE);
+  const answer = useAnswer(query("/api/retention/log", { limit }), stamp);
+  const [last, keep] = useState(null);
+  if (answer.data && answer.data !== last) keep(answer.data);
+  return html`<${Card} title="Log" id="log" wide
+    note=${sound ? WHOLE : BROKEN}>
+    <${Answered} answer=${{ ...answer, data: answer.data ?? last }} what="the log" lines=${5}>
+      ${({ entries, total }) =>
+        entries.length
+          ? html`<div class="scroll" tabindex="0" role="region" aria-label="The log"><table class="plain log">
+              <thead><tr><th scope="col">No.</th><th scope="col">When</th><th scope="col">Who</th><th scope="col">What</th></tr></thead>
+              <tbody>${entries.map(
+                (entry) => html`<tr key=${entry.number}>
+                <th scope="row">${entry.number}</th><td>${moment(entry.at)}</td><td>${entry.who}</td><td
+                  class="log-words">${entry.words}</td>
+              </tr>`,
+              )}</tbody>
+            </table></div>
+            ${
+              total > entries.length &&
+              entries.length >= limit &&
+              html`<button type="button" class="button more"
+                onClick=${() => more(limit + LOG_PAGE)}>Show ${Math.min(LOG_PAGE, total - entries.length)} more</button>`
+            }`
+          : html`<${Empty} title="The log is empty">What changes policies, holds and stored data is written here.<//>`}
+    <//>
+  <//>`;
+}

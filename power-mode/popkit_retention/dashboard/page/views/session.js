@@ -1,0 +1,191 @@
+// One session: what to do now, what its context holds, how that came about, and what it was worth.
+
+import { html, useEffect, useRef, useState } from "../vendor/preact-htm.js";
+import { useAnswer } from "../answers.js";
+import { ago, baseName, capital, counted, longTokens, percent, tokens, whole } from "../format.js";
+import { now, useLive } from "../live.js";
+import { fillOf, LAYERS, Swatch, TIERS } from "../palette.js";
+import { ask, DeedButtons, place } from "../parts/deeds.js";
+import { Cache, fillWords, Meter } from "../parts/fill.js";
+import { Answered, Card } from "../parts/states.js";
+import { useTitle } from "../route.js";
+import { OverTime } from "./overtime.js";
+import { Timeline } from "./timeline.js";
+
+const HOLD = {
+  id: "hold",
+  label: "Hold",
+  sum: "Nothing that this session left in the archive or the memory is deleted until you release the hold.",
+};
+
+export function Session({ id }) {
+  const live = useLive();
+  const base = `/api/sessions/${encodeURIComponent(id)}`;
+  const row = live.rows.get(id);
+  const answer = useAnswer(base, `${live.startedAt} ${row?.stamp ?? ""}`);
+  const session = row ?? answer.data?.session;
+  useTitle(
+    session?.verdict?.kind === "clear" ? "Clear now" : session?.context && percent(session.context.ratio),
+    session ? session.title || baseName(session.project) : "Session",
+  );
+  return html`<article class="session" aria-labelledby="session-title">
+    <p class="back"><a href="#/sessions">← All sessions</a></p>
+    <${Answered} answer=${answer} what="the session" lines=${14}>
+      ${(detail) => html`<${Detail} detail=${detail} session=${session} base=${base} />`}
+    <//>
+  </article>`;
+}
+
+function Detail({ detail, session, base }) {
+  const title = useRef(null);
+  useEffect(() => title.current.focus({ preventScroll: true }), []);
+  const deeds = place(`${base}/deeds`, { touches: [base, "/api/retention"], offers: base });
+  const holding = place("/api/retention/deeds", { body: { session: session.id }, touches: [base, "/api/retention"] });
+  const about = detail.deeds.filter(({ id }) => !id.startsWith("warm"));
+  const { report } = detail;
+  return html`<header class="session-head">
+      <h1 id="session-title" ref=${title} tabindex="-1">${session.title || baseName(session.project)}</h1>
+      <p class="note">
+        ${session.running && html`<span class="badge badge-running">Running</span>`}
+        <span title=${session.project}>${baseName(session.project)}</span> · ${counted(report.calls ?? session.calls, "tool call")}
+        ${report.turns ? ` in ${counted(report.turns, "turn")}` : ""} · changed ${ago(session.changed_at, now())}${" · "}
+        <span class="id">${session.id}</span>
+      </p>
+    </header>
+    <${Verdict} verdict=${session.verdict ?? detail.session.verdict} doubt=${detail.doubt}>
+      <${DeedButtons} deeds=${about} where=${deeds} strong="clear">
+        <button type="button" class="button" onClick=${() => ask(HOLD, holding, [{ name: "why", label: "Why it is held", needed: true }])}>
+          Hold
+        </button>
+      <//>
+    <//>
+    <div class="cards">
+      <${Context} fill=${session.context ?? detail.session.context} layers=${detail.layers} report=${report} />
+      <${Dead} report=${report} session=${session} />
+      <${OverTime} base=${base} stamp=${session.stamp} />
+      <${Timeline} bars=${detail.bars} calls=${report.calls ?? session.calls} base=${base} deeds=${deeds} stamp=${session.stamp} />
+      <${Worth} detail=${detail} deeds=${deeds} />
+      <${Panel} lines=${detail.lines} />
+    </div>`;
+}
+
+function Verdict({ verdict, doubt, children }) {
+  const kind = verdict?.kind ?? "nothing";
+  const [head, ...rest] = (verdict?.words ?? "Nothing is known of this session yet").split(": ");
+  return html`<section class=${`verdict verdict-${kind}`} aria-label="What to do now">
+    <div aria-live="polite">
+      <p class="verdict-words"><strong>${head}</strong>${rest.length ? html`<span>${rest.join(": ")}</span>` : ""}</p>
+      ${doubt && html`<p class="note">PopKit leaves this transcript alone, because it does not understand it: ${doubt}</p>`}
+    </div>
+    ${children}
+  </section>`;
+}
+
+function Context({ fill, layers, report }) {
+  const sum = LAYERS.reduce((all, [key]) => all + layers[key], 0);
+  let at = 0;
+  return html`<${Card} title="Context" id="context">
+    ${
+      fill
+        ? html`<p class="big"><span class="figure">${percent(fill.ratio)}</span> <small>full</small></p>
+          <${Meter} ratio=${fill.ratio} label=${fillWords(fill)} />
+          <p class="note">
+            <span class="figure">${fillWords(fill)}</span>${report.context?.window_source === "assumed" ? ", window assumed" : ""}
+          </p>
+          <p class="cache-line"><${Cache} fill=${fill} /> <span class="note">${fill.model}</span></p>`
+        : html`<p class="note">No request of this session is known yet.</p>`
+    }
+    ${
+      sum > 0 &&
+      html`<h3>What it is made of</h3>
+      <svg class="meter layers" role="img" aria-label="The context by layer; the list below has the figures">
+        ${LAYERS.map(([key]) => {
+          const from = at;
+          at += (layers[key] / sum) * 100;
+          return html`<rect key=${key} class="layer" x=${`${from}%`} width=${`${at - from}%`} height="100%" fill=${fillOf(key)} />`;
+        })}
+      </svg>
+      <dl class="figures">
+        ${LAYERS.map(
+          ([key, name]) => html`<div class="figure-row" key=${key}>
+          <dt><${Swatch} fill=${fillOf(key)} /> ${name}</dt><dd><span class="figure">${tokens(layers[key])}</span></dd>
+        </div>`,
+        )}
+      </dl>`
+    }
+  <//>`;
+}
+
+function Dead({ report, session }) {
+  const expired = report.expired ?? { items: 0, tokens: session.expired_tokens ?? 0 };
+  const { now: at, cold } = report.reclaimable ?? {
+    now: { items: 0, tokens: session.reclaimable_now ?? 0 },
+    cold: { items: 0, tokens: 0 },
+  };
+  const share = report.context && report.context.tokens > expired.tokens ? expired.tokens / report.context.tokens : 0;
+  const part = share >= 0.01 ? ` (${percent(share)} of the context)` : "";
+  const same = at.tokens === cold.tokens && at.items === cold.items;
+  return html`<${Card} title="What is dead" id="dead">
+    <dl class="figures">
+      <${Figure} name="Expired" value=${expired.items ? longTokens(expired.tokens) : "nothing"}
+        more=${expired.items ? `in ${counted(expired.items, "result")}${part}` : ""} />
+      <${Figure} name=${same ? "A clear takes" : "A clear takes now"} value=${at.items ? longTokens(at.tokens) : "nothing"}
+        more=${at.items ? `from ${counted(at.items, "result")}` : ""} />
+      ${
+        !same &&
+        html`<${Figure} name="Once the cache is cold" value=${cold.items ? longTokens(cold.tokens) : "nothing"}
+        more=${cold.items ? `from ${counted(cold.items, "result")}` : ""} />`
+      }
+      ${
+        report.cleared?.items > 0 &&
+        html`<${Figure} name="Cleared and archived" value=${longTokens(report.cleared.tokens)}
+        more=${`in ${counted(report.cleared.items, "result")}`} />`
+      }
+    </dl>
+    ${report.tiers && html`<${ByTier} tiers=${report.tiers} />`}
+  <//>`;
+}
+
+/** The table of the panel. */
+function ByTier({ tiers }) {
+  const cells = ({ items, tokens: sum }) => html`<td>${whole(items)}</td><td>${items ? tokens(sum) : ""}</td>`;
+  return html`<div class="scroll-x"><table class="plain">
+    <caption class="unseen">Results by tier</caption>
+    <thead><tr><th scope="col">Tier</th><th scope="col">Live</th><th scope="col">Tokens</th><th scope="col">Expired</th><th
+      scope="col">Tokens</th></tr></thead>
+    <tbody>
+      ${TIERS.map(
+        (tier) => html`<tr key=${tier}>
+        <th scope="row"><${Swatch} fill=${fillOf(tier)} /> ${capital(tier)}</th>${cells(tiers[tier].live)}${cells(tiers[tier].expired)}
+      </tr>`,
+      )}
+    </tbody>
+  </table></div>`;
+}
+
+const Figure = ({ name, value, more }) => html`<div class="figure-row">
+  <dt>${name}</dt>
+  <dd><span class="figure">${value}</span>${more && html`<small>${more}</small>`}</dd>
+</div>`;
+
+function Worth({ detail, deeds }) {
+  const { warm, ledger } = detail;
+  return html`<${Card} title="What it was worth" id="worth" wide>
+    <dl class="figures">
+      <${Figure} name="Entered smaller" value=${detail.entered_smaller_tokens ? longTokens(detail.entered_smaller_tokens) : "nothing"}
+        more=${detail.entered_smaller_tokens ? "did not enter the context" : ""} />
+      ${warm && html`<${Figure} name="Prompt cache kept warm" value=${warm.on ? "on" : "off"} more=${counted(warm.requests, "request")} />`}
+    </dl>
+    ${ledger.map((line) => html`<p key=${line}>${line}</p>`)}
+    ${warm && html`<pre class="lines">${warm.lines.join("\n")}</pre>`}
+    <${DeedButtons} deeds=${detail.deeds.filter(({ id }) => id.startsWith("warm"))} where=${deeds} />
+  <//>`;
+}
+
+function Panel({ lines }) {
+  const [open, set] = useState(false);
+  return html`<details class="card card-wide panel" onToggle=${(event) => set(event.target.open)}>
+    <summary>The same as in the terminal</summary>
+    ${open && html`<pre tabindex="0" aria-label="The panel">${lines.join("\n").trim()}</pre>`}
+  </details>`;
+}
