@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
+from sections import MissingData
+
 LOCOMO = Path(__file__).resolve().parents[2] / "shared" / "data" / "locomo10.json"
 # What formulas and constants may be chosen on; the others are for reports.
 TUNING = range(1, 4)
@@ -16,10 +18,6 @@ REPORT = range(4, 11)
 CATEGORIES = (1, 2, 3, 4)
 
 _PLACE = re.compile(r"D\d+:\d+")
-
-
-class MissingData(Exception):
-    """What a section needs is not on this machine."""
 
 
 @dataclass(frozen=True)

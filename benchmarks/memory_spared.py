@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import memory_transcripts
-from memory_data import MissingData
+from sections import MissingData
 
 from hooks.utils.host.repository import Repository, of
 from hooks.utils.policy.ruleset import MEMORY_TOKENS, Ruleset

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memory_data import MissingData
+from sections import MissingData
 
 if TYPE_CHECKING:
     import argparse
