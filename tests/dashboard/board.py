@@ -24,11 +24,12 @@ class Board:
         self.shop = Shop(folder)
         self.access = Access(PORT, "a-token", "a-second-token")
         self.page = page
+        self.environ: dict[str, str] = {}  # beside the shop's
         self.restart()
 
     def restart(self) -> None:
         """The same home, served anew."""
-        self.desk = Desk(self.shop.environ(), lambda: self.shop.at)
+        self.desk = Desk({**self.shop.environ(), **self.environ}, lambda: self.shop.at)
         made = Application(self.desk, self.access, "1.2.3", *([str(self.page)] if self.page else []))
         self.application, self.app = made, made.app
         self.client = self.visitor(authorization="Bearer a-token")

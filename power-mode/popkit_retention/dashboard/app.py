@@ -15,7 +15,7 @@ from starlette.staticfiles import StaticFiles
 from hooks.utils.reclaim.access import Refused
 
 from .problems import Problem
-from .routes import about, events, memory, retention, sessions, worth
+from .routes import about, events, memory, retention, sessions, spending, worth
 from .security import CHANGE_HEADER, UNFORESEEN, Access, Guard
 from .stream import Streams
 
@@ -44,7 +44,7 @@ def _api(desk: Desk, access: Access, version: str, streams: Streams) -> FastAPI:
         title="PopKit dashboard", version=version, docs_url=None, redoc_url=None, openapi_url="/api/openapi.json", redirect_slashes=False
     )
     api.include_router(about.router(desk, access, version))
-    for part in (sessions, memory, retention, worth):
+    for part in (sessions, memory, retention, spending, worth):
         api.include_router(part.router(desk))
     api.include_router(events.router(streams))
     _tell_failures(api)

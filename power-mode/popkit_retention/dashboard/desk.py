@@ -14,11 +14,14 @@ from .catalog import Catalog, Known
 from .looking import Looks
 from .problems import NotThere
 from .retention import Retention
+from .spending import Spending
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from hooks.utils.policy.ruleset import Ruleset
+
+    from .shapes import SessionRow
 
 COLUMNS = 80  # of the panel
 
@@ -39,6 +42,7 @@ class Desk:
         self.catalog = Catalog(environ, self.home, self.now)
         self.looks = Looks(environ, self.now)
         self.retention = Retention(self)
+        self.spending = Spending(self)
 
     @property
     def rules(self) -> Ruleset:
@@ -51,6 +55,11 @@ class Desk:
         if known is None:
             raise NotThere("there is no such session. GET /api/sessions lists those that there are")
         return known
+
+    def other(self, id: str) -> SessionRow | None:
+        """The row of a session that only a database tells of; None for any other id."""
+        here = self.catalog.sessions()
+        return None if id in here else next((row for row in self.spending.others(set(here)) if row.id == id), None)
 
     def laid_out(self, columns: int = COLUMNS) -> _Layout:
         """Within the `with`, answers have so many columns."""

@@ -15,7 +15,7 @@ from hooks.utils.reclaim import access, restoring
 from . import deeds
 from .problems import NotThere
 from .sessions import row_of
-from .shapes import Bar, Content, KeptWarm, ResultDetail, SessionDetail
+from .shapes import Bar, Content, KeptWarm, Layers, ResultDetail, SessionDetail
 
 if TYPE_CHECKING:
     from hooks.utils.archive.records import Record
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .catalog import Known
     from .desk import Desk
     from .looking import Looked
+    from .shapes import SessionRow
 
 SHOWN_CHARS = 200_000
 _NOTE = 70  # columns
@@ -40,7 +41,7 @@ def detail(desk: Desk, known: Known, columns: int) -> SessionDetail:
             session=row_of(desk, known),
             report=report,
             lines=[line for line in lines if line is not None],
-            layers=looked.sampler.layers(looked.outlook.made.conversation, report) if looked.outlook.made else _no_layers(),
+            layers=looked.sampler.layers(looked.outlook.made.conversation, report) if looked.outlook.made else Layers(),
             bars=[_bar(row) for row in report["results"]],
             deeds=deeds.of_session(desk, known, report, kept),
             warm=KeptWarm(on=kept["on"], requests=kept["sent"]["requests"], lines=warm_lines),
@@ -50,10 +51,11 @@ def detail(desk: Desk, known: Known, columns: int) -> SessionDetail:
         )
 
 
-def _no_layers() -> Any:
-    from .shapes import Layers
-
-    return Layers()
+def of_others(desk: Desk, row: SessionRow) -> SessionDetail:
+    """All that is told of a session which only a database tells of."""
+    points = desk.spending.series(row.id, 1).points
+    layers = points[-1].layers if points else Layers()
+    return SessionDetail(session=row, report={}, lines=desk.spending.lines(row.id), layers=layers, bars=[], deeds=[])
 
 
 def _bar(row: dict[str, Any]) -> Bar:

@@ -4,7 +4,7 @@ in its transcript, and what of its context was stored."""
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hooks.utils.answers import text
 from hooks.utils.host import usage
@@ -26,19 +26,38 @@ _NAMED = 300  # characters of a project's path
 
 
 def listed(desk: Desk, limit: int, offset: int, running: bool | None, project: str, words: str) -> Sessions:
-    """A page of the sessions that are wanted. `words`: every one of them stands in the title, the project or the id."""
-    known = sorted(desk.catalog.sessions().values(), key=lambda each: (not each.running, -each.changed_at, each.id))
-    projects = {each.id: project_of(desk, each) for each in known}
-    wanted = [each for each in known if (running is None or each.running == running) and (not project or projects[each.id] == project)]
+    """A page of the sessions that are wanted: those here, and those that a shared database tells of. `words`: every one of them stands in
+    the title, the project, the user or the id."""
+    known = desk.catalog.sessions()
+    found: list[_Found] = [_here(desk, each) for each in known.values()]
+    found += [_Found(row.id, row.project, row.running, row.changed_at, row.user, row) for row in desk.spending.others(set(known))]
+    found.sort(key=lambda each: (not each.running, -each.changed_at, each.id))
+    wanted = [each for each in found if (running is None or each.running == running) and (not project or each.project == project)]
     for word in words.lower().split():
-        wanted = [each for each in wanted if word in f"{each.id} {projects[each.id]} {head_of(each.transcript).title}".lower()]
+        wanted = [each for each in wanted if word in f"{each.id} {each.project} {each.words}".lower()]
     until = time.monotonic() + READING_S
     return Sessions(
-        sessions=[row_of(desk, each, until=until) for each in wanted[offset : offset + limit]],
+        sessions=[each.of if isinstance(each.of, SessionRow) else row_of(desk, each.of, until) for each in wanted[offset : offset + limit]],
         total=len(wanted),
-        running=sum(each.running for each in known),
-        projects=sorted({each for each in projects.values() if each}),
+        running=sum(each.running for each in found),
+        projects=sorted({each.project for each in found if each.project}),
     )
+
+
+class _Found(NamedTuple):
+    """What the list is ordered and searched by; `of`: what its row is made of, or the row."""
+
+    id: str
+    project: str
+    running: bool
+    changed_at: float
+    words: str
+    of: Known | SessionRow
+
+
+def _here(desk: Desk, known: Known) -> _Found:
+    title = head_of(known.transcript).title if known.transcript else ""
+    return _Found(known.id, project_of(desk, known), known.running, known.changed_at, title, known)
 
 
 def project_of(desk: Desk, known: Known) -> str:

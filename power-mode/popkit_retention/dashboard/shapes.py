@@ -21,7 +21,7 @@ should hold the stream.
 | GET /api/retention | RetentionOverview: policies, marks, holds, zones, sizes |
 | GET /api/retention/log?limit= | RetentionLog |
 | POST /api/retention/deeds | DeedDone; body RetentionDeedAsked |
-| GET /api/budgets | Budgets |
+| GET /api/budgets?user= | Budgets |
 | GET /api/stats?days= | Stats: what PopKit was worth, by day and project |
 | GET /api/events | text/event-stream: see Event |
 """
@@ -147,7 +147,8 @@ class KeptWarm(_Shape):
 
 
 class SessionDetail(_Shape):
-    """`report`: what `popkit context --json` prints. `lines`: the panel itself. `ledger`: what was really saved and charged, in words."""
+    """`report`: what `popkit context --json` prints, {} for a session that only a database tells of. `lines`: the panel itself. `ledger`:
+    what was really saved and charged, in words."""
 
     session: SessionRow
     report: dict[str, Any]

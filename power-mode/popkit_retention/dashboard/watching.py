@@ -71,6 +71,7 @@ class Watcher:
         stamps = {name: _stamp_of(self._desk.home, places) for name, places in _PLACES.items()}
         changed = [each for id, each in known.items() if before is not None and (id not in before or before[id].stamp != each.stamp)]
         gone = before is not None and not known.keys() >= before.keys()
+        stamps["budgets"] += self._desk.spending.stamp()
         stamps["stats"] = _digest(sorted((each.id, each.stamp) for each in known.values()))
         events = self._of_sessions(known, changed, gone, stamps["stats"])
         if before is not None:

@@ -14,12 +14,7 @@ def router(desk: Desk, access: Access, version: str) -> APIRouter:
 
     @made.get("/api/me", response_model=Me, responses=failures(*ASKING), summary="Version, places, the token that changes need")
     def me() -> Me:
-        return Me(
-            version=version,
-            home=desk.home,
-            database="SQLite on this machine",
-            shared=False,
-            change_token=access.change_token,
-        )
+        database, shared = desk.spending.place()
+        return Me(version=version, home=desk.home, database=database, shared=shared, change_token=access.change_token)
 
     return made

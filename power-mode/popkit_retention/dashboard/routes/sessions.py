@@ -6,6 +6,7 @@ from fastapi import APIRouter, Path, Query
 
 from .. import deeds, detail
 from ..desk import Desk
+from ..series import MOST
 from ..sessions import listed
 from ..shapes import Content, DeedAsked, DeedDone, ResultDetail, Series, SessionDetail, Sessions
 from .common import ASKING, CHANGING, failures
@@ -29,10 +30,13 @@ def router(desk: Desk) -> APIRouter:
 
     @made.get("/{id}", response_model=SessionDetail, responses=failures(*ASKING), summary="One session")
     def one(id: Id, columns: Annotated[int, Query(ge=60, le=110, description="Of the panel")] = 80) -> SessionDetail:
-        return detail.detail(desk, desk.session(id), columns)
+        row = desk.other(id)
+        return detail.of_others(desk, row) if row else detail.detail(desk, desk.session(id), columns)
 
     @made.get("/{id}/series", response_model=Series, responses=failures(*ASKING), summary="The context over time")
     def series(id: Id) -> Series:
+        if desk.other(id):
+            return desk.spending.series(id, MOST)
         with desk.looks.reading(desk.session(id)) as looked:
             made_of = looked.outlook.made
             return looked.sampler.series(made_of.conversation, looked.report) if made_of else Series(points=[])
