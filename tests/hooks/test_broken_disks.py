@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import random
@@ -59,9 +60,23 @@ class Session:
         return shared_facts(rebuild(str(self.day.transcript), live.journal_of(site, self.paths), site.rules_for, self.day.session_id).state)
 
 
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Session:
+    """Played once; its folder is copied beside it."""
+    folder = tmp_path_factory.mktemp("session") / "now"
+    folder.mkdir()
+    played = Session(folder)
+    shutil.copytree(folder, folder.with_name("then"))
+    return played
+
+
 @pytest.fixture
-def session(tmp_path: Path) -> Session:
-    return Session(tmp_path)
+def session(played: Session) -> Session:
+    """With its files as they were before the last call."""
+    now = played.day.project.parent
+    shutil.rmtree(now)
+    shutil.copytree(now.with_name("then"), now)
+    return copy.deepcopy(played)
 
 
 def _with(text: bytes, **fields) -> bytes:
