@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import threading
-from hashlib import blake2b
 from typing import TYPE_CHECKING, NamedTuple
 
 from hooks.utils.edges import home
@@ -70,7 +69,7 @@ class Catalog:
             at = max(each.at for each in (seen, ours) if each)
             recent = now - at < RUNS_S
             runs = sockets.stem(id) in alive or (recent and not self._has_ended(id, ours))
-            stamp = _stamp(seen and seen.mark, ours and ours.mark, runs)
+            stamp = _stamp(seen, ours, runs)
             yield Known(id, seen.path if seen else "", at, runs, stamp)
 
     def _transcripts(self) -> dict[str, _Seen]:
@@ -123,5 +122,5 @@ def _mark_of(path: str) -> tuple[int, int] | None:
     return stat.st_mtime_ns, stat.st_size
 
 
-def _stamp(*parts: object) -> str:
-    return blake2b(repr(parts).encode(), digest_size=8).hexdigest()
+def _stamp(transcript: _Seen | None, ours: _Seen | None, runs: bool) -> str:
+    return "-".join(["{:x}.{:x}.{:x}".format(*seen.mark) if seen else "" for seen in (transcript, ours)] + ["r" if runs else ""])

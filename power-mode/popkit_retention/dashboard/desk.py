@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from typing import TYPE_CHECKING
 
 from hooks.utils.answers import text
@@ -10,6 +11,7 @@ from hooks.utils.edges import failures, home
 from hooks.utils.edges.system import now as time_of_day
 from hooks.utils.state.site import Site
 
+from . import heads
 from .catalog import Catalog, Known
 from .looking import Looks
 from .problems import NotThere
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
     from hooks.utils.policy.ruleset import Ruleset
 
+    from .sessions import Light
     from .shapes import SessionRow
 
 COLUMNS = 80  # of the panel
@@ -28,7 +31,7 @@ COLUMNS = 80  # of the panel
 
 class Desk:
     """`changing`: whoever changes something stored holds it, since locks on files keep processes apart, not threads · `drawing`: answers
-    are laid out for one width at a time · `failed`: answers that could not be given since the start."""
+    are laid out for one width at a time · `failed`: answers that could not be given since the start · `light`: see `sessions`."""
 
     def __init__(self, environ: Mapping[str, str], now: Callable[[], float] | None = None) -> None:
         """NoHome where no folder of ours can be named."""
@@ -39,15 +42,26 @@ class Desk:
         self.changing = threading.RLock()
         self.drawing = threading.Lock()
         self.failed = 0
+        self._rules: tuple[float, Ruleset | None] = (0.0, None)
         self.catalog = Catalog(environ, self.home, self.now)
+        self.light: dict[str, Light] = {}
         self.looks = Looks(environ, self.now)
         self.retention = Retention(self)
         self.spending = Spending(self)
 
     @property
     def rules(self) -> Ruleset:
-        """Those of the user's configuration, no project's."""
-        return Site(self.environ, "").rules()
+        """Those of the user's configuration, no project's, as they were at most a second ago."""
+        at, rules = self._rules
+        if rules is None or time.monotonic() - at > 1:
+            rules = Site(self.environ, "").rules()
+            self._rules = (time.monotonic(), rules)
+        return rules
+
+    def warm_up(self) -> None:
+        """Reads how all transcripts begin, so that the first page need not."""
+        for known in self.catalog.sessions().values():
+            heads.head_of(known.transcript)
 
     def session(self, id: str) -> Known:
         """The session of exactly this id; NotThere for none."""

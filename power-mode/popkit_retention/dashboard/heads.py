@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hooks.utils.answers import text
@@ -20,10 +21,21 @@ _OF_A_CONVERSATION = ("user", "assistant", "system", "attachment")
 
 
 class Head(NamedTuple):
-    """The folder in which a session began and its user's first words, masked and cut; "" for what is not told."""
+    """The folder in which a session began and its user's first words, as they were written; "" for what is not told."""
 
     project: str = ""
-    title: str = ""
+    said: str = ""
+
+    @property
+    def title(self) -> str:
+        """The first words as a page may show them."""
+        return shown(self.said, TITLE)
+
+
+@lru_cache(maxsize=8_192)
+def shown(words: str, most: int) -> str:
+    """A text from outside as a page may show it: on one line, secrets masked, of at most so many columns."""
+    return text.cut(text.clean(mask(words)).strip(), most)
 
 
 _known: dict[str, tuple[int, int, Head]] = {}
@@ -35,7 +47,7 @@ def head_of(path: str) -> Head:
         stat = os.stat(path)
         length = min(stat.st_size, BYTES)
         node, seen, head = _known.get(path, (0, -1, Head()))
-        if node != stat.st_ino or (seen != length and not head.title):
+        if node != stat.st_ino or (seen != length and not head.said):
             head = _read(path)
             if len(_known) >= _KEPT:
                 _known.clear()
@@ -51,8 +63,7 @@ def _read(path: str) -> Head:
         if project is None and isinstance(entry.get("uuid"), str) and entry.get("type") in _OF_A_CONVERSATION:
             project = entry["cwd"] if isinstance(entry.get("cwd"), str) else ""
         if entries.is_prompt(entry):
-            title = text.clean(mask(_words(entry)[: 8 * TITLE])).strip()
-            return Head(project or "", text.cut(title, TITLE))
+            return Head(project or "", _words(entry)[: 4 * TITLE])
     return Head(project or "")
 
 
@@ -67,7 +78,14 @@ def _entries(path: str) -> Iterator[dict[str, Any]]:
 
 
 def _words(entry: dict[str, Any]) -> str:
+    """What the user said in a prompt; of a command its name and what was said with it."""
     content = entry["message"]["content"]
-    if isinstance(content, str):
-        return content
-    return " ".join(block["text"] for block in entries.blocks_of(entry) if isinstance(block.get("text"), str))
+    if not isinstance(content, str):
+        return " ".join(block["text"] for block in entries.blocks_of(entry) if isinstance(block.get("text"), str))
+    if content.startswith("<command-"):
+        return " ".join(filter(None, (_within(content, name) for name in ("command-name", "command-args")))) or content
+    return content
+
+
+def _within(content: str, name: str) -> str:
+    return content.partition(f"<{name}>")[2].partition(f"</{name}>")[0].strip()

@@ -10,6 +10,7 @@ import os
 import signal
 import socket
 import sys
+import threading
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -105,8 +106,10 @@ def _serve(asked: dict[str, Any], environ: Mapping[str, str], running: Running, 
     from popkit_retention.dashboard.security import Access
 
     access = Access(sockets[0].getsockname()[1])
-    server = server_of(Application(Desk(environ), access, asked["version"]))
+    desk = Desk(environ)
+    server = server_of(Application(desk, access, asked["version"]))
     running.note(access.address)
+    threading.Thread(target=desk.warm_up, daemon=True, name="popkit-warm-up").start()
     try:
         _say(asked, access.address, note)
         server.run(sockets)

@@ -6,22 +6,22 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hooks.utils.answers import text
 from hooks.utils.host import usage
-from hooks.utils.policy.masking import mask
-from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.state import peek, session, store
 
-from .heads import head_of
+from .heads import head_of, shown
 from .shapes import Fill, SessionRow, Sessions
 
 if TYPE_CHECKING:
+    from hooks.utils.policy.conversation import Usage
+
     from .catalog import Known
     from .desk import Desk
 
 TAIL_BYTES = 128 * 1024
 # So long a list may take to read contexts; what is left out of it then is in the stream soon.
 READING_S = 0.2
+_KEPT = 4_000
 _NAMED = 300  # characters of a project's path
 
 
@@ -56,8 +56,8 @@ class _Found(NamedTuple):
 
 
 def _here(desk: Desk, known: Known) -> _Found:
-    title = head_of(known.transcript).title if known.transcript else ""
-    return _Found(known.id, project_of(desk, known), known.running, known.changed_at, title, known)
+    said = head_of(known.transcript).said if known.transcript else ""
+    return _Found(known.id, project_of(desk, known), known.running, known.changed_at, said, known)
 
 
 def project_of(desk: Desk, known: Known) -> str:
@@ -67,11 +67,6 @@ def project_of(desk: Desk, known: Known) -> str:
         told = session.read(desk.home, known.id).get("project")
         found = told if isinstance(told, str) else ""
     return shown(found, _NAMED)
-
-
-def shown(words: str, most: int) -> str:
-    """A text from outside as a page may show it: on one line, secrets masked, of at most so many columns."""
-    return text.cut(text.clean(mask(words[: 4 * most])), most)
 
 
 def row_of(desk: Desk, known: Known, until: float = float("inf")) -> SessionRow:
@@ -92,23 +87,43 @@ def row_of(desk: Desk, known: Known, until: float = float("inf")) -> SessionRow:
             "reclaimable_now": brief.now, "reclaimable_cold": brief.cold,
         }  # fmt: skip
         return row.model_copy(update=told)
-    return row.model_copy(update={"context": _fill(desk, known), **_stored(desk, known)})
+    light = _light(desk, known)
+    return row.model_copy(update={"context": _fill(desk, light), **light.stored})
 
 
-def _fill(desk: Desk, known: Known) -> Fill | None:
+class Light(NamedTuple):
+    """What is cheap to know of a context: whose stamp it had, its newest request, what its session shares, what was stored of it."""
+
+    stamp: str
+    newest: Usage | None
+    facts: dict[str, Any]
+    stored: dict[str, Any]
+
+
+def _light(desk: Desk, known: Known) -> Light:
+    """Read once for as long as nothing of the session changes."""
+    found = desk.light.get(known.id)
+    if found is None or found.stamp != known.stamp:
+        newest = usage.newest_usage(known.transcript, TAIL_BYTES) if known.transcript else None
+        facts = session.read(desk.home, known.id)
+        kept = (facts.get("warming") or {}).get("used")
+        if newest is not None and isinstance(kept, (int, float)):
+            newest.keep(kept)
+        found = Light(known.stamp, newest, facts, _stored(desk, known, facts))
+        if len(desk.light) >= _KEPT:
+            desk.light.clear()
+        desk.light[known.id] = found
+    return found
+
+
+def _fill(desk: Desk, light: Light) -> Fill | None:
     """How full the context was at its newest request."""
-    newest = usage.newest_usage(known.transcript, TAIL_BYTES) if known.transcript else None
+    newest, facts, rules = light.newest, light.facts, desk.rules
     if newest is None:
         return None
-    facts = session.read(desk.home, known.id)
-    rules: Ruleset = desk.rules
     largest = max(newest.tokens, facts.get("largest_tokens") or 0)
-    window, _ = usage.window_of(
-        rules.models.model(facts.get("model") or newest.model), rules.window_tokens, facts.get("window_tokens"), largest
-    )
-    kept = (facts.get("warming") or {}).get("used")
-    if isinstance(kept, (int, float)):
-        newest.keep(kept)
+    model = rules.models.model(facts.get("model") or newest.model)
+    window, _ = usage.window_of(model, rules.window_tokens, facts.get("window_tokens"), largest)
     now = desk.now()
     left = newest.seconds_left(now)
     return Fill(
@@ -117,7 +132,7 @@ def _fill(desk: Desk, known: Known) -> Fill | None:
     )  # fmt: skip
 
 
-def _stored(desk: Desk, known: Known) -> dict[str, Any]:
+def _stored(desk: Desk, known: Known, facts: dict[str, Any]) -> dict[str, Any]:
     """What was stored of a context: its calls, what has expired of it, and what a clear takes as it was last planned, while that holds."""
     paths = store.ContextFiles(desk.home, known.id)
     try:
@@ -127,7 +142,7 @@ def _stored(desk: Desk, known: Known) -> dict[str, Any]:
     if state is None:
         return {}
     found: dict[str, Any] = {"calls": state.index, "expired_tokens": peek.expired(paths, state)["tokens"]}
-    planned = session.read(desk.home, known.id).get("planned") or {}
+    planned = facts.get("planned") or {}
     if planned.get("calls") == state.index and all(isinstance(planned.get(name), int) for name in ("now", "cold")):
         found.update(reclaimable_now=planned["now"], reclaimable_cold=planned["cold"])
     return found

@@ -13,7 +13,7 @@ from hooks.utils.edges import home
 from hooks.utils.policy.ledger import CAUSES, GAINS
 from hooks.utils.state import days, session
 
-from .sessions import shown
+from .heads import shown
 from .shapes import Stats, WorthDay, WorthProject
 
 if TYPE_CHECKING:
