@@ -153,8 +153,8 @@ def test_every_answer_is_strict_about_what_a_browser_may_do(board: Board, path: 
         assert headers["referrer-policy"] == "no-referrer"
         assert headers["cross-origin-opener-policy"] == headers["cross-origin-resource-policy"] == "same-origin"
         assert "access-control-allow-origin" not in headers
-        if path.startswith("/api/"):
-            assert headers["cache-control"] == "no-store"
+        kept = "no-store" if path.startswith("/api/") or visitor is not board.client else "no-cache"
+        assert headers["cache-control"] == kept
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,7 @@ def test_it_prints_its_address_answers_there_and_ends_at_a_signal_with_open_stre
     stream.request("GET", "/api/events", headers={"Authorization": "Bearer " + parse_qs(urlsplit(address).query)["token"][0]})
     opened = stream.getresponse()
     assert opened.status == 200
-    note = board.shop.home / "run" / "dashboard.json"
+    note = board.shop.home / "dashboard.json"
     assert note.stat().st_mode & 0o777 == 0o600
     code, said, errors = process.end(sig)
     assert (code, errors) == (0, "")
@@ -111,7 +111,7 @@ def test_what_a_killed_one_has_left_keeps_nobody_from_starting(board: Board, beg
     first.address()
     first.started.kill()
     first.started.communicate()
-    assert (board.shop.home / "run" / "dashboard.json").exists()
+    assert (board.shop.home / "dashboard.json").exists()
     second = begin("--port", "0")
     assert second.ask(second.address())[0] == 200
 

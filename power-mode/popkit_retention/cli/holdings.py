@@ -35,7 +35,18 @@ _FILES = {
     **dict.fromkeys(("context.sqlite", "outbox.jsonl", "outbox.sending"), CONTEXTS),
     **dict.fromkeys(("need-model.json", "breaks.json"), LEARNT),
     **dict.fromkeys(
-        ("doctor.json", "hooks.log", "interpreter", "past.jsonl", "statusline.sh", "statusline.previous.json", "swept", "venv.lock"), REST
+        (
+            "dashboard.json",
+            "doctor.json",
+            "hooks.log",
+            "interpreter",
+            "past.jsonl",
+            "statusline.sh",
+            "statusline.previous.json",
+            "swept",
+            "venv.lock",
+        ),
+        REST,
     ),
     _CONFIGURATION: CONFIGURATION,
 }

@@ -1,5 +1,5 @@
-"""Whether a dashboard runs for this home already: its address is noted beside the sockets of helpers, in a file that is ours alone, for as
-long as it runs."""
+"""Whether a dashboard runs for this home already: its address is noted in our folder, in a file that is ours alone, for as long as it
+runs."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from hooks.utils.edges.codec import dumps, loads
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_NAME = "dashboard.json"
+NAME = "dashboard.json"
 
 
 class Running:
     """The note of one home."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
-        self._folder = os.path.join(home.popkit_home(environ), "run")
-        self._path = os.path.join(self._folder, _NAME)
+        self._folder = home.popkit_home(environ)
+        self._path = os.path.join(self._folder, NAME)
 
     def other(self) -> str:
         """The address of the dashboard that runs; "" for none."""
@@ -32,7 +32,7 @@ class Running:
 
     def note(self, address: str) -> None:
         """This process serves there."""
-        files.make_private_folder(self._folder, may_be_link=False)
+        files.make_private_folder(self._folder)
         files.replace_text(self._path, dumps({"address": address, "pid": os.getpid()}))
 
     def over(self) -> None:

@@ -226,14 +226,15 @@ def _too_large() -> Refused:
 
 
 def _dressed(scope: Scope, send: Send) -> Send:
-    """`send` with the headers that every answer has. What the API says is kept nowhere."""
-    is_data = scope["path"].startswith("/api/")
+    """`send` with the headers that every answer has. What the API says is kept nowhere; the page's files are asked for again each time, so
+    that after an update no old one stands beside a new one."""
+    kept = b"no-store" if scope["path"].startswith("/api/") else b"no-cache"
 
     async def dressed(message: MutableMapping[str, Any]) -> None:
         if message["type"] == "http.response.start":
             head = [*message.get("headers", ()), *_HEADERS]
-            if is_data and not any(name == b"cache-control" for name, _ in head):
-                head.append((b"cache-control", b"no-store"))
+            if not any(name == b"cache-control" for name, _ in head):
+                head.append((b"cache-control", kept))
             message = {**message, "headers": head}
         await send(message)
 

@@ -26,7 +26,7 @@ MOST_ROWS = 50
 _PLACES = {
     "memory": ("memory.sqlite", "memory.sqlite-wal", "memory"),
     "retention": ("archive.sqlite", "archive.sqlite-wal", "data"),
-    "budgets": ("context.sqlite", "context.sqlite-wal", "retention-config.json", "outbox"),
+    "budgets": ("context.sqlite", "context.sqlite-wal", "retention-config.json"),
 }
 
 
