@@ -28,6 +28,7 @@ _HOMES = {
     "Sources": "sources",
     "TierBreakdown": "models",
     "TierContent": "models",
+    "apply_pruning": "tightening",
     "budget_of": "budget",
     "build_context": "builder",
     "calculate_tier_breakdown": "pruning",
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     )
     from .pruning import calculate_tier_breakdown, get_pruning_strategy
     from .sources import FileSource, FileText, MemorySource, Remembered, Sources
+    from .tightening import apply_pruning
     from .tokens import count_tokens
 
 __all__ = [
@@ -71,6 +73,7 @@ __all__ = [
     "Sources",
     "TierBreakdown",
     "TierContent",
+    "apply_pruning",
     "budget_of",
     "build_context",
     "calculate_tier_breakdown",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import continuity, remembering
+from . import continuity, naming, remembering, showing
 from .budget import remaining_of, used_percent_of
 from .models import ContextResult, ContextTier, TierContent
 from .pruning import calculate_tier_breakdown
-from .said import REQUEST, SYSTEM, blocks_of, plain, text_of
+from .said import REQUEST, SYSTEM, blocks_of, plain, sent_text, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Assembled:
             changed_from=changed_from,
             thinking_left_out=thinking_left_out,
             notes=[*notes, *self._notes()],
-            state=continuity.handed_on(dialogue, self.changes, self.strategy.tier4_messages, options.model),
+            state=continuity.handed_on(dialogue, self.changes, self.strategy.tier4_messages, options.model, options.provider.value),
         )
 
     def tiers(self) -> list[TierContent]:
@@ -59,8 +59,8 @@ class Assembled:
         history = [number for number in range(len(said)) if self._is_history(number) and number not in self.changes.left]
         made = [
             self._layer(ContextTier.SYSTEM, first, "system prompt and current request", 1, system_text(self.options.system)),
-            self._added(ContextTier.MEMORY, remembering.KIND, "memory of the project"),
-            self._added(ContextTier.FILES, "file", "files that the conversation refers to"),
+            self._added(ContextTier.MEMORY, (remembering.KIND,), "memory of the project"),
+            self._added(ContextTier.FILES, showing.KINDS, "files that the conversation refers to"),
             self._layer(ContextTier.HISTORY, history, "conversation so far", len([n for n in history if said[n].part == REQUEST])),
         ]
         return [layer for layer in made if layer.token_count]
@@ -71,17 +71,22 @@ class Assembled:
     def _layer(self, tier: ContextTier, numbers: Iterable[int], source: str, items: int, head: str = "") -> TierContent:
         numbers = list(numbers)
         tokens = self.dialogue.size(numbers, self.changes) - sum(map(self._added_tokens, numbers))
-        tokens += self.fixed if tier is ContextTier.SYSTEM else 0
         texts = [head, *(self._text(number) for number in numbers)]
+        if tier is ContextTier.SYSTEM:
+            tokens += self.fixed
+        else:
+            remains = [each.text for each in self.additions() if each.kind == naming.LEFT]
+            tokens += sum(map(self.dialogue.meter.text, remains))
+            texts = [*remains, *texts]
         return TierContent(tier=tier, content="\n\n".join(filter(None, texts)), token_count=max(0, tokens), source=source, items=items)
 
     def _text(self, number: int) -> str:
         """A message as it is read: its words, and what stands in the place of its results."""
         said, notices = self.dialogue.said[number], self.changes.notices.get(number, {})
-        return "\n".join([*said.texts, *(notices.get(result.id, result.text) for result in said.results)])
+        return "\n".join([*said.texts, *(sent_text(result.text, notices.get(result.id)) for result in said.results)])
 
-    def _added(self, tier: ContextTier, kind: str, source: str) -> TierContent:
-        found = [each for each in self.additions() if each.kind == kind]
+    def _added(self, tier: ContextTier, kinds: tuple[str, ...], source: str) -> TierContent:
+        found = [each for each in self.additions() if each.kind in kinds]
         tokens = sum([self.dialogue.meter.text(each.text) for each in found])
         return TierContent(tier=tier, content="\n\n".join(each.text for each in found), token_count=tokens, source=source, items=len(found))
 
@@ -94,7 +99,7 @@ class Assembled:
     def _notes(self) -> list[str]:
         """What is out, for people."""
         changes = self.changes
-        results = sum([len(notices) for number, notices in changes.notices.items() if number not in changes.left])
+        results = sum([len(list(filter(None, notices.values()))) for notices in changes.notices.values()])
         exchanges = len([each for each in self.dialogue.history if each.start in changes.left])
         notes = []
         if results:

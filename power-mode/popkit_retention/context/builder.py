@@ -7,10 +7,10 @@ the thinking behind it, is decided here, what leaves in history.py.
 
 from __future__ import annotations
 
-from . import continuity, history, remembering
+from . import continuity, history, naming, remembering, showing
 from .assembling import Assembled, untouched
 from .budget import remaining_of
-from .dialogue import Changes, read
+from .dialogue import Addition, Changes, read
 from .metering import Meter
 from .models import ContextBuildOptions, ContextResult
 from .pruning import get_pruning_strategy, with_forced
@@ -20,11 +20,13 @@ from .sources import Sources
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .continuity import Previous
-    from .dialogue import Addition, Dialogue
+    from .dialogue import Dialogue
     from .models import PruningStrategy
 
 # A cut that nothing forces is made where it takes at least this share of the history: so cuts are deep, and seldom.
 WORTH_A_CUT = 0.3
+# Where nothing was handed on, nobody knows what was sent before; still, for less than this nothing is changed.
+LEAST_CUT = 0.05
 NO_SOURCES = Sources()
 
 
@@ -66,19 +68,23 @@ class _Build:
 
     def cut(self) -> None:
         """Lets parts of the history go where the strategy has become tighter, the request is too large, or a cut is worth it."""
-        over = self.options.max_tokens is not None and self.size(self.changes) > self.options.max_tokens
-        tighter = self.strategy.tier4_messages < self.previous.level or self.previous is continuity.NOTHING
-        if not (over or tighter or self.dialogue.asks) or not self.dialogue.history:
+        most = self.options.max_tokens
+        over = most is not None and self.size(self.changes) > most
+        tighter = self.strategy.tier4_messages < self.previous.level
+        forced = over or tighter
+        if not self.dialogue.history or not (forced or self.dialogue.asks or self.previous is continuity.NOTHING):
             return
         if self.bound and self.dialogue.thinks_on:
-            if over or tighter:
-                self.notes.append("Nothing was left out: the turn under way needs its thinking, which is bound to all before it.")
+            if forced:
+                self.notes.append("Nothing more was left out: the turn under way needs its thinking, which is bound to all before it.")
             return
-        made = history.reduced(self.dialogue, self.changes, self.strategy, self._room(), self.options.project)
+        made = self._of_one_piece(self.before.copy(), tighter)
+        made = history.reduced(self.dialogue, made, self.strategy, self._room(), self.options.project)
         numbers = history.numbers_of(self.dialogue)
         stood, stays = self.dialogue.size(numbers, self.changes), self.dialogue.size(numbers, made)
-        if over or (tighter and stays < stood) or stood - stays >= WORTH_A_CUT * stood > 0:
-            self.changes = self._refreshed(made)
+        least = LEAST_CUT if self.previous is continuity.NOTHING else WORTH_A_CUT
+        if (forced and stays < stood) or stood - stays >= least * stood > 0:
+            self.changes = self._of_one_piece(made, False)
 
     def _room(self) -> int | None:
         """Tokens that there are for the history under the caller's limit."""
@@ -88,26 +94,40 @@ class _Build:
         others = [number for number in range(len(self.dialogue.said)) if number not in numbers]
         return self.options.max_tokens - self.fixed - self.dialogue.size(others, self.changes)
 
-    def _refreshed(self, made: Changes) -> Changes:
-        """What is sent anew has no old memories and files: what of them still counts enters again with the newest request."""
-        numbers = range(len(self.dialogue.said))
-        first = next((number for number in numbers if made.of(number) != self.before.of(number)), len(numbers))
-        made.additions = {number: each for number, each in made.additions.items() if number < first}
+    def _of_one_piece(self, made: Changes, all_of_them: bool) -> Changes:
+        """What is sent anew, behind the first change, has no old memories and files: what of them still counts enters again with the newest
+        request. Under a tighter strategy that goes for all of the history."""
+        current, numbers = self.dialogue.current.start, range(len(self.dialogue.said))
+        first = 0 if all_of_them else next((number for number in numbers if made.of(number) != self.before.of(number)), len(numbers))
+        made.additions = {number: each for number, each in made.additions.items() if number < first or number >= current}
         return made
 
     def enter(self, sources: Sources) -> None:
-        """Memories and files enter with a new request, behind everything that was sent before."""
+        """Memories, files and what remains of exchanges that have left enter with a new request, behind everything that was sent before."""
         number = len(self.dialogue.said) - 1
-        if not self.dialogue.asks or number < self.same or number in self.changes.additions:
+        if not self.dialogue.asks or number < self.same:
             return
         standing = [addition for each in self.changes.additions.values() for addition in each]
-        found: list[Addition] = []
+        found = self._remains(standing)
         request = "\n".join(self.dialogue.said[number].texts)
         found += remembering.entering(sources.memory, request, self.strategy, standing, self._left(found), self.dialogue.meter)
+        if sources.files is not None:
+            sent = self.dialogue.rendered(self.changes)
+            found += showing.entering(sources.files, self.dialogue, sent, self.strategy, standing, self._left(found))
         if found:
             self.changes.additions[number] = found
 
+    def _remains(self, standing: list[Addition]) -> list[Addition]:
+        """What stands for the exchanges that have left, unless that is said already."""
+        told = self.before.left if any(addition.kind == naming.LEFT for addition in standing) else set()
+        numbers = self.changes.left - told
+        if not numbers:
+            return []
+        remains = Addition(naming.LEFT, str(len(numbers)), naming.remains_of(self.dialogue, self.changes, numbers))
+        return [remains] if self.dialogue.meter.text(remains.text) <= self._left([]) else []
+
     def _left(self, found: list[Addition]) -> float:
+        """Tokens that there are beside these additions."""
         if self.options.max_tokens is None:
             return float("inf")
         return self.options.max_tokens - self.size(self.changes) - sum([self.dialogue.meter.text(each.text) for each in found])

@@ -32,17 +32,24 @@ class Previous(NamedTuple):
 NOTHING = Previous([], {}, Changes(), -1)
 
 
-def handed_on(dialogue: Dialogue, changes: Changes, level: int, model: str) -> dict[str, Any]:
+def handed_on(dialogue: Dialogue, changes: Changes, level: int, model: str, provider: str) -> dict[str, Any]:
     """The state to hand on."""
     if len(dialogue.said) > MOST_MESSAGES:
         return {}
     return {
-        "schema": SCHEMA, "model": model, "level": level, "digests": dialogue.digests,
-        "tokens": [[each.all, each.thinking, *each.results] for each in dialogue.tokens],
-        "left": _runs(changes.left), "unthought": _runs(changes.unthought),
+        "schema": SCHEMA, "provider": provider, "model": model, "level": level, "digests": dialogue.digests,
+        "tokens": [[each.all, each.thinking, *each.results] for each in dialogue.tokens], **as_json(changes),
+    }  # fmt: skip
+
+
+def as_json(changes: Changes) -> dict[str, Any]:
+    """Changes as plain values."""
+    return {
+        "left": _runs(changes.left),
+        "unthought": _runs(changes.unthought),
         "notices": {str(number): notices for number, notices in changes.notices.items()},
         "additions": {str(number): [list(each) for each in additions] for number, additions in changes.additions.items()},
-    }  # fmt: skip
+    }
 
 
 def read(state: Any, model: str) -> Previous:

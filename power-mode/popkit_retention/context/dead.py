@@ -7,6 +7,7 @@ user's. They carry no times, so nothing here ends by the clock.
 from __future__ import annotations
 
 import functools
+from collections import OrderedDict
 from typing import NamedTuple
 
 from hooks.utils.host import responses
@@ -15,21 +16,22 @@ from hooks.utils.policy import worth
 from hooks.utils.policy.context import ContextState
 from hooks.utils.policy.conversation import Conversation
 from hooks.utils.policy.events import Call, Prompted
-from hooks.utils.policy.outline import outline_of
-from hooks.utils.policy.placeholder import why, with_outline
 
 from . import shipped
 from .said import REQUEST
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from hooks.utils.policy.context import Result
-    from hooks.utils.policy.need import NeedModel
 
     from .dialogue import Dialogue
-    from .said import ToolResult, ToolUse
+    from .said import ToolUse
 
-_LABEL_CHARS = 80
+
+# Conversations that are remembered as they were told, so that the next build tells only what is new.
+_MOST_FOLDS = 32
 
 
 class Judged(NamedTuple):
@@ -43,47 +45,61 @@ class Judged(NamedTuple):
     need: float
     quiet: int
 
-    def notice(self) -> str:
-        """What stands in its place: what it was, why it is out, and of a large one the names in it."""
-        label = " ".join("".join(char if char.isprintable() else " " for char in self.result.label).split())
-        label = label if len(label) <= _LABEL_CHARS else label[: _LABEL_CHARS - 1] + "…"
-        return with_outline(f"[PopKit left out {label} ({why(self.result, self.quiet)})]", outline_of(self.result, self.text))
+
+class _Fold:
+    """What the engine knows of the first `told` messages of a conversation. `places`: the number of the message that a result stands in."""
+
+    __slots__ = ("commits", "conversation", "places", "state", "told", "uses")
+
+    def __init__(self, folder: str) -> None:
+        self.state = ContextState()
+        self.state.cwd = folder
+        self.conversation = Conversation(self.state, lambda profile: shipped.rules())
+        self.commits = Commits()
+        self.uses: dict[str, ToolUse] = {}
+        self.places: dict[str, int] = {}
+        self.told = 0
+
+    def tell(self, dialogue: Dialogue) -> None:
+        """Tells the engine what was said since."""
+        for number in range(self.told, len(dialogue.said)):
+            said = dialogue.said[number]
+            if said.part == REQUEST:
+                self.conversation.observe(Prompted())
+            self.uses.update((use.id, use) for use in said.uses)
+            for answer in said.results:
+                use = self.uses.pop(answer.id)
+                told = responses.outcome_of_error if answer.error else functools.partial(responses.outcome_of_text, use.tool, use.input)
+                call = Call(answer.id, use.tool, use.input, told(answer.text))
+                call.committed = self.commits.files_of(call, answer.text)
+                self.conversation.observe(call)
+                self.places[call.id] = number
+        self.told = len(dialogue.said)
+
+
+# By folder, and by all that was told. A build takes a fold out while it goes on with it, so no two builds share one.
+_folds: OrderedDict[tuple[str, int], _Fold] = OrderedDict()
 
 
 def judge(dialogue: Dialogue, folder: str = "") -> list[Judged]:
     """All results that could leave, in their order: not what holds more than text. `folder`: where relative paths begin."""
-    state = ContextState()
-    state.cwd = folder
-    conversation = Conversation(state, lambda profile: shipped.rules())
-    places = _tell(conversation, dialogue)
-    model, found = shipped.need_model(), []
-    for result in conversation.results():
-        number, answer = places.get(result.id, (-1, None))
-        if answer is not None and not answer.more:
-            found.append(_judged(number, answer, result, state, model))
+    chain = [0]
+    for digest in dialogue.digests:
+        chain.append(hash((chain[-1], digest)))
+    known = (_folds.pop((folder, told), None) for told in reversed(chain))
+    fold = next((fold for fold in known if fold is not None), None) or _Fold(folder)
+    fold.tell(dialogue)
+    found = [judged for result in fold.conversation.results() for judged in _judged(dialogue, fold, result)]
+    _folds[folder, chain[-1]] = fold
+    while len(_folds) > _MOST_FOLDS:
+        _folds.popitem(last=False)
     return found
 
 
-def _judged(number: int, answer: ToolResult, result: Result, state: ContextState, model: NeedModel) -> Judged:
-    quiet = state.quiet_age(result)
-    need = model.probability(result, state)
-    dead = result.ended is not None and need <= worth.MOST_NEED and not worth.is_in_use(result, quiet)
-    return Judged(number, answer.id, result, answer.text, dead, need, quiet)
-
-
-def _tell(conversation: Conversation, dialogue: Dialogue) -> dict[str, tuple[int, ToolResult]]:
-    """Tells the engine what happened; where each result stands, by the engine's id."""
-    uses: dict[str, ToolUse] = {}
-    places, commits = {}, Commits()
-    for number, said in enumerate(dialogue.said):
-        if said.part == REQUEST:
-            conversation.observe(Prompted())
-        uses.update((use.id, use) for use in said.uses)
-        for answer in said.results:
-            use = uses[answer.id]
-            told = responses.outcome_of_error if answer.error else functools.partial(responses.outcome_of_text, use.tool, use.input)
-            call = Call(answer.id, use.tool, use.input, told(answer.text))
-            call.committed = commits.files_of(call, answer.text)
-            conversation.observe(call)
-            places[call.id] = (number, answer)
-    return places
+def _judged(dialogue: Dialogue, fold: _Fold, result: Result) -> Iterator[Judged]:
+    number = fold.places.get(result.id, -1)
+    answer = next((each for each in dialogue.said[number].results if each.id == result.id), None)
+    if number >= 0 and answer is not None and not answer.more:
+        quiet, need = fold.state.quiet_age(result), shipped.need_model().probability(result, fold.state)
+        dead = result.ended is not None and need <= worth.MOST_NEED and not worth.is_in_use(result, quiet)
+        yield Judged(number, answer.id, result, answer.text, dead, need, quiet)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from . import dialogue_anthropic, dialogue_openai
 from .models import Provider
-from .said import ANSWER, REQUEST, RESULTS, SYSTEM, Edit, Form, Said, digest_of
+from .said import ANSWER, REQUEST, RESULTS, SYSTEM, Edit, Form, Said, digest_of, sent_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -126,8 +126,8 @@ class Dialogue:
         tokens = self.tokens[number]
         total = tokens.all - (tokens.thinking if unthought else 0) + sum([self.meter.text(addition.text) for addition in additions])
         for result, counted in zip(self.said[number].results, tokens.results):
-            notice = notices.get(result.id)
-            total += 0 if notice is None else self.meter.text(notice) - counted
+            if result.id in notices:
+                total += self.meter.text(sent_text(result.text, notices[result.id])) - counted
         return max(0, total)
 
     def rendered(self, changes: Changes) -> list[Any]:
@@ -139,7 +139,10 @@ class Dialogue:
             if left:
                 continue
             if notices or unthought or additions:
-                message = self.form.edit(message, Edit(notices, unthought, [addition.text for addition in additions]))
+                texts = {
+                    result.id: sent_text(result.text, notices[result.id]) for result in self.said[number].results if result.id in notices
+                }
+                message = self.form.edit(message, Edit(texts, unthought, [addition.text for addition in additions]))
             out.append(message)
         return out
 

@@ -1,27 +1,44 @@
-"""Layer 4: what of the history a cut leaves, within the budget of its strategy. Pure.
+"""Layer 4: what of the history a cut leaves under a strategy. Pure.
 
-What leaves first is what costs least: results that the engine calls dead, then those that are least likely needed again. Of each a notice
-stays in its place, with the names that nothing else shows. What was said stays long: it is little, and tells what was done. Where that
-does not suffice, exchanges leave, the oldest first.
+What leaves first is what is least likely to be missed: results that the engine calls dead, then those that are unlikely to be needed again,
+the more of them the tighter the budget, and sooner in exchanges that are older than the newest that the strategy names. A notice stays in
+each one's place. What was said, and the calls, stay: they are little, and tell what was done. Only where no exchange is to stay, or for the
+sake of a limit of tokens, do whole exchanges leave, the oldest first.
+
+A tighter cut begins where the looser ones end, so it never leaves more than they do.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from . import dead
-from .dialogue import Changes
+from .naming import Names
+from .said import bare
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from .dead import Judged
-    from .dialogue import Dialogue
+    from .dialogue import Changes, Dialogue
     from .models import PruningStrategy
 
-# Tokens: for less, a notice is more to read than what it saves.
-LEAST_GAIN = 50
-# Of the tokens of the whole history, the share that a cut leaves at most, by the exchanges that a strategy lets stay.
-SHARES = {10: 1.0, 5: 0.6, 2: 0.4, 0: 0.0}
+# Tokens of a result: of fewer, a notice is more to read than what it saves. And what a cut of any result has to gain.
+LEAST_TOKENS, LEAST_GAIN = 100, 40
+
+
+class Depth(NamedTuple):
+    """How deep a cut goes that lets so many newest `exchanges` stay: results leave that are less likely needed again than `need`, in older
+    exchanges than `older`; with `dead_only` only those that are dead. `bare`: what stays of listings loses the numbers of its lines."""
+
+    exchanges: int
+    need: float
+    older: float
+    dead_only: bool
+    bare: bool
+
+
+# Chosen over recorded sessions (docs/context.md). Everything is less likely than 2.
+DEPTHS = (Depth(10, 0.1, 0.1, True, False), Depth(5, 0.12, 0.12, False, True), Depth(2, 0.35, 2.0, False, True))
 
 
 def numbers_of(dialogue: Dialogue) -> list[int]:
@@ -30,44 +47,45 @@ def numbers_of(dialogue: Dialogue) -> list[int]:
 
 
 def reduced(dialogue: Dialogue, standing: Changes, strategy: PruningStrategy, most: int | None, folder: str = "") -> Changes:
-    """What a cut leaves: as much as the strategy allows, and at most so many tokens (`most`, None for no such limit). What is out stays
-    out."""
-    changes, numbers = standing.copy(), numbers_of(dialogue)
-    whole = sum([dialogue.tokens[number].all for number in numbers])
-    target = SHARES.get(strategy.tier4_messages, 1.0) * whole
-    target = target if most is None else min(target, max(0, most))
-    now = dialogue.size(numbers, changes)
-    for judged, notice, gain in _candidates(dialogue, changes, folder):
-        if now <= target and not judged.dead:
-            break
-        changes.notices.setdefault(judged.number, {})[judged.id] = notice
-        now -= gain
-    _drop(dialogue, changes, target, strategy, most)
+    """What a cut leaves under a strategy, and of no more than so many tokens (`most`, None for no such limit). What is out stays out."""
+    changes = standing.copy()
+    judged = [each for each in dead.judge(dialogue, folder) if each.number < dialogue.current.start]
+    names = Names(dialogue, changes)
+    for depth in DEPTHS:
+        if depth.exchanges >= strategy.tier4_messages:
+            _go_to(depth, dialogue, changes, judged, names)
+    if most is not None and dialogue.size(numbers_of(dialogue), changes) > most:
+        _go_to(Depth(0, 2.0, 2.0, False, True), dialogue, changes, judged, names)
+    _drop(dialogue, changes, 0 if strategy.tier4_messages <= 0 else most)
     return changes
 
 
-def _candidates(dialogue: Dialogue, changes: Changes, folder: str) -> Iterator[tuple[Judged, str, int]]:
-    """(Judged, notice, tokens gained) of the results that may leave, those first that cost least."""
-    found = []
-    for judged in dead.judge(dialogue, folder):
-        number = judged.number
-        if number >= dialogue.current.start or number in changes.left or judged.id in changes.notices.get(number, {}):
+def _go_to(depth: Depth, dialogue: Dialogue, changes: Changes, judged: list[Judged], names: Names) -> None:
+    """Lets results leave as deep as it goes."""
+    newest = dialogue.exchanges[-1 - depth.exchanges].start if len(dialogue.exchanges) > depth.exchanges else 0
+    leaving = []
+    for each in judged:
+        if each.number in changes.left or changes.notices.get(each.number, {}).get(each.id):
             continue
-        found.append(judged)
-    for judged in sorted(found, key=lambda each: (not each.dead, each.need)):
-        notice = judged.notice()
-        gain = dialogue.meter.text(judged.text) - dialogue.meter.text(notice)
-        if gain >= LEAST_GAIN:
-            yield judged, notice, gain
+        likely = depth.need if each.number >= newest else depth.older
+        if (each.dead or not depth.dead_only) and each.need < likely and dialogue.meter.text(each.text) >= LEAST_TOKENS:
+            leaving.append(each)
+    for each, notice in names.notices(leaving):
+        if dialogue.meter.text(each.text) - dialogue.meter.text(notice) >= LEAST_GAIN:
+            changes.notices.setdefault(each.number, {})[each.id] = notice
+    if depth.bare:
+        for each in judged:
+            if bare(each.text) is not None and each.number not in changes.left:
+                changes.notices.setdefault(each.number, {}).setdefault(each.id, "")
 
 
-def _drop(dialogue: Dialogue, changes: Changes, target: float, strategy: PruningStrategy, most: int | None) -> None:
-    """Leaves exchanges out, the oldest first, until what stays fits: the newest that a strategy keeps only go for `most`."""
-    history = dialogue.history
+def _drop(dialogue: Dialogue, changes: Changes, most: float | None) -> None:
+    """Leaves exchanges out, the oldest first, until no more than so many tokens stay."""
+    if most is None:
+        return
     now = dialogue.size(numbers_of(dialogue), changes)
-    for at, exchange in enumerate(history):
-        wanted = target if len(history) - at > strategy.tier4_messages else now if most is None else most
-        if now <= max(0, wanted):
+    for exchange in dialogue.history:
+        if now <= max(0, most):
             break
         numbers = {number for number in range(exchange.start, exchange.end) if dialogue.can_leave(number)}
         now -= dialogue.size(numbers, changes)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from typing import Any, NamedTuple
 
 TYPE_CHECKING = False
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 # what the tools it called returned.
 SYSTEM, REQUEST, ANSWER, RESULTS = "system", "request", "answer", "results"
 DIGEST_CHARS = 16
+_NUMBER = re.compile(r"^ *\d+(?:→|\t)", re.MULTILINE)
+# A listing of fewer lines gains nothing by it.
+_LEAST_LINES = 10
 
 
 class ToolUse(NamedTuple):
@@ -47,6 +51,10 @@ class Said(NamedTuple):
     texts: tuple[str, ...] = ()
     thinking: int = 0
     thoughts: int = 0
+
+
+# In the place of a notice: the result's own text, without the numbers of its lines.
+BARE = ""
 
 
 class Edit(NamedTuple):
@@ -104,3 +112,16 @@ def _bare(value: Any) -> Any:
         alone = blocks[0] if len(blocks) == 1 and isinstance(blocks[0], dict) else {}
         bare["content"] = alone["text"] if alone.keys() == {"type", "text"} else blocks
     return bare
+
+
+def bare(text: str) -> str | None:
+    """A listing without the numbers of its lines, which tell nothing once it is old; None for a text that is none."""
+    if _NUMBER.match(text) is None:
+        return None
+    without, found = _NUMBER.subn("", text)
+    return without if found >= _LEAST_LINES and 10 * found > 9 * text.count("\n") else None
+
+
+def sent_text(text: str, notice: str | None) -> str:
+    """What is sent of a result's text, by what stands in its place; None: itself."""
+    return text if notice is None else (bare(text) or text) if notice == BARE else notice

@@ -1,0 +1,120 @@
+"""The notices that stand in the place of results: what each was, why it is out, and the names in it that nothing else shows. Pure.
+
+Most of what is needed again of an old result is a name: a path, an identifier, a version. One that stands elsewhere need not stand twice,
+so nearly all that only the result held fits into a few hundredths of it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+
+from hooks.utils.policy.masking import shapes
+from hooks.utils.policy.outline import NAME, PLAIN, outline_of
+from hooks.utils.policy.placeholder import why
+
+from .said import REQUEST, sent_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
+    from .dead import Judged
+    from .dialogue import Changes, Dialogue
+
+_LABEL_CHARS = 80
+# Of a result's characters, the share that its names have at most; of a short one so many.
+_SHARE, _LEAST_CHARS = 0.2, 200
+_NAMES = re.compile(NAME)
+_is_plain = re.compile(PLAIN).match
+
+
+class Names:
+    """Which names the texts of a conversation show, and in how many places."""
+
+    __slots__ = ("places",)
+
+    def __init__(self, dialogue: Dialogue, changes: Changes) -> None:
+        self.places: Counter[str] = Counter()
+        for text in _texts(dialogue, changes):
+            self.places.update(_in(text))
+
+    def notices(self, leaving: Sequence[Judged]) -> list[tuple[Judged, str]]:
+        """The notices of results that leave together. A name that leaves with several stays with the newest."""
+        for judged in leaving:
+            self.places.subtract(_in(judged.text))
+        return [(judged, self._notice(judged)) for judged in sorted(leaving, key=lambda each: -each.result.index)]
+
+    def fresh(self, text: str, room: int) -> str:
+        """The names in a text that stand nowhere else, in its order; where there are too many, the short ones. From now on they stand."""
+        found = dict.fromkeys(_NAMES.findall(shapes.without(text)))
+        fresh, kept = [name for name in found if self.places[name] <= 0 and not _is_plain(name)], set()
+        for name in sorted(fresh, key=len):
+            room -= len(name) + 1
+            if room < 0:
+                break
+            kept.add(name)
+        self.places.update(kept)
+        return " ".join(name for name in fresh if name in kept)
+
+    def _notice(self, judged: Judged) -> str:
+        result, text = judged.result, judged.text
+        label = " ".join("".join(char if char.isprintable() else " " for char in result.label).split())
+        label = label if len(label) <= _LABEL_CHARS else label[: _LABEL_CHARS - 1] + "…"
+        is_run = result.kind.startswith("run")
+        names = outline_of(result, text) if is_run else self.fresh(text, max(_LEAST_CHARS, int(len(text) * _SHARE)))
+        return f"[PopKit left out {label} ({why(result, judged.quiet)})]" + ("\n" + names if names else "")
+
+
+def _in(text: str) -> set[str]:
+    return set(_NAMES.findall(text))
+
+
+def _texts(dialogue: Dialogue, changes: Changes) -> Iterable[str]:
+    """All texts that are sent, each result as one."""
+    for number, said in enumerate(dialogue.said):
+        if number in changes.left:
+            continue
+        yield from said.texts
+        for use in said.uses:
+            yield json.dumps(use.input, ensure_ascii=False, default=str)
+        notices = changes.notices.get(number, {})
+        for result in said.results:
+            yield sent_text(result.text, notices.get(result.id))
+
+
+# --- of exchanges that have left ----------------------------------------------------------------------------------------------------------
+
+LEFT = "left"
+_ASKED_CHARS, _MOST_ASKED = 160, 30
+# Of their characters, the share that their names have at most, and so many.
+_LEFT_SHARE, _MOST_CHARS = 0.1, 12_000
+
+
+def remains_of(dialogue: Dialogue, changes: Changes, numbers: Collection[int]) -> str:
+    """What stands for the messages with these numbers, which are left out: what the user had asked, and the names that nothing else
+    shows, those of the newest messages first."""
+    asked = [
+        " ".join("\n".join(dialogue.said[number].texts).split()) for number in sorted(numbers) if dialogue.said[number].part == REQUEST
+    ]
+    asked = [text if len(text) <= _ASKED_CHARS else text[: _ASKED_CHARS - 1] + "…" for text in asked if text][-_MOST_ASKED:]
+    names, found = Names(dialogue, changes), []
+    texts = [text for number in sorted(numbers, reverse=True) for text in _of_one(dialogue, number)]
+    room = min(_MOST_CHARS, int(sum(map(len, texts)) * _LEFT_SHARE))
+    for text in texts:
+        fresh = names.fresh(text, room)
+        room -= len(fresh) + 1
+        found.append(fresh)
+    lines = ["PopKit left out what was said before. The user had asked:", *(f"- {text}" for text in asked)]
+    told = " ".join(filter(None, found))
+    return "\n".join([*lines, "Names in it: " + told] if told else lines)
+
+
+def _of_one(dialogue: Dialogue, number: int) -> list[str]:
+    said = dialogue.said[number]
+    return [
+        *said.texts,
+        *(json.dumps(use.input, ensure_ascii=False, default=str) for use in said.uses),
+        *(each.text for each in said.results),
+    ]

@@ -1,0 +1,246 @@
+"""What a build lets in, what it leaves out, and what it says of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from popkit_retention.context import ContextTier, Provider, Sources
+from tests.client.provider import faults, thoughts
+from tests.context.given import Files, Memories
+from tests.context.talking import UNBOUND, Talk, editing, listing, openai_faults, reading
+
+BOTH = pytest.mark.parametrize("provider", list(Provider))
+
+
+def worked(provider: Provider = Provider.ANTHROPIC, exchanges: int = 6, thinking: bool = False, **more) -> Talk:
+    """A conversation in which files were read and edited, as the provider's client would have sent it whole."""
+    talk = Talk(provider, **more)
+    for n in range(exchanges):
+        talk.work(f"Do part {n}.", *(reading(f"/p/{n}{k}.py", 90, n) for k in range(3)), editing(f"/p/{n}0.py"), thinking=thinking)
+    talk.ask("What is left?")
+    return talk
+
+
+@BOTH
+def test_a_conversation_that_fits_goes_out_as_it_is(provider):
+    talk = Talk(provider)
+    talk.work("Read it.", ("Read", {"file_path": "/p/a.py"}, listing("a", 5)))
+    talk.ask("Thanks.")
+    result = talk.build(0.0)
+    assert result.messages == talk.messages
+    assert all(sent is own for sent, own in zip(result.messages, talk.messages))
+    assert (result.appended, result.changed_from, result.notes) == (True, None, [])
+    assert result.total_tokens == result.full_tokens == result.tier_breakdown.total
+
+
+@BOTH
+def test_the_less_remains_the_less_of_the_history_enters_and_the_request_always_does(provider):
+    talk = worked(provider)
+    sizes = []
+    for used in (0.0, 30.0, 50.0, 70.0, 100.0, 250.0):
+        talk.state = None
+        result = talk.build(used)
+        assert (faults if provider is Provider.ANTHROPIC else openai_faults)(result.messages) == []
+        assert "What is left?" in str(result.messages[-1]["content"])
+        sizes.append(result.total_tokens)
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[3] < 0.3 * sizes[0]
+    assert sizes[3] == sizes[4] == sizes[5]
+
+
+@BOTH
+def test_below_40_percent_no_message_of_the_history_enters_but_what_was_asked_and_its_names(provider):
+    result = worked(provider).build(70.0)
+    said = [message for message in result.messages if message["role"] != "system"]
+    assert len(said) == 1
+    remains = said[0]["content"][0]["text"]
+    assert "- Do part 0." in remains
+    assert "handler_/_5_7" in remains
+
+
+def test_the_tools_calls_of_the_turn_under_way_are_part_of_the_current_request():
+    talk = worked()
+    talk.answer("", [reading("/p/new.py", 300, 9)])
+    result = talk.build(100.0)
+    assert result.messages[-3:] == talk.messages[-3:]
+    assert result.tier_breakdown.tier4.tokens == 0
+    assert result.tier_breakdown.tier1.tokens > 1_000
+
+
+def test_a_dead_result_leaves_first_with_a_notice_that_says_what_it_was_and_keeps_its_names():
+    talk = Talk()
+    talk.work("Read and change it.", reading("/p/app.py", 120), *(editing("/p/app.py") for _ in range(6)))
+    talk.work("Read it again.", reading("/p/app.py", 120, 1))
+    for n in range(3):
+        talk.work("Something else.", *(reading(f"/p/{n}{k}.py", 30, k) for k in range(3)))
+    talk.ask("And now?")
+    talk.state = None
+    result = talk.build(60.0)
+    first = result.messages[2]["content"][0]["content"]
+    assert first.startswith("[PopKit left out Read /p/app.py (edited later)]\n")
+    assert "settings_7" not in first
+    assert "handler_/_0_70" in first
+    assert faults(result.messages) == []
+
+
+def test_a_cut_says_what_it_has_changed_and_takes_the_thinking_behind_it_as_one_run():
+    talk = worked(thinking=True)
+    before = talk.results[-1]
+    kept = len(list(thoughts(before.messages)))
+    result = talk.build(50.0)
+    assert not result.appended
+    assert result.messages[: result.changed_from] == before.messages[: result.changed_from]
+    assert result.messages[result.changed_from] != before.messages[result.changed_from]
+    assert result.thinking_left_out > 0
+    assert len(list(thoughts(result.messages))) < kept
+    assert faults(result.messages) == []
+
+
+def test_a_model_that_does_not_bind_its_thinking_keeps_it():
+    talk = worked(thinking=True, model=UNBOUND)
+    result = talk.build(50.0)
+    assert not result.appended
+    assert result.thinking_left_out == 0
+
+
+def test_while_a_turn_thinks_nothing_is_cut_and_the_next_request_cuts():
+    talk = worked(thinking=True)
+    talk.build(30.0)
+    talk.answer("", [reading("/p/new.py")], thinking=True)
+    result = talk.build(90.0)
+    assert result.appended
+    assert [note for note in result.notes if "needs its thinking" in note]
+    talk.answer("Done.", thinking=True)
+    talk.ask("Good.")
+    after = talk.build(90.0)
+    assert not after.appended
+    assert faults(after.messages) == []
+
+
+def test_after_a_cut_little_that_is_new_makes_no_other():
+    talk = worked()
+    assert not talk.build(50.0).appended
+    for n in range(5):
+        talk.answer("Nothing is left.")
+        talk.ask(f"Are you sure? {n}")
+        assert talk.build(50.0).appended
+
+
+def test_a_limit_of_tokens_holds_whatever_the_budget_says():
+    talk = worked()
+    whole = talk.build(0.0).full_tokens
+    for limit in (whole // 2, whole // 5, 1_500, 200):
+        talk.state = None
+        result = talk.build(0.0, max_tokens=limit)
+        assert result.total_tokens <= limit
+        assert faults(result.messages) == []
+
+
+def test_memories_and_files_enter_before_the_request_and_stay_where_they_were_sent():
+    sources = Sources(Memories("We deploy on Fridays.", "Tests live in tests/."), Files({"notes.md": "note\n" * 20}))
+    talk = Talk(sources=sources)
+    talk.ask("Look at notes.md.")
+    first = talk.build(0.0)
+    texts = [block["text"] for block in first.messages[0]["content"]]
+    assert [text.split(":")[0] for text in texts[:2]] == ["From memory of earlier sessions"] * 2
+    assert texts[2].startswith("# notes.md")
+    assert texts[3] == "Look at notes.md."
+    assert (first.tier_breakdown.tier2.items, first.tier_breakdown.tier3.items) == (2, 1)
+    talk.answer("I have looked.")
+    talk.ask("And notes.md?")
+    second = talk.build(0.0)
+    assert second.appended
+    assert second.messages[0] == first.messages[0]
+    assert second.messages[-1] is talk.messages[-1]
+
+
+@pytest.mark.parametrize(("used", "memories", "file"), [(0.0, 5, "# notes.md\n"), (50.0, 3, "# notes.md ("), (90.0, 1, "")])
+def test_how_many_memories_and_what_of_files_is_the_strategys(used, memories, file):
+    talk = Talk(sources=Sources(Memories(*(f"Memory {n}." for n in range(5))), Files({"notes.md": "note\n" * 20})))
+    talk.ask("Look at notes.md.")
+    result = talk.build(used)
+    assert result.tier_breakdown.tier2.items == memories
+    assert any(block["text"].startswith(file) for block in result.messages[0]["content"][memories:-1]) is bool(file)
+
+
+def test_a_file_that_has_changed_enters_again_behind_what_was_sent():
+    files = Files({"notes.md": "old\n" * 20})
+    talk = Talk(sources=Sources(None, files))
+    talk.ask("Look at notes.md.")
+    talk.build(0.0)
+    files.texts["notes.md"] = "new\n" * 20
+    talk.answer("Yes.")
+    talk.ask("Again.")
+    result = talk.build(0.0)
+    assert result.appended
+    assert "new" in result.messages[-1]["content"][0]["text"]
+
+
+def test_forced_layers_enter_as_with_the_fullest_budget():
+    talk = Talk(sources=Sources(Memories("One.", "Two."), Files({"notes.md": "note\n" * 20})))
+    talk.work("Read it.", reading("/p/a.py", 3))
+    talk.ask("Look at notes.md.")
+    talk.state = None
+    result = talk.build(95.0, force_include_tiers=list(ContextTier))
+    breakdown = result.tier_breakdown
+    assert breakdown.tier2.items == 2
+    assert "# notes.md\n" in str([block["text"] for block in result.messages[-1]["content"]]).replace("\\n", "\n")
+    assert breakdown.tier4.tokens > 0
+
+
+def test_marks_for_the_cache_pictures_and_unknown_blocks_stay_as_they_are():
+    picture = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}
+    strange = {"type": "hologram", "depth": 3}
+    marked = {"type": "text", "text": "See this.", "cache_control": {"type": "ephemeral"}}
+    talk = worked()
+    talk.messages[-1] = {"role": "user", "content": [picture, strange, marked]}
+    result = talk.build(50.0)
+    assert result.messages[-1] == talk.messages[-1]
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        [],
+        [{"role": "assistant", "content": "Hi."}],
+        [{"role": "user", "content": "Hi."}, {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "T", "input": {}}]}],
+        [{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": "x"}]}],
+        [{"role": "robot", "content": "Hi."}],
+        ["Hi."],
+        [None],
+    ],
+)
+def test_messages_that_are_not_understood_go_out_as_they_came_with_a_note(messages):
+    talk = Talk()
+    talk.messages = messages
+    result = talk.build(90.0)
+    assert result.messages == messages
+    assert [note for note in result.notes if "left as they are" in note]
+    assert result.state == {}
+
+
+@pytest.mark.parametrize("state", [None, {}, {"schema": 99}, {"schema": 1}, {"schema": 1, "digests": "x", "left": 3}])
+def test_a_state_that_is_none_of_ours_is_passed_over(state):
+    talk = worked()
+    talk.state = state
+    assert faults(talk.build(50.0).messages) == []
+
+
+def test_what_the_caller_has_taken_back_is_built_anew_behind_what_stays():
+    talk = worked()
+    talk.state = None
+    before = talk.build(30.0)
+    cut = len(talk.messages) - 1
+    talk.messages[cut:] = [{"role": "user", "content": "Something else."}]
+    after = talk.build(30.0)
+    assert after.messages[:cut] == before.messages[:cut]
+    assert (after.appended, after.changed_from) == (False, len(before.messages) - 1)
+
+
+def test_the_state_holds_no_words_of_the_conversation():
+    talk = Talk()
+    talk.work("My cat is called Mirabelle.", ("Bash", {"command": "ls"}, "quincunx\n" * 9))
+    talk.ask("And now?")
+    handed_on = str(talk.build(30.0).state)
+    assert "Mirabelle" not in handed_on
+    assert "quincunx" not in handed_on
