@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.dashboard.board import Board
-from tests.reclaim.shops import EXPIRED, SESSION
+from tests.reclaim.shops import EXPIRED, LATER_S, SESSION
 
 
 def _offered(board: Board) -> dict[str, dict]:
@@ -27,6 +27,19 @@ def test_a_clear_says_its_sum_takes_that_and_can_be_undone(board: Board) -> None
     assert "clear" not in _offered(board)
     assert board.deed("undo")["done"]
     assert board.shop.transcript.read_bytes() == before
+
+
+def test_where_waiting_is_the_advice_a_clear_is_offered_with_its_price(board: Board) -> None:
+    board.shop.configure(profile="auto")
+    board.worked()
+    board.shop.at -= LATER_S - 10  # the cache is warm
+    told = board.session()
+    offered = {deed["id"]: deed for deed in told["deeds"]}
+    assert told["report"]["verdict"]["kind"] == "wait"
+    assert "clear" not in offered
+    assert "written to the cache again, which costs" in offered["clear --now"]["sum"]
+    assert board.deed("clear --now")["done"]
+    assert board.shop.cleared()
 
 
 def test_a_result_is_pinned_and_let_go(board: Board) -> None:

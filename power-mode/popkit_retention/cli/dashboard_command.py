@@ -67,7 +67,7 @@ def _become_server(python: str, args: argparse.Namespace, environ: Mapping[str, 
     script = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "dashboard", "serving.py")
     kept = {name: value for name, value in environ.items() if not name.startswith("PYTHON")}
     sys.stdout.flush()
-    os.execve(python, [python, "-I", script, json.dumps(asked)], kept)  # noqa: S606  our own script
+    os.execve(python, [python, script, json.dumps(asked)], kept)  # noqa: S606  our own script
 
 
 def has_browser(environ: Mapping[str, str]) -> bool:

@@ -6,9 +6,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hooks.utils import flag_parser
-from hooks.utils.answers import command
+from hooks.utils.answers import command, text
 from hooks.utils.answers import warm as warming
 from hooks.utils.helper import deeds as known_deeds
+from hooks.utils.policy import planning, verdict
+from hooks.utils.reclaim import outlook
 
 from .problems import NotOffered
 from .retention import HOLD, RELEASE
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
     from .catalog import Known
     from .desk import Desk
+    from .looking import Looked
 
 # What changes a transcript.
 _DANGER = ("clear", "undo", "restore")
@@ -26,10 +29,24 @@ _SHOW = "show"
 _WHY = "held in the dashboard"  # where nobody says why
 
 
-def of_session(desk: Desk, known: Known, report: dict[str, Any], kept: dict[str, Any]) -> list[Deed]:
+def of_session(desk: Desk, known: Known, looked: Looked, kept: dict[str, Any]) -> list[Deed]:
     """What can be done about a whole session. `kept`: whether its cache is kept warm (answers/warm.py)."""
-    found = [*known_deeds.of_context(report), known_deeds.of_warmth(kept)] if known.transcript else []
-    return [*_shown(found), *desk.retention.deeds_of(known.id)]
+    found = [*known_deeds.of_context(looked.report), known_deeds.of_warmth(kept)] if known.transcript else []
+    return [*_shown(found), *_anyway(looked, desk.now()), *desk.retention.deeds_of(known.id)]
+
+
+def _anyway(looked: Looked, now: float) -> list[Deed]:
+    """A clear that does not pay yet, where waiting is the advice."""
+    made = looked.outlook.made
+    if made is None or looked.report["verdict"]["kind"] not in ("wait", "full"):
+        return []
+    plan = outlook.plan_of(looked.site, made.conversation, planning.Asked(now=True), now)
+    takes, sum = verdict.takes(plan)["tokens"], plan.sum
+    if not takes:
+        return []
+    after = "it never pays" if sum.pays_after is None else f"it pays after {text.counted(sum.pays_after, 'request')}"
+    again = f"{text.long_tokens(sum.rewritten)} are written to the cache again, which costs {text.long_tokens(sum.cost_now)} of input"
+    return [Deed(id="clear --now", label="Clear anyway", sum=f"{text.long_tokens(takes)} leave now; {again}, and {after}", danger=True)]
 
 
 def of_result(row: dict[str, Any]) -> list[Deed]:
@@ -48,7 +65,7 @@ def do(desk: Desk, known: Known, id: str, why: str = "") -> DeedDone:
         with desk.looks.reading(known) as looked:
             kept = warming.look(looked.site, looked.path, desk.now())
             offered = [
-                *of_session(desk, known, looked.report, kept),
+                *of_session(desk, known, looked, kept),
                 *(deed for row in looked.report["results"] for deed in of_result(row)),
             ]
         if id not in {deed.id for deed in offered}:

@@ -43,7 +43,7 @@ def detail(desk: Desk, known: Known, columns: int) -> SessionDetail:
             lines=[line for line in lines if line is not None],
             layers=looked.sampler.layers(looked.outlook.made.conversation, report) if looked.outlook.made else Layers(),
             bars=[_bar(row) for row in report["results"]],
-            deeds=deeds.of_session(desk, known, report, kept),
+            deeds=deeds.of_session(desk, known, looked, kept),
             warm=KeptWarm(on=kept["on"], requests=kept["sent"]["requests"], lines=warm_lines),
             entered_smaller_tokens=sum(_left_out(row) or 0 for row in report["results"]),
             ledger=[ledgers.in_words(report["ledger"])] if report["ledger"] else [],

@@ -150,6 +150,8 @@ def _safely(words: list[str]) -> int:
 
 if __name__ == "__main__":
     here = os.path.dirname(os.path.abspath(__file__))
-    sys.path[:0] = [os.path.dirname(os.path.dirname(here)), os.path.dirname(os.path.dirname(os.path.dirname(here)))]
+    source = os.path.dirname(os.path.dirname(here))
+    # Not the folder of this file, which Python puts there: what lies in it goes by longer names.
+    sys.path[:] = [source, os.path.dirname(source), *(path for path in sys.path if os.path.abspath(path) != here)]
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     sys.exit(_safely(sys.argv[1:]))
