@@ -195,3 +195,16 @@ def test_the_benchmark_of_governance_runs():
         "verify a log of 21",
     ]
     assert rows[0]["found"] > rows[1]["found"] > 0
+
+
+@pytest.mark.bench
+def test_the_pages_questions_to_a_full_database_and_a_snapshot_cost_no_more_than_their_bounds():
+    done = subprocess.run([sys.executable, "benchmarks/context_data.py", "--check"], cwd=ROOT, capture_output=True, text=True, check=False)
+    print(done.stdout)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_benchmark_of_the_database_asks_all_that_the_page_does():
+    command = [sys.executable, "benchmarks/context_data.py", "--sqlite", "--snapshots", "500", "--writers", "1", "--runs", "2", "--json"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert len(json.loads(done.stdout)["rows"]) == 7

@@ -10,7 +10,7 @@ from ..edges import failures
 from ..edges.system import now as time_of_day
 from ..host.usage import prompt_tokens
 from ..policy import warming
-from ..state import breaks, journal, store
+from ..state import breaks, journal, outbox, store
 from ..state.warmth import Warmth
 
 TYPE_CHECKING = False
@@ -95,6 +95,7 @@ class Keeper:
             row, at = self.asked
             if prompt:
                 store.journal(site.paths(), journal.warmed(prompt, read, created, output, at or now))
+                outbox.of(site).used(at or now, _word(asked.get("model")), prompt, read, created, output)
                 _note(site, found, used=at or now)
                 found = Warmth(site, self.transcript_path)
             if found.moment is None or found.moment.message_id != row:

@@ -7,13 +7,14 @@ tracker knows follows from the transcript, so a kill in between leaves nothing t
 from __future__ import annotations
 
 import json  # noqa: TID253  see places.py
+import time
 
 from .. import archive
 from ..host import responses
 from ..policy import events, outline, planning
 from ..policy.estimate import estimate_tokens
 from ..policy.placeholder import SHORTEST_HANDLE, placeholder, why, with_outline
-from ..state import journal, live
+from ..state import journal, live, outbox
 from . import places, rewrite, thinking
 from .access import Opened, Refused, chain_of, check_understood, original_path, sweep, trouble_of, turnstile, until_whole
 from .cooling import cool
@@ -64,12 +65,15 @@ def clear(
     pays, or the user said `now`; `at_end` of a session the next request will find no cache; `with_thinking` goes what was thought behind
     the first result that leaves (None: where the model binds it). Refused where nothing may be changed (with thinking also in mid-turn),
     RewriteFailed (OSError) where that failed; either way nothing was changed."""
+    began = time.time_ns()
     with turnstile(site):
         sweep(site, transcript_path)
         found = prospect(site, transcript_path, now, asked, at_end)
         if dry_run or not found.plan.going or not (found.plan.pays or found.plan.asked.now):
             return found, None
-        return found, _clear(site, transcript_path, found, found.plan.prices.bound if with_thinking is None else with_thinking)
+        cleared = _clear(site, transcript_path, found, found.plan.prices.bound if with_thinking is None else with_thinking)
+        outbox.of(site).span("POPKIT_CLEAR", began, results=len(cleared.handles), tokens=cleared.tokens, thinking=cleared.thinking)
+        return found, cleared
 
 
 def prospect(site: Site, transcript_path: str, now: float, asked: Wanted, at_end: bool = False) -> Prospect:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
+
 from .. import archive
 from ..host import branch
-from ..state import journal, live
+from ..state import journal, live, outbox
 from ..state.archived import THINKING, content_of, task_id
 from . import places, rewrite, thinking
 from .access import Opened, Refused, binds, chain_of, check_understood, original_path, sweep, trouble_of, turnstile, until_whole
@@ -42,6 +44,7 @@ def undo(site: Site, transcript_path: str, now: float, with_thinking: bool | Non
     thinking that it took. What of it, and of newer ones, is gone for good is named. `with_thinking` (None: where the model binds it),
     which holds for a clear that took some anyway, what was thought since leaves: it is bound to what stood there. Refused where nothing
     can come back, or nothing may be changed (with thinking also in mid-turn); RewriteFailed (OSError) where that failed."""
+    began = time.time_ns()
     if with_thinking is None:
         with_thinking = binds(site, transcript_path)
     with turnstile(site), Opened(site.home) as db:
@@ -62,6 +65,7 @@ def undo(site: Site, transcript_path: str, now: float, with_thinking: bool | Non
                 back.gone = list(lost.values())
                 back.unthought = sum(record.tokens for record in thoughts) - back.thinking
                 _follow(back, _note_undone, site, db, clear, back, now)
+                outbox.of(site).span("POPKIT_UNDO", began, results=len(back.records), thinking=back.thinking)
                 return back
     raise Refused(_nothing(len(standing), list(lost.values())))
 

@@ -3,8 +3,10 @@ hook, and what went wrong stands in the log."""
 
 from __future__ import annotations
 
+import time
+
 from ..policy.estimate import estimate_tokens
-from . import disk, journal, memory, store
+from . import disk, journal, memory, outbox, store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +20,7 @@ _HOOK = "memory"  # in the log
 def deliver(site: Site, now: float) -> str:
     """The MEMORY.md that a session's empty context is given, booked; "" where memory is off, knows nothing, or this context has it. What a
     compaction or a clear empties is told by `emptied`."""
-    said = ""
+    said, began = "", time.time_ns()
 
     def work(project: memory.Project) -> None:
         nonlocal said
@@ -26,6 +28,7 @@ def deliver(site: Site, now: float) -> str:
         if text and site.claim("memory", now):
             store.journal(site.paths(), journal.remembered(text, estimate_tokens(text, memory.CONTENT), now))
             said = text
+            outbox.of(site).span("POPKIT_REMEMBER", began, tokens=estimate_tokens(text, memory.CONTENT))
 
     _where_on(site, work)
     return said

@@ -38,6 +38,8 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     change.add_argument("settings", metavar="KEY=VALUE", nargs="+", help=f"{', '.join(budget_settings.LIMITS)}; none takes a limit away")
     change.add_argument("--yes", action="store_true", help="do not ask")
     change.add_argument("--dry-run", action="store_true", help="only show the change")
+    send = acts.add_parser("send", help="send what hooks have noted: usage to the database, spans to context.traces (hooks start this)")
+    send.add_argument("--quiet", action="store_true", help="say nothing")
 
 
 def run(args: argparse.Namespace, environ: Mapping[str, str] = os.environ) -> int:
@@ -45,8 +47,12 @@ def run(args: argparse.Namespace, environ: Mapping[str, str] = os.environ) -> in
     try:
         if args.act == "set":
             return budget_settings.change(args.settings, args.yes, args.dry_run, environ)
+        if args.act == "send":
+            return _send(args, environ)
         found = asked({"do": "report", "session": args.session, "user": args.user}, environ)
     except (Refused, OSError) as error:
+        if getattr(args, "quiet", False):
+            return 1
         if args.json:
             print(text.as_json({"error": str(error)}))
         else:
@@ -77,6 +83,18 @@ def asked(errand: dict[str, str], environ: Mapping[str, str]) -> dict[str, Any]:
     if "error" in answer:
         raise Refused(answer["error"])
     return answer
+
+
+def _send(args: argparse.Namespace, environ: Mapping[str, str]) -> int:
+    """Sends what waits; 0 when nothing is left."""
+    found = asked({"do": "send"}, environ)
+    said = f"{text.counted(found['booked'], 'request')} booked, {text.counted(found['traced'], 'span')} sent"
+    said += f", {text.counted(found['left'], 'line')} left. " if found["left"] else "."
+    if args.json:
+        print(json.dumps(found))
+    elif not args.quiet:
+        screen.show(text.wrap(said + " ".join(map(text.clean, found["why"]))), sys.stdout, environ)
+    return 1 if found["left"] else 0
 
 
 def lines_of(found: dict[str, Any]) -> list[str]:

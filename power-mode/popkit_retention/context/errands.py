@@ -9,7 +9,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 
 def main(words: list[str], environ: Mapping[str, str] = os.environ) -> int:
@@ -31,7 +31,13 @@ def _report(environ: Mapping[str, str], session: str, user: str) -> dict[str, An
     return report(environ, session, user)
 
 
-_ERRANDS = {"report": _report}
+def _send(environ: Mapping[str, str]) -> dict[str, Any]:
+    from popkit_retention.context.sending import send
+
+    return send(environ)
+
+
+_ERRANDS: dict[str, Callable[..., dict[str, Any]]] = {"report": _report, "send": _send}
 
 if __name__ == "__main__":
     here = os.path.dirname(os.path.abspath(__file__))

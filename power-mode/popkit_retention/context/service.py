@@ -15,6 +15,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import PurePath
 from typing import NamedTuple, Protocol
 
+from . import tracing
 from .conversations import Conversations, mark_of
 from .models import ContextBuildOptions
 from .sources import Sources
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from contextlib import AbstractContextManager
     from typing import Any
+
+    from opentelemetry.trace import Span
 
     from .models import ContextResult, Message, Provider
 
@@ -131,13 +134,18 @@ class ContextService:
 
     def _built(self, caller: Caller, request: Request) -> ContextResult:
         with self._conversations.turn((*caller, mark_of(request.messages))) as conversation:
-            with self._sources(caller.project) as sources:
+            with self._sources(caller.project) as sources, self._traced(caller, request) as span:
                 result = self._build(self._options(caller, request, conversation.state), sources)
+                tracing.built(span, result)
             conversation.state = result.state
         if self._books is not None:
             with self.careful("what was built could not be kept"):
                 self._books.built(caller, request, result)
         return result
+
+    @staticmethod
+    def _traced(caller: Caller, request: Request) -> AbstractContextManager[Span]:
+        return tracing.building(caller.agent, caller.session_id, request.model, len(request.messages))
 
     def _options(self, caller: Caller, request: Request, previous: dict[str, Any] | None) -> ContextBuildOptions:
         # Not validated: a copy of every message, which the builder checks anyway, would cost as much as the build.

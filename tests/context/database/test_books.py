@@ -48,7 +48,7 @@ def test_a_build_leaves_a_snapshot_without_contents(environ: dict[str, str], boo
 
 
 def test_what_calls_use_is_booked_and_fills_the_limit(environ: dict[str, str], books: DatabaseBooks) -> None:
-    assert books.used_percent("alice", "s1") == 0.0
+    until(lambda: books.used_percent("alice", "s1") == 0.0, "the first answer")
     books.answered(CALLER, "claude-fable-5-2", Used(100, 200, 150, 50, 50))
     assert books.flush(HANG_S)
     with open_database(environ) as database, database.reading() as connection:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import delete, func, literal, select
 
 from hooks.utils.policy.masking import mask
 
@@ -14,6 +14,7 @@ from .tables import snapshots
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from sqlalchemy import Insert
     from sqlalchemy.engine import Connection
 
     from ..models import ContextResult
@@ -74,7 +75,12 @@ def name_of(name: str) -> str:
 def put(connection: Connection, found: Sequence[Snapshot]) -> None:
     """Writes snapshots."""
     if found:
-        connection.execute(snapshots.insert(), [snapshot._asdict() for snapshot in found])
+        connection.execute(in_batches(snapshots.insert(), connection), [snapshot._asdict() for snapshot in found])
+
+
+def in_batches(statement: Insert, connection: Connection) -> Insert:
+    """The statement so that many rows go to a server in few messages, which SQLAlchemy does where something is to come back."""
+    return statement.returning(literal(1)) if connection.dialect.name == "postgresql" else statement
 
 
 def newest(connection: Connection, session_id: str) -> Snapshot | None:

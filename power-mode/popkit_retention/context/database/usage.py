@@ -12,7 +12,7 @@ from sqlalchemy import and_, func, select
 
 from hooks.utils.state.days import day_of
 
-from .snapshots import name_of
+from .snapshots import in_batches, name_of
 from .tables import usage
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 CLIENT, TRANSCRIPT, MOD = "client", "transcript", "mod"
 _KEY = ("source", "request_id")
-_ROWS_AT_ONCE = 500
 _TOKENS = ("input_tokens", "cache_read_tokens", "cache_write_5m_tokens", "cache_write_1h_tokens", "output_tokens")
 _MILLION = 1e6
 
@@ -84,8 +83,8 @@ def usd_of(model: Model, tokens: Tokens) -> float | None:
 def book(connection: Connection, found: Iterable[Used]) -> None:
     """Books requests; of one that is booked already, the larger answer counts, for a transcript may be read while it grows."""
     rows = list({(row["source"], row["request_id"]): row for row in map(_row, found)}.values())
-    for start in range(0, len(rows), _ROWS_AT_ONCE):
-        _upsert(connection, rows[start : start + _ROWS_AT_ONCE])
+    if rows:
+        _upsert(connection, rows)
 
 
 def _row(used: Used) -> dict[str, Any]:
@@ -98,9 +97,10 @@ def _upsert(connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
         from sqlalchemy.dialects.postgresql import insert
     else:
         from sqlalchemy.dialects.sqlite import insert  # type: ignore[assignment]
-    new = insert(usage).values(list(rows))
+    new = insert(usage)
     more = {name: new.excluded[name] for name in (*_TOKENS, "usd")}
-    connection.execute(new.on_conflict_do_update(index_elements=_KEY, set_=more, where=usage.c.output_tokens < new.excluded.output_tokens))
+    grown = usage.c.output_tokens < new.excluded.output_tokens
+    connection.execute(in_batches(new.on_conflict_do_update(index_elements=_KEY, set_=more, where=grown), connection), rows)
 
 
 # --- sums --------------------------------------------------------------------------------------------------------------------------------

@@ -1,0 +1,97 @@
+"""Spans of builds and events of what contexts hold, through OpenTelemetry.
+
+The application's own tracer provider gets them where it has set one up. Where it has none, and the user has configured a receiver
+(`context.traces`), ours sends them there; without either they cost nothing worth measuring. No contents stand in them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from opentelemetry import trace
+
+from hooks.utils.config import remembered
+from hooks.utils.edges import home
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from opentelemetry.trace import Span, Tracer
+
+    from .models import ContextResult
+
+SCOPE = "popkit_retention"
+BUILD, USAGE = "CONTEXT_BUILD", "CONTEXT_USAGE"
+_lock = threading.Lock()
+_own: dict[int, Tracer | None] = {}
+
+
+@contextmanager
+def building(agent: str, session_id: str, model: str, message_count: int, tracer: Tracer | None = None) -> Iterator[Span]:
+    """A span around one build. `tracer`: None for the one that holds in this process. An error in it is told by its type alone."""
+    with (tracer or tracer_of(os.environ)).start_as_current_span(BUILD, record_exception=False, set_status_on_exception=False) as span:
+        if span.is_recording():
+            span.set_attributes({"agent": agent, "session.id": session_id, "model": model, "messageCount": message_count})
+        try:
+            yield span
+        except BaseException as error:
+            if span.is_recording():
+                span.set_attributes({"contextBuilt": False, "error.type": type(error).__name__})
+                span.set_status(trace.StatusCode.ERROR)
+            raise
+
+
+def built(span: Span, result: ContextResult) -> None:
+    """Tells the span of a build what came of it, and the event of what the context holds."""
+    if not span.is_recording():
+        return
+    told: dict[str, str | int | float | bool] = {
+        "totalTokens": result.total_tokens,
+        "fullTokens": result.full_tokens,
+        "budgetPercent": result.budget_used_percent,
+        "budgetRemainingPercent": result.budget_remaining_percent,
+    }
+    span.set_attributes({"contextBuilt": True, "tiersIncluded": len(result.tiers), "appended": result.appended, **told})
+    breakdown, strategy = (json.dumps(part.model_dump(by_alias=True)) for part in (result.tier_breakdown, result.pruning_strategy))
+    span.add_event(USAGE, {**told, "tierBreakdown": breakdown, "pruningStrategy": strategy})
+
+
+def tracer_of(environ: Mapping[str, str]) -> Tracer:
+    """The tracer that holds: the application's, else ours where the user has configured a receiver, else one that does nothing."""
+    pid = os.getpid()
+    if pid not in _own:
+        with _lock:
+            if pid not in _own:
+                _own[pid] = _configured(environ)
+    return _own[pid] or trace.get_tracer(SCOPE)
+
+
+def _configured(environ: Mapping[str, str]) -> Tracer | None:
+    """Ours, which sends to the configured receiver; None for the application's, or where nothing is configured."""
+    if not isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
+        return None
+    try:
+        endpoint = remembered.effective(home.plugin_root(), home.popkit_home(environ), "")["context"]["traces"]
+    except home.NoHome:
+        return None
+    return sending_to(endpoint) if endpoint else None
+
+
+def sending_to(endpoint: str) -> Tracer | None:
+    """A tracer that sends to a receiver, in batches, behind whatever is traced; None where the extra `traces` is missing."""
+    try:
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+        from opentelemetry.sdk.resources import Resource
+        from opentelemetry.sdk.trace import TracerProvider
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor
+    except ImportError:
+        return None
+    from .exporting import PATIENCE_S, SERVICE, url_of
+
+    provider = TracerProvider(resource=Resource.create({"service.name": SERVICE}))
+    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(endpoint=url_of(endpoint), timeout=PATIENCE_S)))
+    return provider.get_tracer(SCOPE)
