@@ -87,6 +87,15 @@ def test_a_row_has_the_users_first_words_without_secrets(board: Board) -> None:
     assert title.startswith("deploy with ****")
 
 
+def test_a_session_that_began_with_a_command_has_its_words(board: Board) -> None:
+    talk = Talk(str(board.shop.project))
+    talk.prompt(
+        "<command-message>review is running…</command-message>\n<command-name>/review</command-name>\n<command-args>the API</command-args>"
+    )
+    board.shop.write(talk)
+    assert board.get("/api/sessions")["sessions"][0]["title"] == "/review the API"
+
+
 def test_a_session_without_a_transcript_is_told_from_what_was_stored(board: Board) -> None:
     board.worked()
     reported = _as_the_command_says(board, "retention")

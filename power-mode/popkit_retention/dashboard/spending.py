@@ -65,21 +65,27 @@ class Spending:
         return named or login_name(self._desk.environ)
 
     @contextmanager
-    def _reading(self) -> Iterator[Connection | None]:
-        """A connection; None where nobody has made the database yet. Unusable where it does not answer."""
+    def _asked(self) -> Iterator[Database | None]:
+        """The database; None where nobody has made it yet. Unusable where it does not answer."""
         if time.monotonic() < self._silent_until:
             raise Unusable(f"{self.place()[0]} did not answer. It is asked again in a while")
         try:
             with self._lock:
                 database = self._opened()
+            yield database
+        except DatabaseUnavailable as error:
+            self._silent_until = time.monotonic() + REST_S if self.place()[1] else 0.0
+            raise Unusable(str(error)) from None
+
+    @contextmanager
+    def _reading(self) -> Iterator[Connection | None]:
+        """A connection for questions; None and Unusable as of `_asked`."""
+        with self._asked() as database:
             if database is None:
                 yield None
                 return
             with database.reading() as connection:
                 yield connection
-        except DatabaseUnavailable as error:
-            self._silent_until = time.monotonic() + REST_S if self.place()[1] else 0.0
-            raise Unusable(str(error)) from None
 
     def _opened(self) -> Database | None:
         is_here = os.path.exists(os.path.join(self._desk.home, FILE))
@@ -164,11 +170,10 @@ class Spending:
     def status(self, id: str) -> ContextStatus:
         """How the context of a session stood when it was last assembled; NotThere for none."""
         try:
-            with self._reading() as connection:
-                if connection is None:
+            with self._asked() as database:
+                if database is None:
                     raise NotThere(f"no context of session {mask(id)!r:.100} was assembled here")
-                assert self._database is not None  # noqa: S101  a connection is one of it
-                return status.status_of(self._database, id)
+                return status.status_of(database, id)
         except status.NoSnapshot as error:
             raise NotThere(str(error)) from None
 
