@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.state import days
+from hooks.utils.state.outbox import Outbox
 from popkit_retention.context.database import snapshots, usage
 from popkit_retention.context.database.opening import open_database
+from popkit_retention.dashboard import posting
 from tests import debian
 from tests.context import postgresql
 from tests.dashboard.board import Board
@@ -63,6 +65,25 @@ def test_usage_is_told_by_day_for_all_and_for_one(board: Board) -> None:
     assert told["users"] == ["dana", "erik"]
     assert [(day["day"], day["input_tokens"], day["usd"]) for day in told["usage"]] == [(days.day_of(board.shop.at - 10), 1_000, 1.0)]
     assert [day["input_tokens"] for day in board.get("/api/budgets", user="erik")["usage"]] == [900]
+
+
+def test_what_hooks_have_left_is_sent_while_the_dashboard_runs(board: Board) -> None:
+    board.shop.configure(context={"user": "dana", "month_usd": 10})
+    assert posting.send(board.desk), "nothing waits"
+    site = board.shop.site()
+    Outbox(str(board.shop.home), site.config, board.shop.environ(), "s1").used(board.shop.at - 5, "claude-opus-5-5", 500, 400, 60, 7)
+    assert board.get("/api/budgets")["usage"] == []
+    assert posting.send(board.desk)
+    (day,) = board.get("/api/budgets")["usage"]
+    assert (day["input_tokens"], day["cache_read_tokens"], day["cache_write_tokens"], day["output_tokens"]) == (40, 400, 60, 7)
+    assert not (board.shop.home / "outbox.jsonl").exists()
+
+
+def test_an_outbox_that_cannot_be_read_is_noted_and_harms_nothing(board: Board) -> None:
+    (board.shop.home / "outbox.sending").mkdir(parents=True)
+    assert not posting.send(board.desk)
+    assert board.desk.failed == 1
+    assert board.get("/api/budgets")["usage"] == []
 
 
 def test_the_status_is_the_newest_snapshot(board: Board) -> None:

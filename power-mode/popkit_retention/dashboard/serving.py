@@ -103,19 +103,23 @@ def server_of(made: Application) -> uvicorn.Server:
 def _serve(asked: dict[str, Any], environ: Mapping[str, str], running: Running, sockets: list[socket.socket], note: str) -> int:
     from popkit_retention.dashboard.app import Application
     from popkit_retention.dashboard.desk import Desk
+    from popkit_retention.dashboard.posting import keep_sending
     from popkit_retention.dashboard.security import Access
 
     access = Access(sockets[0].getsockname()[1])
     desk = Desk(environ)
     server = server_of(Application(desk, access, asked["version"]))
     running.note(access.address)
+    over = threading.Event()
     threading.Thread(target=desk.warm_up, daemon=True, name="popkit-warm-up").start()
+    threading.Thread(target=keep_sending, args=(desk, over), daemon=True, name="popkit-outbox").start()
     try:
         _say(asked, access.address, note)
         server.run(sockets)
     except KeyboardInterrupt:
         pass  # uvicorn raises the signal again once it has ended
     finally:
+        over.set()
         running.over()
     return 0
 
