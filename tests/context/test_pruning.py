@@ -82,7 +82,7 @@ def test_what_was_pruned_stays_so_in_the_next_build():
     talk.state = pruned.state
     talk.answer("I have looked.")
     talk.ask("Thanks. What is next?")
-    after = talk.build(50.0)
+    after = talk.build(0.0)
     assert after.appended
     assert after.messages[: len(pruned.messages)] == pruned.messages
 

@@ -14,7 +14,7 @@ from .dialogue import Addition, Changes, read
 from .metering import Meter
 from .models import ContextBuildOptions, ContextResult
 from .pruning import get_pruning_strategy, with_forced
-from .shipped import binds_thinking
+from .shipped import binds_thinking, window_of
 from .sources import Sources
 
 TYPE_CHECKING = False
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .models import PruningStrategy
 
 # A cut that nothing forces is made where it takes at least this share of the history: so cuts are deep, and seldom.
-WORTH_A_CUT = 0.3
+WORTH_A_CUT = 0.15
 # Where nothing was handed on, nobody knows what was sent before; still, for less than this nothing is changed.
 LEAST_CUT = 0.05
 NO_SOURCES = Sources()
@@ -57,6 +57,7 @@ class _Build:
         self.changes = self.before.copy()
         self.fixed = dialogue.meter.parts(options.system, options.tools)
         self.bound = binds_thinking(options.model)
+        self.most = window_of(options.model) if options.max_tokens is None else options.max_tokens
         self.notes: list[str] = []
 
     @property
@@ -68,8 +69,7 @@ class _Build:
 
     def cut(self) -> None:
         """Lets parts of the history go where the strategy has become tighter, the request is too large, or a cut is worth it."""
-        most = self.options.max_tokens
-        over = most is not None and self.size(self.changes) > most
+        over = self.most is not None and self.size(self.changes) > self.most
         tighter = self.strategy.tier4_messages < self.previous.level
         forced = over or tighter
         if not self.dialogue.history or not (forced or self.dialogue.asks or self.previous is continuity.NOTHING):
@@ -88,11 +88,11 @@ class _Build:
 
     def _room(self) -> int | None:
         """Tokens that there are for the history under the caller's limit."""
-        if self.options.max_tokens is None:
+        if self.most is None:
             return None
         numbers = set(history.numbers_of(self.dialogue))
         others = [number for number in range(len(self.dialogue.said)) if number not in numbers]
-        return self.options.max_tokens - self.fixed - self.dialogue.size(others, self.changes)
+        return self.most - self.fixed - self.dialogue.size(others, self.changes)
 
     def _of_one_piece(self, made: Changes, all_of_them: bool) -> Changes:
         """What is sent anew, behind the first change, has no old memories and files: what of them still counts enters again with the newest
@@ -128,9 +128,9 @@ class _Build:
 
     def _left(self, found: list[Addition]) -> float:
         """Tokens that there are beside these additions."""
-        if self.options.max_tokens is None:
+        if self.most is None:
             return float("inf")
-        return self.options.max_tokens - self.size(self.changes) - sum([self.dialogue.meter.text(each.text) for each in found])
+        return self.most - self.size(self.changes) - sum([self.dialogue.meter.text(each.text) for each in found])
 
     def leave_thinking(self) -> None:
         """What was thought behind the first change leaves as one run to the end, where the model binds it to what it was thought over."""

@@ -48,8 +48,9 @@ class Names:
 
     def fresh(self, text: str, room: int) -> str:
         """The names in a text that stand nowhere else, in its order; where there are too many, the short ones. From now on they stand."""
-        found = dict.fromkeys(_NAMES.findall(shapes.without(text)))
-        fresh, kept = [name for name in found if self.places[name] <= 0 and not _is_plain(name)], set()
+        found = [name for name in dict.fromkeys(_NAMES.findall(text)) if self.places[name] <= 0 and not _is_plain(name)]
+        harmless = _in(shapes.without("\n".join(found)))  # what has the shape of a secret is no name
+        fresh, kept = [name for name in found if name in harmless], set()
         for name in sorted(fresh, key=len):
             room -= len(name) + 1
             if room < 0:

@@ -29,3 +29,9 @@ def need_model() -> NeedModel:
 def binds_thinking(model: str) -> bool:
     """Whether a model takes its thinking only over the very conversation that it was thought over; one that is not known does."""
     return rules().models.model(model).thinking_bound
+
+
+def window_of(model: str) -> int | None:
+    """The tokens that a model takes; None for one that is not known."""
+    known = rules().models.model(model)
+    return known.window if known.known else None

@@ -6,6 +6,7 @@ the session's own usage says (`calibration`).
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from typing import TYPE_CHECKING, NamedTuple
@@ -76,6 +77,7 @@ def count(text: str, model: str = "", calibration: float = 1.0) -> Count:
     return Count(_remembered(text, name, encoding), exact=True)
 
 
+@functools.lru_cache(maxsize=256)
 def vocabulary_of(model: str) -> str:
     """The name of a model's vocabulary, "" where it is not public. The id may stand behind a provider's name (`azure/gpt-4o`) or that of a
     fine-tuning (`ft:gpt-4o:…`)."""

@@ -1,0 +1,80 @@
+"""Messages of a provider as exchanges: SDKs' own objects, what the system says among them, results in every form."""
+
+from __future__ import annotations
+
+import anthropic.types
+import openai.types.chat
+
+from popkit_retention.context import Provider
+from tests.client.provider import faults
+from tests.context.talking import Talk, listing, openai_faults, reading
+
+
+def test_the_objects_that_anthropics_sdk_answers_with_are_read_and_sent_on():
+    block = anthropic.types.ToolUseBlock(id="a", name="Read", input={"file_path": "/p/a.py"}, type="tool_use")
+    talk = Talk()
+    talk.messages = [
+        {"role": "user", "content": "Read it."},
+        {"role": "assistant", "content": [anthropic.types.TextBlock(text="I read.", type="text"), block]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": [{"type": "text", "text": listing("a", 90)}]}]},
+        {"role": "assistant", "content": [anthropic.types.TextBlock(text="Done.", type="text")]},
+        {"role": "user", "content": "And now?"},
+    ]
+    result = talk.build(50.0)
+    assert result.messages[1]["content"][1] is block
+    assert "PopKit left out" in str(result.messages[2]) or "\t" not in str(result.messages[2])
+
+
+def test_the_objects_that_openais_sdk_answers_with_are_read_and_sent_on():
+    answer = openai.types.chat.ChatCompletionMessage(role="assistant", content="Hello.")
+    talk = Talk(Provider.OPENAI)
+    talk.messages = [{"role": "user", "content": "Hi."}, answer, {"role": "user", "content": "And now?"}]
+    result = talk.build(50.0)
+    assert result.state
+    assert result.messages[1] is answer
+
+
+def test_the_systems_words_among_openais_messages_never_leave():
+    talk = Talk(Provider.OPENAI)
+    talk.messages = [{"role": "system", "content": "Be kind."}]
+    talk.work("Read it.", reading("/p/a.py", 90))
+    talk.messages.append({"role": "developer", "content": "Be brief."})
+    talk.ask("And now?")
+    talk.state = None
+    result = talk.build(95.0)
+    assert [message["content"] for message in result.messages[:2]] == ["Be kind.", "Be brief."]
+    assert len(result.messages) == 3
+    assert openai_faults(result.messages) == []
+
+
+def test_what_the_user_says_beside_results_begins_no_exchange():
+    talk = Talk()
+    talk.ask("Read both.")
+    talk.answer("", [reading("/p/a.py", 90), reading("/p/b.py", 90)])
+    talk.messages[-1]["content"].append({"type": "text", "text": "And hurry."})
+    talk.answer("", [reading("/p/c.py", 90)])
+    result = talk.build(95.0)
+    assert result.messages == talk.messages
+    assert faults(result.messages) == []
+
+
+def test_a_result_with_a_picture_in_it_stays():
+    picture = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}
+    talk = Talk()
+    talk.work("Look.", ("Screenshot", {}, "x"))
+    talk.messages[2]["content"][0]["content"] = [{"type": "text", "text": listing("a", 90)}, picture]
+    talk.ask("And now?")
+    talk.state = None
+    assert talk.build(50.0).messages[2] == talk.messages[2]
+
+
+def test_marks_for_the_cache_move_on_without_being_a_change():
+    talk = Talk()
+    talk.ask("Read it.")
+    talk.build(0.0)
+    talk.messages[0] = {"role": "user", "content": [{"type": "text", "text": "Read it.", "cache_control": {"type": "ephemeral"}}]}
+    talk.answer("Done.")
+    talk.ask("And now?")
+    result = talk.build(0.0)
+    assert result.appended
+    assert result.messages[0]["content"][0]["cache_control"] == {"type": "ephemeral"}
