@@ -2,6 +2,7 @@
 
 import { useEffect, useState } from "./vendor/preact-htm.js";
 import { get } from "./api.js";
+import { useLive } from "./live.js";
 
 const known = new Map(); // path -> {data, error, stamp, number, watchers}
 const MOST = 60;
@@ -34,18 +35,18 @@ async function ask(path, stamp) {
   if (mine === here.number) here.watchers.forEach((watch) => watch());
 }
 
-/** {data, error, again} of a path; asked for anew whenever `stamp` is another. An empty path asks nothing. */
-export function useAnswer(path, stamp = "") {
+/** {data, error, again} of a path; asked for anew whenever `newest` is another stamp, and after every new connection. */
+export function useAnswer(path, newest = "") {
+  const stamp = `${useLive().round} ${newest}`;
   const [, draw] = useState(0);
   useEffect(() => {
-    if (!path) return undefined;
     const here = entry(path);
     const watch = () => draw((count) => count + 1);
     here.watchers.add(watch);
     if (here.stamp !== stamp || here.error) ask(path, stamp);
     return () => here.watchers.delete(watch);
   }, [path, stamp]);
-  const { data, error } = path ? entry(path) : { data: null, error: null };
+  const { data, error } = entry(path);
   return { data, error, again: () => ask(path, stamp) };
 }
 

@@ -98,8 +98,7 @@ function Theme() {
 }
 
 function Foot() {
-  const { startedAt } = useLive();
-  const { data } = useAnswer("/api/me", String(startedAt));
+  const { data } = useAnswer("/api/me");
   return html`<footer class="foot">
     ${data && html`PopKit ${data.version} · ${data.home} · usage in ${data.database}${data.shared ? ", shared" : ""}`}
   </footer>`;

@@ -14,6 +14,7 @@ export const live = {
   startedAt: 0, // which server
   ahead: 0, // seconds that its clock is ahead of ours
   rows: new Map(), // id -> the newest row of a session
+  round: 0, // grows with every connection after the first: what is shown may be old then
   list: 0, // changes when the list has to be asked for anew
   stamps: { memory: "", retention: "", budgets: "", stats: "" },
 };
@@ -48,9 +49,7 @@ function greeted(event) {
   // We were away, and do not know what was missed; and it may be another server with another token.
   forgetServer();
   live.rows.clear();
-  live.list += 1;
-  const mark = `again ${Date.now()}`;
-  live.stamps = { memory: mark, retention: mark, budgets: mark, stats: mark };
+  live.round += 1;
 }
 
 function take(said) {

@@ -33,8 +33,11 @@ export function DayBars({ days, up, down = [], line, caption, words }) {
     <${Walkable} count=${days.length} label=${`${caption}.`} place=${place} words=${said}
       hint="Point at the chart, or focus it and use the arrow keys, to read a day.">
       ${(chosen) => html`<svg width=${width} height=${HEIGHT} viewBox=${`0 0 ${width} ${HEIGHT}`} aria-hidden="true">
-        ${chosen >= 0 && html`<rect class="band" x=${EDGE.left + chosen * room} y=${EDGE.top} width=${room}
-          height=${HEIGHT - EDGE.top - EDGE.bottom} />`}
+        ${
+          chosen >= 0 &&
+          html`<rect class="band" x=${EDGE.left + chosen * room} y=${EDGE.top} width=${room}
+          height=${HEIGHT - EDGE.top - EDGE.bottom} />`
+        }
         <${Grid} steps=${steps} y=${y} left=${EDGE.left} right=${width - EDGE.right} words=${figure} />
         ${days.map(({ day, values }, at) =>
           [...pile(values, up, 1), ...pile(values, down, -1)].map(

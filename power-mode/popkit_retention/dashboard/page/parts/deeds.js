@@ -27,24 +27,37 @@ export const say = (text, { failed = false, again = null } = {}) => show({ notic
 
 /**
  * Where deeds of a part go. `path`: what takes them · `body`: what goes with the id · `touches`: what is to be asked anew ·
- * `offers`: a path whose answer says which deeds there are afterwards, for the one that takes it back.
+ * `offers`: () -> the deeds that there are afterwards, among them the one that takes it back.
  */
-export const place = (path, { body = {}, touches, offers = "" }) => ({ path, body, touches, offers });
+export const place = (path, { body = {}, touches, offers = null }) => ({ path, body, touches, offers });
 
-/** Opens the dialog about a deed. `fields`: what the user has to say besides, [{name, label, needed}]. */
-export const ask = (deed, where, fields = []) => show({ asking: { deed, where, fields } });
+/** What an answer with deeds offers. */
+export const offeredAt = (path) => async () => (await get(path)).deeds;
 
+const wordOf = ({ id }) => id.split(" ")[0];
+
+// What the user has to say besides.
+const FIELDS = { hold: [{ name: "why", label: "Why it is held", needed: true }] };
 // What takes a deed back, as the words of deeds go.
-const OPPOSITES = { clear: "undo", pin: "unpin", unpin: "pin" };
+const OPPOSITES = {
+  clear: "undo",
+  pin: "unpin",
+  unpin: "pin",
+  hold: "release",
+  release: "hold",
+  forget: "undo",
+  promote: "demote",
+  demote: "promote",
+};
+
+/** Opens the dialog about a deed. */
+const ask = (deed, where) => show({ asking: { deed, where, fields: FIELDS[wordOf(deed)] ?? [] } });
 
 async function wayBack(deed, where) {
-  const [word, ...rest] = deed.id.split(" ");
-  const back = OPPOSITES[word];
+  const back = OPPOSITES[wordOf(deed)];
   if (!back || !where.offers) return null;
   try {
-    const { deeds } = await get(where.offers);
-    const wanted = word === "clear" ? back : [back, ...rest].join(" ");
-    const found = deeds.find(({ id }) => id === wanted || (word === "clear" && id.split(" ")[0] === back));
+    const found = (await where.offers()).find((each) => wordOf(each) === back);
     return found ? { deed: found, where } : null;
   } catch {
     return null; // the deed is done all the same
@@ -74,7 +87,7 @@ export function DeedButtons({ deeds, where, strong = "", children }) {
         html`<button
           type="button"
           key=${deed.id}
-          class=${`button ${deed.id.split(" ")[0] === strong ? "button-strong" : deed.danger ? "button-danger" : ""}`}
+          class=${`button ${wordOf(deed) === strong ? "button-strong" : deed.danger ? "button-danger" : ""}`}
           onClick=${() => ask(deed, where)}
         >
           ${deed.label}

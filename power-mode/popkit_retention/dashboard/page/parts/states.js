@@ -35,7 +35,9 @@ export function Problem({ error, again }) {
 /** What of an answer can be shown: its content, or why there is none. Known content stays while a newer question fails. */
 export function Answered({ answer, what, lines, children }) {
   if (answer.data) {
-    return html`${answer.error && html`<${Problem} error=${answer.error} again=${answer.again} />`}${children(answer.data)}`;
+    // That the server is away says the banner, for everything that is known.
+    const wrong = answer.error?.status ? answer.error : null;
+    return html`${wrong && html`<${Problem} error=${wrong} again=${answer.again} />`}${children(answer.data)}`;
   }
   if (answer.error) return html`<${Problem} error=${answer.error} again=${answer.again} />`;
   return html`<${Skeleton} what=${what} lines=${lines} />`;

@@ -28,8 +28,10 @@ export function Budgets() {
         <${Card} title="Limits" id="limits" wide>
           ${
             data.limits.length
-              ? html`<ul class="limits">${data.limits.map((limit) => html`<${Limit} key=${limit.scope + limit.of + limit.unit}
-                limit=${limit} />`)}</ul>
+              ? html`<ul class="limits">${data.limits.map(
+                  (limit) => html`<${Limit} key=${limit.scope + limit.of + limit.unit}
+                limit=${limit} />`,
+                )}</ul>
                 <p class="note">To set another: <code>${data.how}</code></p>`
               : html`<${Empty} title="No limit is set">To set one: <code>${data.how}</code><//>`
           }
@@ -48,8 +50,13 @@ function Limit({ limit }) {
   return html`<li class="limit">
     <p class="limit-head">
       <strong>${limit.scope === "month" ? "This month" : "Session"}</strong>
-      ${limit.of && (limit.scope === "session" ? html`<a class="id" href=${toSession(limit.of)}>${limit.of}</a>` : html`<span
-        class="note">${limit.of}</span>`)}
+      ${
+        limit.of &&
+        (limit.scope === "session"
+          ? html`<a class="id" href=${toSession(limit.of)}>${limit.of}</a>`
+          : html`<span
+        class="note">${limit.of}</span>`)
+      }
       <span class="figure limit-share">${used}</span>
     </p>
     <${Meter} ratio=${limit.used_percent / 100} label=${words} />

@@ -2,7 +2,7 @@
 
 import { html, useEffect, useState } from "../vendor/preact-htm.js";
 import { useAnswer } from "../answers.js";
-import { query } from "../api.js";
+import { get, query } from "../api.js";
 import { ago, capital, counted, percent, tokens, whole } from "../format.js";
 import { now, useLive } from "../live.js";
 import { DeedButtons, place } from "../parts/deeds.js";
@@ -11,6 +11,7 @@ import { Answered, Card, Choice, Empty } from "../parts/states.js";
 import { toMemory, useTitle } from "../route.js";
 
 const PAGE = 50;
+const MOST = 500; // that the server tells at once
 const TYPING_MS = 200;
 const MEMORY_TIERS = ["HOT", "WARM", "COLD", "ARCHIVE"];
 
@@ -73,9 +74,11 @@ function Project({ project, stamp }) {
           shown.items.length
             ? html`<ul class="items">${shown.items.map((item) => html`<${Item} key=${item.id} item=${item} project=${project} />`)}</ul>`
             : html`<${Empty} title=${asked.q || asked.tier ? "No item matches" : "Nothing is remembered about this project yet"}>
-              ${asked.q || asked.tier
-                ? "Search for less, or choose All."
-                : html`To learn from past sessions: <code>popkit memory learn --past</code>`}
+              ${
+                asked.q || asked.tier
+                  ? "Search for less, or choose All."
+                  : html`To learn from past sessions: <code>popkit memory learn --past</code>`
+              }
             <//>`
         }
         ${
@@ -93,8 +96,13 @@ function Project({ project, stamp }) {
 function Overview({ shown }) {
   return html`<${Card} title="By tier" id="tiers"
     note=${shown.on ? null : "Memory is off: sessions of this project teach nothing, and get no MEMORY.md."}>
-    ${shown.alerts.length > 0 && html`<ul class="alerts" aria-label="What goes soon">${shown.alerts.map((words) => html`<li
-      key=${words}>${words}</li>`)}</ul>`}
+    ${
+      shown.alerts.length > 0 &&
+      html`<ul class="alerts" aria-label="What goes soon">${shown.alerts.map(
+        (words) => html`<li
+      key=${words}>${words}</li>`,
+      )}</ul>`
+    }
     <table class="plain">
       <thead><tr><th scope="col">Memory tier</th><th scope="col">Items</th><th scope="col">Tokens</th></tr></thead>
       <tbody>
@@ -124,12 +132,19 @@ function Document({ shown }) {
 }
 
 function Item({ item, project }) {
-  const where = place("/api/memory/deeds", { body: { project }, touches: ["/api/memory", "/api/retention"] });
+  const offers = async () => {
+    const { items } = await get(query("/api/memory", { project, limit: MOST }));
+    return items.find(({ id }) => id === item.id)?.deeds ?? [];
+  };
+  const where = place("/api/memory/deeds", { body: { project }, touches: ["/api/memory", "/api/retention"], offers });
   return html`<li class="item">
     <p class="item-head">
       <${TierBadge} tier=${item.tier} /> <span class="note">${item.kind}</span>
-      ${item.pinned && html`<span class="badge">Pinned</span>`}${item.marked && html`<span
-        class="badge badge-warn">Marked for deletion</span>`}
+      ${item.pinned && html`<span class="badge">Pinned</span>`}${
+        item.marked &&
+        html`<span
+        class="badge badge-warn">Marked for deletion</span>`
+      }
     </p>
     <p class="item-text">${item.text}</p>
     <${DeedButtons} deeds=${item.deeds} where=${where} />

@@ -32,8 +32,11 @@ export function Retention() {
         </div>`
         }
         ${data.policies.map((policy) => html`<${Policy} key=${policy.domain} policy=${policy} />`)}
-        ${data.deeds.length > 0 && html`<${Card} title="What can be done" id="deeds" wide><${DeedButtons} deeds=${data.deeds}
-          where=${WHERE} /><//>`}
+        ${
+          data.deeds.length > 0 &&
+          html`<${Card} title="What can be done" id="deeds" wide><${DeedButtons} deeds=${data.deeds}
+          where=${WHERE} /><//>`
+        }
         <${Holds} holds=${data.holds} />
         <${Zones} zones=${data.zones} />
         <${Sizes} sizes=${data.sizes} />

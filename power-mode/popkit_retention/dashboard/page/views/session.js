@@ -5,24 +5,18 @@ import { useAnswer } from "../answers.js";
 import { ago, baseName, capital, counted, longTokens, percent, tokens, whole } from "../format.js";
 import { now, useLive } from "../live.js";
 import { fillOf, LAYERS, Swatch, TIERS } from "../palette.js";
-import { ask, DeedButtons, place } from "../parts/deeds.js";
+import { DeedButtons, offeredAt, place } from "../parts/deeds.js";
 import { Cache, fillWords, Meter } from "../parts/fill.js";
 import { Answered, Card } from "../parts/states.js";
 import { useTitle } from "../route.js";
 import { OverTime } from "./overtime.js";
 import { Timeline } from "./timeline.js";
 
-const HOLD = {
-  id: "hold",
-  label: "Hold",
-  sum: "Nothing that this session left in the archive or the memory is deleted until you release the hold.",
-};
-
 export function Session({ id }) {
   const live = useLive();
   const base = `/api/sessions/${encodeURIComponent(id)}`;
   const row = live.rows.get(id);
-  const answer = useAnswer(base, `${live.startedAt} ${row?.stamp ?? ""}`);
+  const answer = useAnswer(base, row?.stamp);
   const session = row ?? answer.data?.session;
   useTitle(
     session?.verdict?.kind === "clear" ? "Clear now" : session?.context && percent(session.context.ratio),
@@ -39,8 +33,7 @@ export function Session({ id }) {
 function Detail({ detail, session, base }) {
   const title = useRef(null);
   useEffect(() => title.current.focus({ preventScroll: true }), []);
-  const deeds = place(`${base}/deeds`, { touches: [base, "/api/retention"], offers: base });
-  const holding = place("/api/retention/deeds", { body: { session: session.id }, touches: [base, "/api/retention"] });
+  const deeds = place(`${base}/deeds`, { touches: [base, "/api/retention"], offers: offeredAt(base) });
   const about = detail.deeds.filter(({ id }) => !id.startsWith("warm"));
   const { report } = detail;
   return html`<header class="session-head">
@@ -53,11 +46,7 @@ function Detail({ detail, session, base }) {
       </p>
     </header>
     <${Verdict} verdict=${session.verdict ?? detail.session.verdict} doubt=${detail.doubt}>
-      <${DeedButtons} deeds=${about} where=${deeds} strong="clear">
-        <button type="button" class="button" onClick=${() => ask(HOLD, holding, [{ name: "why", label: "Why it is held", needed: true }])}>
-          Hold
-        </button>
-      <//>
+      <${DeedButtons} deeds=${about} where=${deeds} strong="clear" />
     <//>
     <div class="cards">
       <${Context} fill=${session.context ?? detail.session.context} layers=${detail.layers} report=${report} />
@@ -149,8 +138,7 @@ function Dead({ report, session }) {
 /** The table of the panel. */
 function ByTier({ tiers }) {
   const cells = ({ items, tokens: sum }) => html`<td>${whole(items)}</td><td>${items ? tokens(sum) : ""}</td>`;
-  return html`<div class="scroll-x"><table class="plain">
-    <caption class="unseen">Results by tier</caption>
+  return html`<div class="scroll-x" tabindex="0" role="region" aria-label="Results by tier"><table class="plain">
     <thead><tr><th scope="col">Tier</th><th scope="col">Live</th><th scope="col">Tokens</th><th scope="col">Expired</th><th
       scope="col">Tokens</th></tr></thead>
     <tbody>

@@ -38,8 +38,11 @@ function List({ asked, ask, chosen }) {
     </div>
     <${Filters} asked=${asked} change=${change} projects=${first.data?.projects ?? []} />
     <${Answered} answer=${first} what="the sessions" lines=${12}>
-      ${(data) => (data.total ? html`<${Rows} asked=${asked} pages=${pages} data=${data} chosen=${chosen} />` : html`<${None}
-        asked=${asked} />`)}
+      ${(data) =>
+        data.total
+          ? html`<${Rows} asked=${asked} pages=${pages} data=${data} chosen=${chosen} />`
+          : html`<${None}
+        asked=${asked} />`}
     <//>
     ${
       first.data &&

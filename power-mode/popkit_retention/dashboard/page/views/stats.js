@@ -14,6 +14,16 @@ import { useTitle } from "../route.js";
 const SAVED = { key: "saved", name: "Saved", fill: fillOf("medium") };
 const COST = { key: "cost", name: "Charged", fill: fillOf("ephemeral") };
 
+// The causes of the ledger, as `popkit context stats` calls them.
+const CAUSES = {
+  kept_out: "did not enter",
+  kept_warm: "kept warm",
+  rewrite: "cache rewrites",
+  refetches: "fetched again",
+  advice: "our own text",
+  warming: "keeping warm",
+};
+
 export function Stats() {
   const { stamps } = useLive();
   const [days, choose] = useState("30");
@@ -93,16 +103,18 @@ function Projects({ projects }) {
   <//>`;
 }
 
+const causeOf = (name) => capital(CAUSES[name] ?? name.replaceAll("_", " "));
+
 function Causes({ saved, cost }) {
   const rows = [
     ...Object.entries(saved).map(([name, amount]) => ({
-      name: capital(name),
+      name: causeOf(name),
       title: `saved ${name}`,
       parts: [[amount, SAVED.fill]],
       words: signed(amount),
     })),
     ...Object.entries(cost).map(([name, amount]) => ({
-      name: capital(name),
+      name: causeOf(name),
       title: `charged ${name}`,
       parts: [[amount, COST.fill]],
       words: signed(-amount),

@@ -126,10 +126,18 @@ function Life({ bar, first, last }) {
   const end = bar.state === "live" ? 100 : Math.max(from + 0.8, x(bar.to_call ?? bar.from_call + 1));
   return html`<svg class="life" aria-hidden="true">
     <rect class="life-ground" width="100%" height="100%" rx="2" />
-    ${bar.state === "expired" && end < 100 && html`<rect class=${`life-expired line-${bar.tier}`} x=${`${end}%`} y="1.5"
-      width=${`${100 - end}%`} height="9" fill=${expiredFill(bar.tier)} />`}
-    ${bar.state === "cleared" && end < 100 && html`<line class=${`life-cleared line-${bar.tier}`} x1=${`${end}%`} x2="100%" y1="6"
-      y2="6" />`}
+    ${
+      bar.state === "expired" &&
+      end < 100 &&
+      html`<rect class=${`life-expired line-${bar.tier}`} x=${`${end}%`} y="1.5"
+      width=${`${100 - end}%`} height="9" fill=${expiredFill(bar.tier)} />`
+    }
+    ${
+      bar.state === "cleared" &&
+      end < 100 &&
+      html`<line class=${`life-cleared line-${bar.tier}`} x1=${`${end}%`} x2="100%" y1="6"
+      y2="6" />`
+    }
     <rect class=${`life-live life-live-${bar.state}`} x=${`${from}%`} width=${`${Math.max(0.8, end - from)}%`} height="12" rx="1.5"
       fill=${fillOf(bar.tier)} />
   </svg>`;

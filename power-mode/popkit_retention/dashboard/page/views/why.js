@@ -2,7 +2,7 @@
 
 import { html, useEffect, useRef } from "../vendor/preact-htm.js";
 import { useAnswer } from "../answers.js";
-import { DeedButtons, showContent } from "../parts/deeds.js";
+import { DeedButtons, offeredAt, showContent } from "../parts/deeds.js";
 import { Answered } from "../parts/states.js";
 
 const ASIDE = 10; // columns of the left column of `why`
@@ -43,7 +43,7 @@ export function Why({ number, base, deeds, stamp, close }) {
             .filter(([name]) => name)
             .map(([name, words]) => html`<div key=${name + words}><dt>${name}</dt><dd>${words}</dd></div>`)}
         </dl>
-        <${DeedButtons} deeds=${offered.filter(({ id }) => !id.startsWith("show"))} where=${{ ...deeds, offers: path }}>
+        <${DeedButtons} deeds=${offered.filter(({ id }) => !id.startsWith("show"))} where=${{ ...deeds, offers: offeredAt(path) }}>
           ${
             handle &&
             html`<button type="button" class="button" onClick=${() => showContent(`${base}/content/${encodeURIComponent(handle)}`)}>
