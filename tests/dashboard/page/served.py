@@ -1,0 +1,120 @@
+"""A dashboard that serves a home, as `popkit dashboard` does, and a page of it in a real browser."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from types import TracebackType
+from urllib.parse import urlsplit
+
+from playwright.sync_api import Browser, ConsoleMessage, Page, Request, expect
+
+from tests.patience import HANG_S
+
+ROOT = Path(__file__).resolve().parents[3]
+FILES = ROOT / "power-mode" / "popkit_retention" / "dashboard" / "page"
+SERVER = FILES.parent / "serving.py"
+VIEWS = ("sessions", "memory", "retention", "budgets", "stats")
+WIDE = {"width": 1280, "height": 900}
+NARROW = {"width": 400, "height": 850}
+# A browser that asks nobody but us.
+ARGS = (
+    "--no-sandbox", "--disable-quic", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run",
+)  # fmt: skip
+# What the browser itself says of an answer that is an error; the page shows it in words.
+_OF_THE_BROWSER = re.compile(r"^Failed to load resource: (?:the server responded with a status of (?:4\d\d|5\d\d)|net::ERR_)")
+expect.set_options(timeout=HANG_S * 1000)  # a busy machine makes a test slow, not red
+
+
+class Served:
+    """`popkit dashboard` over a home, at a port that stays its own when it is started again."""
+
+    def __init__(self, environ: dict[str, str]) -> None:
+        self._environ = environ
+        self._process: subprocess.Popen | None = None
+        self.port = 0
+        self.address = ""
+
+    def start(self) -> Served:
+        asked = {"port": self.port, "ipv6": False, "json": True, "version": "9.9.9", "open": False}
+        self._process = subprocess.Popen(
+            [sys.executable, "-I", SERVER, json.dumps(asked)], env=self._environ, stdout=subprocess.PIPE, text=True, bufsize=1
+        )
+        self.address = json.loads(self._process.stdout.readline())["address"]
+        self.port = urlsplit(self.address).port
+        return self
+
+    def stop(self) -> None:
+        if self._process is not None:
+            self._process.send_signal(signal.SIGINT)
+            self._process.wait(HANG_S)
+            self._process.stdout.close()
+            self._process = None
+
+    def __enter__(self) -> Served:
+        return self.start()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.stop()
+
+
+class Visit:
+    """A page that somebody has opened, in a profile of its own. Whatever it says on the console, and whomever it asks, is noted."""
+
+    def __init__(self, browser: Browser, served: Served, hash: str = "", **how: object) -> None:
+        self.served = served
+        self.context = browser.new_context(**{"viewport": WIDE, "locale": "en-GB", "timezone_id": "UTC", **how})
+        self.context.set_default_timeout(HANG_S * 1000)
+        self.said: list[str] = []
+        self.asked: set[str] = set()
+        self.page: Page = self.context.new_page()
+        self.page.on("console", self._heard)
+        self.page.on("pageerror", lambda error: self.said.append(str(error)))
+        self.page.on("request", self._requested)
+        self.page.goto(served.address + hash)
+
+    def _heard(self, message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning") and not _OF_THE_BROWSER.match(message.text):
+            self.said.append(message.text)
+
+    def _requested(self, request: Request) -> None:
+        self.asked.add(urlsplit(request.url).netloc)
+
+    def close(self) -> None:
+        """Nothing was wrong with it: no error, nothing that the content policy forbids, no other host."""
+        self.context.close()
+        assert self.said == []
+        assert self.asked == {f"127.0.0.1:{self.served.port}"}
+
+    def view(self, name: str) -> None:
+        """Goes there by its link, and waits for what it shows."""
+        self.page.get_by_role("navigation", name="Views").get_by_role("link", name=name.capitalize()).click()
+        expect(self.page.get_by_role("heading", level=1, name=name.capitalize())).to_be_visible()
+        expect(self.page.locator(".skeleton")).to_have_count(0)
+
+    def confirm(self, button: str) -> str:
+        """Presses a button, reads the sum in the dialog, agrees; the sum."""
+        self.page.locator("main").get_by_role("button", name=button, exact=True).click()
+        dialog = self.page.get_by_role("dialog")
+        expect(dialog).to_be_visible()
+        said = dialog.locator(".sum").inner_text()
+        dialog.get_by_role("button", name=button, exact=True).click()
+        expect(dialog).not_to_be_visible()
+        return said
+
+    def status(self) -> str:
+        """What came of a deed."""
+        notice = self.page.locator(".notices p")
+        expect(notice).to_be_visible()
+        return notice.inner_text()
+
+    def told(self, path: str) -> dict:
+        """What the API says to this visitor."""
+        return self.context.request.get(f"http://127.0.0.1:{self.served.port}{path}").json()
+
+    def scrolls_sideways(self) -> bool:
+        return self.page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")

@@ -1,0 +1,219 @@
+"""Sessions by clicks: find one, see what its context holds, ask why, pin, clear, undo, hold."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from hooks.utils.answers import text, verdict
+from tests.dashboard.page.homes import PLACE, SESSION, Home
+from tests.dashboard.page.served import Visit
+from tests.reclaim.shops import EXPIRED
+
+Visits = Callable[..., Visit]
+
+
+def report_of(seen: Visit) -> dict:
+    """What the panel is drawn from."""
+    return seen.told(f"/api/sessions/{SESSION}")["report"]
+
+
+def sum_of_clear(seen: Visit) -> str:
+    return verdict.in_words(report_of(seen)).removeprefix("Clear now: ")
+
+
+def test_the_address_opens_the_list_and_keeps_its_token_to_itself(visit: Visits) -> None:
+    seen = visit()
+    expect(seen.page.get_by_role("heading", level=1)).to_have_text("Sessions")
+    expect(seen.page).to_have_title("1 running · Sessions · PopKit")
+    assert "token" not in seen.page.url
+    row = seen.page.get_by_role("link", name=re.compile("please fix it"))
+    expect(row).to_contain_text("shop")
+    expect(row).to_contain_text("4%")
+    row.click()
+    expect(seen.page.get_by_role("heading", level=1, name="please fix it")).to_be_focused()
+    assert seen.page.url.endswith(PLACE)
+
+
+def test_a_session_tells_what_the_panel_tells(home: Home, visit: Visits) -> None:
+    seen = visit(PLACE)
+    session = seen.page.get_by_role("article")
+    told = report_of(seen)
+    expired, taken = told["expired"], told["reclaimable"]["now"]
+    expect(session.get_by_label("What to do now").locator("p").first).to_have_text(verdict.in_words(told).replace(": ", ""))
+    expect(seen.page).to_have_title("Clear now · please fix it · PopKit")
+    share = f"in 30 results ({expired['tokens'] / 37_000:.0%} of the context)"
+    for words in (
+        "37,000 of 1,000,000 tokens (4%)",
+        text.long_tokens(expired["tokens"]),
+        share,
+        text.long_tokens(taken["tokens"]),
+        "Cache cold",
+    ):
+        expect(session).to_contain_text(words)
+    for tier, have in told["tiers"].items():
+        cells = [
+            cell
+            for sums in (have["live"], have["expired"])
+            for cell in (str(sums["items"]), text.tokens(sums["tokens"]) if sums["items"] else "")
+        ]
+        expect(session.get_by_role("row", name=re.compile(tier, re.IGNORECASE)).get_by_role("cell")).to_have_text(cells)
+    session.get_by_text("The same as in the terminal").click()
+    shown = " ".join(session.get_by_label("The panel").inner_text().split())
+    assert f"Expired: {text.long_tokens(expired['tokens'])} {share}" in shown
+    assert f"Reclaimable: {text.long_tokens(taken['tokens'])}, from 3 expired results" in shown
+
+
+def test_every_result_has_a_bar_that_says_what_became_of_it(visit: Visits) -> None:
+    seen = visit(PLACE)
+    bars = seen.page.get_by_role("list", name=re.compile("^Results")).get_by_role("button")
+    expect(bars).to_have_count(34)
+    expect(bars.first).to_have_accessible_name("T1 Read old.ts, medium, expired, still in the context, ~786 tokens, edited at T2. Why?")
+    seen.page.get_by_role("group", name="Which results").get_by_role("button", name="A clear takes").click()
+    expect(bars).to_have_count(len(EXPIRED))
+    seen.page.get_by_role("group", name="Which results").get_by_role("button", name="Live").click()
+    expect(bars).to_have_count(4)
+
+
+def test_the_chart_is_a_table_too_and_is_read_with_the_arrow_keys(visit: Visits) -> None:
+    seen = visit(PLACE)
+    chart = seen.page.locator("#over-time")
+    walk = chart.get_by_role("group", name=re.compile("^Tokens of the context"))
+    walk.focus()
+    walk.press("End")
+    expect(chart.locator(".readout")).to_contain_text("Request 35, ")
+    walk.press("ArrowLeft")
+    expect(chart.locator(".readout")).to_contain_text("Request 34, ")
+    chart.get_by_role("button", name="By layer").click()
+    chart.get_by_text("Show as a table").click()
+    table = chart.get_by_role("table")
+    expect(table.get_by_role("columnheader")).to_have_text(["Request", "Time", "In all", "System and current request", "Files", "History"])
+    expect(table.get_by_role("row")).to_have_count(36)
+
+
+def test_a_bar_opens_the_reasons_and_a_pin_keeps_the_result(home: Home, visit: Visits) -> None:
+    seen = visit(PLACE)
+    seen.page.get_by_role("button", name=re.compile("^T31 Read lib.ts")).click()
+    why = seen.page.get_by_role("complementary", name="Why T31")
+    expect(why).to_contain_text("file contents, ~535 tokens (estimate)")
+    expect(why).to_contain_text("when its file is edited or changes on disk")
+    assert seen.confirm("Pin") == "its ~535 tokens stay in the context until you unpin it"
+    assert "T31" in seen.status()
+    expect(seen.page.get_by_role("button", name=re.compile("^T31 Read lib.ts.*pinned"))).to_be_visible()
+    assert home.state().pins == ["read-lib"]
+    # What takes it back is offered beside what came of it.
+    seen.page.get_by_role("status").get_by_role("button", name="Unpin").click()
+    seen.page.get_by_role("dialog").get_by_role("button", name="Unpin", exact=True).click()
+    expect(seen.page.get_by_role("button", name=re.compile("^T31 Read lib.ts.*pinned"))).not_to_be_visible()
+    assert home.state().pins == []
+
+
+def test_nothing_is_done_before_the_sum_was_agreed_to(home: Home, visit: Visits) -> None:
+    before = home.transcript.read_bytes()
+    seen = visit(PLACE)
+    for leave in (lambda dialog: dialog.get_by_role("button", name="Cancel").click(), lambda dialog: seen.page.keyboard.press("Escape")):
+        seen.page.get_by_role("button", name="Clear", exact=True).click()
+        dialog = seen.page.get_by_role("dialog", name="Clear")
+        expect(dialog.locator(".sum")).to_have_text(sum_of_clear(seen))
+        leave(dialog)
+        expect(dialog).not_to_be_visible()
+    assert home.transcript.read_bytes() == before
+
+
+def test_a_clear_leaves_placeholders_and_the_undo_puts_every_byte_back(home: Home, visit: Visits) -> None:
+    before = home.transcript.read_bytes()
+    seen = visit(PLACE)
+    expected = sum_of_clear(seen)
+    assert seen.confirm("Clear") == expected
+    assert "/resume" in seen.status()
+    assert set(home.cleared()) == EXPIRED
+    expect(seen.page.get_by_label("What to do now")).to_contain_text("/resume")
+    bar = seen.page.get_by_role("button", name=re.compile("^T1 Read old.ts, medium, cleared: a placeholder is left"))
+    bar.click()
+    seen.page.get_by_role("button", name="Show all of it").click()
+    content = seen.page.get_by_role("dialog")
+    expect(content).to_contain_text("export const value119 = 942361;")
+    content.get_by_role("button", name="Close").click()
+    # The undo is offered with what came of the clear, and where the deeds of the session are.
+    seen.page.get_by_role("status").get_by_role("button", name="Undo the last clear").click()
+    seen.page.get_by_role("dialog").get_by_role("button", name="Undo the last clear", exact=True).click()
+    expect(seen.page.get_by_label("What to do now").get_by_role("button", name="Clear", exact=True)).to_be_visible()
+    assert home.transcript.read_bytes() == before
+
+
+def test_a_cleared_result_is_put_back_from_its_reasons(home: Home, visit: Visits) -> None:
+    home.clear()
+    seen = visit(PLACE)
+    seen.page.get_by_role("button", name=re.compile("^T5 Glob")).click()
+    tokens = next(row["tokens"] for row in report_of(seen)["results"] if row["id"] == "found")
+    assert seen.confirm("Put back") == f"{text.long_tokens(tokens)} come back, once the session is loaded again"
+    expect(seen.page.get_by_role("button", name=re.compile("^T5 Glob .*a placeholder is left"))).not_to_be_visible()
+    assert set(home.cleared()) == EXPIRED - {"found"}
+
+
+def test_a_refusal_is_said_in_words(home: Home, visit: Visits) -> None:
+    seen = visit(PLACE)
+    seen.page.get_by_role("button", name="Clear", exact=True).click()
+    home.clear()  # somebody was faster
+    seen.page.get_by_role("dialog").get_by_role("button", name="Clear", exact=True).click()
+    assert "that is not offered now" in seen.status()
+
+
+def test_sessions_are_found_by_words_and_project_and_shown_in_pages(home: Home, visit: Visits) -> None:
+    home.with_others(230)
+    seen = visit()
+    rows = seen.page.locator(".row")
+    expect(rows).to_have_count(100)
+    expect(seen.page.locator(".view-head")).to_contain_text("231 in all")
+    seen.page.get_by_role("button", name="Show 100 more").click()
+    expect(rows).to_have_count(200)
+    seen.page.get_by_role("button", name="Show 31 more").click()
+    expect(rows).to_have_count(231)
+    search = seen.page.get_by_role("searchbox")
+    search.fill("errand 117")
+    expect(rows).to_have_count(1)
+    search.fill("no such words")
+    expect(seen.page.get_by_text("No session matches")).to_be_visible()
+    search.fill("")
+    seen.page.get_by_role("combobox", name="Project").select_option(label="api")
+    expect(rows.first).to_contain_text("api")
+    expect(seen.page.locator(".view-head")).to_contain_text("77 in all")
+
+
+def test_what_the_session_does_is_on_the_page_within_moments(home: Home, visit: Visits) -> None:
+    seen = visit(PLACE)
+    bars = seen.page.get_by_role("list", name=re.compile("^Results")).get_by_role("button")
+    expect(bars).to_have_count(34)
+    with home.transcript.open("a") as file:
+        file.write("\n".join(_one_call_more(home.transcript)) + "\n")
+    expect(bars).to_have_count(35)
+
+
+def _one_call_more(transcript: Path) -> list[str]:
+    """The lines of the last call, as another one."""
+    lines = transcript.read_text().splitlines()
+    last = max(number for number, line in enumerate(lines) if '"new-test"' in line)
+    said = [line.replace("new-test", "newer-test") for line in lines[last - 1 : last + 1]]
+    uuid = re.search(r'"uuid": ?"([^"]+)"', lines[-1])[1]
+    first, second = (re.search(r'"uuid": ?"([^"]+)"', line)[1] for line in said)
+    parent = re.search(r'"parentUuid": ?"([^"]+)"', said[0])[1]
+    said = [line.replace(f'"{first}"', '"uuid-next"').replace(f'"{second}"', '"uuid-after"') for line in said]
+    return [said[0].replace(f'"{parent}"', f'"{uuid}"', 1), said[1]]
+
+
+@pytest.mark.parametrize("hash", ["#/session/nobody", "#/session/..%2F..%2Fetc", "#/session/%E0%A4%A"])
+def test_a_link_to_no_session_says_so(visit: Visits, hash: str) -> None:
+    seen = visit(hash)
+    words = seen.page.locator("main")
+    expect(words).to_contain_text(re.compile("This cannot be shown|Sessions"))
+    expect(seen.page.get_by_role("link", name=re.compile("please fix it"))).to_be_visible()
+
+
+def test_the_list_keeps_a_link_to_its_session(visit: Visits) -> None:
+    seen = visit(PLACE)
+    expect(seen.page.get_by_role("link", name=re.compile("please fix it"))).to_have_attribute("href", f"#/session/{SESSION}")
+    expect(seen.page.get_by_role("link", name=re.compile("please fix it"))).to_have_attribute("aria-current", "page")

@@ -1,0 +1,127 @@
+"""What the page shows when there is nothing yet, when something is wrong, and when its server has gone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Route, expect
+
+from tests.dashboard.page.homes import PLACE, SESSION, Home
+from tests.dashboard.page.served import VIEWS, Served, Visit
+
+Visits = Callable[..., Visit]
+EMPTY = {
+    "sessions": ("No sessions yet", "Start Claude Code in a project"),
+    "memory": ("Nothing is remembered yet", "popkit memory on"),
+    "retention": ("Nothing is held", "choose Hold"),
+    "budgets": ("No limit is set", "To set one"),
+    "stats": ("Nothing has been saved or charged yet", "Figures appear"),
+}
+
+
+@pytest.fixture
+def nothing(browser: Browser, tmp_path: Path):
+    """A page over a home with nothing in it."""
+    with Served(Home(tmp_path).environ()) as running:
+        seen = Visit(browser, running)
+        yield seen
+        seen.close()
+
+
+def test_where_there_is_nothing_each_view_says_how_it_comes(nothing: Visit) -> None:
+    for view in VIEWS:
+        nothing.view(view)
+        for words in EMPTY[view]:
+            expect(nothing.page.locator("main")).to_contain_text(words)
+
+
+def test_while_something_is_loading_its_shape_is_there(visit: Visits) -> None:
+    seen = visit()
+    held: list[Route] = []
+    seen.page.route("**/api/sessions/*", lambda route, _request: held.append(route))
+    seen.page.get_by_role("link", name=re.compile("please fix it")).click()
+    expect(seen.page.get_by_text("Loading the session")).to_be_attached()
+    for route in held:
+        route.continue_()
+    seen.page.unroute("**/api/sessions/*")
+    expect(seen.page.get_by_role("heading", name="please fix it")).to_be_visible()
+    expect(seen.page.locator(".skeleton")).to_have_count(0)
+
+
+def test_what_is_wrong_is_told_with_what_to_do_and_can_be_tried_again(visit: Visits) -> None:
+    seen = visit()
+    words = "The folder cannot be read. Make it yours with chown."
+    seen.page.route("**/api/retention", lambda route: route.fulfill(status=500, json={"error": words}))
+    seen.page.get_by_role("link", name="Retention").click()
+    expect(seen.page.get_by_role("alert").get_by_text(words)).to_be_visible()
+    seen.page.unroute("**/api/retention")
+    seen.page.get_by_role("button", name="Try again").click()
+    expect(seen.page.get_by_role("heading", name="Holds")).to_be_visible()
+
+
+def test_what_is_known_stays_while_the_server_is_away(served: Served, visit: Visits) -> None:
+    seen = visit(PLACE)
+    expect(seen.page.get_by_text("37,000 of 1,000,000 tokens (4%)").first).to_be_visible()
+    expect(seen.page.get_by_text("Live", exact=True).first).to_be_visible()
+    served.stop()
+    banner = seen.page.locator(".stale")
+    expect(banner).to_contain_text(re.compile(r"The connection is lost\. What you see is from \d+ \w+ \d\d:\d\d"))
+    expect(seen.page).to_have_title(re.compile("^Not connected"))
+    expect(seen.page.get_by_text("37,000 of 1,000,000 tokens (4%)").first).to_be_visible()
+    # What is done meanwhile is not done, and says so.
+    seen.page.get_by_role("button", name="Hold", exact=True).click()
+    dialog = seen.page.get_by_role("dialog")
+    dialog.get_by_role("textbox", name="Why it is held").fill("for the audit")
+    dialog.get_by_role("button", name="Hold", exact=True).click()
+    assert "does not answer" in seen.status()
+
+
+def test_another_server_needs_its_own_address_and_then_everything_is_asked_for_anew(home: Home, served: Served, visit: Visits) -> None:
+    seen = visit(PLACE)
+    bars = seen.page.get_by_role("list", name=re.compile("^Results")).get_by_role("button")
+    expect(bars).to_have_count(34)
+    served.stop()
+    expect(seen.page.locator(".stale")).to_contain_text("The connection is lost")
+    home.clear()
+    served.start()
+    expect(seen.page.locator(".stale")).to_contain_text("Open the address that popkit dashboard printed")
+    other = seen.context.new_page()
+    other.goto(served.address)
+    expect(seen.page.locator(".stale")).to_have_count(0)
+    expect(seen.page.get_by_role("button", name=re.compile("^T1 Read old.ts, medium, cleared"))).to_be_visible()
+    # Changes go with the new server's token.
+    seen.confirm("Undo the last clear")
+    expect(seen.page.get_by_role("button", name=re.compile("^T1 Read old.ts, medium, expired"))).to_be_visible()
+
+
+def test_many_pages_of_one_browser_share_one_stream(served: Served, visit: Visits) -> None:
+    first = visit(PLACE)
+    more = [first.context.new_page() for _ in range(9)]
+    for page in more:
+        page.goto(f"http://127.0.0.1:{served.port}/{PLACE}")
+    for page in more:
+        expect(page.get_by_text("37,000 of 1,000,000 tokens (4%)").first).to_be_visible()
+        expect(page.locator(".connection")).to_have_text("Live")
+
+
+def test_the_cache_counts_down_by_the_second(home: Home, visit: Visits) -> None:
+    seen = visit()
+    row = seen.told("/api/sessions")["sessions"][0]
+    row["context"]["cache"] = "warm"
+    row["context"]["cache_until"] = seen.page.evaluate("Date.now() / 1000") + 3.5
+    seen.page.evaluate(
+        """async ([row]) => {
+          const { live, now } = await import('/live.js');
+          row.context.cache_until += now() - Date.now() / 1000;
+          live.rows.set(row.id, row);
+        }""",
+        [row],
+    )
+    seen.page.goto(f"{seen.page.url.split('#')[0]}{PLACE}")
+    words = seen.page.locator("#context .cache")
+    expect(words).to_have_text(re.compile(r"Cache warm, [1-4] s left"))
+    expect(words).to_have_text("Cache cold")
+    assert SESSION in seen.page.url

@@ -1,0 +1,110 @@
+"""Memory, retention, budgets and stats by clicks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from hooks.utils.answers import text
+from tests.cli.conftest import *  # noqa: F403  `filled` and what it stands on
+from tests.cli.remembered import Remembered
+from tests.dashboard.page.homes import PLACE, SESSION, Home
+from tests.dashboard.page.served import Served, Visit
+
+Visits = Callable[..., Visit]
+
+
+@pytest.fixture
+def remembering(browser: Browser, filled: Remembered) -> Iterator[Visit]:
+    """A page over a memory: what two sessions taught, and three things that the user said."""
+    with Served({**filled.env, "POPKIT_CLOCK": str(filled.now)}) as running:
+        seen = Visit(browser, running, "#/memory")
+        yield seen
+        seen.close()
+
+
+def test_memory_shows_its_items_by_tier_and_the_document_that_sessions_get(remembering: Visit) -> None:
+    page = remembering.page
+    expect(page.get_by_role("heading", name="MEMORY.md as it would be now")).to_be_visible()
+    project = remembering.told("/api/memory/projects")["projects"][0]
+    told = remembering.told(f"/api/memory?project={project['project']}")
+    expect(page.locator(".items > li")).to_have_count(told["total"])
+    for each in told["tiers"]:
+        row = page.get_by_role("row", name=re.compile(each["tier"], re.IGNORECASE))
+        expect(row.get_by_role("cell")).to_have_text([f"{each['items']:,}", text.tokens(each["tokens"])])
+    expect(page.get_by_label("MEMORY.md", exact=True)).to_contain_text("Run the tests with make check")
+    page.get_by_role("searchbox", name="Search the items").fill("uuids")
+    expect(page.locator(".items > li")).to_have_count(1)
+    expect(page.locator(".items > li")).to_contain_text("Ids are UUIDs of version 7")
+
+
+def test_an_item_is_pinned_and_let_go_and_forgotten_and_brought_back(remembering: Visit) -> None:
+    page = remembering.page
+    page.get_by_role("searchbox", name="Search the items").fill("uuids")
+    item = page.locator(".items > li")
+    expect(item).to_have_count(1)
+    for press, after in (("Pin", "Unpin"), ("Unpin", "Pin"), ("Forget", "Bring back"), ("Bring back", "Forget")):
+        item.get_by_role("button", name=press, exact=True).click()
+        dialog = page.get_by_role("dialog", name=press)
+        expect(dialog.locator(".sum")).not_to_be_empty()
+        dialog.get_by_role("button", name=press, exact=True).click()
+        expect(item.get_by_role("button", name=after, exact=True)).to_be_visible()
+    expect(item).not_to_contain_text("Marked for deletion")
+
+
+def test_a_session_is_held_with_a_reason_and_released_where_holds_are_told(home: Home, visit: Visits) -> None:
+    seen = visit(PLACE)
+    page = seen.page
+    page.get_by_role("button", name="Hold", exact=True).click()
+    dialog = page.get_by_role("dialog", name="Hold")
+    dialog.get_by_role("button", name="Hold", exact=True).click()
+    expect(dialog).to_be_visible()  # a hold needs a reason
+    dialog.get_by_role("textbox", name="Why it is held").fill("for the audit in June")
+    dialog.get_by_role("button", name="Hold", exact=True).click()
+    assert "for the audit in June" in seen.status()
+    expect(page.locator("main").get_by_role("button", name="Release").first).to_be_visible()
+    seen.view("retention")
+    holds = page.locator("#holds .items > li")
+    expect(holds).to_have_count(2)  # of the memory and of the archive
+    expect(holds.first).to_contain_text("for the audit in June")
+    expect(holds.first).to_contain_text(SESSION)
+    for left in (1, 0):
+        page.locator("#holds").get_by_role("button", name="Release").first.click()
+        page.get_by_role("dialog").get_by_role("button", name="Release", exact=True).click()
+        expect(page.locator("#holds").get_by_role("button", name="Release")).to_have_count(left)
+    expect(page.locator("#log .log-words").first).to_contain_text(re.compile("releas", re.IGNORECASE))
+    expect(page.locator("#log tbody tr")).to_have_count(4)
+
+
+def test_retention_tells_policies_in_words_and_what_is_stored(home: Home, visit: Visits) -> None:
+    home.clear()
+    seen = visit()
+    seen.view("retention")
+    told = seen.told("/api/retention")
+    for policy in told["policies"]:
+        card = seen.page.locator(f"#policy-{policy['domain']}")
+        for words in policy["words"]:
+            expect(card).to_contain_text(words)
+    hot = told["zones"][0]
+    expect(seen.page.locator("#zones")).to_contain_text(text.counted(hot["records"], "record"))
+    expect(seen.page.locator("#log")).to_contain_text("none is missing" if told["log_whole"] else "broken")
+
+
+def test_stats_say_what_the_terminal_says_and_draw_it_by_day(home: Home, visit: Visits) -> None:
+    seen = visit()
+    seen.view("stats")
+    told = seen.told("/api/stats?days=30")
+    expect(seen.page.locator(".headline")).to_have_text(told["headline"])
+    seen.page.get_by_role("button", name="7 days").click()
+    expect(seen.page.get_by_role("button", name="7 days")).to_have_attribute("aria-pressed", "true")
+
+
+def test_budgets_say_how_to_set_one_and_show_what_is_used(visit: Visits) -> None:
+    seen = visit()
+    seen.view("budgets")
+    told = seen.told("/api/budgets")
+    expect(seen.page.locator("#limits")).to_contain_text("No limit is set")
+    expect(seen.page.locator("#limits code")).to_have_text(told["how"])
