@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from popkit_retention.context.builder import build_context
 from popkit_retention.context.clients.plain import plain
 from popkit_retention.context.models import ContextBuildOptions, ContextResult
 from popkit_retention.context.sources import Sources
 
-from .callers import BUILT, KINDS, MODEL, QUESTION, Desk, result, with_a_mark
+from .callers import BUILT, KINDS, MODEL, QUESTION, Desk, Ledger, result, with_a_mark
 from .providers import Providers
 
 ANTHROPIC, OPENAI = KINDS[0], KINDS[2]
@@ -121,6 +122,23 @@ def test_what_a_build_may_know_of_a_request_and_its_caller(desk: Desk, reading: 
 def test_a_build_that_leaves_nothing_sends_the_original_messages(api: Providers):
     ANTHROPIC.ask(Desk(api, lambda options, sources: result([], {}, options)).client(ANTHROPIC))
     assert api.last.messages == QUESTION
+
+
+@pytest.mark.parametrize("used_percent", [None, 95.0, 120.0])
+def test_the_shipped_builder_sends_whole_what_it_keeps_of_images_tools_and_contents_that_are_none(
+    api: Providers, used_percent: float | None
+):
+    desk = Desk(api, build_context, Ledger(used_percent))
+    long = [{"role": role, "content": f"{role} {number} " * 40} for number in range(12) for role in ("user", "assistant")]
+    for kind, turns, call in ((ANTHROPIC, ANTHROPIC_TURNS, "toolu_1"), (OPENAI, OPENAI_TURNS, "call_1")):
+        system = [turn for turn in turns if turn["role"] == "system"]
+        answered = [*turns[len(system) :], {"role": "assistant", "content": "rain"}, {"role": "user", "content": "And tomorrow?"}]
+        kind.ask(desk.client(kind), messages=[*system, *long, *answered])
+        arrived = api.last.messages
+        assert arrived[: len(system)] == system
+        assert "And tomorrow?" in json.dumps(arrived[-1])
+        assert json.dumps(arrived).count(call) in (0, 2)
+        assert (len(arrived) == len(system) + len(long) + len(answered)) == (used_percent is None)
 
 
 _PLAIN = st.recursive(
