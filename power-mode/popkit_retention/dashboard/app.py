@@ -23,20 +23,32 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from .desk import Desk
+    from .security import Receive, Scope, Send
 
 PAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "page")
 _SAID = {404: "there is nothing at this address. GET /api/openapi.json lists what there is", 405: "this address does not take that method"}
 
 
 class Application:
-    """What serves: `app` is the ASGI application with its guard before it, `api` what is behind that, `streams` who listens."""
+    """What serves: `app` is the ASGI application with its guard before it, `streams` who listens."""
 
     def __init__(self, desk: Desk, access: Access, version: str, page: str = PAGE) -> None:
         self.streams = Streams(desk)
-        self.api = _api(desk, access, version, self.streams)
-        if os.path.isdir(page):
-            self.api.mount("/", StaticFiles(directory=page, html=True), name="page")
-        self.app = Guard(self.api, access, desk.failure)
+        api, files = _api(desk, access, version, self.streams), _files(page)
+
+        async def either(scope: Scope, receive: Receive, send: Send) -> None:
+            await (api if scope.get("path", "").startswith("/api/") else files)(scope, receive, send)
+
+        self.app = Guard(either, access, desk.failure)
+
+
+def _files(page: str) -> FastAPI:
+    """The page, apart from the API: what it has not is no method that the API does not take."""
+    made = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+    if os.path.isdir(page):
+        made.mount("/", StaticFiles(directory=page, html=True))
+    _tell_failures(made)
+    return made
 
 
 def _api(desk: Desk, access: Access, version: str, streams: Streams) -> FastAPI:
