@@ -208,3 +208,19 @@ def test_the_benchmark_of_the_database_asks_all_that_the_page_does():
     command = [sys.executable, "benchmarks/context_data.py", "--sqlite", "--snapshots", "500", "--writers", "1", "--runs", "2", "--json"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     assert len(json.loads(done.stdout)["rows"]) == 7
+
+
+@pytest.mark.bench
+def test_a_wrapped_client_adds_no_more_than_its_bounds():
+    done = subprocess.run(
+        [sys.executable, "benchmarks/context_clients.py", "--check"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    print(done.stdout)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_benchmark_of_clients_runs():
+    command = [sys.executable, "benchmarks/context_clients.py", "--pairs", "1", "--json"]
+    rows = json.loads(subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout)
+    assert {row["client"] for row in rows} == {"anthropic", "anthropic-async", "openai", "openai-async"}
+    assert {row["user"] for row in rows} == {False, True}

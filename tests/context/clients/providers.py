@@ -168,6 +168,7 @@ def _frames(anthropic: bool, body: dict[str, Any], answer: object) -> Iterator[b
 def _handler_for(api: Providers) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True  # else a body waits for the caller to say that it has the headers
 
         def log_message(self, *_args: object) -> None:
             """Stay silent: the recorded requests are the log."""
