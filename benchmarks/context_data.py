@@ -93,14 +93,16 @@ def _measure(args: argparse.Namespace, environ: Mapping[str, str]) -> list[dict[
     with open_database(environ) as database:
         _fill(database, args.snapshots)
         command = [sys.executable, __file__, "--write"]
-        writers = [subprocess.Popen(command, env={**os.environ, **environ}) for _ in range(args.writers)]
+        writers = [subprocess.Popen(command, env={**os.environ, **environ}, stdout=subprocess.PIPE) for _ in range(args.writers)]
         try:
-            time.sleep(2)  # they start
+            for writer in writers:
+                assert writer.stdout is not None
+                writer.stdout.readline()  # it has written
             rows = [_row(what, [_timed(database, ask) for _ in range(args.runs)], BOUND_MS) for what, ask in _questions(args.snapshots)]
         finally:
             for writer in writers:
                 writer.terminate()
-                writer.wait()
+                writer.communicate()
     return [*rows, _row("what a snapshot adds to a build", _added(environ, args.runs), BOUND_ADDED_MS)]
 
 
@@ -171,6 +173,7 @@ def _write_on() -> int:
             with database.writing() as connection:
                 snapshots.put(connection, made)
                 usage.book(connection, [_used(snapshot) for snapshot in made])
+            print("written", flush=True)
             time.sleep(0.25)
 
 
