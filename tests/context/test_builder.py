@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from popkit_retention.context import ContextTier, Provider, Sources
 from tests.client.provider import faults, thoughts
 from tests.context.given import Files, Memories
-from tests.context.talking import UNBOUND, Talk, editing, listing, openai_faults, reading
+from tests.context.talking import BOUND, UNBOUND, Talk, editing, listing, openai_faults, reading
 
 BOTH = pytest.mark.parametrize("provider", list(Provider))
 
@@ -96,11 +98,35 @@ def test_a_cut_says_what_it_has_changed_and_takes_the_thinking_behind_it_as_one_
     assert faults(result.messages) == []
 
 
-def test_a_model_that_does_not_bind_its_thinking_keeps_it():
+def test_a_model_that_does_not_bind_its_thinking_keeps_it_from_80_percent_on():
     talk = worked(thinking=True, model=UNBOUND)
-    result = talk.build(50.0)
-    assert not result.appended
+    talk.state = None
+    result = talk.build(15.0)
+    assert result.messages != talk.messages
     assert result.thinking_left_out == 0
+
+
+@pytest.mark.parametrize("provider", Provider)
+@pytest.mark.parametrize("model", [BOUND, UNBOUND])
+def test_below_80_percent_what_was_thought_before_and_long_inputs_of_calls_leave_first(provider, model):
+    talk = Talk(provider, model)
+    written = "\n".join(f"    line {n} of what is in the file now" for n in range(200))
+    talk.work("Write it.", ("Write", {"file_path": "/p/a.py", "content": written}, "The file has been written."), thinking=True)
+    talk.work("Read it.", ("Read", {"file_path": "/p/b.py"}, "price = 3"), thinking=True)
+    talk.ask("And now?")
+    result = talk.build(25.0)
+    sent = json.dumps(result.messages)
+    assert "/p/a.py" in sent
+    assert "line 1 of" in sent
+    assert "line 100 of" not in sent
+    assert "characters]" in sent
+    assert "price = 3" in sent
+    assert list(thoughts(result.messages)) == []
+    assert (faults if provider is Provider.ANTHROPIC else openai_faults)(result.messages) == []
+    assert result.total_tokens < 0.7 * result.full_tokens
+    talk.answer("Good.", thinking=provider is Provider.ANTHROPIC)
+    talk.ask("Go on.")
+    assert talk.build(25.0).appended
 
 
 def test_while_a_turn_thinks_nothing_is_cut_and_the_next_request_cuts():

@@ -84,7 +84,8 @@ def standing(previous: Previous, dialogue: Dialogue) -> tuple[Changes, int]:
     changes.unthought = {number for number in old.unthought if number < same}
     for number, notices in old.notices.items():
         if number < same:
-            changes.notices[number] = {result.id: notices[result.id] for result in dialogue.said[number].results if result.id in notices}
+            ids = [*(result.id for result in dialogue.said[number].results), *(use.id for use in dialogue.said[number].uses)]
+            changes.notices[number] = {id: notices[id] for id in ids if id in notices}
     changes.additions = {number: list(each) for number, each in old.additions.items() if number < same}
     return changes, same
 

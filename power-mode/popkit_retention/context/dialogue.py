@@ -10,13 +10,14 @@ from typing import Any, NamedTuple
 
 from . import dialogue_anthropic, dialogue_openai
 from .models import Provider
-from .said import ANSWER, REQUEST, RESULTS, SYSTEM, Edit, Form, Said, digest_of, sent_text
+from .said import ANSWER, BARE, REQUEST, RESULTS, SYSTEM, Edit, Form, Said, digest_of, sent_text, short
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from .metering import Meter
+    from .said import ToolUse
 
 FORMS: dict[Provider, Form] = {Provider.ANTHROPIC: dialogue_anthropic.FORM, Provider.OPENAI: dialogue_openai.FORM}
 
@@ -38,7 +39,8 @@ class Addition(NamedTuple):
 
 class Changes:
     """How what is sent differs from the caller's messages, by their numbers: those `left` out, `notices` in the place of results (by the id
-    of the call), those whose thinking is out (`unthought`), `additions` before what the user said."""
+    of the call; BARE under that of a call whose input is shortened), those whose thinking is out (`unthought`), `additions` before what the
+    user said."""
 
     __slots__ = ("additions", "left", "notices", "unthought")
 
@@ -128,7 +130,13 @@ class Dialogue:
         for result, counted in zip(self.said[number].results, tokens.results):
             if result.id in notices:
                 total += self.meter.text(sent_text(result.text, notices[result.id])) - counted
+        total -= sum([self.spared(use) for use in self.said[number].uses if use.id in notices])
         return max(0, total)
+
+    def spared(self, use: ToolUse) -> int:
+        """Tokens that a call has less where its input is shortened."""
+        less = short(use.input)
+        return 0 if less == use.input else self.meter.json(use.input) - self.meter.json(less)
 
     def rendered(self, changes: Changes) -> list[Any]:
         """The messages to send; the caller's own wherever nothing is said of them."""
@@ -139,9 +147,9 @@ class Dialogue:
             if left:
                 continue
             if notices or unthought or additions:
-                texts = {
-                    result.id: sent_text(result.text, notices[result.id]) for result in self.said[number].results if result.id in notices
-                }
+                said = self.said[number]
+                texts = {result.id: sent_text(result.text, notices[result.id]) for result in said.results if result.id in notices}
+                texts.update((use.id, BARE) for use in said.uses if use.id in notices)
                 message = self.form.edit(message, Edit(texts, unthought, [addition.text for addition in additions]))
             out.append(message)
         return out

@@ -6,7 +6,7 @@ from typing import Any
 
 from hooks.utils.host.responses import thinking_tokens
 
-from .said import ANSWER, REQUEST, RESULTS, SYSTEM, Edit, Form, Said, ToolResult, ToolUse, blocks_of, plain, text_of
+from .said import ANSWER, REQUEST, RESULTS, SYSTEM, Edit, Form, Said, ToolResult, ToolUse, blocks_of, plain, short, text_of
 
 _THINKING = frozenset(("thinking", "redacted_thinking"))
 _PARTS = {"user": REQUEST, "assistant": ANSWER, "system": SYSTEM}
@@ -63,6 +63,8 @@ def edit(message: Any, how: Edit) -> Any:
         kind = known.get("type") if isinstance(known, dict) else None
         if kind in _THINKING and how.unthought:
             continue
+        if kind == "tool_use" and known.get("id") in how.notices:
+            block = {**known, "input": short(known.get("input"))}
         notice = how.notices.get(known.get("tool_use_id")) if kind == "tool_result" else None
         edited.append(block if notice is None else {**known, "content": notice})
     return {**plain(message), "content": edited}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from .said import ANSWER, REQUEST, RESULTS, SYSTEM, Edit, Form, Said, ToolResult, ToolUse, blocks_of, plain, text_of
+from .said import ANSWER, REQUEST, RESULTS, SYSTEM, Edit, Form, Said, ToolResult, ToolUse, blocks_of, plain, short, text_of
 
 _PARTS = {"system": SYSTEM, "developer": SYSTEM, "user": REQUEST, "assistant": ANSWER, "tool": RESULTS}
 
@@ -55,9 +55,24 @@ def edit(message: Any, how: Edit) -> Any:
     if known.get("role") == "tool":
         notice = how.notices.get(known["tool_call_id"])
         return message if notice is None else {**known, "content": notice}
+    if any(use.id in how.notices for use in _uses_of(known.get("tool_calls")) or ()):
+        known = {**known, "tool_calls": [_shortened(plain(call), how) for call in known["tool_calls"]]}
+        if not how.additions:
+            return known
     content = known.get("content")
     said = [{"type": "text", "text": content}] if isinstance(content, str) else list(content or ())
     return {**known, "content": [*({"type": "text", "text": text} for text in how.additions), *said]}
+
+
+def _shortened(call: dict[str, Any], how: Edit) -> dict[str, Any]:
+    """A call with the long texts in its arguments shortened, where that is asked; arguments that are no object stay."""
+    function = plain(call.get("function"))
+    if call.get("id") not in how.notices or not isinstance(function, dict):
+        return call
+    given = _input_of(function)
+    if not isinstance(function.get("arguments"), str) or given == {"arguments": function["arguments"]}:
+        return call
+    return {**call, "function": {**function, "arguments": json.dumps(short(given), ensure_ascii=False)}}
 
 
 FORM = Form(parse, edit, keeps_system=True)

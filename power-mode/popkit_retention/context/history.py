@@ -1,9 +1,10 @@
 """Layer 4: what of the history a cut leaves under a strategy. Pure.
 
-What leaves first is what is least likely to be missed: results that the engine calls dead, then those that are unlikely to be needed again,
-the more of them the tighter the budget, and sooner in exchanges that are older than the newest that the strategy names. A notice stays in
-each one's place. What was said, and the calls, stay: they are little, and tell what was done. Only where no exchange is to stay, or for the
-sake of a limit of tokens, do whole exchanges leave, the oldest first.
+What leaves first is what is least likely to be missed: below 80 percent what was thought, and the long texts that the assistant wrote into
+files; results that the engine calls dead, then those that are unlikely to be needed again, the more of them the tighter the budget, and
+sooner in exchanges that are older than the newest that the strategy names. A notice stays in each one's place. What was said stays, and
+which calls were made: that is little, and tells what was done. Only where no exchange is to stay, or for the sake of a limit of tokens, do
+whole exchanges leave, the oldest first.
 
 A tighter cut begins where the looser ones end, so it never leaves more than they do.
 """
@@ -14,7 +15,7 @@ from typing import NamedTuple
 
 from . import dead
 from .naming import Names
-from .said import bare
+from .said import BARE, bare
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ class Depth(NamedTuple):
     bare: bool
 
 
+# Strategies that let no more exchanges than this stay begin with what nobody misses.
+LEAN = 5
 # Chosen over recorded sessions (docs/context.md). Everything is less likely than 2.
 DEPTHS = (Depth(10, 0.1, 0.1, True, False), Depth(5, 0.12, 0.12, False, True), Depth(2, 0.35, 2.0, False, True))
 
@@ -50,6 +53,8 @@ def reduced(dialogue: Dialogue, standing: Changes, strategy: PruningStrategy, mo
     """What a cut leaves under a strategy, and of no more than so many tokens (`most`, None for no such limit). What is out stays out."""
     changes = standing.copy()
     judged = [each for each in dead.judge(dialogue, folder) if each.number < dialogue.current.start]
+    if strategy.tier4_messages <= LEAN:
+        _lighten(dialogue, changes)
     names = Names(dialogue, changes)
     for depth in DEPTHS:
         if depth.exchanges >= strategy.tier4_messages:
@@ -58,6 +63,20 @@ def reduced(dialogue: Dialogue, standing: Changes, strategy: PruningStrategy, mo
         _go_to(Depth(0, 2.0, 2.0, False, True), dialogue, changes, judged, names)
     _drop(dialogue, changes, 0 if strategy.tier4_messages <= 0 else most)
     return changes
+
+
+def _lighten(dialogue: Dialogue, changes: Changes) -> None:
+    """Lets go what costs least, for nothing that was said hangs on it: what was thought before the current request, as one run from the
+    front, and the long texts in the input of calls, which stand in files."""
+    for number in numbers_of(dialogue):
+        said = dialogue.said[number]
+        if number in changes.left:
+            continue
+        if said.thoughts:
+            changes.unthought.add(number)
+        for use in said.uses:
+            if dialogue.spared(use) >= LEAST_GAIN:
+                changes.notices.setdefault(number, {})[use.id] = BARE
 
 
 def _go_to(depth: Depth, dialogue: Dialogue, changes: Changes, judged: list[Judged], names: Names) -> None:

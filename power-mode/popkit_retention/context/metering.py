@@ -29,6 +29,9 @@ class Meter:
     def text(self, text: str) -> int:
         return self._noted(tokens.count(text, self.model))
 
+    def json(self, value: Any) -> int:
+        return self._noted(tokens.count_json(value, self.model))
+
     def message(self, message: Any) -> int:
         return self._noted(tokens.count_message(plain(message), self.model, self.provider))
 

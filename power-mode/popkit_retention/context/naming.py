@@ -14,7 +14,7 @@ from hooks.utils.policy.masking import shapes
 from hooks.utils.policy.outline import NAME, PLAIN, outline_of
 from hooks.utils.policy.placeholder import why
 
-from .said import REQUEST, sent_text
+from .said import REQUEST, sent_text, short
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,9 +78,9 @@ def _texts(dialogue: Dialogue, changes: Changes) -> Iterable[str]:
         if number in changes.left:
             continue
         yield from said.texts
-        for use in said.uses:
-            yield json.dumps(use.input, ensure_ascii=False, default=str)
         notices = changes.notices.get(number, {})
+        for use in said.uses:
+            yield json.dumps(short(use.input) if use.id in notices else use.input, ensure_ascii=False, default=str)
         for result in said.results:
             yield sent_text(result.text, notices.get(result.id))
 

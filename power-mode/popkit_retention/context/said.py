@@ -53,13 +53,13 @@ class Said(NamedTuple):
     thoughts: int = 0
 
 
-# In the place of a notice: the result's own text, without the numbers of its lines.
+# In the place of a notice: the result's own text, without the numbers of its lines; the call's own input, its long texts shortened.
 BARE = ""
 
 
 class Edit(NamedTuple):
-    """How a message differs from the caller's: `notices` stand in the place of results (by the id of the call), its thinking is left out,
-    `additions` stand before what the user said."""
+    """How a message differs from the caller's: `notices` stand in the place of results (by the id of the call; BARE where a call's
+    input is shortened), its thinking is left out, `additions` stand before what the user said."""
 
     notices: Mapping[str, str]
     unthought: bool
@@ -120,6 +120,19 @@ def bare(text: str) -> str | None:
         return None
     without, found = _NUMBER.subn("", text)
     return without if found >= _LEAST_LINES and 10 * found > 9 * text.count("\n") else None
+
+
+# Of the input of a call, a longer text is shortened to its beginning.
+_LONG_CHARS, _BEGINNING_CHARS = 400, 80
+
+
+def short(value: Any) -> Any:
+    """The input of a call with its long texts shortened: what was written stands in the file. The same value where none is long."""
+    if isinstance(value, str) and len(value) > _LONG_CHARS:
+        return f"{value[:_BEGINNING_CHARS]}… [PopKit left out {len(value) - _BEGINNING_CHARS} characters]"
+    if isinstance(value, dict):
+        return {name: short(each) for name, each in value.items()}
+    return [short(each) for each in value] if isinstance(value, list) else value
 
 
 def sent_text(text: str, notice: str | None) -> str:

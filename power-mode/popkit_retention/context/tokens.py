@@ -149,6 +149,11 @@ def count_parts(parts: object, model: str = "", calibration: float = 1.0) -> Cou
     return counter.json(parts) if parts else NONE
 
 
+def count_json(value: object, model: str = "", calibration: float = 1.0) -> Count:
+    """Tokens of a value as JSON: the input of a call."""
+    return _Counter(model, calibration).json(value)
+
+
 class _Counter:
     """What there is in a message, for one model."""
 
