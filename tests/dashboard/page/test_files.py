@@ -57,7 +57,7 @@ def test_nothing_comes_from_another_host() -> None:
 
 def test_the_html_has_neither_scripts_nor_styles_in_it() -> None:
     text = (FILES / "index.html").read_text()
-    assert re.findall(r"<script[^>]*>", text) == ['<script src="theme.js">', '<script type="module" src="app.js">']
+    assert re.findall(r"<script[^>]*>", text) == ['<script src="first.js">', '<script type="module" src="app.js">']
     assert "<style" not in text
     for path in [FILES / "index.html", *ours(".js")]:
         assert not re.search(r"\bstyle=|\bon[a-z]+=\"|innerHTML|dangerouslySet|\beval\(", path.read_text()), path.name
@@ -66,7 +66,7 @@ def test_the_html_has_neither_scripts_nor_styles_in_it() -> None:
 def test_every_module_is_fetched_at_once_and_every_import_is_there() -> None:
     told = set(re.findall(r'modulepreload" href="(.+?)"', (FILES / "index.html").read_text()))
     modules = {path.relative_to(FILES).as_posix() for path in [*ours(".js"), VENDOR / "preact-htm.js"]}
-    assert told == modules - {"app.js", "theme.js", "stream-worker.js"}
+    assert told == modules - {"app.js", "first.js", "stream-worker.js"}
     for path in ours(".js"):
         assert all(named.is_file() for named in imports(path)), path.name
 

@@ -10,10 +10,18 @@ export class Failure extends Error {
   }
 }
 
+/** What first.js has asked already, once. */
+function early(path) {
+  const asked = globalThis.askedEarly;
+  if (asked?.path !== path) return null;
+  delete globalThis.askedEarly;
+  return asked.response;
+}
+
 async function answer(path, how) {
   let response;
   try {
-    response = await fetch(path, { credentials: "same-origin", cache: "no-store", ...how });
+    response = (await early(path)) ?? (await fetch(path, { credentials: "same-origin", ...how }));
   } catch {
     throw new Failure("The server of this page does not answer. Start it again with: popkit dashboard");
   }
