@@ -1,0 +1,48 @@
+"""What docs/context.md says of the code: its module map, and the tests by which the specification's statements are shown."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SERVICES = ROOT / "power-mode/popkit_retention"
+TEXT = (ROOT / "docs" / "context.md").read_text(encoding="utf-8")
+MAP = TEXT.partition("```")[2].partition("```")[0]
+# A folder that holds one module of a kind each stands in the map itself.
+ALIKE = ("versions", "routes")
+MAPPED = [path for part in ("context", "dashboard") for path in (SERVICES / part).rglob("*.py") if path.parent.name not in ALIKE]
+TESTS = {
+    name: path
+    for path in (ROOT / "tests").rglob("test_*.py")
+    for name in re.findall(r"^(?:async )?def (test_\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
+}
+
+
+def section(title: str) -> str:
+    return TEXT.partition(f"\n# {title}\n")[2].partition("\n# ")[0]
+
+
+def test_every_module_stands_in_the_map_and_every_one_in_the_map_exists():
+    told = set(re.findall(r"\w+\.py", MAP)) - {"__init__.py"}
+    here = {path.name for path in MAPPED} - {"__init__.py"}
+    everywhere = {path.name for folder in ("hooks", "power-mode", "benchmarks") for path in (ROOT / folder).rglob("*.py")}
+    assert here - told == set()
+    assert told - everywhere == set()
+
+
+@pytest.mark.parametrize("name", sorted(set(re.findall(r"`(test_\w+)`", section("The specification, statement by statement")))))
+def test_each_test_that_a_statement_names_exists(name: str):
+    assert name in TESTS
+
+
+@pytest.mark.parametrize("named", sorted(set(re.findall(r"`(tests/[\w/]+\.py::\w+)`", section("The specification's success criteria")))))
+def test_each_test_that_a_criterion_names_is_where_it_says(named: str):
+    path, _, name = named.partition("::")
+    assert re.search(rf"^(?:async )?def {name}\b", (ROOT / path).read_text(encoding="utf-8"), re.MULTILINE)
+
+
+def test_all_success_criteria_of_the_specification_are_shown():
+    assert len([line for line in section("The specification's success criteria").splitlines() if line.startswith("| ")]) == 16
