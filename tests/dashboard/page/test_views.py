@@ -87,7 +87,7 @@ def test_retention_tells_policies_in_words_and_what_is_stored(home: Home, visit:
     for policy in told["policies"]:
         card = seen.page.locator(f"#policy-{policy['domain']}")
         for words in policy["words"]:
-            expect(card).to_contain_text(words)
+            expect(card).to_contain_text(words, ignore_case=True)
     hot = told["zones"][0]
     expect(seen.page.locator("#zones")).to_contain_text(text.counted(hot["records"], "record"))
     expect(seen.page.locator("#log")).to_contain_text("none is missing" if told["log_whole"] else "broken")

@@ -11,7 +11,7 @@ import { DeedButtons, place } from "../parts/deeds.js";
 import { Answered, Card, Empty } from "../parts/states.js";
 import { useTitle } from "../route.js";
 
-const ABOUT = { memory: "Memory: what past sessions taught", rag: "Archive: results that left contexts" };
+const ABOUT = { memory: "Policy of the memory", rag: "Policy of the archive" };
 const WHOLE = "Every entry is bound to the one before it, and none is missing.";
 const BROKEN = "The log is broken: popkit doctor says where.";
 const LOG_PAGE = 30;
@@ -49,7 +49,8 @@ export function Retention() {
 function Policy({ policy }) {
   return html`<${Card} title=${ABOUT[policy.domain]} id=${`policy-${policy.domain}`}
     note=${policy.revision ? `Revision ${policy.revision} of its policy` : "The defaults"}>
-    <ul class="words">${policy.words.map((words) => html`<li key=${words}>${words}</li>`)}</ul>
+    <ul class="words">${policy.words.map((words) => html`<li key=${words}>${capital(words)}</li>`)}</ul>
+    <${Values} values=${policy.values} />
     <dl class="figures figures-row">
       ${[
         ["May be deleted", policy.eligible],
@@ -62,6 +63,19 @@ function Policy({ policy }) {
       )}
     </dl>
   <//>`;
+}
+
+/** What a policy says, under the names that `popkit retention set` takes. */
+function Values({ values }) {
+  const said = (value) => {
+    if (Array.isArray(value)) return value.join(", ") || "none";
+    return typeof value === "number" ? whole(value) : String(value ?? "none");
+  };
+  return html`<dl class="figures policy">
+    ${Object.entries(values).map(
+      ([name, value]) => html`<div class="figure-row" key=${name}><dt><code>${name}</code></dt><dd>${said(value)}</dd></div>`,
+    )}
+  </dl>`;
 }
 
 function Holds({ holds }) {
