@@ -91,6 +91,7 @@ def test_the_keyboard_alone_does_everything(home: Home, visit: Visits) -> None:
     expect(page.get_by_role("button", name="Clear", exact=True)).to_be_focused()
     assert home.cleared() == {}
     keys.press("Enter")
+    expect(page.get_by_role("dialog").get_by_role("button", name="Cancel")).to_be_focused()
     keys.press("Tab")
     keys.press("Enter")
     assert "/resume" in seen.status()
