@@ -272,3 +272,15 @@ def test_the_state_holds_no_words_of_the_conversation():
     handed_on = str(talk.build(30.0).state)
     assert "Mirabelle" not in handed_on
     assert "quincunx" not in handed_on
+
+
+def test_under_a_limit_that_becomes_tighter_within_a_turn_even_what_stands_for_exchanges_that_have_left_leaves():
+    talk = worked(model=UNBOUND)
+    told = talk.build(70.0)
+    assert "PopKit left out" in str(told.messages[0])
+    talk.answer("", [("Bash", {"command": "npm test"}, "1 failed")])
+    alone = told.tier_breakdown.tier1.tokens + 60
+    result = talk.build(70.0, max_tokens=alone)
+    assert result.total_tokens <= alone
+    assert "PopKit left out" not in str(result.messages[0])
+    assert faults(result.messages) == []

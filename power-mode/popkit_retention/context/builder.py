@@ -85,6 +85,14 @@ class _Build:
         least = LEAST_CUT if self.previous is continuity.NOTHING else WORTH_A_CUT
         if (forced and stays < stood) or stood - stays >= least * stood > 0:
             self.changes = self._of_one_piece(made, False)
+        if self.most is not None and self.size(self.changes) > self.most:
+            self._forget_remains()
+
+    def _forget_remains(self) -> None:
+        """A limit has become so tight that even what stands in the current request for exchanges that have left is too much."""
+        for number, standing in self.changes.additions.items():
+            if number >= self.dialogue.current.start:
+                self.changes.additions[number] = [each for each in standing if each.kind != naming.LEFT]
 
     def _room(self) -> int | None:
         """Tokens that there are for the history under the caller's limit."""
