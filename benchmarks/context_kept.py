@@ -1,11 +1,11 @@
 """How many tokens a built context has, and how much of what is needed later is still in it.
 
 At every prompt of recorded sessions a context is built, at each level of what remains of the budget, each build with the state of the one
-before at that level. `tokens`: against the whole conversation, as quartiles over the builds and of all together. A *need* is a string that
-a later answer writes and that only results before the build held (the lab's); `kept` is the share of those that the built messages still
-show where they stood: of the next ten requests, and of all later ones. `met`: of all that the next ten need, counting as met what results
-since the build hold. `truncated`: the same of the newest messages alone, as many as have
-no more tokens than the build. `appended`: the share of builds that changed nothing of what the build before had sent. --least leaves out
+before at that level. `tokens`: against the whole conversation, as quartiles over the builds and of all together. A *need* is a string
+that a later answer writes and that only results before the build held (the lab's); `kept` is the share of those that the built messages
+still show, where they stood or in what stands for what has left: of the next ten requests, and of all later ones. `met`: of all that the
+next ten need, counting as met what results since the build hold. `truncated`: `kept` of the newest messages alone, as many as have no
+more tokens than the build. `appended`: the share of builds that changed nothing of what the build before had sent. --least leaves out
 builds of conversations with fewer tokens. --lost adds by what the needs of the next ten were lost.
 """
 
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 LEVELS = (90, 70, 50, 30)
 NEXT = 10
+REMAINS = ""  # beside the ids of results: what stands for what has left
 
 
 class Build(NamedTuple):
@@ -130,6 +131,7 @@ def builds(path: str, levels: Sequence[int]) -> list[Build]:
             states[level] = built.state
             size = sum(count_message(message).tokens for message in built.messages)
             shown, rest = _results(built.messages), _results(_truncated(messages, tokens, size))
+            shown[REMAINS] = _added(messages, built.messages)
             lost = [_why(need, shown) for need in asked[0] if not _is_kept(need, shown)]
             needs = len(asked[0]), len(asked[1])
             made.append(Build(level, size, sum(tokens), built.appended, needs, _kept(asked, shown), _kept(asked, rest), wanted, lost))
@@ -155,6 +157,14 @@ def _results(messages: Iterable[Message]) -> dict[str, str]:
     return found
 
 
+def _added(messages: Iterable[Message], built: Iterable[Message]) -> str:
+    """The texts that a build has put in."""
+    known = {id(block) for message in messages for block in message["content"]}
+    return "\n".join(
+        block["text"] for message in built for block in message["content"] if block["type"] == "text" and id(block) not in known
+    )
+
+
 def _truncated(messages: Sequence[Message], tokens: Sequence[int], most: int) -> Sequence[Message]:
     """The newest messages, as many as have no more tokens together; what a cut has parted from its call does not count."""
     first, left = len(messages), most
@@ -172,7 +182,7 @@ def _kept(asked: tuple[Needs, Needs], shown: dict[str, str]) -> tuple[int, int]:
 
 def _is_kept(need: tuple[str, list[str]], shown: dict[str, str]) -> bool:
     string, ids = need
-    return any(string in shown.get(id, "") for id in ids)
+    return any(string in shown.get(id, "") for id in (*ids, REMAINS))
 
 
 def _why(need: tuple[str, list[str]], shown: dict[str, str]) -> str:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .models import PruningStrategy
 
 # A cut that nothing forces is made where it takes at least this share of the history: so cuts are deep, and seldom.
-WORTH_A_CUT = 0.15
+WORTH_A_CUT = 0.3
 # Where nothing was handed on, nobody knows what was sent before; still, for less than this nothing is changed.
 LEAST_CUT = 0.05
 NO_SOURCES = Sources()
