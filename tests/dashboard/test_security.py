@@ -47,6 +47,15 @@ def test_the_first_visit_puts_the_token_into_a_cookie_and_out_of_the_address(boa
     assert browser.get("/api/me").json()["change_token"] == CHANGE["X-PopKit-Change"]
 
 
+@pytest.mark.parametrize(
+    "beside", ['prefs={"a": "b"}', "a@b=1", "list[0]=x y", "name=\xe9", "expires=never", "=", "popkit-8000=of-another-path", "x" * 4_000]
+)
+def test_cookies_of_other_servers_on_this_machine_lock_nobody_out(board: Board, beside: str) -> None:
+    for header in (f"{beside}; popkit-{PORT}=a-token", f"popkit-{PORT}=a-token; {beside}"):
+        assert board.visitor(cookie=header.encode("latin-1")).get("/api/me").status_code == 200
+    assert board.visitor(cookie=beside.encode("latin-1")).get("/api/me").status_code == 401
+
+
 @pytest.mark.parametrize("query", ["token=", "token=a-toke", "token=another&token=a-token", "token=%00", "token=a-token%20"])
 def test_another_token_in_the_address_is_refused(board: Board, query: str) -> None:
     answer = board.visitor().get("/?" + query)
