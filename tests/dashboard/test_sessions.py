@@ -208,3 +208,17 @@ def test_compactions_are_told(board: Board) -> None:
     told = board.get(f"/api/sessions/{SESSION}/series")
     assert len(told["compactions"]) == 1
     assert LATER_S > 0 < told["points"][-1]["tokens"]
+
+
+def test_halves_of_characters_in_one_session_keep_no_other_from_being_told(board: Board) -> None:
+    board.worked()
+    folder = next((board.shop.home.parent / "claude" / "projects").iterdir())
+    broken = json.dumps([json.loads(line) for line in (folder / f"{SESSION}.jsonl").read_text().splitlines()])
+    for whole in ("claude-opus-5", "old.ts", "please fix it", "export const"):
+        broken = broken.replace(whole, whole[:3] + "\\ud83d" + whole[3:])
+    (folder / "broken.jsonl").write_text("".join(json.dumps(entry) + "\n" for entry in json.loads(broken)))
+    Path(os.fsdecode(bytes(folder) + b"/\xff\xfe.jsonl")).write_text("{}\n")
+    assert {row["id"] for row in board.get("/api/sessions")["sessions"]} == {SESSION, "broken"}
+    assert board.session("broken")["session"]["context"]["model"] == "cla?ude-opus-5"
+    assert board.get("/api/sessions/broken/results/1")["row"]["label"]
+    assert board.desk.failed == 0

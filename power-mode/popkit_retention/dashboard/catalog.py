@@ -99,11 +99,20 @@ class Catalog:
 
 
 def _entries(folder: str) -> list[os.DirEntry[str]]:
+    """What lies in a folder, but for names that are no text: no address can have them, and the client gives none."""
     try:
         with os.scandir(folder) as found:
-            return list(found)
+            return [entry for entry in found if _is_text(entry.name)]
     except OSError:
         return []
+
+
+def _is_text(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _seen(entry: os.DirEntry[str]) -> _Seen | None:

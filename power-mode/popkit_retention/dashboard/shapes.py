@@ -28,11 +28,28 @@ should hold the stream.
 
 from typing import Any, Literal, Optional
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 
-class _Shape(BaseModel):
+class _Asked(BaseModel):
     model_config = ConfigDict(extra="forbid")
+
+
+class _Shape(_Asked):
+    @model_validator(mode="before")
+    @classmethod
+    def _encodable(cls, told: Any) -> Any:
+        """What is told comes from transcripts and names of files, which can hold halves of characters. No JSON can: a question mark stands
+        in the place of each, or nothing of the answer could be sent."""
+        return _encodable(told)
+
+
+def _encodable(value: Any) -> Any:
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-8", "replace").decode()
+    if isinstance(value, dict):
+        return {_encodable(name): _encodable(each) for name, each in value.items()}
+    return [_encodable(each) for each in value] if isinstance(value, (list, tuple)) else value
 
 
 class Failure(_Shape):
@@ -199,7 +216,7 @@ class Content(_Shape):
     truncated: int = 0
 
 
-class DeedAsked(_Shape):
+class DeedAsked(_Asked):
     """`id`: of a Deed that was offered. `why`: the reason of a hold."""
 
     id: str = Field(min_length=1, max_length=400)
@@ -263,7 +280,7 @@ class MemoryOverview(_Shape):
     document_most: int
 
 
-class MemoryDeedAsked(_Shape):
+class MemoryDeedAsked(_Asked):
     project: str = Field(max_length=4_000)
     id: str = Field(min_length=1, max_length=400)
 
@@ -327,7 +344,7 @@ class RetentionLog(_Shape):
     total: int
 
 
-class RetentionDeedAsked(_Shape):
+class RetentionDeedAsked(_Asked):
     """A deed that was offered, or `hold`: then `session` or `target` and `why` say of what and why."""
 
     id: str = Field(min_length=1, max_length=400)
