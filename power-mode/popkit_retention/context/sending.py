@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     Line = dict[str, Any]
 
+_LATEST = 253_402_214_400  # a day before the year 10,000, the first that no calendar here has
+
 
 def send(environ: Mapping[str, str] = os.environ) -> dict[str, Any]:
     """Sends all that waits: how many requests were `booked`, how many spans `traced`, how many lines stay (`left`), and `why`. NoHome;
@@ -34,6 +36,8 @@ def send(environ: Mapping[str, str] = os.environ) -> dict[str, Any]:
         return {"booked": 0, "traced": 0, "left": 0, "why": []}
     with files.Lock(waiting + ".lock"):
         if not os.path.lexists(sending):
+            if not os.path.lexists(waiting):  # whoever held the lock has sent it
+                return {"booked": 0, "traced": 0, "left": 0, "why": []}
             os.replace(waiting, sending)
         data = files.read_bytes(sending) or b""
         config = remembered.effective(home.plugin_root(), ours, "")
@@ -55,9 +59,23 @@ def _lines(data: bytes) -> list[Line]:
             told = loads(files.text_of(line))
         except ValueError:
             continue  # a kill has cut it short
-        if isinstance(told, dict) and isinstance(told.get("id"), str) and isinstance(told.get("session"), str):
+        if isinstance(told, dict) and _is_sound(told):
             found.append(told)
     return found
+
+
+def _is_sound(line: Line) -> bool:
+    """Whether a line can be booked or sent at all. One that never can would keep all behind it waiting."""
+    texts = [line.get("id"), line.get("session")]
+    if line.get("kind") == outbox.SESSION:
+        texts += [line.get("transcript"), line.get("project")]
+    if line.get("kind") == outbox.USAGE and not (type(line.get("at")) in (int, float) and 0 < line["at"] < _LATEST):
+        return False
+    try:
+        dumps(line)
+        return all(isinstance(text, str) and "\0" not in text and text.encode() for text in texts if text != "")
+    except ValueError:  # a number that is none, half a character
+        return False
 
 
 def _send(lines: list[Line], config: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, Any]:
@@ -85,19 +103,18 @@ def _book(lines: list[Line], config: Mapping[str, Any], environ: Mapping[str, st
     user, models = config["context"]["user"] or login_name(environ), models_of(dict(config))
     found: list[usage.Used] = []
     for session, transcript, project in {
-        (line["session"], line.get("transcript"), line.get("project")): None for line in lines if line["kind"] == outbox.SESSION
+        (line["session"], line["transcript"], line["project"]): None for line in lines if line["kind"] == outbox.SESSION
     }:
-        if isinstance(transcript, str):
-            try:
-                found += used_in(transcript, session, user, project if isinstance(project, str) else "", models)
-            except OSError:
-                continue  # it was deleted: nobody will be able to tell any more
+        try:
+            found += used_in(transcript, session, user, project, models)
+        except OSError:
+            continue  # it was deleted: nobody will be able to tell any more
     for line in lines:
         if line["kind"] == outbox.USAGE:
             model = str(line.get("model") or "")
             tokens = usage.Tokens(_count(line, "input"), _count(line, "read"), _count(line, "written"), 0, _count(line, "output"))
             price = usage.usd_of(models.model(model), tokens)
-            found.append(usage.Used(usage.MOD, line["id"], line["session"], user, model, float(line.get("at") or 0), tokens, price))
+            found.append(usage.Used(usage.MOD, line["id"], line["session"], user, model, float(line["at"]), tokens, price))
     with open_database(environ) as database, database.writing() as connection:
         usage.book(connection, found)
     return len(found)

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import json
 import stat
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -156,6 +160,50 @@ def test_usage_waits_for_a_database_that_cannot_be_reached(house: House) -> None
     assert (found["booked"], found["left"]) == (0, 1)
     assert "swordfish" not in repr(found)
     assert send(house.environ)["booked"] == 1
+
+
+@pytest.mark.parametrize(
+    "spoilt",
+    [
+        {"kind": "session", "transcript": ["/a"], "project": ""},
+        {"kind": "session", "transcript": "/a.jsonl", "project": {}},
+        {"kind": "session", "transcript": "/a\0.jsonl", "project": ""},
+        {"kind": "session", "transcript": "/a\ud800.jsonl", "project": ""},
+        {"kind": "usage", "model": "m", "at": "yesterday"},
+        {"kind": "usage", "model": "m", "at": 1e300},
+        {"kind": "usage", "model": "m", "at": -1e12},
+        {"kind": "usage", "model": "m", "at": float("inf")},
+        {"kind": "usage", "model": "m", "at": float("nan")},
+        {"kind": "usage", "model": "m", "at": 1_795_400_000, "input": 2**70},
+        {"kind": "usage", "model": "m\ud800\0", "at": 1_795_400_000, "input": 1},
+        {"kind": ["usage"]},
+    ],
+)
+def test_a_spoilt_line_keeps_no_other_waiting(house: House, spoilt: dict) -> None:
+    house.configure(session_tokens=5)
+    house.home.mkdir(exist_ok=True)
+    (house.home / outbox.NAME).write_text(json.dumps({"id": "spoilt", "session": "another", **spoilt}) + "\n")
+    house.mail.used(1_795_400_000.0, "claude-fable-5-2", 10, 3, 2, 1)
+    sent = send(house.environ)
+    assert (sent["left"], sent["why"]) == (0, [])
+    assert house.used.requests == 1
+    assert house.lines() == house.lines(outbox.SENDING) == []
+
+
+def test_who_has_waited_for_another_sender_finds_nothing_left(house: House) -> None:
+    house.configure(session_tokens=5)
+    house.mail.used(1_795_400_000.0, "claude-fable-5-2", 10, 3, 2, 1)
+    waiting = house.home / outbox.NAME
+    held = "import os, sys; os.lockf(os.open(sys.argv[1], os.O_RDWR | os.O_CREAT), os.F_LOCK, 0); print(flush=True); sys.stdin.read()"
+    command = [sys.executable, "-c", held, f"{waiting}.lock"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as another, ThreadPoolExecutor(1) as second:
+        assert another.stdout and another.stdin
+        another.stdout.readline()
+        sending = second.submit(send, house.environ)
+        time.sleep(0.2)  # it has seen the outbox, and waits
+        waiting.unlink()
+        another.stdin.close()
+        assert sending.result() == {"booked": 0, "traced": 0, "left": 0, "why": []}
 
 
 def test_lines_that_are_no_lines_of_ours_disturb_nothing(house: House) -> None:
