@@ -260,6 +260,16 @@ def test_a_build_learns_how_much_is_used_and_asks_no_more_than_once_a_second(dat
     until(lambda: found.used_percent("s", "alice") == 30.0, "the thread to ask again")
 
 
+def test_a_clock_that_is_set_back_lets_a_standing_hold_no_longer(database: Database) -> None:
+    now = [NOW]
+    found = Budgets(Limits(session_tokens=100), lambda: database, lambda: now[0])
+    book(database, used("1"))
+    until(lambda: found.used_percent("s", "alice") == 15.0, "the first answer")
+    book(database, used("2"))
+    now[0] -= 3_600
+    until(lambda: found.used_percent("s", "alice") == 30.0, "the thread to ask again")
+
+
 def test_without_limits_nobody_is_asked() -> None:
     def ask() -> Database:
         raise AssertionError
@@ -278,6 +288,29 @@ def test_what_is_put_is_written_behind_the_call(environ: dict[str, str], databas
     with database.reading() as connection:
         assert len(snapshots.of_session(connection, "s", 999)) == 450
     assert (total(database).requests, writer.lost) == (450, 0)
+
+
+def test_counts_that_no_column_holds_are_booked_as_the_most_that_is(environ: dict[str, str], database: Database) -> None:
+    writer = Writer(lambda: open_database(environ), 30, lambda: NOW)
+    writer.put(used("1", tokens=Tokens(2**70, -5, 0, 0, 1)))
+    writer.put(used("2"))
+    assert writer.flush(HANG_S)
+    writer.close()
+    found = total(database)
+    assert (found.requests, found.input_tokens, found.cache_read_tokens) == (2, 10**12 + 1, 2)
+
+
+def test_what_cannot_be_written_at_all_ends_no_writer(
+    environ: dict[str, str], database: Database, caplog: pytest.LogCaptureFixture
+) -> None:
+    writer = Writer(lambda: open_database(environ), 30, lambda: NOW)
+    writer.put(used("1", session=None))  # type: ignore[arg-type]  what a caller gives, who checks no types
+    assert writer.flush(HANG_S)
+    writer.put(used("2"))
+    assert writer.flush(HANG_S)
+    writer.close()
+    assert (total(database).requests, writer.lost) == (1, 1)
+    assert "TypeError" in caplog.text
 
 
 def test_several_writers_at_once_lose_nothing(environ: dict[str, str], database: Database) -> None:

@@ -114,7 +114,7 @@ class Budgets:
         if not self._limits.any:
             return None
         known = self._known.get((session, user))
-        if known is None or self._clock() - known[0] > FRESH_S:
+        if known is None or not 0 <= self._clock() - known[0] <= FRESH_S:  # a clock may be set back
             answered = self._ask((session, user))
             if known is None and self._answers:
                 self._answers = answered.wait(FIRST_WAIT_S)

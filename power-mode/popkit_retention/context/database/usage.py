@@ -27,6 +27,7 @@ CLIENT, TRANSCRIPT, MOD = "client", "transcript", "mod"
 _KEY = ("source", "request_id")
 _TOKENS = ("input_tokens", "cache_read_tokens", "cache_write_5m_tokens", "cache_write_1h_tokens", "output_tokens")
 _MILLION = 1e6
+_MOST_TOKENS = 10**12  # that one request is booked with: a proxy may answer anything, a column holds 2**63
 
 
 class Tokens(NamedTuple):
@@ -89,7 +90,8 @@ def book(connection: Connection, found: Iterable[Used]) -> None:
 
 def _row(used: Used) -> dict[str, Any]:
     names = {key: name_of(getattr(used, key)) for key in ("source", "request_id", "session_id", "user_id", "model", "project")}
-    return {**names, "at": used.at, "day": day_of(used.at), **dict(zip(_TOKENS, used.tokens)), "usd": used.usd}
+    tokens = [min(max(count, 0), _MOST_TOKENS) for count in used.tokens]
+    return {**names, "at": used.at, "day": day_of(used.at), **dict(zip(_TOKENS, tokens)), "usd": used.usd}
 
 
 def _upsert(connection: Connection, rows: Sequence[dict[str, Any]]) -> None:

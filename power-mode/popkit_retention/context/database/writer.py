@@ -141,6 +141,9 @@ class Writer:
             self._sweep({snapshot.session_id for snapshot in of_builds})
         except (DatabaseUnavailable, OSError, home.NoHome):
             return False
+        except Exception as error:  # noqa: BLE001  the thread must live: what comes later can be written
+            _LOG.warning("Snapshots or usage cannot be written (%s), and are left out.", type(error).__name__)
+            self.lost += len(batch)
         return True
 
     def _sweep(self, sessions: set[str]) -> None:
