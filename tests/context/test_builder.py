@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from popkit_retention.context import ContextTier, Provider, Sources
+from popkit_retention.context import ContextBuildOptions, ContextTier, Provider, Sources, build_context
 from tests.client.provider import faults, thoughts
 from tests.context.given import Files, Memories
 from tests.context.talking import BOUND, UNBOUND, Talk, editing, listing, openai_faults, reading
@@ -245,6 +245,25 @@ def test_messages_that_are_not_understood_go_out_as_they_came_with_a_note(messag
     assert result.messages == messages
     assert [note for note in result.notes if "left as they are" in note]
     assert result.state == {}
+
+
+@BOTH
+def test_what_nobody_can_send_is_given_back_too(provider):
+    deep: list = []
+    for _ in range(5_000):
+        deep = [deep]
+    endless: list = []
+    endless.append(endless)
+    for content in (
+        deep,
+        endless,
+        [{"type": "text", "text": "x", ("a", "b"): 1}],
+        [{"type": "tool_result", "tool_use_id": "a", "content": deep}],
+    ):
+        messages = [{"role": "user", "content": content}]
+        result = build_context(ContextBuildOptions.model_construct(messages=messages, provider=provider, budget_used_percent=90.0))
+        assert result.messages[0] is messages[0]
+        assert [note for note in result.notes if "left as they are" in note]
 
 
 @pytest.mark.parametrize("state", [None, {}, {"schema": 99}, {"schema": 1}, {"schema": 1, "digests": "x", "left": 3}])

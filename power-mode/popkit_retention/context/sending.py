@@ -7,6 +7,7 @@ once. One process sends at a time. What is left is bounded by the outbox. Where 
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from hooks.utils.config import remembered
@@ -105,10 +106,8 @@ def _book(lines: list[Line], config: Mapping[str, Any], environ: Mapping[str, st
     for session, transcript, project in {
         (line["session"], line["transcript"], line["project"]): None for line in lines if line["kind"] == outbox.SESSION
     }:
-        try:
+        with suppress(OSError):  # one that was deleted: nobody will be able to tell any more
             found += used_in(transcript, session, user, project, models)
-        except OSError:
-            continue  # it was deleted: nobody will be able to tell any more
     for line in lines:
         if line["kind"] == outbox.USAGE:
             model = str(line.get("model") or "")

@@ -165,7 +165,10 @@ class _Counter:
         return count(text, self.model, self.calibration) if isinstance(text, str) else NONE
 
     def json(self, value: object) -> Count:
-        return self.text(json.dumps(value, ensure_ascii=False, default=str))
+        try:
+            return self.text(json.dumps(value, ensure_ascii=False, default=str))
+        except (TypeError, ValueError, RecursionError):
+            return Count(0, exact=False)  # nobody can send it
 
     def content(self, content: object) -> Count:
         """A message's or a result's content: a text, blocks, or nothing."""

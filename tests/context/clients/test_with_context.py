@@ -6,6 +6,7 @@ import asyncio
 import json
 import subprocess
 import sys
+import uuid
 
 import anthropic
 import openai
@@ -120,6 +121,15 @@ def test_a_call_without_a_user_may_name_one_and_the_other_way_round(desk: Desk, 
 def test_a_word_that_a_call_cannot_say_is_refused_before_anything_is_sent(desk: Desk):
     with pytest.raises(TypeError, match=r"popkit takes user_id, session_id, .*, not sesion"):
         ANTHROPIC.ask(desk.client(ANTHROPIC), extra_body={"popkit": {"sesion": "s2"}})
+    assert desk.api.requests == []
+
+
+@pytest.mark.parametrize("junk", [{"session_id": 5}, {"user_id": ["kim"]}, {"max_context_tokens": "many"}, "kim", ["kim"], 0])
+def test_a_word_of_another_type_is_refused_before_anything_is_sent(desk: Desk, junk: object):
+    with pytest.raises(TypeError, match=r"takes (a text|a whole number|an object)"):
+        ANTHROPIC.ask(desk.client(ANTHROPIC), extra_body={"popkit": junk})
+    with pytest.raises(TypeError, match="session_id takes a text, not UUID"):
+        with_context(desk.client(ANTHROPIC), user_id="dana", session_id=uuid.uuid4(), service=desk.service)
     assert desk.api.requests == []
 
 

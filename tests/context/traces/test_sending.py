@@ -197,7 +197,8 @@ def test_who_has_waited_for_another_sender_finds_nothing_left(house: House) -> N
     held = "import os, sys; os.lockf(os.open(sys.argv[1], os.O_RDWR | os.O_CREAT), os.F_LOCK, 0); print(flush=True); sys.stdin.read()"
     command = [sys.executable, "-c", held, f"{waiting}.lock"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as another, ThreadPoolExecutor(1) as second:
-        assert another.stdout and another.stdin
+        assert another.stdout
+        assert another.stdin
         another.stdout.readline()
         sending = second.submit(send, house.environ)
         time.sleep(0.2)  # it has seen the outbox, and waits

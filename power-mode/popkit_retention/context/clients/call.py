@@ -40,9 +40,19 @@ class Setting(NamedTuple):
 
     def changed(self, said: Mapping[str, Any]) -> Setting:
         """TypeError for what is no field: a call that means something by it must not go without."""
-        if unknown := sorted(set(said) - set(self._fields)):
-            raise TypeError(f"{FIELD} takes {', '.join(self._fields)}, not {', '.join(map(str, unknown))}")
-        return self._replace(**{name: self._field_defaults[name] if value is None else value for name, value in said.items()})
+        if not isinstance(said, dict):
+            raise TypeError(f"{FIELD} takes an object with {', '.join(self._fields)}, not {type(said).__name__}")
+        if unknown := sorted(map(str, set(said) - set(self._fields))):
+            raise TypeError(f"{FIELD} takes {', '.join(self._fields)}, not {', '.join(unknown)}")
+        return self._replace(**{name: self._field_defaults[name] if value is None else value for name, value in said.items()}).checked()
+
+    def checked(self) -> Setting:
+        """The same; TypeError for a value of another type, by which no session could be told from others."""
+        for name, value in zip(self._fields, self):
+            wanted = int if name == "max_context_tokens" else str
+            if not isinstance(value, wanted) and not (value is None and wanted is int):
+                raise TypeError(f"{name} takes {'a whole number' if wanted is int else 'a text'}, not {type(value).__name__}")
+        return self
 
 
 class Call:
@@ -128,4 +138,5 @@ def _without_field(arguments: Arguments) -> tuple[Arguments, Mapping[str, Any]]:
         return arguments, {}
     rest = {name: value for name, value in extra.items() if name != FIELD}
     options = {name: value for name, value in options.items() if name != "extra_json"}
-    return {**arguments, "options": {**options, "extra_json": rest} if rest else options}, extra[FIELD] or {}
+    said = extra[FIELD]
+    return {**arguments, "options": {**options, "extra_json": rest} if rest else options}, {} if said is None else said
