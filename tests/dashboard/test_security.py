@@ -56,6 +56,18 @@ def test_cookies_of_other_servers_on_this_machine_lock_nobody_out(board: Board, 
     assert board.visitor(cookie=beside.encode("latin-1")).get("/api/me").status_code == 401
 
 
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_whoever_has_the_token_is_led_on_from_another_page(board: Board, site: str) -> None:
+    browser = board.visitor(sec_fetch_site=site)
+    answer = browser.get("/?token=a-token")
+    assert answer.status_code == 200
+    assert 'content="0;url=/"' in answer.text
+    assert "a-token" not in answer.text
+    assert answer.headers["set-cookie"].endswith("HttpOnly; SameSite=Strict")
+    assert browser.get("/").status_code == 403
+    assert browser.get("/?token=another").status_code == 401
+
+
 @pytest.mark.parametrize("query", ["token=", "token=a-toke", "token=another&token=a-token", "token=%00", "token=a-token%20"])
 def test_another_token_in_the_address_is_refused(board: Board, query: str) -> None:
     answer = board.visitor().get("/?" + query)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import http.client
+import http.server
 import json
 import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
@@ -16,8 +18,9 @@ import pytest
 
 from popkit_retention.cli.dashboard_command import has_browser
 from popkit_retention.dashboard import serving
+from popkit_retention.dashboard.running import Running
 from tests.dashboard.board import Board
-from tests.patience import HANG_S
+from tests.patience import HANG_S, until
 from tests.reclaim.shops import ROOT
 
 # The environment that has the packages: of the interpreter that runs the tests.
@@ -96,6 +99,25 @@ def test_it_prints_its_address_answers_there_and_ends_at_a_signal_with_open_stre
     stream.close()
 
 
+def test_the_token_is_no_argument_of_the_browser_that_is_opened(board: Board, tmp_path: Path) -> None:
+    told = tmp_path / "told"
+    browser = tmp_path / "browser"
+    browser.write_text(f'#!/bin/sh\nprintf %s "$*" > "{told}.new" && mv "{told}.new" "{told}"\n')
+    browser.chmod(0o755)
+    environ = {**board.shop.environ(), "VIRTUAL_ENV": str(VENV), "DISPLAY": ":99", "BROWSER": str(browser)}
+    command = [str(ROOT / "bin" / "popkit"), "dashboard", "--port", "0"]
+    with subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, text=True, cwd=str(board.shop.project)) as process:
+        assert process.stdout
+        address = process.stdout.readline().partition(": ")[2].strip()
+        until(told.exists, "the browser")
+        door = Path(urlsplit(told.read_text()).path)
+        assert parse_qs(urlsplit(address).query)["token"][0] not in told.read_text()
+        assert address in door.read_text()
+        assert door.stat().st_mode & 0o777 == 0o600
+        process.send_signal(signal.SIGTERM)
+    assert not door.exists()
+
+
 def test_a_second_start_tells_where_the_first_one_is(begin) -> None:
     first = begin("--port", "0", "--json")
     address = first.address()
@@ -114,6 +136,28 @@ def test_what_a_killed_one_has_left_keeps_nobody_from_starting(board: Board, beg
     assert (board.shop.home / "dashboard.json").exists()
     second = begin("--port", "0")
     assert second.ask(second.address())[0] == 200
+
+
+def test_nobody_is_sent_to_who_has_taken_the_port_of_a_killed_one(board: Board) -> None:
+    class Impostor(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.headers["Authorization"])
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    asked: list[str] = []
+    with subprocess.Popen([sys.executable, "-c", ""]) as gone:
+        gone.wait(HANG_S)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Impostor) as impostor:
+        threading.Thread(target=impostor.serve_forever, daemon=True).start()
+        note = {"address": f"http://127.0.0.1:{impostor.server_port}/?token=old", "pid": gone.pid}
+        (board.shop.home / "dashboard.json").write_text(json.dumps(note))
+        assert Running(board.shop.environ()).other() == ""
+        impostor.shutdown()
+    assert asked == []
 
 
 def test_a_port_that_is_taken_is_refused_in_a_line(begin) -> None:

@@ -37,6 +37,7 @@ _FILES = {
     **dict.fromkeys(
         (
             "dashboard.json",
+            "dashboard.html",
             "doctor.json",
             "hooks.log",
             "interpreter",

@@ -4,6 +4,8 @@ runs."""
 from __future__ import annotations
 
 import os
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hooks.utils.edges import files, home
@@ -12,7 +14,8 @@ from hooks.utils.edges.codec import dumps, loads
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-NAME = "dashboard.json"
+NAME, DOOR = "dashboard.json", "dashboard.html"
+_LEADS_ON = '<!doctype html><meta charset="utf-8"><title>PopKit</title><meta http-equiv="refresh" content="0;url={}">\n'
 
 
 class Running:
@@ -26,22 +29,27 @@ class Running:
         """The address of the dashboard that runs; "" for none."""
         told = self._told()
         address, pid = told.get("address"), told.get("pid")
-        if not isinstance(address, str) or not isinstance(pid, int) or pid == os.getpid() or not _answers(address):
+        if not isinstance(address, str) or type(pid) is not int or pid == os.getpid():
             return ""
-        return address
+        return address if _is_running(pid) and _answers(address) else ""
 
     def note(self, address: str) -> None:
         """This process serves there."""
         files.make_private_folder(self._folder)
         files.replace_text(self._path, dumps({"address": address, "pid": os.getpid()}))
 
+    def door(self, address: str) -> str:
+        """The address of a file that leads a browser on to this one, and that nobody else can read."""
+        path = os.path.join(self._folder, DOOR)
+        files.replace_text(path, _LEADS_ON.format(address))
+        return Path(path).as_uri()
+
     def over(self) -> None:
         """It does no more."""
         if self._told().get("pid") == os.getpid():
-            try:
-                os.unlink(self._path)
-            except FileNotFoundError:
-                return
+            for name in (NAME, DOOR):
+                with suppress(FileNotFoundError):
+                    os.unlink(os.path.join(self._folder, name))
 
     def _told(self) -> dict:
         try:
@@ -49,6 +57,16 @@ class Running:
         except (OSError, ValueError):
             return {}
         return told if isinstance(told, dict) else {}
+
+
+def _is_running(pid: int) -> bool:
+    """Whether there is a process of ours with this number. Where there is none, whoever has its port now is not to be asked, and nobody is
+    to be sent there."""
+    try:
+        os.kill(pid, 0)
+    except (OSError, OverflowError):
+        return False
+    return True
 
 
 def _answers(address: str) -> bool:

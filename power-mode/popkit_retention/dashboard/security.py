@@ -39,6 +39,7 @@ _HEADERS = (
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"x-frame-options", b"DENY"),
 )
+_LEADS_ON = b'<!doctype html><title>PopKit</title><meta http-equiv="refresh" content="0;url=/">\n'
 UNFORESEEN = "this could not be answered. `popkit doctor` tells of failures, and where the log is"
 _HOW = "Open the address that `popkit dashboard` has printed, which holds this start's token"
 
@@ -90,9 +91,10 @@ class Guard:
         dressed = _dressed(scope, send)
         headers = _Headers(scope["headers"])
         try:
-            self._check_place(headers)
-            if await self._visited(scope, dressed):
+            self._check_host(headers)
+            if await self._visited(scope, headers, dressed):
                 return
+            self._check_pages(headers)
             self._check_token(headers)
             self._check_change(scope, headers)
             receive = await _bounded(scope, headers, receive)
@@ -116,19 +118,23 @@ class Guard:
             if not begun:
                 await _refuse(send, Refused(500, UNFORESEEN))
 
-    def _check_place(self, headers: _Headers) -> None:
-        """Whether we were meant, by a page of ours or by none."""
-        hosts = self._access.hosts()
-        if headers.one("host") not in hosts:
+    def _check_host(self, headers: _Headers) -> None:
+        """Whether we were meant."""
+        if headers.one("host") not in self._access.hosts():
             raise Refused(403, "this server answers to 127.0.0.1 and localhost only, with its port. " + _HOW)
-        origins = headers.every("origin")
-        if any(origin not in {f"http://{host}" for host in hosts} for origin in origins):
+
+    def _check_pages(self, headers: _Headers) -> None:
+        """Whether a page of ours has asked, or none."""
+        ours = {f"http://{host}" for host in self._access.hosts()}
+        if any(origin not in ours for origin in headers.every("origin")):
             raise Refused(403, "another page has asked: only the dashboard's own pages may")
-        if any(site not in ("same-origin", "none") for site in headers.every("sec-fetch-site")):
+        if _led_here(headers):
             raise Refused(403, "another page has asked: only the dashboard's own pages may. " + _HOW)
 
-    async def _visited(self, scope: Scope, send: Send) -> bool:
-        """Whether it was a first visit: the token goes from the address into a cookie."""
+    async def _visited(self, scope: Scope, headers: _Headers, send: Send) -> bool:
+        """Whether it was a first visit: the token goes from the address into a cookie. Whoever has the token may have been led here by
+        anything, the file that opens a browser for one. Then a page of ours leads on, since a browser that follows another page gives no
+        such cookie back."""
         if scope["path"] != "/" or scope["method"] != "GET":
             return False
         given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [])
@@ -137,9 +143,11 @@ class Guard:
         if not _same(given[0], self._access.token):
             raise Refused(401, "that token is of another start. " + _HOW)
         cookie = f"{self._access.cookie}={self._access.token}; Path=/; HttpOnly; SameSite=Strict"
-        head = [(b"location", b"/"), (b"set-cookie", cookie.encode()), (b"content-length", b"0"), (b"cache-control", b"no-store")]
-        await send({"type": "http.response.start", "status": 303, "headers": head})
-        await send({"type": "http.response.body", "body": b""})
+        body = _LEADS_ON if _led_here(headers) else b""
+        head = [(b"set-cookie", cookie.encode()), (b"content-length", b"%d" % len(body)), (b"cache-control", b"no-store")]
+        head.append((b"content-type", b"text/html; charset=utf-8") if body else (b"location", b"/"))
+        await send({"type": "http.response.start", "status": 200 if body else 303, "headers": head})
+        await send({"type": "http.response.body", "body": body})
         return True
 
     def _check_token(self, headers: _Headers) -> None:
@@ -173,6 +181,11 @@ class _Headers:
         """The value of a header that stands there once; "" for none, or several."""
         found = self.every(name)
         return found[0] if len(found) == 1 else ""
+
+
+def _led_here(headers: _Headers) -> bool:
+    """Whether a browser came from another page than ours."""
+    return any(site not in ("same-origin", "none") for site in headers.every("sec-fetch-site"))
 
 
 def _same(one: str, other: str) -> bool:

@@ -36,7 +36,7 @@ def main(words: list[str], environ: Mapping[str, str] = os.environ) -> int:
     running = Running(environ)
     other = running.other()
     if other:
-        _say(asked, other, "It runs already")
+        _say(asked, running, other, "It runs already")
         return 0
     try:
         sockets, note = bound(asked.get("port"), bool(asked.get("ipv6")))
@@ -114,7 +114,7 @@ def _serve(asked: dict[str, Any], environ: Mapping[str, str], running: Running, 
     threading.Thread(target=desk.warm_up, daemon=True, name="popkit-warm-up").start()
     threading.Thread(target=keep_sending, args=(desk, over), daemon=True, name="popkit-outbox").start()
     try:
-        _say(asked, access.address, note)
+        _say(asked, running, access.address, note)
         server.run(sockets)
     except KeyboardInterrupt:
         pass  # uvicorn raises the signal again once it has ended
@@ -124,7 +124,7 @@ def _serve(asked: dict[str, Any], environ: Mapping[str, str], running: Running, 
     return 0
 
 
-def _say(asked: dict[str, Any], address: str, note: str) -> None:
+def _say(asked: dict[str, Any], running: Running, address: str, note: str) -> None:
     if asked.get("json"):
         told = json.dumps({"address": address, "note": note})
     else:
@@ -134,7 +134,7 @@ def _say(asked: dict[str, Any], address: str, note: str) -> None:
     if asked.get("open"):
         import webbrowser
 
-        webbrowser.open(address)
+        webbrowser.open(running.door(address))  # everybody on this machine can read the arguments of a browser's process
 
 
 def _safely(words: list[str]) -> int:

@@ -7,11 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, expect
 
 from hooks.utils.answers import text, verdict
+from popkit_retention.dashboard.running import Running
 from tests.dashboard.page.homes import PLACE, SESSION, Home
-from tests.dashboard.page.served import Visit
+from tests.dashboard.page.served import Served, Visit
 from tests.reclaim.shops import EXPIRED
 
 Visits = Callable[..., Visit]
@@ -24,6 +25,14 @@ def report_of(seen: Visit) -> dict:
 
 def sum_of_clear(seen: Visit) -> str:
     return verdict.in_words(report_of(seen)).removeprefix("Clear now: ")
+
+
+def test_a_file_leads_the_browser_to_the_page(home: Home, served: Served, browser: Browser) -> None:
+    page = browser.new_page()
+    page.goto(Running(home.environ()).door(served.address))
+    expect(page.locator("a.brand")).to_be_visible()
+    assert page.url == f"http://127.0.0.1:{served.port}/"
+    page.close()
 
 
 def test_the_address_opens_the_list_and_keeps_its_token_to_itself(visit: Visits) -> None:
