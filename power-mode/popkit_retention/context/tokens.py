@@ -38,8 +38,7 @@ _WINDOW_CHARS = 1_000
 _FRAME_TOKENS = 4
 _CALL_TOKENS = 12
 _PDF_TOKENS = 2_500  # a page, as text and as a picture
-_REMEMBERED = 20_000
-_LEAST_REMEMBERED_CHARS = 200
+_REMEMBERED = 40_000
 
 _encodings: dict[str, Encoding | None] = {}
 # What was counted before: a conversation is counted again with every request. By hash, so that no text is kept alive.
@@ -98,8 +97,6 @@ def _encoding(name: str) -> Encoding | None:
 
 
 def _remembered(text: str, name: str, encoding: Encoding | None) -> int:
-    if len(text) < _LEAST_REMEMBERED_CHARS:
-        return _measured(text, encoding)
     key = (hash(text), len(text), name)
     found = _counts.get(key)
     if found is None:

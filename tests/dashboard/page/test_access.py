@@ -83,6 +83,11 @@ def test_the_keyboard_alone_does_everything(home: Home, visit: Visits) -> None:
     keys.press("Escape")
     expect(page.get_by_role("complementary")).to_have_count(0)
     expect(bars.first).to_be_focused()
+
+
+def test_the_keyboard_alone_clears(home: Home, visit: Visits) -> None:
+    seen = visit(PLACE)
+    page, keys = seen.page, seen.page.keyboard
     page.get_by_role("button", name="Clear", exact=True).focus()
     keys.press("Enter")
     expect(page.get_by_role("dialog", name="Clear")).to_be_visible()
