@@ -96,6 +96,24 @@ def test_a_session_that_began_with_a_command_has_its_words(board: Board) -> None
     assert board.get("/api/sessions")["sessions"][0]["title"] == "/review the API"
 
 
+def test_a_session_that_begins_with_a_summary_has_the_name_that_it_was_given(board: Board) -> None:
+    talk = Talk(str(board.shop.project))
+    talk.prompt("This session is being continued from a previous conversation.", isCompactSummary=True)
+    board.shop.write(talk)
+    lines = board.shop.transcript.read_text()
+    board.shop.transcript.write_text('{"type": "custom-title", "customTitle": "The new shop"}\n' + lines)
+    assert board.get("/api/sessions")["sessions"][0]["title"] == "The new shop"
+
+
+def test_a_session_that_is_asked_about_does_not_run_for_that(board: Board) -> None:
+    board.worked()
+    os.utime(board.shop.transcript, (board.shop.at - 3_600,) * 2)
+    outlook.look(board.shop.site(), str(board.shop.transcript), board.shop.at)
+    folder = board.shop.site().paths().folder
+    os.utime(folder, (board.shop.at,) * 2)
+    assert board.get("/api/sessions")["running"] == 0
+
+
 def test_a_session_without_a_transcript_is_told_from_what_was_stored(board: Board) -> None:
     board.worked()
     reported = _as_the_command_says(board, "retention")

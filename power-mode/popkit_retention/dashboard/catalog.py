@@ -1,8 +1,9 @@
 """Which sessions there are, by what lies on the disk: transcripts in Claude Code's folder, and what we keep of sessions. Looks at names and
 stats alone, so that a thousand of them cost a few milliseconds; follows no link, so nothing outside of these folders is ever opened.
 
-A session *runs* while a helper of it does, or while its transcript or its state was written in the last five minutes and its end has not
-been noted: a client without modules has no helper, and who reads an answer for longer is no more than away.
+A session *runs* while a helper of it does, or while its transcript was written in the last five minutes and its end has not been noted: a
+client without modules has no helper, and who reads an answer for longer is no more than away. Its state tells nothing of that: whoever asks
+about a session writes it.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ class Catalog:
             id = names.get(name, name)
             seen, ours = transcripts.get(id), kept.get(name)
             at = max(each.at for each in (seen, ours) if each)
-            recent = now - at < RUNS_S
+            recent = seen is not None and now - seen.at < RUNS_S
             runs = sockets.stem(id) in alive or (recent and not self._has_ended(id, ours))
             stamp = _stamp(seen, ours, runs)
             yield Known(id, seen.path if seen else "", at, runs, stamp)

@@ -21,15 +21,17 @@ _OF_A_CONVERSATION = ("user", "assistant", "system", "attachment")
 
 
 class Head(NamedTuple):
-    """The folder in which a session began and its user's first words, as they were written; "" for what is not told."""
+    """The folder in which a session began, its user's first words, as they were written, and the name that the user gave it; "" for what is
+    not told."""
 
     project: str = ""
     said: str = ""
+    named: str = ""
 
     @property
     def title(self) -> str:
-        """The first words as a page may show them."""
-        return shown(self.said, TITLE)
+        """What a page may show as its title: the first words, or its name, as of a session that begins with a summary."""
+        return shown(self.said or self.named, TITLE)
 
 
 @lru_cache(maxsize=8_192)
@@ -58,13 +60,15 @@ def head_of(path: str) -> Head:
 
 
 def _read(path: str) -> Head:
-    project = None
+    project, named = None, ""
     for entry in _entries(path):
+        if entry.get("type") == "custom-title" and isinstance(entry.get("customTitle"), str):
+            named = entry["customTitle"][: 4 * TITLE]
         if project is None and isinstance(entry.get("uuid"), str) and entry.get("type") in _OF_A_CONVERSATION:
             project = entry["cwd"] if isinstance(entry.get("cwd"), str) else ""
         if entries.is_prompt(entry):
-            return Head(project or "", _words(entry)[: 4 * TITLE])
-    return Head(project or "")
+            return Head(project or "", _words(entry)[: 4 * TITLE], named)
+    return Head(project or "", "", named)
 
 
 def _entries(path: str) -> Iterator[dict[str, Any]]:

@@ -111,7 +111,7 @@ function Row({ row, chosen }) {
     <a href=${toSession(row.id)} aria-current=${chosen ? "page" : null}>
       <span class="row-title">
         <span class=${row.running ? "dot dot-running" : "dot"} aria-hidden="true"></span>
-        <span class="row-words">${row.title || "(nothing said yet)"}</span>
+        <span class="row-words">${row.title || "(untitled)"}</span>
       </span>
       <span class="row-project">${baseName(row.project)}${row.user && html` · ${row.user}`}${!row.here && " · on another machine"}</span>
       ${
