@@ -108,7 +108,7 @@ class Visit:
 
     def status(self) -> str:
         """What came of a deed."""
-        notice = self.page.locator(".notices p")
+        notice = self.page.locator(".notice-told")
         expect(notice).to_be_visible()
         return notice.inner_text()
 

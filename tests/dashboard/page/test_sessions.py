@@ -226,3 +226,30 @@ def test_the_list_keeps_a_link_to_its_session(visit: Visits) -> None:
     seen = visit(PLACE)
     expect(seen.page.get_by_role("link", name=re.compile("please fix it"))).to_have_attribute("href", f"#/session/{SESSION}")
     expect(seen.page.get_by_role("link", name=re.compile("please fix it"))).to_have_attribute("aria-current", "page")
+
+
+def test_the_words_of_marks_over_a_chart_never_cover_each_other(visit: Visits) -> None:
+    code = "async (marks) => (await import('/charts/areas.js')).labelled(marks, 400)"
+    spans = [[], [200], [395], [200, 210], [200, 205, 210], [60, 130, 132, 134, 390], list(range(50, 400, 7))]
+    page = visit().page
+    for ats in spans:
+        found = page.evaluate(code, [{"at": at, "words": "compacted"} for at in ats])
+        edges = [
+            (each["at"] - 70, each["at"]) if each["side"] == "end" else (each["at"], each["at"] + 70) for each in found if each["side"]
+        ]
+        assert len(edges) >= min(2, len(ats)), ats
+        assert all(one[1] <= other[0] for one, other in zip(edges, edges[1:])), ats
+        assert all(left >= 0 and right <= 400 for left, right in edges), ats
+
+
+def test_on_a_narrow_screen_the_table_by_tier_is_whole(visit: Visits) -> None:
+    table = visit(PLACE, viewport={"width": 400, "height": 800}).page.get_by_role("region", name="Results by tier")
+    assert table.evaluate("each => each.scrollWidth <= each.clientWidth")
+
+
+def test_what_came_of_a_clear_stands_in_the_columns_of_the_panel(visit: Visits) -> None:
+    seen = visit(PLACE)
+    seen.confirm("Clear")
+    lines = seen.page.get_by_role("status").get_by_label("Cleared")
+    expect(lines).to_contain_text("Leaves    ~")
+    assert lines.evaluate("each => each.scrollWidth <= each.clientWidth")

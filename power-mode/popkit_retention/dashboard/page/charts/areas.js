@@ -5,6 +5,7 @@ import { clock, moment, tokens } from "../format.js";
 import { DataTable, Grid, spread, stepsOf, useWidth, Walkable } from "./frame.js";
 
 const HEIGHT = 240;
+const LETTER = 7.2; // the width of one in the words of a mark, at most
 const EDGE = { left: 48, right: 10, top: 22, bottom: 24 };
 
 /** points: [{at, request, values: {key: tokens}}] · parts: [{key, name, fill}] from below · marks: [{at, words}] */
@@ -35,11 +36,10 @@ export function Areas({ points, parts, marks, caption }) {
             ${clock(points[at].at)}
           </text>`,
         )}
-        ${marks.map((mark, number) => {
-          const [here, next] = [mark, marks[number + 1]].map((each) => (each ? x(placeOf(points, each.at)) : Infinity));
-          return html`<${Mark} key=${mark.words + mark.at} at=${here} words=${mark.words}
-            leftward=${here > width - 90 || next - here < 80} />`;
-        })}
+        ${labelled(
+          marks.map(({ at, words }) => ({ at: x(placeOf(points, at)), words })),
+          width,
+        ).map((mark, number) => html`<${Mark} key=${number} ...${mark} />`)}
         ${chosen >= 0 && html`<line class="cursor" x1=${x(chosen)} x2=${x(chosen)} y1=${EDGE.top - 8} y2=${HEIGHT - EDGE.bottom} />`}
       </svg>`}
     <//>
@@ -73,9 +73,22 @@ function placeOf(points, at) {
   return next < 0 ? points.length - 1 : next === 0 ? 0 : points[next].at === at ? next : next - 0.5;
 }
 
-function Mark({ at, words, leftward }) {
+/** Marks with the side on which their words have room beside other words; with none, only the line is drawn. */
+export function labelled(marks, width) {
+  let taken = 0;
+  return marks.map(({ at, words }, number) => {
+    const wide = words.length * LETTER + 8;
+    const [before, behind] = [at - wide >= taken, at >= taken && at + wide <= width];
+    const alone = at + wide <= (marks[number + 1]?.at ?? width);
+    const side = behind && (alone || !before) ? "start" : before ? "end" : "";
+    if (side) taken = side === "start" ? at + wide : at;
+    return { at, words, side };
+  });
+}
+
+function Mark({ at, words, side }) {
   return html`<g class="mark">
     <line x1=${at} x2=${at} y1=${EDGE.top - 8} y2=${HEIGHT - EDGE.bottom} />
-    <text x=${at + (leftward ? -4 : 4)} y="12" text-anchor=${leftward ? "end" : "start"}>${words}</text>
+    ${side && html`<text x=${at + (side === "end" ? -4 : 4)} y="12" text-anchor=${side}>${words}</text>`}
   </g>`;
 }

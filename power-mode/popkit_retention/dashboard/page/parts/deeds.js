@@ -170,9 +170,17 @@ function ContentDialog({ content }) {
   <//>`;
 }
 
+/** A text as the terminal has it: its title is told by a line below it, and its columns need letters of one width. */
+function Told({ text }) {
+  const [title, rule, ...rest] = text.trim().split("\n");
+  if (!/^─+$/.test(rule ?? "")) return html`<p>${text.trim()}</p>`;
+  return html`<p class="notice-title">${title}</p>
+    ${rest.length > 0 && html`<pre class="notice-lines" tabindex="0" aria-label=${title}>${rest.join("\n")}</pre>`}`;
+}
+
 function Notice({ notice }) {
   return html`<div class=${notice.failed ? "notice notice-failed" : "notice"}>
-    <p>${notice.text.trim()}</p>
+    <div class="notice-told"><${Told} text=${notice.text} /></div>
     <div class="deeds">
       ${
         notice.again &&

@@ -73,7 +73,9 @@ function Usage({ days }) {
       used.length
         ? html`<${Legend} items=${used.map(({ name, fill }) => [name, fill])} />
           <${DayBars} days=${days.map((day) => ({ day: day.day, values: day }))} up=${used} words=${whole} caption="Tokens used, by day" />`
-        : html`<${Empty} title="No usage is known yet">Clients that build their context with PopKit record it here.<//>`
+        : html`<${Empty} title="No usage is known yet">
+            It comes from clients that build their context with PopKit and, once a limit is set, from Claude Code.
+          <//>`
     }
   <//>`;
 }
