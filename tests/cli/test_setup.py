@@ -62,7 +62,7 @@ def test_it_makes_an_environment_of_ours_and_changes_nothing_when_it_is_done_aga
         "PYTHONPATH": str(played.project),
         "VIRTUAL_ENV": str(played.project),
     }
-    assert "popkit lab --html: not set up" in " ".join(played.popkit("setup").stdout.split())
+    assert "lab not set up the page with plots of popkit lab --html" in " ".join(played.popkit("setup").stdout.split())
     done = played.popkit("setup", "lab")
     assert (done.returncode, done.stdout) == (0, "lab is ready: installed plotly-6.0.1.\n"), done.stderr
     assert [line.split(" ")[0] for line in done.stderr.splitlines()] == ["Making", "Installing"]
@@ -82,7 +82,7 @@ def test_the_list_tells_what_each_is_for(played: Played) -> None:
     listed = json.loads(played.popkit("setup", "--json").stdout)
     assert listed["neo4j"]["packages"] == ["neo4j>=5.20"]
     told = " ".join(played.popkit("setup").stdout.split())
-    assert "neo4j memory that a team shares, in a Neo4j (memory.store): " in told
+    assert "neo4j not set up memory that a team shares, in a Neo4j (memory.store) " in told
 
 
 def test_the_driver_of_neo4j_can_be_set_up(played: Played) -> None:

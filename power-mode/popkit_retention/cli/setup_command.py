@@ -106,8 +106,10 @@ def _list(as_data: bool, environ: Mapping[str, str]) -> int:
         return 0
     lines = text.title("What can be set up")
     for name, (purpose, _, _) in EXTRAS.items():
-        lines += text.wrap(f"  {name:<12}{purpose}: {'ready' if places[name] else 'not set up'}", indent=" " * 14)
-    screen.show([*lines, "", "popkit setup NAME installs one of them."], sys.stdout, environ)
+        first, *more = text.wrap(purpose, text.WIDTH - 24)
+        lines += [f"{name:<12}{'ready' if places[name] else 'not set up':<12}{first}", *(" " * 24 + line for line in more)]
+    lines += ["", *text.wrap("popkit setup NAME installs one of them, or brings it up to date.")]
+    screen.show(lines, sys.stdout, environ)
     return 0
 
 

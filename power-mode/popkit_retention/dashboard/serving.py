@@ -36,7 +36,7 @@ def main(words: list[str], environ: Mapping[str, str] = os.environ) -> int:
     running = Running(environ)
     other = running.other()
     if other:
-        _say(asked, running, other, "It runs already")
+        _say(asked, running, other, "It runs already", "Ctrl-C ends it where it was started.")
         return 0
     try:
         sockets, note = bound(asked.get("port"), bool(asked.get("ipv6")))
@@ -124,11 +124,11 @@ def _serve(asked: dict[str, Any], environ: Mapping[str, str], running: Running, 
     return 0
 
 
-def _say(asked: dict[str, Any], running: Running, address: str, note: str) -> None:
+def _say(asked: dict[str, Any], running: Running, address: str, note: str, end: str = "Ctrl-C ends it.") -> None:
     if asked.get("json"):
         told = json.dumps({"address": address, "note": note})
     else:
-        told = "\n".join([*([note] if note else []), f"PopKit dashboard: {address}", "Ctrl-C ends it."])
+        told = "\n".join([*([note] if note else []), f"PopKit dashboard: {address}", end])
     sys.stdout.write(told + "\n")
     sys.stdout.flush()
     if asked.get("open"):

@@ -35,7 +35,7 @@ SESSIONS = 200  # of others, the newest
 LIMITED = 20  # sessions whose limits are shown
 FRESH_S = 2.0
 REST_S = 30.0  # for so long a database that did not answer is left alone
-_HOW = "popkit budget set month_tokens=20000000 sets a limit of a month; popkit budget says more"
+_HOW = "popkit budget set month_tokens=20000000"
 _SHOWN = 300
 
 
