@@ -87,6 +87,15 @@ def test_a_database_that_cannot_be_used_is_said_with_what_to_do(environ: dict[st
     assert "swordfish" not in told
 
 
+def test_the_change_that_is_shown_has_no_password_in_it(environ: dict[str, str], capsys: pytest.CaptureFixture) -> None:
+    configuration(environ).write_text('{"context": {"database": "postgresql://bob:hunter2secret@db/x"}}\n')
+    assert main.main(["budget", "set", "session_tokens=5", "--yes"], environ) == 0
+    shown = capsys.readouterr().out
+    assert "postgresql://bob:****@db/x" in shown
+    assert "hunter2secret" not in shown
+    assert "hunter2secret" in configuration(environ).read_text()
+
+
 def test_limits_are_set_only_on_the_users_word(environ: dict[str, str], capsys: pytest.CaptureFixture) -> None:
     assert main.main(["budget", "set", "month_usd=50", "--dry-run"], environ) == 0
     assert main.main(["budget", "set", "month_usd=50"], environ) == 1

@@ -11,6 +11,7 @@ from hooks.utils.answers.text import clean
 from hooks.utils.config import usable
 from hooks.utils.config.fields import FIELDS
 from hooks.utils.edges import home
+from hooks.utils.policy.masking import mask
 
 from . import screen, settings_text
 from .statusline_install import Refused, read_settings, replace_settings
@@ -39,7 +40,7 @@ def change(words: list[str], yes: bool, dry_run: bool, environ: Mapping[str, str
         print(f"{clean(path)} asks for just that already.")
         return 0
     diff = difflib.unified_diff((before or "").splitlines(), after.splitlines(), path, path, "now", "then", lineterm="")
-    screen.show([clean(line.replace("\t", "    ")) for line in diff], sys.stdout, environ)
+    screen.show([clean(mask(line).replace("\t", "    ")) for line in diff], sys.stdout, environ)
     if dry_run:
         print("Nothing was changed.")
         return 0
