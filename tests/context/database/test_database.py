@@ -59,6 +59,16 @@ def test_migrations_lead_to_the_tables_of_today(database: Database) -> None:
         assert {index["name"] for index in seen.get_indexes("context_snapshots")} >= SPECIFIED
 
 
+def test_a_file_that_is_damaged_is_left_alone_and_it_is_said_what_to_do(tmp_path: Path) -> None:
+    damaged = tmp_path / "context.sqlite"
+    damaged.write_bytes(b"no database " * 500)
+    with pytest.raises(
+        DatabaseUnavailable, match=f"not a database. Check that {damaged} can be written to; if it is damaged, move it away"
+    ):
+        open_database({"POPKIT_HOME": str(tmp_path)})
+    assert damaged.read_bytes() == b"no database " * 500
+
+
 def test_the_versions_are_those_of_the_migrations() -> None:
     folder = Path(migrations.__file__).parent / "versions"
     assert [path.stem[1:5] for path in sorted(folder.glob("v*.py"))] == list(migrations.VERSIONS)

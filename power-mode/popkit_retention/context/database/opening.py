@@ -42,10 +42,12 @@ class DatabaseTooNew(DatabaseUnavailable):
 
 
 class Database:
-    """An open database. `words`: what a person calls it; `shared`: whether others may write to it too. Threads may share it."""
+    """An open database. `words`: what a person calls it; `shared`: whether others may write to it too; `advice`: what to do where it
+    cannot be used. Threads may share it."""
 
-    def __init__(self, engine: Engine, words: str, shared: bool) -> None:
+    def __init__(self, engine: Engine, words: str, shared: bool, advice: str) -> None:
         self._engine = engine
+        self._advice = advice
         self.words = words
         self.shared = shared
 
@@ -66,7 +68,7 @@ class Database:
         try:
             yield
         except (SQLAlchemyError, sqlite3.Error, OSError) as error:
-            raise _unavailable(self.words, error) from None
+            raise _unavailable(self.words, self._advice, error) from None
 
     def close(self) -> None:
         """Closes every connection."""
@@ -120,7 +122,8 @@ def open_file(path: str, create: bool = True) -> Database:
         raise DatabaseUnavailable(f"{path} cannot be used: {error.strerror or error}. Move it away, or set POPKIT_HOME") from None
     engine = create_engine("sqlite://", creator=lambda: _connect(path), poolclass=QueuePool, pool_size=CONNECTIONS, pool_timeout=PATIENCE_S)
     event.listen(engine, "begin", _begin)
-    return _ready(Database(engine, "SQLite on this machine", shared=False), path)
+    advice = f"Check that {path} can be written to; if it is damaged, move it away, and a new one is made"
+    return _ready(Database(engine, "SQLite on this machine", False, advice), path)
 
 
 def _connect(path: str) -> sqlite3.Connection:
@@ -156,7 +159,7 @@ def open_server(server: Server) -> Database:
     engine = create_engine(
         url, connect_args=arguments, pool_size=CONNECTIONS, max_overflow=0, pool_timeout=PATIENCE_S, pool_pre_ping=True, pool_recycle=300
     )
-    return _ready(Database(engine, server.words, shared=True), server.words)
+    return _ready(Database(engine, server.words, True, "Check context.database (popkit config show) and that it runs"), server.words)
 
 
 def _encryption(word: str) -> ssl.SSLContext | bool | None:
@@ -207,10 +210,10 @@ def _lock(connection: Connection) -> None:
         connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": LOCK})
 
 
-def _unavailable(words: str, error: Exception) -> DatabaseUnavailable:
+def _unavailable(words: str, advice: str, error: Exception) -> DatabaseUnavailable:
     """The error in words. What a driver says of a statement may hold what was to be written, so its first line alone is told."""
     said = _first_line(getattr(error, "orig", None) or error)
-    return DatabaseUnavailable(f"{words} cannot be used: {said}. Check context.database (popkit config show) and that it runs")
+    return DatabaseUnavailable(f"{words} cannot be used: {said}. {advice}")
 
 
 def _first_line(error: BaseException) -> str:
