@@ -38,6 +38,7 @@ def test_where_all_is_well_it_says_so(played: Played) -> None:
         "hook errors",
         "memory",
         "retention",
+        "budget",
         "configuration",
         "state",
     ]
