@@ -35,7 +35,7 @@ def test_it_tells_how_many_limits_there_are_and_where_usage_is_kept(played: Play
     assert (check["level"], check["limits"], check["waiting_bytes"]) == ("ok", 2, 0)
     assert check["text"].startswith("2 limits; ")
     (played.home / outbox.NAME).write_text("{}\n" * 400)
-    assert found(played, "budget")["text"].endswith("; 1 KB wait to be sent")
+    assert found(played, "budget")["text"].endswith("; 1.2 kB wait to be sent")
 
 
 def test_a_database_that_cannot_be_used_is_a_warning_without_credentials(played: Played) -> None:
