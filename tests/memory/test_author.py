@@ -40,7 +40,11 @@ def test_an_agent_keeps_finds_learns_and_tells():
 
 
 def test_the_example_of_the_readme_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    (example,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    example = next(
+        block
+        for block in re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+        if "popkit_retention.memory" in block
+    )
     exec(example.replace("/home/me", str(tmp_path)), {})  # noqa: S102
     printed = capsys.readouterr().out
     assert printed.startswith("The customer prefers e-mail to calls.\n# Project memory")

@@ -109,8 +109,8 @@ def lines_of(found: dict[str, Any]) -> list[str]:
         lines += ["", *text.wrap(_NO_LIMITS)]
     for scope, used in found["usage"].items():
         if used is not None:
-            of = f" {text.cut(text.clean(found['session']), 40)}" if scope == "session" else ""
-            lines += ["", f"Used in this {scope}{of}", *_used(used)]
+            when = f"in this session {text.cut(text.clean(found['session']), 40)}" if scope == "session" else "this month"
+            lines += ["", f"Used {when}", *_used(used)]
     return lines
 
 

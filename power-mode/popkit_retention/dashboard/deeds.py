@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 # What changes a transcript.
 _DANGER = ("clear", "undo", "restore")
+# What a clear means beside its sum, for somebody who has never made one.
+CLEARED = "What leaves is archived first. A session that is open loads the change with /resume, and an undo takes it back"
 _SHOW = "show"
 _WHY = "held in the dashboard"  # where nobody says why
 
@@ -46,7 +48,14 @@ def _anyway(looked: Looked, now: float) -> list[Deed]:
         return []
     after = "it never pays" if sum.pays_after is None else f"it pays after {text.counted(sum.pays_after, 'request')}"
     again = f"{text.long_tokens(sum.rewritten)} are written to the cache again, which costs {text.long_tokens(sum.cost_now)} of input"
-    return [Deed(id="clear --now", label="Clear anyway", sum=f"{text.long_tokens(takes)} leave now; {again}, and {after}", danger=True)]
+    return [
+        Deed(
+            id="clear --now",
+            label="Clear anyway",
+            sum=f"{text.long_tokens(takes)} leave now; {again}, and {after}. {CLEARED}",
+            danger=True,
+        )
+    ]
 
 
 def of_result(row: dict[str, Any]) -> list[Deed]:
@@ -55,7 +64,11 @@ def of_result(row: dict[str, Any]) -> list[Deed]:
 
 
 def _shown(found: Iterable[known_deeds.Deed]) -> list[Deed]:
-    return [Deed(id=each.id, label=each.label, sum=each.sum, danger=each.id.startswith(_DANGER)) for each in found]
+    return [Deed(id=each.id, label=each.label, sum=_sum(each), danger=each.id.startswith(_DANGER)) for each in found]
+
+
+def _sum(deed: known_deeds.Deed) -> str:
+    return f"{deed.sum}. {CLEARED}" if deed.id == "clear" else deed.sum
 
 
 def do(desk: Desk, known: Known, id: str, why: str = "") -> DeedDone:

@@ -27,7 +27,9 @@ ARGS = (
 )  # fmt: skip
 # What the browser itself says of an answer that is an error; the page shows it in words.
 _OF_THE_BROWSER = re.compile(r"^Failed to load resource: (?:the server responded with a status of (?:4\d\d|5\d\d)|net::ERR_)")
-expect.set_options(timeout=HANG_S * 1000)  # a busy machine makes a test slow, not red
+# A busy machine makes a test slow, not red; but what is wrong is not waited for as long as what hangs.
+PATIENCE_S = 120.0
+expect.set_options(timeout=PATIENCE_S * 1000)
 
 
 class Served:
@@ -68,7 +70,7 @@ class Visit:
     def __init__(self, browser: Browser, served: Served, hash: str = "", **how: object) -> None:
         self.served = served
         self.context = browser.new_context(**{"viewport": WIDE, "locale": "en-GB", "timezone_id": "UTC", **how})
-        self.context.set_default_timeout(HANG_S * 1000)
+        self.context.set_default_timeout(PATIENCE_S * 1000)
         self.said: list[str] = []
         self.asked: set[str] = set()
         self.page: Page = self.context.new_page()

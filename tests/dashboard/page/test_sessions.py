@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from hooks.utils.answers import text, verdict
+from popkit_retention.dashboard.deeds import CLEARED
 from popkit_retention.dashboard.running import Running
 from tests.dashboard.page.homes import PLACE, SESSION, Home
 from tests.dashboard.page.served import Served, Visit
@@ -24,7 +25,7 @@ def report_of(seen: Visit) -> dict:
 
 
 def sum_of_clear(seen: Visit) -> str:
-    return verdict.in_words(report_of(seen)).removeprefix("Clear now: ")
+    return verdict.in_words(report_of(seen)).removeprefix("Clear now: ") + ". " + CLEARED
 
 
 def test_a_file_leads_the_browser_to_the_page(home: Home, served: Served, browser: Browser) -> None:
