@@ -128,7 +128,7 @@ def _snapshot(number: int, at: float) -> snapshots.Snapshot:
     session = number // OF_A_SESSION
     user = USERS[session % len(USERS)]
     return snapshots.Snapshot(
-        str(uuid.uuid4()), f"session-{session}", user, BREAKDOWN, 40_000, 30.0, STRATEGY, at, 70.0, 90_000, "claude-opus-5", "/home/dana/shop"
+        str(uuid.uuid4()), f"session-{session}", user, BREAKDOWN, 40_000, 30.0, STRATEGY, at, 70.0, 90_000, "claude-opus-5", "/home/me/shop"
     )
 
 
