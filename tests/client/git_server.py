@@ -4,37 +4,25 @@ from __future__ import annotations
 
 import os
 import subprocess
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
+from tests.listening import Listening
 
-class GitServer:
-    """Serves the bare repositories of a folder; `url(name)` is where to clone one from."""
+
+class GitServer(Listening):
+    """Serves the bare repositories of a folder; `of(name)` is where to clone one from."""
 
     def __init__(self, folder: Path):
-        self.folder = folder
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler_for(folder))
-        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        super().__init__(_handler_for(folder))
 
-    def __enter__(self) -> GitServer:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_exc: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
-
-    def url(self, name: str) -> str:
-        return f"http://127.0.0.1:{self._server.server_address[1]}/{name}"
+    def of(self, name: str) -> str:
+        """Where to clone a repository from."""
+        return f"{self.url}/{name}"
 
 
 def _handler_for(folder: Path) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
-        def log_message(self, *_args: object) -> None:
-            """Quiet."""
-
         def do_GET(self) -> None:
             self._serve(b"")
 

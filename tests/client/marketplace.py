@@ -33,7 +33,7 @@ def served(work: Path, bare: Path) -> Iterator[str]:
     for arguments in (["init", "-q", "-b", "main"], ["add", "-A"], ["commit", "-qm", "popkit"], ["clone", "-q", "--bare", ".", str(bare)]):
         subprocess.run(["git", *identity, *arguments], cwd=work, check=True)
     with GitServer(bare.parent) as server:
-        yield server.url(bare.name)
+        yield server.of(bare.name)
 
 
 def claude(home: ClientHome, *arguments: str) -> str:

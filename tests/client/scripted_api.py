@@ -10,10 +10,11 @@ from __future__ import annotations
 import itertools
 import json
 import re
-import threading
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
+
+from tests.listening import Listening
 
 from .provider import SEALS, blocks_of, sealed
 
@@ -126,7 +127,7 @@ def fill(value: Any, places: dict[str, str]) -> Any:
     return value
 
 
-class ScriptedApi:
+class ScriptedApi(Listening):
     """The server; use it as a context manager. `scripts` and `places` may be changed while it runs."""
 
     def __init__(self, scripts: dict[str, list[Step]] | None = None) -> None:
@@ -136,23 +137,7 @@ class ScriptedApi:
         self.summary = SUMMARY
         self.requests: list[Recorded] = []
         self._ids = itertools.count(1)
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler_for(self))
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-
-    def __enter__(self) -> ScriptedApi:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_exc: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join(5)
-
-    @property
-    def url(self) -> str:
-        """What goes into ANTHROPIC_BASE_URL."""
-        return f"http://127.0.0.1:{self._server.server_port}"
+        super().__init__(_handler_for(self))
 
     def turns(self) -> list[Recorded]:
         """The recorded requests that belong to a conversation, in order of arrival."""
@@ -255,9 +240,6 @@ def streamed(block: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]
 def _handler_for(api: ScriptedApi) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
-
-        def log_message(self, *_args: object) -> None:
-            """Stay silent: the recorded requests are the log."""
 
         def do_HEAD(self) -> None:
             self._send(b"", "text/plain")

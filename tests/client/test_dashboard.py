@@ -11,10 +11,9 @@ import pytest
 pytest.importorskip("fastapi", reason="the dashboard needs its extra")
 pytest.importorskip("playwright", reason="the page is tried in a browser, which playwright drives")
 
-from playwright.sync_api import Browser, expect, sync_playwright
+from playwright.sync_api import Browser, expect
 
-from tests import debian
-from tests.dashboard.page.served import ARGS, Served, Visit
+from tests.dashboard.page.served import Served, Visit, chromium
 
 from .client import ClientHome, Run
 from .reclaimed import SCRIPTS, Reclaimed, blocks, changed, placeholders, plain
@@ -28,13 +27,8 @@ REST = [*(call(("Bash", {"command": f"echo {number}"})) for number in range(6)),
 
 @pytest.fixture
 def browser() -> Iterator[Browser]:
-    program = debian.chromium()
-    if program is None:
-        pytest.skip("no Chromium: apt-get install chromium")
-    with sync_playwright() as driver:
-        running = driver.chromium.launch(executable_path=str(program), args=list(ARGS))
+    with chromium() as running:
         yield running
-        running.close()
 
 
 def test_a_session_is_seen_as_it_goes_cleared_by_a_click_and_put_back(home: ClientHome, api: ScriptedApi, browser: Browser) -> None:

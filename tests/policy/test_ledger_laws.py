@@ -25,7 +25,6 @@ from hooks.utils.policy.economics import Prices
 from hooks.utils.policy.ledger import GAINS, Ledger, settle
 from tests.policy.priced import LIFETIMES, READS, prices
 
-FIVE, HOUR = prices(300), prices(3_600)
 ANY_PRICES = st.builds(prices, st.sampled_from(LIFETIMES), st.sampled_from(READS))
 
 

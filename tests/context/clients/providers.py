@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import socket
 import threading
+import uuid
 from collections import deque
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any, NamedTuple
 
+from tests.listening import Listening
 from tests.patience import HANG_S
 
 TEXT = "The answer"
@@ -64,34 +66,13 @@ class Seen(NamedTuple):
         return self.body["messages"]
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """A caller that has gone away is no failure of the server's."""
-
-
-class Providers:
+class Providers(Listening):
     """The server; use it as a context manager. `answers` are for the next requests in turn; without one the request is answered well."""
 
     def __init__(self) -> None:
         self.requests: list[Seen] = []
         self.answers: deque[object] = deque()
-        self._server = _Server(("127.0.0.1", 0), _handler_for(self))
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-
-    def __enter__(self) -> Providers:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_exc: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join(5)
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_port}"
+        super().__init__(_handler_for(self))
 
     @property
     def last(self) -> Seen:
@@ -110,8 +91,8 @@ def anthropic_message(model: str) -> dict[str, Any]:
         "output_tokens": OUTPUT,
     }
     return {
-        "id": "msg_1", "type": "message", "role": "assistant", "model": model, "content": [{"type": "text", "text": TEXT}],
-        "stop_reason": "end_turn", "stop_sequence": None, "usage": usage,
+        "id": f"msg_{uuid.uuid4().hex}", "type": "message", "role": "assistant", "model": model,
+        "content": [{"type": "text", "text": TEXT}], "stop_reason": "end_turn", "stop_sequence": None, "usage": usage,
     }  # fmt: skip
 
 
@@ -138,12 +119,13 @@ def _openai_usage() -> dict[str, Any]:
 def openai_completion(model: str) -> dict[str, Any]:
     choice = {"index": 0, "message": {"role": "assistant", "content": TEXT}, "finish_reason": "stop"}
     return {
-        "id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": model, "choices": [choice], "usage": _openai_usage(),
+        "id": f"chatcmpl-{uuid.uuid4()}", "object": "chat.completion", "created": 1, "model": model, "choices": [choice],
+        "usage": _openai_usage(),
     }  # fmt: skip
 
 
 def _openai_events(body: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    chunk = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": body["model"]}
+    chunk = {"id": f"chatcmpl-{uuid.uuid4()}", "object": "chat.completion.chunk", "created": 1, "model": body["model"]}
     for word in TEXT.split():
         yield {**chunk, "choices": [{"index": 0, "delta": {"role": "assistant", "content": word + " "}, "finish_reason": None}]}
     yield {**chunk, "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
@@ -169,9 +151,6 @@ def _handler_for(api: Providers) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
         disable_nagle_algorithm = True  # else a body waits for the caller to say that it has the headers
-
-        def log_message(self, *_args: object) -> None:
-            """Stay silent: the recorded requests are the log."""
 
         def do_POST(self) -> None:
             raw = self.rfile.read(int(self.headers.get("content-length") or 0))

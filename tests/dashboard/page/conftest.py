@@ -10,23 +10,16 @@ import pytest
 pytest.importorskip("fastapi", reason="the dashboard needs its extra")
 pytest.importorskip("playwright", reason="the page is tried in a browser, which playwright drives")
 
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser
 
-from tests import debian
 from tests.dashboard.page.homes import Home
-from tests.dashboard.page.served import ARGS, Served, Visit
+from tests.dashboard.page.served import Served, Visit, chromium
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Debian's Chromium, with a fresh profile."""
-    program = debian.chromium()
-    if program is None:
-        pytest.skip("no Chromium: apt-get install chromium")
-    with sync_playwright() as driver:
-        running = driver.chromium.launch(executable_path=str(program), args=list(ARGS))
+    with chromium() as running:
         yield running
-        running.close()
 
 
 @pytest.fixture

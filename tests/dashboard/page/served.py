@@ -7,12 +7,16 @@ import re
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Browser, ConsoleMessage, Page, Request, expect
+import pytest
+from playwright.sync_api import Browser, ConsoleMessage, Page, Request, expect, sync_playwright
 
+from tests import debian
 from tests.patience import HANG_S
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -22,7 +26,7 @@ VIEWS = ("sessions", "memory", "retention", "budgets", "stats")
 WIDE = {"width": 1280, "height": 900}
 NARROW = {"width": 400, "height": 850}
 # A browser that asks nobody but us.
-ARGS = (
+_ARGS = (
     "--no-sandbox", "--disable-quic", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run",
 )  # fmt: skip
 # What the browser itself says of an answer that is an error; the page shows it in words.
@@ -30,6 +34,18 @@ _OF_THE_BROWSER = re.compile(r"^Failed to load resource: (?:the server responded
 # A busy machine makes a test slow, not red; but what is wrong is not waited for as long as what hangs.
 PATIENCE_S = 120.0
 expect.set_options(timeout=PATIENCE_S * 1000)
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """Debian's Chromium, with a fresh profile; without one the test is skipped."""
+    program = debian.chromium()
+    if program is None:
+        pytest.skip("no Chromium: apt-get install chromium")
+    with sync_playwright() as driver:
+        running = driver.chromium.launch(executable_path=str(program), args=list(_ARGS))
+        yield running
+        running.close()
 
 
 class Served:
