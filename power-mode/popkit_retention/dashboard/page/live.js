@@ -2,9 +2,10 @@
 
 import { useEffect, useState } from "./vendor/preact-htm.js";
 import { forgetServer } from "./api.js";
+import { News, useNews } from "./news.js";
 import { Stream } from "./stream.js";
 
-const watchers = new Set();
+const news = new News();
 const MOST_ROWS = 50; // that the server sends at once
 
 export const live = {
@@ -55,7 +56,7 @@ function greeted(event) {
 function take(said) {
   if (said.kind === "event") heard(said.event);
   else Object.assign(live, { phase: said.phase, since: said.since });
-  watchers.forEach((watch) => watch());
+  news.tell();
 }
 
 /** Takes note of rows that came with an answer, so that events can be told from news. */
@@ -83,12 +84,7 @@ export function start() {
 
 /** Draws a component anew when something was heard. */
 export function useLive() {
-  const [, draw] = useState(0);
-  useEffect(() => {
-    const watch = () => draw((count) => count + 1);
-    watchers.add(watch);
-    return () => watchers.delete(watch);
-  }, []);
+  useNews(news);
   return live;
 }
 

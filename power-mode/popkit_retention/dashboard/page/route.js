@@ -28,13 +28,14 @@ export const toSession = (id) => `#/session/${encodeURIComponent(id)}`;
 export const toMemory = (project) => `#/memory/${encodeURIComponent(project)}`;
 
 export function useRoute() {
-  const [route, set] = useState(read(location.hash));
+  const [hash, set] = useState(location.hash);
   useEffect(() => {
-    const moved = () => set(read(location.hash));
+    const moved = () => set(location.hash);
     addEventListener("hashchange", moved);
+    moved(); // it may have moved before anybody listened
     return () => removeEventListener("hashchange", moved);
   }, []);
-  return route;
+  return read(hash);
 }
 
 /** The title of the browser's tab: what matters first. */

@@ -3,22 +3,18 @@
 import { html, useEffect, useRef, useState } from "../vendor/preact-htm.js";
 import { refresh } from "../answers.js";
 import { get, post } from "../api.js";
+import { News, useNews } from "../news.js";
 
 let shown = { asking: null, notice: null, busy: false, content: null };
-const watchers = new Set();
+const news = new News();
 
 function show(changes) {
   shown = { ...shown, ...changes };
-  watchers.forEach((watch) => watch());
+  news.tell();
 }
 
 function useShown() {
-  const [, draw] = useState(0);
-  useEffect(() => {
-    const watch = () => draw((count) => count + 1);
-    watchers.add(watch);
-    return () => watchers.delete(watch);
-  }, []);
+  useNews(news);
   return shown;
 }
 
