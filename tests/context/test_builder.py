@@ -170,9 +170,10 @@ def test_memories_and_files_enter_before_the_request_and_stay_where_they_were_se
     talk.ask("Look at notes.md.")
     first = talk.build(0.0)
     texts = [block["text"] for block in first.messages[0]["content"]]
-    assert [text.split(":")[0] for text in texts[:2]] == ["From memory of earlier sessions"] * 2
-    assert texts[2].startswith("# notes.md")
-    assert texts[3] == "Look at notes.md."
+    assert texts[0] == "From memory of earlier sessions:\n- We deploy on Fridays.\n- Tests live in tests/."
+    assert texts[1].startswith("# notes.md")
+    assert texts[2] == "Look at notes.md."
+    assert first.tiers[1].content == texts[0]
     assert (first.tier_breakdown.tier2.items, first.tier_breakdown.tier3.items) == (2, 1)
     talk.answer("I have looked.")
     talk.ask("And notes.md?")
@@ -188,7 +189,7 @@ def test_how_many_memories_and_what_of_files_is_the_strategys(used, memories, fi
     talk.ask("Look at notes.md.")
     result = talk.build(used)
     assert result.tier_breakdown.tier2.items == memories
-    assert any(block["text"].startswith(file) for block in result.messages[0]["content"][memories:-1]) is bool(file)
+    assert any(block["text"].startswith(file) for block in result.messages[0]["content"][1:-1]) is bool(file)
 
 
 def test_a_file_that_has_changed_enters_again_behind_what_was_sent():

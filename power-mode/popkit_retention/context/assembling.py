@@ -6,6 +6,7 @@ from typing import Any
 
 from . import continuity, naming, remembering, showing
 from .budget import remaining_of, used_percent_of
+from .dialogue import texts_of
 from .models import ContextResult, ContextTier, TierContent
 from .pruning import calculate_tier_breakdown
 from .said import REQUEST, SYSTEM, blocks_of, plain, sent_text, text_of
@@ -14,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from .dialogue import Addition, Changes, Dialogue
+    from .dialogue import Changes, Dialogue
     from .metering import Meter
     from .models import ContextBuildOptions, PruningStrategy
 
@@ -75,8 +76,8 @@ class Assembled:
         if tier is ContextTier.SYSTEM:
             tokens += self.fixed
         else:
-            remains = [each.text for each in self.additions() if each.kind == naming.LEFT]
-            tokens += sum(map(self.dialogue.meter.text, remains))
+            remains = self._blocks((naming.LEFT,))
+            tokens += self._tokens(remains)
             texts = [*remains, *texts]
         return TierContent(tier=tier, content="\n\n".join(filter(None, texts)), token_count=max(0, tokens), source=source, items=items)
 
@@ -86,15 +87,20 @@ class Assembled:
         return "\n".join([*said.texts, *(sent_text(result.text, notices.get(result.id)) for result in said.results)])
 
     def _added(self, tier: ContextTier, kinds: tuple[str, ...], source: str) -> TierContent:
-        found = [each for each in self.additions() if each.kind in kinds]
-        tokens = sum([self.dialogue.meter.text(each.text) for each in found])
-        return TierContent(tier=tier, content="\n\n".join(each.text for each in found), token_count=tokens, source=source, items=len(found))
+        blocks = self._blocks(kinds)
+        items = len([each for additions in self.changes.additions.values() for each in additions if each.kind in kinds])
+        return TierContent(tier=tier, content="\n\n".join(blocks), token_count=self._tokens(blocks), source=source, items=items)
 
-    def additions(self) -> list[Addition]:
-        return [each for number in sorted(self.changes.additions) for each in self.changes.additions[number]]
+    def _blocks(self, kinds: tuple[str, ...]) -> list[str]:
+        """The blocks that additions of these kinds are sent as."""
+        additions = self.changes.additions
+        return [text for number in sorted(additions) for text in texts_of([each for each in additions[number] if each.kind in kinds])]
 
     def _added_tokens(self, number: int) -> int:
-        return sum([self.dialogue.meter.text(each.text) for each in self.changes.additions.get(number, ())])
+        return self.dialogue.added(self.changes.additions.get(number, ()))
+
+    def _tokens(self, texts: Iterable[str]) -> int:
+        return sum(map(self.dialogue.meter.text, texts))
 
     def _notes(self) -> list[str]:
         """What is out, for people."""

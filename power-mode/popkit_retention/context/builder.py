@@ -132,13 +132,13 @@ class _Build:
         if not numbers:
             return []
         remains = Addition(naming.LEFT, str(len(numbers)), naming.remains_of(self.dialogue, self.changes, numbers))
-        return [remains] if self.dialogue.meter.text(remains.text) <= self._left([]) else []
+        return [remains] if self.dialogue.added([remains]) <= self._left([]) else []
 
     def _left(self, found: list[Addition]) -> float:
         """Tokens that there are beside these additions."""
         if self.most is None:
             return float("inf")
-        return self.most - self.size(self.changes) - sum([self.dialogue.meter.text(each.text) for each in found])
+        return self.most - self.size(self.changes) - self.dialogue.added(found)
 
     def leave_thinking(self) -> None:
         """What was thought behind the first change leaves as one run to the end, where the model binds it to what it was thought over."""

@@ -30,11 +30,24 @@ class Exchange(NamedTuple):
 
 
 class Addition(NamedTuple):
-    """What a build has put before a request: its `kind` (memory, file, left), the `key` by which it is known again, its `text`."""
+    """What a build has put before a request: its `kind` (memory, file, left), the `key` by which it is known again, its `text`, and the
+    `head` of the list that it is an item of, "" for a block of its own."""
 
     kind: str
     key: str
     text: str
+    head: str = ""
+
+
+def texts_of(additions: Iterable[Addition]) -> list[str]:
+    """The blocks that these additions of one message are sent as: the items of a list together, where the first of them stands."""
+    blocks: dict[str | int, list[str]] = {}
+    for number, each in enumerate(additions):
+        if each.head:
+            blocks.setdefault(each.head, [each.head]).append("- " + each.text.replace("\n", "\n  "))
+        else:
+            blocks[number] = [each.text]
+    return ["\n".join(lines) for lines in blocks.values()]
 
 
 class Changes:
@@ -126,12 +139,16 @@ class Dialogue:
         if left:
             return 0
         tokens = self.tokens[number]
-        total = tokens.all - (tokens.thinking if unthought else 0) + sum([self.meter.text(addition.text) for addition in additions])
+        total = tokens.all - (tokens.thinking if unthought else 0) + self.added(additions)
         for result, counted in zip(self.said[number].results, tokens.results):
             if result.id in notices:
                 total += self.meter.text(sent_text(result.text, notices[result.id])) - counted
         total -= sum([self.spared(use) for use in self.said[number].uses if use.id in notices])
         return max(0, total)
+
+    def added(self, additions: Iterable[Addition]) -> int:
+        """Tokens of these additions of one message."""
+        return sum(map(self.meter.text, texts_of(additions)))
 
     def spared(self, use: ToolUse) -> int:
         """Tokens that a call has less where its input is shortened."""
@@ -150,7 +167,7 @@ class Dialogue:
                 said = self.said[number]
                 texts = {result.id: sent_text(result.text, notices[result.id]) for result in said.results if result.id in notices}
                 texts.update((use.id, BARE) for use in said.uses if use.id in notices)
-                message = self.form.edit(message, Edit(texts, unthought, [addition.text for addition in additions]))
+                message = self.form.edit(message, Edit(texts, unthought, texts_of(additions)))
             out.append(message)
         return out
 

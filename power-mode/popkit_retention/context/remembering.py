@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .sources import MemorySource
 
 KIND = "memory"
+HEAD = "From memory of earlier sessions:"
 # Tokens that all memories together may have: they are what a session begins with, not what it is about.
 MOST_TOKENS = 4_000
 
@@ -27,12 +28,12 @@ def entering(
     most = None if items == "all" else items - len(known)
     if source is None or (most is not None and most <= 0):
         return []
-    room = min(room, MOST_TOKENS - sum([meter.text(addition.text) for addition in standing if addition.kind == KIND]))
+    room = min(room, MOST_TOKENS - sum([meter.text(addition.text) for addition in standing if addition.kind == KIND])) - meter.text(HEAD)
     found: list[Addition] = []
     for memory in source.relevant(request, None if most is None else most + len(known)):
-        addition = Addition(KIND, memory.id, "From memory of earlier sessions: " + memory.text)
-        tokens = meter.text(addition.text)
-        if memory.id not in known and memory.text.strip() and tokens <= room and (most is None or len(found) < most):
+        addition = Addition(KIND, memory.id, memory.text.strip(), HEAD)
+        tokens = meter.text("\n- " + addition.text)
+        if memory.id not in known and addition.text and tokens <= room and (most is None or len(found) < most):
             found.append(addition)
             known.add(memory.id)
             room -= tokens

@@ -6,7 +6,7 @@ from typing import Any
 
 from . import continuity, history, naming, remembering, showing
 from .assembling import Assembled
-from .dialogue import Addition, Changes, Dialogue, read
+from .dialogue import Addition, Changes, Dialogue, read, texts_of
 from .metering import Meter
 from .models import ContextBuildOptions, ContextResult, ContextTier, Provider, PruningStrategy
 from .pruning import calculate_tier_breakdown
@@ -36,7 +36,7 @@ class _Pruned:
         self.stood.additions = {at: built.additions[number] for at, number in enumerate(kept) if number in built.additions}
         self.stood.notices = {at: built.notices[number] for at, number in enumerate(kept) if number in built.notices}
         self.options = ContextBuildOptions.model_construct(
-            messages=[_without(message, len(self.stood.additions.get(at, ()))) for at, message in enumerate(context.messages)],
+            messages=[_without(message, len(texts_of(self.stood.additions.get(at, ())))) for at, message in enumerate(context.messages)],
             budget_used_percent=context.budget_used_percent,
             provider=Provider(context.state["provider"]),
             model=context.state["model"],
@@ -99,12 +99,12 @@ class _Pruned:
         return {**self.context.state, **continuity.as_json(whole), "level": self.strategy.tier4_messages}
 
 
-def _without(message: Any, additions: int) -> Any:
+def _without(message: Any, blocks: int) -> Any:
     """A message without the blocks that a build has put in front."""
-    if not additions:
+    if not blocks:
         return message
     known = plain(message)
-    said = known["content"][additions:]
+    said = known["content"][blocks:]
     alone = len(said) == 1 and isinstance(said[0], dict) and said[0].keys() == {"type", "text"}
     return {**known, "content": said[0]["text"] if alone else said}
 
