@@ -16,7 +16,7 @@ from hooks.utils.config import remembered
 from hooks.utils.edges import files, home
 
 from . import migrations
-from .address import BadAddress, Server, server_of
+from .address import PASSWORD, USER, BadAddress, Server, server_of
 from .tables import snapshots
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ CONNECTIONS = 5
 LOCK = 0x506F704B  # of PostgreSQL's advisory locks the one that who makes the tables holds
 _BESIDE = ("-journal", "-wal", "-shm")
 _WRITES = "popkit_writes"
+_REFUSED = "28"  # SQLSTATEs that begin so: the server does not let this user in
 
 
 class DatabaseUnavailable(Exception):
@@ -148,9 +149,10 @@ def open_server(server: Server) -> Database:
         import pg8000.native  # noqa: F401  asked for here, where it can be said what to do
     except ImportError:
         raise DatabaseUnavailable("the driver for PostgreSQL is missing. Install it with popkit setup postgres") from None
-    url = URL.create("postgresql+pg8000", server.user, server.password or None, server.host, server.port, server.name)
+    url = URL.create("postgresql+pg8000", server.user, host=server.host, port=server.port, database=server.name)
     patience_ms = str(int(PATIENCE_S * 1000))
     arguments = {
+        "password": server.password,  # "" too: without any the driver fails where it is asked for one
         "timeout": PATIENCE_S,
         "ssl_context": _encryption(server.encryption),
         "application_name": "popkit",
@@ -212,14 +214,15 @@ def _lock(connection: Connection) -> None:
 
 def _unavailable(words: str, advice: str, error: Exception) -> DatabaseUnavailable:
     """The error in words. What a driver says of a statement may hold what was to be written, so its first line alone is told."""
-    said = _first_line(getattr(error, "orig", None) or error)
-    return DatabaseUnavailable(f"{words} cannot be used: {said}. {advice}")
-
-
-def _first_line(error: BaseException) -> str:
-    """What an error says in one line; of an answer of the server its message."""
-    told = error.args[0] if error.args else ""
-    if isinstance(told, dict):  # the driver hands on the fields of the answer: M is its message
+    cause = getattr(error, "orig", None) or error
+    told = cause.args[0] if cause.args else ""
+    if isinstance(told, dict):  # the driver hands on the fields of the server's answer: M is its message, C its SQLSTATE
+        if str(told.get("C")).startswith(_REFUSED):
+            advice = f"Set {USER} and {PASSWORD} to a user of that server"
         told = told.get("M", "")
+    return DatabaseUnavailable(f"{words} cannot be used: {_first_line(told, cause)}. {advice}")
+
+
+def _first_line(told: object, error: BaseException) -> str:
     lines = str(told).strip().splitlines()
     return (lines[0][:200] if lines else type(error).__name__).rstrip(".")
