@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 import threading
 import time
-import uuid
 
 from hooks.utils.config import remembered
 from hooks.utils.edges import home
@@ -51,7 +50,7 @@ class DatabaseBooks:
         """Books what a call used."""
         tokens = usage.Tokens(used.input, used.cache_read, max(0, used.cache_write - used.cache_write_1h), used.cache_write_1h, used.output)
         usd = usage.usd_of(self._models.model(model), tokens)
-        id = str(uuid.uuid4())
+        id = usage.request_id(used.id)
         self._writer.put(usage.Used(usage.CLIENT, id, caller.session_id, caller.user_id, model, self._clock(), tokens, usd, caller.project))
 
     def flush(self, timeout_s: float) -> bool:

@@ -61,13 +61,14 @@ class Request(NamedTuple):
 
 class Used(NamedTuple):
     """The tokens that one answer used. `input`: those that went in without the cache. `cache_write_1h`: the part of `cache_write` that
-    stays for an hour."""
+    stays for an hour. `id`: by which the provider knows the answer, "" where it does not say."""
 
     input: int = 0
     cache_read: int = 0
     cache_write: int = 0
     cache_write_1h: int = 0
     output: int = 0
+    id: str = ""
 
 
 class Books(Protocol):

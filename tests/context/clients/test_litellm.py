@@ -11,10 +11,12 @@ import anthropic
 import openai
 import pytest
 
+from hooks.utils.policy.models import models_of
 from popkit_retention.context.configured import configured_service
 from popkit_retention.context.database import usage
 from popkit_retention.context.database.opening import open_database
 from popkit_retention.context.service import Caller, Used
+from popkit_retention.context.transcripts import used_in
 from tests.patience import until
 
 from . import litellm_proxy
@@ -113,6 +115,23 @@ def test_a_message_in_anthropics_form_with_a_user_goes_with_a_built_context(team
     until(lambda: team.used(session).requests == 1, "what the call used is booked")
     used = team.used(session)
     assert (used.input_tokens, used.cache_read_tokens, used.output_tokens, used.unpriced) == (INPUT, CACHE_READ, OUTPUT, 0)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_what_a_host_behind_the_proxy_writes_down_of_the_same_answer_is_not_booked_again(team: Team, tmp_path: Path, stream: bool):
+    session = f"session-twice-{stream}"
+    asked = {"model": "claude", "max_tokens": 64, "messages": LONG, "metadata": {"user_id": DANA}}
+    answer = team.anthropic.messages.create(**asked, stream=stream, extra_headers={"x-claude-code-session-id": session})
+    message = next(iter(answer)).message if stream else answer
+    until(lambda: team.used(session).requests == 1, "what the call used is booked")
+    transcript = tmp_path / f"{session}.jsonl"
+    entry = {"type": "assistant", "timestamp": "2026-11-20T10:00:00Z", "message": message.model_dump(mode="json")}
+    transcript.write_text(json.dumps(entry) + "\n")
+    found = used_in(str(transcript), session, DANA, "/shop", models_of({}))
+    assert len(found) == 1
+    with open_database(team.environ) as database, database.writing() as connection:
+        usage.book(connection, found)
+    assert team.used(session).requests == 1
 
 
 def test_a_request_that_names_nobody_goes_as_it_came(team: Team):

@@ -19,7 +19,7 @@ from popkit_retention.context.database.budgets import Budgets, Limits
 from popkit_retention.context.database.opening import Database, DatabaseTooNew, DatabaseUnavailable, open_database
 from popkit_retention.context.database.snapshots import Snapshot
 from popkit_retention.context.database.tables import metadata
-from popkit_retention.context.database.usage import MOD, TRANSCRIPT, Sum, Tokens
+from popkit_retention.context.database.usage import CLIENT, MOD, TRANSCRIPT, Sum, Tokens
 from popkit_retention.context.database.writer import Writer
 from popkit_retention.context.status import NoSnapshot, get_context_status
 from tests.context import postgresql
@@ -208,6 +208,25 @@ def test_a_request_that_was_told_before_its_answer_was_whole_counts_as_it_is_the
 def test_the_same_id_of_another_source_is_another_request(database: Database) -> None:
     book(database, used("1", source=MOD), used("1", source=TRANSCRIPT))
     assert total(database).requests == 2
+
+
+def test_a_request_that_a_client_and_a_transcript_tell_of_is_booked_once_by_the_clients_word(database: Database) -> None:
+    ours, theirs = used("msg_1", source=CLIENT, user="dana"), used("msg_1", source=TRANSCRIPT, user="alice")
+    for first, second in ((ours, theirs), (theirs, ours)):
+        book(database, first)
+        book(database, second)
+        with database.reading() as connection:
+            assert usage.users(connection) == ["dana"]
+        assert total(database).requests == 1
+        book(database, theirs, used("msg_2", source=TRANSCRIPT, user="dana"), used("msg_2", source=CLIENT, user="dana"))
+        assert total(database).requests == 2
+        with database.writing() as connection:
+            connection.execute(usage.usage.delete())
+
+
+def test_an_answer_is_booked_by_its_own_id_where_that_can_be_told_from_others() -> None:
+    assert usage.request_id("msg_01ABCDEFGHIJKLMNOPQRSTUV") == "msg_01ABCDEFGHIJKLMNOPQRSTUV"
+    assert usage.request_id("chatcmpl-7") != usage.request_id("chatcmpl-7") != ""
 
 
 def test_a_request_whose_price_nobody_knows_counts_its_tokens_and_says_so(database: Database) -> None:
@@ -424,14 +443,27 @@ def test_a_file_of_another_program_is_refused(tmp_path: Path) -> None:
         open_database({"POPKIT_HOME": str(tmp_path)})
 
 
-@pytest.mark.parametrize("wrong", ["nobody listens", "wrong password", "no such database"])
-def test_a_server_that_cannot_be_used_is_said_without_credentials(server: postgresql.Server, tmp_path: Path, wrong: str) -> None:
+ELSE = r"Check context\.database"
+LET_IN = r"user \"\w+\"\. Set PGUSER and PGPASSWORD to a user of that server$"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "advice"),
+    [("nobody listens", ELSE), ("wrong password", LET_IN), ("no password", LET_IN), ("no such user", LET_IN), ("no such database", ELSE)],
+)
+def test_a_server_that_cannot_be_used_is_said_without_credentials(
+    server: postgresql.Server, tmp_path: Path, wrong: str, advice: str
+) -> None:
     environ = {"POPKIT_HOME": str(tmp_path), **server.environ("popkit_nowhere" if wrong == "no such database" else "postgres")}
     if wrong == "nobody listens":
         environ["POPKIT_DATABASE_URL"] = "postgresql://someone:swordfish@127.0.0.1:1/x"
     if wrong == "wrong password":
         environ["PGPASSWORD"] = "swordfish"
-    with pytest.raises(DatabaseUnavailable, match="PostgreSQL at 127") as told:
+    if wrong == "no password":
+        del environ["PGPASSWORD"]
+    if wrong == "no such user":
+        environ["PGUSER"] = "nobody_at_all"
+    with pytest.raises(DatabaseUnavailable, match=f"PostgreSQL at 127.*{advice}") as told:
         open_database(environ)
     assert "swordfish" not in str(told.value)
     assert postgresql.PASSWORD not in str(told.value)

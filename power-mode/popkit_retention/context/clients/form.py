@@ -23,6 +23,12 @@ class Form(NamedTuple):
     used: Callable[[Any, Used | None], Used | None]
 
 
+def id_of(answer: object) -> str:
+    """By which the provider knows an answer; "" where it does not say."""
+    value = getattr(answer, "id", None)
+    return value if isinstance(value, str) else ""
+
+
 def count(holder: object, name: str) -> int:
     """A count of tokens in an answer; 0 where it is not told."""
     value = getattr(holder, name, None)

@@ -100,7 +100,7 @@ def used_of(logged: Mapping[str, Any]) -> Used | None:
         cache_write_1h=for_an_hour,
         output=_count(usage, "completion_tokens"),
     )
-    return used if any(used) else None
+    return used._replace(id=str(logged.get("id") or "")) if any(used) else None
 
 
 def _count(holder: Mapping[str, Any], name: str) -> int:

@@ -1,14 +1,16 @@
 """What requests used: booked once for each request, whoever reports it how often; sums by session, user and day.
 
 Each row has a source: `client` (a client of ours sent the request), `transcript` (the host wrote it down), `mod` (the code inside the host
-sent it to keep the prompt cache warm, which no transcript tells).
+sent it to keep the prompt cache warm, which no transcript tells). A request that a proxy of ours sent for the host is told by both: the
+client's word counts, for the answer was its own.
 """
 
 from __future__ import annotations
 
+import uuid
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import and_, func, select
+from sqlalchemy import and_, delete, func, select
 
 from hooks.utils.state.days import day_of
 
@@ -16,7 +18,7 @@ from .snapshots import in_batches, name_of
 from .tables import usage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from sqlalchemy import ColumnElement
     from sqlalchemy.engine import Connection
@@ -27,6 +29,8 @@ CLIENT, TRANSCRIPT, MOD = "client", "transcript", "mod"
 _KEY = ("source", "request_id")
 _TOKENS = ("input_tokens", "cache_read_tokens", "cache_write_5m_tokens", "cache_write_1h_tokens", "output_tokens")
 _MILLION = 1e6
+_LEAST_ID_CHARS = 20
+_AT_ONCE = 500
 _MOST_TOKENS = 10**12  # that one request is booked with: a proxy may answer anything, a column holds 2**63
 
 
@@ -81,11 +85,39 @@ def usd_of(model: Model, tokens: Tokens) -> float | None:
     return ((tokens.input + tokens.cache_read * model.read + written) * input_usd + tokens.output * output_usd) / _MILLION
 
 
+def request_id(answer: str) -> str:
+    """What a client books an answer under: the provider's own id of it, by which a transcript knows it too; a new one where there is none,
+    or one so short that it may be only a number."""
+    return answer if len(answer) >= _LEAST_ID_CHARS else str(uuid.uuid4())
+
+
 def book(connection: Connection, found: Iterable[Used]) -> None:
     """Books requests; of one that is booked already, the larger answer counts, for a transcript may be read while it grows."""
-    rows = list({(row["source"], row["request_id"]): row for row in map(_row, found)}.values())
+    rows = {(row["source"], row["request_id"]): row for row in map(_row, found)}
+    told = _ids_of(rows, TRANSCRIPT)
+    for id in told & (_booked(connection, told, CLIENT) | _ids_of(rows, CLIENT)):
+        del rows[TRANSCRIPT, id]
+    for ids in _some(_ids_of(rows, CLIENT)):
+        connection.execute(delete(usage).where(usage.c.source == TRANSCRIPT, usage.c.request_id.in_(ids)))
     if rows:
-        _upsert(connection, rows)
+        _upsert(connection, list(rows.values()))
+
+
+def _ids_of(rows: Iterable[tuple[str, str]], source: str) -> set[str]:
+    return {id for of, id in rows if of == source}
+
+
+def _booked(connection: Connection, ids: set[str], source: str) -> set[str]:
+    """Those of the ids that are booked under a source."""
+    asked = [select(usage.c.request_id).where(usage.c.source == source, usage.c.request_id.in_(some)) for some in _some(ids)]
+    return {id for each in asked for id in connection.execute(each).scalars()}
+
+
+def _some(ids: Iterable[str]) -> Iterator[list[str]]:
+    """Ids by as many as a statement takes well."""
+    rest = sorted(ids)
+    for at in range(0, len(rest), _AT_ONCE):
+        yield rest[at : at + _AT_ONCE]
 
 
 def _row(used: Used) -> dict[str, Any]:
