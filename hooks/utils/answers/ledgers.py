@@ -95,6 +95,11 @@ def notes(worth: dict[str, Any], dated: str) -> list[str]:
     return text.wrap(said)
 
 
+def lacking(sessions: int) -> list[str]:
+    """What has to be said where so many sessions went on since they were reckoned."""
+    return text.wrap(f"Not in it yet: what {text.counted(sessions, 'session')} did lately. Ask again to have more in it.")
+
+
 def usd_of(period: dict[str, Any], row: str) -> str:
     """The money of a row of a period; "-" where no price is known for any of it."""
     tokens, usd = period["tokens"][row], period["usd"][row]

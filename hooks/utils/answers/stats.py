@@ -17,10 +17,7 @@ def stats_lines(found: dict, details: bool = False) -> list[str]:
     if found["all"]["ledger"]:
         lines += [*ledgers.table(found["worth"]), "", *ledgers.notes(found["worth"], found["prices_dated"]), ""]
     if found["behind"]:
-        lines += [
-            *text.wrap(f"Not in it yet: what {text.counted(found['behind'], 'session')} did lately. Ask again to have more in it."),
-            "",
-        ]
+        lines += [*ledgers.lacking(found["behind"]), ""]
     lines.append(_row("", [title for _, title in _SCOPES]))
     for name, key in (("Sessions", "sessions"), ("Contexts", "contexts"), ("Tool results", "results")):
         lines.append(_row(name, [f"{found[scope][key]:,}" for scope, _ in _SCOPES]))

@@ -1,5 +1,5 @@
-"""What PopKit was worth, over days and projects: sums of the ledgers as they were last settled. What has not changed since is not read
-again."""
+"""What PopKit was worth, over days and projects: sums of the ledgers, which are settled first, as `popkit context stats` does. What has not
+changed since is not read again."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from hooks.utils import efficiency_tracker as tracker
 from hooks.utils.answers import ledgers
 from hooks.utils.edges import home
 from hooks.utils.policy.ledger import CAUSES, GAINS
-from hooks.utils.state import days, session
+from hooks.utils.state import days, session, settling
+from hooks.utils.state.site import Site
 
 from .heads import shown
 from .shapes import Stats, WorthDay, WorthProject
@@ -33,6 +34,8 @@ class Worth:
 
     def stats(self, most_days: int) -> Stats:
         """Of all sessions, those that were swept since too; of each of the last days, today the last."""
+        with self._desk.changing:
+            behind = settling.catch_up(Site(self._desk.environ, ""))
         by_project = self._by_project()
         everything = tracker.sum_metrics(metrics for several in by_project.values() for metrics in several)
         worth = tracker.worth(everything, self._desk.now())
@@ -40,6 +43,8 @@ class Worth:
             lines = [ledgers.headline(worth)]
             if everything.ledger:
                 lines += ["", *ledgers.table(worth), "", *ledgers.notes(worth, self._desk.rules.models.dated)]
+            if behind:
+                lines += ["", *ledgers.lacking(behind)]
         found = [_project(name, tracker.sum_metrics(several)) for name, several in by_project.items()]
         return Stats(
             headline=lines[0],
