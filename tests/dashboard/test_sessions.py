@@ -50,9 +50,9 @@ def test_reading_writes_nothing_of_a_session(board: Board) -> None:
 def test_the_list_has_running_ones_first_then_the_newest(board: Board) -> None:
     board.worked()
     others = {}
-    for number, hours in enumerate((3, 1, 2)):
+    for number, (hours, asked) in enumerate(((3, "apples"), (1, "pears"), (2, "quinces"))):
         talk = Talk(str(board.shop.project), session_id=f"other-{number}")
-        talk.prompt(f"question {number}")
+        talk.prompt(f"Where are the {asked}?")
         others[f"other-{number}"] = board.shop.transcript.with_name(f"other-{number}.jsonl")
         talk.write(others[f"other-{number}"])
         os.utime(others[f"other-{number}"], (board.shop.at - 3_600 * hours,) * 2)
@@ -63,7 +63,7 @@ def test_the_list_has_running_ones_first_then_the_newest(board: Board) -> None:
     assert (told["total"], told["running"], told["projects"]) == (4, 1, [str(board.shop.project)])
     assert [row["id"] for row in board.get("/api/sessions", limit=2, offset=1)["sessions"]] == ["other-1", "other-2"]
     assert [row["id"] for row in board.get("/api/sessions", running=True)["sessions"]] == [SESSION]
-    assert [row["id"] for row in board.get("/api/sessions", q="QUESTION 2")["sessions"]] == ["other-2"]
+    assert [row["id"] for row in board.get("/api/sessions", q="WHERE quince")["sessions"]] == ["other-2"]
     assert board.get("/api/sessions", project="/elsewhere")["total"] == 0
 
 
@@ -73,8 +73,11 @@ def test_a_session_that_has_ended_does_not_run(board: Board) -> None:
     board.session()
     paths = board.shop.site().paths()
     Path(paths.folder).mkdir(parents=True, exist_ok=True)
-    Path(paths.journal).write_text(json.dumps({"event": "end", "at": board.shop.at, "why": "exit"}) + "\n")
-    assert board.get("/api/sessions")["running"] == 0
+    noted = [{"event": "end", "at": board.shop.at, "why": "exit"}]
+    for more, running in (([], 0), ([{"event": "clear", "ids": []}, {"event": "undo", "ids": []}], 0), ([{"event": "commit"}], 1)):
+        noted += more
+        Path(paths.journal).write_text("".join(json.dumps(entry) + "\n" for entry in noted))
+        assert board.get("/api/sessions")["running"] == running
 
 
 def test_a_row_has_the_users_first_words_without_secrets(board: Board) -> None:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
 RUNS_S = 300.0
+# Events of a journal that need no client.
+_BY_HAND = ("clear", "outside", "undo", "restore", "pin", "unpin", "profile")
 
 
 class Known(NamedTuple):
@@ -87,15 +89,16 @@ class Catalog:
         return found
 
     def _has_ended(self, id: str, ours: _Seen | None) -> bool:
-        """Whether the last that was noted of a session is its end."""
+        """Whether the last that was noted of a session is its end; what was done with it by hand since does not open it."""
         if ours is None:
             return False
         paths = store.ContextFiles(self._home, id)
         mark = _mark_of(paths.journal)
         known = self._ended.get(id)
         if known is None or known[0] != mark:
-            last = next(iter(reversed(store.read_lines(paths.journal))), None) if mark else None
-            known = self._ended[id] = (mark, isinstance(last, dict) and last.get("event") == "end")
+            noted = [entry.get("event") for entry in store.read_lines(paths.journal) if isinstance(entry, dict)] if mark else []
+            last = next((event for event in reversed(noted) if event not in _BY_HAND), "")
+            known = self._ended[id] = (mark, last == "end")
         return known[1]
 
 
