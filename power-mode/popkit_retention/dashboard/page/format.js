@@ -119,5 +119,7 @@ export const baseName = (path) =>
     .replace(/[/\\]+$/, "")
     .split(/[/\\]/)
     .pop() || path;
+/** What people call a session: its title; of one on another machine, whose it is. */
+export const titleOf = ({ title, here, user }) => title || (here ? "(untitled)" : `${user || "Somebody"}’s session`);
 /** Words with their first letter large. */
 export const capital = (words) => words.charAt(0).toUpperCase() + words.slice(1);

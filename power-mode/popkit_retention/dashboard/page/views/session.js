@@ -2,7 +2,7 @@
 
 import { html, useEffect, useRef, useState } from "../vendor/preact-htm.js";
 import { useAnswer } from "../answers.js";
-import { ago, baseName, capital, counted, longTokens, percent, tokens, whole } from "../format.js";
+import { ago, baseName, capital, counted, longTokens, percent, titleOf, tokens, whole } from "../format.js";
 import { now, useLive } from "../live.js";
 import { fillOf, LAYERS, Swatch, TIERS } from "../palette.js";
 import { DeedButtons, offeredAt, place } from "../parts/deeds.js";
@@ -20,7 +20,7 @@ export function Session({ id }) {
   const session = row ?? answer.data?.session;
   useTitle(
     session?.verdict?.kind === "clear" ? "Clear now" : session?.context && percent(session.context.ratio),
-    session ? session.title || baseName(session.project) : "Session",
+    session ? titleOf(session) : "Session",
   );
   return html`<article class="session" aria-labelledby="session-title">
     <p class="back"><a href="#/sessions">← All sessions</a></p>
@@ -37,7 +37,7 @@ function Detail({ detail, session, base }) {
   const about = detail.deeds.filter(({ id }) => !id.startsWith("warm"));
   const { report } = detail;
   return html`<header class="session-head">
-      <h1 id="session-title" ref=${title} tabindex="-1">${session.title || baseName(session.project)}</h1>
+      <h1 id="session-title" ref=${title} tabindex="-1">${titleOf(session)}</h1>
       <p class="note">
         ${session.running && html`<span class="badge badge-running">Running</span>`}
         <span title=${session.project}>${baseName(session.project)}</span> · ${counted(report.calls ?? session.calls, "tool call")}

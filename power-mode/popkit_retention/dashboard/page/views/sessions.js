@@ -3,7 +3,7 @@
 import { html, useEffect, useMemo, useState } from "../vendor/preact-htm.js";
 import { useAnswer } from "../answers.js";
 import { query } from "../api.js";
-import { ago, baseName, counted, percent, whole } from "../format.js";
+import { ago, baseName, counted, percent, titleOf, whole } from "../format.js";
 import { know, useLive, useNow } from "../live.js";
 import { Cache, fillWords, Meter } from "../parts/fill.js";
 import { Answered, Empty } from "../parts/states.js";
@@ -111,9 +111,9 @@ function Row({ row, chosen }) {
     <a href=${toSession(row.id)} aria-current=${chosen ? "page" : null}>
       <span class="row-title">
         <span class=${row.running ? "dot dot-running" : "dot"} aria-hidden="true"></span>
-        <span class="row-words">${row.title || "(untitled)"}</span>
+        <span class="row-words">${titleOf(row)}</span>
       </span>
-      <span class="row-project">${baseName(row.project)}${row.user && html` · ${row.user}`}${!row.here && " · on another machine"}</span>
+      <span class="row-project">${[baseName(row.project), !row.here && "another machine"].filter(Boolean).join(" · ")}</span>
       ${
         row.context
           ? html`<span class="row-fill"><${Meter} ratio=${row.context.ratio} label=${fillWords(row.context)} />
