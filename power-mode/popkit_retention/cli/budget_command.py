@@ -27,7 +27,8 @@ _NO_LIMITS = "No limit is set, so nothing is left out for a budget's sake. To se
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser = subparsers.add_parser(
         "budget",
-        description="The limits of a session and of a month, what is used of them, and how much of a context they let in.",
+        description="The limits of a session and of a month, what is used of them, and how much of a context they let in. There are four, "
+        f"each off until you set it: {', '.join(budget_settings.LIMITS)}.",
     )
     parser.add_argument("--session", metavar="ID", default="", help="of this session (default: your newest)")
     parser.add_argument("--user", metavar="NAME", default="", help="of this user (default: context.user, or your login name)")
