@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import copy
 import json
+from collections.abc import Iterator
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from popkit_retention.context import ContextBuildOptions, ContextTier, Provider, build_context
+from popkit_retention.context import ContextBuildOptions, ContextResult, ContextTier, Provider, Sources, build_context
+from popkit_retention.context.service import Caller, ContextService, Request
 from tests.client.provider import faults, left_out
+from tests.context.clients.callers import Ledger
+from tests.context.given import Memories
 from tests.context.talking import BOUND, EXCHANGES, UNBOUND, Talk, openai_faults
 from tests.examples import examples
 
@@ -21,12 +26,20 @@ MODELS = st.sampled_from([BOUND, UNBOUND, ""])
 
 def play(talk: Talk, exchanges: Any, used: Any, limits: Any = None) -> None:
     """Plays a conversation, and checks each request before it is answered."""
+    for _ in steps_of(talk, exchanges, used, limits):
+        pass
+
+
+def steps_of(talk: Talk, exchanges: Any, used: Any, limits: Any = None) -> Iterator[None]:
+    """A conversation, played step by step: each request is checked, and its answer is there when the next step is asked for."""
     for request, steps, thinks in exchanges:
         talk.ask(request)
         for calls, step_thinks, text in steps:
             check(talk, used(), limits)
+            yield
             talk.answer(text, calls, thinks and step_thinks)
         check(talk, used(), limits)
+        yield
         talk.answer("That is all.", thinking=thinks)
     talk.ask("And now?")
     check(talk, used(), limits)
@@ -46,7 +59,7 @@ def check(talk: Talk, used: float, limits: Any) -> None:
     assert built.messages[len(built.messages) - len(running) :] == running
     if before is not None and built.appended:
         assert built.messages[: len(before.messages)] == before.messages
-    if before is not None and built.changed_from is not None:
+    if before is not None and built.changed_from is not None and not isinstance(talk, Agent):  # of agents another's build may be meant
         assert built.messages[: built.changed_from] == before.messages[: built.changed_from]
     assert built.total_tokens == built.tier_breakdown.total
     added = built.tier_breakdown.tier2.tokens + built.tier_breakdown.tier3.tokens
@@ -76,6 +89,34 @@ def test_under_one_strategy_every_request_is_valid(exchanges, model, provider, u
 def test_under_budgets_and_limits_that_change_every_request_is_valid(exchanges, model, provider, data):
     limits = st.one_of(st.none(), st.integers(1, 3_000))
     play(Talk(provider, model), exchanges, lambda: data.draw(USED), lambda: data.draw(limits))
+
+
+class Agent(Talk):
+    """One of several agents of a session whose requests a service builds."""
+
+    def __init__(self, service: ContextService, ledger: Ledger, provider: Provider) -> None:
+        super().__init__(provider)
+        self.service = service
+        self.ledger = ledger
+
+    def build(self, used: float = 0.0, **more: Any) -> ContextResult:
+        self.ledger.percent = used
+        self.service.build(Caller("dana", "s1"), Request(self.provider, self.model, self.messages, max_tokens=more["max_tokens"]))
+        self.results.append(self.ledger.builds[-1][1])
+        return self.results[-1]
+
+
+@settings(max_examples=examples(15, 300), deadline=None)
+@given(EXCHANGES, EXCHANGES, st.sampled_from(Provider), st.data())
+def test_of_two_conversations_of_a_session_that_begin_alike_every_request_is_valid(exchanges, others, provider, data):
+    others = [(exchanges[0][0], *others[0][1:]), *others[1:]]
+    ledger = Ledger()
+    service = ContextService(build_context, lambda project: nullcontext(Sources(Memories("We deploy on Fridays."))), ledger)
+    playing = [steps_of(Agent(service, ledger, provider), told, lambda: data.draw(USED)) for told in (exchanges, others)]
+    while playing:
+        agent = data.draw(st.sampled_from(playing))
+        if next(agent, ...) is ...:
+            playing.remove(agent)
 
 
 @settings(max_examples=examples(40, 300), deadline=None)

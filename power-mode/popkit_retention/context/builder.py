@@ -34,7 +34,7 @@ def build_context(options: ContextBuildOptions, sources: Sources = NO_SOURCES) -
     """The context of a request. Messages that are not understood come back unchanged, with a note. It raises nothing of its own."""
     strategy = with_forced(get_pruning_strategy(remaining_of(options.budget_used_percent)), options.force_include_tiers)
     meter = Meter(options.model, options.provider)
-    dialogue = read(options.messages, options.provider, meter)
+    dialogue = read(options.messages, options.provider, meter, options.digests)
     if dialogue is None:
         return untouched(options, strategy, meter)
     build = _Build(options, strategy, dialogue)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from .dialogue import Addition, Changes, Tokens
+from .said import alike
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,11 +74,7 @@ def read(state: Any, model: str) -> Previous:
 
 def standing(previous: Previous, dialogue: Dialogue) -> tuple[Changes, int]:
     """How what is sent differs by earlier builds from the caller's messages, and how many of these the caller has not changed since."""
-    same = 0
-    for before, now in zip(previous.digests, dialogue.digests):
-        if before != now:
-            break
-        same += 1
+    same = alike(previous.digests, dialogue.digests)
     old, changes = previous.changes, Changes()
     whole = {number for each in dialogue.history if each.end <= same for number in range(each.start, each.end)}
     changes.left = {number for number in old.left & whole if dialogue.can_leave(number)}

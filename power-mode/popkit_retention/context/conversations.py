@@ -1,72 +1,96 @@
-"""What the build before of a conversation handed on, for the next: a bounded number of them, one build of each at a time. In memory alone.
+"""What builds of each conversation handed on, for its next: a bounded number of them, one build of each at a time. In memory alone.
 
-A session may hold several conversations, those of subagents: they are told apart by their first message of a user's. Two parallel calls of
-one conversation are built one after the other, so neither sees half of the other's state.
+A session may hold several conversations, and parallel agents of one template even begin alike: so what was handed on is found by the
+messages that it was handed on over. Those that begin with the same message are built one after the other, so neither of two parallel calls
+of one conversation sees half of the other's state.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import threading
 from collections import OrderedDict
 from contextlib import contextmanager
+from typing import NamedTuple
+
+from .said import alike, digest_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
-MOST = 1_000
-_MARK_CHARS = 16
+# States that are kept, and those of them that begin with the same message.
+MOST, MOST_ALIKE = 2_000, 32
 
 
-class Conversation:
-    """`state`: what the last build handed on (`ContextResult.state`), None before the first. It changes only within a `turn`."""
+class _Kept(NamedTuple):
+    """What was handed on over messages with these digests."""
 
-    __slots__ = ("lock", "state")
+    digests: Sequence[str]
+    state: dict[str, Any]
+
+
+class _Begun:
+    """Conversations that begin with the same message, and what was handed on in them, the newest last."""
+
+    __slots__ = ("kept", "lock")
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.state: dict[str, Any] | None = None
+        self.kept: list[_Kept] = []
+
+
+class Turn:
+    """One build. `state`: what the build before handed on (`ContextResult.state`), None before the first."""
+
+    def __init__(self, begun: _Begun, digests: Sequence[str], most: int) -> None:
+        self._kept = begun.kept
+        self._digests = digests
+        self._most = most
+        self._before = max(self._kept, key=self._fit, default=None)
+        self.state = self._before.state if self._before else None
+
+    def hand_on(self, state: dict[str, Any], appended: bool) -> None:
+        """Keeps what this build hands on. What it went on from goes where all of it stands in that (`appended`); else a conversation that
+        branched off there, such as another agent's, may still go on from it."""
+        before = self._before
+        if before is not None:
+            same = alike(before.digests, self._digests)
+            if same == len(before.digests) and (appended or same == len(self._digests)):
+                self._kept[:] = [kept for kept in self._kept if kept is not before]
+        self._kept.append(_Kept(self._digests, state))
+        del self._kept[: -self._most]
+
+    def _fit(self, kept: _Kept) -> tuple[int, int]:
+        """The more of the messages it was handed on over the better, and the less of others."""
+        return alike(kept.digests, self._digests), -len(kept.digests)
 
 
 class Conversations:
     """The conversations used last, at most so many. One that is left out starts over at its next build."""
 
-    def __init__(self, most: int = MOST) -> None:
+    def __init__(self, most: int = MOST, most_alike: int = MOST_ALIKE) -> None:
         self._most = most
-        self._known: OrderedDict[tuple[str, ...], Conversation] = OrderedDict()
+        self._most_alike = most_alike
+        self._known: OrderedDict[tuple[str, ...], _Begun] = OrderedDict()
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
-        return len(self._known)
+        return sum([max(1, len(begun.kept)) for begun in self._known.values()])
 
     @contextmanager
-    def turn(self, key: tuple[str, ...]) -> Iterator[Conversation]:
-        """A conversation, held by nobody else meanwhile."""
+    def turn(self, caller: tuple[str, ...], digests: Sequence[str]) -> Iterator[Turn]:
+        """The turn of a caller's conversation whose messages have these digests; nobody else has one that begins with the same."""
+        key = (*caller, *digests[:1])
         with self._lock:
-            conversation = self._known.setdefault(key, Conversation())
+            begun = self._known.setdefault(key, _Begun())
             self._known.move_to_end(key)
-            if len(self._known) > self._most:
+            while len(self) > self._most and len(self._known) > 1:
                 self._known.popitem(last=False)
-        with conversation.lock:
-            yield conversation
+        with begun.lock:
+            yield Turn(begun, digests, self._most_alike)
 
 
 def mark_of(messages: Sequence[Mapping[str, Any]]) -> str:
-    """What tells a conversation from others: its first message of a user's, hashed. Cache breakpoints move, so they say nothing."""
-    first = next((message for message in messages if message.get("role") == "user"), messages[0])
-    said = json.dumps(_without_breakpoints(first.get("content")), sort_keys=True, default=str)
-    return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:_MARK_CHARS]
-
-
-def _without_breakpoints(content: object) -> object:
-    """A content as blocks: a breakpoint makes a block of what is a plain text without it."""
-    if isinstance(content, str):
-        return [{"type": "text", "text": content}]
-    if not isinstance(content, list):
-        return content
-    return [
-        {name: value for name, value in block.items() if name != "cache_control"} if isinstance(block, dict) else block for block in content
-    ]
+    """The name of a session that nobody has named: by its first message of a user's."""
+    return digest_of(next((message for message in messages if message.get("role") == "user"), messages[0]))

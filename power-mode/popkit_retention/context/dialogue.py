@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from . import dialogue_anthropic, dialogue_openai
 from .models import Provider
-from .said import ANSWER, BARE, REQUEST, RESULTS, SYSTEM, Edit, Form, Said, digest_of, sent_text, short
+from .said import ANSWER, BARE, REQUEST, RESULTS, SYSTEM, Edit, Form, Said, digests_of, sent_text, short
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -172,16 +172,17 @@ class Dialogue:
         return out
 
 
-def read(messages: Sequence[Any], provider: Provider, meter: Meter) -> Dialogue | None:
-    """The conversation of these messages; None where it is not understood: then nobody changes it."""
+def read(messages: Sequence[Any], provider: Provider, meter: Meter, digests: list[str] | None = None) -> Dialogue | None:
+    """The conversation of these messages; None where it is not understood: then nobody changes it. `digests`: theirs, where somebody has
+    them already."""
     form = FORMS[provider]
+    digests = digests_of(messages) if digests is None or len(digests) != len(messages) else digests
     try:
         said = [form.parse(message) for message in messages]
-        digests = [digest_of(message) for message in messages]
     except (TypeError, ValueError, RecursionError, AttributeError):
         return None
     known = [each for each in said if each is not None]
-    if len(known) < len(said) or not _is_sound(known):
+    if digests is None or len(known) < len(said) or not _is_sound(known):
         return None
     return Dialogue(form, messages, known, digests, meter)
 

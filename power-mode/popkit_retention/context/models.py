@@ -80,7 +80,8 @@ class ContextBuildOptions(_Model):
     `messages`: as the caller would have sent them; they are never changed. `system`, `tools`: what else the request carries, for counting.
     `budget_used_percent`: None where nobody has said, so nothing is pruned for the budget's sake. `max_tokens`: what the request may have
     at most, whatever the budget says; None: the model's window. `project`: the folder whose memory and files may enter, "" for none.
-    `previous`: what the last build of this session handed on (`ContextResult.state`).
+    `previous`: what the last build of this conversation handed on (`ContextResult.state`). `digests`: of the messages, one for each, where
+    the caller has them already (`said.digests_of`).
     """
 
     agent: str = ""
@@ -96,6 +97,7 @@ class ContextBuildOptions(_Model):
     project: str = ""
     max_tokens: Optional[int] = Field(default=None, gt=0)
     previous: Optional[dict[str, Any]] = None
+    digests: Optional[list[str]] = None
 
 
 class ContextResult(_Model):

@@ -101,6 +101,19 @@ def digest_of(message: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:DIGEST_CHARS]
 
 
+def digests_of(messages: Sequence[Any]) -> list[str] | None:
+    """The digests of messages; None where one of them cannot be sent."""
+    try:
+        return [digest_of(message) for message in messages]
+    except (TypeError, ValueError, RecursionError, AttributeError):
+        return None
+
+
+def alike(digests: Sequence[str], others: Sequence[str]) -> int:
+    """How many messages two conversations have in common, by their digests, before they part."""
+    return next((number for number, (one, other) in enumerate(zip(digests, others)) if one != other), min(len(digests), len(others)))
+
+
 def _bare(value: Any) -> Any:
     value = plain(value)
     if not isinstance(value, dict):

@@ -18,6 +18,7 @@ from typing import NamedTuple, Protocol
 from . import tracing
 from .conversations import Conversations, mark_of
 from .models import ContextBuildOptions
+from .said import digests_of
 from .sources import Sources
 
 TYPE_CHECKING = False
@@ -134,11 +135,12 @@ class ContextService:
             self._warn(what, error)
 
     def _built(self, caller: Caller, request: Request) -> ContextResult:
-        with self._conversations.turn((*caller, mark_of(request.messages))) as conversation:
+        digests = digests_of(request.messages)
+        with self._conversations.turn(caller, digests or ()) as turn:
             with self._sources(caller.project) as sources, self._traced(caller, request) as span:
-                result = self._build(self._options(caller, request, conversation.state), sources)
+                result = self._build(self._options(caller, request, turn.state, digests), sources)
                 tracing.built(span, result)
-            conversation.state = result.state
+            turn.hand_on(result.state, result.appended)
         if self._books is not None:
             with self.careful("what was built could not be kept"):
                 self._books.built(caller, request, result)
@@ -148,7 +150,7 @@ class ContextService:
     def _traced(caller: Caller, request: Request) -> AbstractContextManager[Span]:
         return tracing.building(caller.agent, caller.session_id, request.model, len(request.messages))
 
-    def _options(self, caller: Caller, request: Request, previous: dict[str, Any] | None) -> ContextBuildOptions:
+    def _options(self, caller: Caller, request: Request, previous: dict[str, Any] | None, digests: list[str] | None) -> ContextBuildOptions:
         # Not validated: a copy of every message, which the builder checks anyway, would cost as much as the build.
         return ContextBuildOptions.model_construct(
             agent=caller.agent,
@@ -163,6 +165,7 @@ class ContextService:
             project=caller.project,
             max_tokens=request.max_tokens,
             previous=previous,
+            digests=digests,
         )
 
     def _used_percent(self, caller: Caller) -> float | None:

@@ -109,6 +109,15 @@ def test_conversations_of_one_session_are_told_apart_by_how_they_begin(api: Prov
     assert fronts(api) == ["1", "1", "2", "2"]
 
 
+def test_two_conversations_that_begin_alike_each_go_on_from_their_own_last_build(api: Providers):
+    """As those of parallel agents of one template do."""
+    desk = Desk(api)
+    one, other = ([*QUESTION, {"role": "assistant", "content": said}, {"role": "user", "content": "on"}] for said in "ab")
+    for messages in (QUESTION, QUESTION, one, other, one, one, other):
+        ANTHROPIC.ask(desk.client(ANTHROPIC, session_id="s1"), messages=messages)
+    assert [seen.messages[0]["content"].rpartition(" ")[2] for seen in api.requests] == ["1", "2", "3", "4", "4", "5", "5"]
+
+
 def test_users_share_nothing(api: Providers):
     desk = Desk(api)
     for user in ("dana", "kim"):
@@ -140,19 +149,41 @@ def test_a_build_that_fails_leaves_the_state_as_it_was(api: Providers):
     assert api.last.messages[0]["content"].endswith(" 2")
 
 
+def turn(known: Conversations, *digests: str, appended: bool = True) -> Any:
+    """A turn of a conversation of these messages; what was handed on to it."""
+    with known.turn(("dana",), digests) as one:
+        one.hand_on({"over": "".join(digests)}, appended)
+    return one.state and one.state["over"]
+
+
 def test_only_so_many_conversations_are_remembered_those_used_last():
     known = Conversations(most=2)
-
-    def turn(key: str) -> Any:
-        with known.turn((key,)) as conversation:
-            before = conversation.state
-            conversation.state = {"key": key}
-        return before
-
-    assert [turn(key) for key in ("a", "b", "a", "c")] == [None, None, {"key": "a"}, None]
+    assert [turn(known, key) for key in ("a", "b", "a", "c")] == [None, None, "a", None]
     assert len(known) == 2
-    assert turn("b") is None
-    assert turn("c") == {"key": "c"}
+    assert turn(known, "b") is None
+    assert turn(known, "c") == "c"
+
+
+def test_of_conversations_that_begin_alike_the_newest_builds_are_remembered():
+    known = Conversations(most_alike=2)
+    for said in ("ab", "ac", "ad"):
+        turn(known, *said)
+    assert turn(known, *"adx") == "ad"
+    assert turn(known, *"acx") == "ac"
+    assert len(known) == 2
+
+
+def test_a_build_goes_on_from_the_one_that_shares_the_most_with_it():
+    known = Conversations()
+    assert [turn(known, *said) for said in ("a", "abc", "axy", "abcde", "axyz", "abd")] == [None, "a", "abc", "abc", "axy", "abcde"]
+
+
+def test_a_conversation_that_branched_off_before_a_cut_goes_on_from_what_was_sent_before_it():
+    known = Conversations()
+    turn(known, *"abc")
+    assert turn(known, *"abcde", appended=False) == "abc"
+    assert turn(known, *"abcxy") == "abc"
+    assert turn(known, *"abcdefg") == "abcde"
 
 
 def test_a_conversation_is_the_same_wherever_its_cache_breakpoint_stands():
