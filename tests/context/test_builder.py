@@ -143,6 +143,32 @@ def test_while_a_turn_thinks_nothing_is_cut_and_the_next_request_cuts():
     assert faults(after.messages) == []
 
 
+@pytest.mark.parametrize("is_known", [True, False])
+def test_the_next_request_makes_up_for_a_cut_that_a_turn_under_way_did_not_allow_however_little_it_takes(is_known):
+    talk = Talk()
+    talk.work("Read it.", reading("/p/old.py", 40, 1))
+    talk.work("Tell me all about it.", ("Bash", {"command": "cat notes"}, "Nothing is dead here, as it was read this very moment.\n" * 300))
+    talk.ask("What is left?")
+    if is_known:
+        talk.build(0.0)
+    talk.answer("", [reading("/p/new.py")], thinking=True) if is_known else talk.messages.extend(turn_under_way())
+    assert talk.build(30.0).appended
+    talk.answer("Done.")
+    talk.ask("Good.")
+    after = talk.build(30.0)
+    assert not after.appended
+    assert after.total_tokens > 0.7 * after.full_tokens
+
+
+def turn_under_way() -> list[dict]:
+    """An answer that has thought and calls, and what the call returned."""
+    other = Talk()
+    other.ask("Read it.")
+    other.build()
+    other.answer("", [reading("/p/new.py")], thinking=True)
+    return [json.loads(json.dumps(message).replace("call_0", "call_90")) for message in other.messages[1:]]
+
+
 def test_after_a_cut_little_that_is_new_makes_no_other():
     talk = worked()
     assert not talk.build(50.0).appended

@@ -21,14 +21,18 @@ if TYPE_CHECKING:
 
 
 class Assembled:
-    """What a build has decided. `fixed`: tokens of the system prompt and the tools."""
+    """What a build has decided. `fixed`: tokens of the system prompt and the tools. `level`: the tier4_messages that the history is cut
+    for."""
 
-    def __init__(self, options: ContextBuildOptions, strategy: PruningStrategy, dialogue: Dialogue, changes: Changes, fixed: int) -> None:
+    def __init__(
+        self, options: ContextBuildOptions, strategy: PruningStrategy, dialogue: Dialogue, changes: Changes, fixed: int, level: int
+    ) -> None:
         self.options = options
         self.strategy = strategy
         self.dialogue = dialogue
         self.changes = changes
         self.fixed = fixed
+        self.level = level
 
     def result(self, changed_from: int | None, thinking_left_out: int, notes: list[str]) -> ContextResult:
         """`changed_from`: the number, among the messages that go out, of the first that was sent otherwise before."""
@@ -50,7 +54,7 @@ class Assembled:
             changed_from=changed_from,
             thinking_left_out=thinking_left_out,
             notes=[*notes, *self._notes()],
-            state=continuity.handed_on(dialogue, self.changes, self.strategy.tier4_messages, options.model, options.provider.value),
+            state=continuity.handed_on(dialogue, self.changes, self.level, options.model, options.provider.value),
         )
 
     def tiers(self) -> list[TierContent]:

@@ -13,7 +13,7 @@ from .budget import remaining_of
 from .dialogue import Addition, Changes, read
 from .metering import Meter
 from .models import ContextBuildOptions, ContextResult
-from .pruning import get_pruning_strategy, with_forced
+from .pruning import FULL, get_pruning_strategy, with_forced
 from .shipped import binds_thinking, window_of
 from .sources import Sources
 
@@ -58,6 +58,7 @@ class _Build:
         self.fixed = dialogue.meter.parts(options.system, options.tools)
         self.bound = binds_thinking(options.model)
         self.most = window_of(options.model) if options.max_tokens is None else options.max_tokens
+        self.level = strategy.tier4_messages  # that the history is cut for
         self.notes: list[str] = []
 
     @property
@@ -77,6 +78,8 @@ class _Build:
         if self.bound and self.dialogue.thinks_on:
             if forced:
                 self.notes.append("Nothing more was left out: the turn under way needs its thinking, which is bound to all before it.")
+            uncut = FULL.tier4_messages if self.previous is continuity.NOTHING else self.previous.level
+            self.level = max(self.level, uncut)
             return
         made = self._of_one_piece(self.before.copy(), tighter)
         made = history.reduced(self.dialogue, made, self.strategy, self._room(), self.options.project)
@@ -152,7 +155,7 @@ class _Build:
         if changed is not None:
             changed -= len([number for number in self.changes.left if number < changed])
         out = len(self._thoughts(self.changes)) - len(self._thoughts(self.before))
-        return Assembled(self.options, self.strategy, self.dialogue, self.changes, self.fixed).result(changed, out, self.notes)
+        return Assembled(self.options, self.strategy, self.dialogue, self.changes, self.fixed, self.level).result(changed, out, self.notes)
 
     def _thoughts(self, changes: Changes) -> list[int]:
         """The number of its message for each block of thinking that is out."""

@@ -22,7 +22,7 @@ MOST_MESSAGES = 20_000
 
 class Previous(NamedTuple):
     """The last build: the digests of the caller's messages then and their counts, how what was sent differed, and the tier4_messages of the
-    strategy that it was cut for."""
+    strategy that the history is cut for."""
 
     digests: list[str]
     tokens: dict[str, Tokens]

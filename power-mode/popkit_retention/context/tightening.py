@@ -61,7 +61,7 @@ class _Pruned:
         if bound:
             changes.unthought = {at for at in range(first, len(self.kept)) if dialogue.said[at].thoughts}
         out = sum([dialogue.said[at].thoughts for at in changes.unthought | changes.left])
-        made = Assembled(options, self.strategy, dialogue, changes, 0).result(first, out, list(context.notes))
+        made = Assembled(options, self.strategy, dialogue, changes, 0, self.strategy.tier4_messages).result(first, out, list(context.notes))
         return _with_layer_1(made, context).model_copy(update={"full_tokens": context.full_tokens, "state": self._state(changes)})
 
     def _additions(self, changes: Changes) -> dict[int, list[Addition]]:
