@@ -98,6 +98,27 @@ def test_a_cut_says_what_it_has_changed_and_takes_the_thinking_behind_it_as_one_
     assert faults(result.messages) == []
 
 
+def test_where_nothing_was_handed_on_all_thinking_leaves_with_a_new_request_as_nobody_knows_what_it_is_bound_to():
+    """As after a restart: memories had entered with the first request, and are not sent now."""
+    talk = worked(exchanges=2, thinking=True, sources=Sources(Memories("We deploy on Fridays.")))
+    talk.state, talk.sources = None, Sources()
+    result = talk.build(0.0)
+    assert faults(result.messages) == []
+    assert list(thoughts(result.messages)) == []
+    assert result.thinking_left_out == len(list(thoughts(talk.messages))) > 0
+    talk.answer("", [reading("/p/new.py")], thinking=True)
+    assert talk.build(0.0).appended
+    assert faults(talk.results[-1].messages) == []
+
+
+def test_where_nothing_was_handed_on_a_turn_under_way_keeps_its_thinking_and_goes_as_it_came():
+    talk = worked(exchanges=2, thinking=True)
+    talk.build(0.0)
+    talk.answer("", [reading("/p/new.py")], thinking=True)
+    talk.state = None
+    assert talk.build(50.0).messages == talk.messages
+
+
 def test_a_model_that_does_not_bind_its_thinking_keeps_it_from_80_percent_on():
     talk = worked(thinking=True, model=UNBOUND)
     talk.state = None
