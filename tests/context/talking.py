@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 import json
 from collections.abc import Sequence
 from typing import Any
@@ -53,7 +54,7 @@ class Talk:
         ids = [f"call_{self.calls + n}" for n in range(len(calls))]
         self.calls += len(calls)
         if self.provider is Provider.OPENAI:
-            self._answer_openai(text, calls, ids)
+            self._answer_openai(text, calls, ids, thinking)
             return
         blocks: list[Message] = []
         if thinking:
@@ -69,8 +70,11 @@ class Talk:
             ]
             self.messages.append({"role": "user", "content": results})
 
-    def _answer_openai(self, text: str, calls: Sequence[tuple[str, dict[str, Any], str]], ids: list[str]) -> None:
+    def _answer_openai(self, text: str, calls: Sequence[tuple[str, dict[str, Any], str]], ids: list[str], thinking: bool) -> None:
         answer: Message = {"role": "assistant", "content": text or (None if calls else "Done.")}
+        if thinking:
+            answer["reasoning_content"] = "Hm."
+            answer["thinking_blocks"] = [{"type": "thinking", "thinking": "Hm.", "signature": openai_seal(self.results[-1].messages)}]
         if calls:
             answer["tool_calls"] = [
                 {"id": id, "type": "function", "function": {"name": tool, "arguments": json.dumps(given)}}
@@ -114,10 +118,20 @@ EXCHANGES = st.lists(
 )
 
 
+def openai_seal(messages: Sequence[Message]) -> str:
+    """The seal of what is thought over these messages: of all in them but other thinking."""
+    said = [
+        {name: value for name, value in message.items() if name not in ("thinking_blocks", "reasoning_content")} for message in messages
+    ]
+    return (hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest() * 6)[:360]
+
+
 def openai_faults(messages: Sequence[Message]) -> list[str]:
-    """What OpenAI would refuse in the messages of a request."""
+    """What OpenAI would refuse in the messages of a request, or a provider behind LiteLLM that seals thinking."""
     found, waiting = [], []
     for number, message in enumerate(messages):
+        if any(block["signature"] != openai_seal(messages[:number]) for block in message.get("thinking_blocks") or ()):
+            found.append(f"message {number}: thinking that is bound to a different conversation")
         if message["role"] == "tool":
             if message["tool_call_id"] not in waiting:
                 found.append(f"message {number}: a result without a call")

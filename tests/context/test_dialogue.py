@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import anthropic.types
 import openai.types.chat
+import pytest
 
 from popkit_retention.context import Provider
 from tests.client.provider import faults
@@ -32,6 +33,48 @@ def test_the_objects_that_openais_sdk_answers_with_are_read_and_sent_on():
     result = talk.build(50.0)
     assert result.state
     assert result.messages[1] is answer
+
+
+SEALED = {"type": "thinking", "thinking": "It is the price.", "signature": "s" * 700}
+THOUGHT = [
+    {"content": "Done.", "thinking_blocks": [SEALED], "reasoning_content": "It is the price."},
+    {"content": "Done.", "thinking_blocks": [{"type": "redacted_thinking", "data": "s" * 700}]},
+    {"content": "Done.", "reasoning_content": "It is the price. " * 9},
+    {"content": [SEALED, {"type": "text", "text": "Done."}]},
+]
+
+
+@pytest.mark.parametrize("thought", THOUGHT)
+def test_what_was_thought_in_openais_form_counts_and_leaves_with_a_cut(thought):
+    talk = Talk(Provider.OPENAI)
+    talk.work("Read it.", reading("/p/a.py", 200))
+    talk.messages[-1] = {"role": "assistant", **thought}
+    talk.ask("And now?")
+    talk.state = None
+    before = talk.build(0.0)
+    talk.messages[-2] = {"role": "assistant", "content": "Done."}
+    assert before.full_tokens > talk.build(0.0).full_tokens
+    talk.messages[-2] = {"role": "assistant", **thought}
+    talk.state = None
+    result = talk.build(50.0)
+    assert result.thinking_left_out == 1
+    assert result.messages[-2] == {"role": "assistant", "content": result.messages[-2]["content"]}
+    assert "Done." in str(result.messages[-2])
+    assert "price" not in str(result.messages[-2])
+    assert "thinking" not in str(result.messages[-2])
+
+
+@pytest.mark.parametrize("thought", THOUGHT)
+def test_a_turn_under_way_that_thinks_in_openais_form_is_not_cut(thought):
+    talk = Talk(Provider.OPENAI)
+    talk.work("Read it.", reading("/p/a.py", 200))
+    talk.ask("And now?")
+    talk.build(0.0)
+    talk.answer("", [reading("/p/b.py", 10)])
+    talk.messages[-2] |= thought
+    result = talk.build(50.0)
+    assert result.messages == talk.messages
+    assert [note for note in result.notes if "needs its thinking" in note]
 
 
 def test_the_systems_words_among_openais_messages_never_leave():

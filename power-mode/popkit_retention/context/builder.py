@@ -144,8 +144,8 @@ class _Build:
         return self.most - self.size(self.changes) - self.dialogue.added(found)
 
     def leave_thinking(self) -> None:
-        """What was thought behind the first change leaves as one run to the end, where the model binds it to what it was thought over. Where
-        nothing was handed on, nobody knows what that was, so all of it leaves."""
+        """What was thought behind the first change leaves as one run to the end, where the model binds it to what it was thought over.
+        Where nothing was handed on, nobody knows what that was, so all of it leaves."""
         last = len(self.dialogue.said) - 1
         first = next((number for number in range(last) if self.changes.of(number) != self.before.of(number)), None)
         if self.previous is continuity.NOTHING and not self.dialogue.thinks_on:

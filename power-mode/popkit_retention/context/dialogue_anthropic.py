@@ -6,9 +6,8 @@ from typing import Any
 
 from hooks.utils.host.responses import thinking_tokens
 
-from .said import ANSWER, REQUEST, RESULTS, SYSTEM, Edit, Form, Said, ToolResult, ToolUse, blocks_of, plain, short, text_of
+from .said import ANSWER, REQUEST, RESULTS, SYSTEM, Edit, Form, Said, ToolResult, ToolUse, blocks_of, is_thinking, plain, short, text_of
 
-_THINKING = frozenset(("thinking", "redacted_thinking"))
 _PARTS = {"user": REQUEST, "assistant": ANSWER, "system": SYSTEM}
 
 
@@ -28,7 +27,7 @@ def parse(message: Any) -> Said | None:
             uses.append(_use_of(block))
         elif kind == "tool_result":
             results.append(_result_of(block))
-        elif kind in _THINKING:
+        elif is_thinking(block):
             thinking += thinking_tokens(block)
             thoughts += 1
         elif text_of(block) is not None:
@@ -61,7 +60,7 @@ def edit(message: Any, how: Edit) -> Any:
     for block in blocks:
         known = plain(block)
         kind = known.get("type") if isinstance(known, dict) else None
-        if kind in _THINKING and how.unthought:
+        if is_thinking(known) and how.unthought:
             continue
         if kind == "tool_use" and known.get("id") in how.notices:
             block = {**known, "input": short(known.get("input"))}

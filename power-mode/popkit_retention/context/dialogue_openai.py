@@ -1,11 +1,34 @@
-"""OpenAI's form of messages: the system's (or developer's) among them, calls beside an answer's content, each result a message. Pure."""
+"""OpenAI's form of messages: the system's (or developer's) among them, calls beside an answer's content, each result a message. Pure.
+
+LiteLLM hands on to other providers what their models have thought, so an answer may hold thinking too, in its content or beside it.
+"""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
-from .said import ANSWER, REQUEST, RESULTS, SYSTEM, Edit, Form, Said, ToolResult, ToolUse, blocks_of, plain, short, text_of
+from hooks.utils.host.responses import thinking_tokens
+
+from .said import (
+    ANSWER,
+    BLOCKS,
+    REASONING,
+    REQUEST,
+    RESULTS,
+    SYSTEM,
+    Edit,
+    Form,
+    Said,
+    ToolResult,
+    ToolUse,
+    blocks_of,
+    is_thinking,
+    plain,
+    short,
+    text_of,
+    thinking_beside,
+)
 
 _PARTS = {"system": SYSTEM, "developer": SYSTEM, "user": REQUEST, "assistant": ANSWER, "tool": RESULTS}
 
@@ -24,7 +47,8 @@ def parse(message: Any) -> Said | None:
     uses = _uses_of(message.get("tool_calls"))
     if uses is None or (uses and part != ANSWER):
         return None
-    return Said(part, uses, (), texts)
+    thought = [*filter(is_thinking, blocks), *thinking_beside(message)]
+    return Said(part, uses, (), texts, sum(map(thinking_tokens, thought)), len(thought))
 
 
 def _uses_of(calls: Any) -> tuple[ToolUse, ...] | None:
@@ -50,18 +74,27 @@ def _input_of(function: dict[str, Any]) -> dict[str, Any]:
 
 
 def edit(message: Any, how: Edit) -> Any:
-    """A message of the caller's with a notice for its result, or with additions before what the user said."""
+    """A message of the caller's with a notice for its result, without thinking, or with additions before what the user said."""
     known = plain(message)
     if known.get("role") == "tool":
         notice = how.notices.get(known["tool_call_id"])
         return message if notice is None else {**known, "content": notice}
+    if how.unthought:
+        known = _unthought(known)
     if any(use.id in how.notices for use in _uses_of(known.get("tool_calls")) or ()):
         known = {**known, "tool_calls": [_shortened(plain(call), how) for call in known["tool_calls"]]}
-        if not how.additions:
-            return known
+    if not how.additions:
+        return known
     content = known.get("content")
     said = [{"type": "text", "text": content}] if isinstance(content, str) else list(content or ())
     return {**known, "content": [*({"type": "text", "text": text} for text in how.additions), *said]}
+
+
+def _unthought(known: dict[str, Any]) -> dict[str, Any]:
+    content = known.get("content")
+    if isinstance(content, (list, tuple)):
+        content = [block for block in content if not is_thinking(plain(block))] or None
+    return {**{name: value for name, value in known.items() if name not in (BLOCKS, REASONING)}, "content": content}
 
 
 def _shortened(call: dict[str, Any], how: Edit) -> dict[str, Any]:

@@ -88,6 +88,22 @@ def blocks_of(content: Any) -> list[Any]:
     return [plain(block) for block in content] if isinstance(content, (list, tuple)) else []
 
 
+def is_thinking(block: Any) -> bool:
+    """Whether a block is what a model has thought, in the open or sealed."""
+    return isinstance(block, dict) and block.get("type") in ("thinking", "redacted_thinking")
+
+
+# Where LiteLLM puts what other providers' models have thought, in an answer of OpenAI's form, and takes it from in the next request.
+BLOCKS, REASONING = "thinking_blocks", "reasoning_content"
+
+
+def thinking_beside(message: dict[str, Any]) -> list[Any]:
+    """The blocks of thinking beside a message's content. Its text, which stands there once more, counts where there are no blocks."""
+    blocks = [block for block in blocks_of(message.get(BLOCKS)) if is_thinking(block)]
+    text = message.get(REASONING)
+    return [{"type": "thinking", "thinking": text}] if not blocks and isinstance(text, str) and text else blocks
+
+
 def text_of(block: Any) -> str | None:
     """The text of a block; None for one that has none, such as an image."""
     text = block.get("text") if isinstance(block, dict) else None

@@ -17,6 +17,7 @@ from hooks.utils.policy.estimate import estimate_tokens
 from . import pictures
 from .kinds import kind_of
 from .models import Provider
+from .said import thinking_beside
 
 if TYPE_CHECKING:
     from bpe_openai import Encoding
@@ -205,7 +206,7 @@ class _Counter:
 
     def openai(self, message: Message) -> Count:
         """What OpenAI's messages hold beside their content."""
-        found = self.text(message.get("name")) + self.text(message.get("refusal"))
+        found = sum(map(self.block, thinking_beside(message)), self.text(message.get("name")) + self.text(message.get("refusal")))
         calls = message.get("tool_calls")
         for call in calls if isinstance(calls, list) else ():
             function = call.get("function") if isinstance(call, dict) else None
