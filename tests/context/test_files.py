@@ -44,6 +44,17 @@ def test_an_outline_comes_where_it_is_asked_for(project):
         assert files.read("src/a.py", with_outline=True).outline == "1: def price(basket):"
 
 
+@pytest.mark.parametrize("outline", ["", "1: def price(basket):"])
+def test_an_outline_is_made_once_for_as_long_as_the_file_stays_also_where_there_is_none(project, outline):
+    asked: list[str] = []
+    files = ProjectFiles(str(project), lambda text, path: asked.append(path) or outline)
+    assert [files.read("src/a.py", with_outline=True).outline for _ in range(3)] == [outline] * 3
+    assert asked == ["src/a.py"]
+    (project / "src" / "a.py").write_text("changed = True\n")
+    files.read("src/a.py", with_outline=True)
+    assert asked == ["src/a.py"] * 2
+
+
 def test_a_project_that_is_a_link_itself_is_read(project, tmp_path):
     (tmp_path / "link").symlink_to(project)
     files = ProjectFiles(f"{tmp_path}/link/")

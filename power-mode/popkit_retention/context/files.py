@@ -18,7 +18,7 @@ from .secret_files import is_secret
 from .sources import FileText
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 MOST_BYTES = 128 * 1_024
 _PATH_CHARS = 4_096
@@ -33,11 +33,13 @@ _LOST_SHARE = 0.01
 class ProjectFiles:
     """The files of one project's folder, as a FileSource. A file is read again when it has changed."""
 
-    def __init__(self, folder: str) -> None:
-        """`folder` is the user's own word and may be a link itself; "" reads nothing."""
+    def __init__(self, folder: str, outlined: Callable[[str, str], str] = outline) -> None:
+        """`folder` is the user's own word and may be a link itself; "" reads nothing. `outlined`: the outline of a text by its path."""
         self._folder = folder.rstrip("/")
         self._root = os.path.realpath(folder) if folder else ""
         self._known: OrderedDict[str, FileText] = OrderedDict()
+        self._outlined = outlined
+        self._outlines: OrderedDict[tuple[str, str], str] = OrderedDict()  # by path and stamp
 
     def read(self, path: str, with_outline: bool = False) -> FileText | None:
         """The file that a path means, relative to the project or absolute in it; None for what is outside, a folder, no text, larger than
@@ -59,9 +61,16 @@ class ProjectFiles:
             return None
         finally:
             os.close(fd)
-        if file is not None and with_outline and not file.outline:
-            file = self._known[file.path] = file._replace(outline=outline(file.text, file.path))
-        return file if file is None or with_outline else file._replace(outline="")
+        return file._replace(outline=self._outline(file)) if file is not None and with_outline else file
+
+    def _outline(self, file: FileText) -> str:
+        """It is remembered too where there is none: a parser may take a tenth of a second to find that out."""
+        key = (file.path, file.stamp)
+        if key not in self._outlines:
+            while len(self._outlines) >= _FILES:
+                self._outlines.popitem(last=False)
+            self._outlines[key] = self._outlined(file.text, file.path)
+        return self._outlines[key]
 
     def _parts(self, path: str) -> list[str] | None:
         """The components of a path below the project's folder; None for one that leads out of it, or to what holds secrets."""
