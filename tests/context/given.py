@@ -20,11 +20,13 @@ class Memories:
 
 
 class Files:
-    """Files of a project by their paths."""
+    """Files of a project by their paths; `outlined`: those whose outline was asked for."""
 
     def __init__(self, texts: dict[str, str]) -> None:
         self.texts = texts
+        self.outlined: list[str] = []
 
     def read(self, path: str, with_outline: bool = False) -> FileText | None:
         text = self.texts.get(path)
+        self.outlined += [path] if with_outline else []
         return None if text is None else FileText(path, text, f"1: outline of {path}" if with_outline else "", str(hash(text)))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import anthropic.types
+import openai.types.chat
 import pytest
 
 from popkit_retention.context import ContextBuildOptions, ContextTier, Provider, Sources, build_context
@@ -237,6 +239,32 @@ def test_how_many_memories_and_what_of_files_is_the_strategys(used, memories, fi
     result = talk.build(used)
     assert result.tier_breakdown.tier2.items == memories
     assert any(block["text"].startswith(file) for block in result.messages[0]["content"][1:-1]) is bool(file)
+
+
+@BOTH
+def test_a_file_that_the_sdks_own_objects_show_whole_does_not_enter_again(provider):
+    text = "note\n" * 20
+    talk = Talk(provider, sources=Sources(None, Files({"notes.md": text, "other.md": "other\n"})))
+    talk.work("Look.", ("Read", {"file_path": "notes.md"}, text))
+    call = talk.messages[1]
+    if provider is Provider.ANTHROPIC:
+        call["content"] = [anthropic.types.ToolUseBlock(**block) for block in call["content"]]
+    else:
+        talk.messages[1] = openai.types.chat.ChatCompletionMessage(**call)
+    talk.ask("What do notes.md and other.md say?")
+    assert [block["text"].split("\n")[0] for block in talk.build(0.0).messages[-1]["content"]] == [
+        "# other.md",
+        "What do notes.md and other.md say?",
+    ]
+
+
+def test_only_what_enters_as_an_outline_is_outlined():
+    files = Files({"small.py": "a = 1\n", "shown.py": "b = 2\n", "large.py": "price = basket(1)\n" * 5_000})
+    talk = Talk(sources=Sources(None, files))
+    talk.work("Look.", ("Read", {"file_path": "shown.py"}, "b = 2\n"))
+    talk.ask("Change small.py, shown.py and large.py.")
+    talk.build(0.0)
+    assert files.outlined == ["large.py"]
 
 
 def test_a_file_that_has_changed_enters_again_behind_what_was_sent():

@@ -1,8 +1,7 @@
-"""A conversation refers to files by its calls, by mentions, by paths and by the heads of fences; the newest reference comes first."""
+"""Texts refer to files by mentions, by paths and by the heads of fences; the newest reference comes first."""
 
 from __future__ import annotations
 
-import json
 import time
 
 import pytest
@@ -13,39 +12,8 @@ from popkit_retention.context.references import MOST, in_text, referenced
 from tests.examples import examples
 
 
-def call(**given: object) -> dict:
-    return {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "any", "input": given}]}
-
-
-def user(text: str) -> dict:
-    return {"role": "user", "content": text}
-
-
 def test_the_newest_reference_comes_first_and_each_file_once():
-    messages = [call(file_path="/p/a.py"), user("look at src/b.py and then c.md"), call(path="/p/a.py")]
-    assert referenced(messages) == ["/p/a.py", "c.md", "src/b.py"]
-
-
-@pytest.mark.parametrize(
-    ("given", "paths"),
-    [
-        ({"file_path": "/p/a.py", "offset": 3}, ["/p/a.py"]),
-        ({"notebook_path": "n.ipynb"}, ["n.ipynb"]),
-        ({"paths": ["a.py", 3, "b.py"]}, ["b.py", "a.py"]),
-        ({"command": "cd src && sed -n 1,9p app/main.go | head"}, ["app/main.go"]),
-        ({"pattern": "a.py", "content": "b.py"}, []),
-        ({"file_path": ["a.py"], "path": None}, []),
-    ],
-)
-def test_a_call_refers_to_what_its_input_names(given, paths):
-    assert referenced([call(**given)]) == paths
-
-
-def test_calls_of_openai_refer_to_files_too():
-    function = {"name": "read", "arguments": json.dumps({"path": "src/a.rs"})}
-    broken = {"name": "read", "arguments": '{"path": "src/'}
-    message = {"role": "assistant", "content": None, "tool_calls": [{"id": "1", "function": broken}, {"id": "2", "function": function}]}
-    assert referenced([message]) == ["src/a.rs"]
+    assert referenced(["see /p/a.py", "look at src/b.py and then c.md", "/p/a.py again"]) == ["/p/a.py", "c.md", "src/b.py"]
 
 
 @pytest.mark.parametrize(
@@ -64,18 +32,13 @@ def test_calls_of_openai_refer_to_files_too():
     ],
 )
 def test_a_text_refers_to_the_files_that_it_names(text, paths):
-    assert referenced([user(text)]) == paths
-
-
-def test_results_of_calls_refer_to_nothing():
-    listing = [{"type": "tool_result", "tool_use_id": "a", "content": "src/a.py\nsrc/b.py"}]
-    assert referenced([{"role": "user", "content": listing}, {"role": "tool", "tool_call_id": "b", "content": "src/c.py"}]) == []
+    assert referenced([text]) == paths
 
 
 def test_there_is_a_bound():
-    messages = [user(" ".join(f"src/f{at}.py" for at in range(200)))]
-    assert len(referenced(messages)) == MOST
-    assert referenced(messages, 2) == ["src/f199.py", "src/f198.py"]
+    texts = [" ".join(f"src/f{at}.py" for at in range(200))]
+    assert len(referenced(texts)) == MOST
+    assert referenced(texts, 2) == ["src/f199.py", "src/f198.py"]
 
 
 WORDS = st.sampled_from(
@@ -86,21 +49,10 @@ WORDS = st.sampled_from(
 @settings(max_examples=examples(100, 2_000))
 @given(st.lists(st.one_of(WORDS, st.text(max_size=5)), max_size=30).map("".join))
 def test_any_text_gives_plain_paths(text):
-    for path in referenced([user(text)]):
+    for path in referenced([text]):
         assert 0 < len(path) <= 400
         assert not {"\n", "\0"} & {*path}
         assert not path.startswith("./")
-
-
-@settings(max_examples=examples(60, 600))
-@given(
-    st.recursive(
-        st.none() | st.integers() | st.text(max_size=5), lambda inner: st.lists(inner) | st.dictionaries(st.text(max_size=5), inner)
-    )
-)
-def test_a_message_that_is_not_as_it_should_be_refers_to_nothing_and_raises_nothing(content):
-    message = {"role": "user", "content": content, "tool_calls": content}
-    assert isinstance(referenced([message]), list)
 
 
 @pytest.mark.bench

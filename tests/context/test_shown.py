@@ -6,12 +6,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from popkit_retention.context.shown import as_text, is_shown, shown_files
-from popkit_retention.context.sources import FileText
+from popkit_retention.context import FileText, dialogue_anthropic, dialogue_openai
+from popkit_retention.context.said import Said
+from popkit_retention.context.shown import is_shown, shown_files, summary, whole
 from tests.examples import examples
 
 TEXT = "def price(basket):\n    return sum(basket)\n"
 FILE = FileText("src/a.py", TEXT, "1: def price(basket):", "stamp")
+
+
+def said(messages: list[dict]) -> list[Said]:
+    form = dialogue_openai if any(message["role"] == "tool" for message in messages) else dialogue_anthropic
+    return [form.parse(message) for message in messages]
 
 
 def numbered(text: str) -> str:
@@ -47,7 +53,7 @@ def called(result: object, **given: object) -> list[dict]:
     ],
 )
 def test_a_file_is_shown_by_a_reading_by_a_write_and_by_what_edits_make_of_it(messages):
-    assert is_shown(FILE, shown_files(messages))
+    assert is_shown(FILE, shown_files(said(messages)))
 
 
 @pytest.mark.parametrize(
@@ -63,7 +69,7 @@ def test_a_file_is_shown_by_a_reading_by_a_write_and_by_what_edits_make_of_it(me
     ],
 )
 def test_a_file_that_is_shown_in_part_or_as_it_was_is_not_shown(messages):
-    assert not is_shown(FILE, shown_files(messages))
+    assert not is_shown(FILE, shown_files(said(messages)))
 
 
 def test_a_part_that_is_read_later_takes_nothing_away():
@@ -71,7 +77,7 @@ def test_a_part_that_is_read_later_takes_nothing_away():
         *called(numbered(TEXT), file_path="/p/src/a.py"),
         *called("     2→    return sum(basket)", file_path="/p/src/a.py", offset=2),
     ]
-    assert is_shown(FILE, shown_files(messages))
+    assert is_shown(FILE, shown_files(said(messages)))
 
 
 def test_what_is_masked_in_the_file_may_stand_in_the_conversation():
@@ -91,17 +97,20 @@ LINES = st.lists(
 def test_whatever_has_been_read_whole_is_shown(lines):
     text = "\n".join(lines)
     if text.strip():
-        assert is_shown(FileText("a.py", text, "", ""), shown_files(called(numbered(text), file_path="/p/a.py")))
+        assert is_shown(FileText("a.py", text, "", ""), shown_files(said(called(numbered(text), file_path="/p/a.py"))))
+
+
+def test_what_a_call_that_failed_gave_shows_nothing():
+    messages = called(numbered(TEXT), file_path="/p/src/a.py")
+    messages[1]["content"][0]["is_error"] = True
+    assert not is_shown(FILE, shown_files(said(messages)))
 
 
 def test_files_stand_below_their_paths():
-    plain = FileText("notes.txt", "one\ntwo\n", "", "")
-    assert as_text([FILE, plain], "full") == f"# src/a.py\n```\n{TEXT}```\n\n# notes.txt\n```\none\ntwo\n```"
-    assert as_text([FILE, plain], "summary") == (
-        "# src/a.py (2 lines; signatures, with their line numbers)\n1: def price(basket):\n\n# notes.txt (2 lines)"
-    )
-    assert as_text([FILE], "none") == ""
+    assert whole(FILE) == f"# src/a.py\n```\n{TEXT}```"
+    assert summary(FILE) == "# src/a.py (2 lines; signatures, with their line numbers)\n1: def price(basket):"
+    assert summary(FileText("notes.txt", "one\ntwo\n", "", "")) == "# notes.txt (2 lines)"
 
 
 def test_a_file_with_fences_of_its_own_stands_between_longer_ones():
-    assert as_text([FileText("a.md", "````\nx\n````\n", "", "")], "full").startswith("# a.md\n`````\n````\n")
+    assert whole(FileText("a.md", "````\nx\n````\n", "", "")).startswith("# a.md\n`````\n````\n")

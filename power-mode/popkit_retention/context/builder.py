@@ -123,8 +123,7 @@ class _Build:
         request = "\n".join(self.dialogue.said[number].texts)
         found += remembering.entering(sources.memory, request, self.strategy, standing, self._left(found), self.dialogue.meter)
         if sources.files is not None:
-            sent = self.dialogue.rendered(self.changes)
-            found += showing.entering(sources.files, self.dialogue, sent, self.strategy, standing, self._left(found))
+            found += showing.entering(sources.files, self.dialogue, self.changes, self.strategy, standing, self._left(found))
         if found:
             self.changes.additions[number] = found
 

@@ -14,7 +14,7 @@ from .said import ANSWER, BARE, REQUEST, RESULTS, SYSTEM, Edit, Form, Said, dige
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from .metering import Meter
     from .said import ToolUse
@@ -154,6 +154,18 @@ class Dialogue:
         """Tokens that a call has less where its input is shortened."""
         less = short(use.input)
         return 0 if less == use.input else self.meter.json(use.input) - self.meter.json(less)
+
+    def sent(self, changes: Changes) -> Iterator[Said]:
+        """The messages as they are sent, additions apart."""
+        for number, said in enumerate(self.said):
+            left, notices, _, _ = changes.of(number)
+            if left:
+                continue
+            if notices:
+                uses = tuple(use._replace(input=short(use.input)) if use.id in notices else use for use in said.uses)
+                results = tuple(result._replace(text=sent_text(result.text, notices.get(result.id))) for result in said.results)
+                said = said._replace(uses=uses, results=results)
+            yield said
 
     def rendered(self, changes: Changes) -> list[Any]:
         """The messages to send; the caller's own wherever nothing is said of them."""

@@ -14,7 +14,7 @@ from hooks.utils.policy.masking import shapes
 from hooks.utils.policy.outline import NAME, PLAIN, outline_of
 from hooks.utils.policy.placeholder import why
 
-from .said import REQUEST, sent_text, short
+from .said import REQUEST
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from .dead import Judged
     from .dialogue import Changes, Dialogue
+    from .said import Said
 
 _LABEL_CHARS = 80
 # Of a result's characters, the share that its names have at most; of a short one so many.
@@ -74,15 +75,8 @@ def _in(text: str) -> set[str]:
 
 def _texts(dialogue: Dialogue, changes: Changes) -> Iterable[str]:
     """All texts that are sent, each result as one."""
-    for number, said in enumerate(dialogue.said):
-        if number in changes.left:
-            continue
-        yield from said.texts
-        notices = changes.notices.get(number, {})
-        for use in said.uses:
-            yield json.dumps(short(use.input) if use.id in notices else use.input, ensure_ascii=False, default=str)
-        for result in said.results:
-            yield sent_text(result.text, notices.get(result.id))
+    for said in dialogue.sent(changes):
+        yield from _of_one(said)
 
 
 # --- of exchanges that have left ----------------------------------------------------------------------------------------------------------
@@ -101,7 +95,7 @@ def remains_of(dialogue: Dialogue, changes: Changes, numbers: Collection[int]) -
     ]
     asked = [text if len(text) <= _ASKED_CHARS else text[: _ASKED_CHARS - 1] + "…" for text in asked if text][-_MOST_ASKED:]
     names, found = Names(dialogue, changes), []
-    texts = [text for number in sorted(numbers, reverse=True) for text in _of_one(dialogue, number)]
+    texts = [text for number in sorted(numbers, reverse=True) for text in _of_one(dialogue.said[number])]
     room = min(_MOST_CHARS, int(sum(map(len, texts)) * _LEFT_SHARE))
     for text in texts:
         fresh = names.fresh(text, room)
@@ -112,8 +106,7 @@ def remains_of(dialogue: Dialogue, changes: Changes, numbers: Collection[int]) -
     return "\n".join([*lines, "Names in it: " + told] if told else lines)
 
 
-def _of_one(dialogue: Dialogue, number: int) -> list[str]:
-    said = dialogue.said[number]
+def _of_one(said: Said) -> list[str]:
     return [
         *said.texts,
         *(json.dumps(use.input, ensure_ascii=False, default=str) for use in said.uses),

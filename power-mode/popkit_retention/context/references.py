@@ -1,11 +1,12 @@
-"""Which files a conversation refers to: what its calls name, what people mention, what fences of code are headed with. Pure.
+"""Which files texts refer to: what people mention, what fences of code are headed with. Pure.
+
+What calls name is no reference: what they have read stands in their results, and where these have left, it left because it was not needed.
 
 A reference is a path as it was written; whether there is such a file, and whether it may be read, is another's to say (files.py).
 """
 
 from __future__ import annotations
 
-import json
 import re
 from typing import TYPE_CHECKING
 
@@ -14,15 +15,9 @@ from .languages import BY_EXTENSION
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from .models import Message
-
 MOST = 64
 _PATH_CHARS = 400
 _TEXT_CHARS = 20_000  # of a message: what is longer is pasted, and mentions stand around it
-# In the input of a call: what holds a path, several, or a command line with paths in it.
-_PATHS = ("file_path", "notebook_path", "path", "filename", "file", "target_file", "relative_path", "relative_workspace_path", "uri")
-_LISTS = ("paths", "files", "file_paths")
-_COMMANDS = ("command", "cmd", "input", "patch")
 
 # What the host says among what the user does.
 _HOSTS = re.compile(r"<(system-reminder|command-name|local-command-stdout)>.*?</\1>", re.DOTALL)
@@ -39,11 +34,11 @@ _EXTENSIONS = {
 _NAMES = frozenset("Makefile Dockerfile Containerfile Justfile Rakefile Gemfile Procfile Vagrantfile Jenkinsfile CMakeLists.txt".split())
 
 
-def referenced(messages: Sequence[Message], most: int = MOST) -> list[str]:
-    """Paths that messages of either provider refer to, the newest reference first, each once, at most so many."""
+def referenced(texts: Sequence[str], most: int = MOST) -> list[str]:
+    """Paths that texts refer to, the newest reference first, each once, at most so many."""
     found: dict[str, None] = {}
-    for message in reversed(messages):
-        for path in reversed(list(_in_message(message))):
+    for text in reversed(texts):
+        for path in reversed(list(in_text(text))):
             plain = _plain(path)
             if plain:
                 found.setdefault(plain)
@@ -60,47 +55,6 @@ def _plain(path: str) -> str:
         path = path[2:]
     path = path.rstrip("/")
     return path if 0 < len(path) <= _PATH_CHARS and path not in (".", "..", "~") and "\n" not in path and "\0" not in path else ""
-
-
-def _in_message(message: Message) -> Iterator[str]:
-    """What one message refers to, in its order. Results of calls are not looked at: a listing is no reference."""
-    content = message.get("content")
-    said = message.get("role") in ("user", "assistant")
-    if isinstance(content, str) and said:
-        yield from in_text(content)
-    for block in content if isinstance(content, list) else ():
-        if not isinstance(block, dict):
-            continue
-        if block.get("type") == "tool_use":
-            yield from in_call(block.get("input"))
-        elif said and block.get("type") in ("text", "input_text", "output_text") and isinstance(block.get("text"), str):
-            yield from in_text(block["text"])
-    calls = message.get("tool_calls")
-    for call in calls if isinstance(calls, list) else ():
-        function = call.get("function") if isinstance(call, dict) else None
-        if isinstance(function, dict):
-            yield from in_call(_arguments(function.get("arguments")))
-
-
-def _arguments(text: object) -> object:
-    try:
-        return json.loads(text) if isinstance(text, str) else text
-    except (ValueError, RecursionError):
-        return None
-
-
-def in_call(given: object) -> Iterator[str]:
-    """The paths that the input of a tool call names."""
-    if not isinstance(given, dict):
-        return
-    for name, value in given.items():
-        if isinstance(value, str):
-            if name in _PATHS:
-                yield value
-            elif name in _COMMANDS:
-                yield from in_text(value)
-        elif isinstance(value, list) and name in _LISTS:
-            yield from (each for each in value if isinstance(each, str))
 
 
 def in_text(text: str) -> Iterator[str]:

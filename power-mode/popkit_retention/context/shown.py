@@ -5,16 +5,15 @@ A file that the conversation shows whole, as it is now, is not sent again: one t
 
 from __future__ import annotations
 
-import json
 import re
 from typing import TYPE_CHECKING
 
 from hooks.utils.policy.masking import MASK
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable
 
-    from .models import Message
+    from .said import Said
     from .sources import FileText
 
 _NUMBERED = re.compile(r"^ *\d+(?:→|\t)", re.MULTILINE)
@@ -25,19 +24,21 @@ _NARROWING = ("offset", "limit", "pattern", "query", "view_range", "start_line",
 _OLD, _NEW = ("old_string", "old_str"), ("new_string", "new_str")
 
 
-def shown_files(messages: Sequence[Message]) -> dict[str, str]:
-    """path as the calls have it -> the text that its calls and results add up to, of files that were read or written as a whole."""
+def shown_files(sent: Iterable[Said]) -> dict[str, str]:
+    """path as the calls have it -> the text that its calls and results add up to, of files that were read or written as a whole. `sent`:
+    the messages as they are sent."""
     known: dict[str, str] = {}
     waiting: dict[str, str] = {}  # id of a call -> path, of calls that may be reads
-    for message in messages:
-        for id, given in _calls(message):
+    for said in sent:
+        for use in said.uses:
+            given = use.input
             path = next((given[name] for name in _PATH if isinstance(given.get(name), str)), "")
             if path and not _change(path, given, known) and not any(given.get(name) for name in _NARROWING):
-                waiting[id] = path
-        for id, text in _results(message):
-            path = waiting.pop(id, "")
-            if path and text.strip():
-                known[path] = _plain(text)
+                waiting[use.id] = path
+        for result in said.results:
+            path = waiting.pop(result.id, "")
+            if path and result.text.strip() and not result.error:
+                known[path] = _plain(result.text)
     return known
 
 
@@ -88,56 +89,16 @@ def _plain(text: str) -> str:
     return _NUMBERED.sub("", text) if sum(_NUMBERED.match(line) is not None for line in lines) * 2 > len(lines) else text
 
 
-def _calls(message: Message) -> Iterator[tuple[str, dict]]:
-    content, calls = message.get("content"), message.get("tool_calls")
-    for block in content if isinstance(content, list) else ():
-        if isinstance(block, dict) and block.get("type") == "tool_use" and isinstance(block.get("input"), dict):
-            yield str(block.get("id")), block["input"]
-    for call in calls if isinstance(calls, list) else ():
-        function = call.get("function") if isinstance(call, dict) else None
-        try:
-            given = json.loads(function["arguments"]) if isinstance(function, dict) else None
-        except (KeyError, TypeError, ValueError, RecursionError):
-            continue
-        if isinstance(given, dict):
-            yield str(call.get("id")), given
-
-
-def _results(message: Message) -> Iterator[tuple[str, str]]:
-    content = message.get("content")
-    if message.get("role") == "tool":
-        yield str(message.get("tool_call_id")), _text(content)
-    for block in content if isinstance(content, list) else ():
-        if isinstance(block, dict) and block.get("type") == "tool_result" and block.get("is_error") is not True:
-            yield str(block.get("tool_use_id")), _text(block.get("content"))
-
-
-def _text(content: object) -> str:
-    if isinstance(content, str):
-        return content
-    blocks = content if isinstance(content, list) else ()
-    return "\n".join(block["text"] for block in blocks if isinstance(block, dict) and isinstance(block.get("text"), str))
-
-
-def as_text(files: Iterable[FileText], mode: str) -> str:
-    """Files as a layer of a prompt, each below its path: whole (`full`), as outlines (`summary`); "" for `none`. A file that has no
-    outline is named in a summary."""
-    if mode == "none":
-        return ""
-    return "\n\n".join(map(_whole if mode == "full" else _summary, files))
-
-
-def _whole(file: FileText) -> str:
+def whole(file: FileText) -> str:
+    """A file as a block of a prompt, below its path."""
     text = file.text.rstrip("\n")
     ticks = max((len(run) for run in re.findall(r"^ {0,3}(`{3,})", text, re.MULTILINE)), default=2) + 1
     fence = "`" * max(3, ticks)
     return f"# {file.path}\n{fence}\n{text}\n{fence}"
 
 
-def _summary(file: FileText) -> str:
+def summary(file: FileText) -> str:
+    """A file's outline as a block of a prompt, below its path; one that has none is named."""
     lines = file.text.rstrip("\n").count("\n") + 1
-    return (
-        f"# {file.path} ({lines} lines; signatures, with their line numbers)\n{file.outline}"
-        if file.outline
-        else f"# {file.path} ({lines} lines)"
-    )
+    head = f"# {file.path} ({lines} lines"
+    return f"{head}; signatures, with their line numbers)\n{file.outline}" if file.outline else f"{head})"
