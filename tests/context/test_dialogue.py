@@ -7,6 +7,7 @@ import openai.types.chat
 import pytest
 
 from popkit_retention.context import Provider
+from popkit_retention.context.clients.plain import made_plain
 from tests.client.provider import faults
 from tests.context.talking import Talk, listing, openai_faults, reading
 
@@ -33,6 +34,15 @@ def test_the_objects_that_openais_sdk_answers_with_are_read_and_sent_on():
     result = talk.build(50.0)
     assert result.state
     assert result.messages[1] is answer
+
+
+def test_an_sdks_message_is_the_one_that_its_package_sends():
+    answer = openai.types.chat.ChatCompletionMessage(role="assistant", content="Hello.", refusal=None)
+    talk = Talk(Provider.OPENAI)
+    talk.messages = [{"role": "user", "content": "Hi."}, answer, {"role": "user", "content": "And now?"}]
+    talk.build(0.0)
+    talk.messages = [*made_plain(talk.messages), {"role": "assistant", "content": "Yes."}, {"role": "user", "content": "Good."}]
+    assert talk.build(0.0).appended
 
 
 SEALED = {"type": "thinking", "thinking": "It is the price.", "signature": "s" * 700}

@@ -76,9 +76,11 @@ class Form(NamedTuple):
 
 
 def plain(value: Any) -> Any:
-    """An SDK's object as the plain values that it would be sent as; anything else as it is."""
+    """A model of an SDK's as the plain values that its package would send it as; anything else as it is."""
     dump = getattr(value, "model_dump", None)
-    return dump(exclude_none=True) if callable(dump) else value
+    if not callable(dump):
+        return value
+    return dump(mode="json", by_alias=True, exclude_unset=True, exclude=getattr(value, "__api_exclude__", None))
 
 
 def blocks_of(content: Any) -> list[Any]:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from popkit_retention.context.builder import build_context
-from popkit_retention.context.clients.plain import plain
+from popkit_retention.context.clients.plain import made_plain
 from popkit_retention.context.models import ContextBuildOptions, ContextResult
 from popkit_retention.context.sources import Sources
 
@@ -148,9 +148,9 @@ _PLAIN = st.recursive(
 
 @given(_PLAIN)
 def test_plain_data_stays_the_very_object(value: object):
-    assert plain(value) is value
+    assert made_plain(value) is value
 
 
 @given(_PLAIN)
 def test_tuples_and_iterators_become_lists_of_the_same(value: object):
-    assert plain((value, iter([value]))) == [value, [value]]
+    assert made_plain((value, iter([value]))) == [value, [value]]

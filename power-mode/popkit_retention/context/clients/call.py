@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ..service import Caller, Request
 from . import anthropic, openai
-from .plain import is_left_out, plain
+from .plain import is_left_out, made_plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ class Call:
 
     def _made_plain(self, name: str) -> Any:
         """A field as plain data, and what is sent too: an iterator can be read only once."""
-        value = plain(self._field(name))
+        value = made_plain(self._field(name))
         self._put(name, value)
         return value
 

@@ -19,7 +19,7 @@ from litellm.integrations.custom_logger import CustomLogger
 from ..configured import default_service
 from ..models import Provider
 from ..service import Caller, Request, Used
-from .plain import plain
+from .plain import made_plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -60,7 +60,7 @@ class PopkitContext(CustomLogger):
             self._service.answered(caller, str(logged.get("model") or "").rpartition("/")[2], used_of(logged))
 
     def _built(self, user: str, provider: Provider, data: Mapping[str, Any]) -> list[dict[str, Any]] | None:
-        messages, system, tools = [plain(data.get(name)) for name in ("messages", "system", "tools")]
+        messages, system, tools = [made_plain(data.get(name)) for name in ("messages", "system", "tools")]
         caller = Caller(user, session_of(data)).within(messages)
         with self._lock:
             self._callers[str(data.get("litellm_call_id"))] = caller

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from .. import said
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -11,25 +13,21 @@ if TYPE_CHECKING:
 _SCALARS = (str, int, float, bool, type(None))
 
 
-def plain(value: Any) -> Any:
+def made_plain(value: Any) -> Any:
     """The same data plain; the very object where it is plain already, so nothing is copied and an iterator is read only once. What has no
     plain form stays as it is."""
     if isinstance(value, _SCALARS):
         return value
     if isinstance(value, dict):
-        return _same_or(value, {name: plain(each) for name, each in value.items()})
+        return _same_or(value, {name: made_plain(each) for name, each in value.items()})
     if isinstance(value, list):
-        made = [plain(each) for each in value]
+        made = [made_plain(each) for each in value]
         return value if all(new is old for new, old in zip(made, value)) else made
     if isinstance(value, Mapping):
-        return {name: plain(each) for name, each in value.items()}
+        return {name: made_plain(each) for name, each in value.items()}
     if isinstance(value, (tuple, set, frozenset, Iterator)):
-        return [plain(each) for each in value]
-    if hasattr(value, "model_dump"):
-        # As both providers' packages put a model into a request.
-        exclude = getattr(value, "__api_exclude__", None)
-        return value.model_dump(mode="json", by_alias=True, exclude_unset=True, exclude=exclude)
-    return value
+        return [made_plain(each) for each in value]
+    return said.plain(value)
 
 
 def _same_or(before: dict[Any, Any], made: dict[Any, Any]) -> dict[Any, Any]:
