@@ -1,7 +1,7 @@
 """How many tokens a text or a message is: exact where a counter of the model's own is installed (extra `tokens`), else estimated.
 
-OpenAI's vocabularies are public. Anthropic's are not, so its models are always estimated: by kind of content (kinds.py), and scaled by what
-the session's own usage says (`calibration`).
+OpenAI's vocabularies are public. Anthropic's are not, so its models are always estimated: by kind of content (kinds.py), at the
+characters per token that recorded sessions had of each.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from hooks.utils.policy.estimate import estimate_tokens
 from . import pictures
 from .kinds import kind_of
 from .models import Provider
-from .said import thinking_beside
+from .said import plain, thinking_beside
 
 if TYPE_CHECKING:
     from bpe_openai import Encoding
@@ -66,14 +66,14 @@ def count_tokens(text: str, model: str = "") -> int:
     return count(text, model).tokens
 
 
-def count(text: str, model: str = "", calibration: float = 1.0) -> Count:
-    """Tokens of a text for a model. An estimate is scaled by `calibration`: what requests really had, over what was estimated of them."""
+def count(text: str, model: str = "") -> Count:
+    """Tokens of a text for a model, and whether that is exact."""
     if not text:
         return NONE
     name = vocabulary_of(model)
     encoding = _encoding(name) if name else None
     if encoding is None:
-        return Count(max(1, round(_remembered(text, "", None) * calibration)), exact=False)
+        return Count(_remembered(text, "", None), exact=False)
     return Count(_remembered(text, name, encoding), exact=True)
 
 
@@ -81,8 +81,8 @@ def count(text: str, model: str = "", calibration: float = 1.0) -> Count:
 def vocabulary_of(model: str) -> str:
     """The name of a model's vocabulary, "" where it is not public. The id may stand behind a provider's name (`azure/gpt-4o`) or that of a
     fine-tuning (`ft:gpt-4o:…`)."""
-    plain = model.rpartition("/")[2].removeprefix("ft:").lower()
-    return next((name for beginning, name in _VOCABULARIES if plain.startswith(beginning)), "")
+    bare = model.rpartition("/")[2].removeprefix("ft:").lower()
+    return next((name for beginning, name in _VOCABULARIES if bare.startswith(beginning)), "")
 
 
 def _encoding(name: str) -> Encoding | None:
@@ -129,38 +129,38 @@ def _pieces(text: str) -> list[str]:
 # --- messages -----------------------------------------------------------------------------------------------------------------------------
 
 
-def count_message(message: Message, model: str = "", provider: Provider = Provider.ANTHROPIC, calibration: float = 1.0) -> Count:
+def count_message(message: Message, model: str = "", provider: Provider = Provider.ANTHROPIC) -> Count:
     """Tokens of a message with all its blocks: pictures by their size where it is known, the input of calls as JSON, thinking by what its
     signature seals."""
-    counter = _Counter(model, calibration)
-    found = counter.content(message.get("content")) + Count(_FRAME_TOKENS, exact=True)
-    if provider is Provider.OPENAI:
-        found += counter.openai(message)
-    return found
+    counter = _Counter(model)
+    try:
+        found = counter.content(message.get("content")) + Count(_FRAME_TOKENS, exact=True)
+        return found + counter.openai(message) if provider is Provider.OPENAI else found
+    except RecursionError:
+        return Count(0, exact=False)  # nobody can send it
 
 
-def count_parts(parts: object, model: str = "", calibration: float = 1.0) -> Count:
+def count_parts(parts: object, model: str = "") -> Count:
     """Tokens of what else a request carries: a system prompt (a text or blocks), or the list of its tools."""
-    counter = _Counter(model, calibration)
+    counter = _Counter(model)
     if isinstance(parts, str) or (isinstance(parts, list) and all(isinstance(part, dict) and part.get("type") == "text" for part in parts)):
         return counter.content(parts)
     return counter.json(parts) if parts else NONE
 
 
-def count_json(value: object, model: str = "", calibration: float = 1.0) -> Count:
+def count_json(value: object, model: str = "") -> Count:
     """Tokens of a value as JSON: the input of a call."""
-    return _Counter(model, calibration).json(value)
+    return _Counter(model).json(value)
 
 
 class _Counter:
     """What there is in a message, for one model."""
 
-    def __init__(self, model: str, calibration: float) -> None:
+    def __init__(self, model: str) -> None:
         self.model = model
-        self.calibration = calibration
 
     def text(self, text: object) -> Count:
-        return count(text, self.model, self.calibration) if isinstance(text, str) else NONE
+        return count(text, self.model) if isinstance(text, str) else NONE
 
     def json(self, value: object) -> Count:
         try:
@@ -175,13 +175,12 @@ class _Counter:
         return self.text(content)
 
     def block(self, block: object) -> Count:
-        dump = getattr(block, "model_dump", None)  # an SDK's object, as its answers hold them
-        block = dump() if callable(dump) else block
+        block = plain(block)
         if not isinstance(block, dict):
             return self.text(block)
         kind = block.get("type")
         if kind in ("thinking", "redacted_thinking"):
-            return Count(round(thinking_tokens(block) * self.calibration), exact=False)
+            return Count(thinking_tokens(block), exact=False)
         if kind == "image":
             return Count(pictures.anthropic_tokens(block.get("source")), exact=False)
         if kind == "image_url":
@@ -209,7 +208,8 @@ class _Counter:
         found = sum(map(self.block, thinking_beside(message)), self.text(message.get("name")) + self.text(message.get("refusal")))
         calls = message.get("tool_calls")
         for call in calls if isinstance(calls, list) else ():
-            function = call.get("function") if isinstance(call, dict) else None
-            if isinstance(function, dict):
-                found += self.text(function.get("name")) + self.text(function.get("arguments")) + Count(_CALL_TOKENS, exact=True)
+            called = call.get("function") or call.get("custom") if isinstance(call, dict) else None
+            if isinstance(called, dict):
+                given = called.get("arguments", called.get("input"))
+                found += self.text(called.get("name")) + self.text(given) + Count(_CALL_TOKENS, exact=True)
         return found
