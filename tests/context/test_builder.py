@@ -324,6 +324,18 @@ def test_messages_that_are_not_understood_go_out_as_they_came_with_a_note(messag
 
 
 @BOTH
+def test_of_messages_that_are_not_understood_pictures_count_as_pictures(provider):
+    data = "A" * 1_000_000
+    picture = {
+        Provider.ANTHROPIC: {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}},
+        Provider.OPENAI: {"type": "image_url", "image_url": {"url": "data:image/png;base64," + data}},
+    }
+    messages = [{"role": "user", "content": [picture[provider]]}, {"role": "robot", "content": "Hi."}]
+    result = build_context(ContextBuildOptions(messages=messages, provider=provider))
+    assert result.total_tokens == result.full_tokens < 2_000
+
+
+@BOTH
 def test_what_nobody_can_send_is_given_back_too(provider):
     deep: list = []
     for _ in range(5_000):

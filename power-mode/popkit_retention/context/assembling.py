@@ -126,7 +126,9 @@ def system_text(system: Any) -> str:
 
 def untouched(options: ContextBuildOptions, strategy: PruningStrategy, meter: Meter) -> ContextResult:
     """The messages as they came, with a note: nobody changes what is not understood."""
-    total = meter.parts(options.system, options.tools) + meter.parts(options.messages)
+    messages = [plain(message) for message in options.messages]
+    total = meter.parts(options.system, options.tools)
+    total += sum([meter.message(message) if isinstance(message, dict) else meter.json(message) for message in messages])
     tier = TierContent(tier=ContextTier.SYSTEM, content=system_text(options.system), token_count=total, source="messages as they came")
     used = used_percent_of(options.budget_used_percent)
     return ContextResult(
