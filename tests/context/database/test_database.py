@@ -14,7 +14,7 @@ import pytest
 from sqlalchemy import inspect, text
 
 from hooks.utils.state.days import day_of
-from popkit_retention.context.database import budgets, migrations, snapshots, usage
+from popkit_retention.context.database import budgets, migrations, snapshots, sweeping, usage
 from popkit_retention.context.database.budgets import Budgets, Limits
 from popkit_retention.context.database.opening import Database, DatabaseTooNew, DatabaseUnavailable, open_database
 from popkit_retention.context.database.snapshots import Snapshot
@@ -166,8 +166,8 @@ def test_asking_for_a_status_makes_no_database(tmp_path: Path) -> None:
 def test_old_snapshots_go_a_few_at_a_time(database: Database) -> None:
     put(database, *[snapshot(at=NOW - n * DAY_S) for n in range(10)])
     with database.writing() as connection:
-        assert snapshots.sweep(connection, NOW, 4, most=3) == 3
-        assert snapshots.sweep(connection, NOW, 4, most=3) == 2
+        assert snapshots.sweep(connection, NOW, 4, [], most=3) == 3
+        assert snapshots.sweep(connection, NOW, 4, [], most=3) == 2
         assert len(snapshots.of_session(connection, "s", 99)) == 5
 
 
@@ -175,7 +175,7 @@ def test_of_a_long_session_the_newest_snapshots_stay(database: Database) -> None
     most = snapshots.MOST_OF_A_SESSION
     put(database, *[snapshot(at=NOW + n) for n in range(most + 3)], snapshot("other"))
     with database.writing() as connection:
-        assert snapshots.sweep(connection, NOW, 30, ["s", "other"]) == 3
+        assert snapshots.sweep(connection, NOW, 30, ["s", "other"], 500) == 3
         assert min(found.created_at for found in snapshots.of_session(connection, "s", most)) == NOW + 3
 
 
@@ -306,6 +306,31 @@ def test_without_limits_nobody_is_asked() -> None:
     assert Budgets(Limits(), ask).used_percent("s", "alice") is None
 
 
+# --- what is old -------------------------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_old_goes_until_nothing_of_it_is_left(database: Database) -> None:
+    put(database, *[snapshot(at=NOW - n * DAY_S) for n in range(10)])
+    book(database, *[used(str(n), at=NOW - n * DAY_S) for n in range(396, 406)])
+    assert sweeping.sweep(database, NOW, 4, at_once=2)
+    with database.reading() as connection:
+        assert len(snapshots.of_session(connection, "s", 99)) == 5
+    assert total(database).requests == 5
+
+
+def test_usage_of_a_year_and_of_the_month_before_it_is_kept(database: Database) -> None:
+    book(database, used("1", at=NOW - 396 * DAY_S))
+    sweeping.sweep(database, NOW, 1)
+    assert total(database).requests == 1
+
+
+def test_who_has_something_else_to_do_stops_and_goes_on_later(database: Database) -> None:
+    put(database, *[snapshot(at=NOW - n * DAY_S) for n in range(10)])
+    assert not sweeping.sweep(database, NOW, 4, goes_on=lambda: False, at_once=2)
+    with database.reading() as connection:
+        assert len(snapshots.of_session(connection, "s", 99)) == 8
+
+
 # --- writing behind calls ----------------------------------------------------------------------------------------------------------------
 
 
@@ -340,6 +365,72 @@ def test_what_cannot_be_written_at_all_ends_no_writer(
     writer.close()
     assert (total(database).requests, writer.lost) == (1, 1)
     assert "TypeError" in caplog.text
+
+
+def refuse_to_delete(database: Database) -> None:
+    """Lets the database fail where snapshots are removed, and nowhere else."""
+    with database.writing() as connection:
+        if not database.shared:
+            connection.execute(text("CREATE TRIGGER refused BEFORE DELETE ON context_snapshots BEGIN SELECT RAISE(ABORT, 'no'); END"))
+            return
+        connection.execute(text("CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE ''no''; END'"))
+        connection.execute(text("CREATE TRIGGER refused BEFORE DELETE ON context_snapshots EXECUTE FUNCTION refuse()"))
+
+
+def test_where_what_is_old_cannot_be_removed_all_is_written_once_and_what_comes_later_too(
+    environ: dict[str, str], database: Database
+) -> None:
+    put(database, snapshot("old", NOW - 99 * DAY_S))
+    refuse_to_delete(database)
+    writer = Writer(lambda: open_database(environ), 30, lambda: NOW)
+    for number in range(3):
+        writer.put(snapshot(at=NOW + number))
+        writer.put(used(str(number)))
+        assert writer.flush(HANG_S)
+    writer.close()
+    with database.reading() as connection:
+        assert len(snapshots.of_session(connection, "s", 99)) == 3
+    assert (total(database).requests, writer.lost) == (3, 0)
+
+
+def test_a_snapshot_that_is_written_already_keeps_nothing_from_being_written(environ: dict[str, str], database: Database) -> None:
+    again = snapshot()
+    put(database, again)
+    writer = Writer(lambda: open_database(environ), 30, lambda: NOW)
+    writer.put(again)
+    writer.put(used("1"))
+    assert writer.flush(HANG_S)
+    writer.close()
+    with database.reading() as connection:
+        assert snapshots.of_session(connection, "s", 99) == [again]
+    assert (total(database).requests, writer.lost) == (1, 0)
+
+
+@pytest.mark.parametrize("wrong", [snapshot()._replace(total_tokens=None), snapshot()._replace(created_at=1e300)])  # type: ignore[arg-type]
+def test_what_the_database_will_never_take_is_left_out_and_counted(
+    environ: dict[str, str], database: Database, wrong: Snapshot, caplog: pytest.LogCaptureFixture
+) -> None:
+    writer = Writer(lambda: open_database(environ), 30, lambda: NOW)
+    writer.put(wrong)
+    assert writer.flush(HANG_S)
+    writer.put(used("1"))
+    assert writer.flush(HANG_S)
+    writer.close()
+    assert (total(database).requests, writer.lost) == (1, 1)
+    assert "left out" in caplog.text
+
+
+def test_a_writer_removes_what_is_old_until_nothing_of_it_is_left(environ: dict[str, str], database: Database) -> None:
+    put(database, *[snapshot("old", NOW - 99 * DAY_S) for _ in range(2 * sweeping.AT_ONCE + 1)])
+    writer = Writer(lambda: open_database(environ), 30, lambda: NOW)
+    writer.put(snapshot())
+
+    def left() -> int:
+        with database.reading() as connection:
+            return len(snapshots.of_session(connection, "old", 9_999))
+
+    until(lambda: not left(), "the writer to remove all")
+    writer.close()
 
 
 def test_several_writers_at_once_lose_nothing(environ: dict[str, str], database: Database) -> None:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import create_engine, event, inspect, text
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, SQLAlchemyError, StatementError
 from sqlalchemy.pool import QueuePool
 
 from hooks.utils.config import remembered
@@ -31,11 +31,16 @@ CONNECTIONS = 5
 LOCK = 0x506F704B  # of PostgreSQL's advisory locks the one that who makes the tables holds
 _BESIDE = ("-journal", "-wal", "-shm")
 _WRITES = "popkit_writes"
-_REFUSED = "28"  # SQLSTATEs that begin so: the server does not let this user in
+# SQLSTATEs that begin so: the server does not let this user in; it takes no such data.
+_REFUSED, _WRONG = "28", ("22", "23")
 
 
 class DatabaseUnavailable(Exception):
     """The database cannot be used; the message says why, and what to do, and holds no credentials."""
+
+
+class NotWritable(DatabaseUnavailable):
+    """The database can be used, but will never take what was to be written."""
 
 
 class DatabaseTooNew(DatabaseUnavailable):
@@ -60,7 +65,7 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """A transaction: all or nothing. DatabaseUnavailable."""
+        """A transaction: all or nothing. DatabaseUnavailable; NotWritable where the same would fail again."""
         with self._speaking(), self._engine.connect().execution_options(**{_WRITES: True}) as connection, connection.begin():
             yield connection
 
@@ -216,11 +221,21 @@ def _unavailable(words: str, advice: str, error: Exception) -> DatabaseUnavailab
     """The error in words. What a driver says of a statement may hold what was to be written, so its first line alone is told."""
     cause = getattr(error, "orig", None) or error
     told = cause.args[0] if cause.args else ""
+    kind = NotWritable if _is_of_the_data(error, told) else DatabaseUnavailable
     if isinstance(told, dict):  # the driver hands on the fields of the server's answer: M is its message, C its SQLSTATE
         if str(told.get("C")).startswith(_REFUSED):
             advice = f"Set {USER} and {PASSWORD} to a user of that server"
         told = told.get("M", "")
-    return DatabaseUnavailable(f"{words} cannot be used: {_first_line(told, cause)}. {advice}")
+    return kind(f"{words} cannot be used: {_first_line(told, cause)}. {advice}")
+
+
+def _is_of_the_data(error: Exception, told: object) -> bool:
+    """Whether an error is about what was to be written. The driver for PostgreSQL has one class for all errors of the server."""
+    if isinstance(error, (IntegrityError, DataError)):
+        return True
+    if isinstance(error, StatementError) and not isinstance(error, DBAPIError):  # a value that no column can be given
+        return True
+    return isinstance(told, dict) and str(told.get("C")).startswith(_WRONG)
 
 
 def _first_line(told: object, error: BaseException) -> str:

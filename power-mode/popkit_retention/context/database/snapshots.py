@@ -12,16 +12,14 @@ from hooks.utils.policy.masking import mask
 from .tables import snapshots
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-    from sqlalchemy import Insert
+    from sqlalchemy import Insert, Table
     from sqlalchemy.engine import Connection
 
     from ..models import ContextResult
 
-# Of one session so many snapshots are kept, the newest; so many go at once, so that nobody waits for it.
-MOST_OF_A_SESSION = 500
-SWEPT_AT_ONCE = 500
+MOST_OF_A_SESSION = 500  # snapshots of one session that are kept, the newest
 DAY_S = 86_400.0
 _LONGEST = 400  # characters of a name from outside
 _LARGEST = 2**31 - 1  # that a column of whole numbers holds
@@ -73,9 +71,19 @@ def name_of(name: str) -> str:
 
 
 def put(connection: Connection, found: Sequence[Snapshot]) -> None:
-    """Writes snapshots."""
+    """Writes snapshots; one that is written already stays as it is, for the answer to a COMMIT may have been lost."""
     if found:
-        connection.execute(in_batches(snapshots.insert(), connection), [snapshot._asdict() for snapshot in found])
+        new = insert_into(snapshots, connection).on_conflict_do_nothing(index_elements=["id"])
+        connection.execute(in_batches(new, connection), [snapshot._asdict() for snapshot in found])
+
+
+def insert_into(table: Table, connection: Connection) -> Any:
+    """An INSERT in the connection's dialect, which can say what happens to a row that is there already."""
+    if connection.dialect.name == "postgresql":
+        from sqlalchemy.dialects import postgresql as dialect
+    else:
+        from sqlalchemy.dialects import sqlite as dialect  # type: ignore[no-redef]
+    return dialect.insert(table)
 
 
 def in_batches(statement: Insert, connection: Connection) -> Insert:
@@ -95,7 +103,7 @@ def of_session(connection: Connection, session_id: str, most: int) -> list[Snaps
     return [Snapshot(*row) for row in connection.execute(asked)]
 
 
-def sweep(connection: Connection, now: float, days: int, sessions: Sequence[str] = (), most: int = SWEPT_AT_ONCE) -> int:
+def sweep(connection: Connection, now: float, days: int, sessions: Iterable[str], most: int) -> int:
     """Removes snapshots that are older than so many days, and of these sessions what is beyond MOST_OF_A_SESSION, at most so many of each;
     how many. `now`: seconds."""
     old = select(snapshots.c.id).where(snapshots.c.created_at < now - days * DAY_S).order_by(snapshots.c.created_at).limit(most)

@@ -10,11 +10,11 @@ from __future__ import annotations
 import uuid
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import and_, delete, func, select
+from sqlalchemy import and_, delete, func, select, tuple_
 
 from hooks.utils.state.days import day_of
 
-from .snapshots import in_batches, name_of
+from .snapshots import DAY_S, in_batches, insert_into, name_of
 from .tables import usage
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ _TOKENS = ("input_tokens", "cache_read_tokens", "cache_write_5m_tokens", "cache_
 _MILLION = 1e6
 _LEAST_ID_CHARS = 20
 _AT_ONCE = 500
+KEPT_DAYS = 400  # longer than a month's limit and a chart of a year look back
 _MOST_TOKENS = 10**12  # that one request is booked with: a proxy may answer anything, a column holds 2**63
 
 
@@ -127,14 +128,17 @@ def _row(used: Used) -> dict[str, Any]:
 
 
 def _upsert(connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
-    if connection.dialect.name == "postgresql":
-        from sqlalchemy.dialects.postgresql import insert
-    else:
-        from sqlalchemy.dialects.sqlite import insert  # type: ignore[assignment]
-    new = insert(usage)
+    new = insert_into(usage, connection)
     more = {name: new.excluded[name] for name in (*_TOKENS, "usd")}
     grown = usage.c.output_tokens < new.excluded.output_tokens
     connection.execute(in_batches(new.on_conflict_do_update(index_elements=_KEY, set_=more, where=grown), connection), rows)
+
+
+def sweep(connection: Connection, now: float, most: int) -> int:
+    """Removes requests that were booked for a day more than KEPT_DAYS ago, at most so many; how many. `now`: seconds."""
+    key = tuple_(usage.c.source, usage.c.request_id)
+    old = select(*key).where(usage.c.day < day_of(now - KEPT_DAYS * DAY_S)).order_by(usage.c.day).limit(most)
+    return connection.execute(delete(usage).where(key.in_(old))).rowcount
 
 
 # --- sums --------------------------------------------------------------------------------------------------------------------------------

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Union
 
 from hooks.utils.edges import home
 
-from . import snapshots, usage
-from .opening import DatabaseUnavailable
+from . import snapshots, sweeping, usage
+from .opening import DatabaseUnavailable, NotWritable
 from .snapshots import Snapshot
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ class Writer:
         self._database: Database | None = None
         self._thread: threading.Thread | None = None
         self._swept = 0.0
+        self._sessions: set[str] = set()  # that were written to since
         self._pid = os.getpid()
 
     def put(self, item: Item) -> bool:
@@ -121,6 +122,8 @@ class Writer:
                     self._put_back(batch)
                     self._wake.wait_for(lambda: self._ends, AGAIN_S[min(failures, len(AGAIN_S)) - 1])
                 self._wake.notify_all()
+            if written:
+                self._sweep({item.session_id for item in batch if isinstance(item, Snapshot)})
         if self._database is not None:
             self._database.close()
 
@@ -134,23 +137,32 @@ class Writer:
         try:
             if self._database is None:
                 self._database = self._open()
-            of_builds = [item for item in batch if isinstance(item, Snapshot)]
             with self._database.writing() as connection:
-                snapshots.put(connection, of_builds)
+                snapshots.put(connection, [item for item in batch if isinstance(item, Snapshot)])
                 usage.book(connection, [item for item in batch if not isinstance(item, Snapshot)])
-            self._sweep({snapshot.session_id for snapshot in of_builds})
+        except NotWritable as error:
+            self._leave_out(batch, error)
         except (DatabaseUnavailable, OSError, home.NoHome):
             return False
         except Exception as error:  # noqa: BLE001  the thread must live: what comes later can be written
-            _LOG.warning("Snapshots or usage cannot be written (%s), and are left out.", type(error).__name__)
-            self.lost += len(batch)
+            self._leave_out(batch, error)
         return True
 
+    def _leave_out(self, batch: list[Item], error: Exception) -> None:
+        _LOG.warning("Snapshots or usage cannot be written (%s), and are left out.", type(error).__name__)
+        self.lost += len(batch)
+
     def _sweep(self, sessions: set[str]) -> None:
-        """Removes what is old, a little now and then."""
-        assert self._database is not None  # noqa: S101  it has just been written to
+        """Removes what is old, now and then, while nothing waits to be written. Where that fails it waits for the next time."""
+        self._sessions |= sessions
         now = self._clock()
-        if now - self._swept >= SWEPT_EVERY_S or now < self._swept:
+        if self._database is None or 0 <= now - self._swept < SWEPT_EVERY_S:  # a clock may be set back
+            return
+        try:
+            done = sweeping.sweep(self._database, now, self._keep_days, self._sessions, lambda: not self._waiting and not self._ends)
+        except Exception as error:  # noqa: BLE001  the thread must live: nothing that is to be written hangs on this
+            _LOG.debug("What is old could not be removed (%s).", type(error).__name__)
+            done = True
+        if done:
             self._swept = now
-            with self._database.writing() as connection:
-                snapshots.sweep(connection, now, self._keep_days, sorted(sessions))
+            self._sessions.clear()
