@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +15,7 @@ from hooks.utils.state.memory import project_of
 from popkit_retention.context.configured import configured_service
 from popkit_retention.context.database import usage
 from popkit_retention.context.database.opening import open_database
-from popkit_retention.context.memories import memory_of
+from popkit_retention.context.memories import REST_S, ProjectMemory
 from popkit_retention.context.models import Provider
 from popkit_retention.context.service import Caller, ContextService, Request, Used
 from popkit_retention.context.status import get_context_status
@@ -117,16 +118,14 @@ def test_memory_of_the_project_enters_where_it_is_on(place: Place):
 def test_memory_that_is_off_stays_out(place: Place):
     place.remember("The staging database is called harbour-blue.")
     project_of(str(place.home), str(place.project)).turn_off(2.0)
-    with memory_of(place.environ, str(place.project)) as memory:
-        assert memory is None
+    assert ProjectMemory(place.environ, str(place.project)).relevant("What is the staging database called?", None) == []
 
 
 def test_the_memory_that_answers_a_request_comes_first_and_is_not_counted_as_used(place: Place):
     place.remember("The staging database is called harbour-blue.", "Releases are cut on Thursdays.", "Tests run with make check.")
-    with memory_of(place.environ, str(place.project)) as memory:
-        assert memory is not None
-        [first] = memory.relevant("Which day are releases cut?", 1)
-        found = memory.relevant("Which day are releases cut?", None)
+    memory = ProjectMemory(place.environ, str(place.project))
+    [first] = memory.relevant("Which day are releases cut?", 1)
+    found = memory.relevant("Which day are releases cut?", None)
     assert first.text == "Releases are cut on Thursdays."
     assert (len(found), found[0]) == (3, first)
     assert all(0 <= each.score <= 1 for each in found)
@@ -135,11 +134,33 @@ def test_the_memory_that_answers_a_request_comes_first_and_is_not_counted_as_use
     kept.close()
 
 
-def test_a_store_that_cannot_be_used_is_done_without(place: Place):
+def test_a_store_that_cannot_be_used_is_done_without_and_left_alone_for_a_while(place: Place):
     place.remember("The staging database is called harbour-blue.")
-    (place.home / "memory.sqlite").write_bytes(b"no database" * 1_000)
-    with memory_of(place.environ, str(place.project)) as memory:
-        assert memory is None or memory.relevant("anything", None) == []
+    store = place.home / "memory.sqlite"
+    whole, now = store.read_bytes(), 1_000.0
+    store.write_bytes(b"no database" * 1_000)
+    memory = ProjectMemory(place.environ, str(place.project), lambda: now)
+    assert memory.relevant("anything", None) == []
+    store.write_bytes(whole)
+    assert memory.relevant("anything", None) == []
+    now += REST_S
+    assert [found.text for found in memory.relevant("anything", None)] == ["The staging database is called harbour-blue."]
+
+
+def test_within_a_turn_the_memory_is_not_even_opened(place: Place):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        place.home.mkdir(exist_ok=True)
+        settings = {"memory": {"store": f"neo4j://127.0.0.1:{server.getsockname()[1]}"}}
+        (place.home / "retention-config.json").write_text(json.dumps({"retention": settings}))
+        project_of(str(place.home), str(place.project)).turn_on(1.0)
+        called = {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": "make"}}
+        answered = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "done"}
+        turn = [*conversation(1), {"role": "assistant", "content": [called]}, {"role": "user", "content": [answered]}]
+        with place.service() as service:
+            assert service.build(DANA._replace(project=str(place.project)), request(turn))
+        server.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            server.accept()
 
 
 def test_files_that_the_conversation_refers_to_enter(place: Place):

@@ -7,25 +7,26 @@ import logging
 import os
 import threading
 from collections import OrderedDict
-from contextlib import contextmanager
+from contextlib import nullcontext
 
 from hooks.utils.edges import home
 
 from .builder import build_context
 from .files import ProjectFiles
-from .memories import memory_of
+from .memories import ProjectMemory
 from .service import ContextService
 from .sources import Sources
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
+    from contextlib import AbstractContextManager
 
     from .service import Books
     from .sources import FileText
 
 _log = logging.getLogger("popkit_retention.context")
-_PROJECTS = 16  # whose files are remembered
+_PROJECTS = 16  # that are known at once
 
 
 @functools.lru_cache(maxsize=1)
@@ -47,28 +48,24 @@ def configured_service(environ: Mapping[str, str]) -> ContextService:
 
 
 class _Sources:
-    """What a project has: its memory for one build, its files for all of them."""
+    """What projects have, their memory and their files, for all builds; of the projects used last."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._environ = environ
-        self._files: OrderedDict[str, _Files] = OrderedDict()
+        self._known: OrderedDict[str, Sources] = OrderedDict()
         self._lock = threading.Lock()
 
-    @contextmanager
-    def __call__(self, project: str) -> Iterator[Sources]:
-        if not project:
-            yield Sources()
-            return
-        with memory_of(self._environ, project) as memory:
-            yield Sources(memory, self._files_of(project))
+    def __call__(self, project: str) -> AbstractContextManager[Sources]:
+        return nullcontext(self._of(project) if project else Sources())
 
-    def _files_of(self, project: str) -> _Files:
+    def _of(self, project: str) -> Sources:
         with self._lock:
-            files = self._files.setdefault(project, _Files(ProjectFiles(project)))
-            self._files.move_to_end(project)
-            if len(self._files) > _PROJECTS:
-                self._files.popitem(last=False)
-            return files
+            sources = self._known.get(project) or Sources(ProjectMemory(self._environ, project), _Files(ProjectFiles(project)))
+            self._known[project] = sources
+            self._known.move_to_end(project)
+            if len(self._known) > _PROJECTS:
+                self._known.popitem(last=False)
+            return sources
 
 
 class _Files:
