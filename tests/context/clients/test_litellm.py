@@ -134,6 +134,21 @@ def test_what_a_host_behind_the_proxy_writes_down_of_the_same_answer_is_not_book
     assert team.used(session).requests == 1
 
 
+def test_a_user_of_claude_code_is_booked_under_one_name_in_every_session(team: Team):
+    person = f"user_{'7f' * 32}_account_0f8c1e9a-3b1d-4c55-9e0a-5d2a7b6c4e11"
+    for session in ("5a1f0c3e-7b2d-4f6a-8c9e-1d2b3a4c5e6f", "c0ffee00-7b2d-4f6a-8c9e-1d2b3a4c5e6f"):
+        team.anthropic.messages.create(
+            model="claude",
+            max_tokens=64,
+            messages=LONG,
+            metadata={"user_id": f"{person}_session_{session}"},
+            extra_headers={"x-claude-code-session-id": session},
+        )
+        until(lambda: team.used(session).requests == 1, "what the call used is booked")  # noqa: B023  asked before the next session
+    with open_database(team.environ) as database, database.reading() as connection:
+        assert usage.of_user(connection, person, "").requests == 2
+
+
 def test_a_request_that_names_nobody_goes_as_it_came(team: Team):
     team.openai.chat.completions.create(model="gpt", messages=LONG)
     assert team.api.last.messages == LONG

@@ -19,6 +19,7 @@ from litellm.integrations.custom_logger import CustomLogger
 from ..configured import default_service
 from ..models import Provider
 from ..service import Caller, Request, Used
+from .claude_code import person_of
 from .plain import made_plain
 
 if TYPE_CHECKING:
@@ -70,11 +71,11 @@ class PopkitContext(CustomLogger):
 
 
 def user_of(key: Any, data: Mapping[str, Any]) -> str:
-    """Who calls: the key's user, else the one that the request names; "" for nobody."""
+    """Who calls: the key's user, else the one that the request names, in every session the same; "" for nobody."""
     metadata = data.get("metadata")
     in_metadata = metadata.get("user_id") if isinstance(metadata, dict) else None
     named = (getattr(key, "user_id", None), getattr(key, "end_user_id", None), data.get("user"), in_metadata)
-    return next((user for user in named if isinstance(user, str) and user not in ("", _EVERYBODY)), "")
+    return next((person_of(user) for user in named if isinstance(user, str) and user not in ("", _EVERYBODY)), "")
 
 
 def session_of(data: Mapping[str, Any]) -> str:
