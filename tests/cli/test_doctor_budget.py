@@ -24,7 +24,7 @@ def configured(played: Played, **context: object) -> None:
 def test_where_nothing_is_asked_for_no_database_is_opened(played: Played) -> None:
     played.start()
     check = found(played, "budget")
-    assert (check["level"], check["text"]) == ("ok", "no limits and no traces; popkit budget help says how to set one")
+    assert (check["level"], check["text"]) == ("ok", "no limits and no traces. To set a limit: popkit budget set month_usd=50")
     assert not (played.home / "context.sqlite").exists()
 
 
@@ -36,6 +36,7 @@ def test_it_tells_how_many_limits_there_are_and_where_usage_is_kept(played: Play
     assert check["text"].startswith("2 limits; ")
     (played.home / outbox.NAME).write_text("{}\n" * 400)
     assert found(played, "budget")["text"].endswith("; 1.2 kB wait to be sent")
+    assert not (played.home / "context.sqlite").exists(), "it changes nothing"
 
 
 def test_a_database_that_cannot_be_used_is_a_warning_without_credentials(played: Played) -> None:

@@ -27,16 +27,16 @@ _SEND = "popkit budget send says what hinders it."
 def budget(popkit_home: str, environ: Mapping[str, str]) -> Check:
     """Nothing is asked of a database that nobody has asked for."""
     config = layers.load(home.plugin_root(), popkit_home, None)
-    waiting = sum(map(_size, (os.path.join(popkit_home, name) for name in (outbox.NAME, outbox.SENDING))))
+    waiting = sum(map(_size, (os.path.join(popkit_home, name) for name in (outbox.NAME, outbox.SENDING, outbox.LEFT))))
     context = config.get("context") or {}
     limits = sum(context.get(name) is not None for name in budget_settings.LIMITS)
     facts: dict[str, Any] = {"limits": limits, "waiting_bytes": waiting, "failures": failures.count(popkit_home, _OURS)}
     if not outbox.is_wanted(config, environ):
-        return Check(NAME, OK, "no limits and no traces; popkit budget help says how to set one", **facts)
+        return Check(NAME, OK, "no limits and no traces. To set a limit: popkit budget set month_usd=50", **facts)
     if context.get("traces") and not setup_command.place_of("traces", environ):
         return Check(NAME, WARNING, "context.traces is set, but nothing can send them", "popkit setup traces", **facts)
     try:
-        found = budget_command.asked({"do": "report", "session": "", "user": ""}, environ)
+        found = budget_command.asked({"do": "look"}, environ)
     except (Refused, OSError) as error:
         return Check(NAME, WARNING, clean(str(error)), "Contexts are built without limits, and nothing is booked, until then.", **facts)
     facts["database"] = found["database"]

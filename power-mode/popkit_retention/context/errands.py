@@ -31,13 +31,19 @@ def _report(environ: Mapping[str, str], session: str, user: str) -> dict[str, An
     return report(environ, session, user)
 
 
+def _look(environ: Mapping[str, str]) -> dict[str, Any]:
+    from popkit_retention.context.report import look
+
+    return look(environ)
+
+
 def _send(environ: Mapping[str, str]) -> dict[str, Any]:
     from popkit_retention.context.sending import send
 
     return send(environ)
 
 
-_ERRANDS: dict[str, Callable[..., dict[str, Any]]] = {"report": _report, "send": _send}
+_ERRANDS: dict[str, Callable[..., dict[str, Any]]] = {"report": _report, "look": _look, "send": _send}
 
 if __name__ == "__main__":
     here = os.path.dirname(os.path.abspath(__file__))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from .budget import remaining_of
 from .database import budgets, usage
-from .database.opening import configuration, login_name, open_database
+from .database.opening import configuration, login_name, open_database, words_of
 from .pruning import get_pruning_strategy
 
 if TYPE_CHECKING:
@@ -38,6 +39,13 @@ def report(environ: Mapping[str, str], session: str = "", user: str = "", now: f
                 "month": usage.of_user(connection, user, budgets.month_of(now))._asdict(),
             },
         }
+
+
+def look(environ: Mapping[str, str]) -> dict[str, Any]:
+    """Whether the database can be used, without making or changing anything: what a person calls it. DatabaseUnavailable; NoHome."""
+    with suppress(FileNotFoundError):  # nobody has written anything yet
+        open_database(environ, create=False).close()
+    return {"database": words_of(environ)}
 
 
 def shown(standing: budgets.Standing) -> dict[str, Any]:

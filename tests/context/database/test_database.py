@@ -14,9 +14,10 @@ import pytest
 from sqlalchemy import inspect, text
 
 from hooks.utils.state.days import day_of
+from popkit_retention.context import report
 from popkit_retention.context.database import budgets, migrations, snapshots, sweeping, usage
 from popkit_retention.context.database.budgets import Budgets, Limits
-from popkit_retention.context.database.opening import Database, DatabaseTooNew, DatabaseUnavailable, open_database
+from popkit_retention.context.database.opening import Database, DatabaseTooNew, DatabaseUnavailable, open_database, words_of
 from popkit_retention.context.database.snapshots import Snapshot
 from popkit_retention.context.database.tables import metadata
 from popkit_retention.context.database.usage import CLIENT, MOD, TRANSCRIPT, Sum, Tokens
@@ -115,6 +116,15 @@ def test_a_table_of_that_name_that_is_not_ours_is_refused(environ: dict[str, str
         connection.execute(text(f"DROP TABLE {migrations.VERSION_TABLE}"))
     with pytest.raises(DatabaseUnavailable, match="Name another database"):
         open_database(environ)
+
+
+def test_looking_at_a_database_that_nobody_has_made_makes_nothing(environ: dict[str, str]) -> None:
+    assert report.look(environ) == {"database": words_of(environ)}
+    with pytest.raises(FileNotFoundError):
+        open_database(environ, create=False)
+    assert not (Path(environ["POPKIT_HOME"]) / "context.sqlite").exists()
+    with open_database(environ), open_database(environ, create=False) as database:
+        assert total(database).requests == 0
 
 
 def test_a_transaction_that_fails_leaves_nothing(database: Database) -> None:
@@ -435,7 +445,7 @@ def test_a_writer_removes_what_is_old_until_nothing_of_it_is_left(environ: dict[
 
 def test_several_writers_at_once_lose_nothing(environ: dict[str, str], database: Database) -> None:
     def write(number: int) -> int:
-        writer = Writer(lambda: open_database(environ), 30)
+        writer = Writer(lambda: open_database(environ), 30, lambda: NOW)
         for n in range(100):
             writer.put(used(f"{number}-{n}"))
         assert writer.flush(HANG_S)
@@ -449,8 +459,9 @@ def test_several_writers_at_once_lose_nothing(environ: dict[str, str], database:
 
 def test_what_is_waiting_is_written_at_the_end_of_the_process(environ: dict[str, str], database: Database) -> None:
     code = (
-        "import os; from tests.context.database.made import used; from popkit_retention.context.database.writer import Writer; "
-        "from popkit_retention.context.database.opening import open_database; Writer(lambda: open_database(os.environ), 30).put(used('1'))"
+        "import os; from tests.context.database.made import NOW, used; from popkit_retention.context.database.writer import Writer; "
+        "from popkit_retention.context.database.opening import open_database\n"
+        "Writer(lambda: open_database(os.environ), 30, lambda: NOW).put(used('1'))"
     )
     env = {**os.environ, **environ, "PYTHONPATH": PYTHONPATH}
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False, timeout=HANG_S)
@@ -460,9 +471,9 @@ def test_what_is_waiting_is_written_at_the_end_of_the_process(environ: dict[str,
 
 def test_a_process_that_is_forked_off_writes_with_a_connection_of_its_own(environ: dict[str, str], database: Database) -> None:
     code = (
-        "import os; from tests.context.database.made import used; from popkit_retention.context.database.writer import Writer\n"
+        "import os; from tests.context.database.made import NOW, used; from popkit_retention.context.database.writer import Writer\n"
         "from popkit_retention.context.database.opening import open_database\n"
-        "writer = Writer(lambda: open_database(os.environ), 30); writer.put(used('parent')); writer.flush(60)\n"
+        "writer = Writer(lambda: open_database(os.environ), 30, lambda: NOW); writer.put(used('parent')); writer.flush(60)\n"
         "child = os.fork()\n"
         "writer.put(used('again' if child else 'child')); writer.flush(60); writer.close()\n"
         "if child: os.waitpid(child, 0)\n"
@@ -496,7 +507,7 @@ def test_a_server_that_comes_back_gets_what_was_waiting(server: postgresql.Serve
             raise DatabaseUnavailable("it is down")
         return open_database(environ)
 
-    writer = Writer(open_it, 30)
+    writer = Writer(open_it, 30, lambda: NOW)
     writer.put(used("1"))
     assert not writer.flush(0.1)
     down[0] = False

@@ -29,6 +29,7 @@ PATIENCE_S = 5.0  # for an answer of the server, for another process's transacti
 MIGRATION_S = 60  # for another process that makes the tables
 CONNECTIONS = 5
 LOCK = 0x506F704B  # of PostgreSQL's advisory locks the one that who makes the tables holds
+_HERE = "SQLite on this machine"
 _BESIDE = ("-journal", "-wal", "-shm")
 _WRITES = "popkit_writes"
 # SQLSTATEs that begin so: the server does not let this user in; it takes no such data.
@@ -94,13 +95,23 @@ def configuration(environ: Mapping[str, str]) -> dict[str, Any]:
 
 
 def open_database(environ: Mapping[str, str] = os.environ, create: bool = True) -> Database:
-    """The database that the user's configuration means. DatabaseUnavailable; FileNotFoundError, without `create`, for a file that nobody
-    has made yet. NoHome."""
+    """The database that the user's configuration means. DatabaseUnavailable; FileNotFoundError, without `create`, where nobody has made its
+    file or its tables yet. NoHome."""
+    server = _server(environ)
+    return open_server(server, create) if server else open_file(os.path.join(home.popkit_home(environ), FILE), create)
+
+
+def words_of(environ: Mapping[str, str]) -> str:
+    """What a person calls the database that the user's configuration means; it is not asked. DatabaseUnavailable, NoHome."""
+    server = _server(environ)
+    return server.words if server else _HERE
+
+
+def _server(environ: Mapping[str, str]) -> Server | None:
     try:
-        server = server_of(configuration(environ)["database"], environ, login_name(environ))
+        return server_of(configuration(environ)["database"], environ, login_name(environ))
     except BadAddress as error:
         raise DatabaseUnavailable(str(error)) from None
-    return open_server(server) if server else open_file(os.path.join(home.popkit_home(environ), FILE), create)
 
 
 def login_name(environ: Mapping[str, str]) -> str:
@@ -129,7 +140,7 @@ def open_file(path: str, create: bool = True) -> Database:
     engine = create_engine("sqlite://", creator=lambda: _connect(path), poolclass=QueuePool, pool_size=CONNECTIONS, pool_timeout=PATIENCE_S)
     event.listen(engine, "begin", _begin)
     advice = f"Check that {path} can be written to; if it is damaged, move it away, and a new one is made"
-    return _ready(Database(engine, "SQLite on this machine", False, advice), path)
+    return _ready(Database(engine, _HERE, False, advice), path, create)
 
 
 def _connect(path: str) -> sqlite3.Connection:
@@ -146,7 +157,7 @@ def _begin(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE" if connection.get_execution_options().get(_WRITES) else "BEGIN")
 
 
-def open_server(server: Server) -> Database:
+def open_server(server: Server, create: bool = True) -> Database:
     """The database on a server."""
     from sqlalchemy.engine import URL
 
@@ -166,7 +177,8 @@ def open_server(server: Server) -> Database:
     engine = create_engine(
         url, connect_args=arguments, pool_size=CONNECTIONS, max_overflow=0, pool_timeout=PATIENCE_S, pool_pre_ping=True, pool_recycle=300
     )
-    return _ready(Database(engine, server.words, True, "Check context.database (popkit config show) and that it runs"), server.words)
+    advice = "Check context.database (popkit config show) and that it runs"
+    return _ready(Database(engine, server.words, True, advice), server.words, create)
 
 
 def _encryption(word: str) -> ssl.SSLContext | bool | None:
@@ -177,20 +189,28 @@ def _encryption(word: str) -> ssl.SSLContext | bool | None:
 # --- tables ------------------------------------------------------------------------------------------------------------------------------
 
 
-def _ready(database: Database, where: str) -> Database:
-    """The database with its tables up to date; it is closed where they cannot be."""
+def _ready(database: Database, where: str, create: bool) -> Database:
+    """The database with its tables up to date; it is closed where they cannot be, and where there are none and none are to be made."""
     try:
-        with database.reading() as connection:
-            newest = _is_newest(connection, where)
-        if not newest:
-            with database.writing() as connection:
-                _lock(connection)
-                if not _is_newest(connection, where):
-                    migrations.run(connection)
+        _bring_up(database, where, create)
     except BaseException:
         database.close()
         raise
     return database
+
+
+def _bring_up(database: Database, where: str, create: bool) -> None:
+    with database.reading() as connection:
+        newest = _is_newest(connection, where)
+        is_made = newest or inspect(connection).has_table(migrations.VERSION_TABLE)
+    if newest:
+        return
+    if not is_made and not create:
+        raise FileNotFoundError(f"{where}: nobody has made the tables yet")
+    with database.writing() as connection:
+        _lock(connection)
+        if not _is_newest(connection, where):
+            migrations.run(connection)
 
 
 def _is_newest(connection: Connection, where: str) -> bool:
