@@ -24,6 +24,7 @@ class Written:
         self.calls = 0
         self.tokens = 20_000
         self.created = 490  # of a prompt, written to the cache
+        self.for_an_hour = False  # whether the cache keeps that for an hour
         self.last: str | None = None
         self.model = "claude-opus-4-8"
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -77,8 +78,9 @@ class Written:
 
     def _answers(self, id: str, content: list) -> None:
         usage = {"input_tokens": 10, "cache_read_input_tokens": self.tokens, "cache_creation_input_tokens": self.created}
+        told = {**usage, "cache_creation": {"ephemeral_1h_input_tokens": self.created}} if self.for_an_hour else usage
         for block in content:  # the host writes a line for each
-            self._line("assistant", {"id": id, "role": "assistant", "model": self.model, "content": [block], "usage": usage})
+            self._line("assistant", {"id": id, "role": "assistant", "model": self.model, "content": [block], "usage": told})
 
     def _line(self, kind: str, message: dict | None, **more: object) -> None:
         self.now += STEP_S / 2

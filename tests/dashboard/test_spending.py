@@ -71,12 +71,29 @@ def test_what_hooks_have_left_is_sent_while_the_dashboard_runs(board: Board) -> 
     board.shop.configure(context={"user": "dana", "month_usd": 10})
     assert posting.send(board.desk), "nothing waits"
     site = board.shop.site()
-    Outbox(str(board.shop.home), site.config, board.shop.environ(), "s1").used(board.shop.at - 5, "claude-opus-5-5", 500, 400, 60, 7)
+    Outbox(str(board.shop.home), site.config, board.shop.environ(), "s1").used(board.shop.at - 5, "claude-opus-5-5", 500, 400, 60, 7, 300)
     assert board.get("/api/budgets")["usage"] == []
     assert posting.send(board.desk)
     (day,) = board.get("/api/budgets")["usage"]
     assert (day["input_tokens"], day["cache_read_tokens"], day["cache_write_tokens"], day["output_tokens"]) == (40, 400, 60, 7)
     assert not (board.shop.home / "outbox.jsonl").exists()
+
+
+def test_a_database_that_cannot_be_reached_is_left_alone_for_a_while(board: Board) -> None:
+    board.shop.configure(context={"user": "dana", "database": "postgresql://127.0.0.1:1/x"})
+    site = board.shop.site()
+    Outbox(str(board.shop.home), site.config, board.shop.environ(), "s1").used(board.shop.at - 5, "claude-opus-5-5", 500, 400, 60, 7, 300)
+    assert not posting.send(board.desk)
+
+
+def test_what_is_old_is_removed_while_the_dashboard_runs(board: Board) -> None:
+    posting.sweep(board.desk)
+    assert not (board.shop.home / "context.sqlite").exists(), "nobody has booked anything yet"
+    for user, ago_days in (("dana", 0), ("erik", 401)):
+        _book(board, f"of-{user}", user, ago_days * 86_400 + 10)
+    posting.sweep(board.desk)
+    with open_database(board.shop.environ()) as database, database.reading() as connection:
+        assert usage.users(connection) == ["dana"]
 
 
 def test_an_outbox_that_cannot_be_read_is_noted_and_harms_nothing(board: Board) -> None:

@@ -121,6 +121,17 @@ def test_what_was_sent_is_booked_and_the_next_follows_up_to_as_many_as_are_worth
     assert helper.failures() == ""
 
 
+@pytest.mark.parametrize("lifetime_s", [300, 3_600])
+def test_what_was_sent_is_left_to_be_booked_with_the_lifetime_of_the_cache(made: Any, lifetime_s: int):
+    helper = made(context={"month_usd": 50})
+    helper.written.for_an_hour = lifetime_s == 3_600
+    helper.turn(100)
+    assert helper.warm() == {"prompt": LINE}
+    helper.warmed()
+    (line,) = [json.loads(line) for line in (helper.home / "outbox.jsonl").read_text().splitlines() if '"usage"' in line]
+    assert (line["read"], line["written"], line["output"], line["lifetime_s"]) == (20_500, 100, 4, lifetime_s)
+
+
 def test_the_next_turn_begins_a_new_row(helper: Asked):
     helper.warm()
     helper.warmed()

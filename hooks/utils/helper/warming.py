@@ -95,7 +95,7 @@ class Keeper:
             row, at = self.asked
             if prompt:
                 store.journal(site.paths(), journal.warmed(prompt, read, created, output, at or now))
-                outbox.of(site).used(at or now, _word(asked.get("model")), prompt, read, created, output)
+                outbox.of(site).used(at or now, _word(asked.get("model")), prompt, read, created, output, found.prices.ttl_s)
                 _note(site, found, used=at or now)
                 found = Warmth(site, self.transcript_path)
             if found.moment is None or found.moment.message_id != row:

@@ -1,7 +1,8 @@
 """What hooks and the helper leave for a service to send: how long things took, what requests used, whose transcript has more to tell.
 
 One JSON line each, appended in one write; nothing at all unless the user has asked for traces, limits or a database. No contents, no
-labels, no paths but that of the transcript, which stays on this machine.
+labels. Of paths the transcript's, which stays on this machine, and the project's folder, which the database is told: a team that shares one
+sees it.
 """
 
 from __future__ import annotations
@@ -19,10 +20,12 @@ if TYPE_CHECKING:
 
     from .site import Site
 
-NAME, SENDING = "outbox.jsonl", "outbox.sending"  # in our folder: what waits, and what is being sent
+# In our folder: what waits, what is being sent, and what could not be sent the last time.
+NAME, SENDING, LEFT = "outbox.jsonl", "outbox.sending", "outbox.left"
 MOST_BYTES = 4 * 1024 * 1024  # a receiver that is never there: what comes then is not kept
 SPAN, USAGE, SESSION = "span", "usage", "session"
 DATABASE = "POPKIT_DATABASE_URL"
+HOUR_S = 3_600  # the longer of the two lifetimes of a prompt cache
 WORDS = ("budget", "send", "--quiet")
 _HOOK = "outbox"  # in the log
 _BOOKED = ("session_tokens", "month_tokens", "session_usd", "month_usd", "database")
@@ -50,11 +53,12 @@ class Outbox:
         if self.wanted:
             self._leave(kind=SPAN, name=name, start=began_ns, end=max(began_ns, time.time_ns()), attributes=attributes)
 
-    def used(self, at: float, model: str, prompt: int, read: int, written: int, output: int) -> None:
-        """A request of the code inside the host, which no transcript tells. `prompt`: all tokens that went in."""
+    def used(self, at: float, model: str, prompt: int, read: int, written: int, output: int, lifetime_s: int) -> None:
+        """A request of the code inside the host, which no transcript tells. `prompt`: all tokens that went in; `lifetime_s`: for how long
+        the cache keeps what was written to it."""
         if self.wanted:
             tokens = {"input": max(0, prompt - read - written), "read": read, "written": written, "output": output}
-            self._leave(kind=USAGE, at=at, model=model, **tokens)
+            self._leave(kind=USAGE, at=at, model=model, lifetime_s=lifetime_s, **tokens)
 
     def tells_more(self, transcript_path: str, project: str) -> None:
         """The session's transcript has more to tell of what was used."""

@@ -1,59 +1,95 @@
 """Sends what hooks have left in the outbox: usage into the database, spans to the receiver of traces.
 
-At least once: what could not be sent stays and is tried again the next time, and each line has an id, by which it is booked and shown
-once. One process sends at a time. What is left is bounded by the outbox. Where no receiver is configured, spans are dropped.
+At least once: what could not be sent is left for the next time, and each line has an id, by which it is booked and shown once. Usage never
+waits for a receiver of traces, nor spans for a database. One process sends at a time. What is left is bounded, the oldest goes. Where no
+receiver is configured, spans are dropped.
 """
 
 from __future__ import annotations
 
 import os
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hooks.utils.config import remembered
 from hooks.utils.edges import files, home
 from hooks.utils.edges.codec import dumps, loads
+from hooks.utils.edges.system import now
 from hooks.utils.policy.models import models_of
 from hooks.utils.state import outbox
 
-from .database import usage
-from .database.opening import DatabaseUnavailable, login_name, open_database
+from .database import sweeping, usage
+from .database.opening import DatabaseUnavailable, NotWritable, login_name, open_database
 from .transcripts import used_in
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     Line = dict[str, Any]
 
 _LATEST = 253_402_214_400  # a day before the year 10,000, the first that no calendar here has
+_SPANS_AT_ONCE = 500
+_MOST_LEFT_BYTES = outbox.MOST_BYTES // 2  # of usage, and of spans
+
+
+class _Sent(NamedTuple):
+    """What became of lines of one kind: how many things were sent, what is left, and why."""
+
+    count: int = 0
+    left: list[Line] = []  # noqa: RUF012  nobody changes it
+    why: str = ""
 
 
 def send(environ: Mapping[str, str] = os.environ) -> dict[str, Any]:
     """Sends all that waits: how many requests were `booked`, how many spans `traced`, how many lines stay (`left`), and `why`. NoHome;
     OSError where the outbox cannot be read."""
     ours = home.popkit_home(environ)
-    waiting, sending = os.path.join(ours, outbox.NAME), os.path.join(ours, outbox.SENDING)
-    if not os.path.lexists(waiting) and not os.path.lexists(sending):
-        return {"booked": 0, "traced": 0, "left": 0, "why": []}
-    with files.Lock(waiting + ".lock"):
-        if not os.path.lexists(sending):
-            if not os.path.lexists(waiting):  # whoever held the lock has sent it
-                return {"booked": 0, "traced": 0, "left": 0, "why": []}
-            os.replace(waiting, sending)
-        data = files.read_bytes(sending) or b""
-        config = remembered.effective(home.plugin_root(), ours, "")
-        found = _send(_lines(data), config, environ)
-        # A hook that opened the outbox before it was put aside may have appended to it since.
-        late = (files.read_bytes(sending) or b"")[len(data) :]
-        kept = "".join(dumps(line) + "\n" for line in found["left"]).encode() + late
-        if kept:
-            files.replace_bytes(sending, kept)
-        else:
-            os.unlink(sending)
-    return {**found, "left": len(found["left"])}
+    waiting, sending, left = (os.path.join(ours, name) for name in (outbox.NAME, outbox.SENDING, outbox.LEFT))
+    booked, traced = _Sent(), _Sent()
+    if any(map(os.path.lexists, (waiting, sending, left))):
+        with files.Lock(waiting + ".lock"):
+            if os.path.lexists(sending):  # a sender was killed
+                _leave(left, _lines(left) + _lines(sending))
+                os.unlink(sending)
+            with suppress(FileNotFoundError):
+                os.replace(waiting, sending)
+            data = files.read_bytes(sending) or b""
+            lines = {line["id"]: line for line in _lines(left) + _lines_of(data)}.values()
+            config = remembered.effective(home.plugin_root(), ours, "")
+            booked = _book([line for line in lines if line.get("kind") in (outbox.USAGE, outbox.SESSION)], config, environ)
+            traced = _trace([line for line in lines if line.get("kind") == outbox.SPAN], config["context"]["traces"])
+            # A hook that opened the outbox before it was put aside may have appended to it since.
+            late = _lines_of((files.read_bytes(sending) or b"")[len(data) :])
+            _leave(left, booked.left + traced.left + late)
+            with suppress(FileNotFoundError):
+                os.unlink(sending)
+    stays = len(booked.left) + len(traced.left)
+    return {"booked": booked.count, "traced": traced.count, "left": stays, "why": [why for why in (booked.why, traced.why) if why]}
 
 
-def _lines(data: bytes) -> list[Line]:
+def _leave(path: str, lines: list[Line]) -> None:
+    """Keeps lines for the next time."""
+    if lines:
+        files.replace_bytes(path, "".join(dumps(line) + "\n" for line in lines).encode())
+    else:
+        with suppress(FileNotFoundError):
+            os.unlink(path)
+
+
+def _newest(lines: list[Line]) -> list[Line]:
+    """The newest lines, as many as there is room for."""
+    room, kept = _MOST_LEFT_BYTES, len(lines)
+    while kept and room >= 0:
+        kept -= 1
+        room -= len(dumps(lines[kept])) + 1
+    return lines[kept if room >= 0 else kept + 1 :]
+
+
+def _lines(path: str) -> list[Line]:
+    return _lines_of(files.read_bytes(path) or b"")
+
+
+def _lines_of(data: bytes) -> list[Line]:
     found = []
     for line in data.splitlines():
         try:
@@ -79,44 +115,54 @@ def _is_sound(line: Line) -> bool:
         return False
 
 
-def _send(lines: list[Line], config: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, Any]:
-    spans = [line for line in lines if line.get("kind") == outbox.SPAN]
-    booked = [line for line in lines if line.get("kind") in (outbox.USAGE, outbox.SESSION)]
-    left, why, count = [], [], 0
-    try:
-        count = _book(booked, config, environ) if booked else 0
-    except DatabaseUnavailable as error:
-        left += booked
-        why.append(str(error))
-    endpoint = config["context"]["traces"]
-    if spans and endpoint:
-        from .exporting import export
+def _trace(spans: list[Line], endpoint: str) -> _Sent:
+    if not spans or not endpoint:
+        return _Sent()
+    from .exporting import export
 
-        problem = export(spans, endpoint)
+    for at in range(0, len(spans), _SPANS_AT_ONCE):
+        problem = export(spans[at : at + _SPANS_AT_ONCE], endpoint)
         if problem:
-            left += spans
-            why.append(problem)
-            spans = []
-    return {"booked": count, "traced": len(spans) if endpoint else 0, "left": left, "why": why}
+            return _Sent(at, _newest(spans[at:]), problem)
+    return _Sent(len(spans))
 
 
-def _book(lines: list[Line], config: Mapping[str, Any], environ: Mapping[str, str]) -> int:
+def _book(lines: list[Line], config: Mapping[str, Any], environ: Mapping[str, str]) -> _Sent:
+    """Books usage, and removes what is old while the database is open."""
+    if not lines:
+        return _Sent()
+    # Each turn of a session leaves the same word of its transcript; the newest says it for all.
+    lines = list({_about(line): line for line in lines}.values())
+    try:
+        with open_database(environ) as database:
+            found = list(_used(lines, config, environ))
+            with database.writing() as connection:
+                usage.book(connection, found)
+            with suppress(DatabaseUnavailable):  # what is old goes the next time
+                sweeping.sweep(database, now(environ), config["context"]["snapshot_days"])
+    except NotWritable as error:
+        return _Sent(why=str(error))  # it would keep all behind it waiting for ever
+    except DatabaseUnavailable as error:
+        return _Sent(left=_newest(lines), why=str(error))
+    return _Sent(len(found))
+
+
+def _about(line: Line) -> object:
+    return (line["session"], line["transcript"], line["project"]) if line["kind"] == outbox.SESSION else line["id"]
+
+
+def _used(lines: list[Line], config: Mapping[str, Any], environ: Mapping[str, str]) -> Iterable[usage.Used]:
     user, models = config["context"]["user"] or login_name(environ), models_of(dict(config))
-    found: list[usage.Used] = []
-    for session, transcript, project in {
-        (line["session"], line["transcript"], line["project"]): None for line in lines if line["kind"] == outbox.SESSION
-    }:
-        with suppress(OSError):  # one that was deleted: nobody will be able to tell any more
-            found += used_in(transcript, session, user, project, models)
     for line in lines:
-        if line["kind"] == outbox.USAGE:
-            model = str(line.get("model") or "")
-            tokens = usage.Tokens(_count(line, "input"), _count(line, "read"), _count(line, "written"), 0, _count(line, "output"))
-            price = usage.usd_of(models.model(model), tokens)
-            found.append(usage.Used(usage.MOD, line["id"], line["session"], user, model, float(line["at"]), tokens, price))
-    with open_database(environ) as database, database.writing() as connection:
-        usage.book(connection, found)
-    return len(found)
+        if line["kind"] == outbox.SESSION:
+            with suppress(OSError):  # one that was deleted: nobody will be able to tell any more
+                yield from used_in(line["transcript"], line["session"], user, line["project"], models)
+            continue
+        model, written = str(line.get("model") or ""), _count(line, "written")
+        hour = written if line.get("lifetime_s") == outbox.HOUR_S else 0
+        tokens = usage.Tokens(_count(line, "input"), _count(line, "read"), written - hour, hour, _count(line, "output"))
+        price = usage.usd_of(models.model(model), tokens)
+        yield usage.Used(usage.MOD, line["id"], line["session"], user, model, float(line["at"]), tokens, price)
 
 
 def _count(line: Line, name: str) -> int:

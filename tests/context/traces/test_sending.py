@@ -20,7 +20,9 @@ from popkit_retention.context.database.opening import open_database
 from popkit_retention.context.sending import send
 from tests.context.traces.receiver import Receiver, attributes, receiving
 
-START = 1_795_400_000_000_000_000
+NOW = 1_795_400_000
+START = NOW * 10**9
+NOBODY = "postgresql://me:swordfish@127.0.0.1:1/x"
 
 
 class House:
@@ -28,7 +30,7 @@ class House:
 
     def __init__(self, home: Path) -> None:
         self.home = home
-        self.environ = {"POPKIT_HOME": str(home), "LOGNAME": "alice"}
+        self.environ = {"POPKIT_HOME": str(home), "LOGNAME": "alice", "POPKIT_CLOCK": str(NOW)}
         self.transcript = home.parent / "s1.jsonl"
 
     def configure(self, **context: object) -> None:
@@ -111,13 +113,80 @@ def test_a_receiver_that_is_down_gets_them_later_each_with_the_same_id(house: Ho
     found = send(house.environ)
     assert (found["traced"], found["left"]) == (0, 1)
     assert "Check context.traces" in found["why"][0]
-    (waits,) = house.lines(outbox.SENDING)
+    (waits,) = house.lines(outbox.LEFT)
     house.mail.span("POPKIT_UNDO", START)
     receiver.status = 200
     assert send(house.environ)["left"] == 0
     assert send(house.environ)["left"] == 0
     assert [span.name for span in receiver.spans] == ["POPKIT_CLEAR", "POPKIT_UNDO"]
     assert waits["name"] == "POPKIT_CLEAR"
+
+
+def test_usage_is_booked_while_no_receiver_takes_spans(house: House, receiver: Receiver) -> None:
+    house.configure(traces=receiver.endpoint, month_usd=5)
+    receiver.status = 400
+    for number in range(1, 4):
+        house.mail.span("POPKIT_CLEAR", START)
+        house.mail.used(NOW, "claude-fable-5-2", 10, 3, 2, 1, 300)
+        found = send(house.environ)
+        assert (found["booked"], found["left"]) == (1, number)
+        assert house.used.requests == number
+    receiver.status = 200
+    assert send(house.environ) == {"booked": 0, "traced": 3, "left": 0, "why": []}
+    assert len(receiver.spans) == 3
+    assert not (house.home / outbox.LEFT).exists()
+
+
+def test_what_was_left_and_what_waits_are_sent_together(house: House) -> None:
+    house.configure(month_usd=5)
+    house.mail.used(NOW, "m", 10, 0, 0, 1, 300)
+    assert send({**house.environ, "POPKIT_DATABASE_URL": NOBODY})["left"] == 1
+    house.mail.used(NOW, "m", 10, 0, 0, 1, 300)
+    assert send(house.environ) == {"booked": 2, "traced": 0, "left": 0, "why": []}
+
+
+def test_what_a_sender_that_was_killed_had_in_hand_is_sent_with_the_rest(house: House) -> None:
+    house.configure(month_usd=5)
+    house.mail.used(NOW, "m", 10, 0, 0, 1, 300)
+    (house.home / outbox.NAME).rename(house.home / outbox.SENDING)
+    house.mail.used(NOW, "m", 10, 0, 0, 1, 300)
+    assert send(house.environ)["booked"] == 2
+    assert house.used.requests == 2
+    assert not (house.home / outbox.SENDING).exists()
+
+
+def test_what_is_left_is_bounded_and_spans_take_no_room_of_usage(house: House, receiver: Receiver) -> None:
+    house.configure(traces=receiver.endpoint, month_usd=5)
+    receiver.status = 400
+    house.mail.used(NOW, "m", 10, 0, 0, 1, 300)
+    house.mail.tells_more(str(house.transcript), "/shop")
+    house.mail.tells_more(str(house.transcript), "/shop")
+    with (house.home / outbox.NAME).open("a") as file:
+        for number in range(12_000):
+            line = {
+                "id": f"{number}",
+                "session": "s1",
+                "kind": "span",
+                "name": "POPKIT_DOOR",
+                "start": 1,
+                "end": 2,
+                "attributes": {"a": "x" * 90},
+            }
+            file.write(json.dumps(line) + "\n")
+    left = send({**house.environ, "POPKIT_DATABASE_URL": NOBODY})["left"]
+    kept = house.lines(outbox.LEFT)
+    assert left == len(kept) < 12_000
+    assert (house.home / outbox.LEFT).stat().st_size <= outbox.MOST_BYTES
+    assert [line["kind"] for line in kept if line["kind"] != "span"] == ["usage", "session"]
+    assert kept[-1]["id"] == "11999", "the oldest go"
+
+
+def test_what_is_old_is_removed_where_usage_is_booked(house: House) -> None:
+    house.configure(month_usd=5)
+    for days in (0, 401):
+        house.mail.used(NOW - days * 86_400, "m", 10, 0, 0, 1, 300)
+    send(house.environ)
+    assert house.used.requests == 1
 
 
 def test_the_outbox_stays_bounded(house: House) -> None:
@@ -148,15 +217,23 @@ def test_what_a_session_used_is_read_from_its_transcripts_and_booked_once(house:
 
 def test_requests_that_keep_the_cache_warm_are_booked_as_the_mod_tells(house: House) -> None:
     house.configure(month_usd=5)
-    house.mail.used(1_795_400_000.0, "claude-fable-5-2", 1_000, 900, 50, 7)
+    house.mail.used(NOW, "claude-fable-5-2", 1_000, 900, 50, 7, 300)
     assert send(house.environ)["booked"] == 1
     assert house.used[:5] == (1, 50, 900, 50, 7)
+    assert house.used.usd == pytest.approx((50 + 900 * 0.025 + 50 * 1.25) * 8 / 1e6 + 7 * 40 / 1e6)
+
+
+def test_what_they_write_to_a_cache_that_lives_for_an_hour_costs_what_that_costs(house: House) -> None:
+    house.configure(month_usd=5)
+    house.mail.used(NOW, "claude-fable-5-2", 1_000, 900, 50, 7, 3_600)
+    send(house.environ)
+    assert house.used.usd == pytest.approx((50 + 900 * 0.025 + 50 * 2) * 8 / 1e6 + 7 * 40 / 1e6)
 
 
 def test_usage_waits_for_a_database_that_cannot_be_reached(house: House) -> None:
     house.configure(month_usd=5)
-    house.mail.used(1_795_400_000.0, "m", 10, 0, 0, 1)
-    found = send({**house.environ, "POPKIT_DATABASE_URL": "postgresql://me:swordfish@127.0.0.1:1/x"})
+    house.mail.used(NOW, "m", 10, 0, 0, 1, 300)
+    found = send({**house.environ, "POPKIT_DATABASE_URL": NOBODY})
     assert (found["booked"], found["left"]) == (0, 1)
     assert "swordfish" not in repr(found)
     assert send(house.environ)["booked"] == 1
@@ -174,8 +251,8 @@ def test_usage_waits_for_a_database_that_cannot_be_reached(house: House) -> None
         {"kind": "usage", "model": "m", "at": -1e12},
         {"kind": "usage", "model": "m", "at": float("inf")},
         {"kind": "usage", "model": "m", "at": float("nan")},
-        {"kind": "usage", "model": "m", "at": 1_795_400_000, "input": 2**70},
-        {"kind": "usage", "model": "m\ud800\0", "at": 1_795_400_000, "input": 1},
+        {"kind": "usage", "model": "m", "at": NOW, "input": 2**70},
+        {"kind": "usage", "model": "m\ud800\0", "at": NOW, "input": 1},
         {"kind": ["usage"]},
     ],
 )
@@ -183,7 +260,7 @@ def test_a_spoilt_line_keeps_no_other_waiting(house: House, spoilt: dict) -> Non
     house.configure(session_tokens=5)
     house.home.mkdir(exist_ok=True)
     (house.home / outbox.NAME).write_text(json.dumps({"id": "spoilt", "session": "another", **spoilt}) + "\n")
-    house.mail.used(1_795_400_000.0, "claude-fable-5-2", 10, 3, 2, 1)
+    house.mail.used(NOW, "claude-fable-5-2", 10, 3, 2, 1, 300)
     sent = send(house.environ)
     assert (sent["left"], sent["why"]) == (0, [])
     assert house.used.requests == 1
@@ -192,7 +269,7 @@ def test_a_spoilt_line_keeps_no_other_waiting(house: House, spoilt: dict) -> Non
 
 def test_who_has_waited_for_another_sender_finds_nothing_left(house: House) -> None:
     house.configure(session_tokens=5)
-    house.mail.used(1_795_400_000.0, "claude-fable-5-2", 10, 3, 2, 1)
+    house.mail.used(NOW, "claude-fable-5-2", 10, 3, 2, 1, 300)
     waiting = house.home / outbox.NAME
     held = "import os, sys; os.lockf(os.open(sys.argv[1], os.O_RDWR | os.O_CREAT), os.F_LOCK, 0); print(flush=True); sys.stdin.read()"
     command = [sys.executable, "-c", held, f"{waiting}.lock"]
@@ -209,7 +286,7 @@ def test_who_has_waited_for_another_sender_finds_nothing_left(house: House) -> N
 
 def test_lines_that_are_no_lines_of_ours_disturb_nothing(house: House) -> None:
     house.configure(month_usd=5)
-    house.mail.used(1_795_400_000.0, "m", 10, 0, 0, 1)
+    house.mail.used(NOW, "m", 10, 0, 0, 1, 300)
     with (house.home / outbox.NAME).open("a") as file:
         file.write('{"id": 5}\n[]\n{"id": "a", "session": "s1", "kind": "session", "transcript": 7}\n')
         file.write('{"id": "b", "session": "s1", "kind": "session", "transcript": "/nowhere.jsonl"}\n{"id": "c", "sess')

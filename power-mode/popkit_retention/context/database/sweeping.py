@@ -3,16 +3,24 @@ usage.KEPT_DAYS."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from . import snapshots, usage
+from .opening import configuration, open_database
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Mapping
 
     from .opening import Database
 
 AT_ONCE = 500  # of each kind, in one transaction
+
+
+def sweep_configured(environ: Mapping[str, str], now: float) -> None:
+    """Removes what is old from the database that the user's configuration means, if anybody has made it. DatabaseUnavailable; NoHome."""
+    with suppress(FileNotFoundError), open_database(environ, create=False) as database:
+        sweep(database, now, configuration(environ)["snapshot_days"])
 
 
 def sweep(
