@@ -121,9 +121,9 @@ def test_what_was_sent_is_booked_and_the_next_follows_up_to_as_many_as_are_worth
     assert helper.failures() == ""
 
 
-@pytest.mark.parametrize("lifetime_s", [300, 3_600])
-def test_what_was_sent_is_left_to_be_booked_with_the_lifetime_of_the_cache(made: Any, lifetime_s: int):
-    helper = made(context={"month_usd": 50})
+@pytest.mark.parametrize(("lifetime_s", "away_s"), [(300, 900), (3_600, 5_000)])
+def test_what_was_sent_is_left_to_be_booked_with_the_lifetime_of_the_cache(made: Any, lifetime_s: int, away_s: int):
+    helper = made(away_s=away_s, context={"month_usd": 50})
     helper.written.for_an_hour = lifetime_s == 3_600
     helper.turn(100)
     assert helper.warm() == {"prompt": LINE}
