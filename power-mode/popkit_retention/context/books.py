@@ -4,7 +4,6 @@ assembled, what calls used. Nothing of it makes a call wait."""
 from __future__ import annotations
 
 import os
-import threading
 import time
 
 from hooks.utils.config import remembered
@@ -12,30 +11,30 @@ from hooks.utils.edges import home
 from hooks.utils.policy.models import models_of
 
 from .database import budgets, usage
-from .database.opening import Database, open_database
+from .database.opening import open_database
 from .database.snapshots import snapshot_of
 from .database.writer import Writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from typing import Any
 
     from .models import ContextResult
     from .service import Caller, Request, Used
 
 
 class DatabaseBooks:
-    """Books for one process. NoHome where no folder of ours can be named."""
+    """Books for one process. Limits hold as they are set now; prices, and which database it is, as they were when the process began. NoHome
+    where no folder of ours can be named."""
 
     def __init__(self, environ: Mapping[str, str] = os.environ, clock: Callable[[], float] = time.time) -> None:
-        config = remembered.effective(home.plugin_root(), home.popkit_home(environ), "")
         self._environ = environ
         self._clock = clock
+        config = self._configuration()
         self._models = models_of(config)
         self._writer = Writer(lambda: open_database(environ), config["context"]["snapshot_days"], clock)
-        self._budgets = budgets.Budgets(budgets.limits_of(config["context"]), self._asked, clock)
-        self._opening = threading.Lock()
-        self._open: tuple[int, Database] | None = None
+        self._budgets = budgets.Budgets(self._limits, lambda: open_database(environ), clock)
 
     def used_percent(self, user_id: str, session_id: str) -> float | None:
         """How much of the strictest limit is used; None where there is no limit, or none is known."""
@@ -60,14 +59,11 @@ class DatabaseBooks:
     def close(self) -> None:
         """Writes what is waiting and closes the database."""
         self._writer.close()
-        with self._opening:
-            if self._open is not None and self._open[0] == os.getpid():
-                self._open[1].close()
-            self._open = None
+        self._budgets.close()
 
-    def _asked(self) -> Database:
-        """The database that questions go to; one that was opened before a fork is the parent's."""
-        with self._opening:
-            if self._open is None or self._open[0] != os.getpid():
-                self._open = (os.getpid(), open_database(self._environ))
-            return self._open[1]
+    def _limits(self) -> budgets.Limits:
+        """The limits as they are set now."""
+        return budgets.limits_of(self._configuration()["context"])
+
+    def _configuration(self) -> dict[str, Any]:
+        return remembered.effective(home.plugin_root(), home.popkit_home(self._environ), "")

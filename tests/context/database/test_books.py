@@ -58,6 +58,15 @@ def test_what_calls_use_is_booked_and_fills_the_limit(environ: dict[str, str], b
     until(lambda: books.used_percent("alice", "s1") == 50.0, "the thread to ask again")
 
 
+def test_a_limit_that_is_set_meanwhile_holds_at_once(environ: dict[str, str], books: DatabaseBooks) -> None:
+    books.answered(CALLER, "claude-fable-5-2", Used(100))
+    assert books.flush(HANG_S)
+    until(lambda: books.used_percent("alice", "s1") == 10.0, "the first answer")
+    changed = {"context": {"session_tokens": 200}}
+    (Path(environ["POPKIT_HOME"]) / "retention-config.json").write_text(json.dumps({"retention": changed}))
+    until(lambda: books.used_percent("alice", "s1") == 50.0, "the new limit")
+
+
 def test_a_model_without_a_price_costs_nobody_knows_what(environ: dict[str, str], books: DatabaseBooks) -> None:
     books.answered(CALLER, "gpt-of-tomorrow", Used(100))
     assert books.flush(HANG_S)

@@ -6,6 +6,8 @@ zone of this machine; a request belongs to the day that it was where it was book
 
 from __future__ import annotations
 
+import logging
+import os
 import threading
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
     _Key = tuple[str, str]
 
+_LOG = logging.getLogger("popkit")
 SESSION, MONTH = "session", "month"
 TOKENS, USD = "tokens", "usd"
 FRESH_S = 1.0  # for so long a standing holds
@@ -96,23 +99,35 @@ def used_percent(found: list[Standing]) -> float | None:
 class Budgets:
     """What builds ask: how much is used. They never wait for the database: it is asked by a thread, and until it answers the last answer
     holds. Only who asks for the first time waits, for FIRST_WAIT_S at most, and not at all while the database is known not to answer. A
-    database that cannot be asked means that nothing is known."""
+    database that cannot be asked means that nothing is known.
 
-    def __init__(self, limits: Limits, database: Callable[[], Database], clock: Callable[[], float] = time.time) -> None:
+    `limits`: those that hold now; they are asked for in the thread too, so that what the user sets holds at once. `open`: opens the
+    database, in the thread.
+    """
+
+    def __init__(self, limits: Callable[[], Limits], open: Callable[[], Database], clock: Callable[[], float] = time.time) -> None:
         self._limits = limits
-        self._database = database
+        self._open = open
         self._clock = clock
+        self._said = False
+        self._begin()
+
+    def _begin(self) -> None:
+        """Starts with nothing: at first, and in a process that was forked off, where the thread is gone and the connections are not
+        ours."""
         self._known: dict[_Key, tuple[float, float | None]] = {}
         self._pending: dict[_Key, threading.Event] = {}
         self._asking = False
         self._answers = True
+        self._database: Database | None = None
         self._lock = threading.Lock()
+        self._pid = os.getpid()
 
     def used_percent(self, session: str, user: str) -> float | None:
         """How much is used of the limit of this session and this user that is used up most; None where there is none, or none is
         known."""
-        if not self._limits.any:
-            return None
+        if self._pid != os.getpid():
+            self._begin()
         known = self._known.get((session, user))
         if known is None or not 0 <= self._clock() - known[0] <= FRESH_S:  # a clock may be set back
             answered = self._ask((session, user))
@@ -121,12 +136,17 @@ class Budgets:
                 known = self._known.get((session, user))
         return known[1] if known else None
 
+    def close(self) -> None:
+        """Closes the database."""
+        if self._pid == os.getpid() and self._database is not None:
+            self._database.close()
+
     def _ask(self, key: _Key) -> threading.Event:
         with self._lock:
             answered = self._pending.setdefault(key, threading.Event())
             if not self._asking:
-                self._asking = True
                 threading.Thread(target=self._work, name="popkit-budgets", daemon=True).start()
+                self._asking = True
         return answered
 
     def _work(self) -> None:
@@ -146,11 +166,25 @@ class Budgets:
 
     def _answer(self, key: _Key) -> float | None:
         try:
-            with self._database().reading() as connection:
-                found = used_percent(standings(connection, self._limits, *key, self._clock()))
-        except (DatabaseUnavailable, OSError, home.NoHome):
+            found = self._found(key)
+        except Exception as error:  # noqa: BLE001  the thread must live: without it no limit would ever be asked for again
+            self._warn(error)
             self._answers = False
             last = self._known.get(key)
             return last[1] if last else None
         self._answers = True
         return found
+
+    def _found(self, key: _Key) -> float | None:
+        limits = self._limits()
+        if not limits.any:
+            return None
+        if self._database is None:
+            self._database = self._open()
+        with self._database.reading() as connection:
+            return used_percent(standings(connection, limits, *key, self._clock()))
+
+    def _warn(self, error: Exception) -> None:
+        if not self._said and not isinstance(error, (DatabaseUnavailable, OSError, home.NoHome)):  # `popkit budget` tells of these
+            self._said = True
+            _LOG.warning("Limits cannot be asked for (%s), so those that were known hold.", type(error).__name__)
