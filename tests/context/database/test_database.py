@@ -8,8 +8,10 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
+import pg8000
 import pytest
 from sqlalchemy import inspect, text
 
@@ -289,7 +291,7 @@ def test_a_build_learns_how_much_is_used_and_asks_no_more_than_once_a_second(dat
         asked.append(now[0])
         return database
 
-    found = Budgets(Limits(session_tokens=100), ask, lambda: now[0])
+    found = Budgets(lambda: Limits(session_tokens=100), ask, lambda: now[0])
     book(database, used("1"))
     until(lambda: found.used_percent("s", "alice") == 15.0, "the first answer")
     assert [found.used_percent("s", "alice") for _ in range(50)] == [15.0] * 50
@@ -301,7 +303,7 @@ def test_a_build_learns_how_much_is_used_and_asks_no_more_than_once_a_second(dat
 
 def test_a_clock_that_is_set_back_lets_a_standing_hold_no_longer(database: Database) -> None:
     now = [NOW]
-    found = Budgets(Limits(session_tokens=100), lambda: database, lambda: now[0])
+    found = Budgets(lambda: Limits(session_tokens=100), lambda: database, lambda: now[0])
     book(database, used("1"))
     until(lambda: found.used_percent("s", "alice") == 15.0, "the first answer")
     book(database, used("2"))
@@ -313,7 +315,47 @@ def test_without_limits_nobody_is_asked() -> None:
     def ask() -> Database:
         raise AssertionError
 
-    assert Budgets(Limits(), ask).used_percent("s", "alice") is None
+    assert Budgets(Limits, ask).used_percent("s", "alice") is None
+
+
+def test_an_error_that_nobody_expects_freezes_no_limit(database: Database, caplog: pytest.LogCaptureFixture) -> None:
+    broken = [True]
+
+    def limits() -> Limits:
+        if broken[0]:
+            raise KeyError("session_tokens")
+        return Limits(session_tokens=100)
+
+    now = [NOW]
+    found = Budgets(limits, lambda: database, lambda: now[0])
+    assert found.used_percent("s", "alice") is None
+    until(lambda: "KeyError" in caplog.text, "the thread to say so")
+    broken[0] = False
+    book(database, used("1"))
+    now[0] += 2
+    until(lambda: found.used_percent("s", "alice") == 15.0, "the thread to ask again")
+
+
+def test_a_process_that_is_forked_off_while_limits_are_asked_for_asks_for_itself(environ: dict[str, str], database: Database) -> None:
+    book(database, used("1"))
+    code = (
+        "import os, threading, time\n"
+        "from popkit_retention.context.database.budgets import Budgets, Limits\n"
+        "from popkit_retention.context.database.opening import open_database\n"
+        "asks, goes_on, parent = threading.Event(), threading.Event(), os.getpid()\n"
+        "def limits():\n"
+        "    if os.getpid() == parent: asks.set(), goes_on.wait()\n"
+        "    return Limits(session_tokens=100)\n"
+        "found = Budgets(limits, lambda: open_database(os.environ))\n"
+        "threading.Thread(target=found.used_percent, args=('s', 'alice')).start(); asks.wait()\n"
+        "child = os.fork()\n"
+        "if child: goes_on.set(), os._exit(os.waitpid(child, 0)[1])\n"
+        "while found.used_percent('s', 'alice') != 15.0: time.sleep(0.01)\n"
+        "os._exit(0)\n"
+    )
+    env = {**os.environ, **environ, "PYTHONPATH": PYTHONPATH}
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False, timeout=HANG_S)
+    assert done.returncode == 0, done.stderr
 
 
 # --- what is old -------------------------------------------------------------------------------------------------------------------------
@@ -520,6 +562,26 @@ def test_a_server_that_comes_back_gets_what_was_waiting(server: postgresql.Serve
     assert writer.lost == 0
 
 
+def test_a_server_that_dies_in_the_middle_of_a_statement_gets_all_of_it_once(server: postgresql.Server, tmp_path: Path) -> None:
+    name = server.new_database()
+    environ = {"POPKIT_HOME": str(tmp_path), **server.environ(name)}
+    open_database(environ).close()
+    server.ask(f"ALTER DATABASE {name} SET synchronous_commit = on")  # what it says is written outlives it
+    other = server.connect(name)
+    other.autocommit = False
+    other.cursor().execute("LOCK TABLE context_usage")
+    writer = Writer(lambda: open_database(environ), 30, lambda: NOW)
+    assert all(writer.put(snapshot(at=NOW + number)) and writer.put(used(str(number))) for number in range(450))
+    server.crash(name)
+    assert writer.flush(HANG_S)
+    writer.close()
+    with suppress(pg8000.Error):
+        other.close()
+    counts = "SELECT (SELECT count(*) FROM context_snapshots), (SELECT count(*) FROM context_usage)"
+    assert tuple(server.ask(counts, name)[0]) == (450, 450)
+    assert writer.lost == 0
+
+
 # --- a file is ours alone, a server's password nobody's ----------------------------------------------------------------------------------
 
 
@@ -543,6 +605,20 @@ def test_a_file_of_another_program_is_refused(tmp_path: Path) -> None:
     (tmp_path / "context.sqlite").write_text("no database at all, but long enough to be looked at by SQLite" * 20)
     with pytest.raises(DatabaseUnavailable, match="cannot be used"):
         open_database({"POPKIT_HOME": str(tmp_path)})
+
+
+@pytest.mark.parametrize("word", ["disable", "prefer"])
+def test_a_server_without_encryption_is_used_where_nobody_asks_for_any(server: postgresql.Server, tmp_path: Path, word: str) -> None:
+    environ = {"POPKIT_HOME": str(tmp_path), **server.environ(server.new_database()), "PGSSLMODE": word}
+    with open_database(environ) as database:
+        assert total(database).requests == 0
+
+
+@pytest.mark.parametrize("word", ["require", "verify-full"])
+def test_a_server_without_encryption_is_refused_where_it_is_asked_for(server: postgresql.Server, tmp_path: Path, word: str) -> None:
+    environ = {"POPKIT_HOME": str(tmp_path), **server.environ(server.new_database()), "PGSSLMODE": word}
+    with pytest.raises(DatabaseUnavailable, match=r"refuses SSL\. Let the server speak TLS, or set PGSSLMODE to prefer"):
+        open_database(environ)
 
 
 ELSE = r"Check context\.database"

@@ -16,7 +16,7 @@ from hooks.utils.config import remembered
 from hooks.utils.edges import files, home
 
 from . import migrations
-from .address import PASSWORD, USER, BadAddress, Server, server_of
+from .address import ENCRYPTION, PASSWORD, USER, BadAddress, Server, server_of
 from .tables import snapshots
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ LOCK = 0x506F704B  # of PostgreSQL's advisory locks the one that who makes the t
 _HERE = "SQLite on this machine"
 _BESIDE = ("-journal", "-wal", "-shm")
 _WRITES = "popkit_writes"
+_NO_TLS = "Server refuses SSL"  # as the driver says it
 # SQLSTATEs that begin so: the server does not let this user in; it takes no such data.
 _REFUSED, _WRONG = "28", ("22", "23")
 
@@ -246,6 +247,8 @@ def _unavailable(words: str, advice: str, error: Exception) -> DatabaseUnavailab
         if str(told.get("C")).startswith(_REFUSED):
             advice = f"Set {USER} and {PASSWORD} to a user of that server"
         told = told.get("M", "")
+    if told == _NO_TLS:
+        advice = f"Let the server speak TLS, or set {ENCRYPTION} to prefer"
     return kind(f"{words} cannot be used: {_first_line(told, cause)}. {advice}")
 
 

@@ -116,14 +116,14 @@ class Writer:
                 self._writing = len(batch)
             written = self._written(batch)
             failures = 0 if written else failures + 1
+            if written:
+                self._sweep({item.session_id for item in batch if isinstance(item, Snapshot)})
             with self._wake:
                 self._writing = 0
                 if not written:
                     self._put_back(batch)
                     self._wake.wait_for(lambda: self._ends, AGAIN_S[min(failures, len(AGAIN_S)) - 1])
                 self._wake.notify_all()
-            if written:
-                self._sweep({item.session_id for item in batch if isinstance(item, Snapshot)})
         if self._database is not None:
             self._database.close()
 
