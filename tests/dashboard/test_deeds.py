@@ -133,10 +133,42 @@ def test_a_session_is_held_and_released(board: Board) -> None:
     board.worked()
     assert board.post(f"/api/sessions/{SESSION}/deeds", {"id": "hold", "why": "for the audit"})["done"]
     holds = board.get("/api/retention")["holds"]
-    assert {(hold["target"], hold["why"], hold["active"]) for hold in holds} == {(SESSION, "for the audit", True)}
-    offered = [id for id in _offered(board) if id.startswith("release")]
-    assert len(offered) == len(holds) == 2
-    for id in offered:
-        assert board.deed(id)["done"]
+    assert [(hold["domain"], hold["target"], hold["why"]) for hold in holds] == [
+        ("memory", SESSION, "for the audit"),
+        ("rag", SESSION, "for the audit"),
+    ]
+    assert _holding(board) == ["release"]
+    board.deed("hold", 409)
+    assert board.deed("release")["done"]
     assert board.get("/api/retention")["holds"] == []
-    assert "hold" in _offered(board)
+    assert _holding(board) == ["hold"]
+    board.deed("release", 409)
+
+
+def test_where_a_hold_is_missing_in_one_domain_holding_adds_that_one(board: Board) -> None:
+    board.worked()
+    board.deed("hold")
+    first = board.get("/api/retention")["holds"][0]
+    board.post("/api/retention/deeds", {"id": first["deeds"][0]["id"]})
+    assert _holding(board) == ["hold", "release"]
+    assert board.deed("hold")["done"]
+    assert sorted(hold["domain"] for hold in board.get("/api/retention")["holds"]) == ["memory", "rag"]
+    assert board.deed("release")["done"]
+    assert board.get("/api/retention")["holds"] == []
+
+
+def test_a_damaged_store_takes_holds_away_and_nothing_else_of_a_session(board: Board) -> None:
+    board.worked()
+    board.deed("hold")
+    (board.shop.home / "memory.sqlite").write_bytes(b"no database" * 1_000)
+    offered = _offered(board)
+    assert "clear" in offered
+    assert _holding(board) == []
+    for id in ("hold", "release"):
+        assert board.deed(id, 503).keys() == {"error"}
+    board.post("/api/retention/deeds", {"id": "hold", "session": SESSION, "why": "audit"}, 503)
+    assert board.deed("clear")["done"]
+
+
+def _holding(board: Board) -> list[str]:
+    return [id for id in _offered(board) if id in ("hold", "release")]

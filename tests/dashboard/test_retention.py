@@ -23,6 +23,20 @@ def test_an_empty_home_has_the_default_policies_and_nothing_else(board: Board) -
     assert not (board.shop.home / "data").exists(), "looking makes nothing"
 
 
+def test_a_policys_values_are_said_as_the_command_prints_them(board: Board) -> None:
+    with Controller(board.shop.environ(), now=lambda: board.shop.at) as controller:
+        controller.configure("rag", {"older_than_days": 7.5})
+    (policy,) = [each for each in board.get("/api/retention")["policies"] if each["domain"] == "rag"]
+    assert policy["said"].keys() == policy["values"].keys()
+    assert (policy["values"]["older_than_days"], policy["said"]["older_than_days"]) == (7.5, "7.5")
+
+
+def test_files_that_popkit_has_not_made_are_among_the_sizes(board: Board) -> None:
+    board.shop.home.mkdir(exist_ok=True)
+    (board.shop.home / "notes.txt").write_text("mine")
+    assert board.get("/api/retention")["sizes"][""] == 4
+
+
 def test_the_zones_hold_what_a_clear_has_archived(board: Board) -> None:
     board.worked()
     board.deed("clear")
@@ -49,6 +63,8 @@ def test_a_session_is_held_until_it_is_released(board: Board) -> None:
     assert [entry["action"] for entry in log["entries"]] == ["held", "held"]
     assert log["total"] == 2
     assert "for the audit" in log["entries"][0]["words"]
+    sums = [hold["deeds"][0]["sum"] for hold in holds]
+    assert sums == [f"the {name} policy applies to this session's data again" for name in ("memory", "archive")]
     for hold in holds:
         (deed,) = hold["deeds"]
         assert deed["danger"]
@@ -85,7 +101,8 @@ def test_marks_are_taken_back(board: Board) -> None:
     told = board.get("/api/retention")
     assert {policy["domain"]: policy["marked"] for policy in told["policies"]} == {"memory": 0, "rag": 3}
     (deed,) = told["deeds"]
-    assert deed["id"] == "undo rag"
+    assert (deed["id"], deed["label"]) == ("undo rag", "Unmark the archive")
+    assert deed["sum"] == "3 results marked for deletion will be kept"
     assert board.post("/api/retention/deeds", {"id": "undo rag"})["done"]
     assert board.get("/api/retention")["deeds"] == []
     assert not board.post("/api/retention/deeds", {"id": "undo rag"})["done"]

@@ -74,6 +74,8 @@ def _sum(deed: known_deeds.Deed) -> str:
 def do(desk: Desk, known: Known, id: str, why: str = "") -> DeedDone:
     """Does what is offered under an id; NotOffered for anything else. What could not be done says why, and has changed nothing. `why`: of a
     hold."""
+    if id in (HOLD, RELEASE):
+        return desk.retention.do_of_session(id, known.id, why or _WHY)
     with desk.changing:
         with desk.looks.reading(known) as looked:
             kept = warming.look(looked.site, looked.path, desk.now())
@@ -83,8 +85,6 @@ def do(desk: Desk, known: Known, id: str, why: str = "") -> DeedDone:
             ]
         if id not in {deed.id for deed in offered}:
             raise NotOffered("that is not offered now: the session has changed, or the id is not one of its deeds. Load it again")
-        if id.partition(" ")[0] in (HOLD, RELEASE):
-            return desk.retention.do(id, known.id, why or _WHY)
         site = desk.looks.site(known)
         with desk.laid_out():
             parsed = flag_parser.parse(command.split(id))

@@ -14,20 +14,23 @@ from hooks.utils.reclaim import access
 from ..cli import holdings, retention_deeds, retention_holds
 from ..cli import retention_phrases as phrases
 from ..governance.controller import Controller
-from ..governance.domains import SESSION, USER
+from ..governance.domains import ITEM, SESSION, USER
 from ..governance.errors import BadRequest, GovernanceError
 from ..governance.errors import NotThere as NothingThere
-from ..governance.policies import DOMAINS, KEYS
+from ..governance.policies import DOMAINS, KEYS, MEMORY, RAG
 from .problems import NotOffered, NotThere, Problem, Unusable
 from .shapes import Deed, DeedDone, HoldShown, LogEntry, RetentionLog, RetentionOverview, RetentionPolicyShown, Zone
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from .desk import Desk
 
 HOLD, RELEASE, UNDO = "hold", "release", "undo"
 _HOLD = Deed(id=HOLD, label="Hold", sum="all that is stored of this session stays, whatever the policies say, until you release it")
+_RELEASE_ALL = Deed(id=RELEASE, label="Release", sum="the retention policies apply to this session's data again", danger=True)
+_DATA = {MEMORY: "memory", RAG: "archive"}
+_UNMARK = {MEMORY: "Unmark memories", RAG: "Unmark the archive"}
 _NEEDS_WHY = "a hold needs a session of GET /api/sessions, and why"
 
 
@@ -79,10 +82,10 @@ class Retention:
 
     def _sizes(self) -> dict[str, int]:
         found = holdings.parts(self._desk.home) if os.path.isdir(self._desk.home) else {}
-        return {part: each.bytes for part, each in found.items() if part}
+        return {part: each.bytes for part, each in found.items()}
 
     def _hold(self, told: dict[str, Any]) -> HoldShown:
-        said = f"from then on the policy of {told['domain']} decides about {told['scope']} {text.clean(told['target'])}"
+        said = f"the {_DATA[told['domain']]} policy applies to {_whose(told)} again"
         return HoldShown(
             id=told["id"],
             domain=told["domain"],
@@ -92,18 +95,23 @@ class Retention:
             why=text.clean(told["why"]),
             since=phrases.at(told["created_at"]),
             until=phrases.at(told["until"]) if told["until"] is not None else None,
-            active=told["in_force"],
-            deeds=[Deed(id=f"{RELEASE} {told['id']}", label="Release", sum=said, danger=True)] if told["in_force"] else [],
+            deeds=[Deed(id=f"{RELEASE} {told['id']}", label="Release", sum=said, danger=True)],
         )
 
     def deeds_of(self, session: str) -> list[Deed]:
-        """What can be done to keep a session's data, whatever the policies say."""
+        """What can be done to keep a session's data, whatever the policies say; nothing where its holds cannot be read, since all else of
+        the session can be told without them."""
+        try:
+            return self._offered(session)
+        except Unusable:
+            return []
+
+    def _offered(self, session: str) -> list[Deed]:
         if not os.path.isdir(os.path.join(self._desk.home, "data")):
             return [_HOLD]  # nothing was ever held
         with self._opened() as controller:
-            holds: dict[str, Any] = controller.holds()
-        mine = [each for each in holds["holds"] if each["scope"] == SESSION and each["target"] == session]
-        return [deed for each in mine for deed in self._hold(each).deeds] or [_HOLD]
+            mine = _holds_of(controller, session)
+        return [*([_HOLD] if _lacking(mine) else []), *([_RELEASE_ALL] if mine else [])]
 
     def log(self, limit: int) -> RetentionLog:
         """The newest entries."""
@@ -122,7 +130,7 @@ class Retention:
                 if word == HOLD and not rest:
                     return self._add_hold(controller, session, why, until)
                 if word == RELEASE and rest:
-                    return self._release(controller, rest)
+                    return _done(self._released(controller, rest))
                 if word == UNDO and rest in DOMAINS:
                     undone: dict[str, Any] = controller.undo(domain=rest)
                     return _done(retention_deeds.unmarked(undone["unmarked"]))
@@ -130,18 +138,33 @@ class Retention:
                 return DeedDone(done=False, text=text.clean(error))
         raise NotOffered("that is not offered. GET /api/retention tells what is")
 
-    def _add_hold(self, controller: Controller, session: str, why: str, until: float | None) -> DeedDone:
+    def do_of_session(self, id: str, session: str, why: str) -> DeedDone:
+        """Holds what is stored of a session in every domain that has no hold of it yet, or ends all its holds. NotOffered where there is
+        nothing to do; Unusable where its holds cannot be read."""
+        with self._desk.changing, self._opened() as controller, self._desk.laid_out():
+            mine = _holds_of(controller, session)
+            lacking = _lacking(mine)
+            try:
+                if id == HOLD and lacking:
+                    return self._add_hold(controller, session, why, None, lacking)
+                if id == RELEASE and mine:
+                    return _done([line for each in mine for line in self._released(controller, each["id"])])
+            except (BadRequest, NothingThere) as error:
+                return DeedDone(done=False, text=text.clean(error))
+        raise NotOffered("that is not offered now: the holds of the session have changed. Load it again")
+
+    def _add_hold(self, controller: Controller, session: str, why: str, until: float | None, domains: Iterable[str] = DOMAINS) -> DeedDone:
         if not why.strip():
             raise Problem(_NEEDS_WHY)
         if self._desk.catalog.find(session) is None:
             raise NotThere(f"there is no such session: {_NEEDS_WHY}")
         who, now = retention_holds.user(self._desk.environ), self._desk.now()
-        made: list[dict[str, Any]] = [controller.add_hold(domain, SESSION, session, who, why, until) for domain in DOMAINS]
+        made: list[dict[str, Any]] = [controller.add_hold(domain, SESSION, session, who, why, until) for domain in domains]
         return _done(retention_deeds.held(made, now, "popkit retention"))
 
-    def _release(self, controller: Controller, id: str) -> DeedDone:
-        released: dict[str, Any] = controller.release_hold(id)
-        return _done(retention_deeds.released(released, self._desk.now()))
+    def _released(self, controller: Controller, id: str) -> list[str]:
+        found: dict[str, Any] = controller.release_hold(id)
+        return retention_deeds.released(found, self._desk.now())
 
     @contextmanager
     def _opened(self) -> Iterator[Controller]:
@@ -150,6 +173,23 @@ class Retention:
                 yield controller
         except GovernanceError as error:
             raise Unusable(text.clean(error)) from None
+
+
+def _whose(hold: dict[str, Any]) -> str:
+    """What a hold keeps, behind "applies to"."""
+    if hold["scope"] == ITEM:
+        return f"{phrases.THINGS[hold['domain']]} {text.clean(hold['target'])}"
+    return f"this {hold['scope']}'s data"
+
+
+def _holds_of(controller: Controller, session: str) -> list[dict[str, Any]]:
+    found: dict[str, Any] = controller.holds()
+    return [each for each in found["holds"] if each["scope"] == SESSION and each["target"] == session]
+
+
+def _lacking(holds: list[dict[str, Any]]) -> list[str]:
+    """The domains in which none of these holds is."""
+    return [domain for domain in DOMAINS if domain not in {each["domain"] for each in holds}]
 
 
 def _policy(told: dict[str, Any], revision: int) -> RetentionPolicyShown:
@@ -165,6 +205,7 @@ def _policy(told: dict[str, Any], revision: int) -> RetentionPolicyShown:
         domain=domain,
         revision=revision,
         values={key: policy[key] for key in KEYS},
+        said={key: phrases.value(policy[key]) for key in KEYS},
         words=words,
         eligible=counts["eligible"] + told["left_out"],
         marked=told["marked"],
@@ -173,8 +214,8 @@ def _policy(told: dict[str, Any], revision: int) -> RetentionPolicyShown:
 
 
 def _undo(told: dict[str, Any]) -> Deed:
-    said = f"{phrases.counted(told['marked'], told['domain'])} marked for deletion stay"
-    return Deed(id=f"{UNDO} {told['domain']}", label=f"Take back the marks of {told['domain']}", sum=said)
+    marked = phrases.counted(told["marked"], told["domain"])
+    return Deed(id=f"{UNDO} {told['domain']}", label=_UNMARK[told["domain"]], sum=f"{marked} marked for deletion will be kept")
 
 
 def _entry(told: dict[str, Any]) -> LogEntry:

@@ -289,9 +289,12 @@ class MemoryDeedAsked(_Asked):
 
 
 class RetentionPolicyShown(_Shape):
+    """`values` and what they are in words, as `popkit retention show` prints them, by key (`said`)."""
+
     domain: Literal["memory", "rag"]
     revision: int
     values: dict[str, Any]
+    said: dict[str, str]
     words: list[str]
     eligible: int
     marked: int
@@ -299,6 +302,8 @@ class RetentionPolicyShown(_Shape):
 
 
 class HoldShown(_Shape):
+    """A hold that is in force."""
+
     id: str
     domain: str
     scope: str
@@ -307,7 +312,6 @@ class HoldShown(_Shape):
     why: str
     since: float
     until: Optional[float] = None
-    active: bool = True
     deeds: list[Deed] = []
 
 
@@ -324,7 +328,7 @@ class RetentionOverview(_Shape):
     policies: list[RetentionPolicyShown]
     holds: list[HoldShown]
     zones: list[Zone]
-    sizes: dict[str, int]  # what of our folder takes how many bytes
+    sizes: dict[str, int]  # what of our folder takes how many bytes; "": what PopKit has not made
     log_whole: bool
     deeds: list[Deed] = []
     problems: list[str] = []
@@ -345,7 +349,7 @@ class RetentionLog(_Shape):
 
 
 class RetentionDeedAsked(_Asked):
-    """A deed that was offered, or `hold`: then `session` or `target` and `why` say of what and why."""
+    """A deed that was offered, or `hold`: then `session` and `why` say of which session and why, `until` how long."""
 
     id: str = Field(min_length=1, max_length=400)
     session: str = Field(default="", max_length=400)

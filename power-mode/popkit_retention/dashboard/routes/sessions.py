@@ -49,7 +49,7 @@ def router(desk: Desk) -> APIRouter:
     def content(id: Id, handle: Annotated[str, Path(min_length=1, max_length=100)]) -> Content:
         return detail.content(desk, desk.session(id), handle)
 
-    @made.post("/{id}/deeds", response_model=DeedDone, responses=failures(*CHANGING), summary="Do what was offered")
+    @made.post("/{id}/deeds", response_model=DeedDone, responses=failures(*CHANGING, 503), summary="Do what was offered")
     def deed(id: Id, asked: DeedAsked) -> DeedDone:
         return deeds.do(desk, desk.session(id), asked.id, asked.why)
 
