@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+import threading
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,20 +15,16 @@ from hooks.utils.state.outbox import Outbox
 from popkit_retention.context.database import snapshots, usage
 from popkit_retention.context.database.opening import open_database
 from popkit_retention.dashboard import posting
+from popkit_retention.dashboard.others import Others
+from popkit_retention.dashboard.watching import Watcher
 from tests import debian
 from tests.context import postgresql
-from tests.dashboard.board import Board
+from tests.dashboard.board import Board, book
+from tests.patience import HANG_S, until
 from tests.reclaim.shops import SESSION
 
 BREAKDOWN = {**{f"tier{number}": {"tokens": number * 100, "items": 1} for number in (1, 2, 3, 4)}, "total": 1_000}
 STRATEGY = {"budgetRange": "60-80%", "tier1Messages": 1, "tier2Items": "all", "tier3Mode": "full", "tier4Messages": 5}
-
-
-def _book(board: Board, session: str, user: str, ago_s: float = 10.0, tokens: int = 1_000, number: int = 1, **env: str) -> None:
-    at, spent = board.shop.at - ago_s, usage.Tokens(input=tokens, output=10)
-    used = usage.Used(usage.CLIENT, f"{session}-{number}", session, user, "claude-opus-5-5", at, spent, 0.5, "/their/shop")
-    with open_database({**board.shop.environ(), **env}) as database, database.writing() as connection:
-        usage.book(connection, [used])
 
 
 def _build(board: Board, session: str, ago_s: float = 10.0, **env: str) -> None:
@@ -37,16 +35,25 @@ def _build(board: Board, session: str, ago_s: float = 10.0, **env: str) -> None:
 
 def test_nothing_is_told_and_nothing_made_where_there_is_no_database(board: Board) -> None:
     told = board.get("/api/budgets")
-    assert (told["limits"], told["usage"], told["users"]) == ([], [], [])
+    assert (told["configured"], told["limits"], told["users"]) == ({}, [], [])
+    assert not any(day["input_tokens"] or day["usd"] for day in told["usage"])
     assert "popkit budget" in told["how"]
     assert not (board.shop.home / "context.sqlite").exists()
     assert board.get("/api/me")["database"] == "SQLite on this machine"
 
 
+def test_a_limit_that_is_set_is_told_before_anything_is_used(board: Board) -> None:
+    board.shop.configure(context={"user": "dana", "month_usd": 10, "session_tokens": 4_000})
+    told = board.get("/api/budgets")
+    assert told["configured"] == {"session_tokens": 4_000, "month_usd": 10}
+    (limit,) = told["limits"]
+    assert (limit["scope"], limit["of"], limit["used"], limit["limit"], limit["range"]) == ("month", "dana", 0, 10, ">80%")
+
+
 def test_limits_are_told_with_what_is_used_and_what_remains(board: Board) -> None:
     board.shop.configure(context={"user": "dana", "session_tokens": 4_000, "month_usd": 10})
-    _book(board, "s1", "dana", tokens=2_990)
-    _book(board, "s2", "erik", tokens=990)
+    book(board, "s1", "dana", tokens=2_990)
+    book(board, "s2", "erik", tokens=990)
     limits = board.get("/api/budgets")["limits"]
     found = {
         (limit["scope"], limit["of"]): (limit["used"], limit["used_percent"], limit["remaining_percent"], limit["range"])
@@ -60,11 +67,31 @@ def test_limits_are_told_with_what_is_used_and_what_remains(board: Board) -> Non
 
 def test_usage_is_told_by_day_for_all_and_for_one(board: Board) -> None:
     for user, tokens in (("dana", 100), ("erik", 900)):
-        _book(board, f"of-{user}", user, tokens=tokens)
+        book(board, f"of-{user}", user, tokens=tokens)
     told = board.get("/api/budgets")
     assert told["users"] == ["dana", "erik"]
-    assert [(day["day"], day["input_tokens"], day["usd"]) for day in told["usage"]] == [(days.day_of(board.shop.at - 10), 1_000, 1.0)]
-    assert [day["input_tokens"] for day in board.get("/api/budgets", user="erik")["usage"]] == [900]
+    today = days.day_of(board.shop.at)
+    assert [day["day"] for day in told["usage"]] == [days.days_before(today, back) for back in reversed(range(30))]
+    used = {day["day"]: (day["input_tokens"], day["usd"], day["unpriced"]) for day in told["usage"]}
+    assert used.pop(days.day_of(board.shop.at - 10)) == (1_000, 1.0, 0)
+    assert set(used.values()) == {(0, 0.0, 0)}
+    theirs = board.get("/api/budgets", user="erik")
+    assert (told["user"], theirs["user"]) == ("", "erik")
+    assert sum(day["input_tokens"] for day in theirs["usage"]) == 900
+
+
+def test_requests_of_unknown_price_are_counted_by_day(board: Board) -> None:
+    book(board, "s1", "dana", number=1, usd=None)
+    (day,) = _used(board)
+    assert (day["usd"], day["unpriced"]) == (None, 1)
+    book(board, "s1", "dana", number=2)
+    (day,) = _used(board)
+    assert (day["usd"], day["unpriced"]) == (0.5, 1)
+
+
+def _used(board: Board) -> list[dict]:
+    """The days on which anything was used."""
+    return [day for day in board.get("/api/budgets")["usage"] if day["input_tokens"]]
 
 
 def test_what_hooks_have_left_is_sent_while_the_dashboard_runs(board: Board) -> None:
@@ -72,9 +99,9 @@ def test_what_hooks_have_left_is_sent_while_the_dashboard_runs(board: Board) -> 
     assert posting.send(board.desk), "nothing waits"
     site = board.shop.site()
     Outbox(str(board.shop.home), site.config, board.shop.environ(), "s1").used(board.shop.at - 5, "claude-opus-5-5", 500, 400, 60, 7, 300)
-    assert board.get("/api/budgets")["usage"] == []
+    assert _used(board) == []
     assert posting.send(board.desk)
-    (day,) = board.get("/api/budgets")["usage"]
+    (day,) = _used(board)
     assert (day["input_tokens"], day["cache_read_tokens"], day["cache_write_tokens"], day["output_tokens"]) == (40, 400, 60, 7)
     assert not (board.shop.home / "outbox.jsonl").exists()
 
@@ -100,7 +127,7 @@ def test_an_outbox_that_cannot_be_read_is_noted_and_harms_nothing(board: Board) 
     (board.shop.home / "outbox.sending").mkdir(parents=True)
     assert not posting.send(board.desk)
     assert board.desk.failed == 1
-    assert board.get("/api/budgets")["usage"] == []
+    assert _used(board) == []
 
 
 def test_the_status_is_the_newest_snapshot(board: Board) -> None:
@@ -124,15 +151,16 @@ def test_a_status_needs_a_session_and_a_snapshot(board: Board) -> None:
 
 def test_a_session_that_only_the_database_knows_is_listed_and_told(board: Board) -> None:
     board.worked()
-    _book(board, "theirs", "erik", 20.0)
-    _book(board, "theirs", "erik", 10.0, number=2)
-    _book(board, SESSION, "me")
+    book(board, "theirs", "erik", 20.0)
+    book(board, "theirs", "erik", 10.0, number=2)
+    book(board, SESSION, "me")
     _build(board, "theirs", 15.0)
     listed = {row["id"]: row for row in board.get("/api/sessions")["sessions"]}
     assert set(listed) == {"theirs", SESSION}
     assert listed[SESSION]["here"]
     row = listed["theirs"]
-    assert (row["here"], row["user"], row["project"], row["calls"], row["running"]) == (False, "erik", "/their/shop", 2, True)
+    assert (row["here"], row["user"], row["project"], row["running"]) == (False, "erik", "/their/shop", True)
+    assert (row["requests"], row["calls"], listed[SESSION]["requests"]) == (2, 0, None)
     assert [row["id"] for row in board.get("/api/sessions", q="erik")["sessions"]] == ["theirs"]
     told = board.session("theirs")
     assert (told["report"], told["bars"], told["deeds"]) == ({}, [], [])
@@ -159,7 +187,57 @@ def test_a_server_that_does_not_answer_is_left_alone_and_named_without_its_passw
     assert (board.get("/api/me")["database"], board.get("/api/me")["shared"]) == ("PostgreSQL at 127.0.0.1:1", True)
     error = board.get("/api/budgets", 503)["error"]
     assert "hunter2" not in error
+    assert "Trying again within 30 seconds" in board.get("/api/budgets", 503)["error"]
     assert board.get("/api/sessions")["total"] == 1
+    for path in ("", "/series"):
+        assert board.get(f"/api/sessions/theirs{path}", 503).keys() == {"error"}, "nobody knows whether there is one"
+    board.get(f"/api/sessions/{SESSION}")
+
+
+def test_another_database_is_asked_as_soon_as_another_one_is_configured(board: Board) -> None:
+    board.worked()
+    book(board, "theirs", "erik")
+    assert board.get("/api/sessions")["total"] == 2
+    board.shop.configure(context={"database": "postgresql://127.0.0.1:1/popkit"})
+    assert board.get("/api/sessions")["total"] == 1
+    board.get("/api/budgets", 503)
+    board.shop.configure(context={"database": ""})
+    assert board.get("/api/sessions")["total"] == 2
+    assert board.get("/api/budgets")["users"] == ["erik"]
+
+
+def test_a_server_that_hangs_stalls_neither_the_list_nor_who_watches(board: Board) -> None:
+    board.worked()
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        board.environ = {"POPKIT_DATABASE_URL": f"postgresql://dana@127.0.0.1:{silent.getsockname()[1]}/popkit"}
+        board.restart()
+        watcher = Watcher(board.desk, print)
+        assert watcher.poll() == []
+        assert board.get("/api/sessions")["total"] == 1
+        board.shop.transcript.unlink()
+        assert [event.gone for event in watcher.poll() if event.type == "sessions"] == [[SESSION]]
+        assert "is not responding" in board.get("/api/sessions/theirs", 503)["error"]
+
+
+def test_while_a_database_is_asked_what_it_said_last_is_told() -> None:
+    goes_on, answers = threading.Event(), [[_session("first")], [_session("second")]]
+
+    def ask() -> list[usage.SessionUsed]:
+        if len(answers) == 1:
+            goes_on.wait(HANG_S)
+        return answers.pop(0)
+
+    others = Others(ask, print)
+    until(lambda: others.known(1), "the first answer")
+    assert [each.session_id for each in others.known(2)] == ["first"]
+    assert others.problem == "", "it has yet to answer"
+    goes_on.set()
+    until(lambda: [each.session_id for each in others.known(2)] == ["second"], "the second answer")
+    assert others.problem is None
+
+
+def _session(id: str) -> usage.SessionUsed:
+    return usage.SessionUsed(id, "erik", "", 0.0, usage.Sum())
 
 
 # --- a shared one ----------------------------------------------------------------------------------------------------------------------
@@ -178,11 +256,11 @@ def test_the_page_stands_on_a_postgresql_that_a_team_shares(server: postgresql.S
     board.worked()
     board.environ = server.environ(server.new_database())
     board.restart()
-    _book(board, "theirs", "erik", **board.environ)
+    book(board, "theirs", "erik", **board.environ)
     _build(board, "theirs", **board.environ)
     assert board.get("/api/me")["shared"] is True
-    assert {row["id"] for row in board.get("/api/sessions")["sessions"]} == {"theirs", SESSION}
+    until(lambda: {row["id"] for row in board.get("/api/sessions")["sessions"]} == {"theirs", SESSION}, "the server's answer")
     assert board.get("/api/context/status", sessionId="theirs")["tierBreakdown"] == BREAKDOWN
-    assert [day["input_tokens"] for day in board.get("/api/budgets")["usage"]] == [1_000]
+    assert [day["input_tokens"] for day in _used(board)] == [1_000]
     assert not (board.shop.home / "context.sqlite").exists()
     board.desk.spending.close()

@@ -71,9 +71,15 @@ class Desk:
         return known
 
     def other(self, id: str) -> SessionRow | None:
-        """The row of a session that only a database tells of; None for any other id."""
+        """The row of a session that only a database tells of; None for any other id. Unusable where the database cannot be asked for one
+        that is not known here."""
         here = self.catalog.sessions()
-        return None if id in here else next((row for row in self.spending.others(set(here)) if row.id == id), None)
+        if id in here:
+            return None
+        found = next((row for row in self.spending.others(set(here)) if row.id == id), None)
+        if found is None:
+            self.spending.check_others()
+        return found
 
     def laid_out(self, columns: int = COLUMNS) -> _Layout:
         """Within the `with`, answers have so many columns."""

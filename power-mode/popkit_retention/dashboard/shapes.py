@@ -92,7 +92,7 @@ class Verdict(_Shape):
 
 class SessionRow(_Shape):
     """A session in the list. `running`: a client has it open. `stamp` changes whenever something of it does. What a session that is not
-    open costs too much to know is None."""
+    open costs too much to know is None. `requests`: of a session that only a database tells of, which knows nothing of its tool `calls`."""
 
     id: str
     project: str
@@ -103,6 +103,7 @@ class SessionRow(_Shape):
     changed_at: float
     stamp: str
     calls: int = 0
+    requests: Optional[int] = None
     context: Optional[Fill] = None
     verdict: Optional[Verdict] = None
     expired_tokens: Optional[int] = None
@@ -374,18 +375,25 @@ class BudgetShown(_Shape):
 
 
 class UsageDay(_Shape):
+    """`usd`: None where no price is known for anything of the day; `unpriced`: requests whose price is not known."""
+
     day: str  # YYYY-MM-DD, local
     input_tokens: int
     cache_read_tokens: int
     cache_write_tokens: int
     output_tokens: int
     usd: Optional[float] = None
+    unpriced: int = 0
 
 
 class Budgets(_Shape):
-    """`limits`: none where none is set; `how`: how to set one. `usage`: of the last 30 days."""
+    """`configured`: the limits that are set, by their names in the configuration; `limits`: how they stand, those of a session for
+    sessions that have used something. `how`: how to set one. `usage`: of each of the last 30 days, today the last, by `user` ("": by
+    everybody)."""
 
+    configured: dict[str, float]
     limits: list[BudgetShown]
+    user: str
     usage: list[UsageDay]
     users: list[str]
     how: str
@@ -424,9 +432,10 @@ class Stats(_Shape):
 class Event(_Shape):
     """One message of the stream, as the `data` of an event with this `type` as its name. The page fetches anew what has another stamp.
 
-    `sessions`: the rows that changed; where sessions have gone, or more have changed than are sent, the `stamp` alone says that the list is
-    another · `memory`, `retention`, `budgets`, `stats`: another stamp · `hello`: first of all, with the server's
-    `started_at`, so that a page that comes back knows whether it is the same server.
+    `hello`: first of all, with the server's `started_at`, so that a page that comes back knows whether it is the same server; behind it the
+    events of the last seconds, so that nothing falls between a page's first questions and its stream · `sessions`: the rows that changed,
+    at most 50, also of sessions that only a database tells of, and the ids of those that have `gone` since; where more have changed than
+    are sent, the `stamp` alone says that the list is another · `memory`, `retention`, `budgets`, `stats`: another stamp.
     """
 
     type: Literal["hello", "sessions", "memory", "retention", "budgets", "stats"]
@@ -434,3 +443,4 @@ class Event(_Shape):
     stamp: str = ""
     started_at: float = 0.0
     sessions: list[SessionRow] = []
+    gone: list[str] = []

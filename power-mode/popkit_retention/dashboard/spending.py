@@ -1,5 +1,5 @@
 """What requests used, and the limits: from the database that clients and the mod write to, which a team may share. Where nobody has made it
-yet there is nothing to tell; where it does not answer, it is left alone for a while, so that the rest of the page stays quick."""
+yet nothing is used; where it does not answer, it is left alone for a while, so that the rest of the page stays quick."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from ..context.database.address import BadAddress, server_of
 from ..context.database.opening import FILE, Database, DatabaseUnavailable, configuration, login_name, open_database
 from ..context.pruning import get_pruning_strategy
 from .catalog import RUNS_S
+from .others import Others
 from .problems import NotThere, Unusable
 from .shapes import Budgets, BudgetShown, Layers, Point, Series, SessionRow, UsageDay
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy.engine import Connection
 
+    from ..context.database.address import Server
     from ..context.models import ContextStatus
     from .desk import Desk
 
@@ -46,18 +48,25 @@ class Spending:
         self._desk = desk
         self._lock = threading.Lock()
         self._database: Database | None = None
+        self._meant: object = None  # which database the configuration meant when it was last looked at
         self._silent_until = 0.0
-        self._others: tuple[float, list[SessionRow]] = (-FRESH_S, [])
+        self._others = Others(self._sessions, lambda error: desk.failure("dashboard-others", error))
 
     # --- the database ------------------------------------------------------------------------------------------------------------------
 
     def place(self) -> tuple[str, bool]:
         """(what a person calls the database, whether others may write to it too), without asking it."""
-        try:
-            server = server_of(configuration(self._desk.environ)["database"], self._desk.environ, self._user)
-        except BadAddress as error:
-            return str(error), False
+        server = self._server()
+        if isinstance(server, str):
+            return server, False
         return (server.words, True) if server else ("SQLite on this machine", False)
+
+    def _server(self) -> Server | str | None:
+        """The server that the configuration means; None for SQLite in our folder, words for an address that means nothing."""
+        try:
+            return server_of(configuration(self._desk.environ)["database"], self._desk.environ, self._user)
+        except BadAddress as error:
+            return str(error)
 
     @property
     def _user(self) -> str:
@@ -67,15 +76,27 @@ class Spending:
     @contextmanager
     def _asked(self) -> Iterator[Database | None]:
         """The database; None where nobody has made it yet. Unusable where it does not answer."""
-        if time.monotonic() < self._silent_until:
-            raise Unusable(f"{self.place()[0]} did not answer. It is asked again in a while")
+        self._look_where()
         try:
             with self._lock:
+                if time.monotonic() < self._silent_until:
+                    raise Unusable(self._silent())
                 database = self._opened()
             yield database
         except DatabaseUnavailable as error:
             self._silent_until = time.monotonic() + REST_S if self.place()[1] else 0.0
             raise Unusable(str(error)) from None
+
+    def _silent(self) -> str:
+        return f"{self.place()[0]} is not responding. Trying again within {REST_S:.0f} seconds"
+
+    def _look_where(self) -> None:
+        """Lets go of everything that is known of another database than the one that the configuration means by now."""
+        meant = self._server()
+        if meant != self._meant:
+            self._meant, self._silent_until = meant, 0.0
+            self.close()
+            self._others.forget()
 
     @contextmanager
     def _reading(self) -> Iterator[Connection | None]:
@@ -100,9 +121,9 @@ class Spending:
 
     def close(self) -> None:
         """Lets go of the database."""
-        if self._database is not None:
-            self._database.close()
-            self._database = None
+        database, self._database = self._database, None
+        if database is not None:
+            database.close()
 
     # --- what is told ------------------------------------------------------------------------------------------------------------------
 
@@ -110,43 +131,63 @@ class Spending:
         """The limits that hold for the newest sessions and for a user ("" for who runs this), and what was used by day."""
         now = self._desk.now()
         limits = budgets.limits_of(configuration(self._desk.environ))
-        since = days_before(day_of(now), DAYS - 1)
+        days = [days_before(day_of(now), back) for back in reversed(range(DAYS))]
         with self._reading() as connection:
-            if connection is None:
-                return Budgets(limits=[], usage=[], users=[], how=_HOW)
-            newest = [each.session_id for each in usage.by_session(connection, budgets.month_of(now), user, LIMITED)]
             found = budgets.standings(connection, limits, "", user or self._user, now)
-            if limits.session_tokens is not None or limits.session_usd is not None:
+            used = dict(usage.by_day(connection, days[0], user)) if connection is not None else {}
+            if connection is not None and (limits.session_tokens is not None or limits.session_usd is not None):
+                newest = [each.session_id for each in usage.by_session(connection, budgets.month_of(now), user, LIMITED)]
                 alone = limits._replace(month_tokens=None, month_usd=None)
                 found += [each for session in newest for each in budgets.standings(connection, alone, session, "", now)]
-            days = usage.by_day(connection, since, user)
-            return Budgets(
-                limits=[_limit(each) for each in found], usage=[_day(*each) for each in days], users=usage.users(connection), how=_HOW
-            )
+            users = usage.users(connection) if connection is not None else []
+        return Budgets(
+            configured={name: limit for name, limit in limits._asdict().items() if limit is not None},
+            limits=[_limit(each) for each in found],
+            user=user,
+            usage=[_day(day, used.get(day, usage.Sum())) for day in days],
+            users=users,
+            how=_HOW,
+        )
 
     def others(self, here: set[str]) -> list[SessionRow]:
-        """Rows of sessions that are known from the database alone, the newest first. None where it does not answer."""
-        at, rows = self._others
+        """Rows of sessions that are known from the database alone, the newest first; those that it gave last where it does not answer."""
+        self._look_where()
+        return [self._row(each) for each in self._others.known(self._mark()) if each.session_id not in here]
+
+    def check_others(self) -> None:
+        """Unusable where nobody can say now whether the database knows of a session that `others` has not."""
+        problem = self._others.problem
+        if problem is not None:
+            raise Unusable(problem or self._silent())
+
+    def stamp(self) -> str:
+        """Changes when something was booked in a database that others write to; "" where files tell."""
+        if not self.place()[1]:
+            return ""
+        return repr([(each.session_id, each.at, each.used.requests) for each in self._others.known(self._mark())])
+
+    def _mark(self) -> object:
+        """Changes when the database may tell of something new: with its files, or with the time where it is a server."""
+        if self.place()[1]:
+            return time.monotonic() // FRESH_S
+        return [_stamp(os.path.join(self._desk.home, name)) for name in (FILE, FILE + "-wal")]
+
+    def _sessions(self) -> list[usage.SessionUsed]:
         since = days_before(day_of(self._desk.now()), DAYS - 1)
-        if time.monotonic() - at >= FRESH_S:
-            try:
-                with self._reading() as connection:
-                    rows = [] if connection is None else [self._row(each) for each in usage.by_session(connection, since, most=SESSIONS)]
-            except Unusable:
-                rows = []
-            self._others = (time.monotonic(), rows)
-        return [row for row in rows if row.id not in here]
+        with self._reading() as connection:
+            return [] if connection is None else usage.by_session(connection, since, most=SESSIONS)
 
     def _row(self, used: usage.SessionUsed) -> SessionRow:
+        running = self._desk.now() - used.at < RUNS_S
         return SessionRow(
             id=used.session_id,
             project=used.project[:_SHOWN],
             user=used.user_id,
             here=False,
-            running=self._desk.now() - used.at < RUNS_S,
+            running=running,
             changed_at=used.at,
-            stamp=f"{used.at:.3f}-{used.used.requests}",
-            calls=used.used.requests,
+            stamp=f"{used.at:.3f}-{used.used.requests}" + ("-r" if running else ""),
+            requests=used.used.requests,
         )
 
     def lines(self, id: str) -> list[str]:
@@ -177,11 +218,13 @@ class Spending:
         except status.NoSnapshot as error:
             raise NotThere(str(error)) from None
 
-    def stamp(self) -> str:
-        """Changes when something was booked in a database that others write to; "" where files tell."""
-        if not self.place()[1]:
-            return ""
-        return repr([(row.id, row.stamp) for row in self.others(set())[:20]])
+
+def _stamp(path: str) -> object:
+    try:
+        stat = os.stat(path)
+    except OSError:
+        return None
+    return stat.st_mtime_ns, stat.st_size
 
 
 def _limit(found: budgets.Standing) -> BudgetShown:
@@ -200,7 +243,8 @@ def _day(day: str, used: usage.Sum) -> UsageDay:
         cache_read_tokens=used.cache_read_tokens,
         cache_write_tokens=used.cache_write_tokens,
         output_tokens=used.output_tokens,
-        usd=round(used.usd, 6) if used.unpriced < used.requests else None,
+        usd=None if 0 < used.requests == used.unpriced else round(used.usd, 6),
+        unpriced=used.unpriced,
     )
 
 

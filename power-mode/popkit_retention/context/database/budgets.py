@@ -74,14 +74,14 @@ def month_of(at: float) -> str:
     return day_of(at)[:8] + "01"
 
 
-def standings(connection: Connection, limits: Limits, session: str, user: str, now: float) -> list[Standing]:
-    """How each limit stands that there is, for a session ("" for none) and a user."""
+def standings(connection: Connection | None, limits: Limits, session: str, user: str, now: float) -> list[Standing]:
+    """How each limit stands that there is, for a session ("" for none) and a user. Without a database nothing is used yet."""
     found = []
     if session and (limits.session_tokens is not None or limits.session_usd is not None):
-        used = usage.of_session(connection, session)
+        used = usage.of_session(connection, session) if connection is not None else usage.Sum()
         found += _against(SESSION, session, used, limits.session_tokens, limits.session_usd)
     if limits.month_tokens is not None or limits.month_usd is not None:
-        used = usage.of_user(connection, user, month_of(now))
+        used = usage.of_user(connection, user, month_of(now)) if connection is not None else usage.Sum()
         found += _against(MONTH, user, used, limits.month_tokens, limits.month_usd)
     return found
 

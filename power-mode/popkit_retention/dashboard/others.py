@@ -1,0 +1,67 @@
+"""Sessions that a database alone tells of, those of a team. The database is asked in a thread of its own: where it hangs, the rows that it
+gave last are told meanwhile, and nobody waits for it."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+from .problems import Unusable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..context.database.usage import SessionUsed
+
+PATIENCE_S = 0.3  # who asks waits so long for an answer, unless the last one took longer
+
+
+class Others:
+    """`ask` gives the newest sessions, or raises Unusable; `failed` is told of anything else that it raises."""
+
+    def __init__(self, ask: Callable[[], list[SessionUsed]], failed: Callable[[BaseException], object]) -> None:
+        self._ask = ask
+        self._failed = failed
+        self._lock = threading.Lock()
+        self._mark: object = None
+        self._found: list[SessionUsed] = []
+        self._problem: str | None = None
+        self._answered: threading.Event | None = None  # of the question that is under way
+        self._is_slow = False
+
+    def known(self, mark: object) -> list[SessionUsed]:
+        """The newest sessions that are known. They are asked for anew where `mark` is another than at the last question."""
+        with self._lock:
+            if self._answered is None and mark != self._mark:
+                self._mark = mark
+                self._answered = threading.Event()
+                threading.Thread(target=self._work, args=(self._answered,), daemon=True, name="popkit-others").start()
+            answered = self._answered
+        if answered is not None and not self._is_slow and not answered.wait(PATIENCE_S):
+            self._is_slow = True
+        return self._found
+
+    @property
+    def problem(self) -> str | None:
+        """What kept the database from answering the newest question, "" where it has not answered yet; None where it has."""
+        return "" if self._is_slow and self._problem is None else self._problem
+
+    def forget(self) -> None:
+        """Another database is meant from now on."""
+        with self._lock:
+            self._mark, self._found, self._problem, self._answered, self._is_slow = None, [], None, None, False
+
+    def _work(self, answered: threading.Event) -> None:
+        found, problem = None, None
+        try:
+            found = self._ask()
+        except Unusable as error:
+            problem = str(error)
+        except Exception as error:  # noqa: BLE001  whoever waits has to hear that there is no answer
+            self._failed(error)
+            problem = type(error).__name__
+        with self._lock:
+            if self._answered is answered:  # the same database is still meant
+                self._found = self._found if found is None else found
+                self._problem, self._answered, self._is_slow = problem, None, False
+        answered.set()
