@@ -13,7 +13,7 @@ from popkit_retention.dashboard.shapes import Event
 from popkit_retention.dashboard.stream import WAITING, Streams
 from tests.dashboard.board import Board
 from tests.dashboard.served import Page, Served
-from tests.patience import until
+from tests.patience import HANG_S, until
 from tests.reclaim.shops import SESSION, worked
 
 PAGES = 50
@@ -44,7 +44,34 @@ def test_a_page_is_greeted_and_told_of_what_changes(served: Served) -> None:
     assert [row["id"] for row in event["sessions"]] == [SESSION]
     page.close()
     until(lambda: len(served.application.streams) == 0, "the page to be missed")
-    assert not served.application.streams.is_watching
+
+
+def test_what_changes_between_a_pages_first_question_and_its_stream_is_told(served: Served) -> None:
+    served.worked()
+    streams = served.application.streams
+    served.raw(served.request("/api/sessions", "GET", "Connection: close"), goes_on=True)
+    until(lambda: streams.is_watching, "the first look")
+    _goes_on(served)
+    seen = streams.polls
+    until(lambda: streams.polls > seen + 1, "the change to be seen")
+    page = Page(served)
+    told = page.events("sessions")
+    assert told[0]["type"] == "hello"
+    assert [row["id"] for row in told[-1]["sessions"]] == [SESSION]
+
+
+def test_the_watch_ends_a_while_after_the_last_page_has_left(board: Board) -> None:
+    async def look() -> None:
+        streams = Streams(board.desk, linger_s=0.0)
+        client = streams.join()
+        while not streams.is_watching:
+            await asyncio.sleep(0.01)
+        assert streams.is_watching, "a page listens"
+        streams.leave(client)
+        while streams.is_watching:
+            await asyncio.sleep(0.01)
+
+    asyncio.run(asyncio.wait_for(look(), HANG_S))
 
 
 def test_one_change_reaches_fifty_pages_by_one_watch(served: Served) -> None:
@@ -96,7 +123,21 @@ def test_what_waits_for_a_page_is_bounded(board: Board) -> None:
         for number in range(1_000):
             streams.spread(Event(type="stats", at=0.0, stamp=str(number)))
         waiting = client.waiting
-        streams.leave(client)
+        streams.end()
         return waiting, client.over.is_set()
 
     assert asyncio.run(flood()) == (0, True), "nothing waits: it was let go"
+
+
+def test_what_is_told_again_to_a_page_that_joins_is_bounded(board: Board) -> None:
+    async def flood() -> tuple[int, bool]:
+        streams = Streams(board.desk)
+        streams.begin()
+        for number in range(1_000):
+            streams.spread(Event(type="stats", at=0.0, stamp=str(number)))
+        client = streams.join()
+        found = client.waiting, client.over.is_set()
+        streams.end()
+        return found
+
+    assert asyncio.run(flood()) == (WAITING - 1, False)

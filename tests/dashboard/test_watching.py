@@ -7,8 +7,8 @@ import os
 import pytest
 
 from popkit_retention.cli.memory_place import Place
-from popkit_retention.dashboard.watching import MOST_ROWS, Watcher
-from tests.dashboard.board import Board
+from popkit_retention.dashboard.watching import MOST_ROWS, STATS_S, Watcher
+from tests.dashboard.board import Board, book
 from tests.patience import until
 from tests.reclaim.shops import SESSION, Talk, worked
 
@@ -44,8 +44,7 @@ def test_a_session_that_goes_on_is_told_with_its_new_row(board: Board, watcher: 
     watcher.poll()
     _goes_on(board)
     os.utime(board.shop.transcript, (board.shop.at - 1,) * 2)
-    (event, stats) = watcher.poll()
-    assert (event.type, stats.type) == ("sessions", "stats")
+    (event,) = watcher.poll()
     (row,) = event.sessions
     told = board.session()["session"]
     assert row.model_dump() == told
@@ -61,11 +60,37 @@ def test_a_session_stops_running_by_itself(board: Board, watcher: Watcher) -> No
     assert [row.running for event in watcher.poll() for row in event.sessions] == [False]
 
 
-def test_a_session_that_has_gone_changes_the_stamp_of_the_list(board: Board, watcher: Watcher) -> None:
+def test_a_session_that_has_gone_is_told_by_its_id(board: Board, watcher: Watcher) -> None:
     board.shop.transcript.unlink()
     (event, _) = watcher.poll()
-    assert (event.type, event.sessions) == ("sessions", [])
-    assert event.stamp
+    assert (event.type, event.sessions, event.gone) == ("sessions", [], [SESSION])
+    assert watcher.poll() == []
+
+
+def test_sessions_of_others_are_told_with_their_new_rows(board: Board, watcher: Watcher) -> None:
+    book(board, "theirs", "erik")
+    (event, budgets) = watcher.poll()
+    assert (event.type, budgets.type) == ("sessions", "budgets")
+    assert [(row.id, row.requests) for row in event.sessions] == [("theirs", 1)]
+    assert watcher.poll() == []
+    book(board, "theirs", "erik", number=2)
+    (row,) = watcher.poll()[0].sessions
+    assert row.model_dump() == board.session("theirs")["session"]
+    assert row.requests == 2
+    board.shop.at += 400
+    assert [row.running for event in watcher.poll() for row in event.sessions] == [False]
+
+
+def test_worth_is_told_once_for_many_changes_and_once_more_when_they_are_over(board: Board, watcher: Watcher) -> None:
+    told = []
+    for number in range(5):
+        _goes_on(board, number + 1)
+        told.append("stats" in _types(watcher))
+    assert told == [True, False, False, False, False]
+    board.shop.at += STATS_S
+    assert "stats" in _types(watcher)
+    board.shop.at += STATS_S
+    assert "stats" not in _types(watcher)
 
 
 def test_a_change_of_hundreds_sends_some_rows(board: Board, watcher: Watcher) -> None:

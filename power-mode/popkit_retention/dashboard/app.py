@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .security import Receive, Scope, Send
 
 PAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "page")
+_FIRST = ("/", "/index.html")  # what a page is loaded with
 _SAID = {404: "there is nothing at this address. GET /api/openapi.json lists what there is", 405: "this address does not take that method"}
 
 
@@ -37,7 +38,11 @@ class Application:
         api, files = _api(desk, access, version, self.streams), _files(page)
 
         async def either(scope: Scope, receive: Receive, send: Send) -> None:
-            await (api if scope.get("path", "").startswith("/api/") else files)(scope, receive, send)
+            path = scope.get("path", "")
+            is_api = path.startswith("/api/")
+            if scope.get("method") == "GET" and (is_api or path in _FIRST):
+                self.streams.attend()
+            await (api if is_api else files)(scope, receive, send)
 
         self.app = Guard(either, access, desk.failure)
 

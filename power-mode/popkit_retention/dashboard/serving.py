@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from types import FrameType
 
     import uvicorn
 
@@ -80,11 +79,11 @@ def server_of(made: Application) -> uvicorn.Server:
     import uvicorn
 
     class Server(uvicorn.Server):
-        """Ends the streams at the first signal: they would keep it waiting."""
+        """Ends the streams before all else: they would keep it waiting."""
 
-        def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-            made.streams.ended = True
-            super().handle_exit(sig, frame)
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            made.streams.begin()
+            await super().startup(sockets)
 
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
             made.streams.end()

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from starlette.responses import Response
@@ -21,20 +23,27 @@ if TYPE_CHECKING:
 HEARTBEAT_S = 15.0
 RETRY_MS = 1_000
 WAITING = 32  # events that a page may be behind
+# So long the watch goes on after the last page has left, and after each question that a page asks before it listens.
+LINGER_S = 30.0
+# What was told in this time is told to a page that joins, too: it may have asked before that. No more than a page may be behind, with the
+# greeting.
+RECENT_S, RECENT = 5.0, WAITING - 2
 SLOW_S = 20.0  # so long one event may take to be taken; longer than a heartbeat
 _LAST_S = 1.0
 _BEAT = b": still here\n\n"
 
 
 class Streams:
-    """The streams of one server. `ended`: no more is told, to nobody."""
+    """The streams of one server, whose loop calls everything here. `begin` and `end` say when it serves."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: Desk, linger_s: float = LINGER_S) -> None:
         self._desk = desk
+        self._linger_s = linger_s
         self._clients: set[_Client] = set()
+        self._recent: deque[tuple[float, bytes]] = deque(maxlen=RECENT)
         self._watcher: Watcher | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
-        self.ended = False
+        self._rests: asyncio.TimerHandle | None = None
 
     def __len__(self) -> int:
         return len(self._clients)
@@ -49,29 +58,60 @@ class Streams:
         """How often the present watch has looked."""
         return self._watcher.polls if self._watcher is not None else 0
 
+    def begin(self) -> None:
+        """The server serves from now on."""
+        self._loop = asyncio.get_running_loop()
+
+    def attend(self) -> None:
+        """Somebody asks, and may listen soon: what changes from now on is kept for that."""
+        if self._loop is not None:
+            self._watch(self._loop)
+
     def join(self) -> _Client:
-        """A new listener; the first one begins the watch. Called in the loop that serves."""
+        """A new listener."""
+        self.begin()
+        self.attend()
         client = _Client()
         self._clients.add(client)
         client.put(self._hello())
-        if self._watcher is None:
-            self._loop = asyncio.get_running_loop()
-            self._watcher = Watcher(self._desk, self._tell)
-            self._watcher.start()
+        for at, told in self._recent:
+            if time.monotonic() - at <= RECENT_S:
+                client.put(told)
         return client
 
     def leave(self, client: _Client) -> None:
-        """It listens no more; the last one ends the watch."""
+        """It listens no more."""
         self._clients.discard(client)
-        if not self._clients and self._watcher is not None:
-            self._watcher.stop()
-            self._watcher = None
+        if not self._clients:
+            self.attend()
 
     def end(self) -> None:
-        """All streams end now. Called in the loop that serves."""
-        self.ended = True
+        """All streams end now, and the watch."""
+        self._loop = None
         for client in tuple(self._clients):
             client.let_go()
+        self._stop()
+
+    def _watch(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Watches for a while yet, and for as long as anybody listens."""
+        if self._rests is not None:
+            self._rests.cancel()
+        self._rests = loop.call_later(self._linger_s, self._rest)
+        if self._watcher is None:
+            self._watcher = Watcher(self._desk, self._tell)
+            self._watcher.start()
+
+    def _rest(self) -> None:
+        if not self._clients:
+            self._stop()
+
+    def _stop(self) -> None:
+        if self._rests is not None:
+            self._rests.cancel()
+        if self._watcher is not None:
+            self._watcher.stop()
+            self._watcher = None
+            self._recent.clear()
 
     def _hello(self) -> bytes:
         return f"retry: {RETRY_MS}\n".encode() + encoded(Event(type="hello", at=self._desk.now(), started_at=self._desk.started_at))
@@ -83,8 +123,9 @@ class Streams:
                 self._loop.call_soon_threadsafe(self.spread, event)
 
     def spread(self, event: Event) -> None:
-        """Tells all of an event. Called in the loop that serves."""
+        """Tells all of an event."""
         told = encoded(event)
+        self._recent.append((time.monotonic(), told))
         for client in tuple(self._clients):
             client.put(told)
 

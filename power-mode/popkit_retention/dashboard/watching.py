@@ -1,4 +1,4 @@
-"""What has changed since: one watcher for all pages. It looks at stats a few times a second, and only while a page listens."""
+"""What has changed since: one watcher for all pages. It looks at stats a few times a second, while a page is open or lately was."""
 
 from __future__ import annotations
 
@@ -22,6 +22,9 @@ EVERY_S = 0.25
 SHARE, LEAST_OFTEN_S = 0.05, 0.75
 # More rows than these are not sent: the page asks for the list again.
 MOST_ROWS = 50
+# What PopKit was worth is told anew no more often: to tell it, what sessions did is settled first, which a session that runs would cause
+# with every line that it writes.
+STATS_S = 10.0
 # What of our folder each kind of event is about: files, and folders of them.
 _PLACES = {
     "memory": ("memory.sqlite", "memory.sqlite-wal", "memory"),
@@ -38,6 +41,8 @@ class Watcher:
         self._desk = desk
         self._tell = tell
         self._known: dict[str, Known] | None = None
+        self._others: dict[str, SessionRow] = {}
+        self._stats, self._stats_at = "", float("-inf")
         self._stamps: dict[str, str] = {}
         self._late: dict[str, Known] = {}  # rows that were told before their contexts were read
         self._reader: threading.Thread | None = None
@@ -67,25 +72,39 @@ class Watcher:
 
     def poll(self) -> list[Event]:
         """The events since the last poll; the first one only learns how things stand."""
-        known, before = self._desk.catalog.sessions(), self._known
+        known = self._desk.catalog.sessions()
+        others = {row.id: row for row in self._desk.spending.others(set(known))}
         stamps = {name: _stamp_of(self._desk.home, places) for name, places in _PLACES.items()}
-        changed = [each for id, each in known.items() if before is not None and (id not in before or before[id].stamp != each.stamp)]
-        gone = before is not None and not known.keys() >= before.keys()
         stamps["budgets"] += self._desk.spending.stamp()
-        stamps["stats"] = _digest(sorted((each.id, each.stamp) for each in known.values()))
-        events = self._of_sessions(known, changed, gone, stamps["stats"])
-        if before is not None:
+        stamps["stats"] = self._of_stats(_digest(sorted((each.id, each.stamp) for each in known.values())))
+        events = []
+        if self._known is not None:
+            events = self._of_sessions(known, self._known, others)
             events += [Event(type=name, at=self._desk.now(), stamp=stamp) for name, stamp in stamps.items() if self._stamps[name] != stamp]  # type: ignore[arg-type]
-        self._known, self._stamps = known, stamps
+        self._known, self._others, self._stamps = known, others, stamps
         self.polls += 1
         return events
 
-    def _of_sessions(self, known: dict[str, Known], changed: list[Known], gone: bool, stamp: str) -> list[Event]:
-        rows = [self._row(each) for each in sorted(changed, key=lambda each: -each.changed_at)[:MOST_ROWS]]
+    def _of_stats(self, newest: str) -> str:
+        """The stamp that is told: the newest one, but of changes within STATS_S only the first; the last one is told when they are over."""
+        now = self._desk.now()
+        if self._known is None:
+            self._stats = newest
+        elif newest != self._stats and not 0 <= now - self._stats_at < STATS_S:
+            self._stats, self._stats_at = newest, now
+        return self._stats
+
+    def _of_sessions(self, known: dict[str, Known], before: dict[str, Known], others: dict[str, SessionRow]) -> list[Event]:
+        changed: list[Known | SessionRow] = [each for id, each in known.items() if id not in before or before[id].stamp != each.stamp]
+        changed += [row for id, row in others.items() if id not in self._others or self._others[id].stamp != row.stamp]
+        changed.sort(key=lambda each: -each.changed_at)
+        rows = [each if isinstance(each, SessionRow) else self._row(each) for each in changed[:MOST_ROWS]]
         rows += self._caught_up(known)
+        gone = sorted({*before, *self._others} - {*known, *others})
         if not rows and not gone:
             return []
-        return [Event(type="sessions", at=self._desk.now(), stamp=stamp, sessions=rows)]
+        stamp = _digest(sorted((each.id, each.stamp) for each in (*known.values(), *others.values())))
+        return [Event(type="sessions", at=self._desk.now(), stamp=stamp, sessions=rows, gone=gone)]
 
     def _row(self, known: Known) -> SessionRow:
         row = row_of(self._desk, known)
