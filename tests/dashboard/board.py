@@ -24,7 +24,7 @@ class Board:
 
     def __init__(self, folder: Path, page: Path | None = None) -> None:
         self.shop = Shop(folder)
-        self.access = Access(PORT, "a-token", "a-second-token")
+        self.access = Access(PORT, "a-token", "a-second-token", "a-secret")
         self.page = page
         self.environ: dict[str, str] = {}  # beside the shop's
         self.restart()

@@ -21,7 +21,7 @@ class Served(Board):
         super().__init__(folder)
         self.sockets, _ = serving.bound(0)
         self.port = self.sockets[0].getsockname()[1]
-        self.access = Access(self.port, "a-token", "a-second-token")
+        self.access = Access(self.port, "a-token", "a-second-token", "a-secret")
         self.restart()
         self.server = serving.server_of(self.application)
         self.pages: list[Page] = []

@@ -10,6 +10,7 @@ from tests.dashboard.board import MOST_BYTES, PLACE, PORT, Board
 from tests.reclaim.shops import SESSION
 
 CHANGE = {"X-PopKit-Change": "a-second-token"}
+OUR_PAGE = {"sec_fetch_site": "same-origin"}
 PATHS = ["/", "/app.js", "/api/me", "/api/sessions", "/api/openapi.json", "/api/events", "/api/nothing"]
 
 
@@ -29,8 +30,9 @@ def test_nothing_is_told_without_the_token(board: Board, path: str) -> None:
         board.visitor(authorization="Bearer another"),
         board.visitor(authorization="Bearer "),
         board.visitor(authorization="Basic a-token"),
-        board.visitor(cookie="popkit-8001=a-token"),
-        board.visitor(cookie="popkit-8000=another; popkit=a-token"),
+        board.visitor(cookie="popkit-8001=a-secret", **OUR_PAGE),
+        board.visitor(cookie="popkit-8000=another; popkit=a-secret", **OUR_PAGE),
+        board.visitor(cookie="popkit-8000=a-token", **OUR_PAGE),
     ):
         answer = visitor.get(path)
         assert answer.status_code == 401
@@ -38,11 +40,27 @@ def test_nothing_is_told_without_the_token(board: Board, path: str) -> None:
         assert "a-token" not in answer.text
 
 
-def test_the_first_visit_puts_the_token_into_a_cookie_and_out_of_the_address(board: Board) -> None:
-    browser = board.visitor()
+@pytest.mark.parametrize("headers", [{"cookie": f"popkit-{PORT}=a-secret"}, {"authorization": "Bearer a-secret", "sec_fetch_site": "none"}])
+def test_who_only_sees_the_cookie_cannot_ask_with_it(board: Board, headers: dict[str, str]) -> None:
+    assert board.visitor(**headers).get("/api/me").status_code == 401
+
+
+def test_who_loads_the_page_after_a_restart_reads_what_to_do(board: Board) -> None:
+    browser = board.visitor(accept="text/html,application/xhtml+xml,*/*;q=0.8", cookie=f"popkit-{PORT}=of-before", **OUR_PAGE)
+    answer = browser.get("/")
+    assert (answer.status_code, answer.headers["content-type"]) == (401, "text/html; charset=utf-8")
+    assert "The access token is missing or from an earlier start. Open the address" in answer.text
+    assert "<script" not in answer.text
+    assert "style=" not in answer.text
+    assert browser.get("/?token=old&x=%3Cb%3E").headers["content-type"] == "text/html; charset=utf-8"
+    assert browser.get("/api/me").json().keys() == {"error"}
+
+
+def test_after_the_first_visit_a_cookie_stands_for_the_token_in_the_address(board: Board) -> None:
+    browser = board.visitor(sec_fetch_site="none")
     answer = browser.get("/?token=a-token")
     assert (answer.status_code, answer.headers["location"]) == (303, "/")
-    assert answer.headers["set-cookie"] == f"popkit-{PORT}=a-token; Path=/; HttpOnly; SameSite=Strict"
+    assert answer.headers["set-cookie"] == f"popkit-{PORT}=a-secret; Path=/; HttpOnly; SameSite=Strict"
     assert browser.get("/").text.startswith("<!doctype html>")
     assert browser.get("/api/me").json()["change_token"] == CHANGE["X-PopKit-Change"]
 
@@ -51,9 +69,9 @@ def test_the_first_visit_puts_the_token_into_a_cookie_and_out_of_the_address(boa
     "beside", ['prefs={"a": "b"}', "a@b=1", "list[0]=x y", "name=\xe9", "expires=never", "=", "popkit-8000=of-another-path", "x" * 4_000]
 )
 def test_cookies_of_other_servers_on_this_machine_lock_nobody_out(board: Board, beside: str) -> None:
-    for header in (f"{beside}; popkit-{PORT}=a-token", f"popkit-{PORT}=a-token; {beside}"):
-        assert board.visitor(cookie=header.encode("latin-1")).get("/api/me").status_code == 200
-    assert board.visitor(cookie=beside.encode("latin-1")).get("/api/me").status_code == 401
+    for header in (f"{beside}; popkit-{PORT}=a-secret", f"popkit-{PORT}=a-secret; {beside}"):
+        assert board.visitor(cookie=header.encode("latin-1"), **OUR_PAGE).get("/api/me").status_code == 200
+    assert board.visitor(cookie=beside.encode("latin-1"), **OUR_PAGE).get("/api/me").status_code == 401
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
@@ -167,7 +185,7 @@ def test_every_answer_is_strict_about_what_a_browser_may_do(board: Board, path: 
         headers = visitor.get(path).headers
         policy = dict(part.strip().partition(" ")[::2] for part in headers["content-security-policy"].split(";"))
         assert policy == {
-            "default-src": "'none'", "script-src": "'self'", "style-src": "'self'", "connect-src": "'self'", "img-src": "'self' data:",
+            "default-src": "'none'", "script-src": "'self'", "style-src": "'self'", "connect-src": "'self'", "img-src": "'self'",
             "base-uri": "'none'", "form-action": "'none'", "frame-ancestors": "'none'",
         }  # fmt: skip
         assert headers["x-content-type-options"] == "nosniff"

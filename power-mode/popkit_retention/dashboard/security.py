@@ -1,7 +1,8 @@
 """Who may ask: loopback alone, with the token that the command prints. Every request passes here before anything is looked up.
 
-- The token is new with every start. The first visit brings it in the address; it then stays in a cookie that no script can read, whose name
-  has the port, because browsers give cookies to all ports of a host. Programs send it as `Authorization: Bearer`.
+- The token is new with every start. Programs send it as `Authorization: Bearer`; the first visit of a browser brings it in the address, and
+  gets a cookie for it that no script can read. The cookie's secret is another one, because browsers give cookies to all ports of a host: it
+  counts only beside a Sec-Fetch-Site that says that our own page, or the user, has asked. No page of another server can send that.
 - Host must be ours, or another name could be pointed at us (DNS rebinding). Origin and Sec-Fetch-Site must be ours or missing: no other
   page gets an answer, or has something done.
 - A change needs a second token, in a header that no foreign page may send, and JSON.
@@ -10,6 +11,7 @@
 from __future__ import annotations
 
 import hmac
+import html
 import json
 import secrets
 from typing import TYPE_CHECKING, Any
@@ -28,7 +30,7 @@ DEEDS = "/deeds"
 CHANGE_HEADER = "X-PopKit-Change"
 NAMES = ("127.0.0.1", "localhost", "[::1]")
 _POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; "
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; "
     "form-action 'none'; frame-ancestors 'none'"
 )
 _HEADERS = (
@@ -39,18 +41,21 @@ _HEADERS = (
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"x-frame-options", b"DENY"),
 )
+_OURS = ("same-origin", "none")  # of Sec-Fetch-Site: our own page, or the user in person
+_TOLD = '<!doctype html><html lang="en"><meta charset="utf-8"><title>PopKit</title><h1>PopKit dashboard</h1><p>{}.</p></html>\n'
 _LEADS_ON = b'<!doctype html><title>PopKit</title><meta http-equiv="refresh" content="0;url=/">\n'
 UNFORESEEN = "this could not be answered. `popkit doctor` tells of failures, and where the log is"
 _HOW = "Open the address that `popkit dashboard` has printed, which holds this start's token"
 
 
 class Access:
-    """The `port` that is served, and the two tokens."""
+    """The `port` that is served, the token, the second one that changes need, and the secret in the cookie."""
 
-    def __init__(self, port: int, token: str = "", change_token: str = "") -> None:
+    def __init__(self, port: int, token: str = "", change_token: str = "", secret: str = "") -> None:
         self.port = port
         self.token = token or secrets.token_urlsafe(32)
         self.change_token = change_token or secrets.token_urlsafe(32)
+        self.secret = secret or secrets.token_urlsafe(32)
 
     @property
     def cookie(self) -> str:
@@ -99,7 +104,7 @@ class Guard:
             self._check_change(scope, headers)
             receive = await _bounded(scope, headers, receive)
         except Refused as refused:
-            await _refuse(dressed, refused)
+            await _refuse(dressed, refused, is_read=not scope["path"].startswith("/api/") and "text/html" in headers.one("accept"))
             return
         await self._answer(scope, receive, dressed)
 
@@ -132,17 +137,17 @@ class Guard:
             raise Refused(403, "another page has asked: only the dashboard's own pages may. " + _HOW)
 
     async def _visited(self, scope: Scope, headers: _Headers, send: Send) -> bool:
-        """Whether it was a first visit: the token goes from the address into a cookie. Whoever has the token may have been led here by
-        anything, the file that opens a browser for one. Then a page of ours leads on, since a browser that follows another page gives no
-        such cookie back."""
+        """Whether it was a first visit: in the place of the token in the address comes a cookie. Whoever has the token may have been led
+        here by anything, the file that opens a browser for one. Then a page of ours leads on, since a browser that follows another page
+        gives no such cookie back."""
         if scope["path"] != "/" or scope["method"] != "GET":
             return False
         given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [])
         if not given:
             return False
         if not _same(given[0], self._access.token):
-            raise Refused(401, "that token is of another start. " + _HOW)
-        cookie = f"{self._access.cookie}={self._access.token}; Path=/; HttpOnly; SameSite=Strict"
+            raise Refused(401, "The access token is from an earlier start. " + _HOW)
+        cookie = f"{self._access.cookie}={self._access.secret}; Path=/; HttpOnly; SameSite=Strict"
         body = _LEADS_ON if _led_here(headers) else b""
         head = [(b"set-cookie", cookie.encode()), (b"content-length", b"%d" % len(body)), (b"cache-control", b"no-store")]
         head.append((b"content-type", b"text/html; charset=utf-8") if body else (b"location", b"/"))
@@ -152,9 +157,10 @@ class Guard:
 
     def _check_token(self, headers: _Headers) -> None:
         given = [word for each in headers.every("authorization") for kind, _, word in [each.partition(" ")] if kind.lower() == "bearer"]
-        given += _cookies(headers.every("cookie"), self._access.cookie)
-        if not any(_same(each, self._access.token) for each in given):
-            raise Refused(401, "the token is missing, or of another start. " + _HOW)
+        shown = _cookies(headers.every("cookie"), self._access.cookie) if headers.one("sec-fetch-site") in _OURS else []
+        by_token = any(_same(each, self._access.token) for each in given)
+        if not by_token and not any(_same(each, self._access.secret) for each in shown):
+            raise Refused(401, "The access token is missing or from an earlier start. " + _HOW)
 
     def _check_change(self, scope: Scope, headers: _Headers) -> None:
         """Whether what changes something was asked for by who has read the second token, as JSON."""
@@ -185,7 +191,7 @@ class _Headers:
 
 def _led_here(headers: _Headers) -> bool:
     """Whether a browser came from another page than ours."""
-    return any(site not in ("same-origin", "none") for site in headers.every("sec-fetch-site"))
+    return any(site not in _OURS for site in headers.every("sec-fetch-site"))
 
 
 def _same(one: str, other: str) -> bool:
@@ -248,9 +254,11 @@ def _dressed(scope: Scope, send: Send) -> Send:
     return dressed
 
 
-async def _refuse(send: Send, refused: Refused) -> None:
-    body = json.dumps({"error": str(refused)}).encode()
-    head = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), (b"cache-control", b"no-store")]
+async def _refuse(send: Send, refused: Refused, is_read: bool = False) -> None:
+    """Says why. `is_read`: to a person, who has asked for a page."""
+    body = (_TOLD.format(html.escape(str(refused))) if is_read else json.dumps({"error": str(refused)})).encode()
+    kind = b"text/html; charset=utf-8" if is_read else b"application/json"
+    head = [(b"content-type", kind), (b"content-length", str(len(body)).encode()), (b"cache-control", b"no-store")]
     if refused.status == 401:
         head.append((b"www-authenticate", b'Bearer realm="popkit"'))
     await send({"type": "http.response.start", "status": refused.status, "headers": head})

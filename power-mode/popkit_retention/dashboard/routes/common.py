@@ -6,7 +6,7 @@ from ..shapes import Failure
 
 _SAID = {
     400: "A parameter or the body is not as it should be.",
-    401: "The token is missing, or of another start.",
+    401: "The access token is missing or from an earlier start.",
     403: "Another host or page has asked, or a change came without the second token.",
     404: "Nothing of that name is there.",
     405: "The address is right, the method is not.",
