@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import http.server
 import json
@@ -47,20 +48,22 @@ class Process:
                 return "http://" + line.partition("http://")[2].split('"')[0].strip()
         raise AssertionError(self.started.communicate())
 
-    def ask(self, address: str, path: str = "/api/me") -> tuple[int, bytes]:
-        parts = urlsplit(address)
-        asked = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=HANG_S)
-        asked.request("GET", path, headers={"Authorization": "Bearer " + parse_qs(parts.query)["token"][0]})
-        answer = asked.getresponse()
-        found = answer.status, answer.read()
-        asked.close()
-        return found
-
     def end(self, sig: int = signal.SIGINT) -> tuple[int, str, str]:
         """(exit code, what else it printed, what it said of errors)."""
         self.started.send_signal(sig)
         said, errors = self.started.communicate(timeout=HANG_S)
         return self.started.returncode, "".join(self.said) + said, errors
+
+
+def ask(address: str, path: str = "/api/me") -> tuple[int, bytes]:
+    """What is answered under a printed address."""
+    parts = urlsplit(address)
+    asked = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=HANG_S)
+    asked.request("GET", path, headers={"Authorization": "Bearer " + parse_qs(parts.query)["token"][0]})
+    answer = asked.getresponse()
+    found = answer.status, answer.read()
+    asked.close()
+    return found
 
 
 @pytest.fixture
@@ -83,7 +86,7 @@ def test_it_prints_its_address_answers_there_and_ends_at_a_signal_with_open_stre
     process = begin("--port", "0")
     address = process.address()
     assert urlsplit(address).hostname == "127.0.0.1"
-    status, body = process.ask(address)
+    status, body = ask(address)
     assert (status, json.loads(body)["home"]) == (200, str(board.shop.home))
     stream = http.client.HTTPConnection("127.0.0.1", urlsplit(address).port, timeout=HANG_S)
     stream.request("GET", "/api/events", headers={"Authorization": "Bearer " + parse_qs(urlsplit(address).query)["token"][0]})
@@ -118,6 +121,22 @@ def test_the_token_is_no_argument_of_the_browser_that_is_opened(board: Board, tm
     assert not door.exists()
 
 
+def test_it_serves_while_a_browser_blocks(board: Board, tmp_path: Path) -> None:
+    closed = tmp_path / "closed"
+    browser = tmp_path / "browser"
+    browser.write_text(f'#!/bin/sh\nuntil [ -e "{closed}" ]; do sleep 0.1; done\n')
+    browser.chmod(0o755)
+    environ = {**board.shop.environ(), "VIRTUAL_ENV": str(VENV), "DISPLAY": ":99", "BROWSER": str(browser)}
+    command = [str(ROOT / "bin" / "popkit"), "dashboard", "--port", "0"]
+    with subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, text=True, cwd=str(board.shop.project)) as process:
+        assert process.stdout
+        try:
+            assert ask(process.stdout.readline().partition(": ")[2].strip())[0] == 200
+        finally:
+            closed.touch()
+            process.send_signal(signal.SIGTERM)
+
+
 def test_a_second_start_tells_where_the_first_one_is(begin) -> None:
     first = begin("--port", "0", "--json")
     address = first.address()
@@ -125,7 +144,7 @@ def test_a_second_start_tells_where_the_first_one_is(begin) -> None:
     assert second.address() == address
     _, errors = second.started.communicate(timeout=HANG_S)
     assert (second.started.returncode, errors) == (0, "")
-    assert first.ask(address)[0] == 200
+    assert ask(address)[0] == 200
 
 
 def test_what_a_killed_one_has_left_keeps_nobody_from_starting(board: Board, begin) -> None:
@@ -135,7 +154,7 @@ def test_what_a_killed_one_has_left_keeps_nobody_from_starting(board: Board, beg
     first.started.communicate()
     assert (board.shop.home / "dashboard.json").exists()
     second = begin("--port", "0")
-    assert second.ask(second.address())[0] == 200
+    assert ask(second.address())[0] == 200
 
 
 def test_nobody_is_sent_to_who_has_taken_the_port_of_a_killed_one(board: Board) -> None:
@@ -176,7 +195,7 @@ def test_the_usual_port_gives_way_to_a_free_one() -> None:
     second, why = serving.bound(None)
     try:
         assert second[0].getsockname()[1] != first[0].getsockname()[1]
-        assert "taken" in why
+        assert why == f"Port {serving.PORT} is in use, so another one was chosen."
         assert {each.getsockname()[0] for each in (*first, *second)} == {"127.0.0.1"}
         assert note == "" or first[0].getsockname()[1] != serving.PORT
     finally:
@@ -187,12 +206,25 @@ def test_the_usual_port_gives_way_to_a_free_one() -> None:
 def test_nothing_but_loopback_listens_also_with_ipv6() -> None:
     try:
         found, _ = serving.bound(0, ipv6=True)
-    except OSError:
+    except serving.CannotListen:
         pytest.skip("this machine has no ::1")
     assert {each.getsockname()[0] for each in found} == {"127.0.0.1", "::1"}
     assert len({each.getsockname()[1] for each in found}) == 1
     for each in found:
         each.close()
+
+
+def test_where_ipv6_cannot_be_had_it_says_so_and_lets_go_of_the_port() -> None:
+    (free,), _ = serving.bound(0)
+    port = free.getsockname()[1]
+    free.close()
+    with socket.socket(socket.AF_INET6) as taken, contextlib.suppress(OSError):  # without ::1 it cannot be had anyway
+        taken.bind(("::1", port))
+        taken.listen()
+        with pytest.raises(serving.CannotListen, match=rf"^\[::1\]:{port} cannot be used .*leave out --ipv6$"):
+            serving.bound(port, ipv6=True)
+    (again,), _ = serving.bound(port)
+    again.close()
 
 
 def test_without_its_packages_it_says_what_to_install(board: Board, begin, tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser = subparsers.add_parser(
         "dashboard",
         description="One page that shows everything live: sessions, memory, retention, budgets. It is served to this machine alone, at an "
-        "address with a token that is new each time. Ctrl-C ends it. What it needs is installed once by popkit setup dashboard.",
+        "address with a token that is new each time. Press Ctrl-C to stop it. popkit setup dashboard installs what it needs, once.",
     )
     parser.add_argument("--port", metavar="N", type=_port, help="serve at this port (default: 7457, or a free one; 0: a free one)")
     parser.add_argument("--ipv6", action="store_true", help="also serve at ::1")

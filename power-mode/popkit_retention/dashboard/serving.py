@@ -35,31 +35,41 @@ def main(words: list[str], environ: Mapping[str, str] = os.environ) -> int:
     running = Running(environ)
     other = running.other()
     if other:
-        _say(asked, running, other, "It runs already", "Ctrl-C ends it where it was started.")
+        _say(asked, other, "The dashboard is already running.", "Press Ctrl-C where it was started to stop it.")
+        _show(asked, running, other)
         return 0
     try:
         sockets, note = bound(asked.get("port"), bool(asked.get("ipv6")))
-    except OSError as error:
-        sys.stderr.write(f"popkit dashboard: port {asked['port']} cannot be used ({error.strerror}). Give another --port, or none\n")
+    except CannotListen as error:
+        sys.stderr.write(f"popkit dashboard: {error}\n")
         return 1
     return _serve(asked, environ, running, sockets, note)
 
 
+class CannotListen(Exception):
+    """An address cannot be had; the message says which, and what to do."""
+
+
 def bound(port: int | None, ipv6: bool = False) -> tuple[list[socket.socket], str]:
     """(sockets on loopback, what is to be said of the port). None: the usual port, and a free one where that is taken; 0: a free one.
-    OSError where the port that was asked for cannot be had."""
+    CannotListen where what was asked for cannot be had."""
     note = ""
+    usual = PORT if port is None else port
     try:
-        first = _socket(socket.AF_INET, "127.0.0.1", PORT if port is None else port)
+        first = _socket(socket.AF_INET, "127.0.0.1", usual)
     except OSError as error:
         if port is not None or error.errno not in (errno.EADDRINUSE, errno.EACCES):
-            raise
+            raise CannotListen(f"port {usual} cannot be used ({error.strerror}). Give another --port, or none") from None
         first = _socket(socket.AF_INET, "127.0.0.1", 0)
-        note = f"Port {PORT} is taken, so this is another one."
-    found = [first]
-    if ipv6:
-        found.append(_socket(socket.AF_INET6, "::1", first.getsockname()[1]))
-    return found, note
+        note = f"Port {PORT} is in use, so another one was chosen."
+    if not ipv6:
+        return [first], note
+    chosen = first.getsockname()[1]
+    try:
+        return [first, _socket(socket.AF_INET6, "::1", chosen)], note
+    except OSError as error:
+        first.close()
+        raise CannotListen(f"[::1]:{chosen} cannot be used ({error.strerror}). Give another --port, or leave out --ipv6") from None
 
 
 def _socket(family: int, host: str, port: int) -> socket.socket:
@@ -113,7 +123,9 @@ def _serve(asked: dict[str, Any], environ: Mapping[str, str], running: Running, 
     threading.Thread(target=desk.warm_up, daemon=True, name="popkit-warm-up").start()
     threading.Thread(target=keep_sending, args=(desk, over), daemon=True, name="popkit-outbox").start()
     try:
-        _say(asked, running, access.address, note)
+        _say(asked, access.address, note)
+        # A browser can take seconds to begin, or block until it is closed.
+        threading.Thread(target=_show, args=(asked, running, access.address), daemon=True, name="popkit-browser").start()
         server.run(sockets)
     except KeyboardInterrupt:
         pass  # uvicorn raises the signal again once it has ended
@@ -123,13 +135,17 @@ def _serve(asked: dict[str, Any], environ: Mapping[str, str], running: Running, 
     return 0
 
 
-def _say(asked: dict[str, Any], running: Running, address: str, note: str, end: str = "Ctrl-C ends it.") -> None:
+def _say(asked: dict[str, Any], address: str, note: str, end: str = "Press Ctrl-C to stop it.") -> None:
     if asked.get("json"):
         told = json.dumps({"address": address, "note": note})
     else:
         told = "\n".join([*([note] if note else []), f"PopKit dashboard: {address}", end])
     sys.stdout.write(told + "\n")
     sys.stdout.flush()
+
+
+def _show(asked: dict[str, Any], running: Running, address: str) -> None:
+    """Opens a browser, where one is wanted."""
     if asked.get("open"):
         import webbrowser
 
@@ -147,7 +163,7 @@ def _safely(words: list[str]) -> int:
     except Exception as error:  # noqa: BLE001  nobody is shown a trace, whatever it was
         failures.record(os.environ, "dashboard", error)
         said = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else type(error).__name__
-        sys.stderr.write(f"popkit dashboard: it cannot run ({said}). popkit doctor tells of failures, and where the log is\n")
+        sys.stderr.write(f"popkit dashboard: could not start ({said}). Run popkit doctor for details\n")
         return 1
 
 
