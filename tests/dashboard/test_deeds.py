@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -37,7 +38,12 @@ def test_where_waiting_is_the_advice_a_clear_is_offered_with_its_price(board: Bo
     offered = {deed["id"]: deed for deed in told["deeds"]}
     assert told["report"]["verdict"]["kind"] == "wait"
     assert "clear" not in offered
-    assert "written to the cache again, which costs" in offered["clear --now"]["sum"]
+    said = offered["clear --now"]["sum"]
+    assert re.match(
+        r"~[\d,]+ tokens leave the context now\. ~[\d,]+ tokens must be written to the cache again, which costs as much as ", said
+    )
+    assert re.search(r"\. It (does not pay off|pays off after \d+ requests?)\. Cleared results are archived first\.", said)
+    assert not said.endswith(".")
     assert board.deed("clear --now")["done"]
     assert board.shop.cleared()
 
@@ -65,6 +71,23 @@ def test_what_was_cleared_is_shown_and_put_back(board: Board) -> None:
     assert board.deed(f"restore T{bar['number']} --in-place")["done"]
     assert board.shop.contents()[told["row"]["id"]] == whole[told["row"]["id"]]
     assert board.desk.looks.site(board.desk.session(SESSION)).home == str(board.shop.home)
+
+
+def test_nothing_is_put_back_into_a_transcript_that_is_gone_or_not_understood(board: Board) -> None:
+    board.worked()
+    board.deed("clear")
+    number = next(bar["number"] for bar in board.session()["bars"] if bar["state"] == "cleared")
+    deed, path = f"restore T{number} --in-place", f"/api/sessions/{SESSION}/results/{number}"
+    whole = board.shop.transcript.read_text()
+    assert [each["id"] for each in board.get(path)["deeds"]] == [deed]
+    odd = {"type": "user", "uuid": "u-odd", "parentUuid": "u-odd", "message": {"role": "user", "content": "?"}}
+    board.shop.transcript.write_text(whole + json.dumps(odd) + "\n")
+    assert board.session()["doubt"]
+    assert board.get(path)["deeds"] == []
+    board.shop.transcript.unlink()
+    rows = board.session()["bars"]
+    assert not rows or board.get(path)["deeds"] == []
+    board.deed(deed, 409)
 
 
 def test_contents_are_those_of_the_session_alone(board: Board) -> None:

@@ -23,10 +23,24 @@ def _as_the_command_says(board: Board, word: str) -> dict:
 def test_the_report_is_the_one_of_popkit_context(board: Board) -> None:
     board.worked()
     told = board.session()
-    assert told["report"] == _as_the_command_says(board, "retention")
+    report = _as_the_command_says(board, "retention")
+    assert len(told["bars"]) == len(report.pop("results"))
+    assert told["report"] == report
     assert told["session"]["reclaimable_now"] == told["report"]["reclaimable"]["now"]["tokens"] > 0
     assert told["session"]["context"]["tokens"] == told["report"]["context"]["tokens"]
     assert told["session"]["verdict"]["kind"] == told["report"]["verdict"]["kind"] == "clear"
+
+
+def test_a_session_is_told_as_it_stands_in_each_second(board: Board) -> None:
+    board.shop.configure(profile="auto")
+    board.worked()
+    board.shop.at -= LATER_S - 10  # the cache is warm
+    first = board.session()
+    assert board.session() == first
+    board.shop.at += 1
+    assert board.session()["report"]["context"]["cache_seconds_left"] == first["report"]["context"]["cache_seconds_left"] - 1
+    board.deed("hold")
+    assert "release" in {deed["id"] for deed in board.session()["deeds"]}
 
 
 def test_the_lines_are_the_panel(board: Board) -> None:
@@ -156,7 +170,7 @@ def test_an_id_that_is_none_finds_nothing(board: Board, id: str) -> None:
 def test_bars_have_a_result_each_from_its_call_to_its_end(board: Board) -> None:
     board.worked()
     told = board.session()
-    rows = {row["number"]: row for row in told["report"]["results"]}
+    rows = {row["number"]: row for row in _as_the_command_says(board, "retention")["results"]}
     assert [bar["number"] for bar in told["bars"]] == list(rows)
     for bar in told["bars"]:
         row = rows[bar["number"]]
@@ -180,7 +194,8 @@ def test_the_layers_come_to_the_whole_context(board: Board) -> None:
     board.worked()
     told = board.session()
     assert sum(told["layers"].values()) == told["report"]["context"]["tokens"]
-    reads = [row["tokens"] for row in told["report"]["results"] if row["kind"] == "read" and row["state"] != "cleared"]
+    rows = _as_the_command_says(board, "retention")["results"]
+    reads = [row["tokens"] for row in rows if row["kind"] == "read" and row["state"] != "cleared"]
     assert told["layers"]["tier3"] == sum(reads) > 0
 
 

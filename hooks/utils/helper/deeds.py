@@ -39,12 +39,14 @@ def of_context(report: dict[str, Any]) -> list[Deed]:
     return found
 
 
-def of_result(row: dict[str, Any]) -> list[Deed]:
-    """What can be done about one row of a report."""
+def of_result(row: dict[str, Any], restores: bool) -> list[Deed]:
+    """What can be done about one row of a report. `restores`: whether a result can be put back in place, which needs a transcript that is
+    understood."""
     name, tokens = phrases.number(row), text.long_tokens(row["tokens"])
     found = []
     if row["state"] == "cleared":
-        found.append(Deed(f"restore {name} --in-place", "Put back", f"{tokens} come back, once the session is loaded again", "b"))
+        if restores:
+            found.append(Deed(f"restore {name} --in-place", "Put back", f"{tokens} come back, once the session is loaded again", "b"))
     elif row["pinned_by"] == row["id"]:
         found.append(Deed(f"unpin {name}", "Unpin", f"its {tokens} may expire again", "p"))
     elif not row["pinned_by"]:

@@ -28,7 +28,7 @@ def page(name: str, report: dict[str, Any], chosen: str) -> dict[str, Any]:
     choices = None
     if shown == RESULTS:
         lines, choices = _results(report, row)
-        offered = deeds.of_result(row) if row else []
+        offered = deeds.of_result(row, not report["doubt"]) if row else []
     elif shown in (SAVED, SETTINGS):
         lines, offered = [], []
     else:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 # What changes a transcript.
 _DANGER = ("clear", "undo", "restore")
 # What a clear means beside its sum, for somebody who has never made one.
-CLEARED = "What leaves is archived first. A session that is open loads the change with /resume, and an undo takes it back"
+CLEARED = "Cleared results are archived first. If the session is open, type /resume there to load the change. Undo brings everything back"
 _SHOW = "show"
 _WHY = "held in the dashboard"  # where nobody says why
 
@@ -46,21 +46,23 @@ def _anyway(looked: Looked, now: float) -> list[Deed]:
     takes, sum = verdict.takes(plan)["tokens"], plan.sum
     if not takes:
         return []
-    after = "it never pays" if sum.pays_after is None else f"it pays after {text.counted(sum.pays_after, 'request')}"
-    again = f"{text.long_tokens(sum.rewritten)} are written to the cache again, which costs {text.long_tokens(sum.cost_now)} of input"
+    after = "It does not pay off" if sum.pays_after is None else f"It pays off after {text.counted(sum.pays_after, 'request')}"
+    again = f"{text.long_tokens(sum.rewritten)} must be written to the cache again"
+    costs = f"which costs as much as {text.long_tokens(sum.cost_now)} of input"
     return [
         Deed(
             id="clear --now",
             label="Clear anyway",
-            sum=f"{text.long_tokens(takes)} leave now; {again}, and {after}. {CLEARED}",
+            sum=f"{text.long_tokens(takes)} leave the context now. {again}, {costs}. {after}. {CLEARED}",
             danger=True,
         )
     ]
 
 
-def of_result(row: dict[str, Any]) -> list[Deed]:
-    """What can be done about one row of a report. Its content is not a deed here: the page asks for it."""
-    return _shown(deed for deed in known_deeds.of_result(row) if not deed.id.startswith(_SHOW))
+def of_result(known: Known, looked: Looked, row: dict[str, Any]) -> list[Deed]:
+    """What can be done about one row of a session's report. Its content is not a deed here: the page asks for it."""
+    restores = bool(known.transcript) and not looked.report["doubt"]
+    return _shown(deed for deed in known_deeds.of_result(row, restores) if not deed.id.startswith(_SHOW))
 
 
 def _shown(found: Iterable[known_deeds.Deed]) -> list[Deed]:
@@ -81,7 +83,7 @@ def do(desk: Desk, known: Known, id: str, why: str = "") -> DeedDone:
             kept = warming.look(looked.site, looked.path, desk.now())
             offered = [
                 *of_session(desk, known, looked, kept),
-                *(deed for row in looked.report["results"] for deed in of_result(row)),
+                *(deed for row in looked.report["results"] for deed in of_result(known, looked, row)),
             ]
         if id not in {deed.id for deed in offered}:
             raise NotOffered("that is not offered now: the session has changed, or the id is not one of its deeds. Load it again")
@@ -89,4 +91,5 @@ def do(desk: Desk, known: Known, id: str, why: str = "") -> DeedDone:
         with desk.laid_out():
             parsed = flag_parser.parse(command.split(id))
             given = command.respond(parsed, site, known.transcript, desk.now(), command.COMMAND)
+        desk.changes += 1
     return DeedDone(done=not given.error, text=given.error or "\n".join(given.lines).strip("\n"))

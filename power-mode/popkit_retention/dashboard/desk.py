@@ -30,7 +30,8 @@ COLUMNS = 80  # of the panel
 
 
 class Desk:
-    """`changing`: whoever changes something stored holds it, since locks on files keep processes apart, not threads · `drawing`: answers
+    """`changing`: whoever changes something stored holds it, since locks on files keep processes apart, not threads · `changes`: how often
+    somebody here did · `drawing`: answers
     are laid out for one width at a time · `failed`: answers that could not be given since the start · `light`: see `sessions`."""
 
     def __init__(self, environ: Mapping[str, str], now: Callable[[], float] | None = None) -> None:
@@ -40,6 +41,7 @@ class Desk:
         self.home = home.popkit_home(environ)
         self.started_at = self.now()
         self.changing = threading.RLock()
+        self.changes = 0
         self.drawing = threading.Lock()
         self.failed = 0
         self._rules: tuple[float, Ruleset | None] = (0.0, None)

@@ -30,25 +30,32 @@ _NOTE = 70  # columns
 
 
 def detail(desk: Desk, known: Known, columns: int) -> SessionDetail:
-    """All that is told of a session."""
+    """All that is told of a session. Made once a second at most, for all pages, while nothing is done here."""
     with desk.looks.reading(known) as looked:
-        report = looked.report
-        kept = warming.look(looked.site, looked.path, desk.now())
-        with desk.laid_out(columns):
-            lines = panel(report, command="", counts_down=False)
-            warm_lines = [warming.pane_line(kept), *warming.sum_lines(kept)]
-        return SessionDetail(
-            session=row_of(desk, known),
-            report=report,
-            lines=[line for line in lines if line is not None],
-            layers=looked.sampler.layers(looked.outlook.made.conversation, report) if looked.outlook.made else Layers(),
-            bars=[_bar(row) for row in report["results"]],
-            deeds=deeds.of_session(desk, known, looked, kept),
-            warm=KeptWarm(on=kept["on"], requests=kept["sent"]["requests"], lines=warm_lines),
-            entered_smaller_tokens=sum(_left_out(row) or 0 for row in report["results"]),
-            ledger=[ledgers.in_words(report["ledger"])] if report["ledger"] else [],
-            doubt=report["doubt"],
-        )
+        of = int(desk.now()), columns, desk.changes
+        if looked.told is None or looked.told[0] != of:
+            looked.told = of, _detail(desk, known, looked, columns)
+        return looked.told[1]
+
+
+def _detail(desk: Desk, known: Known, looked: Looked, columns: int) -> SessionDetail:
+    report = looked.report
+    kept = warming.look(looked.site, looked.path, desk.now())
+    with desk.laid_out(columns):
+        lines = panel(report, command="", counts_down=False)
+        warm_lines = [warming.pane_line(kept), *warming.sum_lines(kept)]
+    return SessionDetail(
+        session=row_of(desk, known),
+        report={name: value for name, value in report.items() if name != "results"},
+        lines=[line for line in lines if line is not None],
+        layers=looked.sampler.layers(looked.outlook.made.conversation, report) if looked.outlook.made else Layers(),
+        bars=[_bar(row) for row in report["results"]],
+        deeds=deeds.of_session(desk, known, looked, kept),
+        warm=KeptWarm(on=kept["on"], requests=kept["sent"]["requests"], lines=warm_lines),
+        entered_smaller_tokens=sum(_left_out(row) or 0 for row in report["results"]),
+        ledger=[ledgers.in_words(report["ledger"])] if report["ledger"] else [],
+        doubt=report["doubt"],
+    )
 
 
 def of_others(desk: Desk, row: SessionRow) -> SessionDetail:
@@ -87,7 +94,7 @@ def result(desk: Desk, known: Known, number: int) -> ResultDetail:
         row = _row(looked, number)
         with desk.laid_out():
             lines = why.why(looked.report, row)
-        return ResultDetail(row=row, why=lines, deeds=deeds.of_result(row), handle=handle_of(row))
+        return ResultDetail(row=row, why=lines, deeds=deeds.of_result(known, looked, row), handle=handle_of(row))
 
 
 def _row(looked: Looked, number: int) -> dict[str, Any]:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from .catalog import Known
+    from .shapes import SessionDetail
 
 KEPT = 8  # contexts
 BRIEFS = 4_000
@@ -58,13 +59,14 @@ class Looked:
         self.site = site
         self.path = path
         self.sampler = Sampler(_journal(site))
+        self.told: tuple[object, SessionDetail] | None = None  # kept here for detail.py
         self.outlook = outlook.read(site, path, now, self.sampler)
         self.report: dict[str, Any] = reports.build(self.outlook)
 
     def turn_to(self, now: float) -> None:
-        """The same context at a later time: what has a lifetime by the clock may have ended, the cache may be cold."""
+        """The same context at a later second: what has a lifetime by the clock may have ended, the cache may be cold."""
         made = self.outlook.made
-        if made is not None and now > self.outlook.at:
+        if made is not None and int(now) > int(self.outlook.at):
             made.conversation.observe(events.Tick(now))
             self.outlook = outlook.of(self.site, self.path, made, now)
             self.report = reports.build(self.outlook)

@@ -125,7 +125,7 @@ class Retention:
     def do(self, id: str, session: str = "", why: str = "", until: float | None = None) -> DeedDone:
         """Does what is offered, or holds a session; NotOffered for anything else."""
         word, _, rest = id.partition(" ")
-        with self._desk.changing, self._opened() as controller, self._desk.laid_out():
+        with self._changing() as controller:
             try:
                 if word == HOLD and not rest:
                     return self._add_hold(controller, session, why, until)
@@ -141,7 +141,7 @@ class Retention:
     def do_of_session(self, id: str, session: str, why: str) -> DeedDone:
         """Holds what is stored of a session in every domain that has no hold of it yet, or ends all its holds. NotOffered where there is
         nothing to do; Unusable where its holds cannot be read."""
-        with self._desk.changing, self._opened() as controller, self._desk.laid_out():
+        with self._changing() as controller:
             mine = _holds_of(controller, session)
             lacking = _lacking(mine)
             try:
@@ -165,6 +165,14 @@ class Retention:
     def _released(self, controller: Controller, id: str) -> list[str]:
         found: dict[str, Any] = controller.release_hold(id)
         return retention_deeds.released(found, self._desk.now())
+
+    @contextmanager
+    def _changing(self) -> Iterator[Controller]:
+        with self._desk.changing, self._opened() as controller, self._desk.laid_out():
+            try:
+                yield controller
+            finally:
+                self._desk.changes += 1
 
     @contextmanager
     def _opened(self) -> Iterator[Controller]:

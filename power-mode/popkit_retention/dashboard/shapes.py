@@ -165,8 +165,8 @@ class KeptWarm(_Shape):
 
 
 class SessionDetail(_Shape):
-    """`report`: what `popkit context --json` prints, {} for a session that only a database tells of. `lines`: the panel itself. `ledger`:
-    what was really saved and charged, in words."""
+    """`report`: what `popkit context --json` prints but for its results, which are the `bars`; {} for a session that only a database tells
+    of. `lines`: the panel itself. `ledger`: what was really saved and charged, in words."""
 
     session: SessionRow
     report: dict[str, Any]
