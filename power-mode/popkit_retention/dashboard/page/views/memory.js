@@ -56,10 +56,7 @@ function Project({ project, stamp }) {
     return () => clearTimeout(timer);
   }, [typed]);
   const answer = useAnswer(query("/api/memory", { project, ...asked }), stamp);
-  // The items of the question before stay until those of the next one are there.
-  const [data, keep] = useState(null);
-  useEffect(() => answer.data && keep(answer.data), [answer.data]);
-  return html`<${Answered} answer=${{ ...answer, data: answer.data ?? data }} what="the memory" lines=${10}>
+  return html`<${Answered} answer=${answer} what="the memory" lines=${10}>
     ${(shown) => html`<div class="cards">
       <${Overview} shown=${shown} />
       <${Document} shown=${shown} />

@@ -136,11 +136,9 @@ function Sizes({ sizes }) {
 function Log({ whole: sound, stamp }) {
   const [limit, more] = useState(LOG_PAGE);
   const answer = useAnswer(query("/api/retention/log", { limit }), stamp);
-  const [last, keep] = useState(null);
-  if (answer.data && answer.data !== last) keep(answer.data);
   return html`<${Card} title="Log" id="log" wide
     note=${sound ? WHOLE : BROKEN}>
-    <${Answered} answer=${{ ...answer, data: answer.data ?? last }} what="the log" lines=${5}>
+    <${Answered} answer=${answer} what="the log" lines=${5}>
       ${({ entries, total }) =>
         entries.length
           ? html`<div class="scroll" tabindex="0" role="region" aria-label="The log"><table class="plain log">
