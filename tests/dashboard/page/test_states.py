@@ -87,7 +87,7 @@ def test_another_server_needs_its_own_address_and_then_everything_is_asked_for_a
     expect(seen.page.locator(".stale")).to_contain_text("The connection is lost")
     home.clear()
     served.start()
-    expect(seen.page.locator(".stale")).to_contain_text("Open the address that popkit dashboard printed")
+    expect(seen.page.locator(".stale")).to_contain_text("Open the new address that popkit dashboard printed")
     other = seen.context.new_page()
     other.goto(served.address)
     expect(seen.page.locator(".stale")).to_have_count(0)
@@ -95,6 +95,20 @@ def test_another_server_needs_its_own_address_and_then_everything_is_asked_for_a
     # Changes go with the new server's token.
     seen.confirm("Undo the last clear")
     expect(seen.page.get_by_role("button", name=re.compile("^T1 Read old.ts, medium, expired"))).to_be_visible()
+
+
+def test_the_banner_says_when_the_connection_was_lost_whatever_is_found_then(served: Served, visit: Visits) -> None:
+    seen = visit()
+    expect(seen.page.locator(".connection")).to_have_text("Live")
+    before = seen.page.evaluate("new Date().toISOString()")
+    served.stop()
+    banner = seen.page.locator(".stale")
+    expect(banner).to_contain_text("It reconnects automatically once popkit dashboard is running.")
+    lost = banner.locator("time").get_attribute("datetime")
+    assert lost >= before
+    served.start()
+    expect(banner).to_contain_text("The dashboard was restarted, so this page can no longer connect.")
+    assert banner.locator("time").get_attribute("datetime") == lost
 
 
 def test_many_pages_of_one_browser_share_one_stream(served: Served, visit: Visits) -> None:

@@ -3,7 +3,7 @@
 import { html, render, useEffect, useRef, useState } from "./vendor/preact-htm.js";
 import { useAnswer } from "./answers.js";
 import { moment } from "./format.js";
-import { hurry, live, start, useLive } from "./live.js";
+import { hurry, start, useLive } from "./live.js";
 import { Patterns } from "./palette.js";
 import { Deeds } from "./parts/deeds.js";
 import { useRoute, VIEWS } from "./route.js";
@@ -57,16 +57,17 @@ function Connection() {
 
 /** What is shown is old: since when, and what to do. */
 function Stale() {
-  const { phase, heardAt, since } = useLive();
+  const { phase, since } = useLive();
   if (phase !== "lost" && phase !== "locked") return html`<div role="alert"></div>`;
-  const at = moment(heardAt || since);
+  const seen = html`What you see is from <time datetime=${new Date(since * 1000).toISOString()}>${moment(since)}</time>.`;
   return html`<div role="alert"><div class="stale">
     <p>
       ${
         phase === "locked"
-          ? "Another server was started since, and this page is not its own. Open the address that popkit dashboard printed."
-          : html`<strong>The connection is lost.</strong> What you see is from ${at}. The page connects again by itself once${" "}
-            <code>popkit dashboard</code> runs.`
+          ? html`The dashboard was restarted, so this page can no longer connect. Open the new address that${" "}
+            <code>popkit dashboard</code> printed. ${seen}`
+          : html`<strong>The connection is lost.</strong> ${seen} It reconnects automatically once${" "}
+            <code>popkit dashboard</code> is running.`
       }
     </p>
     ${phase === "lost" && html`<button type="button" class="button" onClick=${hurry}>Try now</button>`}
@@ -108,4 +109,3 @@ start();
 const root = document.getElementById("app");
 root.textContent = "";
 render(html`<${App} />`, root);
-export { live };

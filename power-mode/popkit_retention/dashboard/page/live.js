@@ -10,11 +10,10 @@ const MOST_ROWS = 50; // that the server sends at once
 
 export const live = {
   phase: "connecting",
-  since: Date.now() / 1000,
-  heardAt: 0, // when the server was last heard, by our clock
+  since: Date.now() / 1000, // when there was a connection last, by our clock; with one: since when
   startedAt: 0, // which server
   ahead: 0, // seconds that its clock is ahead of ours
-  rows: new Map(), // id -> the newest row of a session
+  rows: new Map(), // id -> {row, at}: the newest row of a session, and when it was told or asked for (performance.now)
   round: 0, // grows with every connection after the first: what is shown may be old then
   list: 0, // changes when the list has to be asked for anew
   stamps: { memory: "", retention: "", budgets: "", stats: "" },

@@ -1,5 +1,6 @@
 // The one stream of the server: it connects, and connects again when it is lost. Runs in the shared worker, or in the page where there is
-// none. It tells `{kind: "event", event}` and `{kind: "state", phase, since}`; phase: connecting, live, lost, locked.
+// none. It tells `{kind: "event", event}` and `{kind: "state", phase, since}`; phase: connecting, live, lost, locked; since
+// when there is a connection, or is none.
 
 const FIRST_WAIT_MS = 400;
 const LONGEST_WAIT_MS = 4000;
@@ -54,8 +55,9 @@ export class Stream {
 
   become(phase) {
     if (phase === this.phase) return;
+    // Who loses the server and then finds another one is without it since the loss.
+    if (phase === "live" || this.phase === "live") this.since = Date.now() / 1000;
     this.phase = phase;
-    this.since = Date.now() / 1000;
     this.tell({ kind: "state", phase, since: this.since });
   }
 
