@@ -81,9 +81,10 @@ class Served:
 
 
 class Visit:
-    """A page that somebody has opened, in a profile of its own. Whatever it says on the console, and whomever it asks, is noted."""
+    """A page that somebody has opened, in a profile of its own. Whatever it says on the console, and whomever it asks, is noted. `clock`:
+    the time of day there, which goes on; else it is the machine's."""
 
-    def __init__(self, browser: Browser, served: Served, hash: str = "", **how: object) -> None:
+    def __init__(self, browser: Browser, served: Served, hash: str = "", clock: float | None = None, **how: object) -> None:
         self.served = served
         self.context = browser.new_context(**{"viewport": WIDE, "locale": "en-GB", "timezone_id": "UTC", **how})
         self.context.set_default_timeout(PATIENCE_S * 1000)
@@ -93,6 +94,8 @@ class Visit:
         self.page.on("console", self._heard)
         self.page.on("pageerror", lambda error: self.said.append(str(error)))
         self.page.on("request", self._requested)
+        if clock is not None:
+            self.page.clock.install(time=clock)
         self.page.goto(served.address + hash)
 
     def _heard(self, message: ConsoleMessage) -> None:

@@ -7,6 +7,8 @@ import { Stream } from "./stream.js";
 
 const news = new News();
 const MOST_ROWS = 50; // that the server sends at once
+const SKEW_S = 2; // so far our clock and the server's may be apart before we go by its own
+const MINUTE_S = 60;
 
 export const live = {
   phase: "connecting",
@@ -22,27 +24,41 @@ export const live = {
 /** Seconds since 1970, by the server's clock. */
 export const now = () => Date.now() / 1000 + live.ahead;
 
+/** The newest row of a session; undefined where none was told. */
+export const rowOf = (id) => live.rows.get(id)?.row;
+
 function heard(event) {
-  live.heardAt = Date.now() / 1000;
-  if (event.type === "hello") return greeted(event);
-  if (event.type === "sessions") {
-    // No rows: sessions have gone; so many: there are more that were not sent.
-    if (!event.sessions.length || event.sessions.length >= MOST_ROWS) live.list += 1;
-    for (const row of event.sessions) {
-      const before = live.rows.get(row.id);
-      // Another order of the list is worth a question; other figures in it are not.
-      if (!before || before.running !== row.running) live.list += 1;
-      live.rows.set(row.id, row);
-    }
-  } else {
-    live.stamps = { ...live.stamps, [event.type]: event.stamp };
+  if (event.type === "hello") greeted(event);
+  else if (event.type === "sessions") told(event);
+  else live.stamps = { ...live.stamps, [event.type]: event.stamp };
+}
+
+function told({ sessions, gone = [] }) {
+  // No rows: sessions have gone; so many: there are more that were not sent.
+  if (gone.length || !sessions.length || sessions.length >= MOST_ROWS) live.list += 1;
+  for (const id of gone) live.rows.delete(id);
+  // Another order of the list is worth a question; other figures in it are not.
+  if (sessions.some(({ id, running }) => rowOf(id)?.running !== running)) live.list += 1;
+  keep(sessions, performance.now());
+}
+
+/** Keeps rows that were told or asked for at that time, where none is newer; whether any says something else than before. */
+function keep(rows, at) {
+  let differs = false;
+  for (const row of rows) {
+    const before = live.rows.get(row.id);
+    if (before && before.at > at) continue;
+    const same = before && JSON.stringify(before.row) === JSON.stringify(row);
+    differs ||= !same;
+    live.rows.set(row.id, { row: same ? before.row : row, at }); // a row that stays the same object is not drawn anew
   }
-  return undefined;
+  return differs;
 }
 
 function greeted(event) {
   const off = event.at - Date.now() / 1000;
-  live.ahead = Math.abs(off) > 2 ? off : 0;
+  live.ahead = Math.abs(off) > SKEW_S ? off : 0;
+  if (live.ahead) tickAll(); // what was drawn before went by our own clock
   const another = live.startedAt !== 0;
   live.startedAt = event.started_at;
   if (!another) return;
@@ -58,9 +74,9 @@ function take(said) {
   news.tell();
 }
 
-/** Takes note of rows that came with an answer, so that events can be told from news. */
-export function know(rows) {
-  for (const row of rows) if (!live.rows.has(row.id)) live.rows.set(row.id, row);
+/** Takes note of rows that came with an answer, which was asked for at that time. */
+export function know(rows, at) {
+  if (keep(rows, at)) news.tell();
 }
 
 let hurryUp = () => {};
@@ -87,21 +103,45 @@ export function useLive() {
   return live;
 }
 
-const tickers = new Set();
-let beat = 0;
+const beats = new Map(); // seconds -> {ticks, timer}
 
-/** The time, each second while somebody shows it. */
-export function useNow(wanted = true) {
+/** Calls `tick` every so many seconds, until what it returns is called. All that have the same beat share a timer. */
+function every(seconds, tick) {
+  if (!beats.has(seconds)) beats.set(seconds, { ticks: new Set(), timer: 0 });
+  const beat = beats.get(seconds);
+  beat.ticks.add(tick);
+  beat.timer ||= setInterval(() => beat.ticks.forEach((each) => each()), seconds * 1000);
+  return () => {
+    beat.ticks.delete(tick);
+    if (!beat.ticks.size) beat.timer = clearInterval(beat.timer) ?? 0;
+  };
+}
+
+const tickAll = () => beats.forEach(({ ticks }) => ticks.forEach((each) => each()));
+
+/** The time, anew every so many seconds. */
+export function useNow(seconds = MINUTE_S) {
   const [at, set] = useState(now());
-  useEffect(() => {
-    if (!wanted) return undefined;
-    const tick = () => set(now());
-    tickers.add(tick);
-    beat ||= setInterval(() => tickers.forEach((each) => each()), 1000);
-    return () => {
-      tickers.delete(tick);
-      if (!tickers.size) beat = clearInterval(beat) ?? 0;
-    };
-  }, [wanted]);
+  useEffect(() => every(seconds, () => set(now())), [seconds]);
   return at;
+}
+
+/** When the clock alone last changed what is true of a session, "" for any: a cache went cold, or it runs a minute longer. First: now. */
+export function useTurn(id = "") {
+  const [turn, set] = useState(now);
+  useEffect(() => {
+    let from = now();
+    return every(1, () => {
+      const to = now();
+      if ([...live.rows.values()].some(({ row }) => (!id || row.id === id) && hasTurned(row, from, to))) set(to);
+      from = to;
+    });
+  }, [id]);
+  return turn;
+}
+
+function hasTurned({ running, context }, from, to) {
+  if (running && Math.floor(to / MINUTE_S) > Math.floor(from / MINUTE_S)) return true;
+  const cold = (context?.cache_until ?? 0) + SKEW_S; // by the server's clock too
+  return cold > from && cold <= to;
 }

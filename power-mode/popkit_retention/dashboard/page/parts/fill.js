@@ -22,7 +22,7 @@ export const fillWords = (fill) => `${whole(fill.tokens)} of ${whole(fill.window
 /** warm, 4 min 30 s left: it counts down. */
 export function Cache({ fill, short }) {
   const warm = fill.cache === "warm" && fill.cache_until !== null;
-  const now = useNow(warm);
+  const now = useNow(warm ? 1 : undefined);
   const left = warm ? fill.cache_until - now : 0;
   if (left <= 0) return html`<span class="cache cache-cold"><${CacheMark} />${short ? "cold" : "Cache cold"}</span>`;
   const words = short ? countdown(left) : `Cache warm, ${countdown(left)} left`;

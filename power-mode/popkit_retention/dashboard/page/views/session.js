@@ -2,21 +2,24 @@
 
 import { html, useEffect, useRef, useState } from "../vendor/preact-htm.js";
 import { useAnswer } from "../answers.js";
-import { ago, baseName, capital, counted, longTokens, percent, titleOf, tokens, whole } from "../format.js";
-import { now, useLive } from "../live.js";
+import { baseName, capital, counted, longTokens, percent, titleOf, tokens, whole } from "../format.js";
+import { know, rowOf, useLive, useTurn } from "../live.js";
 import { fillOf, LAYERS, Swatch, TIERS } from "../palette.js";
 import { DeedButtons, offeredAt, place } from "../parts/deeds.js";
 import { Cache, fillWords, Meter } from "../parts/fill.js";
 import { Answered, Card } from "../parts/states.js";
+import { Ago } from "../parts/when.js";
 import { useTitle } from "../route.js";
 import { OverTime } from "./overtime.js";
 import { Timeline } from "./timeline.js";
 
 export function Session({ id }) {
-  const live = useLive();
+  useLive();
   const base = `/api/sessions/${encodeURIComponent(id)}`;
-  const row = live.rows.get(id);
-  const answer = useAnswer(base, row?.stamp);
+  const row = rowOf(id);
+  const stamp = `${row?.stamp} ${useTurn(id)}`;
+  const answer = useAnswer(base, stamp);
+  useEffect(() => answer.data && know([answer.data.session], answer.at), [answer.data]);
   const session = row ?? answer.data?.session;
   useTitle(
     session?.verdict?.kind === "clear" ? "Clear now" : session?.context && percent(session.context.ratio),
@@ -41,7 +44,7 @@ function Detail({ detail, session, base }) {
       <p class="note">
         ${session.running && html`<span class="badge badge-running">Running</span>`}
         <span title=${session.project}>${baseName(session.project)}</span> · ${counted(report.calls ?? session.calls, "tool call")}
-        ${report.turns ? ` in ${counted(report.turns, "turn")}` : ""} · changed ${ago(session.changed_at, now())}${" · "}
+        ${report.turns ? ` in ${counted(report.turns, "turn")}` : ""} · changed <${Ago} at=${session.changed_at} />${" · "}
         <span class="id">${session.id}</span>
       </p>
     </header>

@@ -3,15 +3,18 @@
 import { html, useEffect, useMemo, useState } from "../vendor/preact-htm.js";
 import { useAnswer } from "../answers.js";
 import { query } from "../api.js";
-import { ago, baseName, counted, percent, titleOf, whole } from "../format.js";
-import { know, useLive, useNow } from "../live.js";
+import { baseName, counted, percent, titleOf, whole } from "../format.js";
+import { know, rowOf, useLive, useTurn } from "../live.js";
 import { Cache, fillWords, Meter } from "../parts/fill.js";
 import { Answered, Empty } from "../parts/states.js";
+import { Ago } from "../parts/when.js";
 import { toSession, useTitle } from "../route.js";
 import { Session } from "./session.js";
 
 const PAGE = 100;
 const TYPING_MS = 200;
+
+const pathOf = (asked, page) => query("/api/sessions", { ...asked, limit: PAGE, offset: page * PAGE });
 
 export function Sessions({ id }) {
   const [asked, ask] = useState({ q: "", project: "", running: false });
@@ -22,9 +25,10 @@ export function Sessions({ id }) {
 }
 
 function List({ asked, ask, chosen }) {
-  const live = useLive();
+  const { list } = useLive();
   const [pages, more] = useState(1);
-  const first = useAnswer(query("/api/sessions", { ...asked, limit: PAGE, offset: 0 }), String(live.list));
+  const stamp = `${list} ${useTurn()}`;
+  const first = useAnswer(pathOf(asked, 0), stamp);
   const running = first.data?.running ?? 0;
   useTitle(...(chosen ? [] : [running ? `${running} running` : "", "Sessions"]));
   const change = (changes) => {
@@ -40,9 +44,8 @@ function List({ asked, ask, chosen }) {
     <${Answered} answer=${first} what="the sessions" lines=${12}>
       ${(data) =>
         data.total
-          ? html`<${Rows} asked=${asked} pages=${pages} data=${data} chosen=${chosen} />`
-          : html`<${None}
-        asked=${asked} />`}
+          ? html`<${Rows} asked=${asked} pages=${pages} stamp=${stamp} data=${data} chosen=${chosen} />`
+          : html`<${None} asked=${asked} />`}
     <//>
     ${
       first.data &&
@@ -81,7 +84,7 @@ function None({ asked }) {
   <//>`;
 }
 
-function Rows({ asked, pages, data, chosen }) {
+function Rows({ asked, pages, stamp, data, chosen }) {
   const walk = (event) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     const links = step ? [...event.currentTarget.querySelectorAll("a")] : [];
@@ -91,17 +94,15 @@ function Rows({ asked, pages, data, chosen }) {
     next.focus();
   };
   return html`<ol class="rows" onKeyDown=${walk} aria-label=${`${counted(data.total, "session")}, running ones first`}>
-    ${Array.from({ length: pages }, (_, at) => html`<${Page} key=${at} asked=${asked} at=${at} chosen=${chosen} />`)}
+    ${Array.from({ length: pages }, (_, at) => html`<${Page} key=${at} path=${pathOf(asked, at)} stamp=${stamp} chosen=${chosen} />`)}
   </ol>`;
 }
 
-function Page({ asked, at, chosen }) {
-  const live = useLive();
-  const { data } = useAnswer(query("/api/sessions", { ...asked, limit: PAGE, offset: at * PAGE }), String(live.list));
-  useEffect(() => data && know(data.sessions), [data]);
-  return (data?.sessions ?? []).map(
-    (row) => html`<${Row} key=${row.id} row=${live.rows.get(row.id) ?? row} chosen=${row.id === chosen} />`,
-  );
+function Page({ path, stamp, chosen }) {
+  useLive();
+  const { data, at } = useAnswer(path, stamp);
+  useEffect(() => data && know(data.sessions, at), [data]);
+  return (data?.sessions ?? []).map((row) => html`<${Row} key=${row.id} row=${rowOf(row.id) ?? row} chosen=${row.id === chosen} />`);
 }
 
 function Row({ row, chosen }) {
@@ -125,16 +126,11 @@ function Row({ row, chosen }) {
         ${
           row.running
             ? html`<span class="badge badge-running">Running</span>${row.context && html`<${Cache} fill=${row.context} short />`}`
-            : html`<${When} at=${row.changed_at} />`
+            : html`<${Ago} at=${row.changed_at} />`
         }
       </span>
     </a>
   </li>`,
     [row, chosen],
   );
-}
-
-function When({ at }) {
-  const now = useNow(false);
-  return html`<time datetime=${new Date(at * 1000).toISOString()}>${ago(at, now)}</time>`;
 }

@@ -1,0 +1,37 @@
+"""A dashboard in this process, whose clock a test sets, and a page in a browser that goes by the same clock."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from playwright.sync_api import Browser
+
+from tests.dashboard.page.served import Visit
+from tests.dashboard.served import Served
+from tests.reclaim.shops import worked
+
+
+class Clocked(Served):
+    """A served Board with a session that has only just stopped, so that its prompt cache is warm."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        talk = worked(str(self.shop.project))
+        self.shop.write(talk)
+        self.shop.at = talk.now
+        os.utime(self.shop.transcript, (talk.now, talk.now))
+
+    @property
+    def address(self) -> str:
+        """What a browser opens."""
+        return self.access.address
+
+    def visit(self, browser: Browser, hash: str = "") -> Visit:
+        """A page whose clock is the server's."""
+        return Visit(browser, self, hash, clock=self.shop.at)
+
+    def pass_by(self, seconds: float, seen: Visit) -> None:
+        """So much time passes, for server and page."""
+        self.shop.at += seconds
+        seen.page.clock.fast_forward(round(seconds * 1000))
