@@ -9,12 +9,41 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from hooks.utils.answers import text
+from popkit_retention.context.database import usage
+from popkit_retention.context.database.opening import open_database
+from popkit_retention.governance.controller import Controller
+from popkit_retention.governance.domains import USER
 from tests.cli.conftest import *  # noqa: F403  `filled` and what it stands on
 from tests.cli.remembered import Remembered
 from tests.dashboard.page.homes import PLACE, SESSION, Home
 from tests.dashboard.page.served import Served, Visit
 
 Visits = Callable[..., Visit]
+# Renders the way to more of a list: (shown, total, limit).
+MORE = """async ([shown, total, limit]) => {
+  const { html, render } = await import('/vendor/preact-htm.js');
+  const { More } = await import('/parts/states.js');
+  const place = document.createElement('div');
+  const ask = (more) => { place.dataset.asked = more; };
+  const list = { shown, total, limit, step: 50, most: 120, ask, rest: 'popkit memory list --all' };
+  render(html`<${More} ...${list} />`, place);
+  place.querySelector('button')?.click();
+  return [place.textContent.trim().replaceAll(/\\s+/g, ' '), place.dataset.asked ?? ''];
+}"""
+
+
+def book(home: Home, session: str, user: str, tokens: int = 1_000, dollars: float | None = 0.5, number: int = 1) -> None:
+    """A request of a session that has no transcript here."""
+    spent = usage.Tokens(input=tokens, output=10)
+    used = usage.Used(usage.CLIENT, f"{session}-{number}", session, user, "claude-opus-5", home.at - 100, spent, dollars, "/their/shop")
+    with open_database(home.environ()) as database, database.writing() as connection:
+        usage.book(connection, [used])
+
+
+def answers(seen: Visit, path: str, **more: object) -> None:
+    """From now on the server's answer has these fields besides."""
+    told = seen.told(path)
+    seen.page.route(re.compile(re.escape(path.partition("?")[0])), lambda route: route.fulfill(json={**told, **more}))
 
 
 @pytest.fixture
@@ -90,7 +119,7 @@ def test_retention_tells_policies_in_words_and_what_is_stored(home: Home, visit:
             expect(card).to_contain_text(words, ignore_case=True)
     hot = told["zones"][0]
     expect(seen.page.locator("#zones")).to_contain_text(text.counted(hot["records"], "record"))
-    expect(seen.page.locator("#log")).to_contain_text("none is missing" if told["log_whole"] else "broken")
+    expect(seen.page.locator("#log")).to_contain_text("complete and unaltered" if told["log_whole"] else "broken")
 
 
 def test_stats_say_what_the_terminal_says_and_draw_it_by_day(home: Home, visit: Visits) -> None:
@@ -108,3 +137,15 @@ def test_budgets_say_how_to_set_one_and_show_what_is_used(visit: Visits) -> None
     told = seen.told("/api/budgets")
     expect(seen.page.locator("#limits")).to_contain_text("No limit is set")
     expect(seen.page.locator("#limits code")).to_have_text(told["how"])
+
+
+def test_a_session_of_another_machine_tells_what_it_used_and_no_more(home: Home, visit: Visits) -> None:
+    book(home, "theirs", "erik", tokens=4_000)
+    book(home, "theirs", "erik", tokens=5_000, number=2)
+    seen = visit("#/session/theirs")
+    session = seen.page.get_by_role("article")
+    expect(session.locator(".session-head")).to_contain_text("2 requests")
+    expect(session.get_by_label("What it used", exact=True).last).to_contain_text("9,000 tokens")
+    expect(session.get_by_role("heading", level=2)).to_have_text(["What it used", "Over time"])
+    for wrong in ("tool call", "nothing", "Nothing", "By tier"):
+        expect(session).not_to_contain_text(wrong)

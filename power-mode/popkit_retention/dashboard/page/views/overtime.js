@@ -23,11 +23,12 @@ function byTier({ at, request, tokens, tiers, expired }) {
 
 const byLayer = ({ at, request, layers }) => ({ at, request, values: layers });
 
-export function OverTime({ base, stamp }) {
-  const [by, choose] = useState("tier");
+/** `fixed`: "layer" where no tiers are known. */
+export function OverTime({ base, stamp, fixed = "" }) {
+  const [by, choose] = useState(fixed || "tier");
   const answer = useAnswer(`${base}/series`, stamp);
   const parts = by === "tier" ? BY_TIER : BY_LAYER;
-  const tools = html`<${Choice} label="What the areas are" chosen=${by} choose=${choose} options=${[
+  const tools = !fixed && html`<${Choice} label="What the areas are" chosen=${by} choose=${choose} options=${[
     ["tier", "By tier"],
     ["layer", "By layer"],
   ]} />`;

@@ -28,37 +28,68 @@ export function Session({ id }) {
   return html`<article class="session" aria-labelledby="session-title">
     <p class="back"><a href="#/sessions">← All sessions</a></p>
     <${Answered} answer=${answer} what="the session" lines=${14}>
-      ${(detail) => html`<${Detail} detail=${detail} session=${session} base=${base} />`}
+      ${(detail) => {
+        const Shown = isRead(detail) ? Detail : Elsewhere;
+        return html`<${Head} session=${session} detail=${detail} />
+          <${Shown} detail=${detail} session=${session} base=${base} stamp=${stamp} />`;
+      }}
     <//>
   </article>`;
 }
 
-function Detail({ detail, session, base }) {
+// Where somebody types or decides, the focus stays.
+const IN_USE = "input, select, textarea, dialog *";
+
+/** Whether there is a transcript; else a database alone tells of the session. */
+const isRead = ({ report }) => report.calls !== undefined;
+
+/** Of the newest row and the detail, whose context was read: a row may be told before its own was. */
+const readOf = (session, detail) => (session.verdict ? session : detail.session);
+
+function Head({ session, detail }) {
+  const { report } = detail;
   const title = useRef(null);
-  useEffect(() => title.current.focus({ preventScroll: true }), []);
-  const deeds = place(`${base}/deeds`, { touches: [base, "/api/retention"], offers: offeredAt(base) });
+  useEffect(() => {
+    if (!document.activeElement?.matches(IN_USE)) title.current.focus({ preventScroll: true });
+  }, []);
+  const did = isRead(detail)
+    ? counted(readOf(session, detail).calls, "tool call")
+    : counted(session.requests || session.calls, "request");
+  return html`<header class="session-head">
+    <h1 id="session-title" ref=${title} tabindex="-1">${titleOf(session)}</h1>
+    <p class="note">
+      ${session.running && html`<span class="badge badge-running">Running</span>`}
+      <span title=${session.project}>${baseName(session.project)}</span> · ${did}
+      ${report.turns ? ` in ${counted(report.turns, "turn")}` : ""} · changed <${Ago} at=${session.changed_at} />${" · "}
+      <span class="id">${session.id}</span>
+    </p>
+  </header>`;
+}
+
+function Detail({ detail, session, base, stamp }) {
+  const deeds = place(`${base}/deeds`, { touches: [base, "/api/sessions?", "/api/retention"], offers: offeredAt(base) });
   const about = detail.deeds.filter(({ id }) => !id.startsWith("warm"));
   const { report } = detail;
-  return html`<header class="session-head">
-      <h1 id="session-title" ref=${title} tabindex="-1">${titleOf(session)}</h1>
-      <p class="note">
-        ${session.running && html`<span class="badge badge-running">Running</span>`}
-        <span title=${session.project}>${baseName(session.project)}</span> · ${counted(report.calls ?? session.calls, "tool call")}
-        ${report.turns ? ` in ${counted(report.turns, "turn")}` : ""} · changed <${Ago} at=${session.changed_at} />${" · "}
-        <span class="id">${session.id}</span>
-      </p>
-    </header>
-    <${Verdict} verdict=${session.verdict ?? detail.session.verdict} doubt=${detail.doubt}>
+  return html`<${Verdict} verdict=${readOf(session, detail).verdict} doubt=${detail.doubt}>
       <${DeedButtons} deeds=${about} where=${deeds} strong="clear" />
     <//>
     <div class="cards">
       <${Context} fill=${session.context ?? detail.session.context} layers=${detail.layers} report=${report} />
-      <${Dead} report=${report} session=${session} />
+      <${Dead} report=${report} />
       <${OverTime} base=${base} stamp=${session.stamp} />
-      <${Timeline} bars=${detail.bars} calls=${report.calls ?? session.calls} base=${base} deeds=${deeds} stamp=${session.stamp} />
+      <${Timeline} bars=${detail.bars} calls=${report.calls} base=${base} deeds=${deeds} stamp=${stamp} />
       <${Worth} detail=${detail} deeds=${deeds} />
       <${Panel} lines=${detail.lines} />
     </div>`;
+}
+
+/** A session of which only a database tells: what it used, and what its contexts were made of. */
+function Elsewhere({ detail, session, base }) {
+  return html`<div class="cards">
+    <${Card} title="What it used" id="used"><pre class="lines" tabindex="0" aria-label="What it used">${detail.lines.join("\n")}</pre><//>
+    ${sumOf(detail.layers) > 0 && html`<${Card} title="Context" id="context"><${MadeOf} layers=${detail.layers} /><//>`}
+    <${OverTime} base=${base} stamp=${session.stamp} fixed="layer" />
+  </div>`;
 }
 
 function Verdict({ verdict, doubt, children }) {
@@ -74,8 +105,6 @@ function Verdict({ verdict, doubt, children }) {
 }
 
 function Context({ fill, layers, report }) {
-  const sum = LAYERS.reduce((all, [key]) => all + layers[key], 0);
-  let at = 0;
   return html`<${Card} title="Context" id="context">
     ${
       fill
@@ -87,54 +116,55 @@ function Context({ fill, layers, report }) {
           <p class="cache-line"><${Cache} fill=${fill} /> <span class="note">${fill.model}</span></p>`
         : html`<p class="note">No request of this session is known yet.</p>`
     }
-    ${
-      sum > 0 &&
-      html`<h3>What it is made of</h3>
-      <svg class="meter layers" role="img" aria-label="The context by layer; the list below has the figures">
-        ${LAYERS.map(([key]) => {
-          const from = at;
-          at += (layers[key] / sum) * 100;
-          return html`<rect key=${key} class="layer" x=${`${from}%`} width=${`${at - from}%`} height="100%" fill=${fillOf(key)} />`;
-        })}
-      </svg>
-      <dl class="figures">
-        ${LAYERS.map(
-          ([key, name]) => html`<div class="figure-row" key=${key}>
-          <dt><${Swatch} fill=${fillOf(key)} /> ${name}</dt><dd><span class="figure">${tokens(layers[key])}</span></dd>
-        </div>`,
-        )}
-      </dl>`
-    }
+    ${sumOf(layers) > 0 && html`<${MadeOf} layers=${layers} />`}
   <//>`;
 }
 
-function Dead({ report, session }) {
-  const expired = report.expired ?? { items: 0, tokens: session.expired_tokens ?? 0 };
-  const { now: at, cold } = report.reclaimable ?? {
-    now: { items: 0, tokens: session.reclaimable_now ?? 0 },
-    cold: { items: 0, tokens: 0 },
-  };
-  const share = report.context && report.context.tokens > expired.tokens ? expired.tokens / report.context.tokens : 0;
+const sumOf = (layers) => LAYERS.reduce((all, [key]) => all + layers[key], 0);
+
+function MadeOf({ layers }) {
+  const sum = sumOf(layers);
+  let at = 0;
+  return html`<h3>What it is made of</h3>
+    <svg class="meter layers" role="img" aria-label="The context by layer; the list below has the figures">
+      ${LAYERS.map(([key]) => {
+        const from = at;
+        at += (layers[key] / sum) * 100;
+        return html`<rect key=${key} class="layer" x=${`${from}%`} width=${`${at - from}%`} height="100%" fill=${fillOf(key)} />`;
+      })}
+    </svg>
+    <dl class="figures">
+      ${LAYERS.map(
+        ([key, name]) => html`<div class="figure-row" key=${key}>
+        <dt><${Swatch} fill=${fillOf(key)} /> ${name}</dt><dd><span class="figure">${tokens(layers[key])}</span></dd>
+      </div>`,
+      )}
+    </dl>`;
+}
+
+function Dead({ report }) {
+  const { expired, context, cleared, tiers } = report;
+  const { now: at, cold } = report.reclaimable;
+  const share = context && context.tokens > expired.tokens ? expired.tokens / context.tokens : 0;
   const part = share >= 0.01 ? ` (${percent(share)} of the context)` : "";
   const same = at.tokens === cold.tokens && at.items === cold.items;
-  return html`<${Card} title="What is dead" id="dead">
+  return html`<${Card} title="No longer needed" id="dead">
     <dl class="figures">
       <${Figure} name="Expired" value=${expired.items ? longTokens(expired.tokens) : "nothing"}
         more=${expired.items ? `in ${counted(expired.items, "result")}${part}` : ""} />
-      <${Figure} name=${same ? "A clear takes" : "A clear takes now"} value=${at.items ? longTokens(at.tokens) : "nothing"}
+      <${Figure} name=${same ? "Clearing frees" : "Clearing now frees"} value=${at.items ? longTokens(at.tokens) : "nothing"}
         more=${at.items ? `from ${counted(at.items, "result")}` : ""} />
       ${
         !same &&
-        html`<${Figure} name="Once the cache is cold" value=${cold.items ? longTokens(cold.tokens) : "nothing"}
+        html`<${Figure} name="After the cache goes cold" value=${cold.items ? longTokens(cold.tokens) : "nothing"}
         more=${cold.items ? `from ${counted(cold.items, "result")}` : ""} />`
       }
       ${
-        report.cleared?.items > 0 &&
-        html`<${Figure} name="Cleared and archived" value=${longTokens(report.cleared.tokens)}
-        more=${`in ${counted(report.cleared.items, "result")}`} />`
+        cleared?.items > 0 &&
+        html`<${Figure} name="Cleared and archived" value=${longTokens(cleared.tokens)} more=${`in ${counted(cleared.items, "result")}`} />`
       }
     </dl>
-    ${report.tiers && html`<${ByTier} tiers=${report.tiers} />`}
+    <${ByTier} tiers=${tiers} />
   <//>`;
 }
 
@@ -176,7 +206,7 @@ function Worth({ detail, deeds }) {
 function Panel({ lines }) {
   const [open, set] = useState(false);
   return html`<details class="card card-wide panel" onToggle=${(event) => set(event.target.open)}>
-    <summary>The same as in the terminal</summary>
+    <summary>Terminal view</summary>
     ${open && html`<pre tabindex="0" aria-label="The panel">${lines.join("\n").trim()}</pre>`}
   </details>`;
 }
