@@ -25,7 +25,7 @@ def report_of(seen: Visit) -> dict:
 
 
 def sum_of_clear(seen: Visit) -> str:
-    return verdict.in_words(report_of(seen)).removeprefix("Clear now: ") + ". " + CLEARED
+    return verdict.in_words(report_of(seen)).removeprefix("Clear now: ") + ". " + CLEARED + "."
 
 
 def test_a_file_leads_the_browser_to_the_page(home: Home, served: Served, browser: Browser) -> None:
@@ -111,7 +111,7 @@ def test_a_bar_opens_the_reasons_and_a_pin_keeps_the_result(home: Home, visit: V
     why = seen.page.get_by_role("complementary", name="Why T31")
     expect(why).to_contain_text("file contents, ~535 tokens (estimate)")
     expect(why).to_contain_text("when its file is edited or changes on disk")
-    assert seen.confirm("Pin") == "its ~535 tokens stay in the context until you unpin it"
+    assert seen.confirm("Pin") == "Its ~535 tokens stay in the context until you unpin it."
     assert "T31" in seen.status()
     expect(seen.page.get_by_role("button", name=re.compile("^T31 Read lib.ts.*pinned"))).to_be_visible()
     assert home.state().pins == ["read-lib"]
@@ -159,8 +159,8 @@ def test_a_cleared_result_is_put_back_from_its_reasons(home: Home, visit: Visits
     home.clear()
     seen = visit(PLACE)
     seen.page.get_by_role("button", name=re.compile("^T5 Glob")).click()
-    tokens = next(row["tokens"] for row in report_of(seen)["results"] if row["id"] == "found")
-    assert seen.confirm("Put back") == f"{text.long_tokens(tokens)} come back, once the session is loaded again"
+    tokens = seen.told(f"/api/sessions/{SESSION}/results/5")["row"]["tokens"]
+    assert seen.confirm("Put back") == f"{text.long_tokens(tokens)} come back, once the session is loaded again."
     expect(seen.page.get_by_role("button", name=re.compile("^T5 Glob .*a placeholder is left"))).not_to_be_visible()
     assert set(home.cleared()) == EXPIRED - {"found"}
 

@@ -123,3 +123,5 @@ export const baseName = (path) =>
 export const titleOf = ({ title, here, user }) => title || (here ? "(untitled)" : `${user || "Somebody"}’s session`);
 /** Words with their first letter large. */
 export const capital = (words) => words.charAt(0).toUpperCase() + words.slice(1);
+/** Words as a sentence: a capital letter, and a full stop unless they end with a mark. */
+export const sentence = (words) => capital(words.trim()) + (/[.!?…]$/.test(words.trim()) ? "" : ".");

@@ -1,11 +1,12 @@
 // What can be done: a button asks, a dialog shows the sum, and what came of it is said as a status message.
 
-import { html, useEffect, useRef, useState } from "../vendor/preact-htm.js";
+import { html, useEffect, useRef } from "../vendor/preact-htm.js";
 import { refresh } from "../answers.js";
 import { get, post } from "../api.js";
+import { sentence } from "../format.js";
 import { News, useNews } from "../news.js";
 
-let shown = { asking: null, notice: null, busy: false, content: null };
+let shown = { asking: null, notice: null, content: null };
 const news = new News();
 
 function show(changes) {
@@ -18,8 +19,11 @@ function useShown() {
   return shown;
 }
 
-/** Says something in the status region. `again`: a deed that takes it back, with its place. */
-export const say = (text, { failed = false, again = null } = {}) => show({ notice: { text, failed, again } });
+/** Says something in the status region. `again`: a deed that takes it back, with its place. What is said. */
+export function say(text, { failed = false, again = null } = {}) {
+  show({ notice: { text, failed, again } });
+  return shown.notice;
+}
 
 /**
  * Where deeds of a part go. `path`: what takes them · `body`: what goes with the id · `touches`: what is to be asked anew ·
@@ -60,19 +64,25 @@ async function wayBack(deed, where) {
   }
 }
 
-async function carryOut({ deed, where }, said) {
-  show({ busy: true });
+async function posted({ deed, where }, said) {
   try {
     const { done, text } = await post(where.path, { ...where.body, ...said, id: deed.id });
-    show({ asking: null, busy: false });
-    say(text || (done ? `${deed.label}: done` : `${deed.label}: nothing was done`), { failed: !done });
-    where.touches.forEach(refresh);
-    const again = done ? await wayBack(deed, where) : null;
-    if (again) say(text, { again });
+    return { done, text: text || (done ? `${deed.label}: done` : `${deed.label}: nothing was done`) };
   } catch (error) {
-    show({ asking: null, busy: false });
-    say(error.message, { failed: true });
+    return { done: false, text: error.message };
   }
+}
+
+async function carryOut(asking, said) {
+  const mine = { ...asking, busy: true };
+  show({ asking: mine });
+  const { done, text } = await posted(mine, said);
+  // Meanwhile another dialog may have been opened, and another message said.
+  if (shown.asking === mine) show({ asking: null });
+  const notice = say(text, { failed: !done });
+  mine.where.touches.forEach(refresh); // of a deed that is refused, too: what offered it is old
+  const again = done ? await wayBack(mine.deed, mine.where) : null;
+  if (again && shown.notice === notice) show({ notice: { ...notice, again } });
 }
 
 /** A button for each deed. */
@@ -93,8 +103,8 @@ export function DeedButtons({ deeds, where, strong = "", children }) {
   </div>`;
 }
 
-/** A dialog of the browser's own: it keeps the focus, and Escape closes it. */
-export function Dialog({ open, close, label, children }) {
+/** A dialog of the browser's own: it keeps the focus, and Escape closes it, unless it is `busy`. */
+export function Dialog({ open, close, busy = false, label, children }) {
   const box = useRef(null);
   useEffect(() => {
     if (open && !box.current.open) box.current.showModal();
@@ -103,25 +113,27 @@ export function Dialog({ open, close, label, children }) {
   return html`<dialog
     ref=${box}
     aria-labelledby=${label}
-    onClose=${close}
-    onClick=${(event) => event.target === box.current && close()}
+    onClose=${() => !box.current.open && close()}
+    onCancel=${(event) => busy && event.preventDefault()}
+    onClick=${(event) => event.target === box.current && !busy && close()}
   >
     ${open && children}
   </dialog>`;
 }
 
-function Confirm({ asking, busy }) {
+function Confirm({ asking }) {
+  const busy = asking?.busy;
   const close = () => show({ asking: null });
   const go = (event) => {
     event.preventDefault();
     carryOut(asking, Object.fromEntries(new FormData(event.target)));
   };
-  return html`<${Dialog} open=${Boolean(asking)} close=${close} label="confirm-title">
+  return html`<${Dialog} open=${Boolean(asking)} close=${close} busy=${busy} label="confirm-title">
     ${
       asking &&
       html`<form class="confirm" onSubmit=${go}>
       <h2 id="confirm-title">${asking.deed.label}</h2>
-      <p class="sum">${asking.deed.sum}</p>
+      <p class="sum">${sentence(asking.deed.sum)}</p>
       ${asking.fields.map(
         ({ name, label, needed }) =>
           html`<label class="field" key=${name}
@@ -129,7 +141,7 @@ function Confirm({ asking, busy }) {
           </label>`,
       )}
       <div class="confirm-buttons">
-        <button type="button" class="button" onClick=${close}>Cancel</button>
+        <button type="button" class="button" onClick=${close} disabled=${busy}>Cancel</button>
         <button type="submit" class=${`button ${asking.deed.danger ? "button-danger button-filled" : "button-strong"}`} disabled=${busy}>
           ${busy ? "Working…" : asking.deed.label}
         </button>
@@ -191,8 +203,8 @@ function Notice({ notice }) {
 
 /** The dialogs and the status region; once on the page. */
 export function Deeds() {
-  const { asking, notice, busy, content } = useShown();
-  return html`<${Confirm} asking=${asking} busy=${busy} />
+  const { asking, notice, content } = useShown();
+  return html`<${Confirm} asking=${asking} />
     <${ContentDialog} content=${content} />
     <div class="notices" role="status" aria-live="polite">${notice && html`<${Notice} notice=${notice} />`}</div>`;
 }
