@@ -149,3 +149,39 @@ def test_a_session_of_another_machine_tells_what_it_used_and_no_more(home: Home,
     expect(session.get_by_role("heading", level=2)).to_have_text(["What it used", "Over time"])
     for wrong in ("tool call", "nothing", "Nothing", "By tier"):
         expect(session).not_to_contain_text(wrong)
+
+
+def test_usage_is_shown_of_everybody_or_of_one_user(home: Home, visit: Visits) -> None:
+    home.configure(context={"user": "dana", "month_tokens": 20_000})
+    book(home, "s-dana", "dana", tokens=6_990)
+    book(home, "s-erik", "erik", tokens=990)
+    seen = visit("#/budgets")
+    card = seen.page.locator("#usage")
+    expect(card.get_by_role("heading")).to_have_text("Usage by day")
+    expect(card).to_contain_text("The last 30 days, in tokens: $1.00 at the prices of the API")
+    expect(seen.page.locator("#limits")).to_contain_text(
+        "7,000 tokens of 20,000 tokens used (35%), 65% remaining: contexts are built for 60–80%"
+    )
+    seen.page.get_by_role("combobox", name="User").select_option("erik")
+    expect(card.get_by_role("heading")).to_have_text("Usage of erik by day")
+    expect(card).to_contain_text("The last 30 days, in tokens: $0.50 at the prices of the API")
+    expect(seen.page.locator("#limits")).to_contain_text("1,000 tokens of 20,000 tokens used (5%)")
+
+
+def test_a_limit_of_which_nothing_is_used_is_told_apart_from_none(home: Home, visit: Visits) -> None:
+    seen = visit()
+    answers(seen, "/api/budgets", configured={"month_usd": 50.0, "session_tokens": 2_000_000})
+    seen.view("budgets")
+    limits = seen.page.locator("#limits")
+    for words in ("Nothing has been used yet", "Limit per month: $50.00", "Limit per session: 2,000,000 tokens"):
+        expect(limits).to_contain_text(words)
+    expect(limits).not_to_contain_text("No limit is set")
+
+
+def test_requests_of_unknown_price_are_told(home: Home, visit: Visits) -> None:
+    book(home, "s-dana", "dana")
+    seen = visit()
+    days = seen.told("/api/budgets")["usage"]
+    answers(seen, "/api/budgets", usage=[{**day, "unpriced": 3} if day["usd"] else day for day in days])
+    seen.view("budgets")
+    expect(seen.page.locator("#usage")).to_contain_text("$0.50 at the prices of the API, plus 3 requests of unknown price")

@@ -1,9 +1,10 @@
 // Limits and how much of them is used, and what was used day by day.
 
-import { html } from "../vendor/preact-htm.js";
+import { html, useState } from "../vendor/preact-htm.js";
 import { useAnswer } from "../answers.js";
+import { query } from "../api.js";
 import { DayBars } from "../charts/bars.js";
-import { usd, whole } from "../format.js";
+import { counted, usd, whole } from "../format.js";
 import { useLive } from "../live.js";
 import { fillOf, Legend } from "../palette.js";
 import { Meter } from "../parts/fill.js";
@@ -17,58 +18,80 @@ const USED = [
   { key: "output_tokens", name: "Output", fill: fillOf("ephemeral") },
 ];
 
+const SCOPES = { session: "Session", month: "This month" };
+
 export function Budgets() {
   const { stamps } = useLive();
-  const answer = useAnswer("/api/budgets", stamps.budgets);
+  const [user, choose] = useState("");
+  const answer = useAnswer(query("/api/budgets", { user }), stamps.budgets);
   useTitle("Budgets");
   return html`<div class="view">
     <div class="view-head"><h1 tabindex="-1">Budgets</h1></div>
     <${Answered} answer=${answer} what="budgets" lines=${8}>
-      ${(data) => html`<div class="cards">
-        <${Card} title="Limits" id="limits" wide>
-          ${
-            data.limits.length
-              ? html`<ul class="limits">${data.limits.map(
-                  (limit) => html`<${Limit} key=${limit.scope + limit.of + limit.unit}
-                limit=${limit} />`,
-                )}</ul>
-                <p class="note">To set another: <code>${data.how}</code></p>`
-              : html`<${Empty} title="No limit is set">To set one: <code>${data.how}</code><//>`
-          }
-        <//>
-        <${Usage} days=${data.usage} />
-      </div>`}
+      ${(data) => html`${data.users.length > 1 && html`<${Users} users=${data.users} user=${user} choose=${choose} />`}
+        <div class="cards">
+          <${Card} title="Limits" id="limits" wide><${Limits} data=${data} /><//>
+          <${Usage} days=${data.usage} user=${data.user ?? user} />
+        </div>`}
     <//>
   </div>`;
 }
 
+function Users({ users, user, choose }) {
+  return html`<label class="field field-inline">User
+    <select value=${user} onChange=${(event) => choose(event.target.value)}>
+      <option value="">Everybody</option>
+      ${users.map((name) => html`<option key=${name} value=${name}>${name}</option>`)}
+    </select>
+  </label>`;
+}
+
+function Limits({ data }) {
+  const configured = Object.entries(data.configured ?? {});
+  if (!data.limits.length && !configured.length) return html`<${Empty} title="No limit is set">To set one: <code>${data.how}</code><//>`;
+  return html`${
+    data.limits.length
+      ? html`<ul class="limits">
+          ${data.limits.map((limit) => html`<${Limit} key=${limit.scope + limit.of + limit.unit} limit=${limit} />`)}
+        </ul>`
+      : html`<${Empty} title="Nothing has been used yet">
+          ${configured.map(([name, most]) => html`<p key=${name}>${limitWords(name, most)}</p>`)}
+        <//>`
+  }<p class="note">To set another: <code>${data.how}</code></p>`;
+}
+
+/** Limit per session: 20,000 tokens, of session_tokens. */
+function limitWords(name, most) {
+  const [scope, unit] = name.split("_");
+  return `Limit per ${scope}: ${amountOf(unit, most)}`;
+}
+
+const amountOf = (unit, number) => (unit === "usd" ? usd(number) : `${whole(number)} tokens`);
+
 function Limit({ limit }) {
-  const amount = (number) => (limit.unit === "usd" ? usd(number) : `${whole(number)} tokens`);
   const share = (number) => `${Number(number.toFixed(1))}%`;
   const used = share(limit.used_percent);
-  const words = `${amount(limit.used)} of ${amount(limit.limit)} used (${used})`;
+  const words = `${amountOf(limit.unit, limit.used)} of ${amountOf(limit.unit, limit.limit)} used (${used})`;
+  const isSession = limit.scope === "session";
+  const of = isSession ? html`<a class="id" href=${toSession(limit.of)}>${limit.of}</a>` : html`<span class="note">${limit.of}</span>`;
   return html`<li class="limit">
     <p class="limit-head">
-      <strong>${limit.scope === "month" ? "This month" : "Session"}</strong>
-      ${
-        limit.of &&
-        (limit.scope === "session"
-          ? html`<a class="id" href=${toSession(limit.of)}>${limit.of}</a>`
-          : html`<span
-        class="note">${limit.of}</span>`)
-      }
+      <strong>${SCOPES[limit.scope]}</strong> ${limit.of && of}
       <span class="figure limit-share">${used}</span>
     </p>
     <${Meter} ratio=${limit.used_percent / 100} label=${words} />
-    <p class="note">${words}, ${share(limit.remaining_percent)} remaining (${limit.range})</p>
+    <p class="note">
+      ${words}, ${share(limit.remaining_percent)} remaining: contexts are built for ${rangeWords(limit.range)}
+    </p>
   </li>`;
 }
 
-function Usage({ days }) {
+const rangeWords = (range) => range.replace("-", "–").replace(">", "over ").replace("<", "under ");
+
+function Usage({ days, user }) {
   const used = USED.filter(({ key }) => days.some((day) => day[key] > 0));
-  const spent = days.some(({ usd: dollars }) => dollars !== null) ? days.reduce((sum, { usd: dollars }) => sum + (dollars ?? 0), 0) : null;
-  return html`<${Card} title="Usage by day" id="usage" wide
-    note=${spent === null ? "The last 30 days, in tokens" : `The last 30 days, in tokens: ${usd(spent)} at the prices of the API`}>
+  return html`<${Card} title=${user ? `Usage of ${user} by day` : "Usage by day"} id="usage" wide
+    note=${`The last 30 days, in tokens${priceOf(days)}`}>
     ${
       used.length
         ? html`<${Legend} items=${used.map(({ name, fill }) => [name, fill])} />
@@ -78,4 +101,14 @@ function Usage({ days }) {
           <//>`
     }
   <//>`;
+}
+
+/** ": $12.34 at the prices of the API, plus 3 requests of unknown price" */
+function priceOf(days) {
+  const priced = days.filter((day) => day.usd !== null);
+  const unpriced = days.reduce((sum, day) => sum + (day.unpriced ?? 0), 0);
+  const spent = priced.length > 0 && `${usd(priced.reduce((sum, day) => sum + day.usd, 0))} at the prices of the API`;
+  const more = unpriced > 0 && `${spent ? "plus " : ""}${counted(unpriced, "request")} of unknown price`;
+  const said = [spent, more].filter(Boolean).join(", ");
+  return said && `: ${said}`;
 }
