@@ -1,6 +1,7 @@
 // What stands where there is no content: still loading, nothing yet, or something wrong.
 
 import { html } from "../vendor/preact-htm.js";
+import { whole } from "../format.js";
 
 /** Grey lines in the shape of what is coming. */
 export function Skeleton({ lines = 4, what }) {
@@ -64,4 +65,18 @@ export function Choice({ label, options, chosen, choose }) {
         html`<button type="button" key=${id} aria-pressed=${String(id === chosen)} onClick=${() => choose(id)}>${words}</button>`,
     )}
   </div>`;
+}
+
+/**
+ * The way to more of a list that is shown in part: a button that asks for `step` more, up to the `most` that the server tells at once;
+ * there, the command that shows the `rest`. `limit`: what was asked for.
+ */
+export function More({ shown, total, limit, step, most, ask, rest }) {
+  if (total <= shown) return null;
+  if (shown >= most)
+    return html`<p class="note">The first ${whole(shown)} of ${whole(total)} are shown. To see all: <code>${rest}</code></p>`;
+  if (shown < limit) return null; // the next ones are asked for already
+  return html`<button type="button" class="button more" onClick=${() => ask(Math.min(limit + step, most))}>
+    Show ${whole(Math.min(step, most - shown, total - shown))} more: ${whole(shown)} of ${whole(total)} are shown
+  </button>`;
 }

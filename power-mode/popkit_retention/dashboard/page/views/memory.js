@@ -3,11 +3,12 @@
 import { html, useEffect, useState } from "../vendor/preact-htm.js";
 import { useAnswer } from "../answers.js";
 import { get, query } from "../api.js";
-import { ago, capital, counted, percent, tokens, whole } from "../format.js";
-import { now, useLive } from "../live.js";
+import { capital, counted, percent, tokens, whole } from "../format.js";
+import { useLive } from "../live.js";
 import { DeedButtons, place } from "../parts/deeds.js";
 import { Meter } from "../parts/fill.js";
-import { Answered, Card, Choice, Empty } from "../parts/states.js";
+import { Answered, Card, Choice, Empty, More } from "../parts/states.js";
+import { Ago } from "../parts/when.js";
 import { toMemory, useTitle } from "../route.js";
 
 const PAGE = 50;
@@ -70,21 +71,16 @@ function Project({ project, stamp }) {
         ${
           shown.items.length
             ? html`<ul class="items">${shown.items.map((item) => html`<${Item} key=${item.id} item=${item} project=${project} />`)}</ul>`
-            : html`<${Empty} title=${asked.q || asked.tier ? "No item matches" : "Nothing is remembered about this project yet"}>
+            : html`<${Empty} title=${asked.q || asked.tier ? "No matching items" : "Nothing is remembered about this project yet"}>
               ${
                 asked.q || asked.tier
-                  ? "Search for less, or choose All."
+                  ? "Try fewer words, or choose All."
                   : html`To learn from past sessions: <code>popkit memory learn --past</code>`
               }
             <//>`
         }
-        ${
-          shown.total > shown.items.length &&
-          shown.items.length >= asked.limit &&
-          html`<button type="button" class="button more" onClick=${() => ask({ ...asked, limit: asked.limit + PAGE })}>
-          Show more: ${whole(shown.items.length)} of ${whole(shown.total)} are shown
-        </button>`
-        }
+        <${More} shown=${shown.items.length} total=${shown.total} limit=${asked.limit} step=${PAGE} most=${MOST}
+          ask=${(limit) => ask({ ...asked, limit })} rest="popkit memory list --all" />
       <//>
     </div>`}
   <//>`;
@@ -145,7 +141,8 @@ function Item({ item, project }) {
     </p>
     <p class="item-text">${item.text}</p>
     <${DeedButtons} deeds=${item.deeds} where=${where} />
-    <p class="note">${item.next}${item.next && " · "}written ${ago(item.written_at, now())}, last used ${ago(item.accessed_at, now())}</p>
+    <p class="note">${item.next}${item.next && " · "}written <${Ago} at=${item.written_at} />, last
+      used <${Ago} at=${item.accessed_at} /></p>
     <details class="data">
       <summary>Why<span class="unseen"> this item is in its tier</span></summary>
       <dl class="figures">

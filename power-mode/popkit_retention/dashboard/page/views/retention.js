@@ -8,13 +8,14 @@ import { capital, counted, date, moment, size, whole } from "../format.js";
 import { useLive } from "../live.js";
 import { fillOf, Legend } from "../palette.js";
 import { DeedButtons, place } from "../parts/deeds.js";
-import { Answered, Card, Empty } from "../parts/states.js";
+import { Answered, Card, Empty, More } from "../parts/states.js";
 import { useTitle } from "../route.js";
 
-const ABOUT = { memory: "Policy of the memory", rag: "Policy of the archive" };
-const WHOLE = "Every entry is bound to the one before it, and none is missing.";
+const ABOUT = { memory: "Memory policy", rag: "Archive policy" };
+const WHOLE = "The log is complete and unaltered.";
 const BROKEN = "The log is broken: popkit doctor says where.";
 const LOG_PAGE = 30;
+const LOG_MOST = 1_000; // that the server tells at once
 const WHERE = place("/api/retention/deeds", { touches: ["/api/retention", "/api/memory", "/api/sessions/"] });
 
 export function Retention() {
@@ -150,12 +151,8 @@ function Log({ whole: sound, stamp }) {
               </tr>`,
               )}</tbody>
             </table></div>
-            ${
-              total > entries.length &&
-              entries.length >= limit &&
-              html`<button type="button" class="button more"
-                onClick=${() => more(limit + LOG_PAGE)}>Show ${Math.min(LOG_PAGE, total - entries.length)} more</button>`
-            }`
+            <${More} shown=${entries.length} total=${total} limit=${limit} step=${LOG_PAGE} most=${LOG_MOST} ask=${more}
+              rest=${`popkit retention log --most ${total}`} />`
           : html`<${Empty} title="The log is empty">What changes policies, holds and stored data is written here.<//>`}
     <//>
   <//>`;
