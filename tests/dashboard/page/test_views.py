@@ -201,3 +201,12 @@ def test_a_list_is_shown_in_parts_as_far_as_the_server_tells_it(
     visit: Visits, shown: int, total: int, limit: int, words: str, asked: str
 ) -> None:
     assert visit().page.evaluate(MORE, [shown, total, limit]) == [words, asked]
+
+
+def test_a_value_of_a_policy_is_told_as_it_was_set(home: Home, visit: Visits) -> None:
+    with Controller(home.environ(), USER, now=lambda: home.at) as controller:
+        controller.configure("memory", {"older_than_days": 7.5})
+    seen = visit()
+    seen.view("retention")
+    row = seen.page.locator("#policy-memory .policy .figure-row", has_text="older_than_days")
+    expect(row).to_contain_text("7.5")

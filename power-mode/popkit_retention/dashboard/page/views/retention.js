@@ -51,7 +51,7 @@ function Policy({ policy }) {
   return html`<${Card} title=${ABOUT[policy.domain]} id=${`policy-${policy.domain}`}
     note=${policy.revision ? `Revision ${policy.revision} of its policy` : "The defaults"}>
     <ul class="words">${policy.words.map((words) => html`<li key=${words}>${capital(words)}</li>`)}</ul>
-    <${Values} values=${policy.values} />
+    <${Values} values=${policy.values} said=${policy.said ?? {}} />
     <dl class="figures figures-row">
       ${[
         ["May be deleted", policy.eligible],
@@ -66,17 +66,20 @@ function Policy({ policy }) {
   <//>`;
 }
 
-/** What a policy says, under the names that `popkit retention set` takes. */
-function Values({ values }) {
-  const said = (value) => {
-    if (Array.isArray(value)) return value.join(", ") || "none";
-    return typeof value === "number" ? whole(value) : String(value ?? "none");
-  };
+/** What a policy says, under the names that `popkit retention set` takes. `said`: name -> its value in words. */
+function Values({ values, said }) {
   return html`<dl class="figures policy">
     ${Object.entries(values).map(
-      ([name, value]) => html`<div class="figure-row" key=${name}><dt><code>${name}</code></dt><dd>${said(value)}</dd></div>`,
+      ([name, value]) => html`<div class="figure-row" key=${name}>
+        <dt><code>${name}</code></dt><dd>${said[name] ?? valueWords(value)}</dd>
+      </div>`,
     )}
   </dl>`;
+}
+
+function valueWords(value) {
+  if (Array.isArray(value)) return value.join(", ") || "none";
+  return typeof value === "number" ? value.toLocaleString("en-US", { maximumFractionDigits: 6 }) : String(value ?? "none");
 }
 
 function Holds({ holds }) {
