@@ -1,4 +1,4 @@
-// What PopKit was worth: by day, by project, by cause.
+// What PopKit has saved, net of its costs: by day, by project, by cause.
 
 import { html, useState } from "../vendor/preact-htm.js";
 import { useAnswer } from "../answers.js";
@@ -14,31 +14,19 @@ import { useTitle } from "../route.js";
 const SAVED = { key: "saved", name: "Saved", fill: fillOf("medium") };
 const COST = { key: "cost", name: "Charged", fill: fillOf("ephemeral") };
 
-// The causes of the ledger, as `popkit context stats` calls them.
-const CAUSES = {
-  kept_out: "did not enter",
-  kept_warm: "kept warm",
-  rewrite: "cache rewrites",
-  refetches: "fetched again",
-  advice: "our own text",
-  warming: "keeping warm",
-};
-
 export function Stats() {
   const { stamps } = useLive();
   const [days, choose] = useState("30");
   const answer = useAnswer(query("/api/stats", { days }), stamps.stats);
-  const [last, keep] = useState(null);
-  if (answer.data && answer.data !== last) keep(answer.data);
   useTitle("Stats");
   return html`<div class="view">
-    <div class="view-head"><h1 tabindex="-1">Stats</h1><p class="note">What PopKit was worth, in input tokens</p></div>
-    <${Answered} answer=${{ ...answer, data: answer.data ?? last }} what="the stats" lines=${10}>
+    <div class="view-head"><h1 tabindex="-1">Stats</h1><p class="note">What PopKit has saved, net of its costs, in input tokens</p></div>
+    <${Answered} answer=${answer} what="the stats" lines=${10}>
       ${(data) => html`<p class="headline">${data.headline}</p>
         <div class="cards">
           <${Days} days=${data.days} chosen=${days} choose=${choose} />
           <${Projects} projects=${data.projects} />
-          <${Causes} saved=${data.saved_by} cost=${data.cost_by} />
+          <${Causes} data=${data} />
           ${
             data.lines.length > 0 &&
             html`<${Card} title="In words" id="words" wide>
@@ -95,7 +83,7 @@ function Projects({ projects }) {
     ${
       rows.length
         ? html`<${NamedBars} rows=${rows} label="Input tokens saved and charged, by project" />
-          <${DataTable} caption="What PopKit was worth, by project"
+          <${DataTable} caption="What PopKit has saved, by project"
             head=${["Project", "Sessions", "Saved", "Charged", "Net", "API-equivalent"]}
             rows=${() => projects.map(cells)} />`
         : html`<p class="note">No project yet.</p>`
@@ -103,23 +91,21 @@ function Projects({ projects }) {
   <//>`;
 }
 
-const causeOf = (name) => capital(CAUSES[name] ?? name.replaceAll("_", " "));
-
-function Causes({ saved, cost }) {
-  const rows = [
-    ...Object.entries(saved).map(([name, amount]) => ({
-      name: causeOf(name),
-      title: `saved ${name}`,
-      parts: [[amount, SAVED.fill]],
-      words: signed(amount),
-    })),
-    ...Object.entries(cost).map(([name, amount]) => ({
-      name: causeOf(name),
-      title: `charged ${name}`,
-      parts: [[amount, COST.fill]],
-      words: signed(-amount),
-    })),
-  ].filter(({ parts: [[amount]] }) => amount > 0);
+function Causes({ data }) {
+  const sides = [
+    ["saved", SAVED.fill, data.saved_by, data.gains ?? {}],
+    ["charged", COST.fill, data.cost_by, data.causes ?? {}],
+  ];
+  const rows = sides.flatMap(([side, fill, amounts, names]) =>
+    Object.entries(amounts)
+      .filter(([, amount]) => amount > 0)
+      .map(([key, amount]) => ({
+        name: capital(names[key] ?? key),
+        title: `${side} ${key}`,
+        parts: [[amount, fill]],
+        words: `${whole(amount)} ${side}`,
+      })),
+  );
   return html`<${Card} title="By cause" id="causes">
     ${rows.length ? html`<${NamedBars} rows=${rows} label="Input tokens by cause" />` : html`<p class="note">Nothing yet.</p>`}
   <//>`;
