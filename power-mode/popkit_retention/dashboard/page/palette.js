@@ -70,12 +70,7 @@ export function Swatch({ fill }) {
   return html`<svg class="swatch" width="14" height="14" aria-hidden="true">${drawn}</svg>`;
 }
 
-/** Names beside their swatches: [[name, fill, figure]]. */
+/** Names beside their swatches: [[name, fill]]. */
 export function Legend({ items }) {
-  return html`<ul class="legend">
-    ${items.map(
-      ([name, fill, figure]) =>
-        html`<li key=${name}><${Swatch} fill=${fill} />${name}${figure && html` <span class="figure">${figure}</span>`}</li>`,
-    )}
-  </ul>`;
+  return html`<ul class="legend">${items.map(([name, fill]) => html`<li key=${name}><${Swatch} fill=${fill} />${name}</li>`)}</ul>`;
 }

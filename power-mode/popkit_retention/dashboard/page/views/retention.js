@@ -89,7 +89,6 @@ function Holds({ holds }) {
         ? html`<ul class="items">${holds.map(
             (hold) => html`<li class="item" key=${hold.id}>
           <p class="item-head">
-            <span class=${hold.active ? "badge badge-running" : "badge"}>${hold.active ? "Active" : "Released"}</span>
             <span class="note">${hold.domain} · ${hold.scope}</span>
           </p>
           <p class="item-text">${hold.why || "No reason was given"}</p>

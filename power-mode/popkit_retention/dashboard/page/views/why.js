@@ -43,7 +43,7 @@ export function Why({ number, base, deeds, stamp, close }) {
             .filter(([name]) => name)
             .map(([name, words]) => html`<div key=${name + words}><dt>${name}</dt><dd>${words}</dd></div>`)}
         </dl>
-        <${DeedButtons} deeds=${offered.filter(({ id }) => !id.startsWith("show"))} where=${{ ...deeds, offers: offeredAt(path) }}>
+        <${DeedButtons} deeds=${offered} where=${{ ...deeds, offers: offeredAt(path) }}>
           ${
             handle &&
             html`<button type="button" class="button" onClick=${() => showContent(`${base}/content/${encodeURIComponent(handle)}`)}>
