@@ -72,7 +72,7 @@ def test_a_session_tells_what_the_panel_tells(home: Home, visit: Visits) -> None
             for cell in (str(sums["items"]), text.tokens(sums["tokens"]) if sums["items"] else "")
         ]
         expect(session.get_by_role("row", name=re.compile(tier, re.IGNORECASE)).get_by_role("cell")).to_have_text(cells)
-    session.get_by_text("The same as in the terminal").click()
+    session.get_by_text("Terminal view").click()
     shown = " ".join(session.get_by_label("The panel").inner_text().split())
     assert f"Expired: {text.long_tokens(expired['tokens'])} {share}" in shown
     assert f"Reclaimable: {text.long_tokens(taken['tokens'])}, from 3 expired results" in shown
@@ -83,7 +83,7 @@ def test_every_result_has_a_bar_that_says_what_became_of_it(visit: Visits) -> No
     bars = seen.page.get_by_role("list", name=re.compile("^Results")).get_by_role("button")
     expect(bars).to_have_count(34)
     expect(bars.first).to_have_accessible_name("T1 Read old.ts, medium, expired, still in the context, ~786 tokens, edited at T2. Why?")
-    seen.page.get_by_role("group", name="Which results").get_by_role("button", name="A clear takes").click()
+    seen.page.get_by_role("group", name="Which results").get_by_role("button", name="Would be cleared").click()
     expect(bars).to_have_count(len(EXPIRED))
     seen.page.get_by_role("group", name="Which results").get_by_role("button", name="Live").click()
     expect(bars).to_have_count(4)
@@ -187,7 +187,7 @@ def test_sessions_are_found_by_words_and_project_and_shown_in_pages(home: Home, 
     search.fill("errand 117")
     expect(rows).to_have_count(1)
     search.fill("no such words")
-    expect(seen.page.get_by_text("No session matches")).to_be_visible()
+    expect(seen.page.get_by_text("No matching sessions")).to_be_visible()
     search.fill("")
     seen.page.get_by_role("combobox", name="Project").select_option(label="api")
     expect(rows.first).to_contain_text("api")
@@ -219,7 +219,7 @@ def _one_call_more(transcript: Path) -> list[str]:
 def test_a_link_to_no_session_says_so(visit: Visits, hash: str) -> None:
     seen = visit(hash)
     words = seen.page.locator("main")
-    expect(words).to_contain_text(re.compile("This cannot be shown|Sessions"))
+    expect(words).to_contain_text(re.compile("Could not load this|Sessions"))
     expect(seen.page.get_by_role("link", name=re.compile("please fix it"))).to_be_visible()
 
 

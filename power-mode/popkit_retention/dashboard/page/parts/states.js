@@ -27,7 +27,7 @@ export function Empty({ title, children }) {
 /** Something is wrong: the server's words say what to do. */
 export function Problem({ error, again }) {
   return html`<div class="problem" role="alert">
-    <p class="problem-title">This cannot be shown</p>
+    <p class="problem-title">Could not load this</p>
     <p>${error.message}</p>
     ${again && html`<button type="button" class="button" onClick=${again}>Try again</button>`}
   </div>`;

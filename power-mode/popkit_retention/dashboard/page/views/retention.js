@@ -29,7 +29,7 @@ export function Retention() {
         ${
           data.problems.length > 0 &&
           html`<div class="problem card-wide" role="alert">
-          <p class="problem-title">Something needs you</p>${data.problems.map((words) => html`<p key=${words}>${words}</p>`)}
+          <p class="problem-title">Needs attention</p>${data.problems.map((words) => html`<p key=${words}>${words}</p>`)}
         </div>`
         }
         ${data.policies.map((policy) => html`<${Policy} key=${policy.domain} policy=${policy} />`)}
@@ -116,7 +116,7 @@ function Zones({ zones }) {
   return html`<${Card} title="Zones of the archive" id="zones">
     <${Legend} items=${[
       ["As stored", fillOf("short")],
-      ["Spared by compression", fillOf("rest")],
+      ["Saved by compression", fillOf("rest")],
     ]} />
     <${NamedBars} rows=${rows} label="Zones of the archive" />
   <//>`;

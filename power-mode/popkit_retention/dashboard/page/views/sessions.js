@@ -78,7 +78,7 @@ function Filters({ asked, change, projects }) {
 
 function None({ asked }) {
   if (asked.q || asked.project || asked.running)
-    return html`<${Empty} title="No session matches">Search for less, or choose all projects.<//>`;
+    return html`<${Empty} title="No matching sessions">Try fewer words, or choose All projects.<//>`;
   return html`<${Empty} title="No sessions yet">
     Start Claude Code in a project. Its session appears here with its first tool call.
   <//>`;

@@ -17,10 +17,10 @@ const CHOICES = {
 };
 const NONE = {
   all: "No tool results in this context yet",
-  live: "Nothing is live",
-  expired: "Nothing is expired",
-  cleared: "Nothing is cleared",
-  takes: "A clear would take nothing now",
+  live: "No live results",
+  expired: "No expired results",
+  cleared: "No cleared results",
+  takes: "Clearing now would free nothing",
 };
 const STATES = { live: "live", expired: "expired, still in the context", cleared: "cleared: a placeholder is left" };
 
@@ -41,7 +41,7 @@ export function Timeline({ bars, calls, base, deeds, stamp }) {
     ["live", "Live"],
     ["expired", "Expired"],
     ["cleared", "Cleared"],
-    ["takes", "A clear takes"],
+    ["takes", "Would be cleared"],
   ];
   return html`<${Card} title="Timeline" id="timeline" wide tools=${html`<${Choice} label="Which results" chosen=${state}
     choose=${choose} options=${options} />`}>
