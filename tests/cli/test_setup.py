@@ -85,6 +85,15 @@ def test_the_list_tells_what_each_is_for(played: Played) -> None:
     assert "neo4j not set up memory that a team shares, in a Neo4j (memory.store) " in told
 
 
+def test_a_library_that_cannot_be_loaded_is_found_and_said_to_be_of_no_use(played: Played) -> None:
+    """Finding it loads nothing, so that each command that needs it begins at once; `setup` and `doctor` load it."""
+    wheel(played.home.parents[2] / "index", "plotly", "6.0.2", {**FAKE_PLOTLY, "plotly/__init__.py": "raise ImportError"})
+    assert "what was installed does not work" in " ".join(played.popkit("setup", "lab").stderr.split())
+    assert json.loads(played.popkit("setup", "--json").stdout)["lab"]["python"] == str(played.home / "venv" / "bin" / "python")
+    check = {one["check"]: one for one in json.loads(played.popkit("doctor", "--json").stdout)["checks"]}["extras"]
+    assert (check["level"], check["ready"]) == ("warning", [])
+
+
 def test_the_driver_of_neo4j_can_be_set_up(played: Played) -> None:
     wheel(played.home.parents[2] / "index", "neo4j", "5.28.1", {"neo4j/__init__.py": ""})
     done = played.popkit("setup", "neo4j")

@@ -113,7 +113,7 @@ def extras(environ: Mapping[str, str]) -> Check:
     names = list(setup_command.EXTRAS)
     if not os.path.lexists(folder):
         return Check("extras", OK, f"nothing is set up; popkit setup knows {listed(names)}", ready=[])
-    ready = [name for name in names if setup_command.has(python, name, environ)]
+    ready = [name for name in names if setup_command.works(python, name, environ)]
     if not ready:
         advice = f"popkit setup {names[0]}, or delete {folder}"
         return Check("extras", WARNING, f"what was installed in {folder} no longer works", advice, ready=[])

@@ -134,7 +134,13 @@ def place_of(name: str, environ: Mapping[str, str]) -> str:
 
 
 def has(python: str, name: str, environ: Mapping[str, str]) -> bool:
-    """Whether an interpreter has an extra."""
+    """Whether an interpreter has an extra. Nothing of it is loaded, which takes a second: whether it works is told by what uses it."""
+    code = "import sys; from importlib.util import find_spec; sys.exit(not all(map(find_spec, sys.argv[1:])))"
+    return _run([python, "-c", code, *EXTRAS[name][2].split(", ")], environ, PATIENCE_S).returncode == 0
+
+
+def works(python: str, name: str, environ: Mapping[str, str]) -> bool:
+    """Whether an interpreter can load an extra."""
     return _run([python, "-c", "import " + EXTRAS[name][2]], environ, PATIENCE_S).returncode == 0
 
 
@@ -172,7 +178,7 @@ def _set_up(name: str, environ: Mapping[str, str], quiet: bool) -> dict:
         raise Refused("another popkit setup is running. Wait until it is done") from None
     except OSError as error:
         raise Refused(f"{folder} cannot be written ({error.strerror or error}). Make it yours, or set POPKIT_HOME") from None
-    if not has(python, name, environ):
+    if not works(python, name, environ):
         raise Refused(f"what was installed does not work with {python}. Delete {folder}, then run popkit setup {name} again")
     return {"name": name, "python": python, "folder": folder, "installed": installed}
 
