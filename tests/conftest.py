@@ -11,14 +11,11 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.examples import choose
+from tests.examples import choose, examples
 
 ROOT = Path(__file__).resolve().parents[1]
 SESSIONS = ROOT.parent / "shared" / "transcripts" / "dev-sessions.tar.xz"
 OPT_IN = {"slow": "the counts that take long", "bench": "measurements of time"}
-# No example is too slow: that would be a time, and the machine may be busy.
-settings.register_profile("any time", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("any time")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -29,6 +26,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     choose(slow=config.getoption("--slow"))
+    # No example is too slow: that would be a time, and the machine may be busy.
+    leave = [HealthCheck.too_slow, HealthCheck.data_too_large]
+    settings.register_profile("any time", max_examples=examples(40, 100), deadline=None, suppress_health_check=leave)
+    settings.load_profile("any time")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hooks.utils.policy.masking import MASK, mask
+from tests.examples import examples
 from tests.hooks.test_privacy import BY_LOOK, COMMANDS, KNOWN, SECRET
 
 # Command lines whose words resemble names of secrets.
@@ -105,20 +106,20 @@ PIECES = [
 TEXTS = st.lists(st.sampled_from(PIECES) | st.text(max_size=4), max_size=14).map("".join)
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=examples(60, 400))
 @given(TEXTS)
 def test_masking_twice_changes_nothing_more(text: str):
     once = mask(text)
     assert mask(once) == once
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(60, 200))
 @given(st.text(st.characters(), max_size=60) | TEXTS)
 def test_masking_never_fails_and_lengthens_no_text_much(text: str):
     assert len(mask(text)) <= 4 * len(text) + len(MASK)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(60, 200))
 @given(st.text("abcXYZ019_+.", min_size=12, max_size=40).filter(lambda secret: not secret.startswith(".")), st.sampled_from(COMMANDS))
 def test_any_secret_is_masked_in_any_form(secret: str, command: str):
     if secret in command:

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hooks.utils.host.spans import NotUnderstood, content_span, content_spans
+from tests.examples import examples
 from tests.work import steps
 
 TEXTS = st.text(max_size=12) | st.sampled_from(["tool_result", "content", 'a"b\\', "ä\u2028🎉", "\ud800", "\x00\x1f", "</script>"])
@@ -83,7 +84,7 @@ def expected(entry: dict) -> dict:
 
 
 @given(serialized())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(50, 150), deadline=None)
 def test_the_ranges_hold_exactly_the_contents(given_):
     entry, line = given_
     spans = content_spans(line)
@@ -92,7 +93,7 @@ def test_the_ranges_hold_exactly_the_contents(given_):
 
 
 @given(serialized())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(50, 150), deadline=None)
 def test_the_content_of_a_message_is_found_whatever_it_is(given_):
     entry, line = given_
     span = content_span(line)
@@ -104,7 +105,7 @@ def test_the_content_of_a_message_is_found_whatever_it_is(given_):
 
 
 @given(serialized(), VALUES)
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(40, 80), deadline=None)
 def test_another_value_in_a_range_changes_that_content_alone(given_, other):
     entry, line = given_
     for id, (start, end) in content_spans(line).items():
@@ -117,7 +118,7 @@ def test_another_value_in_a_range_changes_that_content_alone(given_, other):
 
 
 @given(st.binary(max_size=60) | serialized().flatmap(lambda both: st.integers(0, len(both[1])).map(lambda end: both[1][:end])))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(50, 150), deadline=None)
 def test_any_bytes_are_understood_or_refused(line: bytes):
     try:
         spans = content_spans(line)

@@ -17,9 +17,16 @@ from tests.patience import HANG_S
 ROOT = Path(__file__).resolve().parents[2]
 POLICY = Path("hooks", "utils", "policy")
 COPIED = (
-    "hooks", "benchmarks/remaining_requests.py", "tests/policy", "tests/state", "tests/host/lines.py", "tests/__init__.py", "tests/work.py",
-    "retention-config.json",
+    "hooks", "benchmarks/remaining_requests.py", "tests/policy", "tests/state", "tests/host/lines.py", "tests/__init__.py",
+    "tests/examples.py", "tests/work.py", "retention-config.json",
 )  # fmt: skip
+FEW_EXAMPLES = """
+from hypothesis import HealthCheck, settings
+
+leave = [HealthCheck.too_slow, HealthCheck.data_too_large]
+settings.register_profile("few", max_examples=40, derandomize=True, database=None, deadline=None, suppress_health_check=leave)
+settings.load_profile("few")
+"""
 TESTS_FAILED, PASSED = 1, 0
 # Rules of all kinds, for the table goes by kind.
 SAMPLE = MUTANTS[::16]
@@ -36,6 +43,7 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
         else:
             shutil.copy2(ROOT / name, folder / name)
     (folder / "pytest.ini").write_text("[pytest]\n")
+    (folder / "conftest.py").write_text(FEW_EXAMPLES)
     compileall.compile_dir(folder, quiet=2)  # once, not once for each mutant
     return folder
 
@@ -46,7 +54,7 @@ def run(folder: Path, tests: str) -> subprocess.CompletedProcess:
         [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--import-mode=importlib"]
         + [str(Path("tests", "policy", name)) for name in tests.split()],
         cwd=folder,
-        env={**environ, "HYPOTHESIS_PROFILE": "mutants"},
+        env={**environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},  # the plugins take as long to load as the tests take to run
         capture_output=True,
         encoding="utf-8",
         timeout=HANG_S,

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from hooks.utils.policy.tiers import TIERS
 from hooks.utils.reclaim.access import Refused
+from tests.examples import examples
 from tests.reclaim import generated
 from tests.reclaim.shops import EXPIRED, LATELY, LIVE, Shop, Talk, assert_only_contents_changed, contents_of, worked
 
@@ -82,7 +83,7 @@ ASKED = st.one_of(st.just({"now": True}), st.just({}), st.sampled_from([{"tier":
 
 
 @given(made=generated.transcripts, asked=ASKED, profile=st.sampled_from(PROFILES))
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=examples(40, 100), deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 def test_any_transcript_comes_back_as_it_was(made: generated.Generated, asked: dict, profile: str):
     _check(made, asked, profile)
 

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from hooks.utils.policy import parts
 from hooks.utils.policy.commandline import bash, programs
+from tests.examples import examples
 from tests.work import steps
 
 
@@ -268,7 +269,7 @@ PIECES = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(100, 400))
 @given(st.one_of(st.text(), st.lists(PIECES, max_size=40).map("".join)), st.sampled_from(["/w", "", "?", "C:\\x", "~"]))
 @example("bash -c " * 50, "/w")
 @example("cat " + "a " * 1000, "/w")
