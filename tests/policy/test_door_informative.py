@@ -150,7 +150,7 @@ def test_what_the_host_adds_for_the_model_stays():
 
 
 @given(outputs, st.sampled_from(KINDS), st.booleans())
-@settings(max_examples=examples(120, 10_000))
+@settings(max_examples=examples(50, 10_000))
 def test_every_line_but_marks_and_the_notice_stands_in_the_output_in_its_order(text: str, kind: str, error: bool):
     told = shorten(text, kind, error, HANDLE)
     if not told.lines:
@@ -174,7 +174,7 @@ def test_every_line_but_marks_and_the_notice_stands_in_the_output_in_its_order(t
 
 
 @given(outputs, st.sampled_from(["run", "error"]))
-@settings(max_examples=examples(120, 10_000))
+@settings(max_examples=examples(50, 10_000))
 def test_no_line_that_tells_of_a_failure_goes_while_there_is_room_nor_the_last_word(text: str, kind: str):
     told = shorten(text, kind, True, HANDLE).text.split("\n")
     telling = [line for line in text.split("\n") if outline.tells(line) and not outline.passes(line)]
@@ -184,7 +184,7 @@ def test_no_line_that_tells_of_a_failure_goes_while_there_is_room_nor_the_last_w
 
 
 @given(outputs, st.sampled_from(KINDS), st.booleans())
-@settings(max_examples=examples(120, 10_000))
+@settings(max_examples=examples(50, 10_000))
 def test_it_gets_shorter_or_stays_as_it_is_and_once_is_enough(text: str, kind: str, error: bool):
     told = shorten(text, kind, error, HANDLE)
     assert told.text == text or len(told.text) <= len(text) - LEAST_SAVED
@@ -197,9 +197,9 @@ def test_it_gets_shorter_or_stays_as_it_is_and_once_is_enough(text: str, kind: s
     ("run", "FAIL tests/a.py"), ("search", "src/a.py:1:x"), ("search", "-" * 300 + "1" * 3_000), ("search", "/" * 400), ("other", "a row"),
     ("other", ""),
 ])  # fmt: skip
-def test_five_megabytes_take_a_few_steps_for_a_line(kind: str, one: str):
-    small, large = (steps(shorten, (one + "\n") * count, kind) for count in (5_000, 20_000))
+def test_a_line_of_a_long_text_takes_a_few_steps(kind: str, one: str):
+    small, large = (steps(shorten, (one + "\n") * lines, kind) for lines in (500, 2_000))
     assert large < 4.4 * small
-    assert large < 20_000 * 40
-    text = (one + "\n") * (5_000_000 // (len(one) + 1))
+    assert large < 2_000 * 40
+    text = (one + "\n") * (500_000 // (len(one) + 1))
     assert len(shorten(text, kind).text) < 20_000 or len(one) > BUDGETS[kind]

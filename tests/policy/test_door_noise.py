@@ -152,14 +152,14 @@ def test_of_blank_lines_in_a_row_two_stay_as_they_are():
 
 
 @given(texts)
-@settings(max_examples=examples(150, 20_000))
+@settings(max_examples=examples(60, 20_000))
 def test_what_is_quiet_stays_as_it_is(text: str):
     once = quiet(text).text
     assert quiet(once).text == once
 
 
 @given(texts)
-@settings(max_examples=examples(150, 20_000))
+@settings(max_examples=examples(60, 20_000))
 def test_every_word_that_is_left_out_stands_in_what_stays_or_was_drawn_over(text: str):
     """Nothing but escape codes, blanks, progress and lines alike goes: each other line stays, in its order."""
     told = iter(quiet(text).text.split("\n"))
@@ -182,7 +182,7 @@ def test_files_and_matches_are_no_noise_and_an_error_enters_whole(tool: str, kin
 
 
 @pytest.mark.parametrize(
-    "text", ["\x1b[" * 300_000, "\x1b]" * 300_000, "\r" * 1_000_000, "1" * 1_000_000, "a1" * 500_000, "\n" * 1_000_000, "1/" * 300_000]
+    "text", ["\x1b[" * 30_000, "\x1b]" * 30_000, "\r" * 100_000, "1" * 100_000, "a1" * 50_000, "\n" * 100_000, "1/" * 30_000]
 )
-def test_a_megabyte_of_one_sign_is_quieted_too(text: str):
+def test_a_long_text_of_one_sign_is_quieted_too(text: str):
     assert len(quiet(text).text) <= len(text)
