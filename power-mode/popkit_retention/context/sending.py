@@ -33,9 +33,9 @@ _MOST_LEFT_BYTES = outbox.MOST_BYTES // 2  # of usage, and of spans
 
 
 class _Sent(NamedTuple):
-    """What became of lines of one kind: how many things were sent, what is left, and why."""
+    """What became of lines of one kind: the number of things that were sent, what is left, and why."""
 
-    count: int = 0
+    number: int = 0
     left: list[Line] = []  # noqa: RUF012  nobody changes it
     why: str = ""
 
@@ -64,7 +64,7 @@ def send(environ: Mapping[str, str] = os.environ) -> dict[str, Any]:
             with suppress(FileNotFoundError):
                 os.unlink(sending)
     stays = len(booked.left) + len(traced.left)
-    return {"booked": booked.count, "traced": traced.count, "left": stays, "why": [why for why in (booked.why, traced.why) if why]}
+    return {"booked": booked.number, "traced": traced.number, "left": stays, "why": [why for why in (booked.why, traced.why) if why]}
 
 
 def _leave(path: str, lines: list[Line]) -> None:
