@@ -72,6 +72,18 @@ def test_offline_the_newest_client_is_the_one_that_was_recorded(tmp_path: Path) 
     assert done.stdout == "2.1.999\n", done.stderr
 
 
+def test_offline_a_client_that_has_started_once_is_not_tried_again(tmp_path: Path) -> None:
+    program = tmp_path / "2.1.999" / "node_modules" / ".bin" / "claude"
+    program.parent.mkdir(parents=True)
+    program.write_text(f"#!/bin/sh\necho tried >> '{tmp_path}/tries'\necho '2.1.999 (Claude Code)'\n")
+    program.chmod(0o755)
+    asked = "from tests.client import installs; print(installs.install('2.1.999').version)"
+    for offline, tries in (("1", 1), ("1", 1), ("", 2)):
+        done = run([sys.executable, "-c", asked], ROOT, POPKIT_CLIENT_DIR=str(tmp_path), POPKIT_OFFLINE=offline)
+        assert done.stdout == "2.1.999\n", done.stderr
+        assert (tmp_path / "tries").read_text().count("tried") == tries
+
+
 @pytest.mark.skipif(bool(server.missing()), reason=f"{server.missing()} missing")
 def test_a_maven_registry_that_does_not_answer_is_given_up_on(tmp_path: Path, silent: str) -> None:
     settings = tmp_path / ".m2" / "settings.xml"
