@@ -1,4 +1,4 @@
-"""`scripts/test` gives up on a registry that does not answer, and says what to do."""
+"""`scripts/test` gives up on a registry that does not answer, and says what to do; and it fails where anything that it runs does."""
 
 from __future__ import annotations
 
@@ -39,6 +39,58 @@ def run(command: list, folder: Path, **env: str) -> subprocess.CompletedProcess:
     kept = {name: value for name, value in os.environ.items() if not name.upper().startswith(("PIP_", "NPM_", "POPKIT_"))}
     kept |= {"PYTHON": sys.executable, **env}
     return subprocess.run(command, cwd=folder, env=kept, capture_output=True, text=True, timeout=HANG_S, check=False)
+
+
+STAND_IN = """#!/bin/sh
+said="$(basename "$0") $*"
+echo "$said" >> asked
+echo "did $said"
+[ -n "$FAILING" ] || exit 0
+case "$said" in *"$FAILING"*) exit 1 ;; esac
+"""
+
+
+@pytest.fixture
+def equipped(clone: Path) -> Path:
+    """With programs that only say what they were asked to do, and fail where FAILING is part of it."""
+    folder = clone / ".venv" / "bin"
+    folder.mkdir(parents=True)
+    for name in ("python", "ruff", "lint-imports", "mypy"):
+        (folder / name).write_text(STAND_IN)
+        (folder / name).chmod(0o755)
+    return clone
+
+
+def test_the_tests_with_the_client_run_beside_the_others(equipped: Path) -> None:
+    done = run(["scripts/test", "--offline"], equipped, FAILING="")
+    assert done.returncode == 0, done.stderr
+    others, client = (line for line in done.stdout.splitlines() if line.startswith("did python -m pytest"))
+    assert others.endswith(" tests --ignore=tests/client")
+    assert client.endswith(" tests/client")
+
+
+@pytest.mark.parametrize(
+    "failing", ["tests --ignore=tests/client", "10 tests/client", "mypy", "--collect-only", "lint-imports", "ruff check"]
+)
+def test_whatever_fails_all_of_it_fails(equipped: Path, failing: str) -> None:
+    done = run(["scripts/test", "--offline"], equipped, FAILING=failing)
+    assert done.returncode == 1
+    assert "== failed after" in done.stderr
+    assert failing in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(("failing", "code"), [("", 0), ("tests/cli", 1)])
+def test_with_arguments_there_is_one_run_which_gets_them(equipped: Path, failing: str, code: int) -> None:
+    done = run(["scripts/test", "--offline", "tests/cli", "-k", "doctor or not told"], equipped, FAILING=failing)
+    assert done.returncode == code
+    (ran,) = (line for line in done.stdout.splitlines() if line.startswith("did python -m pytest"))
+    assert ran.endswith(" tests/cli -k doctor or not told")
+
+
+def test_where_the_tests_are_compiled_they_are_not_collected_beforehand(equipped: Path) -> None:
+    (equipped / "tests" / "__pycache__").mkdir(parents=True)
+    run(["scripts/test", "--offline"], equipped, FAILING="")
+    assert "--collect-only" not in (equipped / "asked").read_text()
 
 
 def test_a_package_index_that_does_not_answer_is_given_up_on(clone: Path, silent: str) -> None:
