@@ -122,7 +122,8 @@ class ClientHome:
             "projects": {str(folder): trusted for folder in folders},
         }
         (self.config / ".claude.json").write_text(json.dumps(state))
-        settings = {"skipDangerousModePermissionPrompt": True}
+        # An animated spinner takes a fifth of what a client costs on a screen.
+        settings = {"skipDangerousModePermissionPrompt": True, "prefersReducedMotion": True}
         (self.config / "settings.json").write_text(json.dumps(settings))
 
     def env(self) -> dict[str, str]:

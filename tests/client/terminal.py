@@ -24,6 +24,8 @@ UNKNOWN_TO_PYTE = re.compile(r"\x1b\[[<>=][0-9;]*[ -/]*[@-~]|\x1b[P_^][^\x1b]*\x
 UNFINISHED = re.compile(r"\x1b(?:\[[<>=0-9;?]*|[P_^\]][^\x1b\x07]*)?\Z")
 # How long the client takes to show what was typed where nothing else is at work.
 ECHO_S = 0.3
+# The one thing of ours that moves for minutes where nothing is at work.
+COUNTDOWN = re.compile(r"warm for \d+:\d\d")
 READY = re.compile(r"bypass permissions on|\? for shortcuts")
 
 
@@ -102,18 +104,18 @@ class ClientTerminal:
         return self.wait(READY)
 
     def wait_idle(self, quiet: float = 0.6) -> list[str]:
-        """Wait until the screen has not changed for `quiet` seconds; for longer where the client is slow."""
+        """Wait until nothing on the screen but a countdown has changed for `quiet` seconds; for longer where the client is slow."""
         quiet *= self._pace
         deadline = time.monotonic() + HANG_S
-        last, since = self.text(), time.monotonic()
+        last, since = "", time.monotonic()
         while time.monotonic() - since < quiet:
-            now = self.text()
+            now = COUNTDOWN.sub("", self.text())
             if now != last:
                 last, since = now, time.monotonic()
             if time.monotonic() > deadline:
-                message = f"the screen never stood still for {quiet} s; it shows:\n{now}"
+                message = f"the screen never stood still for {quiet} s; it shows:\n{self.text()}"
                 raise ClientTimeoutError(message)
-        return last.splitlines()
+        return self.screen()
 
     def press(self, *keys: str) -> None:
         """Send keys as they are."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,6 +48,15 @@ SCRIPTS = {
     ],
     "after": [call(("Bash", {"command": "echo after"})), say("went on after the summary")],
 }
+COUNTS_DOWN = f"""#!{sys.executable}
+import signal, time
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+for second in range(300):
+    print(end=f"\\rPrompt cache warm for 4:{{second % 60:02d}}", flush=True)
+    time.sleep(0.1)
+print("over", flush=True)
+signal.pause()
+"""
 ENDED, FAILED = ["PreToolUse", "PostToolUse"], ["PreToolUse", "PostToolUseFailure"]
 
 
@@ -177,6 +187,17 @@ def test_several_turns_run_in_one_process(home: ClientHome, api: ScriptedApi) ->
     assert [event["result"] for event in run.results] == ["more is done", "a big answer"]
     used = [line["message"]["usage"] for line in home.transcript(run.session_id) if line["type"] == "assistant"]
     assert used[-1]["cache_read_input_tokens"] == 90_000
+
+
+def test_a_screen_on_which_nothing_but_a_countdown_moves_stands_still(home: ClientHome, tmp_path: Path) -> None:
+    program = tmp_path / "counts_down"
+    program.write_text(COUNTS_DOWN)
+    program.chmod(0o755)
+    home.installed = Installed("0", program)
+    with ClientTerminal(home) as terminal:
+        terminal.wait("cache warm for")
+        terminal.wait_idle()
+        assert "over" not in terminal.text()
 
 
 def test_the_terminal_shows_answers_and_rewinds(home: ClientHome, api: ScriptedApi, probe: Probe) -> None:
