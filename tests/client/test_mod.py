@@ -314,10 +314,10 @@ def test_after_a_compaction_nothing_leans_on_what_is_gone(twice: Session):
 SERVE = {
     "absent": "exit 1",
     "wrong": "echo 'no JSON at all'; sleep 600",
-    "crashing": "exec {python} {stand_in} crash",
-    "garbage": "exec {python} {stand_in} garbage",
+    "crashing": "exec {python} {stand_in} crash {short}",
+    "garbage": "exec {python} {stand_in} garbage {short}",
     "of another version": """echo '{{"socket": "/nowhere", "protocol": 99}}'; sleep 600""",
-    "hanging": "exec {python} {stand_in} hang",
+    "hanging": "exec {python} {stand_in} hang {short}",
     "mute": "sleep 600",
 }
 # A helper that fails is started again, so one session meets several; the last of them stays. With --slow each alone, too.
@@ -325,8 +325,8 @@ FAULTS = [("absent", "wrong", "crashing", "garbage"), ("of another version", "ha
 FAULTS += [pytest.param((fault,), marks=pytest.mark.slow) for fault in SERVE]
 ASKED = {"hanging": "hang", "garbage": "garbage", "crashing": "crash"}  # they come, and are asked
 STAND_IN = """
-import os, socket, sys, tempfile
-path = os.path.join(tempfile.mkdtemp(prefix="popkit-"), "s")
+import os, socket, sys
+path = os.path.join(sys.argv[2], str(os.getpid()))
 listening = socket.socket(socket.AF_UNIX)
 listening.bind(path)
 listening.listen(64)
@@ -345,15 +345,23 @@ while True:
 """
 
 
+@pytest.fixture
+def short() -> Iterator[str]:
+    """A folder whose path is short enough for a socket in it."""
+    with tempfile.TemporaryDirectory(prefix="popkit-") as folder:
+        yield folder
+
+
 @pytest.mark.parametrize("faults", FAULTS, ids=" then ".join)
-def test_whatever_is_wrong_with_the_helper_rows_enter_as_they_came(newest: Session, tmp_path: Path, faults: tuple[str, ...]):
+def test_whatever_is_wrong_with_the_helper_rows_enter_as_they_came(newest: Session, tmp_path: Path, short: str, faults: tuple[str, ...]):
     copy = copied(tmp_path / "popkit")
     stand_in, began = tmp_path / "stand_in.py", tmp_path / "began"
     stand_in.write_text(STAND_IN)
     real = copy / "bin" / "popkit"
     real.rename(copy / "bin" / "real")
     turns = "".join(
-        f"{number}) {SERVE[fault].format(python=sys.executable, stand_in=stand_in)};; " for number, fault in enumerate(faults, 1)
+        f"{number}) {SERVE[fault].format(python=sys.executable, stand_in=stand_in, short=short)};; "
+        for number, fault in enumerate(faults, 1)
     ).replace(f"{len(faults)})", "*)")
     real.write_text(
         f"#!/bin/sh\nif [ \"$1\" = serve ]; then echo >> '{began}'; case $(wc -l < '{began}') in {turns}esac; fi\n"
@@ -371,12 +379,11 @@ def test_whatever_is_wrong_with_the_helper_rows_enter_as_they_came(newest: Sessi
     assert [result.split("\n")[0] for result in newest.results()] == [f"{first}\t{LINES[first - 1]}" for first in range(100, 0, -10)]
 
 
-def test_a_helper_that_is_killed_is_started_again(newest: Session):
+def test_a_helper_that_is_killed_is_started_again(newest: Session, short: str):
     newest.home.extra_env["POPKIT_DOOR_MS"] = "8000"  # some rows may wait for the dead one
-    with tempfile.TemporaryDirectory(prefix="popkit-") as short:  # the socket's name tells its process, unless its path is too long
-        newest.home.extra_env["POPKIT_HOME"] = short
-        run = newest.play("go [[SCRIPT:killed]]")
-        assert len(list(Path(short, "sessions").iterdir())) == 1
+    newest.home.extra_env["POPKIT_HOME"] = short  # where its path is short, the socket's name tells its process
+    run = newest.play("go [[SCRIPT:killed]]")
+    assert len(list(Path(short, "sessions").iterdir())) == 1
     assert run.returncode == 0
     assert newest.results()[1] == "killed"
     assert not referred(newest.results()[0])
@@ -433,6 +440,7 @@ def test_the_window_is_what_the_client_says(day: Session):
     assert facts["window_tokens"] == 1_000_000
 
 
+@pytest.mark.slow  # the one that takes turns above is as good
 def test_a_client_that_knows_no_modules_works_as_ever(clients: dict[str, installs.Installed], tmp_path: Path, api: ScriptedApi):
     oldest = Session(ClientHome(tmp_path, clients["oldest"], api.url), api)
     assert oldest.play("go [[SCRIPT:twice]]").returncode == 0
