@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from hooks.utils.state import memory, store
 from tests.patience import HANG_S, until
 
 from .client import ClientHome, Run
-from .ends import OLDEST_IF_SLOW, both_ends
+from .ends import OLDEST_IF_SLOW
 from .installs import OLDEST_SUPPORTED, Installed
 from .kept import Kept, kept
 from .scripted_api import Recorded, ScriptedApi, call, say
@@ -49,17 +49,17 @@ class Shop:
 
     def run(self, script: str, resume: str | None = None) -> Run:
         """Runs a scripted session to its end; the requests of its turns are those that are recorded afterwards."""
-        self.api.clear()
-        return self.home.run_headless(f"go [[SCRIPT:{script}]]", plugin_dir=ROOT, resume=resume)
+        return self.say([f"go [[SCRIPT:{script}]]"], resume)
 
-    def say(self, words: str, resume: str | None = None) -> str:
+    def say(self, prompts: Iterable[str], resume: str | None = None) -> Run:
+        """The same for prompts of any kind, in one process."""
         self.api.clear()
-        return self.home.run_headless(words, plugin_dir=ROOT, resume=resume, plain=True).stdout
+        return self.home.run_headless(prompts, plugin_dir=ROOT, resume=resume)
 
     def learnt(self) -> str:
-        """MEMORY.md once the children of the hooks have ended."""
-        until(lambda: not self.learning(), "the session is learnt")
-        assert self.project.to_learn() == []
+        """MEMORY.md once the children of the hooks have ended, which write it after the last session is learnt."""
+        until(lambda: not self.project.to_learn(), "the session is learnt")
+        until(lambda: not self.learning(), "the children have ended")
         return self.project.document()
 
     def learning(self) -> list[str]:
@@ -122,10 +122,15 @@ def taught(home: ClientHome, api: ScriptedApi) -> Taught:
     shop.run("first")
     learnt_while_off = (shop.popkit_home / memory.FOLDER).exists()
     (home.work / COUNTED).unlink()
-    shop.say("/popkit:context memory on")
-    requests, is_on = len(api.requests), shop.project.is_on()
-    session_id = shop.run("first").session_id
-    return Taught(shop, learnt_while_off, requests, is_on, session_id, times("tools/", shop.first()), shop.learnt())
+    found = []
+
+    def prompts() -> Iterator[str]:
+        yield "/popkit:context memory on"
+        found.append((len(api.requests), shop.project.is_on()))
+        yield "go [[SCRIPT:first]]"
+
+    session_id = shop.say(prompts()).session_id
+    return Taught(shop, learnt_while_off, *found[0], session_id, times("tools/", shop.first()), shop.learnt())
 
 
 @pytest.fixture(scope="module", params=OLDEST_IF_SLOW)
@@ -168,17 +173,14 @@ def test_a_second_session_begins_with_what_the_first_one_taught_and_uses_it(teac
     assert shop.log() == ""
 
 
-@both_ends
 def test_what_memory_holds_is_given_to_each_context_once(shop: Shop):
     shop.project.turn_on(1.0)
     shop.project.write_document(SAID)
     begun = shop.run("second").session_id
     assert [times(SAID, request) for request in shop.api.turns()] == [1] * len(SCRIPTS["second"])
-    shop.run("more", resume=begun)
-    assert times(SAID, shop.first()) == 1, "the conversation has it"
     # In one process: the oldest client writes down nothing that a hook says of a compaction in a run of its own.
-    shop.api.clear()
-    shop.home.run_headless(["/compact", "go [[SCRIPT:more]]"], plugin_dir=ROOT, resume=begun)
+    shop.say(["go [[SCRIPT:more]]", "/compact", "go [[SCRIPT:more]]"], resume=begun)
+    assert times(SAID, shop.first()) == 1, "the conversation has it"
     first, again = (entry["said"] for entry in shop.given(begun))
     assert first == SAID
     assert times(again, shop.api.turns()[-1]) == 1, "it is given again, as the summary is all that is left"
@@ -189,22 +191,16 @@ def test_what_memory_holds_is_given_to_each_context_once(shop: Shop):
     assert shop.log() == ""
 
 
-def test_where_memory_is_off_nothing_is_learnt_or_given(teaching: Taught):
-    shop = teaching.shop
+def test_the_words_are_answered_by_the_command_without_a_request_and_after_off_nothing_is_learnt_or_given(teaching: Taught):
+    assert teaching.requests_for_the_word == 0
+    assert teaching.is_on
     assert not teaching.learnt_while_off
-    shop.say("/popkit:context memory off")
+    shop = teaching.shop
+    told = shop.say(["/popkit:context memory status", "/popkit:context memory off"])
+    assert shop.api.requests == []
+    if shop.home.installed.version != OLDEST_SUPPORTED:  # which shows no reason of a blocked prompt where it prints
+        assert "Memory of shop" in told.stdout
     session = shop.run("second").session_id
     assert times(teaching.said, shop.first()) == 0
     assert shop.project.to_learn() == []
     assert shop.given(session) == []
-
-
-def test_the_words_are_answered_by_the_command_without_a_request(teaching: Taught):
-    assert teaching.requests_for_the_word == 0
-    assert teaching.is_on
-    shop = teaching.shop
-    shown = shop.say("/popkit:context memory status")
-    assert shop.api.requests == []
-    if shop.home.installed.version == OLDEST_SUPPORTED:
-        return  # print mode of the oldest client shows no reason of a blocked prompt
-    assert "Memory of shop" in shown
