@@ -168,8 +168,14 @@ def agent(script: str) -> Call:
     return "Agent", {"description": script, "prompt": prompt, "subagent_type": "general-purpose", "run_in_background": False}
 
 
-def morning(day: Script) -> list[Step]:
-    """40 calls: getting to know the project, a bug in the lexer, two subagents."""
+def outset(day: Script) -> list[Step]:
+    """15 calls: what the morning begins with."""
+    _set_out(day)
+    return day.played("the outset is done")
+
+
+def _set_out(day: Script) -> None:
+    """Getting to know the project, a bug in the lexer, two subagents."""
     day.sh("ls -la src tests | cut -c1-10,45-", 'grep -rn "def " src')
     day.read("lexer")
     day.read("console", "jobs")
@@ -181,11 +187,16 @@ def morning(day: Script) -> list[Step]:
     day.edit("lexer", 0.2)
     day.part("lexer", 0.15, 0.8)
     day.edit("lexer", 0.7)
+    day.do(agent("left"), agent("right"))
+
+
+def morning(day: Script) -> list[Step]:
+    """40 calls: the outset, then other files."""
+    _set_out(day)
     day.sh("python3 run_tests.py; true", "git diff")
     day.edit("tests/test_lexer.py", 0.5)
     day.sh('grep -n "class \\|raise " src/*.py')
     day.read("order", "compared")
-    day.do(agent("left"), agent("right"))
     day.sh("python3 build.py lexer jobs console shelf", "tail -n 120 server.log")
     day.read("shelf", "schedule")
     day.edit("shelf", 0.4)
@@ -279,12 +290,17 @@ def whole_day() -> Played:
 
 
 def half_a_day() -> Played:
-    """The morning; a detour that a rewind takes back; evening and night, and a compaction between them; two subagents."""
+    """The same without the afternoon; and a detour that a rewind takes back."""
     return _day("morning", "detour", "evening", "night")
 
 
+def some_hours() -> Played:
+    """The same with the outset instead of the morning."""
+    return _day("outset", "detour", "evening", "night")
+
+
 def _day(*names: str) -> Played:
-    parts = {"morning": morning, "detour": detour, "afternoon": afternoon}
+    parts = {"outset": outset, "morning": morning, "detour": detour, "afternoon": afternoon}
     day = Script(project())
     made = {name: parts[name](day) if name in parts else evening(day, name) for name in names}
     return Played({**made, "left": look("matching", "bundle"), "right": look("shell", "jobs")}, day.files)
