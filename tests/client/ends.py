@@ -1,8 +1,8 @@
 """Both ends of the supported range: which tests run against the oldest client in the ordinary run, and which only with --slow.
 
 Whatever runs against the newest client runs against the oldest one too, but most of it takes the same path there: the hooks, which the
-newest client runs as well. In the ordinary run the oldest one is met where it shows, takes or leaves
-something else, and once for each part.
+newest client runs as well. In the ordinary run the oldest one is met in a day of work, in an installation, in a session that was cleared
+and resumes, and where clients take turns.
 """
 
 from __future__ import annotations

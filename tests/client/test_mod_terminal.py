@@ -111,7 +111,7 @@ def test_the_band_says_what_to_do_and_its_button_does_it(session: Session):
     assert transcript.read_text().count("[PopKit cleared ") == 2
 
 
-@pytest.mark.parametrize("columns", [60, 200])
+@pytest.mark.parametrize("columns", [60, pytest.param(200, marks=pytest.mark.slow)])
 def test_the_pane_is_worked_by_keys_and_every_deed_can_be_undone(session: Session, columns: int):
     session.popkit.mkdir(parents=True)
     (session.popkit / "retention-config.json").write_text(json.dumps({"retention": {"profile": "spec", "shape": "off"}}))

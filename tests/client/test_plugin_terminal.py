@@ -12,7 +12,7 @@ from hooks.utils.state import live
 
 from . import installs
 from .client import ClientHome
-from .ends import OLDEST_IF_SLOW, both_ends
+from .ends import OLDEST_IF_SLOW
 from .scripted_api import ScriptedApi, call, say
 from .terminal import ClientTerminal
 from .test_plugin import ROOT, Tracked
@@ -80,7 +80,6 @@ def labels(tracked: Tracked, session_id: str) -> list[str]:
     return [result.label for result in made.state.live.values()]
 
 
-@both_ends
 def test_the_panel_appears_in_the_terminal_without_a_request_and_fits(tracked: Tracked):
     with ClientTerminal(tracked.home, plugin_dir=ROOT, columns=80) as terminal:
         terminal.wait_ready()

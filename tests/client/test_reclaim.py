@@ -124,6 +124,7 @@ def test_whether_the_cache_is_warm_decides_what_an_unforced_clear_does(world: Re
     assert set(placeholders(world.api.turns()[-1].tool_results())) == {"toolu_small_0_0"}
 
 
+@both_ends
 def test_a_run_that_ends_clears_when_the_user_has_chosen_so(world: Reclaimed):
     world.clear_at_exit()
     session_id = run(world, "go [[SCRIPT:runs]]").session_id
@@ -146,7 +147,6 @@ def test_a_compaction_is_told_and_given_what_the_configuration_allows(world: Rec
     assert world.errors() == ""
 
 
-@both_ends
 def test_a_compaction_in_a_run_of_its_own_is_told_what_is_dead(world: Reclaimed):
     session_id = run(world, "go [[SCRIPT:runs]]").session_id
     run(world, "/compact", session_id)
@@ -210,17 +210,12 @@ def resumed(world: Reclaimed, session_id: str) -> list:
     return blocks(world.api.turns()[-1])
 
 
-@both_ends
-def test_real_sessions_differ_in_the_cleared_contents_only(
-    home: ClientHome, api: ScriptedApi, transcripts: Path, client_version: str, count
-):
-    """One session for each client; ten for both with --slow. Under the profile that is shipped: outlines stay too."""
+def test_real_sessions_differ_in_the_cleared_contents_only(home: ClientHome, api: ScriptedApi, transcripts: Path, count):
+    """One session; with --slow ten, for each client. Under the profile that is shipped: outlines stay too."""
     world = Reclaimed(home, api, profile="")
     world.home.extra_env["DISABLE_AUTO_COMPACT"] = "1"
     wanted, taken, outlines = count(1, 10), 0, 0
-    for number, (source, lines) in enumerate(real_sessions(transcripts)):
-        if wanted == 1 and number % 2 != (client_version == "newest"):
-            continue
+    for source, lines in real_sessions(transcripts):
         session_id = move_in(world, lines)
         path = world.home.transcript_path(session_id)
         original = path.read_bytes()

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from .client import ClientHome
-from .ends import BOTH, both_ends
+from .ends import OLDEST_IF_SLOW
 from .installs import OLDEST_SUPPORTED, Installed
 from .reclaimed import LATE_RUN, READ, RUN, Reclaimed, Watched, blocks, changed, kinds, placeholders, plain, result, whole
 from .scripted_api import Recorded, ScriptedApi, call, say
@@ -65,7 +65,7 @@ def resume(terminal: ClientTerminal, session_id: str) -> None:
     terminal.wait_idle(0.5)
 
 
-@pytest.fixture(scope="module", params=BOTH)
+@pytest.fixture(scope="module", params=OLDEST_IF_SLOW)
 def story(request: pytest.FixtureRequest, clients: dict[str, Installed], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
     """Work, clear, /resume, restore, read again, undo, /resume; in the permission mode that asks."""
     with ScriptedApi() as api:
@@ -214,7 +214,6 @@ def world(home: ClientHome, api: ScriptedApi) -> Reclaimed:
     return Reclaimed(home, api)
 
 
-@both_ends
 def test_a_clear_typed_during_a_turn_runs_as_it_ends_and_loses_no_line(world: Reclaimed):
     (world.home.work / "many").write_text("")
     # Else hardly anything of the run enters, and its clear does not pay.
@@ -246,13 +245,6 @@ def test_a_clear_typed_during_a_turn_runs_as_it_ends_and_loses_no_line(world: Re
     assert world.errors() == ""
 
 
-ENDINGS = [
-    ("newest", ("exit", "ctrl-c twice", "hang-up")),
-    ("oldest", ("hang-up",)),
-    pytest.param("oldest", ("exit", "ctrl-c twice", "hang-up"), marks=pytest.mark.slow),
-]
-
-
 def leave(terminal: ClientTerminal, ending: str) -> None:
     """Ends the client in one of three ways, and waits until it has ended."""
     if ending == "hang-up":
@@ -265,11 +257,10 @@ def leave(terminal: ClientTerminal, ending: str) -> None:
         terminal.leave()
 
 
-@pytest.mark.parametrize(("client_version", "endings"), ENDINGS)
-def test_clear_at_exit_leaves_a_lean_transcript_for_the_next_resume(world: Reclaimed, endings: tuple[str, ...]):
+def test_clear_at_exit_leaves_a_lean_transcript_for_the_next_resume(world: Reclaimed):
     world.clear_at_exit()
     session_id, cleared = None, set()
-    for number, ending in enumerate(endings):
+    for number, ending in enumerate(("exit", "ctrl-c twice", "hang-up")):
         world.lay_out()
         world.api.scripts[f"runs{number}"] = world.api.scripts["runs"]
         with ClientTerminal(world.home, plugin_dir=ROOT, resume=session_id) as terminal:

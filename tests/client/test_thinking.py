@@ -13,7 +13,7 @@ from hooks.utils.reclaim.access import Refused
 from hooks.utils.state import live
 
 from .client import ClientHome
-from .ends import BOTH, OLDEST_IF_SLOW
+from .ends import OLDEST_IF_SLOW
 from .installs import Installed
 from .kept import Kept, kept
 from .provider import SEALS, blocks_of, faults, left_out, thoughts
@@ -54,7 +54,7 @@ def deep(home: ClientHome, api: ScriptedApi) -> tuple[Reclaimed, str]:
     return world, run(world, "deep")
 
 
-@pytest.fixture(scope="module", params=BOTH)
+@pytest.fixture(scope="module", params=OLDEST_IF_SLOW)
 def played(request: pytest.FixtureRequest, clients: dict[str, Installed], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kept]:
     """Once for each client."""
     with kept(clients[request.param], tmp_path_factory.mktemp("deep"), deep) as session:
@@ -150,7 +150,6 @@ def test_a_session_cleared_with_its_thinking_resumes_with_a_request_that_the_pro
     assert world.errors() == ""
 
 
-@pytest.mark.parametrize("played", OLDEST_IF_SLOW, indirect=True)
 def test_without_its_thinking_the_same_clear_is_one_that_the_provider_refuses(thinker: tuple):
     """So the check sees what it is there for."""
     world, session_id = thinker
@@ -163,7 +162,6 @@ def test_without_its_thinking_the_same_clear_is_one_that_the_provider_refuses(th
     }
 
 
-@pytest.mark.parametrize("played", OLDEST_IF_SLOW, indirect=True)
 def test_a_session_whose_last_thought_was_interrupted_resumes_too(thinker: tuple):
     """The client sends no message of thinking alone, so one that was left in the middle stands as it was."""
     world, session_id = thinker
@@ -187,7 +185,7 @@ def test_a_session_whose_last_thought_was_interrupted_resumes_too(thinker: tuple
 def test_real_sessions_lose_the_cleared_contents_and_the_thinking_behind_the_first_of_them(
     home: ClientHome, api: ScriptedApi, transcripts: Path, client_version: str, count
 ):
-    """Whatever shapes their lines have: one session for each client, ten with --slow."""
+    """Whatever shapes their lines have: one session; with --slow ten, for each client."""
     world = Reclaimed(home, api, profile="")
     home.extra_env["DISABLE_AUTO_COMPACT"] = "1"
     wanted, taken = count(1, 10), 0
@@ -227,6 +225,7 @@ def cleared_if_possible(world: Reclaimed, session_id: str) -> clearing.Cleared |
         return None
 
 
+@pytest.mark.slow  # that a window loads a cleared session, test_reclaim_terminal.py shows
 def test_in_the_terminal_the_same_window_goes_on_after_resume(world: Reclaimed):
     with ClientTerminal(world.home, plugin_dir=ROOT, rows=120) as terminal:
         terminal.wait_ready()

@@ -13,7 +13,7 @@ import pytest
 from hooks.utils import archive
 
 from .client import ClientHome
-from .ends import BOTH, OLDEST_IF_SLOW
+from .ends import OLDEST_IF_SLOW
 from .installs import Installed
 from .kept import Kept, kept
 from .reclaimed import READ, Reclaimed, placeholders, result
@@ -88,7 +88,6 @@ def run(session: Cleared, *extra: str) -> list[str]:
     return [result(last, f"toolu_back_{number}_0") for number in range(len(world.api.scripts["back"]) - 1)]
 
 
-@pytest.mark.parametrize("played", BOTH, indirect=True)
 @pytest.mark.parametrize("mode", MODES)
 def test_only_what_this_session_has_cleared_comes_back_unasked_and_only_from_us(session: Cleared, mode: str) -> None:
     world, handle = session.world, session.handle
