@@ -21,8 +21,8 @@ from .scripted_api import ScriptedApi, call, say
 from .test_plugin import ROOT
 
 COLD_S = 3_000
-WATCHED = call(("Bash", {"command": "until [ -e seen ]; do sleep 0.05; done"}))
-REST = [*(call(("Bash", {"command": f"echo {number}"})) for number in range(6)), say("rested")]
+WATCHED = call(("Bash", {"command": "until [ -e seen ]; do sleep 0.2; done"}))
+REST = [call(*(("Bash", {"command": f"echo {number}"}) for number in range(6))), say("rested")]
 
 
 @pytest.fixture
