@@ -11,16 +11,18 @@ from tests.dashboard.page.served import Visit
 from tests.dashboard.served import Served
 from tests.reclaim.shops import worked
 
+RUNS_ON_S = 3_600.0
+
 
 class Clocked(Served):
-    """A served Board with a session that has only just stopped, so that its prompt cache is warm."""
+    """A served Board with a session whose prompt cache is warm, and which runs for longer than that."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
         talk = worked(str(self.shop.project))
         self.shop.write(talk)
         self.shop.at = talk.now
-        os.utime(self.shop.transcript, (talk.now, talk.now))
+        os.utime(self.shop.transcript, (talk.now + RUNS_ON_S, talk.now + RUNS_ON_S))
 
     @property
     def address(self) -> str:

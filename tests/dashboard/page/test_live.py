@@ -21,7 +21,7 @@ KNOW = """async ([changes, seconds]) => {
   const { know, rowOf } = await import('/live.js');
   know([{ ...rowOf(changes.id), ...changes }], performance.now() + seconds * 1000);
 }"""
-COLD_S = 400
+COLD_S = 320
 
 
 @pytest.fixture
@@ -41,6 +41,18 @@ def test_when_the_cache_goes_cold_the_page_says_what_to_do_then(clocked: Clocked
     expect(verdict).to_contain_text("Clear now")
     expect(verdict.get_by_role("button", name="Clear", exact=True)).to_be_visible()
     expect(row).to_contain_text("Clear now")
+    seen.close()
+
+
+def test_the_cache_counts_down(clocked: Clocked, browser: Browser) -> None:
+    seen = clocked.visit(browser, PLACE)
+    words = seen.page.locator("#context .cache")
+    expect(words).to_have_text(re.compile("^Cache warm, .+ left$"))
+    shown = words.inner_text()
+    seen.page.clock.run_for(1_000)
+    expect(words).not_to_have_text(shown)
+    clocked.pass_by(COLD_S, seen)
+    expect(words).to_have_text("Cache cold")
     seen.close()
 
 
@@ -65,7 +77,7 @@ def test_a_refused_deed_is_followed_by_what_is_offered_now(clocked: Clocked, bro
 
 
 def test_how_long_ago_something_was_goes_on_by_the_minute(clocked: Clocked, browser: Browser) -> None:
-    clocked.shop.at += 3_600  # the session runs no more
+    clocked.shop.at = clocked.shop.transcript.stat().st_mtime + 3_600  # the session runs no more
     seen = clocked.visit(browser, PLACE)
     ages = (seen.page.locator(".row-when time"), seen.page.locator(".session-head time"))
     for words in ("60 min ago", "2 h ago"):

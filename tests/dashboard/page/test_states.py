@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Route, expect
 
-from tests.dashboard.page.homes import PLACE, SESSION, Home
+from tests.dashboard.page.homes import PLACE, Home
 from tests.dashboard.page.served import VIEWS, Served, Visit
 
 Visits = Callable[..., Visit]
@@ -119,24 +119,3 @@ def test_many_pages_of_one_browser_share_one_stream(served: Served, visit: Visit
     for page in more:
         expect(page.get_by_text("37,000 of 1,000,000 tokens (4%)").first).to_be_visible()
         expect(page.locator(".connection")).to_have_text("Live")
-
-
-def test_the_cache_counts_down_by_the_second(home: Home, visit: Visits) -> None:
-    seen = visit()
-    expect(seen.page.get_by_text("Live", exact=True).first).to_be_visible()  # so the server's clock is known
-    row = seen.told("/api/sessions")["sessions"][0]
-    row["context"]["cache"] = "warm"
-    row["context"]["cache_until"] = seen.page.evaluate("Date.now() / 1000") + 3.5
-    seen.page.evaluate(
-        """async ([row]) => {
-          const { know, now } = await import('/live.js');
-          row.context.cache_until += now() - Date.now() / 1000;
-          know([row], performance.now());
-        }""",
-        [row],
-    )
-    seen.page.goto(f"{seen.page.url.split('#')[0]}{PLACE}")
-    words = seen.page.locator("#context .cache")
-    expect(words).to_have_text(re.compile(r"Cache warm, [1-4] s left"))
-    expect(words).to_have_text("Cache cold")
-    assert SESSION in seen.page.url
