@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import threading
 from pathlib import Path
 
 import pytest
@@ -258,3 +259,25 @@ def test_halves_of_characters_in_one_session_keep_no_other_from_being_told(board
     assert board.session("broken")["session"]["context"]["model"] == "cla?ude-opus-5"
     assert board.get("/api/sessions/broken/results/1")["row"]["label"]
     assert board.desk.failed == 0
+
+
+def test_a_session_that_vanishes_while_it_is_looked_for_is_passed_over(board: Board) -> None:
+    folders = [board.shop.home / "sessions" / f"short-{number}" for number in range(100)]
+    for folder in folders:
+        folder.mkdir(parents=True)
+    over = threading.Event()
+
+    def come_and_go() -> None:
+        while not over.is_set():
+            for folder in folders:
+                folder.rmdir()
+                folder.mkdir()
+
+    comes_and_goes = threading.Thread(target=come_and_go, daemon=True)
+    comes_and_goes.start()
+    try:
+        for _ in range(100):
+            assert board.desk.catalog.sessions().keys() <= {folder.name for folder in folders}
+    finally:
+        over.set()
+        comes_and_goes.join()

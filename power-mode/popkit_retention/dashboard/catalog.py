@@ -63,7 +63,7 @@ class Catalog:
 
     def _look(self) -> Iterator[Known]:
         now, alive = self._now(), sockets.running(self._home)
-        kept = {entry.name: _seen(entry) for entry in _entries(os.path.join(self._home, "sessions")) if entry.is_dir(follow_symlinks=False)}
+        kept = self._kept()
         transcripts = self._transcripts()
         names = {home.safe_name(id): id for id in transcripts}
         for name in {**names, **kept}:
@@ -74,6 +74,11 @@ class Catalog:
             runs = sockets.stem(id) in alive or (recent and not self._has_ended(id, ours))
             stamp = _stamp(seen, ours, runs)
             yield Known(id, seen.path if seen else "", at, runs, stamp)
+
+    def _kept(self) -> dict[str, _Seen]:
+        """name -> the folder of what we keep of a session."""
+        folders = (entry for entry in _entries(os.path.join(self._home, "sessions")) if entry.is_dir(follow_symlinks=False))
+        return {folder.name: seen for folder in folders if (seen := _seen(folder))}
 
     def _transcripts(self) -> dict[str, _Seen]:
         """id -> its transcript, the newest where it stands in two folders."""
