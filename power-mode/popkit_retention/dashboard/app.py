@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
@@ -16,6 +17,7 @@ from hooks.utils.reclaim.access import Refused
 
 from .problems import Problem
 from .routes import about, events, memory, retention, sessions, spending, worth
+from .routes.common import WITHIN
 from .security import CHANGE_HEADER, UNFORESEEN, Access, Guard
 from .stream import Streams
 
@@ -42,9 +44,14 @@ class Application:
             is_api = path.startswith("/api/")
             if scope.get("method") == "GET" and (is_api or path in _FIRST):
                 self.streams.attend()
-            await (api if is_api else files)(scope, receive, send)
+            await (api({**scope, "path": _in_parts(scope)}, receive, send) if is_api else files(scope, receive, send))
 
         self.app = Guard(either, access, desk.failure)
+
+
+def _in_parts(scope: Scope) -> str:
+    """The path of a request, in which only such slashes are left as were written as slashes."""
+    return "/".join(unquote(part).replace("/", WITHIN) for part in scope["raw_path"].decode("latin-1").split("/"))
 
 
 def _files(page: str) -> FastAPI:

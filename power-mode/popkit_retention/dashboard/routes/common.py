@@ -1,6 +1,9 @@
-"""What the routes share: how failures are described."""
+"""What the routes share: how failures are described, and ids in paths."""
 
-from typing import Any
+from typing import Annotated, Any
+
+from fastapi import Path
+from pydantic import BeforeValidator
 
 from ..shapes import Failure
 
@@ -16,6 +19,13 @@ _SAID = {
     500: "It failed; the hook log has why.",
     503: "What it would be told from cannot be used now.",
 }
+# Stands in a path for a slash that was written %2F: it is part of an id, not an end of it. No id of ours can hold this character.
+WITHIN = "\0"
+Id = Annotated[
+    str,
+    BeforeValidator(lambda given: given.replace(WITHIN, "/")),
+    Path(min_length=1, max_length=400, description="A session's id, whole"),
+]
 ASKING = (400, 401, 403, 404, 405, 500)
 CHANGING = (400, 401, 403, 404, 405, 409, 413, 415, 500)
 

@@ -9,9 +9,7 @@ from ..desk import Desk
 from ..series import MOST
 from ..sessions import listed
 from ..shapes import Content, DeedAsked, DeedDone, ResultDetail, Series, SessionDetail, Sessions
-from .common import ASKING, CHANGING, failures
-
-Id = Annotated[str, Path(min_length=1, max_length=400, description="A session's id, whole")]
+from .common import ASKING, CHANGING, Id, failures
 
 
 def router(desk: Desk) -> APIRouter:
@@ -28,12 +26,12 @@ def router(desk: Desk) -> APIRouter:
     ) -> Sessions:
         return listed(desk, limit, offset, running, project, q)
 
-    @made.get("/{id}", response_model=SessionDetail, responses=failures(*ASKING), summary="One session")
+    @made.get("/{id}", response_model=SessionDetail, responses=failures(*ASKING, 503), summary="One session")
     def one(id: Id, columns: Annotated[int, Query(ge=60, le=110, description="Of the panel")] = 80) -> SessionDetail:
         row = desk.other(id)
         return detail.of_others(desk, row) if row else detail.detail(desk, desk.session(id), columns)
 
-    @made.get("/{id}/series", response_model=Series, responses=failures(*ASKING), summary="The context over time")
+    @made.get("/{id}/series", response_model=Series, responses=failures(*ASKING, 503), summary="The context over time")
     def series(id: Id) -> Series:
         if desk.other(id):
             return desk.spending.series(id, MOST)
