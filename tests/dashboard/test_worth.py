@@ -44,10 +44,26 @@ def test_the_sums_are_those_of_stats(board: Board) -> None:
     installed = found["worth"]["installed"]["tokens"]
     assert told["saved_by"] == {gain: round(installed[gain]) for gain in ("cleared", "kept_out", "kept_warm", "memory")}
     assert sum(told["saved_by"].values()) > 0
+    assert told["gains"].keys() == told["saved_by"].keys()
+    assert told["causes"].keys() == told["cost_by"].keys()
+    assert (told["gains"]["memory"], told["causes"]["memory"]) == ("by memory", "memory")
     (project,) = told["projects"]
     assert (project["project"], project["sessions"]) == (str(board.shop.project), 1)
     assert project["net"] == round(installed["net"])
     assert sum(day["saved"] for day in told["days"]) <= project["saved"] + 1
+
+
+def test_what_a_session_did_since_is_settled_at_the_next_question(board: Board) -> None:
+    _paid_off(board)
+    before = board.get("/api/stats")
+    assert board.get("/api/stats") == before
+    entries = board.shop.entries()
+    talk = _Later(str(board.shop.project))
+    talk.entries, talk.last = entries, entries[-1]["uuid"]
+    for number in range(10):
+        talk.bash(f"last-{number}", f"mkdir -p last/{number}")
+    talk.write(board.shop.transcript)
+    assert sum(board.get("/api/stats")["saved_by"].values()) > sum(before["saved_by"].values())
 
 
 def test_days_end_today_and_have_no_gaps(board: Board) -> None:

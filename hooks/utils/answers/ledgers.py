@@ -12,7 +12,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_CAUSES = (
+# Each with what people call it.
+CAUSES = (
     ("charged_rewrite", "cache rewrites"),
     ("charged_restores", "restores"),
     ("charged_refetches", "fetched again"),
@@ -20,9 +21,9 @@ _CAUSES = (
     ("charged_warming", "keeping warm"),
     ("charged_memory", "memory"),
 )
-_GAINS = (("kept_out", "did not enter"), ("kept_warm", "kept warm"), ("cleared", "cleared"), ("memory", "by memory"))
+GAINS = (("kept_out", "did not enter"), ("kept_warm", "kept warm"), ("cleared", "cleared"), ("memory", "by memory"))
 _PERIODS = (("yesterday", "Since yesterday"), ("week", "Last 7 days"), ("installed", "Since installed"))
-_ROWS = (*_GAINS, ("charged", "cost"), ("net", "net"))
+_ROWS = (*GAINS, ("charged", "cost"), ("net", "net"))
 _NAME = 14  # columns before the periods
 _LEAST, _MONEY = 15, 8  # columns of a period, and of the money in it
 _NO_MONEY = "-"
@@ -58,7 +59,7 @@ def net(units: float) -> str:
 
 def spent(ledger: dict) -> str:
     """What was saved, and charged for what."""
-    charges = [f"{round(ledger[key]):,} {name}" for key, name in _CAUSES if round(ledger.get(key, 0))]
+    charges = [f"{round(ledger[key]):,} {name}" for key, name in CAUSES if round(ledger.get(key, 0))]
     return f"{round(ledger['saved']):,} saved, " + (" + ".join(charges) + " charged" if charges else "nothing charged")
 
 

@@ -416,7 +416,8 @@ class WorthProject(_Shape):
 
 
 class Stats(_Shape):
-    """`headline` and `lines`: what `popkit context stats` says. `saved_by`: units by cause, `cost_by` too."""
+    """`headline` and `lines`: what `popkit context stats` says. `saved_by`: units by gain, `cost_by`: by cause; `gains` and `causes`: what
+    people call each."""
 
     headline: str
     lines: list[str]
@@ -424,6 +425,8 @@ class Stats(_Shape):
     projects: list[WorthProject]
     saved_by: dict[str, int]
     cost_by: dict[str, int]
+    gains: dict[str, str]
+    causes: dict[str, str]
 
 
 # --- the stream ------------------------------------------------------------------------------------------------------------------------

@@ -31,11 +31,11 @@ class Worth:
         self._desk = desk
         self._lock = threading.Lock()
         self._kept: dict[str, tuple[int, str, tracker.EfficiencyMetrics]] = {}
+        self._settled: object = None  # how all sessions stood when nothing of them was left to settle
 
     def stats(self, most_days: int) -> Stats:
         """Of all sessions, those that were swept since too; of each of the last days, today the last."""
-        with self._desk.changing:
-            behind = settling.catch_up(Site(self._desk.environ, ""))
+        behind = self._settle()
         by_project = self._by_project()
         everything = tracker.sum_metrics(metrics for several in by_project.values() for metrics in several)
         worth = tracker.worth(everything, self._desk.now())
@@ -53,7 +53,19 @@ class Worth:
             projects=sorted(found, key=lambda each: (-each.net, each.project)),
             saved_by={gain: round(everything.ledger.get("saved_" + gain, 0)) for gain in GAINS},
             cost_by={cause: round(everything.ledger.get("charged_" + cause, 0)) for cause in CAUSES},
+            gains=dict(ledgers.GAINS),
+            causes={key.removeprefix("charged_"): name for key, name in ledgers.CAUSES},
         )
+
+    def _settle(self) -> int:
+        """Settles what sessions did; how many are not settled yet. Where nothing of any has changed since, there is nothing to do."""
+        with self._desk.changing:
+            found = sorted((known.id, known.stamp) for known in self._desk.catalog.sessions().values())
+            if found == self._settled:
+                return 0
+            behind = settling.catch_up(Site(self._desk.environ, ""))
+            self._settled = None if behind else found
+            return behind
 
     def _by_project(self) -> dict[str, list[tracker.EfficiencyMetrics]]:
         found: dict[str, list[tracker.EfficiencyMetrics]] = {}
