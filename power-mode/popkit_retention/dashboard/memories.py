@@ -118,8 +118,8 @@ class _Telling:
             return memory_texts.standing(item, self._now)
         due = transitions.decide(transitions.standing_of(item, moment, profiles.score(item, self._now)))
         if due.marks or due.tier != item.tier:
-            what = "is forgotten" if due.marks else f"moves to {due.tier}"
-            return f"{what} with the next run: {'; '.join(due.reasons)}"
+            what = "will be forgotten" if due.marks else f"will move to {due.tier}"
+            return f"{what} at the next run: {'; '.join(due.reasons)}"
         coming = transitions.foresee(item, moment, lambda at: profiles.score(item, at))
         told = (
             {"tier": coming.decision.tier, "marks": coming.decision.marks, "reasons": coming.decision.reasons, "at": coming.at}
@@ -134,9 +134,9 @@ class _Telling:
 
 def _deeds(item: Item) -> list[Deed]:
     if item.marked_at is not None:
-        return [Deed(id=f"undo {item.id}", label="Bring back", sum="it is kept after all")]
+        return [Deed(id=f"undo {item.id}", label="Bring back", sum="it is kept, not deleted")]
     if item.held:
-        found = [Deed(id=f"unpin {item.id}", label="Unpin", sum="its tier follows what it is worth again")]
+        found = [Deed(id=f"unpin {item.id}", label="Unpin", sum="its tier is chosen automatically again")]
     else:
         found = [Deed(id=f"pin {item.id}", label="Pin", sum="it stays in its tier, neither compressed nor deleted, until you unpin it")]
     for word, label, neighbour in (("promote", "Move up", _above(item.tier)), ("demote", "Move down", _below(item.tier))):

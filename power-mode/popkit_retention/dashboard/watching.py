@@ -103,7 +103,8 @@ class Watcher:
         gone = sorted({*before, *self._others} - {*known, *others})
         if not rows and not gone:
             return []
-        stamp = _digest(sorted((each.id, each.stamp) for each in (*known.values(), *others.values())))
+        everything: list[Known | SessionRow] = [*known.values(), *others.values()]
+        stamp = _digest(sorted((each.id, each.stamp) for each in everything))
         return [Event(type="sessions", at=self._desk.now(), stamp=stamp, sessions=rows, gone=gone)]
 
     def _row(self, known: Known) -> SessionRow:
