@@ -134,8 +134,9 @@ class Visit:
         return notice.inner_text()
 
     def told(self, path: str) -> dict:
-        """What the API says to this visitor."""
-        return self.context.request.get(f"http://127.0.0.1:{self.served.port}{path}").json()
+        """What the API says to this visitor's page."""
+        asked = self.context.request.get(f"http://127.0.0.1:{self.served.port}{path}", headers={"Sec-Fetch-Site": "same-origin"})
+        return asked.json()
 
     def scrolls_sideways(self) -> bool:
         return self.page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
