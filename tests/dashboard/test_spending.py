@@ -241,11 +241,11 @@ def test_while_a_database_is_asked_what_it_said_last_is_told() -> None:
         return answers.pop(0)
 
     others = Others(ask, print)
-    until(lambda: others.known(1), "the first answer")
-    assert [each.session_id for each in others.known(2)] == ["first"]
+    until(lambda: others.known(1, 0.05), "the first answer")
+    assert [each.session_id for each in others.known(2, 0.05)] == ["first"]
     assert others.problem == "", "it has yet to answer"
     goes_on.set()
-    until(lambda: [each.session_id for each in others.known(2)] == ["second"], "the second answer")
+    until(lambda: [each.session_id for each in others.known(2, 0.05)] == ["second"], "the second answer")
     assert others.problem is None
 
 

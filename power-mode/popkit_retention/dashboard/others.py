@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from ..context.database.usage import SessionUsed
 
-PATIENCE_S = 0.3  # who asks waits so long for an answer, unless the last one took longer
-
 
 class Others:
     """`ask` gives the newest sessions, or raises Unusable; `failed` is told of anything else that it raises."""
@@ -29,15 +27,16 @@ class Others:
         self._answered: threading.Event | None = None  # of the question that is under way
         self._is_slow = False
 
-    def known(self, mark: object) -> list[SessionUsed]:
-        """The newest sessions that are known. They are asked for anew where `mark` is another than at the last question."""
+    def known(self, mark: object, patience_s: float | None) -> list[SessionUsed]:
+        """The newest sessions that are known. They are asked for anew where `mark` is another than at the last question; who asks waits for
+        the answer for so long (None: until it comes), unless the last one took longer."""
         with self._lock:
             if self._answered is None and mark != self._mark:
                 self._mark = mark
                 self._answered = threading.Event()
                 threading.Thread(target=self._work, args=(self._answered,), daemon=True, name="popkit-others").start()
             answered = self._answered
-        if answered is not None and not self._is_slow and not answered.wait(PATIENCE_S):
+        if answered is not None and not self._is_slow and not answered.wait(patience_s):
             self._is_slow = True
         return self._found
 

@@ -36,6 +36,7 @@ DAYS = 30
 SESSIONS = 200  # of others, the newest
 LIMITED = 20  # sessions whose limits are shown
 FRESH_S = 2.0
+PATIENCE_S = 0.3  # so long who asks for sessions waits for a server
 REST_S = 30.0  # for so long a database that did not answer is left alone
 _HOW = "popkit budget set month_tokens=20000000"
 _SHOWN = 300
@@ -152,7 +153,7 @@ class Spending:
     def others(self, here: set[str]) -> list[SessionRow]:
         """Rows of sessions that are known from the database alone, the newest first; those that it gave last where it does not answer."""
         self._look_where()
-        return [self._row(each) for each in self._others.known(self._mark()) if each.session_id not in here]
+        return [self._row(each) for each in self._newest() if each.session_id not in here]
 
     def check_others(self) -> None:
         """Unusable where nobody can say now whether the database knows of a session that `others` has not."""
@@ -164,13 +165,14 @@ class Spending:
         """Changes when something was booked in a database that others write to; "" where files tell."""
         if not self.place()[1]:
             return ""
-        return repr([(each.session_id, each.at, each.used.requests) for each in self._others.known(self._mark())])
+        return repr([(each.session_id, each.at, each.used.requests) for each in self._newest()])
 
-    def _mark(self) -> object:
-        """Changes when the database may tell of something new: with its files, or with the time where it is a server."""
+    def _newest(self) -> list[usage.SessionUsed]:
+        """Asked for when the database may tell of something new: now and again where it is a server, else with its files, which never
+        hang."""
         if self.place()[1]:
-            return time.monotonic() // FRESH_S
-        return [_stamp(os.path.join(self._desk.home, name)) for name in (FILE, FILE + "-wal")]
+            return self._others.known(time.monotonic() // FRESH_S, PATIENCE_S)
+        return self._others.known([_stamp(os.path.join(self._desk.home, name)) for name in (FILE, FILE + "-wal")], None)
 
     def _sessions(self) -> list[usage.SessionUsed]:
         since = days_before(day_of(self._desk.now()), DAYS - 1)
