@@ -85,15 +85,6 @@ def test_the_list_tells_what_each_is_for(played: Played) -> None:
     assert "neo4j not set up memory that a team shares, in a Neo4j (memory.store) " in told
 
 
-def test_a_library_that_cannot_be_loaded_is_found_and_said_to_be_of_no_use(played: Played) -> None:
-    """Finding it loads nothing, so that each command that needs it begins at once; `setup` and `doctor` load it."""
-    wheel(played.home.parents[2] / "index", "plotly", "6.0.2", {**FAKE_PLOTLY, "plotly/__init__.py": "raise ImportError"})
-    assert "what was installed does not work" in " ".join(played.popkit("setup", "lab").stderr.split())
-    assert json.loads(played.popkit("setup", "--json").stdout)["lab"]["python"] == str(played.home / "venv" / "bin" / "python")
-    check = {one["check"]: one for one in json.loads(played.popkit("doctor", "--json").stdout)["checks"]}["extras"]
-    assert (check["level"], check["ready"]) == ("warning", [])
-
-
 def test_the_driver_of_neo4j_can_be_set_up(played: Played) -> None:
     wheel(played.home.parents[2] / "index", "neo4j", "5.28.1", {"neo4j/__init__.py": ""})
     done = played.popkit("setup", "neo4j")
@@ -156,18 +147,32 @@ def test_a_mistake_says_what_there_is(played: Played, words: list[str]) -> None:
     assert not played.home.exists()
 
 
+def python_with(folder: Path, files: dict[str, str]) -> Path:
+    """The interpreter of an environment with some modules in it."""
+    for path, text in files.items():
+        (folder / "lib" / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "lib" / path).write_text(text)
+    python = folder / "bin" / "python"
+    python.parent.mkdir()
+    python.write_text(f'#!/bin/sh\nPYTHONPATH={folder}/lib exec {os.path.realpath(sys.executable)} "$@"\n')
+    python.chmod(0o755)
+    return python
+
+
 def test_an_activated_environment_that_has_it_is_used(played: Played, tmp_path: Path) -> None:
     assert json.loads(played.popkit("setup", "--json").stdout)["lab"]["python"] in ("", os.path.realpath(sys.executable))
-    active = tmp_path / "active" / "bin" / "python"
-    active.parent.mkdir(parents=True)
-    (tmp_path / "lib").mkdir()
-    for path, text in FAKE_PLOTLY.items():
-        (tmp_path / "lib" / path).parent.mkdir(exist_ok=True)
-        (tmp_path / "lib" / path).write_text(text)
-    active.write_text(f'#!/bin/sh\nPYTHONPATH={tmp_path}/lib exec {os.path.realpath(sys.executable)} "$@"\n')
-    active.chmod(0o755)
+    active = python_with(tmp_path / "active", FAKE_PLOTLY)
     listed = json.loads(played.popkit("setup", "--json", VIRTUAL_ENV=str(tmp_path / "active")).stdout)
     assert listed["lab"]["python"] == str(active)
+
+
+def test_looking_for_a_library_loads_nothing_of_it_and_doctor_tells_of_one_that_cannot_be_loaded(played: Played) -> None:
+    ran = played.project / "ran"
+    ours = python_with(played.home / "venv", {"plotly/__init__.py": f"open({str(ran)!r}, 'w')\nraise ImportError\n"})
+    assert json.loads(played.popkit("setup", "--json").stdout)["lab"]["python"] == str(ours)
+    assert not ran.exists()
+    check = {one["check"]: one for one in json.loads(played.popkit("doctor", "--json").stdout)["checks"]}["extras"]
+    assert (check["level"], check["ready"]) == ("warning", [])
 
 
 def test_a_module_in_the_folder_at_hand_is_not_taken_for_the_library(played: Played) -> None:
