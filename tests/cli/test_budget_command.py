@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -140,4 +141,5 @@ def test_asking_leaves_one_private_file(environ: dict[str, str]) -> None:
     report(environ, now=NOW)
     (path,) = Path(environ["POPKIT_HOME"]).glob("context.sqlite")
     assert path.stat().st_mode & 0o777 == 0o600
-    assert sqlite3.connect(path).execute("SELECT count(*) FROM context_usage").fetchone() == (0,)
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("SELECT count(*) FROM context_usage").fetchone() == (0,)

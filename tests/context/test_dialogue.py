@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import anthropic.types
-import openai.types.chat
 import pytest
 
 from popkit_retention.context import Provider
@@ -13,6 +11,8 @@ from tests.context.talking import Talk, listing, openai_faults, reading
 
 
 def test_the_objects_that_anthropics_sdk_answers_with_are_read_and_sent_on():
+    import anthropic.types
+
     block = anthropic.types.ToolUseBlock(id="a", name="Read", input={"file_path": "/p/a.py"}, type="tool_use")
     talk = Talk()
     talk.messages = [
@@ -24,10 +24,14 @@ def test_the_objects_that_anthropics_sdk_answers_with_are_read_and_sent_on():
     ]
     result = talk.build(50.0)
     assert result.messages[1]["content"][1] is block
-    assert "PopKit left out" in str(result.messages[2]) or "\t" not in str(result.messages[2])
+    shown = result.messages[2]["content"][0]["content"]
+    assert shown.startswith("def handler_a_0_1(request)"), "its lines have no numbers in an exchange that is over"
+    assert "\t" not in shown
 
 
 def test_the_objects_that_openais_sdk_answers_with_are_read_and_sent_on():
+    import openai.types.chat
+
     answer = openai.types.chat.ChatCompletionMessage(role="assistant", content="Hello.")
     talk = Talk(Provider.OPENAI)
     talk.messages = [{"role": "user", "content": "Hi."}, answer, {"role": "user", "content": "And now?"}]

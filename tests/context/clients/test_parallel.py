@@ -11,6 +11,7 @@ import pytest
 from popkit_retention.context.conversations import Conversations, mark_of
 from popkit_retention.context.models import ContextBuildOptions, ContextResult
 from popkit_retention.context.sources import Sources
+from tests.patience import HANG_S
 
 from .callers import KINDS, MODEL, QUESTION, Desk, Kind, id_of, in_threads, with_a_mark
 from .providers import Providers
@@ -25,13 +26,11 @@ class Alone:
 
     def __init__(self) -> None:
         self._inside: set[tuple[str, str]] = set()
-        self.together = 0
 
     def __call__(self, options: ContextBuildOptions, sources: Sources) -> ContextResult:
         key = (str(options.session_id), mark_of(options.messages))
         assert key not in self._inside
         self._inside.add(key)
-        self.together = max(self.together, len(self._inside))
         threading.Event().wait(0.01)  # long enough for the others to come
         self._inside.discard(key)
         return with_a_mark(options, sources)
@@ -70,7 +69,7 @@ def test_parallel_calls_of_a_session_in_tasks_are_built_one_after_the_other(api:
 
 
 def test_different_sessions_do_not_wait_for_each_other(api: Providers):
-    ready = threading.Barrier(2, timeout=60)
+    ready = threading.Barrier(2, timeout=HANG_S)
 
     def meet(options: ContextBuildOptions, sources: Sources) -> ContextResult:
         ready.wait()  # fails unless both are in here
@@ -84,16 +83,18 @@ def test_different_sessions_do_not_wait_for_each_other(api: Providers):
 
 def test_a_build_does_not_hold_up_the_loop(api: Providers):
     """What else runs in it goes on while a build waits for just that."""
-    went_on = threading.Event()
+    began, went_on = threading.Event(), threading.Event()
 
     def waits(options: ContextBuildOptions, sources: Sources) -> ContextResult:
-        assert went_on.wait(60)
+        began.set()
+        assert went_on.wait(HANG_S)
         return with_a_mark(options, sources)
 
     async def ask() -> None:
         async with Desk(api, waits).client(ANTHROPIC_ASYNC) as client:
             call = asyncio.ensure_future(ANTHROPIC_ASYNC.create(client))
-            await asyncio.sleep(0.05)
+            while not began.is_set():
+                await asyncio.sleep(0.01)
             went_on.set()
             await call
 

@@ -6,9 +6,9 @@ import json
 import stat
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -19,6 +19,7 @@ from popkit_retention.context.database import usage
 from popkit_retention.context.database.opening import open_database
 from popkit_retention.context.sending import send
 from tests.context.traces.receiver import Receiver, attributes, receiving
+from tests.patience import until
 
 NOW = 1_795_400_000
 START = NOW * 10**9
@@ -267,6 +268,16 @@ def test_a_spoilt_line_keeps_no_other_waiting(house: House, spoilt: dict) -> Non
     assert house.lines() == house.lines(outbox.SENDING) == []
 
 
+def is_open(path: str) -> bool:
+    """Whether this process has a file open."""
+    links = []
+    for descriptor in Path("/proc/self/fd").iterdir():
+        with suppress(FileNotFoundError):  # closed meanwhile
+            links.append(str(descriptor.readlink()))
+    return path in links
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="looks at open files as Linux shows them")
 def test_who_has_waited_for_another_sender_finds_nothing_left(house: House) -> None:
     house.configure(session_tokens=5)
     house.mail.used(NOW, "claude-fable-5-2", 10, 3, 2, 1, 300)
@@ -278,7 +289,7 @@ def test_who_has_waited_for_another_sender_finds_nothing_left(house: House) -> N
         assert another.stdin
         another.stdout.readline()
         sending = second.submit(send, house.environ)
-        time.sleep(0.2)  # it has seen the outbox, and waits
+        until(lambda: is_open(f"{waiting}.lock"), "it has seen the outbox, and waits")
         waiting.unlink()
         another.stdin.close()
         assert sending.result() == {"booked": 0, "traced": 0, "left": 0, "why": []}
