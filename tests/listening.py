@@ -1,12 +1,17 @@
-"""A small HTTP server on loopback for the tests, which answers each request in a thread of its own and ends with its `with`."""
+"""Servers on loopback for the tests, which end with their `with`: a small one for HTTP, and programs that have to be told their port."""
 
 from __future__ import annotations
 
+import socket
+import subprocess
 import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tests.patience import HANG_S
+from tests.patience import HANG_S, until
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -20,7 +25,7 @@ class _Server(ThreadingHTTPServer):
 
 
 class Listening:
-    """Answers at a free port of 127.0.0.1 by a handler, which logs nothing."""
+    """Answers each request in a thread of its own, at a free port of 127.0.0.1, by a handler, which logs nothing."""
 
     def __init__(self, handler: type[BaseHTTPRequestHandler]) -> None:
         quiet = type(handler.__name__, (handler,), {"log_message": lambda *_: None})
@@ -40,3 +45,34 @@ class Listening:
     def url(self) -> str:
         """Where it answers, without a path."""
         return f"http://127.0.0.1:{self._server.server_port}"
+
+
+# So often is another port tried.
+_TRIES = 5
+
+
+@contextmanager
+def on_a_free_port(start: Callable[[int], subprocess.Popen], is_up: Callable[[int], bool], log: Path) -> Iterator[int]:
+    """The port of a program that `start` starts. Who else looks for a free port may take this one meanwhile: then the program ends, and is
+    started on another."""
+    for _ in range(_TRIES):
+        port = free_port()
+        process = start(port)
+        try:
+            until(lambda: process.poll() is not None or is_up(port), "the server to answer")  # noqa: B023  it is called here
+            if process.poll() is None:
+                yield port
+                return
+        finally:
+            if process.stdin:
+                process.stdin.close()
+            else:
+                process.terminate()
+            process.wait(HANG_S)
+    raise AssertionError(log.read_text(errors="replace")[-3_000:])
+
+
+def free_port() -> int:
+    """A port of 127.0.0.1 at which nobody listens now."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        return int(taken.getsockname()[1])

@@ -6,7 +6,6 @@ import os
 import pwd
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -17,13 +16,15 @@ from typing import Any
 import pg8000.dbapi
 
 from tests import debian
-from tests.patience import HANG_S, until
+from tests.listening import on_a_free_port
 
 USER, PASSWORD = "popkit", "hunter2-only-for-tests"
 # The server refuses to run as root; it runs as one of these then.
 ORDINARY = ("postgres", "nobody")
 # The server ends with its input, so it ends with the tests, however they do. It heeds INT once it runs, TERM also before.
-_SCRIPT = '"$@" </dev/null & server=$!; cat >/dev/null; kill -TERM $server; kill -INT $server; wait $server'
+_SCRIPT = (
+    'exec 3<&0; "$@" </dev/null 3<&- & server=$!; { cat <&3 >/dev/null; kill -TERM $server; kill -INT $server; } & exec 3<&-; wait $server'
+)
 _FAST = ("-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off", "-c", "max_connections=60")
 
 
@@ -62,11 +63,11 @@ class Server:
         """What it says its version is."""
         return str(self.ask("SHOW server_version")[0][0])
 
-    def new_database(self) -> str:
-        """The name of a new, empty database."""
+    def new_database(self, like: str = "template1") -> str:
+        """The name of a new database: an empty one, or one that is like another."""
         self._made += 1
         name = f"popkit_{os.getpid()}_{self._made}"
-        self.ask(f"CREATE DATABASE {name}")
+        self.ask(f"CREATE DATABASE {name} TEMPLATE {like}")
         return name
 
     def environ(self, name: str) -> dict[str, str]:
@@ -84,20 +85,16 @@ def running() -> Iterator[Server]:
     as_user = _ordinary_user(folder)
     try:
         _make(programs, folder, as_user)
-        port = _free_port()
-        command = [programs / "postgres", "-D", folder / "data", "-p", str(port), "-h", "127.0.0.1", "-k", folder, *_FAST]
-        with (folder / "log").open("w+") as log:
-            server = subprocess.Popen(
-                ["sh", "-c", _SCRIPT, "sh", *command], stdin=subprocess.PIPE, stdout=log, stderr=log, cwd=folder, env=_ENV, **as_user
-            )
-            try:
-                until(lambda: server.poll() is not None or _is_ready(programs, port), "PostgreSQL to answer")
-                assert server.poll() is None, (folder / "log").read_text()
-                yield Server(port)
-            finally:
-                assert server.stdin is not None
-                server.stdin.close()
-                server.wait(HANG_S)
+
+        def start(port: int) -> subprocess.Popen:
+            command = [programs / "postgres", "-D", folder / "data", "-p", str(port), "-h", "127.0.0.1", "-k", folder, *_FAST]
+            with (folder / "log").open("w") as log:
+                return subprocess.Popen(
+                    ["sh", "-c", _SCRIPT, "sh", *command], stdin=subprocess.PIPE, stdout=log, stderr=log, cwd=folder, env=_ENV, **as_user
+                )
+
+        with on_a_free_port(start, lambda _port: _is_ready(folder / "data"), folder / "log") as port:
+            yield Server(port)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -126,11 +123,10 @@ def _make(programs: Path, folder: Path, as_user: dict[str, Any]) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        return int(taken.getsockname()[1])
-
-
-def _is_ready(programs: Path, port: int) -> bool:
-    asked = [programs / "pg_isready", "-q", "-h", "127.0.0.1", "-p", str(port)]
-    return subprocess.run(asked, check=False, env=_ENV).returncode == 0
+def _is_ready(data: Path) -> bool:
+    """Whether the server says so in the file that it keeps while it runs."""
+    try:
+        lines = (data / "postmaster.pid").read_text().splitlines()
+    except FileNotFoundError:
+        return False
+    return lines[-1:] != [] and lines[-1].strip() == "ready"

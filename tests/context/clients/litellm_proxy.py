@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import urllib.error
@@ -19,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.client import installs
-from tests.patience import until
+from tests.listening import on_a_free_port
 
 ROOT = Path(__file__).resolve().parents[3]
 VERSION = "1.106.2"
@@ -86,21 +85,17 @@ class Proxy:
 def running(config: str, folder: Path, **environ: str) -> Iterator[Proxy]:
     """A proxy with a config.yaml, whose callbacks may come from our sources and these tests."""
     (folder / "config.yaml").write_text(config)
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
     path = os.pathsep.join([str(ROOT), str(ROOT / "power-mode")])
     environ = {"PATH": os.environ["PATH"], "HOME": str(folder), "PYTHONPATH": path, **QUIET, **environ}
-    command = [install(), "--config", "config.yaml", "--host", "127.0.0.1", "--port", str(port), "--telemetry", "False"]
-    with (folder / "printed").open("wb") as printed:
-        process = subprocess.Popen(command, cwd=folder, env=environ, stdout=printed, stderr=subprocess.STDOUT)
-        proxy = Proxy(port, folder / "printed")
-        try:
-            until(lambda: process.poll() is not None or proxy.is_up(), "the proxy starts")
-            assert process.poll() is None, proxy.log[-3_000:]
-            yield proxy
-        finally:
-            process.terminate()
-            process.wait()
+    printed = folder / "printed"
+
+    def start(port: int) -> subprocess.Popen:
+        command = [install(), "--config", "config.yaml", "--host", "127.0.0.1", "--port", str(port), "--telemetry", "False"]
+        with printed.open("wb") as output:
+            return subprocess.Popen(command, cwd=folder, env=environ, stdout=output, stderr=subprocess.STDOUT)
+
+    with on_a_free_port(start, lambda port: Proxy(port, printed).is_up(), printed) as port:
+        yield Proxy(port, printed)
 
 
 if __name__ == "__main__":

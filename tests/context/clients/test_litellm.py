@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import anthropic
-import openai
 import pytest
 
 from hooks.utils.policy.models import models_of
-from popkit_retention.context.configured import configured_service
 from popkit_retention.context.database import usage
 from popkit_retention.context.database.opening import open_database
-from popkit_retention.context.service import Caller, Used
 from popkit_retention.context.transcripts import used_in
+from tests.context.database.made import DAY_S, used
 from tests.patience import until
 
 from . import litellm_proxy
@@ -43,6 +41,9 @@ class Team:
     """A proxy, what it asks behind it, and the callers before it."""
 
     def __init__(self, proxy: litellm_proxy.Proxy, api: Providers, environ: dict[str, str]) -> None:
+        import anthropic
+        import openai
+
         self.proxy = proxy
         self.api = api
         self.environ = environ
@@ -68,9 +69,9 @@ def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Team]:
     environ = {"POPKIT_HOME": str(folder / "popkit"), "LOGNAME": DANA}
     (folder / "popkit").mkdir()
     (folder / "popkit" / "retention-config.json").write_text(json.dumps(USED_UP))
-    service = configured_service(environ)
-    service.answered(Caller(DANA, "before"), "claude-opus-4-5", Used(input=5_000))
-    service.close()
+    with open_database(environ) as database, database.writing() as connection:
+        tomorrow = time.time() + DAY_S  # it counts in this month, and in the one that may begin meanwhile
+        usage.book(connection, [used("before", "before", tomorrow, user=DANA, tokens=usage.Tokens(5_000, 0, 0, 0, 0))])
     with Providers() as api, litellm_proxy.running(CONFIG.format(url=api.url, key=litellm_proxy.KEY), folder, **environ) as proxy:
         team = Team(proxy, api, environ)
         yield team

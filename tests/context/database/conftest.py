@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,12 +25,40 @@ def server() -> Iterator[postgresql.Server]:
 
 
 @pytest.fixture(params=[SQLITE, POSTGRESQL])
-def environ(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, str]:
+def unopened(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, str]:
     """An environment that names a database which nobody has opened yet."""
     told = {"POPKIT_HOME": str(tmp_path / "home"), "LOGNAME": "alice"}
     if request.param == POSTGRESQL:
         server = request.getfixturevalue("server")
         told |= server.environ(server.new_database())
+    return told
+
+
+@pytest.fixture(scope="session")
+def made_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of ours with an empty database of today's tables."""
+    folder = tmp_path_factory.mktemp("made") / "home"
+    open_database({"POPKIT_HOME": str(folder)}).close()
+    return folder
+
+
+@pytest.fixture(scope="session")
+def made_on_server(server: postgresql.Server, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The name of an empty database of today's tables."""
+    name = server.new_database()
+    open_database({"POPKIT_HOME": str(tmp_path_factory.mktemp("none")), **server.environ(name)}).close()
+    return name
+
+
+@pytest.fixture(params=[SQLITE, POSTGRESQL])
+def environ(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, str]:
+    """An environment that names an empty database; its tables are copies, for making them takes longer than most tests."""
+    told = {"POPKIT_HOME": str(tmp_path / "home"), "LOGNAME": "alice"}
+    if request.param == POSTGRESQL:
+        server = request.getfixturevalue("server")
+        told |= server.environ(server.new_database(like=request.getfixturevalue("made_on_server")))
+    else:
+        shutil.copytree(request.getfixturevalue("made_file"), tmp_path / "home")
     return told
 
 

@@ -51,8 +51,8 @@ def total(database: Database, session: str = "s") -> Sum:
 # --- tables ------------------------------------------------------------------------------------------------------------------------------
 
 
-def test_migrations_lead_to_the_tables_of_today(database: Database) -> None:
-    with database.reading() as connection:
+def test_migrations_lead_to_the_tables_of_today(unopened: dict[str, str]) -> None:
+    with open_database(unopened) as database, database.reading() as connection:
         seen = inspect(connection)
         for table in metadata.sorted_tables:
             assert {column["name"] for column in seen.get_columns(table.name)} == {column.name for column in table.columns}
@@ -97,13 +97,26 @@ def test_the_columns_of_the_specification_have_its_types(server: postgresql.Serv
     assert dict(server.ask(defaults, name)) == {"id": "gen_random_uuid()", "created_at": "now()"}
 
 
-def test_processes_that_open_it_at_once_make_the_tables_once(environ: dict[str, str]) -> None:
-    code = "import os; from popkit_retention.context.database.opening import open_database; open_database(os.environ).close()"
-    env = {**os.environ, **environ, "PYTHONPATH": PYTHONPATH}
-    started = [subprocess.Popen([sys.executable, "-c", code], env=env, stderr=subprocess.PIPE, text=True) for _ in range(4)]
-    for process in started:
-        assert process.communicate(timeout=HANG_S)[1] == ""
-        assert process.returncode == 0
+FOUR_OPEN_IT = """
+import os, sys
+from popkit_retention.context.database.opening import open_database
+
+waits, begin = os.pipe()
+for _ in range(4):
+    if not os.fork():
+        os.close(begin)
+        os.read(waits, 1)
+        open_database(os.environ).close()
+        sys.exit()
+os.close(begin)
+sys.exit(max(os.wait()[1] for _ in range(4)) > 0)
+"""
+
+
+def test_processes_that_open_it_at_once_make_the_tables_once(unopened: dict[str, str]) -> None:
+    env = {**os.environ, **unopened, "PYTHONPATH": PYTHONPATH}
+    done = subprocess.run([sys.executable, "-c", FOUR_OPEN_IT], env=env, capture_output=True, text=True, check=False, timeout=HANG_S)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_tables_of_a_later_version_are_refused_and_left_alone(environ: dict[str, str]) -> None:
