@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from .homes import Place
 from .talking import COMMAND
 
-mcp = pytest.importorskip("mcp")
+if TYPE_CHECKING:
+    from mcp.client.client import Client
 
-from mcp.client.client import Client  # noqa: E402
-from mcp.client.stdio import StdioServerParameters, stdio_client  # noqa: E402
-from mcp.shared.exceptions import MCPDeprecationWarning  # noqa: E402
-
+pytestmark = pytest.mark.skipif(not find_spec("mcp"), reason="the SDK needs Python 3.10")
 OLD = {"id": "old", "created_at": "2020-01-01T00:00:00Z", "source_type": "context"}
 
 
 def talk(place: Place, mode: str, what: Callable[[Client], Awaitable[None]]) -> None:
     """Starts the server and lets a client do something with it."""
+    from mcp.client.client import Client
+    from mcp.client.stdio import StdioServerParameters, stdio_client
 
     async def run() -> None:
         server = StdioServerParameters(command=COMMAND[0], args=COMMAND[1:], env=place.environ, cwd=place.shop)
@@ -54,6 +56,8 @@ def test_it_lists_and_calls_tools_in_every_mode(mode: str, version: str, place: 
 
 def test_a_ping_is_answered(place: Place) -> None:
     async def what(client: Client) -> None:
+        from mcp.shared.exceptions import MCPDeprecationWarning
+
         with pytest.warns(MCPDeprecationWarning, match="only works under mode='legacy'"):
             await client.send_ping()
 
@@ -62,7 +66,9 @@ def test_a_ping_is_answered(place: Place) -> None:
 
 def test_an_unknown_tool_is_a_protocol_error(place: Place) -> None:
     async def what(client: Client) -> None:
-        with pytest.raises(mcp.MCPError, match="unknown tool"):
+        from mcp import MCPError
+
+        with pytest.raises(MCPError, match="unknown tool"):
             await client.call_tool("nonsense", {})
 
     talk(place, "legacy", what)

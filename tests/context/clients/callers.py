@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple
-
-import anthropic
-import openai
 
 from popkit_retention.context.clients.wrapping import with_context
 from popkit_retention.context.models import (
@@ -73,16 +71,19 @@ class Ledger:
 
 
 class Kind(NamedTuple):
-    """A provider's client, synchronous or not."""
+    """A provider's client, synchronous or not. `name`: of its package, which takes a second to load and so is loaded only here."""
 
     name: str
     asynchronous: bool
 
     def make(self, api: Providers, **options: Any) -> Any:
-        options = {"api_key": "none", "max_retries": 0, **options}
+        package = importlib.import_module(self.name)
+        plain = package.DefaultAsyncHttpxClient if self.asynchronous else package.DefaultHttpxClient
+        # No certificates are loaded, which takes longer than a call: nothing here is encrypted.
+        options = {"api_key": "none", "max_retries": 0, "http_client": plain(verify=False), **options}
         if self.name == "anthropic":
-            return (anthropic.AsyncAnthropic if self.asynchronous else anthropic.Anthropic)(base_url=api.url, **options)
-        return (openai.AsyncOpenAI if self.asynchronous else openai.OpenAI)(base_url=api.url + "/v1", **options)
+            return (package.AsyncAnthropic if self.asynchronous else package.Anthropic)(base_url=api.url, **options)
+        return (package.AsyncOpenAI if self.asynchronous else package.OpenAI)(base_url=api.url + "/v1", **options)
 
     def create(self, client: Any, **arguments: Any) -> Any:
         """The method that every caller knows, with the least that it needs; a coroutine where the client is asynchronous."""

@@ -8,8 +8,6 @@ import subprocess
 import sys
 import uuid
 
-import anthropic
-import openai
 import pytest
 
 from popkit_retention.context.clients.wrapping import with_context
@@ -262,6 +260,9 @@ def test_what_is_imported_before_a_client_is_wrapped_is_neither_package():
 
 def test_both_packages_still_have_what_a_wrapped_client_stands_on():
     """Where a new version has it no more, calls would go unbuilt, or their usage would not be taken down."""
+    import anthropic
+    import openai
+
     for base in (anthropic.Anthropic, anthropic.AsyncAnthropic, openai.OpenAI, openai.AsyncOpenAI):
         assert callable(base.post)
         assert callable(base.copy)
