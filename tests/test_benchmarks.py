@@ -117,12 +117,14 @@ def test_the_benchmark_of_thinking_finds_what_a_signature_holds(tmp_path: Path):
 
 
 @pytest.mark.bench
-@pytest.mark.parametrize("piece", HOSTILE)
-def test_no_text_holds_a_hook_for_long(piece: str):
-    text = (piece * (20_000 // len(piece) + 1))[:20_000]
-    began = time.process_time()
-    mask(text)
-    assert time.process_time() - began < 1.5
+def test_no_text_holds_a_hook_for_long():
+    took_s = {}
+    for piece in HOSTILE:
+        text = (piece * (20_000 // len(piece) + 1))[:20_000]
+        began = time.process_time()
+        mask(text)
+        took_s[piece] = time.process_time() - began
+    assert {piece: seconds for piece, seconds in took_s.items() if seconds >= 1.5} == {}
 
 
 def test_the_held_out_benchmark_tells_what_the_door_brings_and_what_is_written_again(tmp_path: Path):

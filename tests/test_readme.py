@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from popkit_retention.cli.main import COMMANDS
+from tests.cli import inside
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -45,7 +45,8 @@ def test_what_ci_runs_is_the_command_that_the_readme_gives() -> None:
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_is_in_the_readme_and_has_help(name: str) -> None:
     assert f"| `popkit {name}" in section("What you see")
-    shown = subprocess.run([ROOT / "bin" / "popkit", "help", name], capture_output=True, text=True, check=True)
+    shown = inside.run(["help", name], {}, ROOT)
+    assert (shown.returncode, shown.stderr) == (0, "")
     assert shown.stdout.startswith(("usage: ", "PopKit", "popkit "))
 
 
