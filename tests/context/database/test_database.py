@@ -99,6 +99,7 @@ def test_the_columns_of_the_specification_have_its_types(server: postgresql.Serv
 
 FOUR_OPEN_IT = """
 import os, sys
+import alembic.config, alembic.runtime.environment, alembic.script  # which who makes the tables would load while the others wait
 from popkit_retention.context.database.opening import open_database
 
 waits, begin = os.pipe()
