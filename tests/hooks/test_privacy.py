@@ -349,13 +349,20 @@ def _calls_with(command: str) -> list[dict]:
     ]
 
 
-def test_no_secret_of_a_command_line_is_kept(home: processes.Home, tmp_path: Path):
-    given = [call for command in COMMANDS + BY_LOOK for call in _calls_with(command.format(SECRET))]
-    tmp_path.joinpath("work").mkdir()
-    ran = forked.run_all(tmp_path / "work", [("post-tool-use", processes.data_of(call)) for call in given], home.env())
+def _through_forks(home: processes.Home, folder: Path, given: list[dict]) -> None:
+    """All calls, one after the other. They should tell of many sessions: the whole state of a session is written with each of its calls."""
+    (folder / "work").mkdir()
+    ran = forked.run_all(folder / "work", [("post-tool-use", processes.data_of(call)) for call in given], home.env())
     assert all(one.silent for one in ran)
+
+
+def test_no_secret_of_a_command_line_is_kept(home: processes.Home, tmp_path: Path):
+    commands = COMMANDS + BY_LOOK
+    _through_forks(
+        home, tmp_path, [{**call, "session_id": f"s{at}"} for at, line in enumerate(commands) for call in _calls_with(line.format(SECRET))]
+    )
     assert home.failures() == []
-    assert home.state(payloads.SESSION).index == len(given)
+    assert {home.state(f"s{at}").index for at in range(len(commands))} == {4}
     assert _holding(home, SECRET) == {}
 
 
@@ -368,12 +375,12 @@ def test_no_token_of_a_known_form_is_kept(home: processes.Home, tmp_path: Path):
         "rg {0} src",
         "tool {0} --flag",
     ]
-    given = [payloads.bash(place.format(token)) for token in KNOWN for place in places]
-    given += [payloads.grep(token, "found") for token in KNOWN]
-    given += [payloads.failed_bash("npm test", f"1 failed: bad token {token}") for token in KNOWN]
-    tmp_path.joinpath("work").mkdir()
-    ran = forked.run_all(tmp_path / "work", [("post-tool-use", processes.data_of(call)) for call in given], home.env())
-    assert all(one.silent for one in ran)
+    given = []
+    for at, token in enumerate(KNOWN):
+        calls = [payloads.bash(place.format(token)) for place in places]
+        calls += [payloads.grep(token, "found"), payloads.failed_bash("npm test", f"1 failed: bad token {token}")]
+        given += [{**call, "session_id": f"s{at}"} for call in calls]
+    _through_forks(home, tmp_path, given)
     assert [token for token in KNOWN if _holding(home, token)] == []
 
 
@@ -415,14 +422,13 @@ def test_no_secret_of_another_input_or_verdict_is_kept(home: processes.Home, pay
     assert _holding(home, SECRET) == {}
 
 
-def test_a_secret_across_the_place_where_a_text_is_cut_is_not_kept_in_part(home: processes.Home):
+def test_a_secret_across_the_place_where_a_text_is_cut_is_not_kept_in_part(home: processes.Home, tmp_path: Path):
     given = []
     for pad in range(60, 130, 3):
         given.append(payloads.bash("echo " + "x" * pad + f" TOKEN={SECRET} y"))
         given.append(payloads.bash("echo " + "x" * (pad + 290) + f" --password {SECRET} y"))
         given.append(payloads.failed_bash("npm test", f"1 failed {'x' * (pad - 30)} https://bob:{SECRET}@example.invalid/x"))
-    for call in given:
-        assert processes.run("post-tool-use", call, home.env()).silent
+    _through_forks(home, tmp_path, given)
     assert _holding(home, SECRET[:9]) == {}
 
 

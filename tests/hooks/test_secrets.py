@@ -86,24 +86,28 @@ def test_of_recorded_command_lines_fewer_than_one_in_a_hundred_change(transcript
 WORD = "hunter-two"
 
 
-@pytest.mark.parametrize("name", sorted({name for names, _ in programs.OPTIONS for name in names.split()}))
-def test_every_option_of_every_program_is_masked(name: str):
-    options = [option for names, listed in programs.OPTIONS if name in names.split() for option in listed.split()]
-    for option in options:
+def test_every_option_of_every_program_is_masked():
+    shown = []
+    for name, option in [(name, option) for names, listed in programs.OPTIONS for name in names.split() for option in listed.split()]:
         bare = option.rstrip("*?")
         line = f"{name} {bare}{WORD}" if option[-1] in "*?" else f"{name} {bare} {WORD}"
-        assert mask(line) == line.replace(WORD, MASK), option
+        if mask(line) != line.replace(WORD, MASK):
+            shown.append(line)
+    assert shown == []
 
 
-@pytest.mark.parametrize("phrase", programs.PHRASES)
-def test_every_phrase_is_masked(phrase: str):
-    for name in phrase.split(maxsplit=1)[0].split("|"):
-        said = [name.replace("*", "x")]
-        for part in phrase.split()[1:]:
-            first = part.split("|")[0].replace("*", "x")
-            said.append({".": "some", "X": WORD, "=": "SOME=" + WORD, ":X": "bob:" + WORD, "/X": "bob/" + WORD}.get(part, first))
-        line = " ".join(said).replace(">X", "'>" + WORD + "'")
-        assert WORD not in mask(line), line
+def test_every_phrase_is_masked():
+    lines = [_line_of(phrase, name) for phrase in programs.PHRASES for name in phrase.split(maxsplit=1)[0].split("|")]
+    assert [line for line in lines if WORD in mask(line)] == []
+
+
+def _line_of(phrase: str, name: str) -> str:
+    """A line of a program that a phrase stands for, with a secret where the phrase says."""
+    said = [name.replace("*", "x")]
+    for part in phrase.split()[1:]:
+        first = part.split("|")[0].replace("*", "x")
+        said.append({".": "some", "X": WORD, "=": "SOME=" + WORD, ":X": "bob:" + WORD, "/X": "bob/" + WORD}.get(part, first))
+    return " ".join(said).replace(">X", "'>" + WORD + "'")
 
 
 def test_no_name_is_looked_for_in_every_text_that_the_tables_do_not_know():
@@ -187,11 +191,13 @@ def _steps(text: str) -> int:
     return count
 
 
-@pytest.mark.parametrize("piece", HOSTILE)
-def test_work_grows_no_faster_than_the_text(piece: str, count):
-    length = count(2_000, 4_000)
-    few, many = (_steps((piece * (much // len(piece) + 1))[:much] + " token=x") for much in (length, 2 * length))
-    assert many <= 2.3 * few + length // 2
+def test_work_grows_no_faster_than_the_text(count):
+    length, dear = count(1_000, 4_000), {}
+    for piece in HOSTILE:
+        few, many = (_steps((piece * (much // len(piece) + 1))[:much] + " token=x") for much in (length, 2 * length))
+        if many > 2.3 * few + length // 2:
+            dear[piece] = few, many
+    assert dear == {}
 
 
 def _repeats(parsed, is_last: bool):

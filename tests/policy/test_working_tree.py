@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from hooks.utils.answers.report import expiry
@@ -33,13 +35,19 @@ OF_NOTHING = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("line", OF_FILES)
-@pytest.mark.parametrize("beside", ["", " | head -50", " && git branch"])
-def test_an_edit_ends_what_git_shows_of_the_files(line: str, beside: str):
-    session = Scenario()
-    session.bash(line + beside)
-    alive = "" if beside == " && git branch" else "edited"
-    assert session.edit("src/a.py").get("T1", "") == alive
+def _ended(lines: list[str], change: Callable[[Scenario], dict]) -> set[str]:
+    """By what a change ends each of these lines; "" for one that lives on."""
+    found = set()
+    for line in lines:
+        session = Scenario()
+        session.bash(line)
+        found.add(change(session).get("T1", ""))
+    return found
+
+
+@pytest.mark.parametrize(("beside", "ends"), [("", "edited"), (" | head -50", "edited"), (" && git branch", "")])
+def test_an_edit_ends_what_git_shows_of_the_files(beside: str, ends: str):
+    assert _ended([line + beside for line in OF_FILES], lambda session: session.edit("src/a.py")) == {ends}
 
 
 @pytest.mark.parametrize("line", [*OF_THE_INDEX, *OF_HEAD, *OF_NOTHING])
@@ -51,31 +59,26 @@ def test_an_edit_does_not_end_what_git_shows_of_the_index_and_of_commits(line: s
     assert "T1" in session.live
 
 
-@pytest.mark.parametrize("line", [*OF_FILES, *OF_THE_INDEX])
 @pytest.mark.parametrize("change", ["git add -A", "git stash", "git restore ."])
-def test_what_is_staged_or_put_back_ends_what_git_shows_of_files_and_index(line: str, change: str):
-    session = Scenario()
-    session.bash(line)
-    assert session.bash(change).get("T1", "") == "changed_on_disk"
+def test_what_is_staged_or_put_back_ends_what_git_shows_of_files_and_index(change: str):
+    assert _ended([*OF_FILES, *OF_THE_INDEX], lambda session: session.bash(change)) == {"changed_on_disk"}
 
 
-@pytest.mark.parametrize("line", [*OF_FILES, *OF_THE_INDEX, *OF_HEAD])
 @pytest.mark.parametrize(
     "change", ["git checkout main", "git -C /p reset --hard HEAD~1", "cd /p/src && git pull", "git rebase main | tail -3"]
 )
-def test_another_commit_checked_out_ends_all_but_what_git_shows_of_certain_commits(line: str, change: str):
-    session = Scenario()
-    session.bash(line)
-    assert session.bash(change).get("T1", "") == "changed_on_disk"
+def test_another_commit_checked_out_ends_all_but_what_git_shows_of_certain_commits(change: str):
+    assert _ended([*OF_FILES, *OF_THE_INDEX, *OF_HEAD], lambda session: session.bash(change)) == {"changed_on_disk"}
 
 
-@pytest.mark.parametrize("line", [*OF_FILES, *OF_THE_INDEX, *OF_HEAD])
 @pytest.mark.parametrize("committed", [None, [], ["/p/src/a.py"]])
-def test_so_does_a_commit_whatever_it_holds(line: str, committed):
-    session = Scenario()
-    session.bash(line)
-    assert session.bash("git commit -qm x", committed=committed).get("T1", "") == "committed"
-    assert session.reasons("T1") == "the working tree has changed since: Bash git commit -qm x"
+def test_so_does_a_commit_whatever_it_holds(committed):
+    def commit(session: Scenario) -> dict:
+        ended = session.bash("git commit -qm x", committed=committed)
+        assert session.reasons("T1") == "the working tree has changed since: Bash git commit -qm x"
+        return ended
+
+    assert _ended([*OF_FILES, *OF_THE_INDEX, *OF_HEAD], commit) == {"committed"}
 
 
 @pytest.mark.parametrize("line", OF_NOTHING)
