@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sys
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from hooks.utils.answers.command import answer
 from hooks.utils.state import live, marked, memory
 from hooks.utils.state.days import day_of
 from tests.hooks import payloads
-from tests.hooks.processes import HOOKS, Home, feed, finish, start_argv
+from tests.hooks.processes import Home, copy_hooks, feed, finish, start_argv
 
 NOW = 1_790_000_000.0
 GOLDENS = Path(__file__).parent / "goldens"
@@ -40,7 +39,7 @@ class Asking:
         self.work = folder / "shop"
         (self.work / ".git").mkdir(parents=True)
         self.hooks = folder / "plugin" / "hooks"
-        shutil.copytree(HOOKS, self.hooks, ignore=shutil.ignore_patterns("__pycache__", "mod"))
+        copy_hooks(self.hooks)
         (self.hooks / "popkit.py").write_text(TELLS)
 
     def site(self) -> live.Site:

@@ -161,7 +161,7 @@ def live_after_an_edit(plugin: Path, home: Path) -> list:
 def test_a_table_that_is_changed_where_it_stands_rules_in_the_hooks(tmp_path, file, was, becomes):
     plugin = tmp_path / "plugin"
     for folder in ("hooks", "power-mode"):
-        shutil.copytree(ROOT / folder, plugin / folder, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / folder, plugin / folder, ignore=shutil.ignore_patterns("*.pack*", "*.pyc.*"))
     shutil.copy(ROOT / "retention-config.json", plugin)
     assert live_after_an_edit(plugin, tmp_path / "before") == ["T1"]
     text = (plugin / file).read_text()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -95,6 +96,12 @@ class Home:
     def leftovers(self) -> list[Path]:
         """Temporary files of processes that were killed."""
         return [path for path in self.files() if path.name.endswith(".tmp")]
+
+
+def copy_hooks(to: Path) -> None:
+    """Puts the hooks into another folder. Their byte code comes along, so that nothing is compiled again; a pack, or what is just being
+    written, does not."""
+    shutil.copytree(HOOKS, to, ignore=shutil.ignore_patterns("mod", "*.pack*", "*.pyc.*"))
 
 
 def listing(folder: Path) -> dict[str, tuple]:

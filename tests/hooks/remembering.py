@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import sys
 from pathlib import Path
 
 from hooks.utils.state import memory, store
 from tests.hooks import payloads
-from tests.hooks.processes import HOOKS, Home, feed, finish, run_event, start_argv
+from tests.hooks.processes import HOOKS, Home, copy_hooks, feed, finish, run_event, start_argv
 from tests.patience import until
 
 SAID = "# Memory of shop\n\n- `src/app.js`, `test.js`\n- `npm test`"
@@ -72,7 +71,7 @@ class Blocking:
 
     def __init__(self, shop: Remembering, folder: Path):
         self.root = folder / "plugin"
-        shutil.copytree(HOOKS, self.root / "hooks", ignore=shutil.ignore_patterns("__pycache__", "mod"))
+        copy_hooks(self.root / "hooks")
         (self.root / "hooks" / "popkit.py").write_text(BLOCKS)
         self.told, self.fifo = folder / "told", folder / "fifo"
         os.mkfifo(self.fifo)

@@ -182,7 +182,7 @@ def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of what a hook needs of the plugin."""
     folder = tmp_path_factory.mktemp("plugin") / "original"
     folder.mkdir()
-    shutil.copytree(processes.HOOKS, folder / "hooks", ignore=shutil.ignore_patterns("__pycache__"))
+    processes.copy_hooks(folder / "hooks")
     (folder / "power-mode").mkdir()
     for name in ("retention-config.json", "power-mode/config.json"):
         if (processes.ROOT / name).exists():
