@@ -57,7 +57,8 @@ CALLS = [
 ]
 
 
-def _interpreters() -> list[Path]:
+@pytest.fixture(scope="module")
+def pythons() -> list[Path]:
     """One real interpreter of each version: on PATH, of pyenv, of uv, and the one that runs the tests."""
     places = [Path(sys.executable)]
     places += [Path(found) for version in VERSIONS if (found := shutil.which(f"python{version}"))]
@@ -73,13 +74,6 @@ def _interpreters() -> list[Path]:
             if version in VERSIONS:
                 found.setdefault(version, Path(executable))
     return [found[version] for version in VERSIONS if version in found]
-
-
-def _name(python: Path) -> str:
-    return f"{python.parts[-3]}-{python.name}" if len(python.parts) > 2 else python.name
-
-
-every_python = pytest.mark.parametrize("python", _interpreters(), ids=_name)
 
 
 def _payloads(common: dict) -> list[dict]:
@@ -108,8 +102,9 @@ def _loaded(python: Path, home: Path, script: Path | None = None, payload: objec
     return {name for name in lines if name != "imported package"}
 
 
-def _beyond_bare(python: Path, home: Path, script: Path, payload: object) -> set[str]:
-    loaded = _loaded(python, home, script, payload) - _loaded(python, home)
+def _beyond(bare: set[str], python: Path, home: Path, script: Path, payload: object) -> set[str]:
+    """What a script loads that a bare interpreter has not."""
+    loaded = _loaded(python, home, script, payload) - bare
     return {name for name in loaded if not name.startswith(("utils", "encodings."))}
 
 
@@ -128,22 +123,24 @@ def _common(session: Shop) -> dict:
     return {"session_id": session.session_id, "cwd": str(session.project), "transcript_path": str(session.transcript)}
 
 
-@every_python
-def test_a_tool_call_loads_only_what_the_list_allows(python: Path, session: Shop) -> None:
+def test_a_tool_call_loads_only_what_the_list_allows(pythons: list[Path], session: Shop) -> None:
     state = session.home / "sessions" / session.session_id / "main.state.json"
-    before = json.loads(state.read_text())["index"]
-    for payload in _payloads(_common(session)):
-        surplus = _beyond_bare(python, session.home, HOOKS / "post-tool-use.py", payload) - HOT
-        assert surplus == set(), (payload["tool_name"], payload["tool_input"])
-    assert json.loads(state.read_text())["index"] == before + len(CALLS), "the hook really did its work"
+    for python in pythons:
+        before = json.loads(state.read_text())["index"]
+        bare = _loaded(python, session.home)
+        for payload in _payloads(_common(session)):
+            surplus = _beyond(bare, python, session.home, HOOKS / "post-tool-use.py", payload) - HOT
+            assert surplus == set(), (python, payload["tool_name"], payload["tool_input"])
+        assert json.loads(state.read_text())["index"] == before + len(CALLS), "the hook really did its work"
     assert not (session.home / "hooks.log").exists()
 
 
-@every_python
-def test_the_first_tool_call_of_a_session_loads_no_more(python: Path, tmp_path: Path) -> None:
-    none_yet = {"session_id": "imports", "cwd": "/project", "transcript_path": str(tmp_path / "none.jsonl")}
-    assert _beyond_bare(python, tmp_path, HOOKS / "post-tool-use.py", _payloads(none_yet)[0]) <= HOT
-    assert json.loads((tmp_path / "sessions" / "imports" / "main.state.json").read_text())["index"] == 1
+def test_the_first_tool_call_of_a_session_loads_no_more(pythons: list[Path], tmp_path: Path) -> None:
+    for python in pythons:
+        home = tmp_path / str(pythons.index(python))
+        none_yet = {"session_id": "imports", "cwd": "/project", "transcript_path": str(tmp_path / "none.jsonl")}
+        assert _beyond(_loaded(python, home), python, home, HOOKS / "post-tool-use.py", _payloads(none_yet)[0]) <= HOT, python
+        assert json.loads((home / "sessions" / "imports" / "main.state.json").read_text())["index"] == 1
 
 
 OTHERS = {
@@ -155,39 +152,24 @@ OTHERS = {
 }
 
 
-@every_python
 @pytest.mark.parametrize("hook", OTHERS)
-def test_no_hook_loads_what_costs_more_than_a_start(python: Path, hook: str, session: Shop) -> None:
-    loaded = _loaded(python, session.home, HOOKS / f"{hook}.py", {**_common(session), **OTHERS[hook]})
-    assert loaded & NEVER == set()
-    assert "sqlite3" not in loaded or hook in MAY_OPEN_THE_ARCHIVE
+def test_no_hook_loads_what_costs_more_than_a_start(pythons: list[Path], hook: str, session: Shop) -> None:
+    for python in pythons:
+        loaded = _loaded(python, session.home, HOOKS / f"{hook}.py", {**_common(session), **OTHERS[hook]})
+        assert loaded & NEVER == set(), python
+        assert "sqlite3" not in loaded or hook in MAY_OPEN_THE_ARCHIVE, python
     assert not (session.home / "hooks.log").exists()
 
 
-@every_python
-def test_every_module_of_the_library_imports(python: Path) -> None:
+def test_every_module_of_the_library_imports(pythons: list[Path]) -> None:
     found = [(ROOT, path) for path in sorted((HOOKS / "utils").rglob("*.py"))]
     found += [(SERVICES, path) for path in BARE_SERVICES]
     names = [".".join(path.relative_to(folder).with_suffix("").parts).removesuffix(".__init__") for folder, path in found]
-    done = subprocess.run(
-        [
-            python,
-            "-S",
-            "-E",
-            "-W",
-            "error",
-            "-c",
-            "import importlib, sys; sys.path.append(sys.argv[1]); [importlib.import_module(name) for name in sys.argv[2:]]",
-            SERVICES,
-            *names,
-        ],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=HANG_S,
-    )
-    assert done.returncode == 0, done.stderr
+    code = "import importlib, sys; sys.path.append(sys.argv[1]); [importlib.import_module(name) for name in sys.argv[2:]]"
+    for python in pythons:
+        command = [python, "-S", "-E", "-W", "error", "-c", code, SERVICES, *names]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=HANG_S)
+        assert done.returncode == 0, (python, done.stderr)
 
 
 def test_every_entry_script_is_started_by_hooks_json() -> None:
@@ -210,13 +192,14 @@ def _imported(path: Path) -> set[str]:
 knows_its_own_modules = pytest.mark.skipif(sys.version_info < (3, 10), reason="this Python does not know the names of its own modules")
 
 
-@pytest.mark.parametrize("path", sorted({*HOOKS.rglob("*.py")} - {COMMAND_LINE}), ids=lambda path: str(path.relative_to(HOOKS)))
 @knows_its_own_modules
-def test_hooks_import_nothing_but_themselves_and_the_standard_library(path: Path) -> None:
-    assert _imported(path) <= ({"utils"} if path.parent == HOOKS else set())
+def test_hooks_import_nothing_but_themselves_and_the_standard_library() -> None:
+    surplus = {path: _imported(path) - ({"utils"} if path.parent == HOOKS else set()) for path in {*HOOKS.rglob("*.py")} - {COMMAND_LINE}}
+    assert {path: names for path, names in surplus.items() if names} == {}
 
 
-@pytest.mark.parametrize("path", [COMMAND_LINE, *BARE_SERVICES], ids=lambda path: str(path.relative_to(ROOT)))
 @knows_its_own_modules
-def test_the_command_line_needs_nothing_installed(path: Path) -> None:
-    assert _imported(path) <= {"hooks", "popkit_retention"} | WITHIN_A_FUNCTION.get(path, set())
+def test_the_command_line_needs_nothing_installed() -> None:
+    ours = {"hooks", "popkit_retention"}
+    surplus = {path: _imported(path) - ours - WITHIN_A_FUNCTION.get(path, set()) for path in (COMMAND_LINE, *BARE_SERVICES)}
+    assert {path: names for path, names in surplus.items() if names} == {}

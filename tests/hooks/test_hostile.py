@@ -170,8 +170,8 @@ def test_mutated_payloads_fail_open_and_are_counted(tmp_path: Path, count, half:
         _assert_nothing_else(before, tmp_path, {f"home{batch}", f"work{batch}"})
 
 
-def test_mutated_payloads_through_real_processes_fail_open(home: processes.Home):
-    given = mutations.payloads(payloads.one_of_each(), 60, seed=77)
+def test_mutated_payloads_through_real_processes_fail_open(home: processes.Home, count):
+    given = mutations.payloads(payloads.one_of_each(), count(20, 60), seed=77)
     ran = [processes.run(_hook_of(data), data, home.env()) for data in given]
     _assert_all_failed_open(home, given, ran)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import subprocess
 import sys
 import time
@@ -41,13 +42,23 @@ def every(count) -> int:
     return count(3, 1)
 
 
-def _worked_in(home: processes.Home) -> None:
+@pytest.fixture(scope="module")
+def worked(tmp_path_factory: pytest.TempPathFactory) -> processes.Home:
     """A context with results that live, have expired, and wait to expire."""
+    home = processes.Home(tmp_path_factory.mktemp("worked"))
     given = [payloads.read(f"/home/dev/shop/src/{n}.py", f"value = {n}\n" * 20) for n in range(40)]
     given += [payloads.bash(f"mkdir build{n}") for n in range(4)]
     ran = processes.all_at_once("post-tool-use", given, home.env())
     assert all(one.silent for one in ran)
     home.caught_up(SESSION)
+    return home
+
+
+@pytest.fixture
+def worked_in(worked: processes.Home, home: processes.Home) -> processes.Home:
+    """A copy of it."""
+    shutil.copytree(worked.path, home.path)
+    return home
 
 
 def _life_s(home: processes.Home) -> float:
@@ -72,8 +83,8 @@ def _assert_whole(home: processes.Home, before: set[str], call: dict) -> None:
     assert not Path(home.paths(SESSION).state + ".corrupt").exists()
 
 
-def test_a_hook_killed_at_a_random_moment_leaves_a_state_that_loads(home: processes.Home, count):
-    _worked_in(home)
+def test_a_hook_killed_at_a_random_moment_leaves_a_state_that_loads(worked_in: processes.Home, count):
+    home = worked_in
     moments, finished = Moments(20_260_221, _life_s(home)), 0
     kills = count(30, 500)
     for number in range(kills):
@@ -124,8 +135,8 @@ def test_a_tool_call_killed_between_any_two_things_it_asks_of_the_system_loses_n
 
 
 @pytest.mark.parametrize("event", ["prompt", "session_start", "session_end"])
-def test_other_hooks_killed_between_any_two_things_lose_nothing(home: processes.Home, event: str, every):
-    _worked_in(home)
+def test_other_hooks_killed_between_any_two_things_lose_nothing(worked_in: processes.Home, event: str, every):
+    home = worked_in
     known = _records(home)
     payload = getattr(payloads, event)(**({"words": "go on"} if event == "prompt" else {}))
     for moment in range(1, MOMENTS, every):
