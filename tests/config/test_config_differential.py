@@ -172,7 +172,7 @@ def orders(values):
     return [(tool, list(entry.get("patterns", {})) if isinstance(entry, dict) else entry) for tool, entry in overrides.items()]
 
 
-@settings(max_examples=examples(150, 1500), deadline=None)
+@settings(max_examples=examples(60, 1500), deadline=None)
 @given(DOCUMENTS, st.sampled_from(LAYERS))
 def test_a_document_is_free_of_problems_exactly_if_the_model_accepts_it_and_then_both_read_the_same(document, layer):
     same(document, layer)
@@ -180,7 +180,7 @@ def test_a_document_is_free_of_problems_exactly_if_the_model_accepts_it_and_then
 
 @pytest.mark.parametrize("part", PARTS)
 def test_a_part_is_free_of_problems_exactly_if_the_model_accepts_it(part):
-    @settings(max_examples=examples(60, 500), deadline=None)
+    @settings(max_examples=examples(30, 500), deadline=None)
     @given(PARTS[part])
     def holds(document):
         same(document, "user")
@@ -229,7 +229,7 @@ def test_both_draw_every_limit_at_the_same_place(document, layer):
     same(document, layer)
 
 
-@settings(max_examples=examples(60, 500), deadline=None)
+@settings(max_examples=examples(30, 500), deadline=None)
 @given(DOCUMENTS | JUNK, st.sampled_from(LAYERS))
 def test_what_the_reader_keeps_of_a_wrong_document_is_a_document_without_problems(document, layer):
     before = copy.deepcopy(document)
@@ -261,13 +261,13 @@ def layers_of(documents):
     return [Layer(name, name, usable(document, name, lambda *problem: None)) for name, document in zip(LAYERS, documents)]
 
 
-@settings(max_examples=examples(60, 500), deadline=None)
+@settings(max_examples=examples(30, 500), deadline=None)
 @given(STACKS)
 def test_layers_that_are_valid_merge_to_something_valid(documents):
     assert check_document({"retention": merge(layers_of(documents))}, "file", "user") == []
 
 
-@settings(max_examples=examples(60, 500), deadline=None)
+@settings(max_examples=examples(30, 500), deadline=None)
 @given(STACKS)
 def test_each_value_shown_is_the_effective_one_and_comes_from_a_layer_that_says_it(documents):
     layers = layers_of(documents)

@@ -78,13 +78,13 @@ def last_request(talk: Talk) -> int:
     return max(n for n, message in enumerate(talk.messages) if message["role"] == "user" and isinstance(message["content"], str))
 
 
-@settings(max_examples=examples(50, 500), deadline=None)
+@settings(max_examples=examples(25, 500), deadline=None)
 @given(EXCHANGES, MODELS, st.sampled_from(Provider), USED)
 def test_under_one_strategy_every_request_is_valid(exchanges, model, provider, used):
     play(Talk(provider, model), exchanges, lambda: used)
 
 
-@settings(max_examples=examples(50, 500), deadline=None)
+@settings(max_examples=examples(25, 500), deadline=None)
 @given(EXCHANGES, MODELS, st.sampled_from(Provider), st.data())
 def test_under_budgets_and_limits_that_change_every_request_is_valid(exchanges, model, provider, data):
     limits = st.one_of(st.none(), st.integers(1, 3_000))
@@ -119,7 +119,7 @@ def test_of_two_conversations_of_a_session_that_begin_alike_every_request_is_val
             playing.remove(agent)
 
 
-@settings(max_examples=examples(40, 300), deadline=None)
+@settings(max_examples=examples(25, 300), deadline=None)
 @given(EXCHANGES, st.sampled_from(Provider))
 def test_in_a_turn_everything_that_was_sent_stays(exchanges, provider):
     talk = Talk(provider)
@@ -135,7 +135,7 @@ def test_in_a_turn_everything_that_was_sent_stays(exchanges, provider):
         talk.answer("That is all.", thinking=thinks)
 
 
-@settings(max_examples=examples(40, 300), deadline=None)
+@settings(max_examples=examples(25, 300), deadline=None)
 @given(EXCHANGES)
 def test_thinking_leaves_as_one_run_to_the_end(exchanges):
     talk = Talk()
@@ -151,7 +151,7 @@ def test_thinking_leaves_as_one_run_to_the_end(exchanges):
     assert left_out(before, talk.build(50.0).messages) in ("", "back", "all")
 
 
-@settings(max_examples=examples(40, 300), deadline=None)
+@settings(max_examples=examples(25, 300), deadline=None)
 @given(EXCHANGES, st.sampled_from(Provider))
 def test_more_budget_never_leaves_less_of_the_history(exchanges, provider):
     talk = Talk(provider)
@@ -180,7 +180,7 @@ JSON = st.recursive(
 ODD = st.fixed_dictionaries({"role": st.sampled_from(["user", "assistant", "tool", "system", "else"]), "content": JSON})
 
 
-@settings(max_examples=examples(100, 3_000), deadline=None)
+@settings(max_examples=examples(50, 3_000), deadline=None)
 @given(st.lists(ODD | JSON, max_size=6), st.sampled_from(Provider), JSON, st.sampled_from([0.0, 70.0]))
 def test_junk_raises_nothing_and_comes_back_as_it_was(messages, provider, state, used):
     kept = copy.deepcopy(messages)

@@ -46,7 +46,7 @@ WORDS = st.sampled_from(
 )
 
 
-@settings(max_examples=examples(100, 2_000))
+@settings(max_examples=examples(50, 2_000))
 @given(st.lists(st.one_of(WORDS, st.text(max_size=5)), max_size=30).map("".join))
 def test_any_text_gives_plain_paths(text):
     for path in referenced([text]):

@@ -99,7 +99,7 @@ def test_parameters_are_frozen_and_leave_the_policy_as_it_is():
     assert POLICY.limit == 11
 
 
-@settings(max_examples=examples(100, 2_000))
+@settings(max_examples=examples(50, 2_000))
 @given(hostile.policies, hostile.configs, hostile.resources)
 def test_no_arguments_take_away_what_the_policy_keeps(policy: RetentionPolicy, raw: dict, found: list):
     try:

@@ -148,7 +148,7 @@ def test_there_are_two_domains_and_no_other(domain: object):
     assert [check_domain(each) for each in ("memory", "rag")] == ["memory", "rag"]
 
 
-@settings(max_examples=examples(100, 3_000))
+@settings(max_examples=examples(50, 3_000))
 @given(hostile.policies, hostile.configs)
 def test_any_configuration_gives_a_policy_within_its_bounds_or_is_refused(policy: RetentionPolicy, config: dict):
     try:
@@ -164,7 +164,7 @@ def test_any_configuration_gives_a_policy_within_its_bounds_or_is_refused(policy
     assert {each.key for each in adjusted} <= set(config)
 
 
-@settings(max_examples=examples(100, 3_000))
+@settings(max_examples=examples(50, 3_000))
 @given(hostile.policies, hostile.configs)
 def test_what_was_clamped_once_is_clamped_no_more(policy: RetentionPolicy, config: dict):
     try:

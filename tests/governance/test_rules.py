@@ -15,7 +15,7 @@ from tests.governance.hostile import NOW
 
 OLD = NOW - 31 * DAY_S
 KEEPS = RetentionPolicy(keep_session_ids=("s1",), keep_context_ids=(5,))
-EXAMPLES = settings(max_examples=examples(100, 2_000))
+EXAMPLES = settings(max_examples=examples(50, 2_000))
 
 
 def _reasons(policy: RetentionPolicy, *found: Resource) -> list[tuple[str, ...]]:

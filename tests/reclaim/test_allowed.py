@@ -226,7 +226,7 @@ _commands = st.one_of(st.text(), st.lists(_pieces, max_size=8).map("".join), st.
 
 @given(command=_commands)
 @settings(
-    max_examples=examples(100, 1_000), suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None
+    max_examples=examples(40, 1_000), suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None
 )
 def test_no_other_string_is_ever_allowed(cleared: Shop, command: str):
     good = _good(cleared)

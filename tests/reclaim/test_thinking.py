@@ -395,7 +395,7 @@ def test_thinking_is_restored_by_its_handle_only_and_counts_as_no_mistake(though
 
 
 @given(made=st.builds(generated.with_thinking, generated.transcripts), now=st.booleans())
-@settings(max_examples=examples(60, 1_000), deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=examples(40, 1_000), deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 def test_any_transcript_comes_back_as_it_was(made: generated.Generated, now: bool):
     with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as folder:  # noqa: S108  in no need of a disk
         shop = Shop(Path(folder))
