@@ -350,19 +350,17 @@ def _calls_with(command: str) -> list[dict]:
 
 
 def _through_forks(home: processes.Home, folder: Path, given: list[dict]) -> None:
-    """All calls, one after the other. They should tell of many sessions: the whole state of a session is written with each of its calls."""
+    """All calls, one after the other."""
     (folder / "work").mkdir()
     ran = forked.run_all(folder / "work", [("post-tool-use", processes.data_of(call)) for call in given], home.env())
     assert all(one.silent for one in ran)
 
 
 def test_no_secret_of_a_command_line_is_kept(home: processes.Home, tmp_path: Path):
-    commands = COMMANDS + BY_LOOK
-    _through_forks(
-        home, tmp_path, [{**call, "session_id": f"s{at}"} for at, line in enumerate(commands) for call in _calls_with(line.format(SECRET))]
-    )
+    given = [call for command in COMMANDS + BY_LOOK for call in _calls_with(command.format(SECRET))]
+    _through_forks(home, tmp_path, given)
     assert home.failures() == []
-    assert {home.state(f"s{at}").index for at in range(len(commands))} == {4}
+    assert home.state(payloads.SESSION).index == len(given)
     assert _holding(home, SECRET) == {}
 
 
@@ -375,11 +373,9 @@ def test_no_token_of_a_known_form_is_kept(home: processes.Home, tmp_path: Path):
         "rg {0} src",
         "tool {0} --flag",
     ]
-    given = []
-    for at, token in enumerate(KNOWN):
-        calls = [payloads.bash(place.format(token)) for place in places]
-        calls += [payloads.grep(token, "found"), payloads.failed_bash("npm test", f"1 failed: bad token {token}")]
-        given += [{**call, "session_id": f"s{at}"} for call in calls]
+    given = [payloads.bash(place.format(token)) for token in KNOWN for place in places]
+    given += [payloads.grep(token, "found") for token in KNOWN]
+    given += [payloads.failed_bash("npm test", f"1 failed: bad token {token}") for token in KNOWN]
     _through_forks(home, tmp_path, given)
     assert [token for token in KNOWN if _holding(home, token)] == []
 
