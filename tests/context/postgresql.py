@@ -17,6 +17,7 @@ import pg8000.dbapi
 
 from tests import debian
 from tests.listening import on_a_free_port
+from tests.patience import until
 
 USER, PASSWORD = "popkit", "hunter2-only-for-tests"
 # The server refuses to run as root; it runs as one of these then.

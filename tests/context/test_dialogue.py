@@ -41,6 +41,8 @@ def test_the_objects_that_openais_sdk_answers_with_are_read_and_sent_on():
 
 
 def test_an_sdks_message_is_the_one_that_its_package_sends():
+    import openai.types.chat
+
     answer = openai.types.chat.ChatCompletionMessage(role="assistant", content="Hello.", refusal=None)
     talk = Talk(Provider.OPENAI)
     talk.messages = [{"role": "user", "content": "Hi."}, answer, {"role": "user", "content": "And now?"}]

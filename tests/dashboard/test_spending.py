@@ -118,7 +118,7 @@ def test_what_is_old_is_removed_while_the_dashboard_runs(board: Board) -> None:
     posting.sweep(board.desk)
     assert not (board.shop.home / "context.sqlite").exists(), "nobody has booked anything yet"
     for user, ago_days in (("dana", 0), ("erik", 401)):
-        _book(board, f"of-{user}", user, ago_days * 86_400 + 10)
+        book(board, f"of-{user}", user, ago_days * 86_400 + 10)
     posting.sweep(board.desk)
     with open_database(board.shop.environ()) as database, database.reading() as connection:
         assert usage.users(connection) == ["dana"]
