@@ -107,7 +107,7 @@ def test_a_link_to_what_holds_secrets_is_not_followed(project):
         ".env", ".env.local", ".ENV", "prod.env", "key.pem", "KEY.PEM", "id_rsa", "id_ed25519.bak", ".git/config", ".GIT/config",
         ".g\u200cit/config",
         ".git./config", "deep/.git/HEAD", ".ssh/config", ".aws/config", "secrets.yaml", "credentials.json", ".npmrc", "terraform.tfstate",
-        "\uff0eenv",
+        "\uff0eenv", ".env~", ".env-prod", ".netrc~", ".pgpass.bak", ".npmrc.old", "secrets.yaml.orig", "key.pem.save", ".pypirc.bak~",
     ],
 )  # fmt: skip
 def test_what_holds_secrets_by_its_nature_is_not_read(project, name):
@@ -118,7 +118,19 @@ def test_what_holds_secrets_by_its_nature_is_not_read(project, name):
 
 
 @pytest.mark.parametrize(
-    "name", [".env.example", "src/secrets.py", "keys.ts", "id_rsa.pub", ".gitignore", ".github/workflows/a.yml", "environment.py"]
+    "name",
+    [
+        ".env.example",
+        ".env-example",
+        "notes.bak",
+        "src/secrets.py~",
+        "src/secrets.py",
+        "keys.ts",
+        "id_rsa.pub",
+        ".gitignore",
+        ".github/workflows/a.yml",
+        "environment.py",
+    ],
 )
 def test_what_only_sounds_like_it_is_read(project, name):
     place = project / name

@@ -8,14 +8,33 @@ from fnmatch import fnmatchcase
 # In small letters. What is in one of these folders, whatever it is called.
 _FOLDERS = frozenset((".git", ".hg", ".svn", ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".terraform", ".vault"))
 _NAMES = (
-    ".env", ".env.*", "*.env", ".envrc", ".netrc", "_netrc", ".npmrc", ".pypirc", ".pgpass", ".my.cnf", ".htpasswd", ".git-credentials",
-    ".dockercfg", ".vault-token", ".boto", ".s3cfg", "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", "*.pem", "*.key", "*.p12", "*.pfx",
-    "*.jks", "*.keystore", "*.kdbx", "*.ppk", "*.gpg", "*.asc", "*.age", "*.der", "*.tfstate", "*.tfstate.*", "*.tfvars", "*.tfvars.json",
-    "credentials", "credentials.*", "credential.*", "secrets", "secrets.*", "secret.*", "*.secret", "*.secrets", "*-credentials.json",
-    "client_secret*.json", "service-account*.json", "service_account*.json", "auth.json", ".htaccess", "*.ovpn", "*.mobileprovision",
-    "terraform.rc", ".terraformrc", "kubeconfig", "wallet.dat",
+    ".env", ".env.*", ".env-*", "*.env", ".envrc", ".netrc", "_netrc", ".npmrc", ".pypirc", ".pgpass", ".my.cnf", ".htpasswd",
+    ".git-credentials", ".dockercfg", ".vault-token", ".boto", ".s3cfg", "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", "*.pem", "*.key",
+    "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx", "*.ppk", "*.gpg", "*.asc", "*.age", "*.der", "*.tfstate", "*.tfstate.*", "*.tfvars",
+    "*.tfvars.json", "credentials", "credentials.*", "credential.*", "secrets", "secrets.*", "secret.*", "*.secret", "*.secrets",
+    "*-credentials.json", "client_secret*.json", "service-account*.json", "service_account*.json", "auth.json", ".htaccess", "*.ovpn",
+    "*.mobileprovision", "terraform.rc", ".terraformrc", "kubeconfig", "wallet.dat",
 )  # fmt: skip
-_PUBLIC = ("*.example", "*.sample", "*.template", "*.dist", "*.pub", "*.py", "*.ts", "*.js", "*.go", "*.rs", "*.java", "*.rb", "*.md")
+# What editors and people put behind the name of a copy.
+_COPIES = ("~", ".bak", ".orig", ".old", ".save", ".swp")
+_PUBLIC = (
+    "*.example",
+    "*.sample",
+    "*.template",
+    "*.dist",
+    "*-example",
+    "*-sample",
+    "*-template",
+    "*.pub",
+    "*.py",
+    "*.ts",
+    "*.js",
+    "*.go",
+    "*.rs",
+    "*.java",
+    "*.rb",
+    "*.md",
+)
 
 
 def is_secret(parts: list[str]) -> bool:
@@ -24,10 +43,18 @@ def is_secret(parts: list[str]) -> bool:
     folded = [_folded(part) for part in parts]
     if any(part in _FOLDERS for part in folded) or not folded:
         return True
-    name = folded[-1]
+    name = _original(folded[-1])
     if any(fnmatchcase(name, public) for public in _PUBLIC):
         return False
     return any(fnmatchcase(name, secret) for secret in _NAMES)
+
+
+def _original(name: str) -> str:
+    """The name of which this is the name of a copy, or a copy's copy."""
+    for end in _COPIES:
+        if name.endswith(end):
+            return _original(name.removesuffix(end))
+    return name
 
 
 def _folded(name: str) -> str:
