@@ -28,6 +28,7 @@ SCOPE = "popkit_retention"
 BUILD, USAGE = "CONTEXT_BUILD", "CONTEXT_USAGE"
 _lock = threading.Lock()
 _own: dict[int, Tracer | None] = {}
+_NOBODY = trace.NoOpTracer()
 
 
 @contextmanager
@@ -61,19 +62,20 @@ def built(span: Span, result: ContextResult) -> None:
 
 
 def tracer_of(environ: Mapping[str, str]) -> Tracer:
-    """The tracer that holds: the application's, else ours where the user has configured a receiver, else one that does nothing."""
+    """The tracer that holds: the application's, else ours where the user has configured a receiver, else one that does nothing. An
+    application may set up its own at any time."""
+    if not isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
+        return trace.get_tracer(SCOPE)
     pid = os.getpid()
     if pid not in _own:
         with _lock:
             if pid not in _own:
                 _own[pid] = _configured(environ)
-    return _own[pid] or trace.get_tracer(SCOPE)
+    return _own[pid] or _NOBODY
 
 
 def _configured(environ: Mapping[str, str]) -> Tracer | None:
-    """Ours, which sends to the configured receiver; None for the application's, or where nothing is configured."""
-    if not isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
-        return None
+    """Ours, which sends to the configured receiver; None where nothing is configured."""
     try:
         endpoint = remembered.effective(home.plugin_root(), home.popkit_home(environ), "")["context"]["traces"]
     except home.NoHome:

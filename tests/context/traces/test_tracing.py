@@ -66,6 +66,22 @@ def test_a_build_that_fails_is_told_by_the_kind_of_its_error(receiver: Receiver)
     assert SECRET.encode() not in b"".join(receiver.raw)
 
 
+LATER = """
+from opentelemetry import trace
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from popkit_retention.context import build_context, Provider
+from popkit_retention.context.service import Caller, ContextService, Request
+service = ContextService(build_context)
+request = Request(Provider.ANTHROPIC, "m", [{"role": "user", "content": "hello"}])
+service.build(Caller("alice", "s1"), request)
+theirs, provider = InMemorySpanExporter(), TracerProvider()
+provider.add_span_processor(SimpleSpanProcessor(theirs))
+trace.set_tracer_provider(provider)
+service.build(Caller("alice", "s1"), request)
+print(*[span.name for span in theirs.get_finished_spans()])
+"""
 PROGRAM = """
 from popkit_retention.context import build_context, Provider
 from popkit_retention.context.service import Caller, ContextService, Request
@@ -75,15 +91,25 @@ import sys; print(*sorted(name for name in sys.modules if name.startswith("opent
 """
 
 
-def run(home: Path, **env: str) -> subprocess.CompletedProcess:
+def run(home: Path, program: str = PROGRAM, **env: str) -> subprocess.CompletedProcess:
     kept = {**os.environ, "PYTHONPATH": PYTHONPATH, "POPKIT_HOME": str(home), **env}
-    return subprocess.run([sys.executable, "-c", PROGRAM], env=kept, capture_output=True, text=True, check=True, timeout=HANG_S)
+    return subprocess.run([sys.executable, "-c", program], env=kept, capture_output=True, text=True, check=True, timeout=HANG_S)
 
 
 def test_a_configured_receiver_gets_the_builds_of_a_client(tmp_path: Path, receiver: Receiver) -> None:
     (tmp_path / "retention-config.json").write_text(json.dumps({"context": {"traces": receiver.endpoint}}))
     assert "opentelemetry.sdk.trace" in run(tmp_path).stdout
     assert [span.name for span in receiver.spans] == ["CONTEXT_BUILD"]
+
+
+@pytest.mark.parametrize("is_configured", [True, False])
+def test_an_application_that_sets_up_its_own_traces_after_the_first_build_gets_those_of_later_ones(
+    tmp_path: Path, receiver: Receiver, is_configured: bool
+) -> None:
+    if is_configured:
+        (tmp_path / "retention-config.json").write_text(json.dumps({"context": {"traces": receiver.endpoint}}))
+    assert run(tmp_path, LATER).stdout == "CONTEXT_BUILD\n"
+    assert len(receiver.spans) == is_configured
 
 
 def test_an_address_in_the_environment_alone_switches_nothing_on(tmp_path: Path, receiver: Receiver) -> None:
