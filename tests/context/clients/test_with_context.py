@@ -122,7 +122,19 @@ def test_a_word_that_a_call_cannot_say_is_refused_before_anything_is_sent(desk: 
     assert desk.api.requests == []
 
 
-@pytest.mark.parametrize("junk", [{"session_id": 5}, {"user_id": ["kim"]}, {"max_context_tokens": "many"}, "kim", ["kim"], 0])
+@pytest.mark.parametrize("most", [0, -1])
+def test_a_limit_that_no_request_fits_in_is_refused_before_anything_is_sent(desk: Desk, most: int):
+    with pytest.raises(ValueError, match=f"max_context_tokens takes a number above 0, not {most}"):
+        ANTHROPIC.ask(desk.client(ANTHROPIC), extra_body={"popkit": {"max_context_tokens": most}})
+    with pytest.raises(ValueError, match="max_context_tokens takes a number above 0"):
+        desk.client(ANTHROPIC, max_context_tokens=most)
+    assert desk.api.requests == []
+
+
+@pytest.mark.parametrize(
+    "junk",
+    [{"session_id": 5}, {"user_id": ["kim"]}, {"max_context_tokens": "many"}, {"max_context_tokens": True}, "kim", ["kim"], 0],
+)
 def test_a_word_of_another_type_is_refused_before_anything_is_sent(desk: Desk, junk: object):
     with pytest.raises(TypeError, match=r"takes (a text|a whole number|an object)"):
         ANTHROPIC.ask(desk.client(ANTHROPIC), extra_body={"popkit": junk})

@@ -47,11 +47,16 @@ class Setting(NamedTuple):
         return self._replace(**{name: self._field_defaults[name] if value is None else value for name, value in said.items()}).checked()
 
     def checked(self) -> Setting:
-        """The same; TypeError for a value of another type, by which no session could be told from others."""
-        for name, value in zip(self._fields, self):
-            wanted = int if name == "max_context_tokens" else str
-            if not isinstance(value, wanted) and not (value is None and wanted is int):
-                raise TypeError(f"{name} takes {'a whole number' if wanted is int else 'a text'}, not {type(value).__name__}")
+        """The same; TypeError for a value of another type, by which no session could be told from others, ValueError for a number of tokens
+        that none fit in."""
+        for name, value in self._asdict().items():
+            if name != "max_context_tokens" and not isinstance(value, str):
+                raise TypeError(f"{name} takes a text, not {type(value).__name__}")
+        most = self.max_context_tokens
+        if most is not None and (not isinstance(most, int) or isinstance(most, bool)):
+            raise TypeError(f"max_context_tokens takes a whole number, not {type(most).__name__}")
+        if most is not None and most <= 0:
+            raise ValueError(f"max_context_tokens takes a number above 0, not {most}")
         return self
 
 

@@ -46,7 +46,7 @@ def with_context(
     and files may enter. `fallback_model`: asked once where a model fails. `max_context_tokens`: what a request may have at most. `service`:
     another than the user's own. A call says otherwise by `extra_body={"popkit": {"session_id": …}}`, which is not sent.
 
-    TypeError for what is no client of the two packages, and for a value of another type.
+    TypeError for what is no client of the two packages, and for a value of another type; ValueError for a `max_context_tokens` not above 0.
     """
     if not {base.__module__.partition(".")[0] for base in type(client).__mro__} & _PACKAGES or not hasattr(client, "post"):
         raise TypeError(f"with_context takes a client of the packages anthropic or openai, not {type(client).__qualname__}")
