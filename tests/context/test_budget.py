@@ -1,4 +1,4 @@
-"""What is used and what remains of a budget, and which of several limits holds."""
+"""What is used and what remains of a budget."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import math
 
 import pytest
 
-from popkit_retention.context import Budget, Limit, budget_of
 from popkit_retention.context.budget import remaining_of
 
 
@@ -16,18 +15,3 @@ from popkit_retention.context.budget import remaining_of
 )
 def test_what_is_not_used_remains_and_never_less_than_nothing(used, remaining):
     assert remaining_of(used) == remaining
-
-
-def test_the_most_restrictive_limit_holds():
-    assert budget_of(Limit("session", 1_000, 500), Limit("month", 10_000, 9_000)) == Budget(90.0, "month")
-    assert budget_of(Limit("session", 1_000, 1_500), Limit("month", 10_000, 9_000)) == Budget(150.0, "session")
-    assert budget_of(Limit("session", 1_000, 1_500)).remaining_percent == 0
-
-
-def test_a_limit_of_which_nothing_is_used_is_named():
-    assert budget_of(Limit("session", 1_000, 0)) == Budget(0.0, "session")
-
-
-@pytest.mark.parametrize("limit", [None, 0, -5, math.nan, math.inf])
-def test_what_is_no_limit_holds_nothing(limit):
-    assert budget_of(Limit("month", limit, 50)) == Budget(0.0, "")

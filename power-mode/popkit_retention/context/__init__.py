@@ -13,14 +13,12 @@ from __future__ import annotations
 import importlib
 
 _HOMES = {
-    "Budget": "budget",
     "ContextBuildOptions": "models",
     "ContextResult": "models",
     "ContextStatus": "models",
     "ContextTier": "models",
     "FileSource": "sources",
     "FileText": "sources",
-    "Limit": "budget",
     "MemorySource": "sources",
     "Provider": "models",
     "PruningStrategy": "models",
@@ -29,7 +27,6 @@ _HOMES = {
     "TierBreakdown": "models",
     "TierContent": "models",
     "apply_pruning": "tightening",
-    "budget_of": "budget",
     "build_context": "builder",
     "calculate_tier_breakdown": "pruning",
     "count_tokens": "tokens",
@@ -39,7 +36,6 @@ _HOMES = {
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .budget import Budget, Limit, budget_of
     from .builder import build_context
     from .clients import with_context
     from .models import (
@@ -58,14 +54,12 @@ if TYPE_CHECKING:
     from .tokens import count_tokens
 
 __all__ = [
-    "Budget",
     "ContextBuildOptions",
     "ContextResult",
     "ContextStatus",
     "ContextTier",
     "FileSource",
     "FileText",
-    "Limit",
     "MemorySource",
     "Provider",
     "PruningStrategy",
@@ -74,7 +68,6 @@ __all__ = [
     "TierBreakdown",
     "TierContent",
     "apply_pruning",
-    "budget_of",
     "build_context",
     "calculate_tier_breakdown",
     "count_tokens",
