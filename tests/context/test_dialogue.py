@@ -93,6 +93,43 @@ def test_a_turn_under_way_that_thinks_in_openais_form_is_not_cut(thought):
     assert [note for note in result.notes if "needs its thinking" in note]
 
 
+def thinking_alone(provider: Provider) -> Talk:
+    """A conversation with an answer that ended before it had said anything."""
+    talk = Talk(provider)
+    talk.work("Read it.", reading("/p/a.py", 200))
+    talk.ask("Is it right?")
+    if provider is Provider.ANTHROPIC:
+        talk.messages.append({"role": "assistant", "content": [SEALED]})
+    else:
+        talk.messages.append({"role": "assistant", "content": "", "thinking_blocks": [SEALED], "reasoning_content": "It is the price."})
+    talk.ask("And now?")
+    talk.build(0.0)
+    return talk
+
+
+@pytest.mark.parametrize("provider", Provider)
+def test_an_answer_of_thinking_alone_leaves_with_its_exchange(provider):
+    result = thinking_alone(provider).build(80.0)
+    assert result.state
+    assert len(result.messages) == 1
+    assert "And now?" in str(result.messages)
+
+
+def test_an_answer_of_thinking_alone_leaves_with_its_thinking_where_its_neighbours_may_follow_each_other():
+    talk = thinking_alone(Provider.OPENAI)
+    result = talk.build(50.0)
+    assert [message["role"] for message in result.messages] == ["user", "assistant", "tool", "assistant", "user", "user"]
+    assert result.thinking_left_out == 1
+    assert openai_faults(result.messages) == []
+
+
+def test_where_roles_alternate_a_conversation_with_an_answer_of_thinking_alone_stays_as_it_is():
+    talk = thinking_alone(Provider.ANTHROPIC)
+    result = talk.build(50.0)
+    assert result.messages == talk.messages
+    assert result.state
+
+
 def test_the_systems_words_among_openais_messages_never_leave():
     talk = Talk(Provider.OPENAI)
     talk.messages = [{"role": "system", "content": "Be kind."}]

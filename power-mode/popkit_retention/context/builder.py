@@ -83,6 +83,8 @@ class _Build:
             return
         made = self._of_one_piece(self.before.copy(), tighter)
         made = history.reduced(self.dialogue, made, self.strategy, self._room(), self.options.project)
+        if self.dialogue.is_stuck(made):
+            return
         numbers = history.numbers_of(self.dialogue)
         stood, stays = self.dialogue.size(numbers, self.changes), self.dialogue.size(numbers, made)
         least = LEAST_CUT if self.previous is continuity.NOTHING else WORTH_A_CUT
@@ -147,7 +149,7 @@ class _Build:
         Where nothing was handed on, nobody knows what that was, so all of it leaves."""
         last = len(self.dialogue.said) - 1
         first = next((number for number in range(last) if self.changes.of(number) != self.before.of(number)), None)
-        if self.previous is continuity.NOTHING and not self.dialogue.thinks_on:
+        if self.previous is continuity.NOTHING and not self.dialogue.thinks_on and not self.dialogue.is_stuck(self.changes):
             first = 0
         if self.bound and first is not None:
             self.changes.unthought |= {number for number in range(first, last) if self.dialogue.said[number].thoughts}
@@ -155,7 +157,7 @@ class _Build:
     def result(self) -> ContextResult:
         changed = self.changed_from
         if changed is not None:
-            changed -= len([number for number in self.changes.left if number < changed])
+            changed -= len([number for number in range(changed) if self.dialogue.is_out(number, self.changes)])
         out = len(self._thoughts(self.changes)) - len(self._thoughts(self.before))
         return Assembled(self.options, self.strategy, self.dialogue, self.changes, self.fixed, self.level).result(changed, out, self.notes)
 

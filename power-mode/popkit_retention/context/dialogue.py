@@ -130,13 +130,21 @@ class Dialogue:
         """Whether a message goes where its exchange goes: the system's words stay where they are part of the form."""
         return not (self.form.keeps_system and self.said[number].part == SYSTEM)
 
+    def is_out(self, number: int, changes: Changes) -> bool:
+        """Whether nothing of a message is sent: it has left, or it was thinking alone, which has."""
+        return number in changes.left or (number in changes.unthought and self.said[number].alone)
+
+    def is_stuck(self, changes: Changes) -> bool:
+        """Whether a message of thinking alone would have to leave where its neighbours may not follow each other."""
+        return self.form.alternates and any(said.alone and number not in changes.left for number, said in enumerate(self.said))
+
     def size(self, numbers: Iterable[int], changes: Changes) -> int:
         """Tokens of these messages as they would be sent."""
         return sum([self._size(number, changes) for number in numbers])
 
     def _size(self, number: int, changes: Changes) -> int:
-        left, notices, unthought, additions = changes.of(number)
-        if left:
+        _, notices, unthought, additions = changes.of(number)
+        if self.is_out(number, changes):
             return 0
         tokens = self.tokens[number]
         total = tokens.all - (tokens.thinking if unthought else 0) + self.added(additions)
@@ -158,8 +166,8 @@ class Dialogue:
     def sent(self, changes: Changes) -> Iterator[Said]:
         """The messages as they are sent, additions apart."""
         for number, said in enumerate(self.said):
-            left, notices, _, _ = changes.of(number)
-            if left:
+            _, notices, _, _ = changes.of(number)
+            if self.is_out(number, changes):
                 continue
             if notices:
                 uses = tuple(use._replace(input=short(use.input)) if use.id in notices else use for use in said.uses)
@@ -171,9 +179,9 @@ class Dialogue:
         """The messages to send; the caller's own wherever nothing is said of them."""
         out = []
         for number, message in enumerate(self.messages):
-            left, notices, unthought, additions = changes.of(number)
+            _, notices, unthought, additions = changes.of(number)
             unthought = unthought and self.said[number].thoughts > 0
-            if left:
+            if self.is_out(number, changes):
                 continue
             if notices or unthought or additions:
                 said = self.said[number]

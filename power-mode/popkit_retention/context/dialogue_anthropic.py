@@ -12,7 +12,7 @@ _PARTS = {"user": REQUEST, "assistant": ANSWER, "system": SYSTEM}
 
 
 def parse(message: Any) -> Said | None:
-    """A message as Said; None for what is no message, and for one that is nothing but thinking, which nobody can send."""
+    """A message as Said; None for what is no message."""
     message = plain(message)
     part = _PARTS.get(str(message.get("role"))) if isinstance(message, dict) else None
     if part is None:
@@ -32,13 +32,11 @@ def parse(message: Any) -> Said | None:
             thoughts += 1
         elif text_of(block) is not None:
             texts.append(block["text"])
-    if (thoughts and thoughts == len(blocks)) or not all(
-        isinstance(id, str) for id in [*(use.id for use in uses), *(result.id for result in results)]
-    ):
+    if not all(isinstance(id, str) for id in [*(use.id for use in uses), *(result.id for result in results)]):
         return None
     if (uses and part != ANSWER) or (results and part != REQUEST):
         return None
-    return Said(RESULTS if results else part, tuple(uses), tuple(results), tuple(texts), thinking, thoughts)
+    return Said(RESULTS if results else part, tuple(uses), tuple(results), tuple(texts), thinking, thoughts, 0 < thoughts == len(blocks))
 
 
 def _use_of(block: dict[str, Any]) -> ToolUse:
@@ -69,4 +67,4 @@ def edit(message: Any, how: Edit) -> Any:
     return {**plain(message), "content": edited}
 
 
-FORM = Form(parse, edit, keeps_system=False)
+FORM = Form(parse, edit, keeps_system=False, alternates=True)

@@ -48,7 +48,10 @@ def parse(message: Any) -> Said | None:
     if uses is None or (uses and part != ANSWER):
         return None
     thought = [*filter(is_thinking, blocks), *thinking_beside(message)]
-    return Said(part, uses, (), texts, sum(map(thinking_tokens, thought)), len(thought))
+    says = (
+        uses or message.get("refusal") or message.get("audio") or any(not is_thinking(block) and text_of(block) != "" for block in blocks)
+    )
+    return Said(part, uses, (), texts, sum(map(thinking_tokens, thought)), len(thought), bool(thought) and not says)
 
 
 def _uses_of(calls: Any) -> tuple[ToolUse, ...] | None:
@@ -91,10 +94,10 @@ def edit(message: Any, how: Edit) -> Any:
 
 
 def _unthought(known: dict[str, Any]) -> dict[str, Any]:
-    content = known.get("content")
-    if isinstance(content, (list, tuple)):
-        content = [block for block in content if not is_thinking(plain(block))] or None
-    return {**{name: value for name, value in known.items() if name not in (BLOCKS, REASONING)}, "content": content}
+    said = {name: value for name, value in known.items() if name not in (BLOCKS, REASONING)}
+    if isinstance(known.get("content"), (list, tuple)):
+        said["content"] = [block for block in known["content"] if not is_thinking(plain(block))] or None
+    return said
 
 
 def _shortened(call: dict[str, Any], how: Edit) -> dict[str, Any]:
@@ -108,4 +111,4 @@ def _shortened(call: dict[str, Any], how: Edit) -> dict[str, Any]:
     return {**call, "function": {**function, "arguments": json.dumps(short(given), ensure_ascii=False)}}
 
 
-FORM = Form(parse, edit, keeps_system=True)
+FORM = Form(parse, edit, keeps_system=True, alternates=False)

@@ -43,7 +43,7 @@ class ToolResult(NamedTuple):
 
 class Said(NamedTuple):
     """A message: its `part` in the conversation, the tools it `uses`, the `results` in it, its `texts` beside them, the tokens of its
-    `thinking`, and how many `thoughts` these are."""
+    `thinking`, how many `thoughts` these are, and whether they stand `alone` in it."""
 
     part: str
     uses: tuple[ToolUse, ...] = ()
@@ -51,6 +51,7 @@ class Said(NamedTuple):
     texts: tuple[str, ...] = ()
     thinking: int = 0
     thoughts: int = 0
+    alone: bool = False
 
 
 # In the place of a notice: the result's own text, without the numbers of its lines; the call's own input, its long texts shortened.
@@ -68,11 +69,13 @@ class Edit(NamedTuple):
 
 class Form(NamedTuple):
     """A provider's form of messages. `parse`: a message as Said, None for what is not understood. `edit`: a new message. `keeps_system`:
-    whether the system's words stand among the messages for good, so that they stay when an exchange leaves."""
+    whether the system's words stand among the messages for good, so that they stay when an exchange leaves. `alternates`: whether no two
+    messages of the user's may follow each other."""
 
     parse: Callable[[Any], Said | None]
     edit: Callable[[Any, Edit], Any]
     keeps_system: bool
+    alternates: bool
 
 
 def plain(value: Any) -> Any:

@@ -53,6 +53,8 @@ class _Pruned:
         changes = self.stood.copy()
         changes.additions = stays = self._additions(changes)
         changes = history.reduced(dialogue, changes, self.strategy, None)
+        if dialogue.is_stuck(changes):
+            return context
         if changes.left and dialogue.asks:
             self._move_behind(dialogue, changes, [each for at in sorted(changes.left) for each in stays.get(at, ())])
         first = next((at for at in range(len(self.kept)) if changes.of(at) != self.stood.of(at)), None)
