@@ -369,6 +369,7 @@ class BudgetShown(_Shape):
     unit: Literal["tokens", "usd"]
     used: float
     limit: float
+    remaining: float
     used_percent: float
     remaining_percent: float
     range: str

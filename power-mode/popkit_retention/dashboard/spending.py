@@ -7,17 +7,15 @@ import os
 import threading
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hooks.utils.policy.masking import mask
 from hooks.utils.state.days import day_of, days_before
 
-from ..context import status
-from ..context.budget import remaining_of
+from ..context import report, status
 from ..context.database import budgets, snapshots, usage
 from ..context.database.address import BadAddress, server_of
 from ..context.database.opening import FILE, Database, DatabaseUnavailable, configuration, login_name, open_database
-from ..context.pruning import get_pruning_strategy
 from .catalog import RUNS_S
 from .others import Others
 from .problems import NotThere, Unusable
@@ -143,7 +141,7 @@ class Spending:
             users = usage.users(connection) if connection is not None else []
         return Budgets(
             configured={name: limit for name, limit in limits._asdict().items() if limit is not None},
-            limits=[_limit(each) for each in found],
+            limits=[BudgetShown.model_validate(report.shown(each)) for each in found],
             user=user,
             usage=[_day(day, used.get(day, usage.Sum())) for day in days],
             users=users,
@@ -227,15 +225,6 @@ def _stamp(path: str) -> object:
     except OSError:
         return None
     return stat.st_mtime_ns, stat.st_size
-
-
-def _limit(found: budgets.Standing) -> BudgetShown:
-    remaining = remaining_of(found.used_percent)
-    told: dict[str, Any] = {
-        **found._asdict(), "used_percent": round(found.used_percent, 2), "remaining_percent": round(remaining, 2),
-        "range": get_pruning_strategy(remaining).budget_range,
-    }  # fmt: skip
-    return BudgetShown.model_validate(told)
 
 
 def _day(day: str, used: usage.Sum) -> UsageDay:
