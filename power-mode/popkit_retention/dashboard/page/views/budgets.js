@@ -91,7 +91,7 @@ const rangeWords = (range) => range.replace("-", "–").replace(">", "over ").re
 function Usage({ days, user }) {
   const used = USED.filter(({ key }) => days.some((day) => day[key] > 0));
   return html`<${Card} title=${user ? `Usage of ${user} by day` : "Usage by day"} id="usage" wide
-    note=${`The last 30 days, in tokens${priceOf(days)}`}>
+    note=${used.length > 0 && `The last 30 days, in tokens${priceOf(days)}`}>
     ${
       used.length
         ? html`<${Legend} items=${used.map(({ name, fill }) => [name, fill])} />
