@@ -8,7 +8,7 @@ import re
 import pytest
 
 from tests.dashboard.board import Board
-from tests.reclaim.shops import EXPIRED, LATER_S, SESSION
+from tests.reclaim.shops import EXPIRED, LATER_S, SESSION, worked
 
 
 def _offered(board: Board) -> dict[str, dict]:
@@ -91,10 +91,15 @@ def test_nothing_is_put_back_into_a_transcript_that_is_gone_or_not_understood(bo
 
 def test_contents_are_those_of_the_session_alone(board: Board) -> None:
     board.worked()
+    talk = worked(str(board.shop.project), session_id="another")
+    talk.write(board.shop.transcript.with_name("another.jsonl"))
     board.deed("clear")
-    for handle in ("k0000000", "%2e%2e%2f", "T1", "x" * 101):
-        answer = board.client.get(f"/api/sessions/{SESSION}/content/{handle}")
-        assert answer.status_code in (400, 404)
+    number = next(bar["number"] for bar in board.session()["bars"] if bar["state"] == "cleared")
+    theirs = board.get(f"/api/sessions/{SESSION}/results/{number}")["handle"]
+    board.get(f"/api/sessions/{SESSION}/content/{theirs}")
+    board.get(f"/api/sessions/another/content/{theirs}", 404)
+    for handle, status in (("k0000000", 404), ("%2e%2e%2f", 404), ("T1", 404), ("x" * 101, 400)):
+        assert board.client.get(f"/api/sessions/{SESSION}/content/{handle}").status_code == status, handle
 
 
 @pytest.mark.parametrize(

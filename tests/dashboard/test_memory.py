@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from popkit_retention.cli.memory_place import Place
+from popkit_retention.memory.items import COLD, Item
 from popkit_retention.memory.memory import Memory
 from tests.dashboard.board import Board
 
@@ -118,7 +119,12 @@ def test_items_of_another_project_are_out_of_reach(board: Board, memory: Memory,
 
 
 def test_alerts_name_what_goes_soon(board: Board, memory: Memory) -> None:
-    board.shop.at += 120 * 24 * HOUR_S
-    memory = Memory.of(board.shop.environ(), str(board.shop.project))
+    for number in range(10):  # so that the old one is not among the newest
+        memory.add(f"Note {number}.")
+    long_ago = dict.fromkeys(("created_at", "last_accessed", "tier_since"), board.shop.at - 28.5 * 24 * HOUR_S)
+    told = {"id": "old", "text": "Once pinned. " + "x" * 60, "project": memory.project, "source": "session"}
+    memory.store.add([Item(**told, tier=COLD, profile="code", was_held=True, **long_ago)])
     memory.run(force=True)
-    assert len(_overview(board)["alerts"]) == len(memory.status()["alerts"])  # type: ignore[arg-type]
+    (alert,) = _overview(board)["alerts"]
+    assert alert.startswith("Once pinned.")
+    assert "pin it to keep it" in alert

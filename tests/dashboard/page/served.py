@@ -62,7 +62,11 @@ class Served:
         self._process = subprocess.Popen(
             [sys.executable, "-I", SERVER, json.dumps(asked)], env=self._environ, stdout=subprocess.PIPE, text=True, bufsize=1
         )
-        self.address = json.loads(self._process.stdout.readline())["address"]
+        said = self._process.stdout.readline()
+        if not said:
+            self.stop()
+            raise AssertionError("the server ended; what it said stands above")
+        self.address = json.loads(said)["address"]
         self.port = urlsplit(self.address).port
         return self
 
