@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from multiprocessing.process import BaseProcess
 from types import TracebackType
 from urllib.parse import urlsplit
 
@@ -17,11 +16,9 @@ import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, Request, expect, sync_playwright
 
 from tests import debian
+from tests.dashboard.page import forked
 from tests.patience import HANG_S
 
-ROOT = Path(__file__).resolve().parents[3]
-FILES = ROOT / "power-mode" / "popkit_retention" / "dashboard" / "page"
-SERVER = FILES.parent / "serving.py"
 VIEWS = ("sessions", "memory", "retention", "budgets", "stats")
 WIDE = {"width": 1280, "height": 900}
 NARROW = {"width": 400, "height": 850}
@@ -53,28 +50,21 @@ class Served:
 
     def __init__(self, environ: dict[str, str]) -> None:
         self._environ = environ
-        self._process: subprocess.Popen | None = None
+        self._process: BaseProcess | None = None
         self.port = 0
         self.address = ""
 
     def start(self) -> Served:
         asked = {"port": self.port, "ipv6": False, "json": True, "version": "9.9.9", "open": False}
-        self._process = subprocess.Popen(
-            [sys.executable, "-I", SERVER, json.dumps(asked)], env=self._environ, stdout=subprocess.PIPE, text=True, bufsize=1
-        )
-        said = self._process.stdout.readline()
-        if not said:
-            self.stop()
-            raise AssertionError("the server ended; what it said stands above")
+        self._process, said = forked.start(asked, self._environ)
         self.address = json.loads(said)["address"]
         self.port = urlsplit(self.address).port
         return self
 
     def stop(self) -> None:
         if self._process is not None:
-            self._process.send_signal(signal.SIGINT)
-            self._process.wait(HANG_S)
-            self._process.stdout.close()
+            os.kill(self._process.pid, signal.SIGINT)
+            self._process.join(HANG_S)
             self._process = None
 
     def __enter__(self) -> Served:
