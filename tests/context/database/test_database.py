@@ -134,12 +134,12 @@ def test_a_table_of_that_name_that_is_not_ours_is_refused(environ: dict[str, str
         open_database(environ)
 
 
-def test_looking_at_a_database_that_nobody_has_made_makes_nothing(environ: dict[str, str]) -> None:
-    assert report.look(environ) == {"database": words_of(environ)}
+def test_looking_at_a_database_that_nobody_has_made_makes_nothing(unopened: dict[str, str]) -> None:
+    assert report.look(unopened) == {"database": words_of(unopened)}
     with pytest.raises(FileNotFoundError):
-        open_database(environ, create=False)
-    assert not (Path(environ["POPKIT_HOME"]) / "context.sqlite").exists()
-    with open_database(environ), open_database(environ, create=False) as database:
+        open_database(unopened, create=False)
+    assert not (Path(unopened["POPKIT_HOME"]) / "context.sqlite").exists()
+    with open_database(unopened), open_database(unopened, create=False) as database:
         assert total(database).requests == 0
 
 
