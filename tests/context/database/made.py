@@ -1,11 +1,13 @@
-"""Snapshots and usage to write."""
+"""Snapshots and usage to write, and the short ways of writing them."""
 
 from __future__ import annotations
 
 import uuid
 
+from popkit_retention.context.database import snapshots, usage
+from popkit_retention.context.database.opening import Database
 from popkit_retention.context.database.snapshots import Snapshot
-from popkit_retention.context.database.usage import CLIENT, Tokens, Used
+from popkit_retention.context.database.usage import CLIENT, Sum, Tokens, Used
 
 NOW = 1_795_400_000.0
 DAY_S = 86_400.0
@@ -31,3 +33,18 @@ def used(
     usd: float | None = 0.25,
 ) -> Used:
     return Used(source, id, session, user, "claude-opus-5", at, tokens, usd, "/shop")
+
+
+def put(database: Database, *found: Snapshot) -> None:
+    with database.writing() as connection:
+        snapshots.put(connection, found)
+
+
+def book(database: Database, *found: usage.Used) -> None:
+    with database.writing() as connection:
+        usage.book(connection, found)
+
+
+def total(database: Database, session: str = "s") -> Sum:
+    with database.reading() as connection:
+        return usage.of_session(connection, session)

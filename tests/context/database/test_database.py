@@ -7,45 +7,24 @@ import stat
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from pathlib import Path
 
-import pg8000
 import pytest
 from sqlalchemy import inspect, text
 
 from hooks.utils.state.days import day_of
 from popkit_retention.context import report
-from popkit_retention.context.database import budgets, migrations, snapshots, sweeping, usage
-from popkit_retention.context.database.budgets import Budgets, Limits
+from popkit_retention.context.database import migrations, snapshots, sweeping, usage
 from popkit_retention.context.database.opening import Database, DatabaseTooNew, DatabaseUnavailable, open_database, words_of
-from popkit_retention.context.database.snapshots import Snapshot
 from popkit_retention.context.database.tables import metadata
 from popkit_retention.context.database.usage import CLIENT, MOD, TRANSCRIPT, Sum, Tokens
-from popkit_retention.context.database.writer import Writer
 from popkit_retention.context.status import NoSnapshot, get_context_status
 from tests.context import postgresql
-from tests.context.database.made import DAY_S, NOW, STRATEGY, snapshot, used
+from tests.context.database.made import DAY_S, NOW, STRATEGY, book, put, snapshot, total, used
 from tests.paths import PYTHONPATH
-from tests.patience import HANG_S, until
+from tests.patience import HANG_S
 
 SPECIFIED = {"idx_context_snapshots_session", "idx_context_snapshots_user", "idx_context_snapshots_created"}
-
-
-def put(database: Database, *found: Snapshot) -> None:
-    with database.writing() as connection:
-        snapshots.put(connection, found)
-
-
-def book(database: Database, *found: usage.Used) -> None:
-    with database.writing() as connection:
-        usage.book(connection, found)
-
-
-def total(database: Database, session: str = "s") -> Sum:
-    with database.reading() as connection:
-        return usage.of_session(connection, session)
 
 
 # --- tables ------------------------------------------------------------------------------------------------------------------------------
@@ -274,104 +253,6 @@ def test_sums_by_day_user_and_session(database: Database) -> None:
         }
 
 
-# --- limits ------------------------------------------------------------------------------------------------------------------------------
-
-
-def test_of_several_limits_the_one_that_is_used_up_most_counts(database: Database) -> None:
-    book(database, used("1"), used("2", "t"))
-    with database.reading() as connection:
-        found = budgets.standings(connection, Limits(100, 1_000, 1.0, 2.0), "s", "alice", NOW)
-    assert [(each.scope, each.unit, each.used, each.used_percent) for each in found] == [
-        ("session", "tokens", 15, 15.0),
-        ("session", "usd", 0.25, 25.0),
-        ("month", "tokens", 30, 3.0),
-        ("month", "usd", 0.5, 25.0),
-    ]
-    assert budgets.used_percent(found) == 25.0
-
-
-def test_the_month_before_counts_no_more(database: Database) -> None:
-    book(database, used("1", at=NOW - 40 * DAY_S), used("2"))
-    with database.reading() as connection:
-        (found,) = budgets.standings(connection, Limits(month_tokens=100), "s", "alice", NOW)
-    assert found.used == 15
-
-
-def test_a_build_learns_how_much_is_used_and_asks_no_more_than_once_a_second(database: Database) -> None:
-    asked: list[float] = []
-    now = [NOW]
-
-    def ask() -> Database:
-        asked.append(now[0])
-        return database
-
-    found = Budgets(lambda: Limits(session_tokens=100), ask, lambda: now[0])
-    book(database, used("1"))
-    until(lambda: found.used_percent("s", "alice") == 15.0, "the first answer")
-    assert [found.used_percent("s", "alice") for _ in range(50)] == [15.0] * 50
-    assert len(asked) == 1
-    book(database, used("2"))
-    now[0] += 2
-    until(lambda: found.used_percent("s", "alice") == 30.0, "the thread to ask again")
-
-
-def test_a_clock_that_is_set_back_lets_a_standing_hold_no_longer(database: Database) -> None:
-    now = [NOW]
-    found = Budgets(lambda: Limits(session_tokens=100), lambda: database, lambda: now[0])
-    book(database, used("1"))
-    until(lambda: found.used_percent("s", "alice") == 15.0, "the first answer")
-    book(database, used("2"))
-    now[0] -= 3_600
-    until(lambda: found.used_percent("s", "alice") == 30.0, "the thread to ask again")
-
-
-def test_without_limits_nobody_is_asked() -> None:
-    def ask() -> Database:
-        raise AssertionError
-
-    assert Budgets(Limits, ask).used_percent("s", "alice") is None
-
-
-def test_an_error_that_nobody_expects_freezes_no_limit(database: Database, caplog: pytest.LogCaptureFixture) -> None:
-    broken = [True]
-
-    def limits() -> Limits:
-        if broken[0]:
-            raise KeyError("session_tokens")
-        return Limits(session_tokens=100)
-
-    now = [NOW]
-    found = Budgets(limits, lambda: database, lambda: now[0])
-    assert found.used_percent("s", "alice") is None
-    until(lambda: "KeyError" in caplog.text, "the thread to say so")
-    broken[0] = False
-    book(database, used("1"))
-    now[0] += 2
-    until(lambda: found.used_percent("s", "alice") == 15.0, "the thread to ask again")
-
-
-def test_a_process_that_is_forked_off_while_limits_are_asked_for_asks_for_itself(environ: dict[str, str], database: Database) -> None:
-    book(database, used("1"))
-    code = (
-        "import os, threading, time\n"
-        "from popkit_retention.context.database.budgets import Budgets, Limits\n"
-        "from popkit_retention.context.database.opening import open_database\n"
-        "asks, goes_on, parent = threading.Event(), threading.Event(), os.getpid()\n"
-        "def limits():\n"
-        "    if os.getpid() == parent: asks.set(), goes_on.wait()\n"
-        "    return Limits(session_tokens=100)\n"
-        "found = Budgets(limits, lambda: open_database(os.environ))\n"
-        "threading.Thread(target=found.used_percent, args=('s', 'alice')).start(); asks.wait()\n"
-        "child = os.fork()\n"
-        "if child: goes_on.set(), os._exit(os.waitpid(child, 0)[1])\n"
-        "while found.used_percent('s', 'alice') != 15.0: time.sleep(0.01)\n"
-        "os._exit(0)\n"
-    )
-    env = {**os.environ, **environ, "PYTHONPATH": PYTHONPATH}
-    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False, timeout=HANG_S)
-    assert done.returncode == 0, done.stderr
-
-
 # --- what is old -------------------------------------------------------------------------------------------------------------------------
 
 
@@ -395,206 +276,6 @@ def test_who_has_something_else_to_do_stops_and_goes_on_later(database: Database
     assert not sweeping.sweep(database, NOW, 4, goes_on=lambda: False, at_once=2)
     with database.reading() as connection:
         assert len(snapshots.of_session(connection, "s", 99)) == 8
-
-
-# --- writing behind calls ----------------------------------------------------------------------------------------------------------------
-
-
-def test_what_is_put_is_written_behind_the_call(environ: dict[str, str], database: Database) -> None:
-    writer = Writer(lambda: open_database(environ), 30, lambda: NOW)
-    assert all(writer.put(snapshot(at=NOW + n)) and writer.put(used(str(n))) for n in range(450))
-    assert writer.flush(HANG_S)
-    writer.close()
-    with database.reading() as connection:
-        assert len(snapshots.of_session(connection, "s", 999)) == 450
-    assert (total(database).requests, writer.lost) == (450, 0)
-
-
-def test_counts_that_no_column_holds_are_booked_as_the_most_that_is(environ: dict[str, str], database: Database) -> None:
-    writer = Writer(lambda: open_database(environ), 30, lambda: NOW)
-    writer.put(used("1", tokens=Tokens(2**70, -5, 0, 0, 1)))
-    writer.put(used("2"))
-    assert writer.flush(HANG_S)
-    writer.close()
-    found = total(database)
-    assert (found.requests, found.input_tokens, found.cache_read_tokens) == (2, 10**12 + 1, 2)
-
-
-def test_what_cannot_be_written_at_all_ends_no_writer(
-    environ: dict[str, str], database: Database, caplog: pytest.LogCaptureFixture
-) -> None:
-    writer = Writer(lambda: open_database(environ), 30, lambda: NOW)
-    writer.put(used("1", session=None))  # type: ignore[arg-type]  what a caller gives, who checks no types
-    assert writer.flush(HANG_S)
-    writer.put(used("2"))
-    assert writer.flush(HANG_S)
-    writer.close()
-    assert (total(database).requests, writer.lost) == (1, 1)
-    assert "TypeError" in caplog.text
-
-
-def refuse_to_delete(database: Database) -> None:
-    """Lets the database fail where snapshots are removed, and nowhere else."""
-    with database.writing() as connection:
-        if not database.shared:
-            connection.execute(text("CREATE TRIGGER refused BEFORE DELETE ON context_snapshots BEGIN SELECT RAISE(ABORT, 'no'); END"))
-            return
-        connection.execute(text("CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE ''no''; END'"))
-        connection.execute(text("CREATE TRIGGER refused BEFORE DELETE ON context_snapshots EXECUTE FUNCTION refuse()"))
-
-
-def test_where_what_is_old_cannot_be_removed_all_is_written_once_and_what_comes_later_too(
-    environ: dict[str, str], database: Database
-) -> None:
-    put(database, snapshot("old", NOW - 99 * DAY_S))
-    refuse_to_delete(database)
-    writer = Writer(lambda: open_database(environ), 30, lambda: NOW)
-    for number in range(3):
-        writer.put(snapshot(at=NOW + number))
-        writer.put(used(str(number)))
-        assert writer.flush(HANG_S)
-    writer.close()
-    with database.reading() as connection:
-        assert len(snapshots.of_session(connection, "s", 99)) == 3
-    assert (total(database).requests, writer.lost) == (3, 0)
-
-
-def test_a_snapshot_that_is_written_already_keeps_nothing_from_being_written(environ: dict[str, str], database: Database) -> None:
-    again = snapshot()
-    put(database, again)
-    writer = Writer(lambda: open_database(environ), 30, lambda: NOW)
-    writer.put(again)
-    writer.put(used("1"))
-    assert writer.flush(HANG_S)
-    writer.close()
-    with database.reading() as connection:
-        assert snapshots.of_session(connection, "s", 99) == [again]
-    assert (total(database).requests, writer.lost) == (1, 0)
-
-
-@pytest.mark.parametrize("wrong", [snapshot()._replace(total_tokens=None), snapshot()._replace(created_at=1e300)])  # type: ignore[arg-type]
-def test_what_the_database_will_never_take_is_left_out_and_counted(
-    environ: dict[str, str], database: Database, wrong: Snapshot, caplog: pytest.LogCaptureFixture
-) -> None:
-    writer = Writer(lambda: open_database(environ), 30, lambda: NOW)
-    writer.put(wrong)
-    assert writer.flush(HANG_S)
-    writer.put(used("1"))
-    assert writer.flush(HANG_S)
-    writer.close()
-    assert (total(database).requests, writer.lost) == (1, 1)
-    assert "left out" in caplog.text
-
-
-def test_a_writer_removes_what_is_old_until_nothing_of_it_is_left(environ: dict[str, str], database: Database) -> None:
-    put(database, *[snapshot("old", NOW - 99 * DAY_S) for _ in range(2 * sweeping.AT_ONCE + 1)])
-    writer = Writer(lambda: open_database(environ), 30, lambda: NOW)
-    writer.put(snapshot())
-
-    def left() -> int:
-        with database.reading() as connection:
-            return len(snapshots.of_session(connection, "old", 9_999))
-
-    until(lambda: not left(), "the writer to remove all")
-    writer.close()
-
-
-def test_several_writers_at_once_lose_nothing(environ: dict[str, str], database: Database) -> None:
-    def write(number: int) -> int:
-        writer = Writer(lambda: open_database(environ), 30, lambda: NOW)
-        for n in range(100):
-            writer.put(used(f"{number}-{n}"))
-        assert writer.flush(HANG_S)
-        writer.close()
-        return writer.lost
-
-    with ThreadPoolExecutor(8) as pool:
-        assert sum(pool.map(write, range(8))) == 0
-    assert total(database).requests == 800
-
-
-def test_what_is_waiting_is_written_at_the_end_of_the_process(environ: dict[str, str], database: Database) -> None:
-    code = (
-        "import os; from tests.context.database.made import NOW, used; from popkit_retention.context.database.writer import Writer; "
-        "from popkit_retention.context.database.opening import open_database\n"
-        "writer = Writer(lambda: open_database(os.environ), 30, lambda: NOW); writer.put(used('1')); writer.flush(600)\n"
-        "writer.put(used('2'))"  # what it needs is imported and open: the end waits two seconds, which a busy machine needs for that
-    )
-    env = {**os.environ, **environ, "PYTHONPATH": PYTHONPATH}
-    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False, timeout=HANG_S)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert total(database).requests == 2
-
-
-def test_a_process_that_is_forked_off_writes_with_a_connection_of_its_own(environ: dict[str, str], database: Database) -> None:
-    code = (
-        "import os; from tests.context.database.made import NOW, used; from popkit_retention.context.database.writer import Writer\n"
-        "from popkit_retention.context.database.opening import open_database\n"
-        "writer = Writer(lambda: open_database(os.environ), 30, lambda: NOW); writer.put(used('parent')); writer.flush(60)\n"
-        "child = os.fork()\n"
-        "writer.put(used('again' if child else 'child')); writer.flush(60); writer.close()\n"
-        "if child: os.waitpid(child, 0)\n"
-    )
-    env = {**os.environ, **environ, "PYTHONPATH": PYTHONPATH}
-    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False, timeout=HANG_S)
-    assert done.returncode == 0, done.stderr
-    assert total(database).requests == 3
-
-
-def test_a_database_that_cannot_be_reached_delays_nobody_and_is_said_once(caplog: pytest.LogCaptureFixture) -> None:
-    def fail() -> Database:
-        raise DatabaseUnavailable("it is down")
-
-    writer = Writer(fail, 30)
-    for n in range(10_500):
-        writer.put(used(str(n)))
-    writer.close(0.1)
-    assert writer.lost >= 500
-    assert len([each for each in caplog.records if "popkit budget" in each.getMessage()]) == 1
-    assert not writer.put(used("afterwards"))
-
-
-def test_a_server_that_comes_back_gets_what_was_waiting(server: postgresql.Server, tmp_path: Path) -> None:
-    name = server.new_database()
-    environ = {"POPKIT_HOME": str(tmp_path), **server.environ(name)}
-    down = [True]
-
-    def open_it() -> Database:
-        if down[0]:
-            raise DatabaseUnavailable("it is down")
-        return open_database(environ)
-
-    writer = Writer(open_it, 30, lambda: NOW)
-    writer.put(used("1"))
-    assert not writer.flush(0.1)
-    down[0] = False
-    assert writer.flush(HANG_S)
-    server.ask(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'")  # noqa: S608  our own name
-    writer.put(used("2"))
-    assert writer.flush(HANG_S)
-    writer.close()
-    assert server.ask("SELECT count(*) FROM context_usage", name)[0][0] == 2
-    assert writer.lost == 0
-
-
-def test_a_server_that_dies_in_the_middle_of_a_statement_gets_all_of_it_once(server: postgresql.Server, tmp_path: Path) -> None:
-    name = server.new_database()
-    environ = {"POPKIT_HOME": str(tmp_path), **server.environ(name)}
-    open_database(environ).close()
-    server.ask(f"ALTER DATABASE {name} SET synchronous_commit = on")  # what it says is written outlives it
-    other = server.connect(name)
-    other.autocommit = False
-    other.cursor().execute("LOCK TABLE context_usage")
-    writer = Writer(lambda: open_database(environ), 30, lambda: NOW)
-    assert all(writer.put(snapshot(at=NOW + number)) and writer.put(used(str(number))) for number in range(450))
-    server.crash(name)
-    assert writer.flush(HANG_S)
-    writer.close()
-    with suppress(pg8000.Error):
-        other.close()
-    counts = "SELECT (SELECT count(*) FROM context_snapshots), (SELECT count(*) FROM context_usage)"
-    assert tuple(server.ask(counts, name)[0]) == (450, 450)
-    assert writer.lost == 0
 
 
 # --- a file is ours alone, a server's password nobody's ----------------------------------------------------------------------------------
