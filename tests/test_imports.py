@@ -108,10 +108,10 @@ def _beyond(bare: set[str], python: Path, home: Path, script: Path, payload: obj
     return {name for name in loaded if not name.startswith(("utils", "encodings."))}
 
 
-@pytest.fixture
-def session(tmp_path: Path) -> Shop:
+def _session(folder: Path) -> Shop:
     """A session with a transcript, of which a part has been cleared into the archive."""
-    shop = Shop(tmp_path)
+    folder.mkdir()
+    shop = Shop(folder)
     shop.write(worked(str(shop.project)))
     assert shop.clear()[1] is not None
     assert (shop.home / "archive.sqlite").exists()
@@ -123,21 +123,22 @@ def _common(session: Shop) -> dict:
     return {"session_id": session.session_id, "cwd": str(session.project), "transcript_path": str(session.transcript)}
 
 
-def test_a_tool_call_loads_only_what_the_list_allows(pythons: list[Path], session: Shop) -> None:
-    state = session.home / "sessions" / session.session_id / "main.state.json"
-    for python in pythons:
+def test_a_tool_call_loads_only_what_the_list_allows(pythons: list[Path], tmp_path: Path) -> None:
+    for number, python in enumerate(pythons):
+        session = _session(tmp_path / str(number))
+        state = session.home / "sessions" / session.session_id / "main.state.json"
         before = json.loads(state.read_text())["index"]
         bare = _loaded(python, session.home)
         for payload in _payloads(_common(session)):
             surplus = _beyond(bare, python, session.home, HOOKS / "post-tool-use.py", payload) - HOT
             assert surplus == set(), (python, payload["tool_name"], payload["tool_input"])
         assert json.loads(state.read_text())["index"] == before + len(CALLS), "the hook really did its work"
-    assert not (session.home / "hooks.log").exists()
+        assert not (session.home / "hooks.log").exists()
 
 
 def test_the_first_tool_call_of_a_session_loads_no_more(pythons: list[Path], tmp_path: Path) -> None:
-    for python in pythons:
-        home = tmp_path / str(pythons.index(python))
+    for number, python in enumerate(pythons):
+        home = tmp_path / str(number)
         none_yet = {"session_id": "imports", "cwd": "/project", "transcript_path": str(tmp_path / "none.jsonl")}
         assert _beyond(_loaded(python, home), python, home, HOOKS / "post-tool-use.py", _payloads(none_yet)[0]) <= HOT, python
         assert json.loads((home / "sessions" / "imports" / "main.state.json").read_text())["index"] == 1
@@ -153,12 +154,13 @@ OTHERS = {
 
 
 @pytest.mark.parametrize("hook", OTHERS)
-def test_no_hook_loads_what_costs_more_than_a_start(pythons: list[Path], hook: str, session: Shop) -> None:
-    for python in pythons:
+def test_no_hook_loads_what_costs_more_than_a_start(pythons: list[Path], hook: str, tmp_path: Path) -> None:
+    for number, python in enumerate(pythons):
+        session = _session(tmp_path / str(number))
         loaded = _loaded(python, session.home, HOOKS / f"{hook}.py", {**_common(session), **OTHERS[hook]})
         assert loaded & NEVER == set(), python
         assert "sqlite3" not in loaded or hook in MAY_OPEN_THE_ARCHIVE, python
-    assert not (session.home / "hooks.log").exists()
+        assert not (session.home / "hooks.log").exists()
 
 
 def test_every_module_of_the_library_imports(pythons: list[Path]) -> None:
