@@ -1,9 +1,11 @@
 """How long a build takes: `python benchmarks/context.py speed [--tokens N] [--runs N]`.
 
 The conversation is made up: a user asks, an agent reads, searches, runs tests and edits, thinks and answers, up to so many tokens. `first`:
-a build that knows of none before; `next`: the client has gone on by one exchange and hands in the state. `snapshots`: the same build
-through the service of the clients, in pairs, without and with a database that it is written to; `added` is the median difference. Counting
-is that of a text that was not counted before. `cpu ms`: what the median run used of the processor, which a busy machine does not lengthen.
+a build that is handed no state, in a process that has counted and judged these messages before. `cold`: in one that has not, as where a
+client starts in the middle of a conversation. `next`: the client has gone on by one exchange and hands in the state. `snapshots`: the same
+build through the service of the clients, in pairs, without and with a database that it is written to; `added` is the median difference.
+Counting is that of a text that was not counted before. `cpu ms`: what the median run used of the processor, which a busy machine does not
+lengthen.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import tempfile
 import time
 from typing import TYPE_CHECKING, Any
 
+from popkit_retention.context import dead, tokens
 from popkit_retention.context.books import DatabaseBooks
 from popkit_retention.context.builder import build_context
 from popkit_retention.context.models import ContextBuildOptions, Provider
@@ -51,6 +54,7 @@ def run(options: argparse.Namespace) -> list[dict[str, object]]:
         asked = _options(messages, level)
         state = build_context(asked).state
         rows.append(_row(f"build, {level} % remain, first", [_timed(lambda: build_context(asked)) for _ in range(options.runs)]))  # noqa: B023
+        rows.append(_row(f"build, {level} % remain, cold", [_timed_cold(lambda: build_context(asked)) for _ in range(options.runs)]))  # noqa: B023
         then = _options(later, level, state)
         rows.append(_row(f"build, {level} % remain, next", [_timed(lambda: build_context(then)) for _ in range(options.runs)]))  # noqa: B023
     return [*rows, *_snapshots(messages, options.runs), *_counting(options.runs)]
@@ -65,6 +69,12 @@ def _timed(work: Callable[[], object]) -> tuple[float, float]:
     began, used = time.perf_counter(), time.process_time()
     work()
     return 1_000 * (time.perf_counter() - began), 1_000 * (time.process_time() - used)
+
+
+def _timed_cold(work: Callable[[], object]) -> tuple[float, float]:
+    dead._folds.clear()
+    tokens._counts.clear()
+    return _timed(work)
 
 
 def _row(what: str, taken: list[tuple[float, float]], added: str = "") -> dict[str, object]:

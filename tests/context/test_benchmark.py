@@ -55,8 +55,8 @@ def test_without_transcripts_it_says_so(tmp_path):
 def test_the_times_of_builds_are_told_with_and_without_snapshots():
     rows = json.loads(run("speed", "--json", "--tokens", "3000", "--runs", "2"))
     told = [row["what"] for row in rows]
-    assert told[:2] == ["build, 90 % remain, first", "build, 90 % remain, next"]
-    assert told[8:10] == ["service, without snapshots", "service, with snapshots"]
+    assert told[:3] == ["build, 90 % remain, first", "build, 90 % remain, cold", "build, 90 % remain, next"]
+    assert told[12:14] == ["service, without snapshots", "service, with snapshots"]
     assert "count_tokens of 200 KB, estimate" in told
 
 

@@ -391,3 +391,64 @@ def test_under_a_limit_that_becomes_tighter_within_a_turn_even_what_stands_for_e
     assert result.total_tokens <= alone
     assert "PopKit left out" not in str(result.messages[0])
     assert faults(result.messages) == []
+
+
+REMINDER = {"role": "system", "content": "Be brief."}
+
+
+@BOTH
+@pytest.mark.parametrize("remains", [100, 45, 10])
+def test_a_word_of_the_systems_behind_the_request_changes_nothing_of_what_enters_and_leaves(provider, remains):
+    sizes = []
+    for behind in ([], [REMINDER]):
+        talk = worked(provider, model=UNBOUND, sources=Sources(Memories("We deploy on Fridays.")))
+        talk.state = None
+        talk.messages += behind
+        result = talk.build(100.0 - remains)
+        assert [message for message in result.messages if message == REMINDER] == behind
+        assert result.messages[-1 - len(behind)]["content"][0]["text"].startswith(("From memory", "PopKit left out"))
+        assert result.tier_breakdown.tier2.items == 1
+        sizes.append(result.tier_breakdown.tier4.tokens)
+    assert sizes[0] == sizes[1]
+
+
+def test_a_word_of_the_systems_behind_a_result_takes_no_thinking_of_the_turn_under_way():
+    talk = worked(thinking=True)
+    talk.messages += [*turn_under_way(), REMINDER]
+    talk.state = None
+    result = talk.build(50.0)
+    assert result.thinking_left_out == 0
+    assert result.messages == talk.messages
+
+
+@pytest.mark.filterwarnings("ignore:open_binary is deprecated")  # as the counter loads its vocabulary
+def test_what_was_once_estimated_stays_an_estimate_in_the_builds_that_take_its_count_over():
+    talk = Talk(Provider.OPENAI, model="gpt-4o")
+    talk.messages.append({"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}]})
+    assert talk.build().counted == "estimate"
+    talk.answer("A picture.")
+    talk.ask("Of what?")
+    assert talk.build().counted == "estimate"
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        {"type": "custom", "custom": {"name": "apply_patch", "input": "*** Begin Patch\n" + "+ a line\n" * 900}},
+        {"type": "function", "function": {"name": "apply_patch", "arguments": "no object: " + "x" * 9_000}},
+        {"type": "function", "function": {"name": "apply_patch", "arguments": json.dumps(["x" * 9_000])}},
+    ],
+)
+def test_a_call_whose_input_cannot_be_shortened_counts_in_full(call):
+    talk = Talk(Provider.OPENAI, model=UNBOUND)
+    talk.ask("Patch it.")
+    called = {"role": "assistant", "content": None, "tool_calls": [{"id": "call_0", **call}]}
+    talk.messages += [called, {"role": "tool", "tool_call_id": "call_0", "content": "Done."}]
+    talk.answer("I have patched it.")
+    talk.ask("Thanks.")
+    result = talk.build(30.0)
+    assert called in result.messages
+    assert result.total_tokens == result.full_tokens > 1_000
+    limited = talk.build(30.0, max_tokens=500)
+    assert limited.total_tokens <= 500
+    assert called not in limited.messages

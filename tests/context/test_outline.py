@@ -25,7 +25,7 @@ PIECES = (
 
 
 def numbered(told: str) -> list[tuple[int, str]]:
-    return [(int(number), rest) for number, rest in (line.split(": ", 1) for line in told.splitlines() if not line.startswith("…"))]
+    return [(int(number), rest) for number, rest in (line.split(": ", 1) for line in told.split("\n") if line and line[0] != "…")]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -6,10 +6,18 @@ import math
 
 import pytest
 
-from popkit_retention.context import ContextTier, Sources, TierContent, apply_pruning, calculate_tier_breakdown, get_pruning_strategy
+from popkit_retention.context import (
+    ContextTier,
+    Provider,
+    Sources,
+    TierContent,
+    apply_pruning,
+    calculate_tier_breakdown,
+    get_pruning_strategy,
+)
 from tests.client.provider import blocks_of, faults
 from tests.context.given import Files, Memories
-from tests.context.talking import Talk, reading
+from tests.context.talking import Talk, openai_faults, reading
 
 
 @pytest.mark.parametrize(
@@ -92,3 +100,17 @@ def test_a_context_of_messages_that_were_not_understood_stays_as_it_is():
     talk.messages = [{"role": "assistant", "content": "Hello"}]
     context = talk.build(0.0)
     assert apply_pruning(context, get_pruning_strategy(10)) == context
+
+
+def test_a_context_from_which_messages_of_thinking_alone_have_left_is_pruned_too():
+    talk = Talk(Provider.OPENAI)
+    for n in range(4):
+        talk.work(f"Do part {n}.", reading(f"/p/{n}.py", 80, n))
+        talk.messages.append({"role": "assistant", "content": None, "reasoning_content": "Hm. " * 50})
+    talk.ask("Go on.")
+    talk.state = None
+    context = talk.build(30.0)
+    assert len(context.messages) == len(talk.messages) - 4
+    pruned = apply_pruning(context, get_pruning_strategy(10))
+    assert pruned.total_tokens < context.total_tokens / 2
+    assert openai_faults(pruned.messages) == []

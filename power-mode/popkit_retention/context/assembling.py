@@ -9,7 +9,7 @@ from .budget import remaining_of, used_percent_of
 from .dialogue import texts_of
 from .models import ContextResult, ContextTier, TierContent
 from .pruning import calculate_tier_breakdown
-from .said import REQUEST, SYSTEM, blocks_of, plain, sent_text, text_of
+from .said import REQUEST, SYSTEM, blocks_of, plain, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class Assembled:
     def _text(self, number: int) -> str:
         """A message as it is read: its words, and what stands in the place of its results."""
         said, notices = self.dialogue.said[number], self.changes.notices.get(number, {})
-        return "\n".join([*said.texts, *(sent_text(result.text, notices.get(result.id)) for result in said.results)])
+        return "\n".join([*said.texts, *(self.dialogue.sent_text(result.text, notices.get(result.id)) for result in said.results)])
 
     def _added(self, tier: ContextTier, kinds: tuple[str, ...], source: str) -> TierContent:
         blocks = self._blocks(kinds)

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 WORTH_A_CUT = 0.3
 # Where nothing was handed on, nobody knows what was sent before; still, for less than this nothing is changed.
 LEAST_CUT = 0.05
+# So many tokens are left for what stands in the place of exchanges that a limit lets go.
+REMAINS_TOKENS = 600
 NO_SOURCES = Sources()
 
 
@@ -53,6 +55,7 @@ class _Build:
         self.dialogue = dialogue
         self.previous: Previous = continuity.read(options.previous, options.model)
         dialogue.reckon(self.previous.tokens)
+        dialogue.meter.exact = dialogue.meter.exact and self.previous.exact  # counts of earlier builds are taken over
         self.before, self.same = continuity.standing(self.previous, dialogue)
         self.changes = self.before.copy()
         self.fixed = dialogue.meter.parts(options.system, options.tools)
@@ -105,7 +108,9 @@ class _Build:
             return None
         numbers = set(history.numbers_of(self.dialogue))
         others = [number for number in range(len(self.dialogue.said)) if number not in numbers]
-        return self.most - self.fixed - self.dialogue.size(others, self.changes)
+        room = self.most - self.fixed - self.dialogue.size(others, self.changes)
+        # What has to leave is told of, at least in a few lines.
+        return room - min(REMAINS_TOKENS, self.most // 10) if self.size(self.changes) > self.most else room
 
     def _of_one_piece(self, made: Changes, all_of_them: bool) -> Changes:
         """What is sent anew, behind the first change, has no old memories and files: what of them still counts enters again with the newest
@@ -117,7 +122,7 @@ class _Build:
 
     def enter(self, sources: Sources) -> None:
         """Memories, files and what remains of exchanges that have left enter with a new request, behind everything that was sent before."""
-        number = len(self.dialogue.said) - 1
+        number = self.dialogue.newest
         if not self.dialogue.asks or number < self.same:
             return
         standing = [addition for each in self.changes.additions.values() for addition in each]
@@ -130,13 +135,11 @@ class _Build:
             self.changes.additions[number] = found
 
     def _remains(self, standing: list[Addition]) -> list[Addition]:
-        """What stands for the exchanges that have left, unless that is said already."""
-        told = self.before.left if any(addition.kind == naming.LEFT for addition in standing) else set()
+        """What stands for the exchanges that have left, as far as that is not said already and there is room for it."""
+        told = {number for addition in standing if addition.kind == naming.LEFT for number in continuity.numbers_in(addition.key)}
         numbers = self.changes.left - told
-        if not numbers:
-            return []
-        remains = Addition(naming.LEFT, str(len(numbers)), naming.remains_of(self.dialogue, self.changes, numbers))
-        return [remains] if self.dialogue.added([remains]) <= self._left([]) else []
+        remains = naming.remains_of(self.dialogue, self.changes, numbers, self._left([])) if numbers else ""
+        return [Addition(naming.LEFT, continuity.key_of(numbers), remains)] if remains else []
 
     def _left(self, found: list[Addition]) -> float:
         """Tokens that there are beside these additions."""
@@ -147,7 +150,7 @@ class _Build:
     def leave_thinking(self) -> None:
         """What was thought behind the first change leaves as one run to the end, where the model binds it to what it was thought over.
         Where nothing was handed on, nobody knows what that was, so all of it leaves."""
-        last = len(self.dialogue.said) - 1
+        last = self.dialogue.newest
         first = next((number for number in range(last) if self.changes.of(number) != self.before.of(number)), None)
         if self.previous is continuity.NOTHING and not self.dialogue.thinks_on and not self.dialogue.is_stuck(self.changes):
             first = 0

@@ -13,21 +13,25 @@ from .said import alike
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Set
+
     from .dialogue import Dialogue
 
-SCHEMA = 1
+SCHEMA = 2
 # A state of more messages is not handed on: the next build begins anew.
 MOST_MESSAGES = 20_000
 
 
 class Previous(NamedTuple):
-    """The last build: the digests of the caller's messages then and their counts, how what was sent differed, and the tier4_messages of the
-    strategy that the history is cut for."""
+    """The last build: the digests of the caller's messages then and their counts, how what was sent differed, the tier4_messages of the
+    strategy that the history is cut for, which messages were thinking `alone`, and whether all counts were `exact`."""
 
     digests: list[str]
     tokens: dict[str, Tokens]
     changes: Changes
     level: int
+    alone: Set[int] = frozenset()
+    exact: bool = True
 
 
 NOTHING = Previous([], {}, Changes(), -1)
@@ -39,7 +43,8 @@ def handed_on(dialogue: Dialogue, changes: Changes, level: int, model: str, prov
         return {}
     return {
         "schema": SCHEMA, "provider": provider, "model": model, "level": level, "digests": dialogue.digests,
-        "tokens": [[each.all, each.thinking, *each.results] for each in dialogue.tokens], **as_json(changes),
+        "tokens": [[each.all, each.thinking, *each.results] for each in dialogue.tokens], "exact": dialogue.meter.exact,
+        "alone": _runs({number for number, said in enumerate(dialogue.said) if said.alone}), **as_json(changes),
     }  # fmt: skip
 
 
@@ -67,7 +72,8 @@ def read(state: Any, model: str) -> Previous:
         digests = [_text(digest) for digest in state["digests"]]
         counts = [Tokens(_count(whole), _count(thinking), tuple(map(_count, results))) for whole, thinking, *results in state["tokens"]]
         known = dict(zip(digests, counts)) if state["model"] == model else {}
-        return Previous(digests, known, changes, int(state["level"]))
+        alone = _numbers(state["alone"])
+        return Previous(digests, known, changes, int(state["level"]), alone, not known or state["exact"] is True)
     except (TypeError, ValueError, KeyError, AttributeError):
         return NOTHING
 
@@ -93,6 +99,19 @@ def first_difference(previous: Previous, same: int, before: Changes, after: Chan
         if before.of(number) != after.of(number):
             return number
     return same if same < len(previous.digests) else None
+
+
+def key_of(numbers: set[int]) -> str:
+    """Numbers of messages as the key of what tells of them: "0-5 9-9"."""
+    return " ".join(f"{first}-{last}" for first, last in _runs(numbers))
+
+
+def numbers_in(key: str) -> set[int]:
+    """The numbers in such a key; none in any other."""
+    try:
+        return _numbers([[int(number) for number in run.split("-")] for run in key.split()])
+    except ValueError:
+        return set()
 
 
 def _runs(numbers: set[int]) -> list[list[int]]:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from . import dialogue_anthropic, dialogue_openai
 from .models import Provider
-from .said import ANSWER, BARE, REQUEST, RESULTS, SYSTEM, Edit, Form, Said, digests_of, sent_text, short
+from .said import ANSWER, BARE, REQUEST, RESULTS, SYSTEM, Edit, Form, Said, bare, digests_of, short
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -85,9 +85,10 @@ class Tokens(NamedTuple):
 
 class Dialogue:
     """A conversation that is understood: its `messages` as they were given, each as `said`, their `digests`, their `tokens`, and its
-    `exchanges`, of which the last is the current one. What stands before the first is the system's."""
+    `exchanges`, of which the last is the current one. What stands before the first is the system's. `names`: those in its texts, by
+    text, as far as somebody (naming.py) has looked for them."""
 
-    __slots__ = ("digests", "exchanges", "form", "messages", "meter", "said", "tokens")
+    __slots__ = ("_bare", "_spared", "digests", "exchanges", "form", "messages", "meter", "names", "said", "tokens")
 
     def __init__(self, form: Form, messages: Sequence[Any], said: list[Said], digests: list[str], meter: Meter) -> None:
         self.form = form
@@ -97,6 +98,9 @@ class Dialogue:
         self.meter = meter
         self.exchanges = _exchanges(said)
         self.tokens: list[Tokens] = []
+        self.names: dict[str, tuple[str, ...]] = {}
+        self._bare: dict[str, str | None] = {}
+        self._spared: dict[tuple[int, str], int] = {}
 
     def reckon(self, known: Mapping[str, Tokens]) -> None:
         """Counts each message once; `known` are the counts of an earlier build, by digest."""
@@ -116,15 +120,20 @@ class Dialogue:
         return self.exchanges[:-1]
 
     @property
+    def newest(self) -> int:
+        """The number of the newest message; the system's word may stand behind it."""
+        return max(number for number, said in enumerate(self.said) if said.part != SYSTEM)
+
+    @property
     def asks(self) -> bool:
         """Whether the newest message is a request of the user's; else a turn is under way."""
-        return self.said[-1].part == REQUEST
+        return self.said[self.newest].part == REQUEST
 
     @property
     def thinks_on(self) -> bool:
         """Whether the turn under way has thought, and waits for what its tools returned: that thinking stays."""
         last = [number for number in range(self.current.start, len(self.said)) if self.said[number].part == ANSWER]
-        return bool(last) and self.said[-1].part == RESULTS and any(self.said[number].thoughts for number in last)
+        return bool(last) and self.said[self.newest].part == RESULTS and any(self.said[number].thoughts for number in last)
 
     def can_leave(self, number: int) -> bool:
         """Whether a message goes where its exchange goes: the system's words stay where they are part of the form."""
@@ -150,18 +159,31 @@ class Dialogue:
         total = tokens.all - (tokens.thinking if unthought else 0) + self.added(additions)
         for result, counted in zip(self.said[number].results, tokens.results):
             if result.id in notices:
-                total += self.meter.text(sent_text(result.text, notices[result.id])) - counted
-        total -= sum([self.spared(use) for use in self.said[number].uses if use.id in notices])
+                total += self.meter.text(self.sent_text(result.text, notices[result.id])) - counted
+        total -= sum([self.spared(number, use) for use in self.said[number].uses if use.id in notices])
         return max(0, total)
 
     def added(self, additions: Iterable[Addition]) -> int:
         """Tokens of these additions of one message."""
         return sum(map(self.meter.text, texts_of(additions)))
 
-    def spared(self, use: ToolUse) -> int:
-        """Tokens that a call has less where its input is shortened."""
-        less = short(use.input)
-        return 0 if less == use.input else self.meter.json(use.input) - self.meter.json(less)
+    def spared(self, number: int, use: ToolUse) -> int:
+        """Tokens that a call in this message has less where its input is shortened."""
+        key = number, use.id
+        if key not in self._spared:
+            less = short(use.input) if use.shortens else use.input
+            self._spared[key] = 0 if less == use.input else self.meter.json(use.input) - self.meter.json(less)
+        return self._spared[key]
+
+    def bare(self, text: str) -> str | None:
+        """As said.bare, worked out once for each text."""
+        if text not in self._bare:
+            self._bare[text] = bare(text)
+        return self._bare[text]
+
+    def sent_text(self, text: str, notice: str | None) -> str:
+        """What is sent of a result's text, by what stands in its place; None: itself."""
+        return text if notice is None else (self.bare(text) or text) if notice == BARE else notice
 
     def sent(self, changes: Changes) -> Iterator[Said]:
         """The messages as they are sent, additions apart."""
@@ -170,8 +192,8 @@ class Dialogue:
             if self.is_out(number, changes):
                 continue
             if notices:
-                uses = tuple(use._replace(input=short(use.input)) if use.id in notices else use for use in said.uses)
-                results = tuple(result._replace(text=sent_text(result.text, notices.get(result.id))) for result in said.results)
+                uses = tuple(use._replace(input=short(use.input)) if use.id in notices and use.shortens else use for use in said.uses)
+                results = tuple(result._replace(text=self.sent_text(result.text, notices.get(result.id))) for result in said.results)
                 said = said._replace(uses=uses, results=results)
             yield said
 
@@ -185,7 +207,7 @@ class Dialogue:
                 continue
             if notices or unthought or additions:
                 said = self.said[number]
-                texts = {result.id: sent_text(result.text, notices[result.id]) for result in said.results if result.id in notices}
+                texts = {result.id: self.sent_text(result.text, notices[result.id]) for result in said.results if result.id in notices}
                 texts.update((use.id, BARE) for use in said.uses if use.id in notices)
                 message = self.form.edit(message, Edit(texts, unthought, texts_of(additions)))
             out.append(message)

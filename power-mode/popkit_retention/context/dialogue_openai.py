@@ -56,24 +56,31 @@ def parse(message: Any) -> Said | None:
 
 def _uses_of(calls: Any) -> tuple[ToolUse, ...] | None:
     """The calls of an answer; None where one has no id."""
-    uses = []
-    for call in map(plain, calls if isinstance(calls, (list, tuple)) else ()):
-        if not isinstance(call, dict) or not isinstance(call.get("id"), str):
-            return None
-        function = plain(call.get("function") or call.get("custom"))
-        function = function if isinstance(function, dict) else {}
-        uses.append(ToolUse(call["id"], str(function.get("name") or ""), _input_of(function)))
-    return tuple(uses)
+    uses = [_use_of(plain(call)) for call in (calls if isinstance(calls, (list, tuple)) else ())]
+    known = tuple(use for use in uses if use is not None)
+    return known if len(known) == len(uses) else None
 
 
-def _input_of(function: dict[str, Any]) -> dict[str, Any]:
-    """The arguments of a call; as one text where they are no object in JSON."""
-    given = function.get("arguments", function.get("input"))
+def _use_of(call: Any) -> ToolUse | None:
+    """A call, its arguments as one text where they are no object in JSON; None for one without an id."""
+    if not isinstance(call, dict) or not isinstance(call.get("id"), str):
+        return None
+    function, custom = plain(call.get("function")), plain(call.get("custom"))
+    is_function = isinstance(function, dict)
+    called = function if is_function else custom if isinstance(custom, dict) else {}
+    text = called.get("arguments", called.get("input"))
+    given = _object_of(text)
+    shown = given if given is not None else {"arguments": text} if isinstance(text, str) else {}
+    shortens = is_function and given is not None and isinstance(called.get("arguments"), str)
+    return ToolUse(call["id"], str(called.get("name") or ""), shown, shortens)
+
+
+def _object_of(given: Any) -> dict[str, Any] | None:
     try:
         found = json.loads(given) if isinstance(given, str) else given
     except (ValueError, RecursionError):
-        found = None
-    return found if isinstance(found, dict) else {"arguments": given} if isinstance(given, str) else {}
+        return None
+    return found if isinstance(found, dict) else None
 
 
 def edit(message: Any, how: Edit) -> Any:
@@ -100,15 +107,12 @@ def _unthought(known: dict[str, Any]) -> dict[str, Any]:
     return said
 
 
-def _shortened(call: dict[str, Any], how: Edit) -> dict[str, Any]:
-    """A call with the long texts in its arguments shortened, where that is asked; arguments that are no object stay."""
-    function = plain(call.get("function"))
-    if call.get("id") not in how.notices or not isinstance(function, dict):
+def _shortened(call: Any, how: Edit) -> Any:
+    """A call with the long texts in its arguments shortened, where that is asked and it can be."""
+    use = _use_of(call)
+    if use is None or use.id not in how.notices or not use.shortens:
         return call
-    given = _input_of(function)
-    if not isinstance(function.get("arguments"), str) or given == {"arguments": function["arguments"]}:
-        return call
-    return {**call, "function": {**function, "arguments": json.dumps(short(given), ensure_ascii=False)}}
+    return {**call, "function": {**plain(call["function"]), "arguments": json.dumps(short(use.input), ensure_ascii=False)}}
 
 
 FORM = Form(parse, edit, keeps_system=True, alternates=False)

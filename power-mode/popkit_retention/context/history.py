@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from . import dead
 from .naming import Names
-from .said import BARE, bare
+from .said import BARE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def _lighten(dialogue: Dialogue, changes: Changes) -> None:
         if said.thoughts:
             changes.unthought.add(number)
         for use in said.uses:
-            if dialogue.spared(use) >= LEAST_GAIN:
+            if dialogue.spared(number, use) >= LEAST_GAIN:
                 changes.notices.setdefault(number, {})[use.id] = BARE
 
 
@@ -94,7 +94,7 @@ def _go_to(depth: Depth, dialogue: Dialogue, changes: Changes, judged: list[Judg
             changes.notices.setdefault(each.number, {})[each.id] = notice
     if depth.bare:
         for each in judged:
-            if bare(each.text) is not None and each.number not in changes.left:
+            if dialogue.bare(each.text) is not None and each.number not in changes.left:
                 changes.notices.setdefault(each.number, {}).setdefault(each.id, "")
 
 

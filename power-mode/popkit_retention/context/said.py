@@ -24,11 +24,13 @@ _LEAST_LINES = 10
 
 
 class ToolUse(NamedTuple):
-    """A call of a tool: its `id`, the `tool`, and its `input` ({} where that is no object)."""
+    """A call of a tool: its `id`, the `tool`, its `input` ({} where that is no object), and whether the provider takes the call with a
+    shorter input (`shortens`)."""
 
     id: str
     tool: str
     input: dict[str, Any]
+    shortens: bool = True
 
 
 class ToolResult(NamedTuple):
@@ -167,8 +169,3 @@ def short(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: short(each) for name, each in value.items()}
     return [short(each) for each in value] if isinstance(value, list) else value
-
-
-def sent_text(text: str, notice: str | None) -> str:
-    """What is sent of a result's text, by what stands in its place; None: itself."""
-    return text if notice is None else (bare(text) or text) if notice == BARE else notice

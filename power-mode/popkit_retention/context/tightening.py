@@ -18,7 +18,8 @@ def apply_pruning(context: ContextResult, strategy: PruningStrategy) -> ContextR
     """A built context with no more of each layer than a strategy lets in; layer 1 as it is. What a looser strategy would let in is not
     there to be taken back. A context whose messages were not understood, or whose turn under way needs its thinking, stays as it is."""
     previous = continuity.read(context.state, str(context.state.get("model")))
-    kept = [number for number in range(len(previous.digests)) if number not in previous.changes.left]
+    out = previous.changes.left | (previous.changes.unthought & previous.alone)
+    kept = [number for number in range(len(previous.digests)) if number not in out]
     if previous is continuity.NOTHING or len(kept) != len(context.messages):
         return context
     return _Pruned(context, strategy, previous.changes, kept).result()
@@ -86,10 +87,12 @@ class _Pruned:
 
     def _move_behind(self, dialogue: Dialogue, changes: Changes, stays: list[Addition]) -> None:
         """What stands for the exchanges that have left, and their memories and files, go to the newest request."""
-        last = len(dialogue.said) - 1
-        remains = Addition(naming.LEFT, str(len(changes.left)), naming.remains_of(dialogue, changes, changes.left))
-        there = [*stays, *changes.additions.get(last, ())]
-        changes.additions[last] = [remains, *(each for each in there if each.kind != naming.LEFT)]
+        newest = dialogue.newest
+        key = continuity.key_of({self.kept[at] for at in changes.left})
+        remains = Addition(naming.LEFT, key, naming.remains_of(dialogue, changes, changes.left))
+        there = [*stays, *changes.additions.get(newest, ())]
+        told = [each for each in there if each.kind == naming.LEFT]  # of what had left before
+        changes.additions[newest] = [*told, remains, *(each for each in there if each.kind != naming.LEFT)]
 
     def _state(self, changes: Changes) -> dict[str, Any]:
         """The state to hand on, by the numbers of the caller's messages."""
