@@ -108,6 +108,7 @@ def test_a_link_to_what_holds_secrets_is_not_followed(project):
         ".g\u200cit/config",
         ".git./config", "deep/.git/HEAD", ".ssh/config", ".aws/config", "secrets.yaml", "credentials.json", ".npmrc", "terraform.tfstate",
         "\uff0eenv", ".env~", ".env-prod", ".netrc~", ".pgpass.bak", ".npmrc.old", "secrets.yaml.orig", "key.pem.save", ".pypirc.bak~",
+        ".env copy", "credentials (1).json", "key copy 2.pem", "#.env#", ".env_prod", ".envrc.local",
     ],
 )  # fmt: skip
 def test_what_holds_secrets_by_its_nature_is_not_read(project, name):
@@ -122,6 +123,7 @@ def test_what_holds_secrets_by_its_nature_is_not_read(project, name):
     [
         ".env.example",
         ".env-example",
+        ".env_example",
         "notes.bak",
         "src/secrets.py~",
         "src/secrets.py",

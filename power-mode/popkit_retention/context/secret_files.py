@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from fnmatch import fnmatchcase
 
 # In small letters. What is in one of these folders, whatever it is called.
 _FOLDERS = frozenset((".git", ".hg", ".svn", ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".terraform", ".vault"))
 _NAMES = (
-    ".env", ".env.*", ".env-*", "*.env", ".envrc", ".netrc", "_netrc", ".npmrc", ".pypirc", ".pgpass", ".my.cnf", ".htpasswd",
+    ".env", ".env.*", ".env-*", ".env_*", "*.env", ".envrc", ".envrc.*", ".netrc", "_netrc", ".npmrc", ".pypirc", ".pgpass", ".my.cnf",
+    ".htpasswd",
     ".git-credentials", ".dockercfg", ".vault-token", ".boto", ".s3cfg", "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", "*.pem", "*.key",
     "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx", "*.ppk", "*.gpg", "*.asc", "*.age", "*.der", "*.tfstate", "*.tfstate.*", "*.tfvars",
     "*.tfvars.json", "credentials", "credentials.*", "credential.*", "secrets", "secrets.*", "secret.*", "*.secret", "*.secrets",
@@ -17,6 +19,8 @@ _NAMES = (
 )  # fmt: skip
 # What editors and people put behind the name of a copy.
 _COPIES = ("~", ".bak", ".orig", ".old", ".save", ".swp")
+# What file managers put there, before the extension: "key copy 2.pem", "key (1).pem".
+_COPIED = re.compile(r"(?: \(\d+\)| copy(?: \d+)?)(?=\.[^.]*\Z|\Z)")
 _PUBLIC = (
     "*.example",
     "*.sample",
@@ -25,6 +29,9 @@ _PUBLIC = (
     "*-example",
     "*-sample",
     "*-template",
+    "*_example",
+    "*_sample",
+    "*_template",
     "*.pub",
     "*.py",
     "*.ts",
@@ -54,7 +61,10 @@ def _original(name: str) -> str:
     for end in _COPIES:
         if name.endswith(end):
             return _original(name.removesuffix(end))
-    return name
+    if len(name) > 2 and name[0] == name[-1] == "#":  # what Emacs saves by itself
+        return _original(name[1:-1])
+    found = _COPIED.sub("", name)
+    return name if found == name else _original(found)
 
 
 def _folded(name: str) -> str:
