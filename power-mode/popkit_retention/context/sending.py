@@ -45,7 +45,7 @@ def send(environ: Mapping[str, str] = os.environ) -> dict[str, Any]:
     OSError where the outbox cannot be read."""
     ours = home.popkit_home(environ)
     waiting, sending, left = (os.path.join(ours, name) for name in (outbox.NAME, outbox.SENDING, outbox.LEFT))
-    booked, traced = _Sent(), _Sent()
+    booked, traced, stays = _Sent(), _Sent(), 0
     if any(map(os.path.lexists, (waiting, sending, left))):
         with files.Lock(waiting + ".lock"):
             if os.path.lexists(sending):  # a sender was killed
@@ -63,7 +63,7 @@ def send(environ: Mapping[str, str] = os.environ) -> dict[str, Any]:
             _leave(left, booked.left + traced.left + late)
             with suppress(FileNotFoundError):
                 os.unlink(sending)
-    stays = len(booked.left) + len(traced.left)
+            stays = len(booked.left) + len(traced.left) + len(late)
     return {"booked": booked.number, "traced": traced.number, "left": stays, "why": [why for why in (booked.why, traced.why) if why]}
 
 

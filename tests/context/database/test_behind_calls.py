@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import subprocess
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -25,6 +27,13 @@ from tests.paths import PYTHONPATH
 from tests.patience import HANG_S, until
 
 # --- limits ------------------------------------------------------------------------------------------------------------------------------
+
+
+def _runs(code: str, environ: dict[str, str]) -> None:
+    """Code in a process of its own, which must end well."""
+    env = {**os.environ, **environ, "PYTHONPATH": PYTHONPATH}
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False, timeout=HANG_S)
+    assert done.returncode == 0, done.stderr
 
 
 def test_of_several_limits_the_one_that_is_used_up_most_counts(database: Database) -> None:
@@ -117,9 +126,7 @@ def test_a_process_that_is_forked_off_while_limits_are_asked_for_asks_for_itself
         "while found.used_percent('s', 'alice') != 15.0: time.sleep(0.01)\n"
         "os._exit(0)\n"
     )
-    env = {**os.environ, **environ, "PYTHONPATH": PYTHONPATH}
-    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False, timeout=HANG_S)
-    assert done.returncode == 0, done.stderr
+    _runs(code, environ)
 
 
 # --- writing behind calls ----------------------------------------------------------------------------------------------------------------
@@ -260,9 +267,7 @@ def test_a_process_that_is_forked_off_writes_with_a_connection_of_its_own(enviro
         "writer.put(used('again' if child else 'child')); writer.flush(60); writer.close()\n"
         "if child: os.waitpid(child, 0)\n"
     )
-    env = {**os.environ, **environ, "PYTHONPATH": PYTHONPATH}
-    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False, timeout=HANG_S)
-    assert done.returncode == 0, done.stderr
+    _runs(code, environ)
     assert total(database).requests == 3
 
 
@@ -302,11 +307,42 @@ def test_a_server_that_comes_back_gets_what_was_waiting(server: postgresql.Serve
     assert writer.lost == 0
 
 
+def set_up_anew(server: postgresql.Server, name: str) -> None:
+    for statement in ("DROP SCHEMA public CASCADE", "CREATE SCHEMA public"):
+        server.ask(statement, name)
+
+
+def test_limits_are_asked_of_a_database_that_was_set_up_anew(server: postgresql.Server, tmp_path: Path) -> None:
+    name = server.new_database()
+    environ = {"POPKIT_HOME": str(tmp_path), **server.environ(name)}
+    with open_database(environ) as database:
+        book(database, used("1"))
+    found = Budgets(lambda: Limits(session_tokens=100), lambda: open_database(environ), itertools.count(NOW).__next__)
+    until(lambda: found.used_percent("s", "alice") == 15.0, "what is used")
+    set_up_anew(server, name)
+    until(lambda: found.used_percent("s", "alice") == 0.0, "what is used since")
+    found.close()
+
+
+def test_what_waits_for_a_database_that_is_set_up_anew_finds_its_tables_made(server: postgresql.Server, tmp_path: Path) -> None:
+    name = server.new_database()
+    environ = {"POPKIT_HOME": str(tmp_path), **server.environ(name)}
+    writer = Writer(lambda: open_database(environ), 30, lambda: NOW)
+    writer.put(used("1"))
+    assert writer.flush(HANG_S)
+    set_up_anew(server, name)
+    writer.put(used("2"))
+    assert writer.flush(HANG_S)
+    writer.close()
+    assert server.ask("SELECT count(*) FROM context_usage", name)[0][0] == 1
+    assert writer.lost == 0
+
+
 def test_a_server_that_dies_in_the_middle_of_a_statement_gets_all_of_it_once(server: postgresql.Server, tmp_path: Path) -> None:
     name = server.new_database()
     environ = {"POPKIT_HOME": str(tmp_path), **server.environ(name)}
-    open_database(environ).close()
     server.ask(f"ALTER DATABASE {name} SET synchronous_commit = on")  # what it says is written outlives it
+    open_database(environ).close()
     other = server.connect(name)
     other.autocommit = False
     other.cursor().execute("LOCK TABLE context_usage")
@@ -320,3 +356,29 @@ def test_a_server_that_dies_in_the_middle_of_a_statement_gets_all_of_it_once(ser
     counts = "SELECT (SELECT count(*) FROM context_snapshots), (SELECT count(*) FROM context_usage)"
     assert tuple(server.ask(counts, name)[0]) == (450, 450)
     assert writer.lost == 0
+
+
+def test_while_a_database_is_known_to_refuse_no_other_session_waits_for_it() -> None:
+    began, goes_on = threading.Event(), threading.Event()
+
+    def ask() -> Database:
+        if began.is_set():
+            goes_on.wait()
+        began.set()
+        raise DatabaseUnavailable("it refuses")
+
+    found = Budgets(lambda: Limits(session_tokens=100), ask)
+    assert found.used_percent("first", "alice") is None
+    answered = threading.Thread(target=found.used_percent, args=("second", "alice"), daemon=True)
+    answered.start()
+    answered.join(HANG_S)
+    assert not answered.is_alive(), "though nobody answers"
+    assert not goes_on.is_set()
+    goes_on.set()
+
+
+def test_a_session_of_the_same_name_of_somebody_else_uses_nothing_up(database: Database) -> None:
+    book(database, used("1"))
+    found = Budgets(lambda: Limits(session_tokens=100), lambda: database)
+    until(lambda: found.used_percent("s", "alice") == 15.0, "the first answer")
+    until(lambda: found.used_percent("s", "bob") == 0.0, "the answer to another user")

@@ -78,7 +78,7 @@ def standings(connection: Connection | None, limits: Limits, session: str, user:
     """How each limit stands that there is, for a session ("" for none) and a user. Without a database nothing is used yet."""
     found = []
     if session and (limits.session_tokens is not None or limits.session_usd is not None):
-        used = usage.of_session(connection, session) if connection is not None else usage.Sum()
+        used = usage.of_session(connection, session, user) if connection is not None else usage.Sum()
         found += _against(SESSION, session, used, limits.session_tokens, limits.session_usd)
     if limits.month_tokens is not None or limits.month_usd is not None:
         used = usage.of_user(connection, user, month_of(now)) if connection is not None else usage.Sum()
@@ -117,7 +117,7 @@ class Budgets:
         ours."""
         self._known: dict[_Key, tuple[float, float | None]] = {}
         self._pending: dict[_Key, threading.Event] = {}
-        self._asking = False
+        self._asking = self._ends = False
         self._answers = True
         self._database: Database | None = None
         self._lock = threading.Lock()
@@ -132,14 +132,19 @@ class Budgets:
         if known is None or not 0 <= self._clock() - known[0] <= FRESH_S:  # a clock may be set back
             answered = self._ask((session, user))
             if known is None and self._answers:
-                self._answers = answered.wait(FIRST_WAIT_S)
+                if not answered.wait(FIRST_WAIT_S):
+                    self._answers = False
                 known = self._known.get((session, user))
         return known[1] if known else None
 
     def close(self) -> None:
-        """Closes the database."""
-        if self._pid == os.getpid() and self._database is not None:
-            self._database.close()
+        """Closes the database, where it is being asked as soon as it has answered."""
+        if self._pid != os.getpid():
+            return
+        with self._lock:
+            self._ends = True
+            if not self._asking:
+                self._let_go()
 
     def _ask(self, key: _Key) -> threading.Event:
         with self._lock:
@@ -156,6 +161,8 @@ class Budgets:
                 key = next(iter(self._pending), None)
                 if key is None:
                     self._asking = False
+                    if self._ends:
+                        self._let_go()
                     return
             now, found = self._clock(), self._answer(key)
             with self._lock:
@@ -170,10 +177,17 @@ class Budgets:
         except Exception as error:  # noqa: BLE001  the thread must live: without it no limit would ever be asked for again
             self._warn(error)
             self._answers = False
+            self._let_go()
             last = self._known.get(key)
             return last[1] if last else None
         self._answers = True
         return found
+
+    def _let_go(self) -> None:
+        """What is asked next opens the database again, which makes the tables of one that was set up anew meanwhile."""
+        if self._database is not None:
+            self._database.close()
+            self._database = None
 
     def _found(self, key: _Key) -> float | None:
         limits = self._limits()

@@ -169,9 +169,9 @@ def _where(user: str, since: str) -> ColumnElement[bool]:
     return and_(True, *conditions)
 
 
-def of_session(connection: Connection, session_id: str) -> Sum:
-    """What a session has used so far."""
-    return _sum(connection.execute(select(*_sums()).where(usage.c.session_id == name_of(session_id))).one())
+def of_session(connection: Connection, session_id: str, user: str = "") -> Sum:
+    """What a session of a user ("" for anybody) has used so far: in a shared database others may give theirs the same name."""
+    return _sum(connection.execute(select(*_sums()).where(usage.c.session_id == name_of(session_id), _where(user, ""))).one())
 
 
 def of_user(connection: Connection, user: str, since: str) -> Sum:

@@ -43,7 +43,7 @@ class Writer:
         self._keep_days = keep_days
         self._clock = clock
         self.lost = 0
-        self._said = False
+        self._said = self._left_out = False
         self._begin()
 
     def _begin(self) -> None:
@@ -124,8 +124,13 @@ class Writer:
                     self._put_back(batch)
                     self._wake.wait_for(lambda: self._ends, AGAIN_S[min(failures, len(AGAIN_S)) - 1])
                 self._wake.notify_all()
+        self._let_go()
+
+    def _let_go(self) -> None:
+        """The next batch opens the database again, which makes the tables of one that was set up anew meanwhile."""
         if self._database is not None:
             self._database.close()
+            self._database = None
 
     def _put_back(self, batch: list[Item]) -> None:
         """What could not be written waits in front again; what there is no room for any more is lost, the oldest first."""
@@ -143,13 +148,15 @@ class Writer:
         except NotWritable as error:
             self._leave_out(batch, error)
         except (DatabaseUnavailable, OSError, home.NoHome):
+            self._let_go()
             return False
         except Exception as error:  # noqa: BLE001  the thread must live: what comes later can be written
             self._leave_out(batch, error)
         return True
 
     def _leave_out(self, batch: list[Item], error: Exception) -> None:
-        _LOG.warning("Snapshots or usage cannot be written (%s), and are left out.", type(error).__name__)
+        level, self._left_out = logging.DEBUG if self._left_out else logging.WARNING, True
+        _LOG.log(level, "Snapshots or usage cannot be written (%s), and are left out. It is said once.", type(error).__name__)
         self.lost += len(batch)
 
     def _sweep(self, sessions: set[str]) -> None:
