@@ -117,13 +117,17 @@ def test_a_subagent_that_went_on_is_reckoned_too(machine: Machine) -> None:
     assert machine.worth(here)["installed"]["tokens"]["kept_out"] == pytest.approx(2 * _units(3) + _units(1), abs=1)
 
 
-def test_those_that_are_too_large_for_one_question_are_said_to_be_missing(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    other, here = machine.session("other", BEGAN), machine.session("here", BEGAN)
-    machine.ask(other)
-    machine.go_on(other)
+def test_those_that_are_too_large_for_one_question_come_one_by_one_and_are_said_to_be_missing_until_then(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    others, here = [machine.session(name, BEGAN) for name in ("one", "two", "three")], machine.session("here", BEGAN)
+    for other in others:
+        machine.ask(other)
+    for other in others:
+        machine.go_on(other)
     monkeypatch.setattr(settling, "BYTES", 10)
-    assert json.loads(machine.ask(here))["behind"] == 1
-    assert "Not in it yet: what 1 session did lately." in " ".join(machine.ask(here, words="stats").split())
+    assert "Not in it yet: what 2 sessions did lately." in " ".join(machine.ask(here, words="stats").split())
+    assert [json.loads(machine.ask(here))["behind"] for _ in range(3)] == [1, 0, 0]
 
 
 def test_what_was_saved_stays_when_the_transcript_and_the_state_are_gone(machine: Machine) -> None:

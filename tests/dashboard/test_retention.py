@@ -45,7 +45,7 @@ def test_the_zones_hold_what_a_clear_has_archived(board: Board) -> None:
     assert zones["hot"]["records"] == 3
     assert zones["hot"]["original_bytes"] == zones["hot"]["stored_bytes"] > 1_000
     assert told["sizes"]["archive"] > 0
-    assert {policy["domain"]: policy["words"][1] for policy in told["policies"] if policy["domain"] == "rag"} == {
+    assert {policy["domain"]: policy["words"][0] for policy in told["policies"] if policy["domain"] == "rag"} == {
         "rag": "stored: 3 results"
     }
 

@@ -12,6 +12,9 @@ import pytest
 
 from hooks.utils.answers import command, text
 from hooks.utils.reclaim import outlook
+from popkit_retention.dashboard.catalog import RUNS_S
+from popkit_retention.dashboard.looking import KEPT
+from popkit_retention.dashboard.watching import Watcher
 from tests.dashboard.board import Board
 from tests.reclaim.shops import LATER_S, SESSION, Talk, worked
 
@@ -42,6 +45,56 @@ def test_a_session_is_told_as_it_stands_in_each_second(board: Board) -> None:
     assert board.session()["report"]["context"]["cache_seconds_left"] == first["report"]["context"]["cache_seconds_left"] - 1
     board.deed("hold")
     assert "release" in {deed["id"] for deed in board.session()["deeds"]}
+
+
+def test_the_list_goes_with_the_clock_without_a_look_at_the_session(board: Board) -> None:
+    board.shop.configure(profile="auto")
+    board.worked()
+    board.shop.at -= LATER_S - 10
+    os.utime(board.shop.transcript, (board.shop.at + 200,) * 2)  # nothing of it changes, and it runs on
+    (warm,) = board.get("/api/sessions")["sessions"]
+    assert (warm["running"], warm["context"]["cache"]) == (True, "warm")
+    board.shop.at = warm["context"]["cache_until"] + 1
+    (cold,) = board.get("/api/sessions")["sessions"]
+    assert (cold["running"], cold["context"]["cache"]) == (True, "cold")
+    assert cold["verdict"] == board.session()["session"]["verdict"] != warm["verdict"]
+
+
+def test_a_verdict_that_the_clock_has_overtaken_is_told_of_no_session_that_has_ended(board: Board) -> None:
+    board.shop.configure(profile="auto")
+    board.worked()
+    board.shop.at -= LATER_S - 10
+    os.utime(board.shop.transcript, (board.shop.at - RUNS_S,) * 2)
+    warm = board.session()["session"]
+    assert warm["verdict"]["kind"] == "wait", warm["verdict"]
+    assert not board.get("/api/sessions")["running"]
+    board.shop.at = warm["context"]["cache_until"] + 1
+    for number in range(KEPT):
+        id = f"other-{number}"
+        talk = Talk(str(board.shop.project), session_id=id)
+        talk.prompt("Where are the apples?")
+        talk.write(board.shop.transcript.with_name(id + ".jsonl"))
+        board.session(id)
+    (row,) = board.get("/api/sessions", q=SESSION)["sessions"]
+    assert row["verdict"] == board.session()["session"]["verdict"] != warm["verdict"]
+
+
+def test_a_session_that_cannot_be_read_keeps_no_other_from_the_list_or_the_stream(board: Board) -> None:
+    board.worked()
+    watcher = Watcher(board.desk, print)
+    watcher.poll()
+    talk = Talk(str(board.shop.project), session_id="roots")
+    talk.prompt("Where are the apples?")
+    locked = board.shop.transcript.with_name("roots.jsonl")
+    talk.write(locked)
+    os.utime(locked, (board.shop.at,) * 2)
+    locked.chmod(0)
+    if os.access(locked, os.R_OK):
+        pytest.skip("root may read every file")
+    assert {row["id"] for row in board.get("/api/sessions")["sessions"]} == {SESSION, "roots"}
+    assert {row["id"] for row in board.get("/api/sessions")["sessions"]} == {SESSION, "roots"}
+    assert [row.id for event in watcher.poll() if event.type == "sessions" for row in event.sessions] == ["roots"]
+    assert board.desk.failed == 1, "it is noted once"
 
 
 def test_the_lines_are_the_panel(board: Board) -> None:

@@ -16,7 +16,8 @@ from hooks.utils.state.outbox import Outbox
 from popkit_retention.context.database import snapshots, usage
 from popkit_retention.context.database.opening import open_database
 from popkit_retention.dashboard import posting
-from popkit_retention.dashboard.others import Others
+from popkit_retention.dashboard.others import AGAIN_S, Others
+from popkit_retention.dashboard.problems import Unusable
 from popkit_retention.dashboard.watching import Watcher
 from tests import debian
 from tests.context import postgresql
@@ -246,6 +247,24 @@ def test_while_a_database_is_asked_what_it_said_last_is_told() -> None:
     assert others.problem == "", "it has yet to answer"
     goes_on.set()
     until(lambda: [each.session_id for each in others.known(2, 0.05)] == ["second"], "the second answer")
+    assert others.problem is None
+
+
+def test_a_question_that_came_to_nothing_is_asked_again_though_nothing_has_changed() -> None:
+    now, answers = [0.0], [[_session("theirs")]]
+
+    def ask() -> list[usage.SessionUsed]:
+        if now[0] < AGAIN_S:
+            raise Unusable("it is locked")
+        return answers.pop()
+
+    others = Others(ask, print, lambda: now[0])
+    assert others.known("as it was", None) == []
+    assert others.problem
+    now[0] = AGAIN_S - 0.1
+    assert others.known("as it was", None) == [], "not at once"
+    now[0] = AGAIN_S
+    assert [each.session_id for each in others.known("as it was", None)] == ["theirs"]
     assert others.problem is None
 
 

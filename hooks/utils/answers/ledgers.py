@@ -96,9 +96,9 @@ def notes(worth: dict[str, Any], dated: str) -> list[str]:
     return text.wrap(said)
 
 
-def lacking(sessions: int) -> list[str]:
-    """What has to be said where so many sessions went on since they were reckoned."""
-    return text.wrap(f"Not in it yet: what {text.counted(sessions, 'session')} did lately. Ask again to have more in it.")
+def lacking(sessions: int, more: str = "Ask again to have more in it.") -> list[str]:
+    """What has to be said where so many sessions went on since they were reckoned. `more`: how more of it comes."""
+    return text.wrap(f"Not in it yet: what {text.counted(sessions, 'session')} did lately. {more}")
 
 
 def usd_of(period: dict[str, Any], row: str) -> str:

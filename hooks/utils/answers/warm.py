@@ -111,17 +111,24 @@ def sum_lines(found: dict[str, Any]) -> list[str]:
     """What it costs and what it would be worth, for whoever decides."""
     if not found["prompt_tokens"]:
         return text.wrap("Nothing has been sent in this session yet, so there is no sum.")
+    return [line for label, said in sums(found) for line in _row(label, said)]
+
+
+def sums(found: dict[str, Any]) -> list[tuple[str, str]]:
+    """The same as (what it is about, what there is to say); nothing where nothing has been sent yet."""
+    if not found["prompt_tokens"]:
+        return []
     one, bridged, every = found["one"], found["bridged"], text.countdown(found["every_s"])
     many = f"at most {found['most']} in a row, one every {every}" if found["most"] else "nothing is sent: " + _too_dear(found)
     return [
-        *_row(
+        (
             "One",
             f"{text.short_tokens(one['tokens'])} of input{_dollars(one)}, to read {text.tokens(found['prompt_tokens'])} from the cache",
         ),
-        *_row("Saves", f"{text.short_tokens(bridged['tokens'])} of input{_dollars(bridged)}, where you come back while it is warm"),
-        *_row("Worth", many),
-        *_row("Past", _past(found)),
-        *_row("Limits", f"{found['limits']['requests']} in a row, {_money(found['limits']['usd'])} a session"),
+        ("Saves", f"{text.short_tokens(bridged['tokens'])} of input{_dollars(bridged)}, where you come back while it is warm"),
+        ("Worth", many),
+        ("Past", _past(found)),
+        ("Limits", f"{found['limits']['requests']} in a row, {_money(found['limits']['usd'])} a session"),
     ]
 
 

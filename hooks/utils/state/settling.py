@@ -39,12 +39,12 @@ def settle(site: Site, transcript_path: str) -> None:
 
 
 def catch_up(site: Site, but: str = "") -> int:
-    """Settles the contexts of all sessions whose transcripts have gone on since, the smallest first, as far as BYTES go; returns how many
-    remain. `but`: a transcript that was read just now."""
+    """Settles the contexts of all sessions whose transcripts have gone on since, the smallest first, as far as BYTES go, but at least one;
+    returns how many remain. `but`: a transcript that was read just now."""
     left, remaining = BYTES, 0
-    for size, paths, transcript in sorted(_due(site.home, but), key=lambda found: found[0]):
+    for number, (size, paths, transcript) in enumerate(sorted(_due(site.home, but), key=lambda found: found[0])):
         left -= size
-        if left < 0:
+        if left < 0 and number:
             remaining += 1
             continue
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from hooks.utils.answers import text
@@ -19,7 +20,7 @@ from .retention import Retention
 from .spending import Spending
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from hooks.utils.policy.ruleset import Ruleset
 
@@ -30,9 +31,9 @@ COLUMNS = 80  # of the panel
 
 
 class Desk:
-    """`changing`: whoever changes something stored holds it, since locks on files keep processes apart, not threads · `changes`: how often
-    somebody here did · `drawing`: answers
-    are laid out for one width at a time · `failed`: answers that could not be given since the start · `light`: see `sessions`."""
+    """`changing`: whoever changes something stored holds it, since locks on files keep processes apart, not threads. `changes`: how often
+    somebody here did. `drawing`: answers are laid out for one width at a time. `failed`: answers that could not be given since the start.
+    `light`: see `sessions`."""
 
     def __init__(self, environ: Mapping[str, str], now: Callable[[], float] | None = None) -> None:
         """NoHome where no folder of ours can be named."""
@@ -47,7 +48,7 @@ class Desk:
         self._rules: tuple[float, Ruleset | None] = (0.0, None)
         self.catalog = Catalog(environ, self.home, self.now)
         self.light: dict[str, Light] = {}
-        self.looks = Looks(environ, self.now)
+        self.looks = Looks(environ, self.now, self.failure)
         self.retention = Retention(self)
         self.spending = Spending(self)
 
@@ -83,24 +84,18 @@ class Desk:
             self.spending.check_others()
         return found
 
-    def laid_out(self, columns: int = COLUMNS) -> _Layout:
+    @contextmanager
+    def laid_out(self, columns: int = COLUMNS) -> Iterator[None]:
         """Within the `with`, answers have so many columns."""
-        return _Layout(self.drawing, columns)
+        with self.drawing:
+            before = text.WIDTH
+            text.lay_out_for(columns)
+            try:
+                yield
+            finally:
+                text.lay_out_for(before)
 
     def failure(self, what: str, error: BaseException) -> None:
         """Notes in the hook log what could not be answered; nobody is shown a trace."""
         self.failed += 1
         failures.record(self.environ, what, error)
-
-
-class _Layout:
-    def __init__(self, lock: threading.Lock, columns: int) -> None:
-        self._lock = lock
-        self._columns = columns
-
-    def __enter__(self) -> None:
-        self._lock.acquire()
-        text.lay_out_for(self._columns)
-
-    def __exit__(self, *_exc: object) -> None:
-        self._lock.release()

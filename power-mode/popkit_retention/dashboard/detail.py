@@ -43,7 +43,7 @@ def _detail(desk: Desk, known: Known, looked: Looked, columns: int) -> SessionDe
     kept = warming.look(looked.site, looked.path, desk.now())
     with desk.laid_out(columns):
         lines = panel(report, command="", counts_down=False)
-        warm_lines = [warming.pane_line(kept), *warming.sum_lines(kept)]
+        warm = KeptWarm(on=kept["on"], requests=kept["sent"]["requests"], words=warming.pane_line(kept), sums=warming.sums(kept))
     return SessionDetail(
         session=row_of(desk, known),
         report={name: value for name, value in report.items() if name != "results"},
@@ -51,7 +51,7 @@ def _detail(desk: Desk, known: Known, looked: Looked, columns: int) -> SessionDe
         layers=looked.sampler.layers(looked.outlook.made.conversation, report) if looked.outlook.made else Layers(),
         bars=[_bar(row) for row in report["results"]],
         deeds=deeds.of_session(desk, known, looked, kept),
-        warm=KeptWarm(on=kept["on"], requests=kept["sent"]["requests"], lines=warm_lines),
+        warm=warm,
         entered_smaller_tokens=sum(_left_out(row) or 0 for row in report["results"]),
         ledger=[ledgers.in_words(report["ledger"])] if report["ledger"] else [],
         doubt=report["doubt"],

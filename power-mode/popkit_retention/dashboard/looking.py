@@ -35,12 +35,16 @@ BRIEFS = 4_000
 REST = 4
 # A context of so many bytes is read at once where the list asks for it.
 SMALL_BYTES = 4 << 20
+# So long the sums of a context hold by the clock, unless its cache goes cold before.
+MINUTE_S = 60.0
 
 
 class Brief(NamedTuple):
-    """What the list tells of a context that was read: whose stamp it had then, and how long the reading took (seconds)."""
+    """What the list tells of a context that was read: whose stamp it had then, `at` which second it stood so, and how long the reading took
+    (seconds)."""
 
     stamp: str
+    at: float
     context: Fill | None
     verdict: Verdict
     calls: int
@@ -75,9 +79,12 @@ class Looked:
 class Looks:
     """The contexts of all sessions, each read when it is asked for."""
 
-    def __init__(self, environ: Mapping[str, str], now: Callable[[], float]) -> None:
+    def __init__(self, environ: Mapping[str, str], now: Callable[[], float], failed: Callable[[str, Exception], object]) -> None:
+        """`failed` is told of a context that cannot be read, once for each stamp."""
         self._environ = environ
         self._now = now
+        self._failed = failed
+        self._unreadable: dict[str, str] = {}  # id -> stamp
         self._lock = threading.RLock()
         self._looked: OrderedDict[str, Looked] = OrderedDict()
         self._briefs: OrderedDict[str, Brief] = OrderedDict()
@@ -112,20 +119,45 @@ class Looks:
             self._briefs.popitem(last=False)
 
     def brief(self, known: Known, may_read: bool = True, is_patient: bool = False) -> Brief | None:
-        """What is known of a context without a long reading: of one that runs and is small (or `is_patient`), how it stands; else what it
-        was when it was last read, None where it never was."""
+        """What is known of a context without a long reading. Of one that runs how it stands, where it is small (or `is_patient`), else how
+        it was when it was last read. Of another how it stands, where it was read since it last changed; None where that takes long."""
         before = self._briefs.get(known.id)
-        if self.is_read(known) or not known.running:
-            return before if self.is_read(known) else None
-        rested = before is None or time.monotonic() - before.read_at >= REST * before.took_s
-        is_small = is_patient or _size(known.transcript) <= SMALL_BYTES
-        if may_read and rested and is_small and self._lock.acquire(blocking=is_patient):
-            try:
-                with self.reading(known):
-                    return self._briefs[known.id]
-            finally:
-                self._lock.release()
-        return before
+        holds = before is not None and self.is_read(known)
+        if before is not None and holds and not self._has_turned(before, known.running):
+            return before
+        if known.running or holds:
+            in_memory = holds and known.id in self._looked
+            rested = before is None or not known.running or time.monotonic() - before.read_at >= REST * before.took_s
+            is_small = is_patient or _size(known.transcript) <= SMALL_BYTES
+            if in_memory or (may_read and rested and is_small):
+                before = self._read(known, is_patient) or before
+        return before if known.running or (before is not None and not self._has_turned(before, known.running)) else None
+
+    def _read(self, known: Known, is_patient: bool) -> Brief | None:
+        """How a context stands; None where that cannot be read, or somebody else reads one and this one is not `is_patient`."""
+        if self.is_unreadable(known) or not self._lock.acquire(blocking=is_patient):
+            return None
+        try:
+            with self.reading(known):
+                return self._briefs[known.id]
+        except Exception as error:  # noqa: BLE001  a context that cannot be read keeps no other from being told of
+            self._unreadable[known.id] = known.stamp
+            self._failed("dashboard-reader", error)
+            return None
+        finally:
+            self._lock.release()
+
+    def is_unreadable(self, known: Known) -> bool:
+        """Whether reading a context as it stands now has failed."""
+        return self._unreadable.get(known.id) == known.stamp
+
+    def _has_turned(self, before: Brief, running: bool) -> bool:
+        """Whether the clock alone may have changed what was told."""
+        now = self._now()
+        cold = before.context.cache_until if before.context else None
+        if cold is None and not running:
+            return False
+        return now - before.at >= MINUTE_S or (cold is not None and before.at < cold <= now)
 
     def is_read(self, known: Known) -> bool:
         """Whether a context was read since it last changed."""
@@ -138,8 +170,8 @@ def brief_of(found: Looked, took_s: float) -> Brief:
     report = found.report
     takes = report["reclaimable"]
     return Brief(
-        found.stamp, fill_of(report), verdict_of(report), report["calls"], report["expired"]["tokens"], takes["now"]["tokens"],
-        takes["cold"]["tokens"], took_s, time.monotonic(),
+        found.stamp, report["at"], fill_of(report), verdict_of(report), report["calls"], report["expired"]["tokens"],
+        takes["now"]["tokens"], takes["cold"]["tokens"], took_s, time.monotonic(),
     )  # fmt: skip
 
 

@@ -72,6 +72,7 @@ def overview(desk: Desk, key: str, tier: str, words: str, limit: int) -> MemoryO
         return MemoryOverview(
             project=key,
             name=text.clean(place.name),
+            folder=text.clean(place.root),
             on=_is_on(desk, place),
             tiers=[MemoryTierSum.model_validate({"tier": name, **status["tiers"][name]}) for name in TIERS],
             items=[telling.item(item) for item in wanted[:limit]],

@@ -4,6 +4,7 @@ gave last are told meanwhile, and nobody waits for it."""
 from __future__ import annotations
 
 import threading
+import time
 from typing import TYPE_CHECKING
 
 from .problems import Unusable
@@ -14,11 +15,20 @@ if TYPE_CHECKING:
     from ..context.database.usage import SessionUsed
 
 
+AGAIN_S = 5.0  # after so long a question that came to nothing is asked again
+
+
 class Others:
     """`ask` gives the newest sessions, or raises Unusable; `failed` is told of anything else that it raises."""
 
-    def __init__(self, ask: Callable[[], list[SessionUsed]], failed: Callable[[BaseException], object]) -> None:
+    def __init__(
+        self,
+        ask: Callable[[], list[SessionUsed]],
+        failed: Callable[[BaseException], object],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._ask = ask
+        self._clock = clock
         self._failed = failed
         self._lock = threading.Lock()
         self._mark: object = None
@@ -26,12 +36,13 @@ class Others:
         self._problem: str | None = None
         self._answered: threading.Event | None = None  # of the question that is under way
         self._is_slow = False
+        self._rests_until = float("-inf")
 
     def known(self, mark: object, patience_s: float | None) -> list[SessionUsed]:
-        """The newest sessions that are known. They are asked for anew where `mark` is another than at the last question; who asks waits for
+        """The newest sessions that are known. They are asked for anew where `mark` is another than at the last answer; who asks waits for
         the answer for so long (None: until it comes), unless the last one took longer."""
         with self._lock:
-            if self._answered is None and mark != self._mark:
+            if self._answered is None and mark != self._mark and self._clock() >= self._rests_until:
                 self._mark = mark
                 self._answered = threading.Event()
                 threading.Thread(target=self._work, args=(self._answered,), daemon=True, name="popkit-others").start()
@@ -49,6 +60,7 @@ class Others:
         """Another database is meant from now on."""
         with self._lock:
             self._mark, self._found, self._problem, self._answered, self._is_slow = None, [], None, None, False
+            self._rests_until = float("-inf")
 
     def _work(self, answered: threading.Event) -> None:
         found, problem = None, None
@@ -63,4 +75,6 @@ class Others:
             if self._answered is answered:  # the same database is still meant
                 self._found = self._found if found is None else found
                 self._problem, self._answered, self._is_slow = problem, None, False
+                if problem is not None:
+                    self._mark, self._rests_until = None, self._clock() + AGAIN_S
         answered.set()

@@ -202,9 +202,9 @@ def _lacking(holds: list[dict[str, Any]]) -> list[str]:
 
 def _policy(told: dict[str, Any], revision: int) -> RetentionPolicyShown:
     policy, counts, domain = told["policy"], told["counts"], told["domain"]
-    words = [phrases.NAMED[domain]]
+    words = ["nothing is stored yet"]
     if counts["total"]:
-        words += [
+        words = [
             f"stored: {phrases.counted(counts['total'], domain)}",
             f"may be deleted: {phrases.eligible(counts['eligible'], told['left_out'])}",
         ]

@@ -97,8 +97,9 @@ class SessionRow(_Shape):
     id: str
     project: str
     title: str = ""  # the user's first words, masked and cut
-    user: str = ""  # whose, where a database is shared
+    user: str = ""  # whose, as a database tells
     here: bool = True  # whether its transcript is on this machine
+    shared: bool = False  # whether it is known from a database that others write to
     running: bool
     changed_at: float
     stamp: str
@@ -157,11 +158,13 @@ class Bar(_Shape):
 
 
 class KeptWarm(_Shape):
-    """Whether the cache is kept warm, how often it was, what that cost, and what it was worth so far (units of one input token)."""
+    """Whether the cache is kept warm and how often it was, in `words` too. `sums`: (what it is about, what there is to say) of what that
+    costs and is worth."""
 
     on: bool
     requests: int
-    lines: list[str]
+    words: str
+    sums: list[tuple[str, str]]
 
 
 class SessionDetail(_Shape):
@@ -267,10 +270,12 @@ class MemoryTierSum(_Shape):
 
 
 class MemoryOverview(_Shape):
-    """`document`: MEMORY.md as it would be now; `alerts`: what goes soon."""
+    """`document`: MEMORY.md as it would be now. `alerts`: what goes soon. `folder`: where the project is, "" where nobody knows any
+    more."""
 
     project: str
     name: str
+    folder: str = ""
     on: bool
     tiers: list[MemoryTierSum]
     items: list[MemoryItem]

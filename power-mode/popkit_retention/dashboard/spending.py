@@ -151,7 +151,8 @@ class Spending:
     def others(self, here: set[str]) -> list[SessionRow]:
         """Rows of sessions that are known from the database alone, the newest first; those that it gave last where it does not answer."""
         self._look_where()
-        return [self._row(each) for each in self._newest() if each.session_id not in here]
+        shared = self.place()[1]
+        return [self._row(each, shared) for each in self._newest() if each.session_id not in here]
 
     def check_others(self) -> None:
         """Unusable where nobody can say now whether the database knows of a session that `others` has not."""
@@ -177,13 +178,14 @@ class Spending:
         with self._reading() as connection:
             return [] if connection is None else usage.by_session(connection, since, most=SESSIONS)
 
-    def _row(self, used: usage.SessionUsed) -> SessionRow:
+    def _row(self, used: usage.SessionUsed, shared: bool) -> SessionRow:
         running = self._desk.now() - used.at < RUNS_S
         return SessionRow(
             id=used.session_id,
             project=used.project[:_SHOWN],
             user=used.user_id,
             here=False,
+            shared=shared,
             running=running,
             changed_at=used.at,
             stamp=f"{used.at:.3f}-{used.used.requests}" + ("-r" if running else ""),

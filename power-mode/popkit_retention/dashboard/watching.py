@@ -29,8 +29,8 @@ STATS_S = 10.0
 _PLACES = {
     "memory": ("memory.sqlite", "memory.sqlite-wal", "memory"),
     "retention": ("archive.sqlite", "archive.sqlite-wal", "data"),
-    "budgets": ("context.sqlite", "context.sqlite-wal", "retention-config.json"),
 }
+_BUDGETS = ("context.sqlite", "context.sqlite-wal", "retention-config.json")
 
 
 class Watcher:
@@ -73,9 +73,10 @@ class Watcher:
     def poll(self) -> list[Event]:
         """The events since the last poll; the first one only learns how things stand."""
         known = self._desk.catalog.sessions()
-        others = {row.id: row for row in self._desk.spending.others(set(known))}
         stamps = {name: _stamp_of(self._desk.home, places) for name, places in _PLACES.items()}
-        stamps["budgets"] += self._desk.spending.stamp()
+        # This may wait for a database, and opens one whose files it changes by that.
+        others = {row.id: row for row in self._desk.spending.others(set(known))}
+        stamps["budgets"] = _stamp_of(self._desk.home, _BUDGETS) + self._desk.spending.stamp()
         stamps["stats"] = self._of_stats(_digest(sorted((each.id, each.stamp) for each in known.values())))
         events = []
         if self._known is not None:
@@ -98,7 +99,8 @@ class Watcher:
         changed: list[Known | SessionRow] = [each for id, each in known.items() if id not in before or before[id].stamp != each.stamp]
         changed += [row for id, row in others.items() if id not in self._others or self._others[id].stamp != row.stamp]
         changed.sort(key=lambda each: -each.changed_at)
-        rows = [each if isinstance(each, SessionRow) else self._row(each) for each in changed[:MOST_ROWS]]
+        told = (each if isinstance(each, SessionRow) else self._row(each) for each in changed[:MOST_ROWS])
+        rows = [row for row in told if row is not None]
         rows += self._caught_up(known)
         gone = sorted({*before, *self._others} - {*known, *others})
         if not rows and not gone:
@@ -107,8 +109,13 @@ class Watcher:
         stamp = _digest(sorted((each.id, each.stamp) for each in everything))
         return [Event(type="sessions", at=self._desk.now(), stamp=stamp, sessions=rows, gone=gone)]
 
-    def _row(self, known: Known) -> SessionRow:
-        row = row_of(self._desk, known)
+    def _row(self, known: Known) -> SessionRow | None:
+        """The row of a session; None where it cannot be told, which keeps no other from being."""
+        try:
+            row = row_of(self._desk, known)
+        except Exception as error:  # noqa: BLE001  whatever is wrong with this one
+            self._desk.failure("dashboard-watcher", error)
+            return None
         brief = self._desk.looks.brief(known)
         if known.running and (brief is None or brief.stamp != known.stamp):
             self._late[known.id] = known
@@ -120,17 +127,14 @@ class Watcher:
         """Rows of contexts that took longer to read, and have been read meanwhile. One is read at a time, beside all else."""
         self._late = {id: known[id] for id in self._late if id in known and known[id].running}
         ready = [each for each in self._late.values() if self._desk.looks.is_read(each)]
-        waiting = [each for each in self._late.values() if each not in ready]
+        waiting = [each for each in self._late.values() if each not in ready and not self._desk.looks.is_unreadable(each)]
         if waiting and (self._reader is None or not self._reader.is_alive()):
             self._reader = threading.Thread(target=self._read, args=(waiting[0],), daemon=True, name="popkit-reader")
             self._reader.start()
-        return [self._row(each) for each in ready]
+        return [row for each in ready if (row := self._row(each)) is not None]
 
     def _read(self, known: Known) -> None:
-        try:
-            self._desk.looks.brief(known, is_patient=True)
-        except Exception as error:  # noqa: BLE001  a transcript that cannot be read keeps no other from being
-            self._desk.failure("dashboard-reader", error)
+        self._desk.looks.brief(known, is_patient=True)
 
 
 def _stamp_of(popkit_home: str, places: tuple[str, ...]) -> str:

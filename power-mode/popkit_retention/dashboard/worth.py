@@ -44,7 +44,7 @@ class Worth:
             if everything.ledger:
                 lines += ["", *ledgers.table(worth), "", *ledgers.notes(worth, self._desk.rules.models.dated)]
             if behind:
-                lines += ["", *ledgers.lacking(behind)]
+                lines += ["", *ledgers.lacking(behind, "It is added within a minute.")]
         found = [_project(name, tracker.sum_metrics(several)) for name, several in by_project.items()]
         return Stats(
             headline=lines[0],

@@ -68,3 +68,14 @@ def test_a_way_back_is_offered_with_the_message_of_its_own_deed_alone(visit: Vis
     page.unroute("**/results/31")
     expect(why.get_by_role("button", name="Unpin")).to_be_visible()
     expect(page.locator(".notice").get_by_role("button")).to_have_text(["Dismiss"])
+
+
+def test_when_a_deed_takes_its_button_away_the_focus_goes_to_the_one_beside_it(visit: Visits) -> None:
+    page = visit(PLACE).page
+    page.get_by_role("button", name="Hold", exact=True).press("Enter")
+    page.get_by_label("Why it is held").fill("for the audit")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Release", exact=True).first).to_be_visible()
+    expect(page.locator(".verdict .deeds button:focus")).to_have_count(1)
+    page.get_by_role("button", name="Dismiss").press("Enter")
+    expect(page.locator("#session-title")).to_be_focused()

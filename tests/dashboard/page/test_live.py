@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, Route, expect
 from tests.dashboard.page.clocked import Clocked
 from tests.dashboard.page.homes import PLACE, SESSION, Home
 from tests.dashboard.page.served import Visit
+from tests.patience import HANG_S
 
 Visits = Callable[..., Visit]
 DETAIL = re.compile(f"/api/sessions/{SESSION}$")
@@ -152,3 +153,22 @@ def test_who_types_keeps_the_focus_when_a_session_is_there(visit: Visits) -> Non
     expect(page.get_by_role("heading", name="please fix it")).to_be_visible()
     expect(page.locator("#timeline")).to_be_visible()
     expect(page.get_by_role("searchbox")).to_be_focused()
+
+
+JOINS_LATER = """async () => {
+  const { Stream } = await import("/stream.js");
+  const stream = new Stream(() => {});
+  while (!stream.hello) await new Promise((go) => setTimeout(go, 20));
+  const now = Date.now;
+  const then = stream.hello.at - now() / 1000;
+  Date.now = () => now() + 3_600_000;
+  let told;
+  stream.introduce((said) => (told = said.event ?? told));
+  stream.source.close();
+  return [then, told.at - Date.now() / 1000];
+}"""
+
+
+def test_a_page_that_joins_an_hour_later_goes_by_the_same_clock(visit: Visits) -> None:
+    then, later = visit().page.evaluate(JOINS_LATER)
+    assert later == pytest.approx(then, abs=HANG_S), "and not an hour behind"

@@ -160,7 +160,7 @@ def test_usage_is_shown_of_everybody_or_of_one_user(home: Home, visit: Visits) -
     expect(card.get_by_role("heading")).to_have_text("Usage by day")
     expect(card).to_contain_text("The last 30 days, in tokens: $1.00 at the prices of the API")
     expect(seen.page.locator("#limits")).to_contain_text(
-        "7,000 tokens of 20,000 tokens used (35%), 65% remaining: contexts are built for 60–80%"
+        "7,000 tokens of 20,000 tokens used (35%). With 65% left, contexts are built as for 60–80% of the budget."
     )
     seen.page.get_by_role("combobox", name="User").select_option("erik")
     expect(card.get_by_role("heading")).to_have_text("Usage of erik by day")
@@ -208,7 +208,7 @@ def test_a_value_of_a_policy_is_told_as_it_was_set(home: Home, visit: Visits) ->
         controller.configure("memory", {"older_than_days": 7.5})
     seen = visit()
     seen.view("retention")
-    row = seen.page.locator("#policy-memory .policy .figure-row", has_text="older_than_days")
+    row = seen.page.locator("#policy-memory .pairs .figure-row", has_text="older_than_days")
     expect(row).to_contain_text("7.5")
 
 

@@ -98,8 +98,6 @@ const DATE = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", 
 
 /** 14:05 */
 export const clock = (seconds) => CLOCK.format(seconds * 1000);
-/** 14:05:09 */
-export const exactly = (seconds) => new Date(seconds * 1000).toLocaleTimeString("en-GB");
 /** 3 Nov 2026 */
 export const date = (seconds) => DATE.format(seconds * 1000);
 /** 3 Nov 14:05 */
@@ -119,8 +117,10 @@ export const baseName = (path) =>
     .replace(/[/\\]+$/, "")
     .split(/[/\\]/)
     .pop() || path;
-/** What people call a session: its title; of one on another machine, whose it is. */
-export const titleOf = ({ title, here, user }) => title || (here ? "(untitled)" : `${user || "Somebody"}’s session`);
+/** A word as a shell takes it. */
+export const quoted = (word) => (/[^\w./~-]/.test(word) ? `'${word.replaceAll("'", "'\\''")}'` : word);
+/** What people call a session: its title; of one that a database tells of, whose it is. */
+export const titleOf = ({ title, user }) => title || (user ? `${user}’s session` : "(untitled)");
 /** Words with their first letter large. */
 export const capital = (words) => words.charAt(0).toUpperCase() + words.slice(1);
 /** Words as a sentence: a capital letter, and a full stop unless they end with a mark. */

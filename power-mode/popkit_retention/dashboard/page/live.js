@@ -121,8 +121,11 @@ const tickAll = () => beats.forEach(({ ticks }) => ticks.forEach((each) => each(
 
 /** The time, anew every so many seconds. */
 export function useNow(seconds = MINUTE_S) {
-  const [at, set] = useState(now());
-  useEffect(() => every(seconds, () => set(now())), [seconds]);
+  const [at, set] = useState(now);
+  useEffect(() => {
+    if (seconds < MINUTE_S) set(now()); // what went by minutes before may be one behind
+    return every(seconds, () => set(now()));
+  }, [seconds]);
   return at;
 }
 

@@ -10,7 +10,8 @@ export class Stream {
   constructor(tell) {
     this.tell = tell;
     this.wait = FIRST_WAIT_MS;
-    this.hello = null; // the newest one, for a page that joins later
+    this.hello = null; // the newest one, and when it was heard, for a page that joins later
+    this.helloAt = 0;
     this.phase = "connecting";
     this.since = Date.now() / 1000;
     this.timer = 0;
@@ -29,6 +30,7 @@ export class Stream {
     const event = JSON.parse(message.data);
     if (event.type === "hello") {
       this.hello = event;
+      this.helloAt = Date.now();
       this.wait = FIRST_WAIT_MS;
       this.become("live");
     }
@@ -64,7 +66,9 @@ export class Stream {
   /** What a page that joins has to know. */
   introduce(tell) {
     tell({ kind: "state", phase: this.phase, since: this.since });
-    if (this.hello && this.phase === "live") tell({ kind: "event", event: this.hello });
+    // The page goes by the server's clock, which has gone on since.
+    const age = (Date.now() - this.helloAt) / 1000;
+    if (this.hello && this.phase === "live") tell({ kind: "event", event: { ...this.hello, at: this.hello.at + age } });
   }
 
   /** Somebody asks to try at once. */

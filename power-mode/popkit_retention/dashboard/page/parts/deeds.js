@@ -5,6 +5,7 @@ import { refresh } from "../answers.js";
 import { get, post } from "../api.js";
 import { sentence } from "../format.js";
 import { News, useNews } from "../news.js";
+import { afterIt, toHeading } from "./focus.js";
 
 let shown = { asking: null, notice: null, content: null };
 const news = new News();
@@ -50,8 +51,8 @@ const OPPOSITES = {
   demote: "promote",
 };
 
-/** Opens the dialog about a deed. */
-const ask = (deed, where) => show({ asking: { deed, where, fields: FIELDS[wordOf(deed)] ?? [] } });
+/** Opens the dialog about a deed. `from`: the button that was pressed. */
+const ask = (deed, where) => show({ asking: { deed, where, from: document.activeElement, fields: FIELDS[wordOf(deed)] ?? [] } });
 
 async function wayBack(deed, where) {
   const back = OPPOSITES[wordOf(deed)];
@@ -81,6 +82,7 @@ async function carryOut(asking, said) {
   if (shown.asking === mine) show({ asking: null });
   const notice = say(text, { failed: !done });
   mine.where.touches.forEach(refresh); // of a deed that is refused, too: what offered it is old
+  afterIt(mine.from);
   const again = done ? await wayBack(mine.deed, mine.where) : null;
   if (again && shown.notice === notice) show({ notice: { ...notice, again } });
 }
@@ -186,6 +188,11 @@ function Told({ text }) {
     ${rest.length > 0 && html`<pre class="notice-lines" tabindex="0" aria-label=${title}>${rest.join("\n")}</pre>`}`;
 }
 
+function dismiss() {
+  toHeading();
+  show({ notice: null });
+}
+
 function Notice({ notice }) {
   return html`<div class=${notice.failed ? "notice notice-failed" : "notice"}>
     <div class="notice-told"><${Told} text=${notice.text} /></div>
@@ -196,7 +203,7 @@ function Notice({ notice }) {
         ${notice.again.deed.label}
       </button>`
       }
-      <button type="button" class="button" onClick=${() => show({ notice: null })}>Dismiss</button>
+      <button type="button" class="button" onClick=${dismiss}>Dismiss</button>
     </div>
   </div>`;
 }

@@ -81,7 +81,7 @@ function Limit({ limit }) {
     </p>
     <${Meter} ratio=${limit.used_percent / 100} label=${words} />
     <p class="note">
-      ${words}, ${share(limit.remaining_percent)} remaining: contexts are built for ${rangeWords(limit.range)}
+      ${words}. With ${share(limit.remaining_percent)} left, contexts are built as for ${rangeWords(limit.range)} of the budget.
     </p>
   </li>`;
 }
@@ -105,7 +105,7 @@ function Usage({ days, user }) {
 
 /** ": $12.34 at the prices of the API, plus 3 requests of unknown price" */
 function priceOf(days) {
-  const priced = days.filter((day) => day.usd !== null);
+  const priced = days.filter((day) => day.usd !== null && USED.some(({ key }) => day[key] > 0));
   const unpriced = days.reduce((sum, day) => sum + (day.unpriced ?? 0), 0);
   const spent = priced.length > 0 && `${usd(priced.reduce((sum, day) => sum + day.usd, 0))} at the prices of the API`;
   const more = unpriced > 0 && `${spent ? "plus " : ""}${counted(unpriced, "request")} of unknown price`;

@@ -3,7 +3,7 @@
 import { html, useEffect, useState } from "../vendor/preact-htm.js";
 import { useAnswer } from "../answers.js";
 import { get, query } from "../api.js";
-import { capital, counted, percent, tokens, whole } from "../format.js";
+import { capital, counted, percent, quoted, tokens, whole } from "../format.js";
 import { useLive } from "../live.js";
 import { DeedButtons, place } from "../parts/deeds.js";
 import { Meter } from "../parts/fill.js";
@@ -80,11 +80,15 @@ function Project({ project, stamp }) {
             <//>`
         }
         <${More} shown=${shown.items.length} total=${shown.total} limit=${asked.limit} step=${PAGE} most=${MOST}
-          ask=${(limit) => ask({ ...asked, limit })} rest="popkit memory list --all" />
+          ask=${(limit) => ask({ ...asked, limit })} rest=${listCommand(shown.folder, asked.tier)} />
       <//>
     </div>`}
   <//>`;
 }
+
+/** The command that lists all of what is shown here. */
+const listCommand = (folder, tier) =>
+  ["popkit memory list --all", tier && `--tier ${tier.toLowerCase()}`, folder && `--project ${quoted(folder)}`].filter(Boolean).join(" ");
 
 function Overview({ shown }) {
   return html`<${Card} title="By tier" id="tiers"

@@ -11,7 +11,7 @@ import { DeedButtons, place } from "../parts/deeds.js";
 import { Answered, Card, Empty, More } from "../parts/states.js";
 import { useTitle } from "../route.js";
 
-const ABOUT = { memory: "Memory policy", rag: "Archive policy" };
+const NAMES = { memory: "Memory", rag: "Archive" };
 const WHOLE = "The log is complete and unaltered.";
 const BROKEN = "The log is broken: popkit doctor says where.";
 const LOG_PAGE = 30;
@@ -48,7 +48,7 @@ export function Retention() {
 }
 
 function Policy({ policy }) {
-  return html`<${Card} title=${ABOUT[policy.domain]} id=${`policy-${policy.domain}`}
+  return html`<${Card} title=${`${NAMES[policy.domain]} policy`} id=${`policy-${policy.domain}`}
     note=${policy.revision ? `Revision ${policy.revision} of its policy` : "The defaults"}>
     <ul class="words">${policy.words.map((words) => html`<li key=${words}>${capital(words)}</li>`)}</ul>
     <${Values} values=${policy.values} said=${policy.said ?? {}} />
@@ -68,7 +68,7 @@ function Policy({ policy }) {
 
 /** What a policy says, under the names that `popkit retention set` takes. `said`: name -> its value in words. */
 function Values({ values, said }) {
-  return html`<dl class="figures policy">
+  return html`<dl class="figures pairs">
     ${Object.entries(values).map(
       ([name, value]) => html`<div class="figure-row" key=${name}>
         <dt><code>${name}</code></dt><dd>${said[name] ?? valueWords(value)}</dd>
@@ -89,7 +89,7 @@ function Holds({ holds }) {
         ? html`<ul class="items">${holds.map(
             (hold) => html`<li class="item" key=${hold.id}>
           <p class="item-head">
-            <span class="note">${hold.domain} · ${hold.scope}</span>
+            <span class="note">${NAMES[hold.domain]} · ${hold.scope}</span>
           </p>
           <p class="item-text">${hold.why || "No reason was given"}</p>
           <p class="note">

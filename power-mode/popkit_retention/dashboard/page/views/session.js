@@ -198,7 +198,13 @@ function Worth({ detail, deeds }) {
       ${warm && html`<${Figure} name="Prompt cache kept warm" value=${warm.on ? "on" : "off"} more=${counted(warm.requests, "request")} />`}
     </dl>
     ${ledger.map((line) => html`<p key=${line}>${line}</p>`)}
-    ${warm && html`<pre class="lines">${warm.lines.join("\n")}</pre>`}
+    ${warm?.on && html`<p>${warm.words}</p>`}
+    ${
+      warm?.sums.length > 0 &&
+      html`<dl class="figures pairs">
+      ${warm.sums.map(([name, words]) => html`<div class="figure-row" key=${name}><dt>${name}</dt><dd>${words}</dd></div>`)}
+    </dl>`
+    }
     <${DeedButtons} deeds=${detail.deeds.filter(({ id }) => id.startsWith("warm"))} where=${deeds} />
   <//>`;
 }

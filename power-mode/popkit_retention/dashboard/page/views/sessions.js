@@ -114,7 +114,7 @@ function Row({ row, chosen }) {
         <span class=${row.running ? "dot dot-running" : "dot"} aria-hidden="true"></span>
         <span class="row-words">${titleOf(row)}</span>
       </span>
-      <span class="row-project">${[baseName(row.project), !row.here && "another machine"].filter(Boolean).join(" · ")}</span>
+      <span class="row-project">${[baseName(row.project), row.shared && "team database"].filter(Boolean).join(" · ")}</span>
       ${
         row.context
           ? html`<span class="row-fill"><${Meter} ratio=${row.context.ratio} label=${fillWords(row.context)} />

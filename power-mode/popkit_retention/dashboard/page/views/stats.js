@@ -101,7 +101,7 @@ function Causes({ data }) {
       .filter(([, amount]) => amount > 0)
       .map(([key, amount]) => ({
         name: capital(names[key] ?? key),
-        title: `${side} ${key}`,
+        title: `${capital(names[key] ?? key)}, ${side}`,
         parts: [[amount, fill]],
         words: `${whole(amount)} ${side}`,
       })),
