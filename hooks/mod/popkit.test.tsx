@@ -267,6 +267,25 @@ test('what failed is told too, and where the helper wants nothing more nothing f
   expect([told?.answered, told?.reason, told?.error]).toEqual([false, 'api-error', 'overloaded'])
 })
 
+test('a helper that does not answer is asked again, a few times and without how long ago the turn began', PATIENT, async ($, on) => {
+  const answers: Record<string, unknown> = { '/warm': undefined, '/warmed': {} }
+  const sent = forks(on)
+  const { asked, clock } = await begun($, on, answers)
+  const times = () => asked.filter(one => one.path === '/warm').length
+  await $.turn.complete(TURN)
+  await clock.advance(5_000)
+  expect(times()).toBe(1)
+  await clock.advance(10_000)
+  expect(times()).toBe(2)
+  expect([asked.at(-1)?.body.reason, asked.at(-1)?.body.turn_ms]).toEqual(['answer', undefined])
+  answers['/warm'] = { prompt: 'one line' }
+  await clock.advance(5_000)
+  await clock.advance(10_000)
+  expect(sent).toEqual(['one line'])
+  await clock.advance(600_000)
+  expect(times()).toBe(3)
+})
+
 test('a turn ends it', PATIENT, async ($, on) => {
   const sent = forks(on)
   const { asked, clock } = await begun($, on, { '/warm': { in_ms: 1_000 } })

@@ -5,8 +5,13 @@ import { ask } from './helper'
 
 type Answer = Record<string, unknown> | undefined
 
-// Nobody waits, so the helper may read the transcript's end.
+// Nobody waits, so the helper may read the transcript's end; but what it says to send now must not be sent much later.
 const PATIENCE_MS = 5_000
+// What was sent is to be booked however busy the machine is.
+const BOOKING_MS = 30_000
+// A helper that did not answer is asked again, this much later and so often: one that is slow once must not cost the whole break.
+const AGAIN_MS = 10_000
+const MOST_AGAIN = 3
 
 let timer: { cancel: () => void } | undefined
 let isBetweenTurns = false
@@ -35,14 +40,20 @@ export async function again($: EngineInterface): Promise<void> {
   }
 }
 
-async function plan($: EngineInterface, told: Record<string, unknown>): Promise<void> {
+async function plan($: EngineInterface, told: Record<string, unknown>, more = MOST_AGAIN): Promise<void> {
   const mine = between
 
   try {
     const answer = await ask($, '/warm', { ...told, ...(await standing($)) }, PATIENCE_MS)
 
-    if (mine === between) {
-      await follow($, answer)
+    if (mine !== between) {
+      return
+    }
+    await follow($, answer)
+
+    if (answer === undefined && more > 0) {
+      const { turn_ms: _, ...later } = told // it counts from now
+      timer = $.clock.after(AGAIN_MS, () => void plan($, later, more - 1))
     }
   } catch (error) {
     $.ui.log(`keeping warm: ${String(error).slice(0, 200)}`, { to: 'debug' })
@@ -70,7 +81,7 @@ async function send($: EngineInterface, prompt: string): Promise<void> {
     error: 'error' in reply ? reply.error : '',
     usage: 'usage' in reply ? reply.usage : {},
   }
-  const answer = await ask($, '/warmed', { ...told, ...(await standing($)) }, PATIENCE_MS)
+  const answer = await ask($, '/warmed', { ...told, ...(await standing($)) }, BOOKING_MS)
 
   if (mine === between) {
     await follow($, answer)
