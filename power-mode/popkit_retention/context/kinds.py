@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from typing import Callable
 
+_Looks = Callable[[str], object]
 _SAMPLE_CHARS = 3_000
 # A line number that Read puts before a line, which says nothing about the line.
 _NUMBERED = re.compile(r"\s*\d+(?:→|\t)")
@@ -12,11 +14,13 @@ _DIFF = re.compile(r"diff --git |@@ -\d|--- |\+\+\+ |[+-](?![-+])")
 _LOG = re.compile(
     r"\[?\d{4}-\d\d-\d\d[T ]|\[?\d\d:\d\d:\d\d|[-dl][rwx-]{9}|\S+/\S+$|(?:PASS|FAIL|INFO|WARN|ERROR|DEBUG|ok|not ok)\b|\S*\d\S*$"
 )
-_CODE = re.compile(
-    r".*[{};(,\[]\s*$|\s*[})\]]+[,;)]*\s*$|\s*(?://|/\*|\*/?\s|#!|#include)"
-    r"|\s*(?:def|class|import|from|return|if|elif|else|for|while|const|let|var|function|export|public|private|func|fn|use|impl|struct|type"
+_CODE_ENDS = tuple("{};(,[")
+_CODE_MARKS = re.compile(r"[})\]]+[,;)]*\s*$|//|/\*|\*/?\s|#!|#include")
+_CODE_WORDS = re.compile(
+    r"(?:def|class|import|from|return|if|elif|else|for|while|const|let|var|function|export|public|private|func|fn|use|impl|struct|type"
     r"|package|async|await|try|except|catch|switch|case)\b.*(?:[:{;()=]|\bimport\b)"
 )
+_LEAST_CODE = 0.35  # and of markup
 _MARKUP = re.compile(r'\s*(?:#{1,6} |[-*] |\d+\. |```|\||<[/!?a-zA-Z]|"[^"\n]*"\s*:|[{}\[\]],?\s*$)')
 
 
@@ -30,29 +34,41 @@ def kind_of(text: str) -> str:
         return "dialogue"
     if begin.startswith(("{", "[{", '["', "<?xml", "<!DOCTYPE")) and len(lines) < 3:
         return "markup"
-    numbered = sum(_NUMBERED.match(line) is not None for line in lines)
-    if numbered * 2 > len(lines):
-        lines = [_NUMBERED.sub("", line, count=1) for line in lines]
+    if _reaches(_NUMBERED.match, lines, 0.5):
+        lines = [line[found.end() :] if (found := _NUMBERED.match(line)) else line for line in lines]
     return _most_likely(lines)
 
 
 def _most_likely(lines: list[str]) -> str:
     """The kind that most of the lines look like; what looks like none of them is dialogue."""
-    share = {
-        "matches": _share(_MATCH, lines),
-        "diff": _share(_DIFF, lines) if any(line.startswith("@@ -") for line in lines) else 0.0,
-        "markup": _share(_MARKUP, lines),
-        "code": _share(_CODE, lines),
-        "log": _share(_LOG, lines),
-    }
-    for kind, least in (("matches", 0.6), ("diff", 0.3), ("log", 0.6), ("code", 0.35), ("markup", 0.35)):
-        if share[kind] >= least and (kind != "code" or share["code"] >= share["markup"]):
-            return kind
-    return "dialogue"
+    if _reaches(_MATCH.match, lines, 0.6):
+        return "matches"
+    if any(line.startswith("@@ -") for line in lines) and _reaches(_DIFF.match, lines, 0.3):
+        return "diff"
+    if _reaches(_LOG.match, lines, 0.6):
+        return "log"
+    code, markup = (sum(map(bool, map(looks, lines))) / len(lines) for looks in (_is_code, _MARKUP.match))
+    if code >= _LEAST_CODE and code >= markup:
+        return "code"
+    return "markup" if markup >= _LEAST_CODE else "dialogue"
 
 
-def _share(pattern: re.Pattern[str], lines: list[str]) -> float:
-    return sum(pattern.match(line) is not None for line in lines) / len(lines)
+def _reaches(looks: _Looks, lines: list[str], least: float) -> bool:
+    """Whether that share of the lines looks so; it ends with the line after which no more can."""
+    most = (1 - least) * len(lines)
+    others = 0
+    for line in lines:
+        if not looks(line):
+            others += 1
+            if others > most:
+                return False
+    return True
+
+
+def _is_code(line: str) -> bool:
+    line = line.lstrip()
+    begins = _CODE_WORDS if line[:1].isalpha() else _CODE_MARKS
+    return line.rstrip().endswith(_CODE_ENDS) or begins.match(line) is not None
 
 
 def _sample(text: str) -> list[str]:

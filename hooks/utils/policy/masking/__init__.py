@@ -39,6 +39,7 @@ NAMES = (
     " sops sqlcl sqlcmd sqlldr sqlplus steghide tsql twine unrar unzip useradd usermod uv variable vercel wg wmic wrangler xclip"
     " xfreerdp zip zipcloak "
 )
+_NAMES = frozenset(NAMES.split())
 # What stands between words, and the folders before a program.
 _BETWEEN = str.maketrans(dict.fromkeys("\"'`|;&()<>/:=.", " "))
 
@@ -84,7 +85,7 @@ def _may_hold(text: str, lowered: str) -> bool:
     """Whether it is worth looking at the words and names of a text: this looks at every command line."""
     for word in _HARMLESS:
         lowered = lowered.replace(word, " ")
-    if any(mark in lowered for mark in _MARKS) or any(f" {word} " in NAMES for word in lowered.translate(_BETWEEN).split()):
+    if any(mark in lowered for mark in _MARKS) or not _NAMES.isdisjoint(lowered.translate(_BETWEEN).split()):
         return True
     # The password behind a user's name, and both before a host.
     if ("-u" in lowered or " -a " in lowered) and any(mark in lowered for mark in (":", "%", "-p", "lftp")):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 _HEX = frozenset("0123456789abcdefABCDEF-")
 # Alone: so many letters and digits in one run, and at most so many characters a change.
-_ALONE_CHARS, _ALONE_RUN = 16, 2.7
+RUN_CHARS, _ALONE_RUN = 16, 2.7
 # Beside a word that speaks of a secret less is enough.
 _BESIDE_CHARS, _BESIDE_RUN = 8, 3.4
 # Of base64 as a whole.
@@ -45,7 +45,7 @@ def is_hex(word: str) -> bool:
 
 def alone(word: str) -> bool:
     """Whether a word of letters and digits is a secret, whatever stands around it."""
-    if len(word) < _ALONE_CHARS or word.isalpha() or is_hex(word):
+    if len(word) < RUN_CHARS or word.isalpha() or is_hex(word):
         return False
     kinds = _kinds(word)
     digits = kinds.count(_DIGIT)
@@ -89,11 +89,11 @@ def _may_be(word: str) -> bool:
 
 def runs(word: str) -> list:
     """[(begin, end)] of the runs in a word that nobody types, with what is glued to them; a part of a path is none."""
-    if len(word) < _ALONE_CHARS or word.isalpha() or is_file(word) or is_public(word):
+    if len(word) < RUN_CHARS or word.isalpha() or is_file(word) or is_public(word):
         return []
     found, at = [], 0
     for piece in word.split("="):  # NAME=VALUE; at the end of base64 it stands for nothing
-        if len(piece) >= _ALONE_CHARS and not piece.isalpha() and not is_public(piece):
+        if len(piece) >= RUN_CHARS and not piece.isalpha() and not is_public(piece):
             found += [(at + begin, at + end) for begin, end in _runs(piece)]
         at += len(piece) + 1
     return found
@@ -107,7 +107,7 @@ def _runs(word: str) -> list:
         end = at
         while end < len(word) and word[end].isalnum():
             end += 1
-        if end - at >= 16 and word[at - 1 : at] != "/" and word[end : end + 1] != "/" and alone(word[at:end]):
+        if end - at >= RUN_CHARS and word[at - 1 : at] != "/" and word[end : end + 1] != "/" and alone(word[at:end]):
             while at and word[at - 1] in "-_+" and word[at - 2 : at - 1].isalnum():
                 at -= 1
                 while at and word[at - 1].isalnum():

@@ -27,6 +27,11 @@ _DOUBTFUL = (
     " SG. AQVN pat glc_ rdme_ tfp_ pnu_ phs_ api- cio_ sq0idp- vck_ vcp_ patu."
 ).split()
 _DOUBTFUL_CHARS = 16
+# All of them by a character that they have, so that a text without it need not be looked at for each; "" for those with none of these.
+_BY_MARK: dict = {"_": [], "-": [], ".": [], "": []}
+for _beginning in (*_SURE, *_DOUBTFUL):
+    _BY_MARK[next(_mark for _mark in _BY_MARK if _mark in _beginning)].append(_beginning)
+_ARE_SURE = frozenset(_SURE)
 # What stands inside a key, with how many characters of it before and behind.
 _INSIDE = (("Q~", 4, 28), (".atlasv1.", 10, 30), (":AA", 8, 30), (":APA91b", 8, 60), ("-us", 32, 1))
 _BLOCK, _BLOCK_END = "-----BEGIN ", "-----END "
@@ -40,12 +45,11 @@ _KEY_CHARS = 4_096
 def spans(text: str) -> list[tuple[int, int]]:
     """[(begin, end)] of what is known by its form, in any order."""
     found = _blocks(text)
-    for beginning in _SURE:
-        if beginning in text:
-            found += _keys(text, beginning, _SURE_CHARS, sure=True)
-    for beginning in _DOUBTFUL:
-        if beginning in text:
-            found += _keys(text, beginning, _DOUBTFUL_CHARS, sure=False)
+    for mark, beginnings in _BY_MARK.items():
+        if mark in text:
+            for beginning in beginnings:
+                if beginning in text:
+                    found += _keys(text, beginning, beginning in _ARE_SURE)
     for inside, before, behind in _INSIDE:
         if inside in text:
             found += _around(text, inside, before, behind)
@@ -62,7 +66,8 @@ def without(text: str) -> str:
     return " ".join([*pieces, text[at:]])
 
 
-def _keys(text: str, beginning: str, least: int, sure: bool) -> list[tuple[int, int]]:
+def _keys(text: str, beginning: str, sure: bool) -> list[tuple[int, int]]:
+    least = _SURE_CHARS if sure else _DOUBTFUL_CHARS
     found = []
     at = text.find(beginning)
     while at >= 0:

@@ -16,6 +16,8 @@ _REFUSING = frozenset("invalid valid expired revoked rejected unknown incorrect 
 # What may stand before a colon in the name of a package.
 _PROTOCOLS = frozenset("npm workspace jsr github file patch catalog link portal git".split())
 _SQL = frozenset("user role login with encrypted set alter create by identified = to server".split())
+_WITHOUT_PARENTHESES = "convertto-securestring"
+_SQL_CHARS = (len("identified"), len("password"))
 # How far a call is read.
 _CALL_CHARS = 300
 _ORACLE = frozenset("sqlplus sqlcl sql expdp impdp exp imp sqlldr rman tnsping oracle connect conn".split())
@@ -93,6 +95,8 @@ def _stripped(line: Line, number: int) -> tuple[int, int]:
 
 def _in_sql(line: Line, number: int) -> list[tuple[int, int]]:
     word = line.words[number]
+    if len(word) not in _SQL_CHARS:
+        return []
     lowered = word.lower()
     if lowered == "identified":
         for other in range(number + 1, min(number + 5, len(line.words) - 1)):
@@ -109,13 +113,14 @@ def _in_sql(line: Line, number: int) -> list[tuple[int, int]]:
 
 def _in_call(line: Line, number: int) -> list[tuple[int, int]]:
     """The text that is the secret in `connect("db", "bob", "secret")`."""
-    name = line.words[number].rstrip("=").lower()
     end = line.begins[number] + len(line.words[number])
-    opened = line.text[end : end + 1]
-    if opened not in ("(", " "):
+    if not line.text.startswith(("(", " "), end):
+        return []
+    name = line.words[number].rstrip("=").lower()
+    if line.text[end] == " " and name != _WITHOUT_PARENTHESES:
         return []
     for place, functions in programs.FUNCTIONS.items():
-        if name.endswith(functions) and (opened == "(" or name == "convertto-securestring"):
+        if name.endswith(functions):
             texts = _texts(line.text, end)
             return texts[place - 1 :][:1] if place > 0 else texts[-1:]
     return []
@@ -147,7 +152,7 @@ def _texts(text: str, at: int) -> list[tuple[int, int]]:
 def _in_word(line: Line, number: int) -> list[tuple[int, int]]:
     """What a word holds in itself: user and password before a host, a run of chance."""
     word, begin = line.words[number], line.begins[number]
-    if "://" in word:
+    if "://" in word or (len(word) < chance.RUN_CHARS and "@" not in word and "hook" not in word):
         return []
     if "hook" in word:
         return [(begin + first, begin + last) for first, last in addresses.without_scheme(word)]
