@@ -161,8 +161,11 @@ def test_a_turn_that_begins_while_one_is_under_way_is_neither_held_up_nor_change
             released.wait(patience.HANG_S)
         return answer(body, kind)
 
+    def wait() -> None:
+        assert asked.wait(patience.HANG_S / 2), "nothing keeps the cache warm"
+
     session.api.answer = held  # the provider takes its time
-    session.talk("go [[SCRIPT:first]]", lambda: asked.wait(patience.HANG_S), "more [[SCRIPT:second]]", released.set, session.until(1))
+    session.talk("go [[SCRIPT:first]]", wait, "more [[SCRIPT:second]]", released.set, session.until(1))
     first = session.warming()[0]
     turns = [turn for turn in session.api.turns() if LINE not in turn.text]
     before, after = turns[-2:]
