@@ -1,11 +1,12 @@
-"""How long a build takes: `python benchmarks/context.py speed [--tokens N] [--runs N]`.
+"""How long a build takes: `python benchmarks/context.py speed [--tokens N] [--runs N] [--transcripts FOLDER]`.
 
 The conversation is made up: a user asks, an agent reads, searches, runs tests and edits, thinks and answers, up to so many tokens. `first`:
 a build that is handed no state, in a process that has counted and judged these messages before. `cold`: in one that has not, as where a
 client starts in the middle of a conversation. `next`: the client has gone on by one exchange and hands in the state. `snapshots`: the same
 build through the service of the clients, in pairs, without and with a database that it is written to; `added` is the median difference.
 Counting is that of a text that was not counted before. `cpu ms`: what the median run used of the processor, which a busy machine does not
-lengthen.
+lengthen. `recorded`: of each recorded session the request that comes closest to so many tokens, where that is within a quarter of it; the
+median of these conversations and the slowest of them, each the median of its runs.
 """
 
 from __future__ import annotations
@@ -14,7 +15,12 @@ import random
 import statistics
 import tempfile
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import context_transcripts
+import memory_transcripts
+from sections import MissingData
 
 from popkit_retention.context import dead, tokens
 from popkit_retention.context.books import DatabaseBooks
@@ -43,6 +49,7 @@ _WORDS = "basket price order customer shipping discount tax invoice ledger refun
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tokens", type=int, default=TOKENS, help="of the conversation (default: %(default)s)")
     parser.add_argument("--runs", type=int, default=RUNS)
+    parser.add_argument("--transcripts", type=Path, help="recorded sessions to build for too: a folder of *.jsonl, or an archive (.tar.xz)")
 
 
 def run(options: argparse.Namespace) -> list[dict[str, object]]:
@@ -57,7 +64,38 @@ def run(options: argparse.Namespace) -> list[dict[str, object]]:
         rows.append(_row(f"build, {level} % remain, cold", [_timed_cold(lambda: build_context(asked)) for _ in range(options.runs)]))  # noqa: B023
         then = _options(later, level, state)
         rows.append(_row(f"build, {level} % remain, next", [_timed(lambda: build_context(then)) for _ in range(options.runs)]))  # noqa: B023
-    return [*rows, *_snapshots(messages, options.runs), *_counting(options.runs)]
+    recorded = _recorded(options.transcripts, options.tokens, options.runs) if options.transcripts else []
+    return [*rows, *recorded, *_snapshots(messages, options.runs), *_counting(options.runs)]
+
+
+def _recorded(source: Path, tokens: int, runs: int) -> list[dict[str, object]]:
+    """Cold builds of the conversations in recorded sessions. MissingData where there is none of that size."""
+    if not source.exists():
+        raise MissingData(f"there are no transcripts at {source}")
+    with memory_transcripts.unpacked(source) as folder:
+        found = [messages for path in sorted(folder.glob("*.jsonl")) if (messages := _nearest(str(path), tokens))]
+    if not found:
+        raise MissingData(f"no session in {source} has a request of about {tokens:,} tokens")
+    rows = []
+    for level in LEVELS:
+        taken = []
+        for messages in found:
+            asked = _options(messages, level)
+            taken.append(_median([_timed_cold(lambda: build_context(asked)) for _ in range(runs)]))  # noqa: B023
+        rows.append(_row(f"build, {level} % remain, cold, {len(found)} recorded", taken))
+    return rows
+
+
+def _nearest(path: str, tokens: int) -> list[Message]:
+    """The messages of the request in a session that comes closest to so many tokens; none where that is not within a quarter of it."""
+    sizes = ((abs(sum(count_message(message).tokens for message in sent) - tokens), sent) for _, sent in context_transcripts.requests(path))
+    off, sent = min(sizes, key=lambda each: each[0], default=(tokens, []))
+    return sent if off <= tokens / 4 else []
+
+
+def _median(taken: list[tuple[float, float]]) -> tuple[float, float]:
+    wall, cpu = zip(*taken)
+    return statistics.median(wall), statistics.median(cpu)
 
 
 def _options(messages: list[Message], level: int, state: dict[str, Any] | None = None) -> ContextBuildOptions:

@@ -60,6 +60,13 @@ def test_the_times_of_builds_are_told_with_and_without_snapshots():
     assert "count_tokens of 200 KB, estimate" in told
 
 
+def test_builds_of_recorded_conversations_are_timed_where_there_are_some_of_that_size(session):
+    rows = json.loads(run("speed", "--json", "--tokens", "40000", "--runs", "1", "--transcripts", str(session)))
+    assert [row["what"] for row in rows][12:16] == [f"build, {level} % remain, cold, 1 recorded" for level in (90, 70, 50, 30)]
+    said = run("speed", "--tokens", "3000", "--runs", "1", "--transcripts", str(session))
+    assert said == f"speed: left out. no session in {session} has a request of about 3,000 tokens\n"
+
+
 @pytest.mark.bench
 def test_a_build_of_200_000_tokens_takes_less_than_100_ms():
     rows = json.loads(run("speed", "--json"))
