@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from _thread import RLock
 
 from .system import os, parent_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import BinaryIO
 
 # How long a command waits for a lock, and a hook for all that others hold.
@@ -168,48 +170,70 @@ class LockTimeout(OSError):
     """Somebody held a lock for longer than this process waits."""
 
 
-class Lock:
-    """An exclusive lock between processes on a file beside the state; where the system has no such locks, none. It waits `wait_s` seconds
-    for another process."""
+# The system's locks keep processes apart, not threads: (process, path) -> what keeps its threads apart.
+_threads: dict = {}
 
-    __slots__ = ("fd", "path", "wait_s")
+
+class Lock:
+    """An exclusive lock on a file beside the state, between processes and between the threads of each; where the system has no such locks,
+    between threads alone. It waits `wait_s` seconds for others."""
+
+    __slots__ = ("fd", "path", "thread", "wait_s")
 
     def __init__(self, path: str, wait_s: float = LOCK_WAIT_S):
         self.path = path
         self.fd = -1
+        self.thread = _threads.setdefault((os.getpid(), path), RLock())
         self.wait_s = wait_s
 
     def __enter__(self) -> Lock:
-        self.fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        if not self.thread.acquire(False):
+            self._wait(lambda left_s: self.thread.acquire(True, left_s))
+        try:
+            self.fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+            if not self._is_ours():
+                self._wait(self._ask_until)
+        except BaseException:
+            self._let_go()
+            raise
+        return self
+
+    def _is_ours(self) -> bool:
+        """Whether no other process holds it; now we do."""
         if hasattr(os, "lockf"):  # `fcntl.flock` would do as well, but is a module more to load
             try:
                 os.lockf(self.fd, os.F_TLOCK, 0)
             except (BlockingIOError, PermissionError):
-                self._wait()
+                return False
             except OSError:
                 pass  # a file system without locks: better none than no record
-        return self
+        return True
 
-    def _wait(self) -> None:
+    def _ask_until(self, left_s: float) -> bool:
+        until = time.monotonic() + left_s
+        while True:
+            time.sleep(_POLL_S)
+            if self._is_ours():
+                return True
+            if time.monotonic() > until:
+                return False
+
+    def _wait(self, comes_within: Callable[[float], bool]) -> None:
         began, wait_s = time.monotonic(), patience.next_s(self.wait_s)
         try:
-            while True:
-                time.sleep(_POLL_S)
-                try:
-                    os.lockf(self.fd, os.F_TLOCK, 0)
-                    return
-                except OSError:
-                    if time.monotonic() - began > wait_s:
-                        os.close(self.fd)
-                        self.fd = -1
-                        raise LockTimeout(f"held for more than {wait_s:g} s: {self.path}") from None
+            if not comes_within(wait_s):
+                raise LockTimeout(f"held for more than {wait_s:g} s: {self.path}")
         finally:
             patience.spend_since(began)
 
     def __exit__(self, kind: type[BaseException] | None, *_exc: object) -> None:
+        self._let_go()
+
+    def _let_go(self) -> None:
         if self.fd >= 0:
             os.close(self.fd)
             self.fd = -1
+        self.thread.release()
 
 
 def spill(path: str, text: str) -> None:
