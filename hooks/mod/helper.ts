@@ -4,10 +4,15 @@ import type { EngineInterface } from 'claude-code'
 // Milliseconds that a row waits for its answer, where POPKIT_DOOR_MS says nothing else, and that a turn waits for the helper to come.
 const WAIT_MS = 150
 const TURN_WAIT_MS = 1_000
+// However patient who asks is: what was not asked yet can be asked elsewhere.
+const START_MS = 5_000
 const POLL_MS = 50
 const PROTOCOL = 1
 const MOST_STARTS = 4
 const MOST_FAILURES = 3
+/** A question that nobody waits for is asked again, this much later and so often: a helper that is slow once must not cost the answer. */
+export const AGAIN_MS = 10_000
+export const MOST_AGAIN = 3
 
 type Helper = { socket: string; session: string; stop: () => unknown }
 type Answer = Record<string, unknown>
@@ -58,13 +63,14 @@ export async function end($: EngineInterface): Promise<void> {
   }
 }
 
-/** What the helper answers; undefined when it is absent, later than `waitMs`, or wrong. */
-export async function ask($: EngineInterface, path: string, asked: Answer, waitMs = rowMs): Promise<Answer | undefined> {
+/** What the helper answers; undefined when it is absent, later than `patienceMs`, or wrong. Without patience: a row, which waits for no start. */
+export async function ask($: EngineInterface, path: string, asked: Answer, patienceMs?: number): Promise<Answer | undefined> {
   if (helper === undefined) {
     await start($)
-    await come($, waitMs === rowMs ? 0 : waitMs)
+    await come($, Math.min(patienceMs ?? 0, START_MS))
   }
   const asking = helper
+  const waitMs = patienceMs ?? rowMs
 
   if (asking === undefined) {
     return undefined

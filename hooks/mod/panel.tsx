@@ -2,7 +2,7 @@
 import { atom, read, update } from 'claude-code'
 import type { EngineInterface, RenderInput, Timer } from 'claude-code'
 
-import { ask, usage } from './helper'
+import { AGAIN_MS, MOST_AGAIN, ask, usage } from './helper'
 import type { PopkitDeed, PopkitView } from './state'
 import { again } from './warm'
 
@@ -15,6 +15,8 @@ const now = atom({ plugin: 'popkit', key: 'now' } as const, 0)
 const PANE = 'popkit'
 // A person waits, so the helper may read the transcript.
 const PATIENCE_MS = 5_000
+// What changes something is not given up, and done once more by the hook, while the helper is at it.
+const DEED_MS = 60_000
 const COLUMNS = 70
 const MOST_COLUMNS = 110
 const TICK_MS = 1_000
@@ -32,8 +34,13 @@ let page = ''
 let chosen = ''
 
 /** Asks anew and lets everything that shows it redraw. */
-export async function refresh($: EngineInterface): Promise<void> {
+export async function refresh($: EngineInterface, more = MOST_AGAIN): Promise<void> {
   const answer = await ask($, '/view', { columns, page, chosen, usage: await usage($) }, PATIENCE_MS)
+
+  if (answer === undefined && more > 0) {
+    nextLook?.cancel()
+    nextLook = $.clock.after(AGAIN_MS, () => refresh($, more - 1))
+  }
 
   if (answer === undefined || typeof answer.pane !== 'object') {
     return
@@ -56,7 +63,7 @@ async function lookAgain($: EngineInterface, cacheUntil: number | null): Promise
 
 /** What `/popkit WORDS` answers, undefined where the helper does not. */
 export async function run($: EngineInterface, words: string, width: number): Promise<string | undefined> {
-  const answer = await ask($, '/command', { words, columns: Math.max(60, width - 10) }, PATIENCE_MS)
+  const answer = await ask($, '/command', { words, columns: Math.max(60, width - 10) }, DEED_MS)
   void refresh($)
 
   return typeof answer?.text === 'string' ? literal(answer.text) : undefined
@@ -77,7 +84,7 @@ async function turnTo($: EngineInterface, nextPage: string, nextChosen: string):
 
 /** Does what a deed's button says, and shows what came of it. */
 async function press($: EngineInterface, id: string): Promise<void> {
-  const answer = await ask($, '/press', { id, columns }, PATIENCE_MS)
+  const answer = await ask($, '/press', { id, columns }, DEED_MS)
   void again($)
   await update($, told, () => (typeof answer?.text === 'string' ? answer.text.trim() : 'PopKit does not answer now.'))
   await refresh($)

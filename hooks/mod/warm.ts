@@ -1,7 +1,7 @@
 // Keeping the prompt cache warm: one timer between turns, and what the helper says when it is up. Whether, when and what is the helper's.
 import type { EngineEventOf, EngineInterface } from 'claude-code'
 
-import { ask } from './helper'
+import { AGAIN_MS, MOST_AGAIN, ask } from './helper'
 
 type Answer = Record<string, unknown> | undefined
 
@@ -9,9 +9,6 @@ type Answer = Record<string, unknown> | undefined
 const PATIENCE_MS = 5_000
 // What was sent is to be booked however busy the machine is.
 const BOOKING_MS = 30_000
-// A helper that did not answer is asked again, this much later and so often: one that is slow once must not cost the whole break.
-const AGAIN_MS = 10_000
-const MOST_AGAIN = 3
 
 let timer: { cancel: () => void } | undefined
 let isBetweenTurns = false
@@ -46,25 +43,23 @@ async function plan($: EngineInterface, told: Record<string, unknown>, more = MO
   try {
     const answer = await ask($, '/warm', { ...told, ...(await standing($)) }, PATIENCE_MS)
 
-    if (mine !== between) {
-      return
-    }
-    await follow($, answer)
-
-    if (answer === undefined && more > 0) {
+    if (mine === between) {
       const { turn_ms: _, ...later } = told // it counts from now
-      timer = $.clock.after(AGAIN_MS, () => void plan($, later, more - 1))
+      await follow($, answer, later, more)
     }
   } catch (error) {
     $.ui.log(`keeping warm: ${String(error).slice(0, 200)}`, { to: 'debug' })
   }
 }
 
-async function follow($: EngineInterface, answer: Answer): Promise<void> {
+/** `later`, `more`: what to ask where there was no answer, and how often. */
+async function follow($: EngineInterface, answer: Answer, later: Record<string, unknown>, more: number): Promise<void> {
   timer?.cancel()
   timer = undefined
 
-  if (typeof answer?.in_ms === 'number') {
+  if (answer === undefined && more > 0) {
+    timer = $.clock.after(AGAIN_MS, () => void plan($, later, more - 1))
+  } else if (typeof answer?.in_ms === 'number') {
     timer = $.clock.after(answer.in_ms, () => void plan($, { due: true }))
   } else if (typeof answer?.prompt === 'string') {
     await send($, answer.prompt)
@@ -84,7 +79,7 @@ async function send($: EngineInterface, prompt: string): Promise<void> {
   const answer = await ask($, '/warmed', { ...told, ...(await standing($)) }, BOOKING_MS)
 
   if (mine === between) {
-    await follow($, answer)
+    await follow($, answer, { due: true }, MOST_AGAIN)
   }
 }
 
