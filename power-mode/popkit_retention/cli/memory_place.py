@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from ..memory.lessons import Lesson
     from ..memory.memory import Memory
 
+# So long it waits for others who learn for the project: an end of several sessions at once.
+_LEARNING_S = 30.0
+
 
 class Place:
     """The project that a folder belongs to. `project` is what hooks keep of it; the memory is opened when it is first asked for, and
@@ -55,8 +58,9 @@ class Place:
         """Learns a lesson while nobody else learns for this project: what a session taught before is replaced, not added to. LockTimeout
         where another process takes too long."""
         files.make_private_folder(self.project.folder, may_be_link=False)
-        with files.Lock(self.project.lock_path):
-            return self.memory.learn(lesson)
+        memory = self.memory  # which takes a while to open
+        with files.Lock(self.project.lock_path, _LEARNING_S):
+            return memory.learn(lesson)
 
     @property
     def tokens(self) -> int:
