@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import ssl
+import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,7 @@ PATIENCE_S = 5.0  # for an answer of the server, for another process's transacti
 MIGRATION_S = 60  # for another process that makes the tables
 CONNECTIONS = 5
 LOCK = 0x506F704B  # of PostgreSQL's advisory locks the one that who makes the tables holds
+_AGAIN_S = 0.01
 _HERE = "SQLite on this machine"
 _BESIDE = ("-journal", "-wal", "-shm")
 _WRITES = "popkit_writes"
@@ -148,9 +150,26 @@ def _connect(path: str) -> sqlite3.Connection:
     """A connection. `mode=rw`: a file that has just gone is not made again with the rights of the umask."""
     escaped = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
     connection = sqlite3.connect(f"file://{escaped}?mode=rw", timeout=PATIENCE_S, isolation_level=None, uri=True, check_same_thread=False)
-    connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("PRAGMA synchronous = NORMAL")  # what a power cut takes of the last second can be lost
+    try:
+        _write_ahead(connection)
+        connection.execute("PRAGMA synchronous = NORMAL")  # what a power cut takes of the last second can be lost
+    except BaseException:
+        connection.close()
+        raise
     return connection
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """Switches a new file over. Where another process does so too SQLite says at once that it is locked, however long it may wait."""
+    until = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:  # noqa: PERF203  seldom more than once
+            if "locked" not in str(error) or time.monotonic() > until:
+                raise
+            time.sleep(_AGAIN_S)
 
 
 def _begin(connection: Connection) -> None:
