@@ -70,8 +70,10 @@ def _is_running(pid: int) -> bool:
 
 
 def _answers(address: str) -> bool:
-    """Whether our server answers at an address with the token in it: another one may have the port by now."""
+    """Whether our server answers at an address with the token in it: another one may have the port by now. One that takes its time counts,
+    as it has only just begun, or is busy."""
     import http.client
+    import socket
     from urllib.parse import parse_qs, urlsplit
 
     parts = urlsplit(address)
@@ -82,6 +84,8 @@ def _answers(address: str) -> bool:
     try:
         asked.request("GET", "/api/me", headers={"Authorization": f"Bearer {token}"})
         return asked.getresponse().status == 200
+    except socket.timeout:  # TimeoutError is another error in Python 3.9
+        return True
     except (OSError, http.client.HTTPException):
         return False
     finally:

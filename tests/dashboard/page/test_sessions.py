@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from playwright.sync_api import Browser, expect
+import pytest
+from playwright.sync_api import Browser, Route, expect
 
 from hooks.utils.answers import text, verdict
 from popkit_retention.dashboard.deeds import CLEARED
@@ -154,10 +155,27 @@ def test_a_clear_leaves_placeholders_and_the_undo_puts_every_byte_back(home: Hom
     assert home.transcript.read_bytes() == before
 
 
+def test_the_bars_stay_where_they_are_when_the_chart_above_them_comes(visit: Visits) -> None:
+    """Else a click on one can miss it."""
+    seen = visit()
+    held: list[Route] = []
+    seen.page.route("**/series", lambda route, _request: held.append(route), times=1)
+    with seen.page.expect_request("**/series"):
+        seen.page.get_by_role("link", name=re.compile("please fix it")).click()
+    bar = seen.page.get_by_role("button", name=re.compile("^T5 Glob"))
+    expect(bar).to_be_visible()
+    expect(seen.page.get_by_text("Loading the chart")).to_be_attached()
+    before = bar.bounding_box()["y"]
+    held[0].continue_()
+    expect(seen.page.locator(".readout")).to_be_visible()
+    assert bar.bounding_box()["y"] == pytest.approx(before, abs=12)
+
+
 def test_a_cleared_result_is_put_back_from_its_reasons(home: Home, visit: Visits) -> None:
     home.clear()
     seen = visit(PLACE)
     seen.page.get_by_role("button", name=re.compile("^T5 Glob")).click()
+    expect(seen.page.get_by_role("complementary", name="Why T5")).to_be_visible()
     tokens = seen.told(f"/api/sessions/{SESSION}/results/5")["row"]["tokens"]
     assert seen.confirm("Put back") == f"{text.long_tokens(tokens)} come back, once the session is loaded again."
     expect(seen.page.get_by_role("button", name=re.compile("^T5 Glob .*a placeholder is left"))).not_to_be_visible()

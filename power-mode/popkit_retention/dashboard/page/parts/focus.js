@@ -1,7 +1,7 @@
 // Where the focus goes when what had it leaves the page: a keyboard would begin at the top again.
 
 const LOOKED_MS = 100;
-const LONGEST_MS = 3000; // an answer that draws something else in its place may take so long
+const LONGEST_MS = 60_000; // an answer that draws something else in its place may take so long
 
 const heading = () => document.querySelector("#session-title") ?? document.querySelector("main h1");
 
@@ -12,9 +12,9 @@ export const toHeading = () => heading()?.focus({ preventScroll: true });
 export function afterIt(element) {
   const beside = element?.parentElement?.closest(".deeds");
   const timer = setInterval(() => {
-    const isLost = document.activeElement === null || document.activeElement === document.body;
-    if (element?.isConnected || !isLost || document.querySelector("dialog[open]")) return;
+    if (element?.isConnected || document.querySelector("dialog[open]")) return;
     clearInterval(timer);
+    if (document.activeElement && document.activeElement !== document.body) return; // somebody has taken it on
     const next = beside?.isConnected && beside.querySelector("button");
     if (next) next.focus({ preventScroll: true });
     else toHeading();

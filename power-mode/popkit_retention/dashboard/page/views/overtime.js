@@ -7,6 +7,7 @@ import { capital } from "../format.js";
 import { expiredFill, fillOf, LAYERS, Legend, TIERS } from "../palette.js";
 import { Answered, Card, Choice, Empty } from "../parts/states.js";
 
+const LINES = 12; // as tall as the chart, so that what is below it stays where it is
 const REST = { key: "rest", name: "All else", fill: fillOf("rest") };
 const BY_TIER = [
   REST,
@@ -33,7 +34,7 @@ export function OverTime({ base, stamp, fixed = "" }) {
     ["layer", "By layer"],
   ]} />`;
   return html`<${Card} title="Over time" id="over-time" wide tools=${tools}>
-    <${Answered} answer=${answer} what="the chart" lines=${6}>
+    <${Answered} answer=${answer} what="the chart" lines=${LINES}>
       ${({ points, compactions, clears }) => {
         if (!points.length) return html`<${Empty} title="No requests yet">The chart begins with the first request of the session.<//>`;
         const shown = points.map(by === "tier" ? byTier : byLayer);
