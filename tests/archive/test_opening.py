@@ -26,8 +26,7 @@ import sys
 from hooks.utils import archive
 path, name, count = sys.argv[1:]
 sys.stdin.readline()
-db = archive.open_archive(path)
-db.execute("PRAGMA busy_timeout = 300000")
+db = archive.open_archive(path, busy_s=300.0)
 for number in range(int(count)):
     chain = archive.Chain("shared", "shared")
     archive.add_records(db, chain, [archive.NewRecord(name + str(number), "read", "label", '"content ' + name + '"')], clear_at=1.0)

@@ -13,8 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from popkit_retention.cli import doctor_helper
 from tests.cli.healthy import found, machine
 from tests.cli.played import ROOT, SESSION, Played
+from tests.patience import HANG_S
 
 
 @pytest.fixture
@@ -55,6 +57,13 @@ def helper(played: Played) -> Iterator[subprocess.Popen]:
     process.stdout.close()
 
 
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However slowly a helper answers."""
+    monkeypatch.setattr(doctor_helper, "LIMIT_S", HANG_S)
+
+
+@pytest.mark.usefixtures("patient")
 def test_the_helper_of_the_newest_session_is_asked(played: Played, helper: subprocess.Popen) -> None:
     played.start()
     played.read("a.py", "x = 1\n")
@@ -81,6 +90,7 @@ def test_a_helper_that_hangs_or_has_gone_is_told_with_what_to_do(played: Played,
     assert (check["level"], "none runs now" in check["text"]) == ("ok", True)
 
 
+@pytest.mark.usefixtures("patient")
 def test_a_helper_of_another_version_is_told(played: Played) -> None:
     played.start()
     played.read("a.py", "x = 1\n")

@@ -8,6 +8,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from hooks.utils.helper import sockets
+from tests.patience import until
+
 from .client import ClientHome
 from .installs import Installed
 from .scripted_api import ScriptedApi
@@ -24,15 +27,22 @@ class Kept:
         self._env = dict(home.extra_env)
         self._copy = home.root.with_name("kept")
         self._used = itertools.count(1)
+        self._wait_for_helpers()
         _copy(home.root, self._copy)
 
     def as_it_was(self) -> None:
         """Puts files with their times, scripts and environment back; no request was made yet. What a test left stays beside it."""
+        self._wait_for_helpers()
         self.home.root.rename(self.home.root.with_name(f"used-{next(self._used)}"))
         _copy(self._copy, self.home.root)
         self.home.extra_env = dict(self._env)
         self.api.scripts = dict(self._scripts)
         self.api.clear()
+
+    def _wait_for_helpers(self) -> None:
+        """They write until they have ended, which is a little after their client."""
+        popkit_home = str(self.home.config / "popkit")
+        until(lambda: not sockets.running(popkit_home), "helpers to end")
 
 
 @contextmanager

@@ -208,9 +208,9 @@ class ClientTerminal:
         while self._child.isalive() and time.monotonic() < deadline:
             self.press(CTRL_C)
             try:
-                self.wait("again to exit", self._pace)
+                self.wait(lambda shown: "again to exit" in shown or not self._child.isalive(), 10 * self._pace)
                 self.press(CTRL_C)
-                self.wait(lambda _shown: not self._child.isalive(), 5 * self._pace)
+                self.wait(lambda _shown: not self._child.isalive(), 30 * self._pace)
             except ClientTimeoutError:
                 continue  # it has ended, or did not take the key for what it was meant to be
 

@@ -66,8 +66,10 @@ class Tracked:
         return live.Site({"POPKIT_HOME": str(self.popkit_home)}, session_id, str(self.home.work))
 
     def stored(self, session_id: str, agent_id: str = "") -> dict:
-        """What the hooks have kept of a context, without what only the transcript knows."""
-        return shared_facts(store.load(self.site(session_id).paths(agent_id)).state)
+        """What the hooks have kept of a context, and what one of them could not add in time, without what only the transcript knows."""
+        site = self.site(session_id)
+        live.change(site, site.paths(agent_id), "", lambda _stored, _rules: False)
+        return shared_facts(store.load(site.paths(agent_id)).state)
 
     def rebuilt(self, session_id: str, agent_id: str = "") -> dict:
         """What transcript and journal give for a context."""

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from tests.patience import until
+
 from .client import ClientHome
 from .ends import OLDEST_IF_SLOW
 from .installs import OLDEST_SUPPORTED, Installed
@@ -271,7 +273,7 @@ def test_clear_at_exit_leaves_a_lean_transcript_for_the_next_resume(world: Recla
                 leave(terminal, ending)
         assert cleared <= set(placeholders(world.api.turns()[-1].tool_results())), "what the end before had cleared"
         cleared.add(f"toolu_runs{number}_0_0")
-        assert set(placeholders(world.contents(session_id))) == cleared, ending
+        until(lambda: set(placeholders(world.contents(session_id))) == cleared, f"the clear after {ending}")  # noqa: B023
         assert watched.lost() == [], ending
         assert whole(world.home.transcript(session_id)), ending
     world.configure()

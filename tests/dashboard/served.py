@@ -6,6 +6,7 @@ import asyncio
 import json
 import socket
 import threading
+import time
 from pathlib import Path
 
 from popkit_retention.dashboard import serving
@@ -86,7 +87,9 @@ class Page:
     def events(self, kind: str) -> list[dict]:
         """Waits for the next event of a kind; all that came up to it."""
         found: list[dict] = []
+        until_s = time.monotonic() + HANG_S
         while not found or found[-1]["type"] != kind:
+            assert time.monotonic() < until_s, f"waited in vain for {kind}: {found}"  # there are heartbeats
             line = self._line()
             if line.startswith(b"data: "):
                 found.append(json.loads(line[6:]))

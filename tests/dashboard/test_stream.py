@@ -30,8 +30,10 @@ def served(tmp_path: Path) -> Iterator[Served]:
 def _goes_on(served: Served) -> None:
     talk = worked(str(served.shop.project))
     talk.bash("more", "mkdir -p more")
-    talk.write(served.shop.transcript)
-    os.utime(served.shop.transcript, (served.shop.at - 1,) * 2)
+    written = served.shop.transcript.with_suffix(".new")  # one change, not two
+    talk.write(written)
+    os.utime(written, (served.shop.at - 1,) * 2)
+    written.replace(served.shop.transcript)
 
 
 def test_a_page_is_greeted_and_told_of_what_changes(served: Served) -> None:

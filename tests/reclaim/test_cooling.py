@@ -15,6 +15,7 @@ from hooks.utils import archive
 from hooks.utils.archive.holds import ITEM, PROJECT, Hold, add_hold, held
 from hooks.utils.host import repository
 from hooks.utils.reclaim import cooling
+from tests.patience import HANG_S
 
 TEXT = "".join(f"value{n} = {n}\n" for n in range(40))
 # More than a chain keeps warm.
@@ -124,7 +125,8 @@ def test_verify_names_what_git_no_longer_has(db, project: Path) -> None:
     assert (found.broken, found.lost) == ([], [id])
 
 
-def test_git_is_asked_about_a_few_with_each_clear_and_about_each_once(db, project: Path) -> None:
+def test_git_is_asked_about_a_few_with_each_clear_and_about_each_once(db, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cooling, "PATIENCE_S", HANG_S)
     ids = read(db, project, reads=cooling.ASKED + 10)
     cooling.cool(db, "session")
     noted = [id for id in ids if archive.record(db, id).source is not None]

@@ -153,12 +153,12 @@ def test_killed_at_any_call_that_changes_something_it_is_done_or_undone(memory: 
 
 def test_killed_at_a_random_moment_it_is_done_or_undone(memory: Path, errands: Errands, count):
     cases = [Case(memory / operation, errands, operation, larger=3) for operation in OPERATIONS]
-    moments = [Moments(20_261_123 + number, case.took_s) for number, case in enumerate(cases)]
+    moments = Moments(20_261_123, 1.0)  # of the life of each
     kills, killed, done = count(24, 500), 0, 0
     for number in range(kills):
-        case, moment = cases[number % len(cases)], moments[number % len(cases)]
-        was_killed = case.kill(kill_after_s=moment.draw())
-        moment.tell(not was_killed)
+        case = cases[number % len(cases)]
+        was_killed = case.kill(kill_after_s=moments.draw() * case.took_s)
+        moments.tell(not was_killed)
         whole = case.assert_whole()
         if number % count(4, 1) == 0:
             case.assert_next(whole)

@@ -13,6 +13,7 @@ from hooks.utils.policy import warming
 from hooks.utils.state import breaks
 from popkit_retention.lab import sessions
 from tests.answers.written import Written
+from tests.patience import HANG_S
 
 NEVER = float("inf")
 
@@ -65,7 +66,8 @@ def test_a_session_that_a_program_drove_teaches_nothing(home: Path):
     assert learn(home, made).sessions == 0
 
 
-def test_only_the_newest_sessions_are_looked_at(home: Path):
+def test_only_the_newest_sessions_are_looked_at(home: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(breaks, "SECONDS", HANG_S)
     for number in range(breaks.TRANSCRIPTS + 3):
         made = session(home, number, turns=breaks.LEAST_REQUESTS)
     assert learn(home, made).sessions == breaks.TRANSCRIPTS

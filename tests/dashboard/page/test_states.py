@@ -41,12 +41,11 @@ def test_where_there_is_nothing_each_view_says_how_it_comes(nothing: Visit) -> N
 def test_while_something_is_loading_its_shape_is_there(visit: Visits) -> None:
     seen = visit()
     held: list[Route] = []
-    seen.page.route("**/api/sessions/*", lambda route, _request: held.append(route))
-    seen.page.get_by_role("link", name=re.compile("please fix it")).click()
+    seen.page.route("**/api/sessions/*", lambda route, _request: held.append(route), times=1)
+    with seen.page.expect_request("**/api/sessions/*"):
+        seen.page.get_by_role("link", name=re.compile("please fix it")).click()
     expect(seen.page.get_by_text("Loading the session")).to_be_attached()
-    for route in held:
-        route.continue_()
-    seen.page.unroute("**/api/sessions/*")
+    held[0].continue_()
     expect(seen.page.get_by_role("heading", name="please fix it")).to_be_visible()
     expect(seen.page.locator(".skeleton")).to_have_count(0)
 
