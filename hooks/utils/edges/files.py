@@ -210,6 +210,7 @@ class Lock:
         return True
 
     def _ask_until(self, left_s: float) -> bool:
+        """Asks again and again; whether it is ours at last."""
         until = time.monotonic() + left_s
         while True:
             time.sleep(_POLL_S)
@@ -219,6 +220,7 @@ class Lock:
                 return False
 
     def _wait(self, comes_within: Callable[[float], bool]) -> None:
+        """LockTimeout where it does not come in the time that this process may wait."""
         began, wait_s = time.monotonic(), patience.next_s(self.wait_s)
         try:
             if not comes_within(wait_s):

@@ -31,7 +31,7 @@ COLUMNS = 80  # of the panel
 
 
 class Desk:
-    """`changing`: whoever changes something stored holds it, since locks on files keep processes apart, not threads. `changes`: how often
+    """`changing`: whoever changes something stored holds it, from the look at what is offered until it is done. `changes`: how often
     somebody here did. `drawing`: answers are laid out for one width at a time. `failed`: answers that could not be given since the start.
     `light`: see `sessions`."""
 

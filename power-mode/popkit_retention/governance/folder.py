@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 WAIT_S = 30.0
 # A process that has just had the lock lets the others look for it: each looks every 2 ms.
 _PAUSE_S = 0.005
-# Locks on files keep processes apart, not threads, and a process that opens such a file a second time gives the lock up.
+# A process that closes such a file gives up its lock, though it has it open a second time: so the thread that holds one does not open it
+# again.
 _threads = threading.RLock()
 _held: set[str] = set()
 _left_at: dict[str, float] = {}
