@@ -191,6 +191,20 @@ def test_where_everything_is_at_work_the_ledger_tells_no_more_than_there_was(wor
     assert settle(worlds.requests, worlds.bookings).net <= _difference(worlds) + 1e-3
 
 
+def test_a_text_of_ours_that_was_cleared_is_told_once_though_the_cache_was_kept_warm_around_it():
+    worlds = TwoWorlds(prices(3_600))
+    worlds.ask(1, 1)
+    worlds.bookings.append(Restored(worlds.now, 5_046))
+    worlds.ask(1, 1, ours=5_046)
+    worlds.clear([0])
+    for gap_s in (1, 1):
+        worlds.resume()
+        worlds.ask(gap_s, 1)
+    worlds.keep_warm(1, 0)
+    worlds.ask(3_599, 1)
+    assert settle(worlds.requests, worlds.bookings).net == pytest.approx(_difference(worlds), abs=1e-3)
+
+
 @given(two_worlds(()))
 def test_where_nothing_is_booked_all_is_zero(worlds):
     assert settle(worlds.requests, []).to_json() == Ledger().to_json()

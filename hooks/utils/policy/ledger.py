@@ -267,9 +267,11 @@ class _Context:
         ledger.gain("kept_out", sum(self.kept_out.values()) * without + sum(self.fresh_out.values()) * first, at, usd)
         ledger.gain("memory", self.spared * without + self.fresh_spared * first, at, usd)
         if kept_warm:
-            ours = sum(self.carried.values())
+            # Without us it would not have written what is there because of us. Of what was cleared since that may be more than is left.
+            theirs = kept_warm - sum(self.carried.values())
             ledger.kept_warm += 1
-            ledger.gain("kept_warm", max(0, kept_warm - ours) * (request.prices.write - request.prices.read), at, usd)
+            ledger.gain("kept_warm", max(0, theirs) * (request.prices.write - request.prices.read), at, usd)
+            ledger.charge("warming", max(0, -theirs) * (request.prices.write - request.prices.read), at, usd)
         self._carry(rate, request)
 
     def _carry(self, rate: float, request: Request) -> None:
