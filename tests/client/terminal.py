@@ -135,6 +135,18 @@ class ClientTerminal:
         self.type(text)
         self.press(ENTER)
 
+    def ask(self, prompt: str, is_answered: Callable[[str], bool]) -> None:
+        """Submit a prompt and wait for its answer; once more where it is gone without one: the client drops what it gets while it loads a
+        session."""
+        before = self.text().count(prompt)
+        self.send(prompt)
+        try:
+            self.wait(is_answered, 30 * self._pace)
+        except ClientTimeoutError:
+            if self._child.isalive() and self.text().count(prompt) <= before:
+                self.send(prompt)
+            self.wait(is_answered)
+
     def rewind(self, prompts_back: int = 1) -> None:
         """Restore the conversation to before the n-th last prompt, and empty the prompt that it puts back."""
         self._open_rewind()

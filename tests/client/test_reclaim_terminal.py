@@ -47,8 +47,7 @@ class Story:
 def turn(terminal: ClientTerminal, script: str, says: str) -> None:
     """Plays a script and waits for what it says, once more than the screen says it now."""
     before = terminal.text().count(says)
-    terminal.send(f"go [[SCRIPT:{script}]]")
-    terminal.wait(lambda shown: shown.count(says) > before)
+    terminal.ask(f"go [[SCRIPT:{script}]]", lambda shown: shown.count(says) > before)
     terminal.wait_idle(0.4)
 
 

@@ -248,8 +248,7 @@ def test_in_the_terminal_the_same_window_goes_on_after_resume(world: Reclaimed):
 
 def turn(terminal: ClientTerminal, script: str, says: str) -> None:
     before = terminal.text().count(says)
-    terminal.send(f"go [[SCRIPT:{script}]]")
-    terminal.wait(lambda shown: shown.count(says) > before)
+    terminal.ask(f"go [[SCRIPT:{script}]]", lambda shown: shown.count(says) > before)
     terminal.wait_idle(0.4)
 
 
