@@ -147,6 +147,17 @@ class ClientTerminal:
                 self.send(prompt)
             self.wait(is_answered)
 
+    def load(self, session_id: str) -> None:
+        """Load a session in this window and wait until it stands there. Until then the client shows the command above the prompt, and may
+        send what it is asked with the old conversation, or drop it."""
+        command = "❯ /resume " + session_id
+        self.send(command.removeprefix("❯ "))
+        loading = True
+        while loading:
+            self.wait(lambda shown: command not in shown and "esc to interrupt" not in shown)
+            self.wait_idle(0.5)
+            loading = command in self.text()
+
     def rewind(self, prompts_back: int = 1) -> None:
         """Restore the conversation to before the n-th last prompt, and empty the prompt that it puts back."""
         self._open_rewind()

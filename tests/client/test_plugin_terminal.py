@@ -173,9 +173,7 @@ def test_clear_begins_a_new_session_and_what_is_current_in_the_old_one_stays_so(
     second = session_of(tracked)
     assert second != first
     assert tracked.stored(second)["index"] == 2
-    terminal.send("/resume " + first)
-    terminal.wait("looked at it")
-    terminal.wait_idle()
+    terminal.load(first)
     panel = asks(terminal, "retention", "Adjust tiers")
     assert any(line.strip().startswith("Session") and "npm test" in line for line in panel.splitlines())
     assert labels(tracked, second)[-1] == "Bash ls src"
@@ -186,8 +184,7 @@ def test_what_is_current_stays_so_when_the_session_is_loaded_again(tracked: Trac
         terminal.wait_ready()
         look(terminal)
         session_id = session_of(tracked)
-        terminal.send("/resume " + session_id)
-        terminal.wait_idle(1)
+        terminal.load(session_id)
         assert tracked.live_labels(session_id) == LOOKED
         panel = asks(terminal, "retention", "Adjust tiers")
         assert any(line.strip().startswith("Session") and "npm test" in line for line in panel.splitlines())

@@ -59,13 +59,6 @@ def command(terminal: ClientTerminal, words: str, says: str) -> None:
     terminal.wait_idle(0.3)
 
 
-def resume(terminal: ClientTerminal, session_id: str) -> None:
-    """Loads the session again in the same window."""
-    terminal.send("/resume " + session_id)
-    terminal.wait(lambda shown: "/resume " + session_id not in shown.rpartition("❯")[2])
-    terminal.wait_idle(0.5)
-
-
 @pytest.fixture(scope="module", params=OLDEST_IF_SLOW)
 def story(request: pytest.FixtureRequest, clients: dict[str, Installed], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
     """Work, clear, /resume, restore, read again, undo, /resume; in the permission mode that asks."""
@@ -106,7 +99,7 @@ def clear_and_load(told: Story, terminal: ClientTerminal) -> None:
     turn(terminal, "talk", "just talking")
     told.note("not loaded", terminal)
     told.settle("not loaded")
-    resume(terminal, told.session_id)
+    terminal.load(told.session_id)
     told.note("resumed", terminal)
     turn(terminal, "talk", "just talking")
     told.note("loaded", terminal)
@@ -129,7 +122,7 @@ def come_back(told: Story, terminal: ClientTerminal) -> None:
     told.note("read again", terminal)
     command(terminal, "undo", "The last clear was taken back")
     told.note("undone", terminal)
-    resume(terminal, told.session_id)
+    terminal.load(told.session_id)
     turn(terminal, "talk", "just talking")
     told.note("loaded again", terminal)
 
@@ -239,7 +232,7 @@ def test_a_clear_typed_during_a_turn_runs_as_it_ends_and_loses_no_line(world: Re
         assert not {"system:informational", "system:local_command"}.isdisjoint(kinds(lines)), "the answer"
         said = [line for line in lines if line["type"] == "assistant"][-1]
         assert said["message"]["content"][0]["text"] == "the late work is done"
-        resume(terminal, session_id)
+        terminal.load(session_id)
         turn(terminal, "talk", "just talking")
     assert set(placeholders(world.api.turns()[-1].tool_results())) == {LATE_RUN}
     assert whole(world.home.transcript(session_id))
@@ -316,7 +309,7 @@ def test_an_excerpt_that_was_cleared_is_read_in_full_again_and_that_is_charged(w
     turn(terminal, "excerpt", "an excerpt")
     session_id = world.session_id()
     command(terminal, "clear --id T1 --now", "To put everything back")
-    resume(terminal, session_id)
+    terminal.load(session_id)
     turn(terminal, "again", "once more")
     sent = world.api.turns()[-1]
     assert set(placeholders(sent.tool_results())) == {"toolu_excerpt_0_0"}

@@ -254,9 +254,7 @@ def turn(terminal: ClientTerminal, script: str, says: str) -> None:
 
 def resumed(world: Reclaimed, terminal: ClientTerminal, session_id: str) -> Recorded:
     """Loads the session again in the same window, and gives the first request after that."""
-    terminal.send("/resume " + session_id)
-    terminal.wait(lambda shown: "/resume " + session_id not in shown.rpartition("❯")[2])
-    terminal.wait_idle(0.5)
+    terminal.load(session_id)
     world.api.clear()
     turn(terminal, "muse", "just musing")
     return world.api.turns()[-1]
