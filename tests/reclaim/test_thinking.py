@@ -7,7 +7,10 @@ import json
 import shutil
 import sqlite3
 import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Timer
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -16,9 +19,10 @@ from hypothesis import strategies as st
 from hooks.utils import archive
 from hooks.utils.answers.putback import undo_lines
 from hooks.utils.host import branch, entries, responses
-from hooks.utils.reclaim import places, rewrite, thinking
+from hooks.utils.reclaim import access, places, rewrite, thinking
 from hooks.utils.reclaim.access import Opened, Refused
 from tests.examples import examples
+from tests.patience import HANG_S
 from tests.reclaim import generated, transcripts
 from tests.reclaim.shops import EXPIRED, LATELY, Shop, Talk, Thinker, assert_only_contents_changed, contents_of, thought, worked
 
@@ -207,7 +211,8 @@ def failed(talk: Talk) -> None:
 
 
 @pytest.mark.parametrize("moment", [called, answered, asked, thinking_still, interrupted, before_a_call, failed])
-def test_in_mid_turn_a_clear_with_thinking_is_refused_and_says_what_to_do(shop: Shop, moment):
+def test_in_mid_turn_a_clear_with_thinking_is_refused_and_says_what_to_do(shop: Shop, moment, monkeypatch):
+    monkeypatch.setattr(access, "_ANSWER_S", 0.0)
     talk = worked(str(shop.project), Thinker)
     moment(talk)
     before = shop.write(talk)
@@ -224,18 +229,54 @@ def test_in_mid_turn_a_clear_with_thinking_is_refused_and_says_what_to_do(shop: 
 
 
 @pytest.mark.parametrize("moment", [called, asked])
-def test_an_undo_in_mid_turn_is_refused_too(shop: Shop, moment):
+def test_an_undo_in_mid_turn_is_refused_too(shop: Shop, moment, monkeypatch):
+    monkeypatch.setattr(access, "_ANSWER_S", 0.0)
     talk = worked(str(shop.project), Thinker)
     shop.write(talk)
     shop.clear(with_thinking=True)
-    there = len(talk.entries)
-    moment(talk)
-    with shop.transcript.open("ab") as file:
-        file.write(b"".join(json.dumps(entry).encode() + b"\n" for entry in talk.entries[there:]))
+    append(shop, since(talk, moment))
     standing = shop.transcript.read_bytes()
     with pytest.raises(Refused, match="once it has answered"):
         shop.undo()
     assert shop.transcript.read_bytes() == standing
+
+
+def test_at_the_end_of_a_turn_clear_and_undo_wait_for_the_answer_to_be_written(shop: Shop, monkeypatch):
+    """The host shows it, and takes the next command, a moment earlier."""
+    monkeypatch.setattr(access, "_ANSWER_S", HANG_S)
+    talk = worked(str(shop.project), Thinker)
+    asked(talk)
+    shop.write(talk)
+    with appended_later(shop, said(talk, "That is it.")):
+        assert shop.clear(with_thinking=True)[1].thinking
+    append(shop, since(talk, asked))
+    with appended_later(shop, said(talk, "Nothing more.")):
+        assert shop.undo().records
+
+
+def since(talk: Talk, moment: Callable[[Talk], object]) -> bytes:
+    """The lines that the talk goes on by."""
+    there = len(talk.entries)
+    moment(talk)
+    return b"".join(json.dumps(entry).encode() + b"\n" for entry in talk.entries[there:])
+
+
+def said(talk: Talk, answer: str) -> bytes:
+    return since(talk, lambda talk: talk.say(answer))
+
+
+def append(shop: Shop, lines: bytes) -> None:
+    with shop.transcript.open("ab") as file:
+        file.write(lines)
+
+
+@contextmanager
+def appended_later(shop: Shop, lines: bytes) -> Iterator[None]:
+    """The host writes them while what is in here is at work."""
+    writing = Timer(0.3, append, (shop, lines))
+    writing.start()
+    yield
+    writing.join()
 
 
 TURN = b'{"type":"user","uuid":"u-new","parentUuid":"u1","message":{"role":"user","content":"and now?"}}\n'

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from hooks.utils.reclaim import access
 from hooks.utils.reclaim.access import Refused
 from hooks.utils.reclaim.rewrite import RewriteFailed
 from tests.patience import HANG_S
@@ -76,7 +77,8 @@ def test_many_clears_and_undos_lose_no_line_of_the_client(shop: Shop, count, wit
     print(f"{done} clears and undos, {len(refused)} refused, {written} lines written meanwhile")
 
 
-def test_while_claude_answers_a_clear_with_thinking_changes_nothing(shop: Shop, count):
+def test_while_claude_answers_a_clear_with_thinking_changes_nothing(shop: Shop, count, monkeypatch):
+    monkeypatch.setattr(access, "_ANSWER_S", 0.0)
     talk = worked(str(shop.project), Thinker)
     talk.bash("goes-on", "npm test", "ok")
     before = shop.write(talk)

@@ -23,12 +23,18 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 _TRIES, _PAUSE_S = 5, 0.05
+# What a turn ends with stands in the transcript a moment after the host has shown it; on a busy machine that moment is long.
+_ANSWER_S = 2.0
 # How a doubtful file is told of; the transcript stays as it is.
 _REFUSED = "the transcript is not understood, so nothing was changed: "
 
 
 class Refused(Exception):
     """Nothing was changed; the message says why, and what to do."""
+
+
+class Running(Refused):
+    """Claude is in the middle of a turn."""
 
 
 def turnstile(site: Site) -> files.Lock:
@@ -73,6 +79,19 @@ def until_whole(read: Callable[[], T], index_of: Callable[[T], Index]) -> T:
             break
         time.sleep(_PAUSE_S)
     return found
+
+
+def once_answered(change: Callable[[], T]) -> T:
+    """What `change()` gives. For a while it is done again where a turn is Running or the transcript has Changed since it was read: a person
+    acts as soon as the host shows the answer, which it writes down afterwards."""
+    until = time.monotonic() + files.patience.next_s(_ANSWER_S)
+    while True:
+        try:
+            return change()
+        except (Running, rewrite.Changed):
+            if time.monotonic() > until:
+                raise
+        time.sleep(_PAUSE_S)
 
 
 def check_understood(index: Index, ids: Iterable[str] = ()) -> None:

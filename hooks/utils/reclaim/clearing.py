@@ -16,7 +16,7 @@ from ..policy.estimate import estimate_tokens
 from ..policy.placeholder import SHORTEST_HANDLE, placeholder, why, with_outline
 from ..state import journal, live, outbox
 from . import places, rewrite, thinking
-from .access import Opened, Refused, chain_of, check_understood, original_path, sweep, trouble_of, turnstile, until_whole
+from .access import Opened, Refused, chain_of, check_understood, once_answered, original_path, sweep, trouble_of, turnstile, until_whole
 from .cooling import cool
 from .outlook import plan_of
 
@@ -68,11 +68,16 @@ def clear(
     began = time.time_ns()
     with turnstile(site):
         sweep(site, transcript_path)
-        found = prospect(site, transcript_path, now, asked, at_end)
-        if dry_run or not found.plan.going or not (found.plan.pays or found.plan.asked.now):
-            return found, None
-        cleared = _clear(site, transcript_path, found, found.plan.prices.bound if with_thinking is None else with_thinking)
-        outbox.of(site).span("POPKIT_CLEAR", began, results=len(cleared.handles), tokens=cleared.tokens, thinking=cleared.thinking)
+
+        def change() -> tuple[Prospect, Cleared | None]:
+            found = prospect(site, transcript_path, now, asked, at_end)
+            if dry_run or not found.plan.going or not (found.plan.pays or found.plan.asked.now):
+                return found, None
+            return found, _clear(site, transcript_path, found, found.plan.prices.bound if with_thinking is None else with_thinking)
+
+        found, cleared = once_answered(change)
+        if cleared is not None:
+            outbox.of(site).span("POPKIT_CLEAR", began, results=len(cleared.handles), tokens=cleared.tokens, thinking=cleared.thinking)
         return found, cleared
 
 

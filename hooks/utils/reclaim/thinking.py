@@ -14,7 +14,7 @@ from ..edges.system import sha256
 from ..host import entries, responses
 from ..host.spans import NotUnderstood, content_span
 from ..state.archived import THINKING
-from .access import Refused
+from .access import Refused, Running
 from .places import Place
 from .rewrite import Changed
 
@@ -66,9 +66,9 @@ class Behind:
         return sum(thought.tokens for thought in self.thoughts)
 
     def check_ended(self) -> Behind:
-        """Refused while a turn runs: the thinking of it would be bound to what is changed."""
+        """Running while a turn runs: the thinking of it would be bound to what is changed."""
         if self.running:
-            raise Refused(_RUNNING)
+            raise Running(_RUNNING)
         return self
 
 

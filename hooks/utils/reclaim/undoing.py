@@ -9,7 +9,19 @@ from ..host import branch
 from ..state import journal, live, outbox
 from ..state.archived import THINKING, content_of, task_id
 from . import places, rewrite, thinking
-from .access import Opened, Refused, binds, chain_of, check_understood, original_path, sweep, trouble_of, turnstile, until_whole
+from .access import (
+    Opened,
+    Refused,
+    binds,
+    chain_of,
+    check_understood,
+    once_answered,
+    original_path,
+    sweep,
+    trouble_of,
+    turnstile,
+    until_whole,
+)  # fmt: skip
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,24 +61,29 @@ def undo(site: Site, transcript_path: str, now: float, with_thinking: bool | Non
         with_thinking = binds(site, transcript_path)
     with turnstile(site), Opened(site.home) as db:
         sweep(site, transcript_path)
-        index = _understood(transcript_path)
-        standing = list(places.placeholders(transcript_path, index))
-        handles = {handle for _, handle in standing}
-        lost: dict[str, Record] = {}
-        for clear in archive.clears_of_records(db, handles):
-            taken = archive.records_of_clear(db, clear.id)
-            records = [record for record in taken if record.id in handles]
-            thoughts = [record for record in taken if record.type == THINKING]
-            # What was thought after contents that are lost is bound to them.
-            may_return = [] if lost else thoughts
-            back = _put_back(site, transcript_path, index, standing, db, records, with_thinking or bool(thoughts), may_return)
-            lost.update((record.id, record) for record in back.gone)
-            if back.records:
-                back.gone = list(lost.values())
-                back.unthought = sum(record.tokens for record in thoughts) - back.thinking
-                _follow(back, _note_undone, site, db, clear, back, now)
-                outbox.of(site).span("POPKIT_UNDO", began, results=len(back.records), thinking=back.thinking)
-                return back
+        back = once_answered(lambda: _undo(site, transcript_path, now, db, with_thinking))
+        outbox.of(site).span("POPKIT_UNDO", began, results=len(back.records), thinking=back.thinking)
+        return back
+
+
+def _undo(site: Site, transcript_path: str, now: float, db: Connection, with_thinking: bool) -> PutBack:
+    index = _understood(transcript_path)
+    standing = list(places.placeholders(transcript_path, index))
+    handles = {handle for _, handle in standing}
+    lost: dict[str, Record] = {}
+    for clear in archive.clears_of_records(db, handles):
+        taken = archive.records_of_clear(db, clear.id)
+        records = [record for record in taken if record.id in handles]
+        thoughts = [record for record in taken if record.type == THINKING]
+        # What was thought after contents that are lost is bound to them.
+        may_return = [] if lost else thoughts
+        back = _put_back(site, transcript_path, index, standing, db, records, with_thinking or bool(thoughts), may_return)
+        lost.update((record.id, record) for record in back.gone)
+        if back.records:
+            back.gone = list(lost.values())
+            back.unthought = sum(record.tokens for record in thoughts) - back.thinking
+            _follow(back, _note_undone, site, db, clear, back, now)
+            return back
     raise Refused(_nothing(len(standing), list(lost.values())))
 
 
@@ -102,13 +119,17 @@ def restore_in_place(site: Site, transcript_path: str, now: float, records: list
         with_thinking = binds(site, transcript_path)
     with turnstile(site), Opened(site.home) as db:
         sweep(site, transcript_path)
-        index = _understood(transcript_path)
-        standing = list(places.placeholders(transcript_path, index))
-        handles = {handle for _, handle in standing}
-        wanted = [record for record in records if record.id in handles]
-        if not wanted:
-            raise Refused("none of them has a placeholder in this session's transcript. To print them, omit --in-place")
-        back = _put_back(site, transcript_path, index, standing, db, wanted, with_thinking)
+
+        def change() -> PutBack:
+            index = _understood(transcript_path)
+            standing = list(places.placeholders(transcript_path, index))
+            handles = {handle for _, handle in standing}
+            wanted = [record for record in records if record.id in handles]
+            if not wanted:
+                raise Refused("none of them has a placeholder in this session's transcript. To print them, omit --in-place")
+            return _put_back(site, transcript_path, index, standing, db, wanted, with_thinking)
+
+        back = once_answered(change)
         entries = [journal.restored(record.tool_use_id, now, tokens) for record, tokens in zip(back.records, back.tokens)]
         _follow(back, live.note, site, site.paths(), entries)
         return back
