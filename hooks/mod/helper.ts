@@ -67,7 +67,7 @@ export async function end($: EngineInterface): Promise<void> {
 export async function ask($: EngineInterface, path: string, asked: Answer, patienceMs?: number): Promise<Answer | undefined> {
   if (helper === undefined) {
     await start($)
-    await come($, Math.min(patienceMs ?? 0, START_MS))
+    await come($, Math.min(patienceMs ?? 0, Math.max(START_MS, rowMs)))
   }
   const asking = helper
   const waitMs = patienceMs ?? rowMs

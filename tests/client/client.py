@@ -46,6 +46,7 @@ SWITCHES = {
     # Tests share the machine: a hook at the end of a session gets longer than the 1.5 s that the client allows, a server too.
     "CLAUDE_CODE_SESSIONEND_HOOKS_TIMEOUT_MS": "120000",
     "MCP_TIMEOUT": "120000",
+    "MCP_CONNECT_TIMEOUT_MS": "120000",
     "DISABLE_AUTOUPDATER": "1",
     "DISABLE_TELEMETRY": "1",
     "DISABLE_ERROR_REPORTING": "1",
@@ -158,7 +159,7 @@ class ClientHome:
         if resume:
             command += ["--resume", resume]
         if mcp_server:
-            server = {"command": sys.executable, "args": [str(mcp_server)]}
+            server = {"command": sys.executable, "args": ["-S", "-E", str(mcp_server)]}  # the oldest client waits 5 s for it
             command += ["--mcp-config", json.dumps({"mcpServers": {"demo": server}}), "--strict-mcp-config"]
         return [*command, *extra]
 
@@ -259,8 +260,13 @@ class ClientHome:
         return found[0]
 
     def transcript(self, session_id: str) -> list[dict[str, Any]]:
-        """The lines of the main transcript."""
-        return list(_events(self.transcript_path(session_id).read_text()))
+        """The lines of the main transcript, without one that is being written."""
+        text = self.transcript_path(session_id).read_text()
+        return list(_events(text[: text.rfind("\n") + 1]))
+
+    def turns_over(self) -> int:
+        """How many turns the transcripts hold to their end, with what came of the hooks there."""
+        return sum(path.read_bytes().count(b'"subtype":"stop_hook_summary"') for path in (self.config / "projects").glob("*/*.jsonl"))
 
     def subagent_transcripts(self, session_id: str) -> dict[str, list[dict[str, Any]]]:
         """Agent id to the lines of its own transcript."""

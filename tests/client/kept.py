@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from hooks.utils.helper import sockets
 from tests.patience import until
@@ -46,10 +47,10 @@ class Kept:
 
 
 @contextmanager
-def kept(installed: Installed, folder: Path, play: Callable[[ClientHome, ScriptedApi], object]) -> Iterator[Kept]:
-    """Plays in a new home below a folder, and closes the API afterwards."""
-    with ScriptedApi() as api:
-        home = ClientHome(folder / "home", installed, api.url)
+def kept(installed: Installed, play: Callable[[ClientHome, ScriptedApi], object]) -> Iterator[Kept]:
+    """Plays in a new home, and closes the API afterwards. The home's path is short enough for the sockets by which helpers are found."""
+    with ScriptedApi() as api, TemporaryDirectory(prefix="popkit-", ignore_cleanup_errors=True) as folder:
+        home = ClientHome(Path(folder, "home"), installed, api.url)
         api.places["work"] = str(home.work)
         yield Kept(home, api, play)
 

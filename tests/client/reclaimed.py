@@ -99,10 +99,6 @@ class Reclaimed(Tracked):
         assert done.returncode == 0, done.stdout + done.stderr
         return json.loads(done.stdout)
 
-    def session_id(self) -> str:
-        """The session of the project that was written last."""
-        return max((self.home.config / "projects").glob("*/*.jsonl"), key=lambda path: path.stat().st_mtime).stem
-
     def contents(self, session_id: str) -> dict:
         """tool_use_id -> content, as the transcript holds it."""
         return {

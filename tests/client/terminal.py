@@ -26,6 +26,7 @@ UNFINISHED = re.compile(r"\x1b(?:\[[<>=0-9;?]*|[P_^\]][^\x1b\x07]*)?\Z")
 ECHO_S = 0.3
 # The one thing of ours that moves for minutes where nothing is at work.
 COUNTDOWN = re.compile(r"warm for \d+:\d\d")
+WORKING = "esc to interrupt"
 READY = re.compile(r"bypass permissions on|\? for shortcuts")
 
 
@@ -43,6 +44,7 @@ class ClientTerminal:
         rows: int = 50,
         columns: int = 120,
     ) -> None:
+        self._home = home
         command = home.command(plugin_dir, resume, mcp_server, extra)
         env = {**home.env(), "TERM": "xterm-256color", "COLORTERM": "", "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}
         self._screen = pyte.Screen(columns, rows)
@@ -104,13 +106,14 @@ class ClientTerminal:
         return self.wait(READY)
 
     def wait_idle(self, quiet: float = 0.6) -> list[str]:
-        """Wait until nothing on the screen but a countdown has changed for `quiet` seconds; for longer where the client is slow."""
+        """Wait until the client is not at work, and nothing on the screen but a countdown has changed for `quiet` seconds; for longer where
+        the client is slow."""
         quiet *= self._pace
         deadline = time.monotonic() + HANG_S
         last, since = "", time.monotonic()
         while time.monotonic() - since < quiet:
             now = COUNTDOWN.sub("", self.text())
-            if now != last:
+            if now != last or WORKING in now:
                 last, since = now, time.monotonic()
             if time.monotonic() > deadline:
                 message = f"the screen never stood still for {quiet} s; it shows:\n{self.text()}"
@@ -123,11 +126,11 @@ class ClientTerminal:
             self._child.send(key)
 
     def type(self, text: str) -> None:
-        """Type text into the prompt and wait until it stands there."""
-        began = time.monotonic()
+        """Type text into the prompt and wait until it stands there, whether or not the screen says the same elsewhere."""
+        tail = _bare(text[-20:])
+        before, began = _bare(self.text()).count(tail), time.monotonic()
         self._child.send(text)
-        tail = text[-20:]
-        self.wait(lambda shown: tail.replace(" ", "") in re.sub(r"[\s│|]", "", shown))
+        self.wait(lambda shown: tail in _bare(shown.rpartition("❯")[2]) or _bare(shown).count(tail) > before)
         self._pace = max(1.0, (time.monotonic() - began) / ECHO_S, self._pace / 2)
 
     def send(self, text: str) -> None:
@@ -147,6 +150,14 @@ class ClientTerminal:
                 self.send(prompt)
             self.wait(is_answered)
 
+    def turn(self, prompt: str, says: str) -> None:
+        """Submit a prompt and wait until its turn is over: the screen says `says` once more than before, and what came of the hooks at the
+        end stands in the transcript, which the client writes after it has shown it. For a client with hooks there."""
+        before, over = self.text().count(says), self._home.turns_over()
+        self.ask(prompt, lambda shown: shown.count(says) > before)
+        self.wait(lambda _: self._home.turns_over() > over)
+        self.wait_idle(0.4)
+
     def load(self, session_id: str) -> None:
         """Load a session in this window and wait until it stands there. Until then the client shows the command above the prompt, and may
         send what it is asked with the old conversation, or drop it."""
@@ -154,7 +165,7 @@ class ClientTerminal:
         self.send(command.removeprefix("❯ "))
         loading = True
         while loading:
-            self.wait(lambda shown: command not in shown and "esc to interrupt" not in shown)
+            self.wait(lambda shown: command not in shown)
             self.wait_idle(0.5)
             loading = command in self.text()
 
@@ -171,7 +182,7 @@ class ClientTerminal:
             self.press_until(DOWN, lambda _shown, before=before: self._chosen() != before)
         self.press_until(ENTER, lambda shown: "Restore conversation" not in shown)
         try:
-            self.wait(lambda _shown: prompt in self._chosen(), 10 * self._pace)
+            self.wait(lambda _shown: prompt in self._chosen(), 30 * self._pace)
             self.press_until(CTRL_U, lambda _shown: prompt not in self._chosen())
         except ClientTimeoutError:
             self.press(CTRL_U)  # it was shown in other words
@@ -197,7 +208,7 @@ class ClientTerminal:
         self.wait_idle(0.3)
         self.press(key)
         try:
-            self.wait(satisfied, 10 * self._pace)
+            self.wait(satisfied, 60 * self._pace)
         except ClientTimeoutError:
             self.press(key)
             self.wait(satisfied)
@@ -233,7 +244,7 @@ class ClientTerminal:
             try:
                 self.wait(lambda shown: "again to exit" in shown or not self._child.isalive(), 10 * self._pace)
                 self.press(CTRL_C)
-                self.wait(lambda _shown: not self._child.isalive(), 30 * self._pace)
+                self.wait(lambda _shown: not self._child.isalive(), 60 * self._pace)
             except ClientTimeoutError:
                 continue  # it has ended, or did not take the key for what it was meant to be
 
@@ -261,3 +272,8 @@ class ClientTerminal:
         ready, self._pending = self._pending[:cut], self._pending[cut:]
         self._stream.feed(UNKNOWN_TO_PYTE.sub("", ready))
         self._lines = None
+
+
+def _bare(shown: str) -> str:
+    """Without spaces, ends of lines and frames: however it is wrapped."""
+    return re.sub(r"[\s│|]", "", shown)

@@ -150,8 +150,7 @@ def terminal(
         with ClientTerminal(made.home, plugin_dir=ROOT, columns=150, resume=transcript.stem) as screen:
             screen.wait_ready()
             screen.wait_idle()
-            screen.send("go [[SCRIPT:night]]")
-            screen.wait("the night is done")
+            screen.ask("go [[SCRIPT:night]]", lambda shown: "the night is done" in shown)
             screen.wait_idle()
         yield made
 

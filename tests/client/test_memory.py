@@ -134,9 +134,9 @@ def taught(home: ClientHome, api: ScriptedApi) -> Taught:
 
 
 @pytest.fixture(scope="module", params=OLDEST_IF_SLOW)
-def played(request: pytest.FixtureRequest, clients: dict[str, Installed], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kept]:
+def played(request: pytest.FixtureRequest, clients: dict[str, Installed]) -> Iterator[Kept]:
     """Once for each client."""
-    with kept(clients[request.param], tmp_path_factory.mktemp("taught"), taught) as session:
+    with kept(clients[request.param], taught) as session:
         yield session
 
 

@@ -24,7 +24,7 @@ from hooks.utils.state.rebuild import rebuild
 from . import installs
 from .client import ClientHome, Run
 from .kept import Kept, kept
-from .scripted_api import Recorded, ScriptedApi, call, say
+from .scripted_api import Recorded, ScriptedApi, Step, call, say
 
 ROOT = Path(__file__).resolve().parents[2]
 PLUGIN = (".claude-plugin", "README.md", "LICENSE", "bin", "commands", "hooks", "power-mode", "retention-config.json")
@@ -68,7 +68,8 @@ SCRIPTS = {
         call(("Bash", {"command": KILL})),
         call(("Read", {"file_path": BIG, "offset": 100})),
         call(("Bash", {"command": HELPED})),
-        call(("Read", {"file_path": BIG, "offset": 90})),
+        # The client may read a moment later that there is one.
+        *[call(("Read", {"file_path": BIG, "offset": first})) for first in (90, 80, 70)],
         say("done"),
     ],
 }
@@ -112,6 +113,12 @@ class Session:
 
     def site(self) -> live.Site:
         return live.Site({"POPKIT_HOME": str(self.popkit)}, self.id, str(self.home.work))
+
+    def stored(self) -> dict[str, Any]:
+        """What the hooks and the helper have kept, and what one of them could not add in time."""
+        site = self.site()
+        live.change(site, site.paths(), "", lambda _stored, _rules: False)
+        return shared_facts(store.load(site.paths()).state)
 
     def log(self) -> str:
         path = self.popkit / "hooks.log"
@@ -183,8 +190,8 @@ def read_again(home: ClientHome, api: ScriptedApi) -> Session:
 
 
 @pytest.fixture(scope="module")
-def played(clients: dict[str, installs.Installed], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kept]:
-    with kept(clients["newest"], tmp_path_factory.mktemp("twice"), read_again) as session:
+def played(clients: dict[str, installs.Installed]) -> Iterator[Kept]:
+    with kept(clients["newest"], read_again) as session:
         yield session
 
 
@@ -292,8 +299,7 @@ def test_hooks_and_a_rebuild_agree_on_what_entered(day: Session):
     site = day.site()
     path = str(day.home.transcript_path(day.id))
     made = rebuild(path, live.journal_of(site, site.paths()), site.rules_for, day.id)
-    stored = store.load(site.paths()).state
-    assert shared_facts(stored) == shared_facts(made.state)
+    assert day.stored() == shared_facts(made.state)
     tokens = {result.id: result.tokens for result in made.conversation.results()}
     assert [tokens[entry["id"]] for entry in day.entered()] == [entry["tokens"] for entry in day.entered()]
 
@@ -369,14 +375,29 @@ def test_whatever_is_wrong_with_the_helper_rows_enter_as_they_came(newest: Sessi
     )
     real.chmod(0o755)
     del newest.home.extra_env["POPKIT_DOOR_MS"]  # as long as it is with users
-    newest.api.scripts["again"] = [call(("Read", {"file_path": BIG, "offset": first})) for first in range(100, 0, -10)] + [say("done")]
+
+    def asked() -> set[str]:
+        return {fault for fault in faults if (tmp_path / f"stand_in.py.{ASKED.get(fault)}").exists()}
+
+    def turns_had() -> int:
+        return len(began.read_text().splitlines()) if began.exists() else 0
+
+    class UntilAllHadTheirTurn(list):
+        """A start is not waited for, so on a busy machine it takes more rows."""
+
+        def __getitem__(self, played: int) -> Step:
+            is_over = played >= 10 and turns_had() >= len(faults) and asked() == set(faults) & set(ASKED)
+            return say("done") if is_over else super().__getitem__(played)
+
+    rows = [call(("Read", {"file_path": BIG, "offset": first})) for first in range(150, 0, -1)]
+    newest.api.scripts["again"] = UntilAllHadTheirTurn([*rows, say("done")])
     run = newest.play("go [[SCRIPT:again]]", plugin=copy)
     assert run.returncode == 0
-    assert len(began.read_text().splitlines()) >= len(faults), "each had its turn"
-    asked = {fault for fault in faults if (tmp_path / f"stand_in.py.{ASKED.get(fault)}").exists()}
-    assert asked == set(faults) & set(ASKED)
+    assert turns_had() >= len(faults), "each had its turn"
+    assert asked() == set(faults) & set(ASKED)
     assert not any(map(referred, newest.results()))
-    assert [result.split("\n")[0] for result in newest.results()] == [f"{first}\t{LINES[first - 1]}" for first in range(100, 0, -10)]
+    firsts = range(150, 150 - len(newest.results()), -1)
+    assert [result.split("\n")[0] for result in newest.results()] == [f"{first}\t{LINES[first - 1]}" for first in firsts]
 
 
 def test_a_helper_that_is_killed_is_started_again(newest: Session, short: str):
@@ -414,7 +435,7 @@ def test_clients_with_and_without_modules_take_turns_in_one_session(twice: Sessi
         entered = twice.results()
     site = twice.site()
     made = rebuild(str(twice.home.transcript_path(twice.id)), live.journal_of(site, site.paths()), site.rules_for, twice.id)
-    assert shared_facts(store.load(site.paths()).state) == shared_facts(made.state)
+    assert twice.stored() == shared_facts(made.state)
     assert made.state.index == len(entered)
 
 
@@ -446,7 +467,7 @@ def test_a_client_that_knows_no_modules_works_as_ever(clients: dict[str, install
     assert oldest.play("go [[SCRIPT:twice]]").returncode == 0
     assert not any(map(referred, oldest.results()))
     assert oldest.entered() == []
-    assert store.load(oldest.site().paths()).state.index == 5
+    assert oldest.stored()["index"] == 5
     assert oldest.log() == ""
 
 

@@ -20,6 +20,7 @@ from .test_mod import BIG, ROOT, Session, referred
 TEST_JS = """for (let n = 0; n < 900; n++) console.log('check ' + n * 7 % 13 + ' of suite ' + Math.sin(n + Date.now()))
 console.log('PASS 900 tests')
 """
+WARM = re.compile(r"Prompt cache warm for (\d+:\d\d)\s")
 SCRIPTS = {
     "first": [call(("Read", {"file_path": BIG, "limit": 200})), say("read it")],
     "second": [call(("Read", {"file_path": BIG, "offset": 2, "limit": 150})), say("read again")],
@@ -64,16 +65,14 @@ def window(opened: Window) -> Window:
 
 def test_the_pane_opens_without_a_request_and_is_live(window: Window):
     terminal = window.terminal
-    terminal.send("go [[SCRIPT:first]]")
-    terminal.wait("read it")
-    terminal.wait_idle()
-    before = len(window.api.requests)
+    terminal.turn("go [[SCRIPT:first]]", "read it")
+    before = len(window.api.turns())
     terminal.send("/popkit")
     terminal.wait("Retention status")
     terminal.wait("Calls     1 tool call in 1 turn")
-    first = terminal.wait("Prompt cache warm for")
-    terminal.wait(lambda shown: "Prompt cache warm for" in shown and countdown(shown) != countdown("\n".join(first)))
-    assert len(window.api.requests) == before
+    first = countdown("\n".join(terminal.wait(WARM)))
+    terminal.wait(lambda shown: countdown(shown) not in ("", first))
+    assert len(window.api.turns()) == before
     terminal.send("go [[SCRIPT:second]]")
     terminal.wait("Calls     2 tool calls in 2 turns")
     terminal.press_until(ESCAPE, lambda shown: "Retention status" not in shown)
@@ -89,7 +88,9 @@ def test_an_answer_stands_there_as_it_is_although_claude_code_reads_it_as_markdo
 
 
 def countdown(shown: str) -> str:
-    return shown.partition("Prompt cache warm for ")[2].split()[0]
+    """How long the pane says that the cache is warm; "" where it says nothing, or half of it stands there."""
+    found = WARM.search(shown)
+    return found[1] if found else ""
 
 
 def test_the_band_says_what_to_do_and_its_button_does_it(session: Session):
@@ -98,15 +99,15 @@ def test_the_band_says_what_to_do_and_its_button_does_it(session: Session):
     (session.home.work / "test.js").write_text(TEST_JS)
     with ClientTerminal(session.home, plugin_dir=ROOT, columns=170) as terminal:
         terminal.wait_ready()
-        terminal.send("go [[SCRIPT:tested]]")
-        terminal.wait("all tested")
+        terminal.turn("go [[SCRIPT:tested]]", "all tested")
         terminal.wait("PopKit: Clear now")
-        before = len(session.api.requests)
+        before = len(session.api.turns())
         terminal.press("\x18", "\t")  # ctrl+x tab: the band has the keys
+        terminal.wait_idle(0.3)
         terminal.press(ENTER)
         terminal.wait("Cleared: 2 results")
         terminal.wait("[ Undo the last clear ]")
-        assert len(session.api.requests) == before
+        assert len(session.api.turns()) == before
     [transcript] = session.home.config.glob("projects/*/*.jsonl")
     assert transcript.read_text().count("[PopKit cleared ") == 2
 
@@ -120,33 +121,24 @@ def test_the_pane_is_worked_by_keys_and_every_deed_can_be_undone(session: Sessio
         terminal.wait_ready()
         terminal.send("go [[SCRIPT:tested]]")
         terminal.wait("PopKit: Clear now")
-        before = len(session.api.requests)
+        before = len(session.api.turns())
         terminal.send("/popkit")
         terminal.wait("Retention status")
-        terminal.press("2")
-        terminal.wait("Tool call timeline")
-        terminal.press("4")
-        terminal.wait("[ Let the provider clear ]")
-        terminal.press("1")
-        terminal.wait(re.compile(r"\[ Clear \] ~2\.6k leave"))
-        terminal.press("c")
-        terminal.wait("[ Undo the last clear ]")
+        terminal.press_until("2", lambda shown: "Tool call timeline" in shown)
+        terminal.press_until("4", lambda shown: "[ Let the provider clear ]" in shown)
+        terminal.press_until("1", re.compile(r"\[ Clear \] ~2\.6k leave").search)
+        terminal.press_until("c", lambda shown: "[ Undo the last clear ]" in shown)
         [transcript] = session.home.config.glob("projects/*/*.jsonl")
         assert transcript.read_text().count("[PopKit cleared ") == 2
-        terminal.press("u")
-        terminal.wait("The last clear was taken back")
+        terminal.press_until("u", lambda shown: "The last clear was taken back" in shown)
         assert "[PopKit cleared " not in transcript.read_text()
         terminal.press_until(ESCAPE, lambda shown: "Retention status" not in shown)
-        assert len(session.api.requests) == before
+        assert len(session.api.turns()) == before
 
 
 def test_after_a_rewind_nothing_leans_on_what_was_taken_back(window: Window):
     terminal = window.terminal
-    terminal.send("go [[SCRIPT:first]]")
-    terminal.wait("read it")
-    terminal.wait_idle()
+    terminal.turn("go [[SCRIPT:first]]", "read it")
     terminal.rewind()
-    terminal.send("instead [[SCRIPT:second]]")
-    terminal.wait("read again")
-    terminal.wait_idle()
+    terminal.turn("instead [[SCRIPT:second]]", "read again")
     assert not any(map(referred, window.api.turns()[-1].tool_results().values()))

@@ -41,10 +41,12 @@ def test_what_the_provider_clears_is_noted_once_and_nothing_leans_on_it(
         usage = {"cache_read_input_tokens": prompt, "cache_creation_input_tokens": 10}
         return Step(calls=(("Read", {"file_path": path, **more}),), usage=usage, cleared=cleared)
 
+    # The client writes what an answer used a moment after it has run its calls.
+    written = f"until grep -qs 'cache_read_input_tokens.:24000' {session.home.config}/projects/*/*.jsonl; do sleep 0.1; done"
     api.scripts["long"] = [
         read(BIG, 22_000),
         read("{work}/other.py", 26_000),
-        call(("Bash", {"command": "sleep 1"}), cache_read_input_tokens=24_000, cache_creation_input_tokens=10),  # the client writes late
+        call(("Bash", {"command": written}), cache_read_input_tokens=24_000, cache_creation_input_tokens=10),
         read(BIG, 24_200, cleared=1, offset=2),
         read("{work}/other.py", 24_500, cleared=2, offset=2),
         say("done", cache_read_input_tokens=25_000),

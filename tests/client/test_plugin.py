@@ -57,6 +57,7 @@ class Tracked:
         api.scripts.update(DAY)
         for who in ("AUTHOR", "COMMITTER"):
             home.extra_env |= {f"GIT_{who}_NAME": "dev", f"GIT_{who}_EMAIL": "dev@example.invalid"}
+        home.extra_env["POPKIT_DOOR_MS"] = "60000"  # the machine may be busy
         self.popkit_home = Path(home.env()["CLAUDE_CONFIG_DIR"]) / "popkit"
 
     def run(self, prompt, **more) -> Run:
@@ -82,6 +83,10 @@ class Tracked:
     def errors(self) -> str:
         log = self.popkit_home / "hooks.log"
         return log.read_text() if log.exists() else ""
+
+    def session_id(self) -> str:
+        """The session that the client has written last."""
+        return max((self.home.config / "projects").glob("*/*.jsonl"), key=lambda path: path.stat().st_mtime).stem
 
     def live_labels(self, session_id: str) -> list[str]:
         return [row["label"] for row in self.stored(session_id)["live"]]

@@ -69,12 +69,6 @@ def begin_anew(terminal: ClientTerminal) -> None:
     terminal.wait_idle()
 
 
-def session_of(tracked: Tracked) -> str:
-    """The session in which something was called last."""
-    states = (tracked.popkit_home / "sessions").glob("*/main.state.json")
-    return max(states, key=lambda state: state.stat().st_mtime).parent.name
-
-
 def labels(tracked: Tracked, session_id: str) -> list[str]:
     """What a person is told is live, after the tracker has followed the transcript."""
     made = live.reconcile(tracked.site(session_id), str(tracked.home.transcript_path(session_id)))
@@ -84,9 +78,7 @@ def labels(tracked: Tracked, session_id: str) -> list[str]:
 def test_the_panel_appears_in_the_terminal_without_a_request_and_fits(tracked: Tracked):
     with ClientTerminal(tracked.home, plugin_dir=ROOT, columns=80) as terminal:
         terminal.wait_ready()
-        terminal.send("go [[SCRIPT:look]]")
-        terminal.wait("looked at it")
-        terminal.wait_idle()
+        terminal.turn("go [[SCRIPT:look]]", "looked at it")
         before = len(tracked.api.turns())
         terminal.send("/popkit:context retention")
         screen = terminal.wait("Retention status")
@@ -110,17 +102,13 @@ def test_a_threshold_is_told_once_with_what_to_do(tracked: Tracked):
     (tracked.popkit_home / "retention-config.json").write_text('{"window_tokens": 176000}')
     with ClientTerminal(tracked.home, plugin_dir=ROOT) as terminal:
         terminal.wait_ready()
-        terminal.send("go [[SCRIPT:search]]")
-        terminal.wait("searched it")
-        terminal.wait_idle()
+        terminal.turn("go [[SCRIPT:search]]", "searched it")
         terminal.send("go [[SCRIPT:full]]")
         terminal.wait("it is full")
         terminal.wait("PopKit: the context is 92% full (162k of 176k).")
         terminal.wait("Full, and little to clear: /compact (Claude is told what is dead)")
         terminal.wait_idle()
-        terminal.send("again [[SCRIPT:full]]")
-        terminal.wait(lambda text: text.count("it is full") == 2)
-        terminal.wait_idle()
+        terminal.turn("again [[SCRIPT:full]]", "it is full")
         assert terminal.text().count("PopKit: the context is") == 1
     sent = json.dumps([request.body["messages"] for request in tracked.api.turns()])
     assert "PopKit: the context is" not in sent
@@ -129,15 +117,11 @@ def test_a_threshold_is_told_once_with_what_to_do(tracked: Tracked):
 def test_a_rewound_branch_is_neither_live_nor_expired(window: Window):
     tracked, terminal = window.tracked, window.terminal
     look(terminal)
-    terminal.send("then [[SCRIPT:search]]")
-    terminal.wait("searched it")
-    terminal.wait_idle()
-    session_id = session_of(tracked)
+    terminal.turn("then [[SCRIPT:search]]", "searched it")
+    session_id = tracked.session_id()
     assert "Bash ls src" in labels(tracked, session_id)
     terminal.rewind()
-    terminal.send("instead [[SCRIPT:look]]")
-    terminal.wait(lambda text: text.count("looked at it") == 2)
-    terminal.wait_idle()
+    terminal.turn("instead [[SCRIPT:look]]", "looked at it")
     made = live.reconcile(tracked.site(session_id), str(tracked.home.transcript_path(session_id)))
     known = [result.label for result in [*made.state.live.values(), *made.state.expired.values()]]
     assert not any("grep" in label or "ls src" in label for label in known)
@@ -149,28 +133,23 @@ LOOKED = ["Read src/app.js", "Bash npm test"]
 
 def look(terminal: ClientTerminal) -> None:
     """A file is read and the tests are run."""
-    terminal.send("go [[SCRIPT:look]]")
-    terminal.wait("looked at it")
-    terminal.wait_idle()
+    terminal.turn("go [[SCRIPT:look]]", "looked at it")
 
 
 def asks(terminal: ClientTerminal, words: str, says: str) -> str:
     """The screen once /popkit:context has answered."""
-    terminal.send("/popkit:context " + words)
-    terminal.wait(says)
+    terminal.ask("/popkit:context " + words, lambda shown: says in shown)
     return "\n".join(terminal.wait_idle())
 
 
 def test_clear_begins_a_new_session_and_what_is_current_in_the_old_one_stays_so(window: Window):
     tracked, terminal = window.tracked, window.terminal
     look(terminal)
-    first = session_of(tracked)
+    first = tracked.session_id()
     begin_anew(terminal)
-    terminal.send("go [[SCRIPT:search]]")
-    terminal.wait("searched it")
-    terminal.wait_idle()
+    terminal.turn("go [[SCRIPT:search]]", "searched it")
     assert tracked.live_labels(first) == LOOKED
-    second = session_of(tracked)
+    second = tracked.session_id()
     assert second != first
     assert tracked.stored(second)["index"] == 2
     terminal.load(first)
@@ -183,7 +162,7 @@ def test_what_is_current_stays_so_when_the_session_is_loaded_again(tracked: Trac
     with ClientTerminal(tracked.home, plugin_dir=ROOT, rows=100) as terminal:
         terminal.wait_ready()
         look(terminal)
-        session_id = session_of(tracked)
+        session_id = tracked.session_id()
         terminal.load(session_id)
         assert tracked.live_labels(session_id) == LOOKED
         panel = asks(terminal, "retention", "Adjust tiers")
@@ -198,13 +177,11 @@ def test_what_is_current_stays_so_when_the_session_is_loaded_again(tracked: Trac
 def test_a_fork_ends_nothing_in_the_session_that_it_comes_from(window: Window):
     tracked = window.tracked
     look(window.terminal)
-    first = session_of(tracked)
+    first = tracked.session_id()
     before = set((tracked.home.config / "projects").glob("*/*.jsonl"))
     with ClientTerminal(tracked.home, plugin_dir=ROOT, resume=first, extra=["--fork-session"]) as other:
         other.wait_ready()
-        other.send("go [[SCRIPT:search]]")
-        other.wait("searched it")
-        other.wait_idle()
+        other.turn("go [[SCRIPT:search]]", "searched it")
         (path,) = set((tracked.home.config / "projects").glob("*/*.jsonl")) - before
         assert labels(tracked, path.stem)[:2] == LOOKED
         other.send("/exit")
@@ -216,16 +193,12 @@ def test_a_fork_ends_nothing_in_the_session_that_it_comes_from(window: Window):
 
 def test_pinning_in_the_terminal_holds_a_result(window: Window):
     tracked, terminal = window.tracked, window.terminal
-    terminal.send("go [[SCRIPT:search]]")
-    terminal.wait("searched it")
-    terminal.wait_idle()
-    session_id = session_of(tracked)
+    terminal.turn("go [[SCRIPT:search]]", "searched it")
+    session_id = tracked.session_id()
     terminal.send("/popkit:context pin T1")
     terminal.wait("inned")
-    for times in range(1, 4):
-        terminal.send("go [[SCRIPT:look]]")
-        terminal.wait(lambda text, times=times: text.count("looked at it") == times)
-        terminal.wait_idle()
+    for _ in range(3):
+        terminal.turn("go [[SCRIPT:look]]", "looked at it")
     before = terminal.text().count("grep -rn add src")
     terminal.send("/popkit:context why T1")
     terminal.wait(lambda text: text.count("grep -rn add src") > before)

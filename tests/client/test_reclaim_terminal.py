@@ -44,18 +44,10 @@ class Story:
         self.ledgers[stage] = self.world.asked("stats", "--session", self.session_id)["session"]
 
 
-def turn(terminal: ClientTerminal, script: str, says: str) -> None:
-    """Plays a script and waits for what it says, once more than the screen says it now."""
-    before = terminal.text().count(says)
-    terminal.ask(f"go [[SCRIPT:{script}]]", lambda shown: shown.count(says) > before)
-    terminal.wait_idle(0.4)
-
-
 def command(terminal: ClientTerminal, words: str, says: str) -> None:
     """Asks /popkit:context and waits for the answer, once more than the screen has it now."""
     before = terminal.text().count(says)
-    terminal.send("/popkit:context " + words)
-    terminal.wait(lambda shown: shown.count(says) > before)
+    terminal.ask("/popkit:context " + words, lambda shown: shown.count(says) > before)
     terminal.wait_idle(0.3)
 
 
@@ -89,19 +81,19 @@ def window(story: Story) -> Story:
 
 def clear_and_load(told: Story, terminal: ClientTerminal) -> None:
     """Clear, which does not pay yet, then at any cost; a turn without it, and one after /resume."""
-    turn(terminal, "work", "the work is done")
+    terminal.turn("go [[SCRIPT:work]]", "the work is done")
     told.session_id = told.world.session_id()
     told.note("worked", terminal)
     command(terminal, "clear", "Nothing was changed")
     told.note("not paying", terminal)
     command(terminal, "clear --now", "To put everything back")
     told.note("cleared", terminal)
-    turn(terminal, "talk", "just talking")
+    terminal.turn("go [[SCRIPT:talk]]", "just talking")
     told.note("not loaded", terminal)
     told.settle("not loaded")
     terminal.load(told.session_id)
     told.note("resumed", terminal)
-    turn(terminal, "talk", "just talking")
+    terminal.turn("go [[SCRIPT:talk]]", "just talking")
     told.note("loaded", terminal)
     told.settle("loaded")
 
@@ -111,19 +103,19 @@ def come_back(told: Story, terminal: ClientTerminal) -> None:
     handle = placeholders(told.contents["cleared"])[RUN]
     told.world.api.scripts["back"] = [call(("Bash", {"command": f"popkit restore {handle}"})), say("it is back")]
     told.world.api.scripts["more"] = [call(("Bash", {"command": f"popkit restore {handle}; touch made"})), say("not reached")]
-    turn(terminal, "back", "it is back")
+    terminal.turn("go [[SCRIPT:back]]", "it is back")
     told.note("restored", terminal)
     terminal.send("go [[SCRIPT:more]]")
     terminal.wait("Do you want to proceed?")
     told.screens["asked"] = terminal.text()
     terminal.press(ESCAPE)
     terminal.wait("Interrupted")
-    turn(terminal, "look", "looked again")
+    terminal.turn("go [[SCRIPT:look]]", "looked again")
     told.note("read again", terminal)
     command(terminal, "undo", "The last clear was taken back")
     told.note("undone", terminal)
     terminal.load(told.session_id)
-    turn(terminal, "talk", "just talking")
+    terminal.turn("go [[SCRIPT:talk]]", "just talking")
     told.note("loaded again", terminal)
 
 
@@ -220,8 +212,12 @@ def test_a_clear_typed_during_a_turn_runs_as_it_ends_and_loses_no_line(world: Re
         with Watched(path) as watched:
             terminal.send("/popkit:context clear")
             assert "the late work is done" not in terminal.text()
+            terminal.wait(lambda _: b'"enqueue"' in path.read_bytes())
             (world.home.work / "seen").write_text("")
             terminal.wait("To put everything back")
+            terminal.wait(
+                lambda _: not {"system:informational", "system:local_command"}.isdisjoint(kinds(world.home.transcript(path.stem)))
+            )
             terminal.wait_idle()
         session_id = world.session_id()
         lines = world.home.transcript(session_id)
@@ -229,11 +225,10 @@ def test_a_clear_typed_during_a_turn_runs_as_it_ends_and_loses_no_line(world: Re
         assert watched.lost() == []
         assert whole(lines)
         assert {"queue-operation:enqueue", "queue-operation:dequeue", "system:stop_hook_summary"} <= kinds(lines)
-        assert not {"system:informational", "system:local_command"}.isdisjoint(kinds(lines)), "the answer"
         said = [line for line in lines if line["type"] == "assistant"][-1]
         assert said["message"]["content"][0]["text"] == "the late work is done"
         terminal.load(session_id)
-        turn(terminal, "talk", "just talking")
+        terminal.turn("go [[SCRIPT:talk]]", "just talking")
     assert set(placeholders(world.api.turns()[-1].tool_results())) == {LATE_RUN}
     assert whole(world.home.transcript(session_id))
     assert world.errors() == ""
@@ -259,7 +254,7 @@ def test_clear_at_exit_leaves_a_lean_transcript_for_the_next_resume(world: Recla
         world.api.scripts[f"runs{number}"] = world.api.scripts["runs"]
         with ClientTerminal(world.home, plugin_dir=ROOT, resume=session_id) as terminal:
             terminal.wait_ready()
-            turn(terminal, f"runs{number}", "ran twice")
+            terminal.turn(f"go [[SCRIPT:runs{number}]]", "ran twice")
             session_id = world.session_id()
             with Watched(world.home.transcript_path(session_id)) as watched:
                 leave(terminal, ending)
@@ -278,12 +273,13 @@ def test_clear_at_exit_leaves_a_lean_transcript_for_the_next_resume(world: Recla
 
 def test_a_compaction_is_told_what_is_dead_and_gives_back_an_index(window: Story):
     world, terminal = window.world, window.terminal
-    turn(terminal, "work", "the work is done")
+    terminal.turn("go [[SCRIPT:work]]", "the work is done")
     terminal.send("/compact keep the plan")
     terminal.wait(lambda _: world.api.of_kind("summary"))
+    terminal.wait("ompacted")
     terminal.wait_idle(1)
     shown = terminal.text()
-    turn(terminal, "look", "looked again")
+    terminal.turn("go [[SCRIPT:look]]", "looked again")
     (summary,) = world.api.of_kind("summary")
     assert summary.text.count(ADVICE) == 1
     # Only a hook's output is shown and repeated; what code inside the client says is for the summariser alone.
@@ -306,11 +302,11 @@ def test_an_excerpt_that_was_cleared_is_read_in_full_again_and_that_is_charged(w
         "excerpt": [call(("Read", {"file_path": "{work}/notes.txt", "offset": 3, "limit": 60})), say("an excerpt")],
         "again": [call(("Read", {"file_path": "{work}/notes.txt", "offset": 3, "limit": 60})), say("once more")],
     }
-    turn(terminal, "excerpt", "an excerpt")
+    terminal.turn("go [[SCRIPT:excerpt]]", "an excerpt")
     session_id = world.session_id()
     command(terminal, "clear --id T1 --now", "To put everything back")
     terminal.load(session_id)
-    turn(terminal, "again", "once more")
+    terminal.turn("go [[SCRIPT:again]]", "once more")
     sent = world.api.turns()[-1]
     assert set(placeholders(sent.tool_results())) == {"toolu_excerpt_0_0"}
     assert "Note 62: " in sent.text

@@ -30,7 +30,7 @@ def test_the_status_line_is_on_the_screen(home: ClientHome, api: ScriptedApi) ->
         terminal.wait_ready()
         terminal.send("go [[SCRIPT:work]]")
         terminal.wait("that is how it is")
-        terminal.wait(re.compile(r"expired.* · cache warm"))
+        terminal.wait(re.compile(r"(expired|reclaimable).* · cache warm"))
         terminal.send("and on [[SCRIPT:full]]")
         terminal.wait("quite full")
         terminal.wait(re.compile(r"context (47|9)% · "))  # of 200,000 or of a million tokens

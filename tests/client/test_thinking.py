@@ -55,9 +55,9 @@ def deep(home: ClientHome, api: ScriptedApi) -> tuple[Reclaimed, str]:
 
 
 @pytest.fixture(scope="module", params=OLDEST_IF_SLOW)
-def played(request: pytest.FixtureRequest, clients: dict[str, Installed], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kept]:
+def played(request: pytest.FixtureRequest, clients: dict[str, Installed]) -> Iterator[Kept]:
     """Once for each client."""
-    with kept(clients[request.param], tmp_path_factory.mktemp("deep"), deep) as session:
+    with kept(clients[request.param], deep) as session:
         yield session
 
 
@@ -229,8 +229,8 @@ def cleared_if_possible(world: Reclaimed, session_id: str) -> clearing.Cleared |
 def test_in_the_terminal_the_same_window_goes_on_after_resume(world: Reclaimed):
     with ClientTerminal(world.home, plugin_dir=ROOT, rows=120) as terminal:
         terminal.wait_ready()
-        turn(terminal, "deep", "deeply done")
-        turn(terminal, "muse", "just musing")
+        terminal.turn("go [[SCRIPT:deep]]", "deeply done")
+        terminal.turn("go [[SCRIPT:muse]]", "just musing")
         before, session_id = world.api.turns()[-1], world.session_id()
         clear(world, session_id)
         after = resumed(world, terminal, session_id)
@@ -246,15 +246,9 @@ def test_in_the_terminal_the_same_window_goes_on_after_resume(world: Reclaimed):
     assert world.errors() == ""
 
 
-def turn(terminal: ClientTerminal, script: str, says: str) -> None:
-    before = terminal.text().count(says)
-    terminal.ask(f"go [[SCRIPT:{script}]]", lambda shown: shown.count(says) > before)
-    terminal.wait_idle(0.4)
-
-
 def resumed(world: Reclaimed, terminal: ClientTerminal, session_id: str) -> Recorded:
     """Loads the session again in the same window, and gives the first request after that."""
     terminal.load(session_id)
     world.api.clear()
-    turn(terminal, "muse", "just musing")
+    terminal.turn("go [[SCRIPT:muse]]", "just musing")
     return world.api.turns()[-1]

@@ -51,9 +51,9 @@ def cleared(home: ClientHome, api: ScriptedApi) -> Cleared:
 
 
 @pytest.fixture(scope="module", params=OLDEST_IF_SLOW)
-def played(request: pytest.FixtureRequest, clients: dict[str, Installed], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kept]:
+def played(request: pytest.FixtureRequest, clients: dict[str, Installed]) -> Iterator[Kept]:
     """Once for each client."""
-    with kept(clients[request.param], tmp_path_factory.mktemp("unasked"), cleared) as session:
+    with kept(clients[request.param], cleared) as session:
         yield session
 
 
@@ -129,8 +129,7 @@ def test_in_plan_mode_nothing_of_the_project_runs_unasked(session: Cleared) -> N
     extra = ["--permission-mode", "plan"]
     with ClientTerminal(world.home, plugin_dir=ROOT, resume=session.session_id, extra=extra) as terminal:
         terminal.wait("plan mode on")
-        terminal.send("go [[SCRIPT:back]]")
-        terminal.wait("Do you want to proceed?")
+        terminal.ask("go [[SCRIPT:back]]", lambda shown: "Do you want to proceed?" in shown)
         shown = terminal.text()
         terminal.press(ESCAPE)
         terminal.wait("Interrupted")
