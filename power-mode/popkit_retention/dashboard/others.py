@@ -48,7 +48,8 @@ class Others:
                 threading.Thread(target=self._work, args=(self._answered,), daemon=True, name="popkit-others").start()
             answered = self._answered
         if answered is not None and not self._is_slow and not answered.wait(patience_s):
-            self._is_slow = True
+            with self._lock:
+                self._is_slow = self._answered is answered  # it may have come since
         return self._found
 
     @property

@@ -7,14 +7,15 @@ import stat
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from sqlalchemy import inspect, text
+from sqlalchemy import Engine, event, inspect, text
 
 from hooks.utils.state.days import day_of
 from popkit_retention.context import report
-from popkit_retention.context.database import migrations, snapshots, sweeping, usage
+from popkit_retention.context.database import migrations, opening, snapshots, sweeping, usage
 from popkit_retention.context.database.opening import Database, DatabaseTooNew, DatabaseUnavailable, open_database, words_of
 from popkit_retention.context.database.tables import metadata
 from popkit_retention.context.database.usage import CLIENT, MOD, TRANSCRIPT, Sum, Tokens
@@ -22,7 +23,7 @@ from popkit_retention.context.status import NoSnapshot, get_context_status
 from tests.context import postgresql
 from tests.context.database.made import DAY_S, NOW, STRATEGY, book, put, snapshot, total, used
 from tests.paths import PYTHONPATH
-from tests.patience import HANG_S
+from tests.patience import HANG_S, until
 
 SPECIFIED = {"idx_context_snapshots_session", "idx_context_snapshots_user", "idx_context_snapshots_created"}
 
@@ -79,8 +80,10 @@ def test_the_columns_of_the_specification_have_its_types(server: postgresql.Serv
 FOUR_OPEN_IT = """
 import os, sys
 import alembic.config, alembic.runtime.environment, alembic.script  # which who makes the tables would load while the others wait
+from popkit_retention.context.database import opening
 from popkit_retention.context.database.opening import open_database
 
+opening.PATIENCE_S = 1200.0  # the machine may be busy
 waits, begin = os.pipe()
 for _ in range(4):
     if not os.fork():
@@ -97,6 +100,43 @@ def test_processes_that_open_it_at_once_make_the_tables_once(unopened: dict[str,
     env = {**os.environ, **unopened, "PYTHONPATH": PYTHONPATH}
     done = subprocess.run([sys.executable, "-c", FOUR_OPEN_IT], env=env, capture_output=True, text=True, check=False, timeout=HANG_S)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_tables_that_another_process_makes_while_one_looks_for_them_are_ours(unopened: dict[str, str]) -> None:
+    looked: list[str] = []
+
+    def makes_them(_connection: object, _cursor: object, statement: str, *_: object) -> None:
+        if not looked and ("pg_class" in statement or "table_info" in statement):
+            looked.append(statement)
+            open_database(unopened).close()
+
+    event.listen(Engine, "after_cursor_execute", makes_them)
+    try:
+        with open_database(unopened) as database:
+            assert looked
+            assert total(database).requests == 0
+    finally:
+        event.remove(Engine, "after_cursor_execute", makes_them)
+
+
+def test_whoever_makes_the_tables_of_a_server_is_waited_for_longer_than_any_other_answer(
+    server: postgresql.Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asking = "SELECT 1 FROM pg_stat_activity WHERE query LIKE 'SELECT pg_try_advisory%' AND state = 'idle in transaction'"
+    name = server.new_database()
+    environ = {"POPKIT_HOME": str(tmp_path), **server.environ(name)}
+    maker = server.connect(name)
+    maker.cursor().execute(f"SELECT pg_advisory_lock({opening.LOCK})")
+    monkeypatch.setattr(opening, "MIGRATION_S", 0.0)
+    with pytest.raises(DatabaseUnavailable, match="another process has been making the tables for 0 s"):
+        open_database(environ)
+    monkeypatch.setattr(opening, "MIGRATION_S", HANG_S)
+    with ThreadPoolExecutor(1) as others:
+        opened = others.submit(open_database, environ)
+        until(lambda: server.ask(asking, name), "it to be asked for")
+        maker.close()
+        with opened.result() as database:
+            assert total(database).requests == 0
 
 
 def test_tables_of_a_later_version_are_refused_and_left_alone(environ: dict[str, str]) -> None:

@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 FILE = "context.sqlite"  # in our folder
 PATIENCE_S = 5.0  # for an answer of the server, for another process's transaction, for a free connection
-MIGRATION_S = 60  # for another process that makes the tables
+MIGRATION_S = 60.0  # for another process that makes the tables of a server
 CONNECTIONS = 5
 LOCK = 0x506F704B  # of PostgreSQL's advisory locks the one that who makes the tables holds
-_AGAIN_S = 0.01
+_AGAIN_S, _ASK_S = 0.01, 0.1
 _HERE = "SQLite on this machine"
 _BESIDE = ("-journal", "-wal", "-shm")
 _WRITES = "popkit_writes"
@@ -236,8 +236,10 @@ def _bring_up(database: Database, where: str, create: bool) -> None:
 def _is_newest(connection: Connection, where: str) -> bool:
     """Whether the tables are those of this version."""
     seen = inspect(connection)
+    # Asked in this order: who makes both, in one transaction, may do so between the two questions.
+    is_taken = seen.has_table(snapshots.name)
     if not seen.has_table(migrations.VERSION_TABLE):
-        if seen.has_table(snapshots.name):
+        if is_taken:
             raise DatabaseUnavailable(
                 f"{where}: has a table {snapshots.name} that PopKit did not make. Name another database, or rename the table"
             )
@@ -250,11 +252,15 @@ def _is_newest(connection: Connection, where: str) -> bool:
 
 
 def _lock(connection: Connection) -> None:
-    """Sees to it that one process makes the tables; in SQLite the transaction itself does."""
-    if connection.dialect.name == "postgresql":
-        for name in ("statement_timeout", "lock_timeout"):
-            connection.execute(text(f"SET LOCAL {name} = '{MIGRATION_S}s'"))
-        connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": LOCK})
+    """Sees to it that one process makes the tables; in SQLite the transaction itself does. A server is asked again and again: an answer
+    that takes longer than PATIENCE_S would be taken for a server that hangs. TimeoutError."""
+    if connection.dialect.name != "postgresql":
+        return
+    until = time.monotonic() + MIGRATION_S
+    while not connection.execute(text("SELECT pg_try_advisory_xact_lock(:lock)"), {"lock": LOCK}).scalar():
+        if time.monotonic() > until:
+            raise TimeoutError(f"another process has been making the tables for {MIGRATION_S:.0f} s")
+        time.sleep(_ASK_S)
 
 
 def _unavailable(words: str, advice: str, error: Exception) -> DatabaseUnavailable:
