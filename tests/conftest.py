@@ -12,7 +12,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from hooks.utils.answers import text as answers
+from hooks.utils.edges import git
 from tests.examples import choose, examples
+from tests.patience import HANG_S
 
 ROOT = Path(__file__).resolve().parents[1]
 SESSIONS = ROOT.parent / "shared" / "transcripts" / "dev-sessions.tar.xz"
@@ -50,6 +52,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def width_of_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Answers are as wide as in Claude Code, whatever a test before has laid out."""
     monkeypatch.setattr(answers, "WIDTH", answers.WIDTH)
+
+
+@pytest.fixture
+def patience_with_git(monkeypatch: pytest.MonkeyPatch) -> None:
+    """git is waited for as long as it takes: the machine may be busy."""
+    monkeypatch.setitem(git.ask.__kwdefaults__, "timeout_s", HANG_S)
+    monkeypatch.setattr(git, "PATIENT_S", HANG_S)
 
 
 @pytest.fixture(scope="session")

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
+    request_queue_size = 128  # of five callers at once a busy machine lets some wait for seconds
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A caller that has gone away is no failure of the server's."""

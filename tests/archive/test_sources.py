@@ -16,6 +16,8 @@ from hooks.utils import archive
 from hooks.utils.archive import Chain, add_records, is_kept, recover, source_of, sources
 from tests.archive.written import CHAIN, content, fill, new
 
+pytestmark = pytest.mark.usefixtures("patience_with_git")
+
 TEXT = "def add(a, b):\n    return a + b\n\n\nprint(add(1, 2))\n"
 REMINDER = "\n\n<system-reminder>\nWhenever you read a file, think.\n</system-reminder>\n"
 GIT = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null", "HOME": "/nowhere", "PATH": os.environ["PATH"]}

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -55,9 +55,15 @@ class Server:
     def crash(self, name: str) -> None:
         """Kills it where it waits for a lock of a database, in the middle of a statement: all connections are cut, and it recovers."""
         waits = f"SELECT pid FROM pg_stat_activity WHERE datname = '{name}' AND wait_event_type = 'Lock'"  # noqa: S608  our own name
-        found: list[Any] = []
-        until(lambda: found or found.extend(self.ask(waits)), "somebody to wait for a lock")
-        os.kill(found[0][0], signal.SIGKILL)
+
+        def is_killed() -> bool:
+            for (pid,) in self.ask(waits):
+                with suppress(ProcessLookupError):  # it waits no longer
+                    os.kill(pid, signal.SIGKILL)
+                    return True
+            return False
+
+        until(is_killed, "somebody to wait for a lock")
 
     @property
     def version(self) -> str:

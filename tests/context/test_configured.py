@@ -91,6 +91,7 @@ def test_a_session_over_its_limit_sends_the_least(place: Place):
         for session in ("s1", "another"):
             until(lambda: service._books.used_percent("dana", session) is not None, "what is used")  # noqa: B023
         pruned, whole = service.build(DANA, request(messages)), service.build(DANA._replace(session_id="another"), request(messages))
+        assert service._books.flush(HANG_S)
     assert len(pruned or messages) < len(whole or messages)
     assert pruned is not None
     assert "And now?" in json.dumps(pruned[-1])

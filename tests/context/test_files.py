@@ -220,7 +220,7 @@ def test_a_folder_that_becomes_a_link_while_files_are_read_leads_nowhere(project
 PARTS = st.sampled_from(["..", ".", "", "src", "a.py", "/", "~", "link", "outside.py", "project", "\0", "\ud800", "é", " "])
 
 
-@settings(max_examples=examples(50, 3_000), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(50, 3_000), suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.lists(PARTS, max_size=8).map("/".join), st.booleans())
 def test_no_path_leads_out(project, path, is_absolute):
     if not (project / "link").is_symlink():

@@ -12,10 +12,12 @@ import pytest
 
 from hooks.utils.answers import command, text
 from hooks.utils.reclaim import outlook
+from popkit_retention.dashboard import sessions
 from popkit_retention.dashboard.catalog import RUNS_S
 from popkit_retention.dashboard.looking import KEPT
 from popkit_retention.dashboard.watching import Watcher
 from tests.dashboard.board import Board
+from tests.patience import HANG_S
 from tests.reclaim.shops import LATER_S, SESSION, Talk, worked
 
 
@@ -47,7 +49,8 @@ def test_a_session_is_told_as_it_stands_in_each_second(board: Board) -> None:
     assert "release" in {deed["id"] for deed in board.session()["deeds"]}
 
 
-def test_the_list_goes_with_the_clock_without_a_look_at_the_session(board: Board) -> None:
+def test_the_list_goes_with_the_clock_without_a_look_at_the_session(board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sessions, "READING_S", HANG_S)
     board.shop.configure(profile="auto")
     board.worked()
     board.shop.at -= LATER_S - 10

@@ -14,7 +14,7 @@ import pytest
 
 from hooks.utils.state import days
 from hooks.utils.state.outbox import Outbox
-from popkit_retention.context.database import snapshots, usage
+from popkit_retention.context.database import opening, snapshots, usage
 from popkit_retention.context.database.opening import open_database
 from popkit_retention.dashboard import posting
 from popkit_retention.dashboard.others import AGAIN_S, Others
@@ -284,7 +284,10 @@ def server() -> Iterator[postgresql.Server]:
         yield server
 
 
-def test_the_page_stands_on_a_postgresql_that_a_team_shares(server: postgresql.Server, tmp_path: Path) -> None:
+def test_the_page_stands_on_a_postgresql_that_a_team_shares(
+    server: postgresql.Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(opening, "PATIENCE_S", HANG_S)
     board = Board(tmp_path)
     board.worked()
     board.environ = server.environ(server.new_database())

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from popkit_retention.dashboard import stream
 from popkit_retention.dashboard.shapes import Event
 from popkit_retention.dashboard.stream import WAITING, Streams
 from tests.dashboard.board import Board
@@ -49,9 +50,11 @@ def test_a_page_is_greeted_and_told_of_what_changes(served: Served) -> None:
     until(lambda: len(served.application.streams) == 0, "the page to be missed")
 
 
-def test_what_changes_between_a_pages_first_question_and_its_stream_is_told(served: Served) -> None:
+def test_what_changes_between_a_pages_first_question_and_its_stream_is_told(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stream, "RECENT_S", HANG_S)
     served.worked()
     streams = served.application.streams
+    streams._linger_s = HANG_S
     served.raw(served.request("/api/sessions", "GET", "Connection: close"), goes_on=True)
     until(lambda: streams.is_watching, "the first look")
     _goes_on(served)
@@ -86,7 +89,8 @@ def test_one_change_reaches_fifty_pages_by_one_watch(served: Served) -> None:
     _goes_on(served)
     told = [page.events("sessions")[-1]["sessions"][0] for page in pages]
     assert {row["stamp"] for row in told} == {served.desk.session(SESSION).stamp}
-    assert [thread.name for thread in threading.enumerate()].count("popkit-watcher") == 1
+    # That of the test before may still be ending.
+    until(lambda: [thread.name for thread in threading.enumerate()].count("popkit-watcher") == 1, "one watch")
     answer = served.raw(served.request("/api/sessions", "GET", "Connection: close"), goes_on=True)
     assert answer.startswith(b"HTTP/1.1 200"), "others are answered meanwhile"
     for page in pages:

@@ -9,6 +9,8 @@ import pytest
 
 from hooks.utils.edges import git
 
+pytestmark = pytest.mark.usefixtures("patience_with_git")
+
 
 @pytest.fixture
 def shop(tmp_path):

@@ -12,6 +12,7 @@ import pytest
 
 from hooks.utils.edges import files
 from hooks.utils.edges.sqlite_file import Schema, StoreDamaged, StoreTooNew, Transaction, open_store
+from tests.patience import HANG_S
 
 FIRST = ("notes", ("CREATE TABLE notes (text TEXT)",))
 
@@ -52,7 +53,7 @@ def test_a_migration_that_fails_leaves_the_version_before(tmp_path: Path) -> Non
 def test_a_new_store_that_many_open_at_once_is_made_once(tmp_path: Path, count) -> None:
     def open_it(path: str, together: threading.Barrier, opened: list) -> None:
         together.wait()
-        with closing(open_store(path, NOTES)) as db:
+        with closing(open_store(path, NOTES, busy_s=HANG_S)) as db:
             opened.append(_applied(db))
 
     for attempt in range(count(30, 300)):

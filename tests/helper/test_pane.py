@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.patience import until
+
 from .asking import Helper, lines, numbered
 
 
@@ -122,16 +124,27 @@ def test_the_provider_clears_on_the_users_word_and_the_change_is_shown_first(hel
     shown = helper.ask("/view", {"page": "settings"})["pane"]
     assert "Off in this project" in "\n".join(shown["lines"])
     assert [deed["id"] for deed in shown["deeds"]] == ["warm on", "native on --dry-run"]
-    told = helper.ask("/press", {"id": "native on --dry-run --trigger 90000"})["text"]
+    told = _pressed(helper, "native on --dry-run --trigger 90000")
     assert "clear_tool_uses_20250919" in told
     assert told.endswith("Nothing has been changed yet.")
     assert not settings.exists()
     _, change, leave = helper.ask("/view", {"page": "settings"})["pane"]["deeds"]
     assert (change["label"], leave["label"]) == ("Make this change", "Leave it")
-    helper.ask("/press", {"id": change["id"]})
+    _pressed(helper, change["id"])
     assert "90000" in settings.read_text()
     _, off = helper.ask("/view", {"page": "settings"})["pane"]["deeds"]
-    helper.ask("/press", {"id": off["id"]})
+    _pressed(helper, off["id"])
     _, change, _ = helper.ask("/view", {"page": "settings"})["pane"]["deeds"]
-    helper.ask("/press", {"id": change["id"]})
+    _pressed(helper, change["id"])
     assert "90000" not in settings.read_text()
+
+
+def _pressed(helper: Helper, id: str) -> str:
+    """What the pane says once the command that a press starts has ended; while it is at work it offers nothing of it."""
+    helper.ask("/press", {"id": id})
+
+    def pane() -> dict:
+        return helper.ask("/view", {"page": "settings"})["pane"]
+
+    until(lambda: len(pane()["deeds"]) > 1, "the command to end")
+    return "\n".join(pane()["lines"])

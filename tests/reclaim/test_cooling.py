@@ -17,6 +17,8 @@ from hooks.utils.host import repository
 from hooks.utils.reclaim import cooling
 from tests.patience import HANG_S
 
+pytestmark = pytest.mark.usefixtures("patience_with_git", "patience")
+
 TEXT = "".join(f"value{n} = {n}\n" for n in range(40))
 # More than a chain keeps warm.
 BEHIND = archive.WARM_MAX_POSITION
@@ -26,6 +28,11 @@ GIT = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null", "HOME
 def git(folder: Path, *words: str) -> None:
     identity = ("-c", "user.name=a", "-c", "user.email=a@b")
     subprocess.run(["git", "-C", folder, *identity, *words], env=GIT, capture_output=True, check=True)
+
+
+@pytest.fixture
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cooling, "PATIENCE_S", HANG_S)
 
 
 @pytest.fixture
@@ -125,8 +132,7 @@ def test_verify_names_what_git_no_longer_has(db, project: Path) -> None:
     assert (found.broken, found.lost) == ([], [id])
 
 
-def test_git_is_asked_about_a_few_with_each_clear_and_about_each_once(db, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cooling, "PATIENCE_S", HANG_S)
+def test_git_is_asked_about_a_few_with_each_clear_and_about_each_once(db, project: Path) -> None:
     ids = read(db, project, reads=cooling.ASKED + 10)
     cooling.cool(db, "session")
     noted = [id for id in ids if archive.record(db, id).source is not None]

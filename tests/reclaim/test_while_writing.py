@@ -11,13 +11,21 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.reclaim import access
+from hooks.utils.reclaim import access, rewrite
 from hooks.utils.reclaim.access import Refused
 from hooks.utils.reclaim.rewrite import RewriteFailed
 from tests.patience import HANG_S
 from tests.reclaim.shops import Shop, Thinker, code, contents_of, worked
 
+pytestmark = pytest.mark.usefixtures("patience")
 CLIENT = Path(__file__).with_name("client.py")
+
+
+@pytest.fixture
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client that has the transcript open is waited for as long as it takes: the machine may be busy."""
+    *others, _ = rewrite.rewrite.__defaults__
+    monkeypatch.setattr(rewrite.rewrite, "__defaults__", (*others, HANG_S))
 
 
 class Client:

@@ -8,11 +8,21 @@ from pathlib import Path
 
 import pytest
 
+from popkit_retention.context.database import opening
 from popkit_retention.context.database.opening import Database, open_database
 from tests import debian
 from tests.context import postgresql
+from tests.patience import HANG_S
 
 SQLITE, POSTGRESQL = "SQLite", "PostgreSQL"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def patience() -> Iterator[None]:
+    """A database is waited for as long as it takes: the machine may be busy."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(opening, "PATIENCE_S", HANG_S)
+        yield
 
 
 @pytest.fixture(scope="session")

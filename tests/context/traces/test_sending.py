@@ -13,13 +13,14 @@ from pathlib import Path
 
 import pytest
 
+from hooks.utils.edges import files
 from hooks.utils.state import outbox
 from hooks.utils.state.site import Site
 from popkit_retention.context.database import usage
 from popkit_retention.context.database.opening import open_database
 from popkit_retention.context.sending import send
 from tests.context.traces.receiver import Receiver, attributes, receiving
-from tests.patience import until
+from tests.patience import HANG_S, until
 
 NOW = 1_795_400_000
 START = NOW * 10**9
@@ -278,7 +279,8 @@ def is_open(path: str) -> bool:
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="looks at open files as Linux shows them")
-def test_who_has_waited_for_another_sender_finds_nothing_left(house: House) -> None:
+def test_who_has_waited_for_another_sender_finds_nothing_left(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files.Lock.__init__, "__defaults__", (HANG_S,))
     house.configure(session_tokens=5)
     house.mail.used(NOW, "claude-fable-5-2", 10, 3, 2, 1, 300)
     waiting = house.home / outbox.NAME

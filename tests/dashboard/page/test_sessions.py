@@ -13,7 +13,7 @@ from hooks.utils.answers import text, verdict
 from popkit_retention.dashboard.deeds import CLEARED
 from popkit_retention.dashboard.running import Running
 from tests.dashboard.page.homes import PLACE, SESSION, Home
-from tests.dashboard.page.served import Served, Visit
+from tests.dashboard.page.served import PATIENCE_S, Served, Visit
 from tests.reclaim.shops import EXPIRED
 
 Visits = Callable[..., Visit]
@@ -30,6 +30,7 @@ def sum_of_clear(seen: Visit) -> str:
 
 def test_a_file_leads_the_browser_to_the_page(home: Home, served: Served, browser: Browser) -> None:
     page = browser.new_page()
+    page.set_default_timeout(PATIENCE_S * 1000)
     page.goto(Running(home.environ()).door(served.address))
     expect(page.locator("a.brand")).to_be_visible()
     assert page.url == f"http://127.0.0.1:{served.port}/"

@@ -64,7 +64,7 @@ def test_what_is_wrong_is_told_with_what_to_do_and_can_be_tried_again(visit: Vis
 def test_what_is_known_stays_while_the_server_is_away(served: Served, visit: Visits) -> None:
     seen = visit(PLACE)
     expect(seen.page.get_by_text("37,000 of 1,000,000 tokens (4%)").first).to_be_visible()
-    expect(seen.page.get_by_text("Live", exact=True).first).to_be_visible()
+    expect(seen.page.locator(".connection")).to_have_text("Live")
     served.stop()
     banner = seen.page.locator(".stale")
     expect(banner).to_contain_text(re.compile(r"The connection is lost\. What you see is from \d+ \w+ \d\d:\d\d"))
@@ -82,6 +82,7 @@ def test_another_server_needs_its_own_address_and_then_everything_is_asked_for_a
     seen = visit(PLACE)
     bars = seen.page.get_by_role("list", name=re.compile("^Results")).get_by_role("button")
     expect(bars).to_have_count(34)
+    expect(seen.page.locator(".connection")).to_have_text("Live")
     served.stop()
     expect(seen.page.locator(".stale")).to_contain_text("The connection is lost")
     home.clear()
