@@ -25,6 +25,7 @@ import hooks.utils
 import popkit_retention.cli
 import popkit_retention.governance
 import popkit_retention.lab
+from hooks.utils.edges import files as locks
 from hooks.utils.edges.hook_io import run
 from popkit_retention.cli.main import main
 from tests.paths import PYTHONPATH, ROOT
@@ -187,7 +188,13 @@ def _load_all() -> None:
                 importlib.import_module(module.name)
 
 
+def _wait_long() -> None:
+    """Commands wait for each other as long as it takes: the machine may be busy. A hook's patience is bounded all the same."""
+    locks.Lock.__init__.__defaults__ = locks.Patience.next_s.__defaults__ = (HANG_S,)
+
+
 if __name__ == "__main__":
+    _wait_long()
     _load_all()
     for line in sys.stdin:
         print(json.dumps(_one(json.loads(line))), flush=True)

@@ -8,8 +8,7 @@ import os
 import subprocess
 import sys
 import threading
-import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -288,15 +287,21 @@ def test_a_database_that_cannot_be_reached_delays_nobody_and_is_said_once(caplog
 
 
 @pytest.fixture
-def cut_off() -> Iterator[None]:
-    """The driver leaves the sockets of connections that a server has cut to Python's collector, which would warn in a later test."""
+def collected() -> Iterator[None]:
+    """What threads of this test leave behind does not wait for a later one."""
+    before = set(threading.enumerate())
     yield
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ResourceWarning)
-        gc.collect()
+    until(lambda: not any(each.name.startswith("popkit") for each in set(threading.enumerate()) - before), "its threads to end")
+    gc.collect()
 
 
-@pytest.mark.usefixtures("cut_off")
+def cut_off(test: Callable[..., None]) -> Callable[..., None]:
+    """A test of connections that a server cuts: the driver leaves their sockets to Python's collector, which warns of them."""
+    ignoring = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
+    return pytest.mark.usefixtures("collected")(ignoring(test))
+
+
+@cut_off
 def test_a_server_that_comes_back_gets_what_was_waiting(server: postgresql.Server, tmp_path: Path) -> None:
     name = server.new_database()
     environ = {"POPKIT_HOME": str(tmp_path), **server.environ(name)}
@@ -325,7 +330,7 @@ def set_up_anew(server: postgresql.Server, name: str) -> None:
         server.ask(statement, name)
 
 
-@pytest.mark.usefixtures("cut_off")
+@cut_off
 def test_limits_are_asked_of_a_database_that_was_set_up_anew(server: postgresql.Server, tmp_path: Path) -> None:
     name = server.new_database()
     environ = {"POPKIT_HOME": str(tmp_path), **server.environ(name)}
@@ -338,7 +343,7 @@ def test_limits_are_asked_of_a_database_that_was_set_up_anew(server: postgresql.
     found.close()
 
 
-@pytest.mark.usefixtures("cut_off")
+@cut_off
 def test_what_waits_for_a_database_that_is_set_up_anew_finds_its_tables_made(server: postgresql.Server, tmp_path: Path) -> None:
     name = server.new_database()
     environ = {"POPKIT_HOME": str(tmp_path), **server.environ(name)}
@@ -353,7 +358,7 @@ def test_what_waits_for_a_database_that_is_set_up_anew_finds_its_tables_made(ser
     assert writer.lost == 0
 
 
-@pytest.mark.usefixtures("cut_off")
+@cut_off
 def test_a_server_that_dies_in_the_middle_of_a_statement_gets_all_of_it_once(server: postgresql.Server, tmp_path: Path) -> None:
     name = server.new_database()
     environ = {"POPKIT_HOME": str(tmp_path), **server.environ(name)}
