@@ -21,7 +21,7 @@ from .access import (
     trouble_of,
     turnstile,
     until_whole,
-)  # fmt: skip
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
