@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 import random
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 from hooks.utils import archive
 from hooks.utils.archive import index
 from hooks.utils.archive.searching import search
+from hooks.utils.edges.sqlite_file import Transaction
 from tests.archive.written import CHAIN, fill
 from tests.patience import HANG_S
 
@@ -72,6 +74,27 @@ def test_processes_that_add_index_delete_and_search_at_once_lose_nothing(tmp_pat
         each.communicate(timeout=HANG_S)
     assert [each.returncode for each in running] == [0] * len(running)
     check(path)
+
+
+def test_an_index_that_is_begun_anew_while_one_searches_is_searched_as_it_was(tmp_path: Path) -> None:
+    path = str(tmp_path / "archive.sqlite")
+    tried: list[str] = []
+
+    def begin_anew(statement: str) -> None:
+        if "words MATCH" in statement and not tried:
+            tried.append(statement)
+            with closing(archive.open_archive(path, busy_s=0.0)) as other, suppress(sqlite3.OperationalError), Transaction(other):
+                index.begin_anew(other)
+
+    with closing(archive.open_archive(path)) as db:
+        fill(db, 9)
+        index.work_off(db)
+        there = [each.record.id for each in search(db, "value", str)]
+        db.set_trace_callback(begin_anew)
+        found = [each.record.id for each in search(db, "value", str)]
+        db.set_trace_callback(None)
+    assert tried
+    assert found == there != []
 
 
 def test_a_kill_at_any_moment_leaves_index_and_contents_at_one(tmp_path: Path, count) -> None:

@@ -66,7 +66,7 @@ def search(
     import sqlite3
 
     try:
-        seqs = _seqs(db, question, _contexts(db, projects, session), most)
+        seqs = _at_one_moment(db, lambda: _seqs(db, question, _contexts(db, projects, session), most))
     except sqlite3.DatabaseError as error:
         if index.is_without_fts5(error):
             raise SearchUnavailable("this Python's SQLite has no FTS5, so texts cannot be searched. Use another Python") from None
@@ -75,7 +75,7 @@ def search(
         with Transaction(db):
             index.begin_anew(db)
         index.work_off(db)
-        seqs = _seqs(db, question, _contexts(db, projects, session), most)
+        seqs = _at_one_moment(db, lambda: _seqs(db, question, _contexts(db, projects, session), most))
     needles = needles_of(question)
     found = []
     for seq in seqs:
@@ -84,6 +84,18 @@ def search(
         if known:
             found.append(Found(known, _lines_of(db, known.id, needles, mask)))
     return found
+
+
+def _at_one_moment(db: Connection, ask: Callable[[], list[int]]) -> list[int]:
+    """What all questions of `ask` find in the same state of the archive: another process may begin the index anew between two of them."""
+    joined = db.in_transaction
+    if not joined:
+        db.execute("BEGIN")
+    try:
+        return ask()
+    finally:
+        if db.in_transaction and not joined:
+            db.execute("ROLLBACK")  # nothing was written
 
 
 def _contexts(db: Connection, projects: Collection[str] | None, session: str | None) -> dict[int, int] | None:
