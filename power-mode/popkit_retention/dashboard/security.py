@@ -255,10 +255,15 @@ def _dressed(scope: Scope, send: Send) -> Send:
 
 
 async def _refuse(send: Send, refused: Refused, is_read: bool = False) -> None:
-    """Says why. `is_read`: to a person, who has asked for a page."""
+    """Says why, and keeps no connection for it. `is_read`: to a person, who has asked for a page."""
     body = (_TOLD.format(html.escape(str(refused))) if is_read else json.dumps({"error": str(refused)})).encode()
     kind = b"text/html; charset=utf-8" if is_read else b"application/json"
-    head = [(b"content-type", kind), (b"content-length", str(len(body)).encode()), (b"cache-control", b"no-store")]
+    head = [
+        (b"content-type", kind),
+        (b"content-length", str(len(body)).encode()),
+        (b"cache-control", b"no-store"),
+        (b"connection", b"close"),
+    ]
     if refused.status == 401:
         head.append((b"www-authenticate", b'Bearer realm="popkit"'))
     await send({"type": "http.response.start", "status": refused.status, "headers": head})

@@ -25,6 +25,7 @@ PORT = 7457
 CLOSING_S = 2
 HEAD_BYTES = 64 * 1024  # of a request
 CONNECTIONS = 500
+BACKLOG = 128  # connections that are taken at once
 
 
 def main(words: list[str], environ: Mapping[str, str] = os.environ) -> int:
@@ -77,7 +78,7 @@ def _socket(family: int, host: str, port: int) -> socket.socket:
     try:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         made.bind((host, port))
-        made.listen(128)
+        made.listen(BACKLOG)
     except BaseException:
         made.close()
         raise
@@ -87,6 +88,8 @@ def _socket(family: int, host: str, port: int) -> socket.socket:
 def server_of(made: Application) -> uvicorn.Server:
     """The server of an application. It says nothing by itself: its log would have the token in it."""
     import uvicorn
+
+    from popkit_retention.dashboard.connections import Connection
 
     class Server(uvicorn.Server):
         """Ends the streams before all else: they would keep it waiting."""
@@ -102,8 +105,8 @@ def server_of(made: Application) -> uvicorn.Server:
     logging.getLogger("uvicorn").addHandler(logging.NullHandler())
     return Server(
         uvicorn.Config(
-            made.app, log_config=None, access_log=False, server_header=False, lifespan="off", ws="none", http="h11",
-            timeout_graceful_shutdown=CLOSING_S, timeout_keep_alive=30, limit_concurrency=CONNECTIONS,
+            made.app, log_config=None, access_log=False, server_header=False, lifespan="off", ws="none", http=Connection,
+            backlog=BACKLOG, timeout_graceful_shutdown=CLOSING_S, timeout_keep_alive=30, limit_concurrency=CONNECTIONS,
             h11_max_incomplete_event_size=HEAD_BYTES,
         )
     )  # fmt: skip

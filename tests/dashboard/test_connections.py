@@ -1,0 +1,92 @@
+"""Connections that say nothing, or too slowly: they are dropped, and keep nobody out who has the token."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, suppress
+
+import pytest
+
+from tests.dashboard.served import Page, Served
+from tests.patience import HANG_S
+
+MANY = 520  # more than the server answers at once
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    served = Served(tmp_path_factory.mktemp("served"))
+    served.worked()
+    yield served
+    served.close()
+
+
+def connected(served: Served) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", served.port), timeout=HANG_S)
+
+
+def ends(connection: socket.socket) -> bytes:
+    """What the server says before it closes, which it is waited for."""
+    found = b""
+    try:
+        while piece := connection.recv(65_536):
+            found += piece
+    except ConnectionError:
+        pass
+    return found
+
+
+def status(served: Served) -> bytes:
+    return served.raw(served.request("/api/me", "GET", "Connection: close"), goes_on=True)[:12]
+
+
+@pytest.mark.parametrize("said", [b"", b"GET /api/me HTTP/1.1\r\nHost: x\r\nX-More: "], ids=["nothing", "half a head"])
+def test_idle_connections_are_dropped_and_keep_nobody_out(served: Served, said: bytes) -> None:
+    with ExitStack() as opened:
+        idle = [opened.enter_context(connected(served)) for _ in range(MANY)]
+        for each in idle:
+            with suppress(ConnectionError):  # it had to make room
+                each.sendall(said)
+        assert status(served) == b"HTTP/1.1 200"
+        assert [ends(each) for each in idle] == [b""] * MANY
+    assert status(served) == b"HTTP/1.1 200"
+
+
+def test_a_head_that_comes_byte_by_byte_is_cut_off(served: Served) -> None:
+    with connected(served) as slow:
+        until = time.monotonic() + HANG_S
+        try:
+            for byte in b"GET / HTTP/1.1\r\nX-Slow: " + b"a" * 100_000:
+                assert time.monotonic() < until, "it is listened to for ever"
+                slow.sendall(bytes([byte]))
+                time.sleep(0.05)
+        except ConnectionError:
+            return
+    raise AssertionError("all of it was taken")
+
+
+def test_a_second_head_has_no_more_time_than_the_first(served: Served) -> None:
+    with connected(served) as slow:
+        slow.sendall(served.request("/api/me"))
+        assert slow.recv(12) == b"HTTP/1.1 200"
+        slow.sendall(b"GET /api/me HTTP/1.1\r\n")
+        assert b"HTTP" not in ends(slow)
+
+
+def test_who_is_refused_keeps_no_connection(served: Served) -> None:
+    request = f"GET /api/me HTTP/1.1\r\nHost: 127.0.0.1:{served.port}\r\n\r\n".encode()
+    with connected(served) as asked:
+        asked.sendall(request)
+        assert ends(asked).startswith(b"HTTP/1.1 401")
+
+
+def test_a_page_that_listens_is_not_idle(served: Served) -> None:
+    page = Page(served)
+    page.events("hello")
+    with ExitStack() as opened:
+        idle = [opened.enter_context(connected(served)) for _ in range(MANY)]
+        assert [ends(each) for each in idle] == [b""] * MANY
+    served.shop.transcript.touch()
+    assert page.events("sessions")
