@@ -7,12 +7,15 @@ import os
 import signal
 import sqlite3
 import stat
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from hooks.utils.handlers import pre_compact
+from hooks.utils.helper import sockets
 from hooks.utils.policy.context import shared_facts
 from hooks.utils.state import live, store
 from tests.patience import HANG_S
@@ -52,13 +55,70 @@ def test_a_home_with_a_long_name_has_its_socket_elsewhere(tmp_path: Path):
     helper.ask("/end")
     helper.process.wait(HANG_S)
     assert not path.parent.exists()
+    assert not (helper.home / "run").exists()
+    helper.stop()
+
+
+def test_a_home_with_a_long_name_leaves_nothing_elsewhere_after_a_kill(tmp_path: Path):
+    deep = tmp_path / ("d" * 90)
+    deep.mkdir()
+    helper = Helper(deep)
+    first = Path(helper.told["socket"])
+    assert sockets.of_session(str(helper.home), SESSION) == [str(first)], "who asks for it finds it"
+    helper.stop()
+    helper.start()
+    assert not first.parent.exists()
+    helper.ask("/end")
+    helper.process.wait(HANG_S)
     helper.stop()
 
 
 def test_it_ends_when_it_is_told_and_takes_its_socket_along(helper: Helper):
     assert helper.ask("/end") == {}
     assert helper.process.wait(HANG_S) == 0
-    assert not Path(helper.told["socket"]).exists()
+    assert not Path(helper.told["socket"]).parent.exists()
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_it_takes_its_socket_along_however_it_is_ended(helper: Helper, how: signal.Signals):
+    helper.ask("/health")
+    helper.process.send_signal(how)
+    helper.process.wait(HANG_S)
+    assert not Path(helper.told["socket"]).parent.exists()
+
+
+def test_the_end_of_a_session_takes_along_the_socket_of_a_helper_that_was_killed(helper: Helper):
+    helper.stop()
+    assert Path(helper.told["socket"]).exists()
+    payload = {"hook_event_name": "SessionEnd", "reason": "other", "session_id": SESSION, "cwd": str(helper.project)}
+    command = [sys.executable, "-S", "-E", str(ROOT / "hooks" / "session-end.py")]
+    subprocess.run(command, input=json.dumps({**payload, "transcript_path": ""}).encode(), env=helper.env, check=True)
+    assert not Path(helper.told["socket"]).parent.exists()
+    assert helper.failures() == ""
+
+
+@pytest.mark.parametrize("state", ["running", "stopped", "killed"])
+def test_an_uninstall_leaves_no_socket_and_ends_the_helper(helper: Helper, state: str):
+    if state == "stopped":
+        helper.process.send_signal(signal.SIGSTOP)
+    elif state == "killed":
+        helper.stop()
+    assert "Deleted." in helper.run("uninstall", "--yes")
+    assert not helper.home.exists()
+    if state != "killed":
+        helper.process.send_signal(signal.SIGCONT)
+        assert helper.process.wait(HANG_S) == 0
+    assert not helper.home.exists()
+
+
+def test_helpers_that_end_and_start_at_once_do_not_take_each_others_folder(helper: Helper):
+    with ThreadPoolExecutor(4) as pool:
+        others = list(pool.map(lambda _: Helper(helper.home.parent), range(4)))
+        list(pool.map(lambda each: each.ask("/end"), others))
+    assert helper.ask("/health")["rows"] == 0
+    assert [each.process.wait(HANG_S) for each in others] == [0] * 4
+    for each in others:
+        each.stop()
 
 
 def test_it_ends_when_nobody_reads_it_any_more(helper: Helper):

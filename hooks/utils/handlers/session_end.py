@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..edges import files
 from ..edges.system import now as time_of_day
+from ..edges.system import os
 from ..host.payload import text
 from ..policy import engine, events
 from ..state import collecting, journal, live, memory, outbox, settling, store, sweeping
@@ -26,6 +27,7 @@ def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> None:
     site = live.site_of(payload, environ)
     if site is None:
         return
+    _sweep_sockets(site.home)
     now, why = time_of_day(environ), text(payload, "reason")
     paths = site.paths()
     if store.look(paths) is None:
@@ -61,6 +63,17 @@ def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> None:
     elif settling.is_due(site, transcript_path):
         _in_a_process_of_its_own(lambda: settling.settle(site, transcript_path), environ)
     sweeping.sweep(site, now)
+
+
+def _sweep_sockets(popkit_home: str) -> None:
+    """A helper that was killed leaves its socket, and maybe no other ever starts."""
+    try:
+        os.stat(popkit_home + "/run")
+    except OSError:
+        return  # there are none
+    from ..helper import sockets
+
+    sockets.sweep(popkit_home)
 
 
 def _in_a_process_of_its_own(work: Callable[[], object], environ: Mapping[str, str]) -> None:

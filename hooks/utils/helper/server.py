@@ -36,6 +36,7 @@ BODY_BYTES = 64 * 1024 * 1024
 _PARENT_POLL_S = 2.0
 _LAST_TIMES = 500  # of how many rows the median is taken
 _COLUMNS = 70
+_STARTS = 5
 
 
 class Session:
@@ -219,15 +220,19 @@ class _Handler(BaseHTTPRequestHandler):
         except Exception as error:  # noqa: BLE001  fail open: the row goes on as it came
             failures.record(session.environ, "serve " + self.path[:20], error)
             answer = {}
-        data = json.dumps(answer).encode("ascii")  # a lone surrogate as its escape
+        try:
+            self._answer(json.dumps(answer).encode("ascii"))  # a lone surrogate as its escape
+        finally:
+            if self.path == "/end":  # once it is answered, or nobody waits for that any more: the process ends with it
+                threading.Thread(target=self.server.shutdown, daemon=True).start()
+
+    def _answer(self, data: bytes) -> None:
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
         self.wfile.write(data)
-        if self.path == "/end":  # once it is answered: the process ends with it
-            self.wfile.flush()
-            threading.Thread(target=self.server.shutdown, daemon=True).start()
+        self.wfile.flush()
 
     def _body(self) -> bytes:
         size = int(self.headers.get("Content-Length") or 0)
@@ -245,23 +250,33 @@ class _Handler(BaseHTTPRequestHandler):
 
 def serve(environ: Mapping[str, str], session_id: str, transcript_path: str, cwd: str, version: str) -> None:
     """Serves one session until its client has gone, or says so. Prints where it listens, as one line of JSON."""
-    path = sockets.free_path(environ, session_id)
-    before = os.umask(0o177)
-    try:
-        server = _Server(path, _Handler)
-    finally:
-        os.umask(before)
+    path, server = _listening(environ, session_id)
     try:
         server.session = Session(environ, session_id, transcript_path, cwd, version)
         threading.Thread(target=_watch_parent, args=(server, os.getppid()), daemon=True).start()
         sys.stdout.write(json.dumps({"socket": path, "protocol": PROTOCOL}) + "\n")
         sys.stdout.flush()
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # so the client ends what it has started
+        for ending in (signal.SIGTERM, signal.SIGHUP):  # of the client, of its terminal
+            signal.signal(ending, lambda *_: sys.exit(0))
         server.serve_forever(poll_interval=0.2)
         server.session.settle()
     finally:
         server.server_close()
-        sockets.remove(path)
+        sockets.close(environ, session_id, path)
+
+
+def _listening(environ: Mapping[str, str], session_id: str, tries: int = _STARTS) -> tuple[str, _Server]:
+    """Where it listens, and what does."""
+    path = sockets.free_path(environ, session_id)
+    before = os.umask(0o177)
+    try:
+        return path, _Server(path, _Handler)
+    except FileNotFoundError:  # another helper has just ended and taken the empty folder along
+        if tries == 1:
+            raise
+    finally:
+        os.umask(before)
+    return _listening(environ, session_id, tries - 1)
 
 
 def _watch_parent(server: _Server, parent: int) -> None:

@@ -51,9 +51,9 @@ _FILES = {
     ),
     _CONFIGURATION: CONFIGURATION,
 }
-FOLDERS = ("cache", "data", memory.FOLDER, "projects", "sessions", "venv")
+FOLDERS = ("cache", "data", memory.FOLDER, "projects", "run", "sessions", "venv")
 # Below which of them everything may be ours: others may keep much in a folder called data.
-TREES = ("cache", "data/archive", "data/state", memory.FOLDER, "projects", "sessions", "venv")
+TREES = ("cache", "data/archive", "data/state", memory.FOLDER, "projects", "run", "sessions", "venv")
 _POLICIES = (collecting.POLICIES, collecting.NOTE, marked.NAME, "retention-log.sqlite", "retention.lock")
 _REPLACING = ".tmp-"  # between the name of a policies' file or a manifest and what is to replace it
 # Beside the folders of projects that memory keeps: the lock of its job, a folder of backups and the names of these.
@@ -86,7 +86,7 @@ def part_of(popkit_home: str, path: str) -> str:
         return ORIGINALS if names[2].startswith(home.ORIGINAL) else SESSIONS
     if names[0] == "projects" and len(names) == 3 and names[2].startswith("need-model.json"):
         return LEARNT
-    if names[0] == "cache" and len(names) == 2 and names[1].startswith("config-"):
+    if len(names) == 2 and ((names[0] == "cache" and names[1].startswith("config-")) or (names[0] == "run" and names[1].endswith(".sock"))):
         return REST
     if names[0] == memory.FOLDER and _is_of_memory(names[1:]):
         return MEMORY

@@ -15,6 +15,7 @@ from hooks.utils import archive
 from hooks.utils.answers import text
 from hooks.utils.edges import home
 from hooks.utils.edges.system import now as time_of_day
+from hooks.utils.helper import sockets
 from hooks.utils.reclaim import access, rewrite, undoing
 from hooks.utils.state import live
 
@@ -191,6 +192,7 @@ def _delete(folder: str) -> tuple:
     """(what was deleted, what is left) of the names in our folder. Only what PopKit makes goes, file by file, and the folders that this
     leaves empty; no link is followed."""
     before = _names(folder)
+    sockets.end_all(folder)
     for top in holdings.trees(folder):
         for inner, folders, names in os.walk(top, topdown=False):
             links = [name for name in folders if os.path.islink(os.path.join(inner, name))]
