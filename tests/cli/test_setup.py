@@ -78,6 +78,19 @@ def test_it_makes_an_environment_of_ours_and_changes_nothing_when_it_is_done_aga
     assert (check["level"], check["ready"]) == ("ok", ["lab"])
 
 
+def test_what_it_leaves_is_ours_alone_as_doctor_wants_it(played: Played) -> None:
+    before = os.umask(0o022)
+    try:
+        assert played.popkit("setup", "lab").returncode == 0
+        assert played.popkit("lab", "--help").returncode == 0
+        check = {one["check"]: one for one in json.loads(played.popkit("doctor", "--json").stdout)["checks"]}["state folder"]
+    finally:
+        os.umask(before)
+    assert (check["level"], check["open_to_others"]) == ("ok", [])
+    paths = [played.home, *played.home.rglob("*")]
+    assert {path for path in paths if not path.is_symlink() and path.stat().st_mode & 0o077} == set()
+
+
 def test_the_list_tells_what_each_is_for(played: Played) -> None:
     listed = json.loads(played.popkit("setup", "--json").stdout)
     assert listed["neo4j"]["packages"] == ["neo4j>=5.20"]

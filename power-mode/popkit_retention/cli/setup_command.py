@@ -151,7 +151,7 @@ def _run(command: list[str], environ: Mapping[str, str], patience_s: float | Non
     try:
         return subprocess.run(  # noqa: S603  an interpreter
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-            env=env, cwd="/", timeout=patience_s, check=False,
+            env=env, cwd="/", timeout=patience_s, check=False, umask=0o077,
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired) as error:
         return subprocess.CompletedProcess(command, 1, str(error))
@@ -174,6 +174,7 @@ def _set_up(name: str, environ: Mapping[str, str], quiet: bool) -> dict:
                 _make(folder, environ)
             _say(f"Installing {', '.join(EXTRAS[name][1])} …", quiet)
             installed = _install(name, _pip_for(python, environ), environ)
+            _make_private(folder)
     except files.LockTimeout:
         raise Refused("another popkit setup is running. Wait until it is done") from None
     except OSError as error:
@@ -220,6 +221,14 @@ def _install(name: str, pip: list, environ: Mapping[str, str]) -> list[str]:
         raise Refused(f"pip could not install {', '.join(wanted)}: {_last_line(done.stdout)}")
     (new,) = [line.partition(" ")[2].split()[1:] for line in done.stdout.splitlines() if line.startswith("Successfully installed")] or [[]]
     return new
+
+
+def _make_private(folder: str) -> None:
+    """Takes from others the rights that scripts of the venv module come with."""
+    for inner, _, names in os.walk(folder):
+        for path in [inner, *(os.path.join(inner, name) for name in names)]:
+            if not os.path.islink(path):
+                os.chmod(path, os.stat(path).st_mode & 0o700)
 
 
 def _last_line(output: str) -> str:
