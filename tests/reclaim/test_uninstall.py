@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.reclaim.shops import EXPIRED, Shop, worked
+from tests.reclaim.shops import EXPIRED, SESSION, Shop, worked
 
 QUESTIONS = ("Put their contents back first? [y/N]", "Delete what PopKit has stored? [y/N]")
 
@@ -71,6 +71,22 @@ def test_an_empty_folder_goes_too(cleared: Shop):
     assert cleared.transcript.read_bytes() == cleared.original
     done = cleared.popkit("uninstall", "--yes")
     assert (done.code, "There is nothing in" in done.out) == (0, True)
+
+
+def test_a_placeholder_counts_where_the_conversation_has_it_and_nowhere_else(cleared: Shop):
+    """Claude Code writes down what it sent, and a result may quote a transcript: after an undo nothing stands for anything."""
+    rows = [json.loads(line) for line in cleared.transcript.read_text().splitlines()]
+    holding = [row for row in rows if "[PopKit cleared " in json.dumps(row)]
+    sent = [{"type": kind, "body": json.dumps(row["message"]), "messages": [row["message"]]} for row in holding
+            for kind in ("api-request-blob", "api-request-shape")]  # fmt: skip
+    quoted = [{"type": "tool_result", "tool_use_id": "toolu_q", "content": "1\t" + json.dumps(row)} for row in holding]
+    quoting = {"type": "user", "uuid": "q", "parentUuid": rows[-1]["uuid"], "message": {"role": "user", "content": quoted}}
+    assert cleared.popkit("context", "undo", "--session", SESSION).code == 0
+    with cleared.transcript.open("a") as file:
+        file.writelines(json.dumps(each, separators=(",", ":")) + "\n" for each in (*sent, quoting))
+    found = cleared.popkit("uninstall", "--dry-run", "--json").json
+    assert found["placeholders"] == {}
+    assert cleared.popkit("archive", "prune", "--older-than", "0h", "--dry-run", "--json").json["placeholders"] == {}
 
 
 def test_what_cannot_be_put_back_is_told_and_nothing_is_deleted(cleared: Shop):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 # The model reads a placeholder with every request: at most 40 tokens, by the 2.9 characters of a token of plain language.
 LONGEST = 116
 LONGEST_WHY = 24
-_HEAD, _MIDDLE, _TAIL = "[PopKit cleared ", "To see it: popkit restore ", "]"
+HEAD, _MIDDLE, _TAIL = "[PopKit cleared ", "To see it: popkit restore ", "]"
 _HANDLE = frozenset("abcdefghijklmnopqrstuvwxyz234567")
 SHORTEST_HANDLE, LONGEST_HANDLE = 8, 51
 
@@ -36,11 +36,11 @@ def placeholder(label: str, why: str, handle: str) -> str:
     """The text for a result of this label. `why` in a few words; `handle` names the archived record."""
     why = why[:LONGEST_WHY]
     end = f" ({why}). {_MIDDLE}{handle}{_TAIL}"
-    room = LONGEST - len(_HEAD) - len(end)
+    room = LONGEST - len(HEAD) - len(end)
     label = " ".join("".join(char if char.isprintable() else " " for char in label).split())
     wide = sum(not char.isascii() for char in label)
     room = max(8, room - 2 * wide)  # such characters take a token or so each
-    return _HEAD + (label if len(label) <= room else label[: room - 1] + "…") + end
+    return HEAD + (label if len(label) <= room else label[: room - 1] + "…") + end
 
 
 def is_handle(word: str) -> bool:
@@ -55,7 +55,7 @@ def with_outline(notice: str, outline: str) -> str:
 
 def handle_in(content: object) -> str:
     """The handle that a result's whole content names if it is a placeholder, with or without an outline, else ""."""
-    if not isinstance(content, str) or not content.startswith(_HEAD):
+    if not isinstance(content, str) or not content.startswith(HEAD):
         return ""
     notice, _, outline = content.partition("\n")
     if not notice.endswith(_TAIL) or len(notice) > 2 * LONGEST or not CHARS.issuperset(outline) or content.endswith("\n"):

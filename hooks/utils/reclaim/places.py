@@ -8,7 +8,7 @@ from ..edges.system import sha256
 from ..host import entries
 from ..host.spans import NotUnderstood, content_spans
 from ..policy.estimate import estimate_tokens
-from ..policy.placeholder import handle_in
+from ..policy.placeholder import HEAD, handle_in
 from .access import Refused
 from .rewrite import Edit, Seen
 
@@ -68,7 +68,7 @@ def contents(
 
 def placeholders(path: str, index: Index) -> Iterator[tuple[Place, str]]:
     """(Place, handle) of every placeholder of the main thread, compacted parts included."""
-    for place, content in contents(path, index, lambda _: True, mark=b"[PopKit cleared "):
+    for place, content in contents(path, index, lambda _: True, mark=HEAD.encode("ascii")):
         try:
             text = json.loads(content)
         except ValueError:

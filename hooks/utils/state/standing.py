@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 from ..edges import files, home
-from ..host import projects
+from ..host import entries, projects, responses
+from ..policy.placeholder import HEAD, handle_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from re import Pattern
     from sqlite3 import Connection
 
-# How a placeholder ends, as it stands in a transcript.
-_MARK, _HANDLE = b"[PopKit cleared ", rb"popkit restore ([a-z2-7]{8,51})\]"
+_MARK = HEAD.encode("ascii")
 
 
 def handles(db: Connection, environ: Mapping[str, str]) -> Iterator[tuple[str, list[str]]]:
     """(transcript, the handles of the placeholders in it, in order): of every transcript of the host, and of those that the archive
     names."""
-    import re
-
-    handle = re.compile(_HANDLE)
     for path in sorted(_transcripts(db, environ)):
-        found = _handles_in(path, handle)
+        found = _handles_in(path)
         if found:
             yield path, sorted(found)
 
@@ -35,9 +31,19 @@ def _transcripts(db: Connection, environ: Mapping[str, str]) -> set[str]:
         return named
 
 
-def _handles_in(path: str, handle: Pattern[bytes]) -> set[str]:
+def _handles_in(path: str) -> set[str]:
+    """Those of the conversation: the host's own lines repeat what was sent, and what quotes a placeholder is none."""
     try:
         with files.open_regular(path) as file:
-            return {found.decode() for line in file if _MARK in line for found in handle.findall(line)}
+            return {handle for line in file if _MARK in line for handle in _of_line(line)}
     except (OSError, ValueError):
         return set()
+
+
+def _of_line(line: bytes) -> Iterator[str]:
+    entry = entries.entry_of(line)
+    for block in entries.blocks_of(entry or {}):
+        if block.get("type") == "tool_result":
+            handle = handle_in(responses.text_of_blocks(block.get("content"))[0])
+            if handle:
+                yield handle
