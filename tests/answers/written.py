@@ -71,8 +71,9 @@ class Written:
     def bash_fails(self, command: str, output: str) -> str:
         return self.call("Bash", {"command": command}, "Exit code 1\n" + output, failed=True)
 
-    def compact(self) -> None:
-        boundary = {"subtype": "compact_boundary", "logicalParentUuid": self.last, "compactMetadata": {"trigger": "manual"}}
+    def compact(self, trigger: str = "manual") -> None:
+        metadata = {"trigger": trigger, "preTokens": self.tokens}
+        boundary = {"subtype": "compact_boundary", "logicalParentUuid": self.last, "compactMetadata": metadata}
         self.last, parent = None, self.last
         self._line("system", None, content="Conversation compacted", **{**boundary, "logicalParentUuid": parent})
 

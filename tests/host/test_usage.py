@@ -5,12 +5,8 @@ from __future__ import annotations
 import pytest
 
 from hooks.utils.host import stamps, usage
-from hooks.utils.policy.models import models_of
-from tests.policy.scenario import SHIPPED
 
 from .lines import Lines
-
-MODELS = models_of(SHIPPED)
 
 
 def test_the_newest_answer_of_the_main_chain_tells_the_size(tmp_path):
@@ -52,23 +48,6 @@ def test_a_missing_file_and_odd_usage_tell_nothing(tmp_path):
     assert usage.newest_usage("\0") is None
     for odd in (None, 7, [], {"input_tokens": "many"}, {"input_tokens": -3}, {"input_tokens": True}, {"input_tokens": 10**12}):
         assert usage.prompt_tokens(odd) == 0
-
-
-@pytest.mark.parametrize(
-    ("model", "configured", "status_line", "largest", "expected"),
-    [
-        ("claude-opus-5", None, None, 50_000, (1_000_000, "model")),
-        ("claude-haiku-4-5-20251001", None, None, 50_000, (200_000, "model")),
-        ("claude-opus-5[1m]", None, None, 50_000, (1_000_000, "model")),
-        ("claude-opus-5[1m]", 300_000, None, 50_000, (300_000, "configuration")),
-        ("claude-opus-5", None, 400_000, 50_000, (400_000, "client")),
-        ("claude-haiku-4-5", None, None, 250_000, (1_000_000, "assumed")),
-        ("claude-opus-5", 200_000, None, 1_200_000, (1_200_000, "assumed")),
-        ("", True, "many", 0, (1_000_000, "assumed")),
-    ],
-)
-def test_the_window_is_never_below_the_largest_usage_seen(model, configured, status_line, largest, expected):
-    assert usage.window_of(MODELS.model(model), configured, status_line, largest) == expected
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..policy.planning import CLEAR
 from ..policy.tiers import TIERS
-from . import ledgers, text, verdict
+from . import ledgers, phrases, text, verdict
 from .details import detail_lines
 
 _COMMAND = "/popkit:context"
@@ -31,8 +31,7 @@ def _head(report: dict, counts_down: bool) -> list:
     lines = []
     if context:
         full = f"{context['tokens']:,} of {context['window']:,} tokens ({context['ratio']:.0%})"
-        if context["window_source"] == "assumed":
-            full += ", window assumed"
+        full += phrases.WINDOW_FROM.get(context["window_source"], "")
         lines.append("Context   " + full)
         if context["cache"] and not (counts_down and context["cache"] == "warm"):
             left = context["cache_seconds_left"]

@@ -23,6 +23,9 @@ _UNTIL = {
     "unpin": "unpinned",
 }
 
+# Behind a window that neither a person nor Claude Code has told: where it is known from.
+WINDOW_FROM = {"transcript": ", where it was compacted", "assumed": ", window assumed"}
+
 _AT = {
     "same_content": "same content",
     "edited": "edited",

@@ -150,6 +150,8 @@ MODEL = record(
         "long_input": said("Dollars per million tokens of such a prompt.", DOLLARS),
         "long_output": said("Dollars per million tokens of the answer to such a prompt.", DOLLARS),
         "window": said("The context window in tokens.", WINDOW),
+        "window_before": said("The window that the model had before the day of window_since.", WINDOW),
+        "window_since": {"kind": "text", "shortest": 0, "longest": 10, "about": "The day from which window holds, as in 2026-03-13."},
         "thinking_bound": said("Whether changing earlier messages loses the thinking that follows.", FLAG),
     },
 )

@@ -100,11 +100,17 @@ def check_thresholds(site: live.Site, transcript_path: str, now: float, model: s
     tokens = newest.tokens if newest else 0
     largest = max(tokens, site.session.get("largest_tokens") or 0)
     rules = site.rules()
-    named = model or site.session.get("model") or (newest.model if newest else "")
-    window, source = usage.window_of(rules.models.model(named), rules.window_tokens, site.session.get("window_tokens"), largest)
+    facts = {**site.session, "model": model} if model else site.session
+    window, source = usage.window_of(rules, facts, newest or usage.Usage())
     ratio = tokens / window
     passed = [level for level in LEVELS if ratio >= rules.thresholds[level]]
-    result = {"tokens": tokens, "window": window, "window_source": source, "usage_ratio": ratio, "level": passed[-1] if passed else None}
+    result: dict[str, Any] = {
+        "tokens": tokens,
+        "window": window,
+        "window_source": source,
+        "usage_ratio": ratio,
+        "level": passed[-1] if passed else None,
+    }
     if largest != site.session.get("largest_tokens"):
         site.remember(largest_tokens=largest)
     if passed and site.session.get("told") != passed[-1]:
@@ -156,7 +162,9 @@ def _news(site: live.Site, checked: dict[str, Any]) -> str | None:
     suggestion = checked["retention"]["suggestion"]
     if not suggestion:
         return None
-    assumed = ", window assumed" if checked["window_source"] == "assumed" else ""
+    from ..answers.phrases import WINDOW_FROM
+
+    window_from = WINDOW_FROM.get(checked["window_source"], "")
     tokens, window = (_short(checked[name]) for name in ("tokens", "window"))
-    full = f"PopKit: the context is {checked['usage_ratio']:.0%} full ({tokens} of {window}{assumed})."
+    full = f"PopKit: the context is {checked['usage_ratio']:.0%} full ({tokens} of {window}{window_from})."
     return f"{full}\n{suggestion}" + ("" if "/" in suggestion else f" ({COMMAND} clear)")

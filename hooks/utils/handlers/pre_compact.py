@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..edges.system import now as time_of_day
+from ..host import usage
 from ..host.payload import text
 from ..state import live, memory
 
@@ -25,9 +26,18 @@ def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> str | None:
 
     now = time_of_day(environ)
     _memory(site, text(payload, "transcript_path"), now)
+    if text(payload, "trigger") == "auto":
+        _remember_size(site, text(payload, "transcript_path"))
     if partner.was_advised(site, now):
         return None
     return partner.before(site, text(payload, "transcript_path"), now, manual=text(payload, "trigger") == "manual")
+
+
+def _remember_size(site: live.Site, transcript_path: str) -> None:
+    """What Claude Code takes for a full context, for hooks that read no further back than the newest request."""
+    newest = usage.newest_usage(transcript_path)
+    if newest is not None:
+        site.remember(compacted_tokens=newest.tokens)
 
 
 def _memory(site: live.Site, transcript_path: str, now: float) -> None:

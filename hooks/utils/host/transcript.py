@@ -9,7 +9,7 @@ import json
 
 from ..policy.events import Call, Compacted, Prompted
 from ..policy.placeholder import handle_in
-from . import branch, entries, responses
+from . import branch, entries, responses, usage
 from .commits import Commits
 from .stamps import seconds_of
 
@@ -57,7 +57,8 @@ class Reader:
             if entry.get("uuid") in self.index.chain and entries.is_prompt(entry):
                 told.append(Prompted(seconds_of(entry.get("timestamp"))))
         elif entries.is_compaction(entry) and entry.get("uuid") in self.index.chain:
-            told.append(Compacted(seconds_of(entry.get("timestamp")), self.index.kept.get(entry["uuid"], ())))
+            kept, tokens = self.index.kept.get(entry["uuid"], ()), usage.compacted_at(entry.get("compactMetadata"))
+            told.append(Compacted(seconds_of(entry.get("timestamp")), kept, tokens))
         return told
 
     def call_of(self, entry: Entry, block: dict[str, Any], call: tuple[str, dict[str, Any]]) -> Call:

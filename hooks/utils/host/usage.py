@@ -17,9 +17,16 @@ from .stamps import seconds_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any, Literal
+
     from ..policy.models import Model
+    from ..policy.ruleset import Ruleset
+
+    WindowSource = Literal["configuration", "client", "transcript", "model", "assumed"]
 
 TAIL_BYTES = 512 * 1024
+# A request larger than this many times the size at which Claude Code compacted shows that the window has grown since.
+_STILL_THE_SAME = 1.2
 CLEAR = "clear_tool_uses_20250919"  # the provider's edit that leaves tool results out
 
 
@@ -100,16 +107,35 @@ def newest_usage(path: str, tail_bytes: int = TAIL_BYTES) -> Usage | None:
     return found
 
 
-def window_of(model: Model, configured: object, told: object, largest: int) -> tuple[int, str]:
-    """(tokens of the context window of a Model, where that is known from). `told`: by the client, to the status line or to the code inside
-    it. Never below the largest usage seen; "assumed" when nothing tells."""
-    for value, source in ((configured, "configuration"), (told, "client")):
-        if isinstance(value, int) and not isinstance(value, bool) and value > 0:
-            return _at_least(value, source, largest)
-    return _at_least(model.window, "model" if model.known or LONG_MARK in model.id else "assumed", largest)
-
-
-def _at_least(window: int, source: str, largest: int) -> tuple[int, str]:
+def window_of(rules: Ruleset, session: dict[str, Any], newest: Usage, largest: int = 0, compacted: int = 0) -> tuple[int, WindowSource]:
+    """(tokens of the context window, where that is known from), in the order of belief: `configuration`, the person's word; `client`, what
+    Claude Code has told the `session` (its facts); `transcript`, the size at which it compacted the session by itself; `model`, what the
+    model had at the time of its `newest` request; `assumed`, where nothing tells or a request shows that it was larger. `largest`,
+    `compacted`: what a transcript shows beyond what the session's facts remember of it."""
+    largest = max(newest.tokens, largest, session.get("largest_tokens") or 0)
+    told = session.get("window_tokens")
+    least = max(newest.tokens, 1)
+    if isinstance(rules.window_tokens, int) and rules.window_tokens >= least:
+        return rules.window_tokens, "configuration"
+    if type(told) is int and told >= least:
+        return told, "client"
+    shown = compacted or session.get("compacted_tokens") or 0
+    if shown and largest <= shown * _STILL_THE_SAME:
+        return max(shown, largest), "transcript"
+    model = rules.models.model(session.get("model") or newest.model)
+    window = _window_then(model, newest.at)
     if largest <= window:
-        return window, source
+        return window, "model" if model.known or LONG_MARK in model.id else "assumed"
     return max(WINDOW_TOKENS, largest), "assumed"
+
+
+def _window_then(model: Model, at: float) -> int:
+    """Tokens of the window that a model had at a time (seconds, 0 for now)."""
+    return model.window_before if model.window_before and 0 < at < seconds_of(model.window_since + "T00:00:00Z") else model.window
+
+
+def compacted_at(metadata: object) -> int:
+    """Tokens at which Claude Code compacted a session by itself, from the metadata of the boundary; 0 where a person asked for it."""
+    if not isinstance(metadata, dict) or metadata.get("trigger") != "auto":
+        return 0
+    return _count(metadata.get("preTokens"))

@@ -78,9 +78,23 @@ class Conversation:
     """`state` and the `rules` that hold (those of the profile that was chosen last) · `requests`: [(Usage, estimated tokens that the
     conversation grew by since the one before)] · `places`: id of a result -> Place · `unsent`: estimated tokens since the last request,
     `unseen`: ids of the results among them · `base`: tokens of system and tools · `entered`: id -> Entered, of the results that
-    entered shorter than they were."""
+    entered shorter than they were · `compacted_tokens`: at which the host last compacted the session by itself, 0 for never."""
 
-    __slots__ = ("_growth", "_thought", "base", "count", "entered", "places", "requests", "rules", "rules_for", "state", "unseen", "unsent")
+    __slots__ = (
+        "_growth",
+        "_thought",
+        "base",
+        "compacted_tokens",
+        "count",
+        "entered",
+        "places",
+        "requests",
+        "rules",
+        "rules_for",
+        "state",
+        "unseen",
+        "unsent",
+    )
 
     def __init__(self, state: ContextState, rules_for: Callable[[str | None], Ruleset]) -> None:
         """`rules_for(profile)` compiles the rules of a profile, None for the configured one."""
@@ -92,6 +106,7 @@ class Conversation:
         self.places: dict[str, Place] = {}
         self.entered: dict[str, Entered] = {}
         self.base = 0
+        self.compacted_tokens = 0
         self.unsent = 0
         self.unseen: set[str] = set()
         self._thought: list[tuple[int, int]] = []  # (number of the request that it answers, tokens of thinking up to here)
@@ -111,6 +126,7 @@ class Conversation:
             self._add(event.id)
         elif event.name == "compacted":
             self._compact(event.at)
+            self.compacted_tokens = event.tokens or self.compacted_tokens
         return decisions
 
     def _add(self, id: str) -> None:
@@ -198,6 +214,11 @@ class Conversation:
     def newest(self) -> Usage:
         """The newest request, also of before a compaction: it tells the model and the lifetime of the cache."""
         return next((usage for usage, _ in reversed(self.requests) if usage.tokens), Usage())
+
+    @property
+    def largest(self) -> int:
+        """Tokens of the largest request of the model that answered last."""
+        return max((usage.tokens for usage, _ in self.requests if usage.model == self.newest.model), default=0)
 
     @property
     def prompt(self) -> int:

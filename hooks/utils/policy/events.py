@@ -31,14 +31,16 @@ class Prompted:
 
 
 class Compacted:
-    """The host folded the conversation into a summary; `kept` are ids of results that it carried over."""
+    """The host folded the conversation into a summary; `kept` are ids of results that it carried over. `tokens`: the size of the prompt
+    at which it did so by itself, 0 where a person asked for it or nothing tells."""
 
-    __slots__ = ("at", "kept")
+    __slots__ = ("at", "kept", "tokens")
     name = "compacted"
 
-    def __init__(self, at: float = 0.0, kept: Collection[str] = ()):
+    def __init__(self, at: float = 0.0, kept: Collection[str] = (), tokens: int = 0):
         self.at = at
         self.kept = kept
+        self.tokens = tokens
 
 
 class Entered:

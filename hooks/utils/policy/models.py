@@ -22,12 +22,13 @@ class Model:
 
     `id`: as it was asked for · `read`, `write_5m`, `write_1h`: units a token · `input_usd`, `output_usd`: dollars a million tokens, None
     where the price is not known · `long_input_usd`, `long_output_usd`: the prices of a prompt of more than `long_prompt_tokens`, None
-    where one price holds for all · `window`: tokens · `thinking_bound`: whether a change of the past loses the thinking behind it.
+    where one price holds for all · `window`: tokens, `window_before` those that it had until the day of `window_since` (0 and "" where
+    it always had the same) · `thinking_bound`: whether a change of the past loses the thinking behind it.
     """
 
     __slots__ = (
         "id", "input_usd", "known", "long_input_usd", "long_output_usd", "long_prompt_tokens", "output_usd", "read", "thinking_bound",
-        "window", "write_1h", "write_5m",
+        "window", "window_before", "window_since", "write_1h", "write_5m",
     )  # fmt: skip
 
     def __init__(self, id: str, entry: dict[str, Any] | None = None) -> None:
@@ -43,6 +44,9 @@ class Model:
         self.long_input_usd = _number(known.get("long_input"), None)
         self.long_output_usd = _number(known.get("long_output"), None)
         self.window = WINDOW_TOKENS if LONG_MARK in id else _number(known.get("window"), WINDOW_TOKENS)
+        self.window_before = 0 if LONG_MARK in id else _number(known.get("window_before"), 0)
+        since = known.get("window_since")
+        self.window_since = since if isinstance(since, str) else ""
         self.thinking_bound = known.get("thinking_bound") is not False
 
     def write_price(self, ttl_s: float) -> float:

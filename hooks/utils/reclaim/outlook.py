@@ -96,6 +96,7 @@ def look(site: Site, transcript_path: str, now: float) -> Outlook:
             site.remember(project=site.project)
         made = live.reconcile(site, transcript_path, now=now)
         found = of(site, transcript_path, made, now)
+        live.remember_size(site, site.paths(), made)
         remember(found, site)
         return found
     except (OSError, ValueError):
@@ -175,10 +176,8 @@ def context_of(conversation: Conversation, session: dict[str, Any], now: float) 
     if not newest.tokens:
         return None
     tokens = last.tokens or conversation.prompt
-    model = session.get("model") or newest.model
-    largest = max(tokens, session.get("largest_tokens") or 0)
-    rules = conversation.rules
-    window, source = usage.window_of(rules.models.model(model), rules.window_tokens, session.get("window_tokens"), largest)
+    largest = max(tokens, conversation.largest)
+    window, source = usage.window_of(conversation.rules, session, newest, largest, conversation.compacted_tokens)
     warm = last.is_warm(now)
     return {
         "tokens": tokens,

@@ -99,9 +99,20 @@ def follow(site: Site, paths: store.ContextFiles, transcript_path: str) -> bool:
     """Whether the context was rebuilt from its transcript and saved: not where there is none, none that a hook has time for, or one that
     the host has not finished writing."""
     try:
-        return _is_small(transcript_path) and _refreshed(site, paths, transcript_path, 0)[1]
+        if not _is_small(transcript_path):
+            return False
+        made, saved = _refreshed(site, paths, transcript_path, 0)
+        remember_size(site, paths, made)
+        return saved
     except (OSError, ValueError):
         return False
+
+
+def remember_size(site: Site, paths: store.ContextFiles, made: Rebuilt) -> None:
+    """Keeps the size at which the host compacted the session by itself: hooks read only the end of the transcript."""
+    tokens = made.conversation.compacted_tokens
+    if tokens and not paths.agent_id and site.session.get("compacted_tokens") != tokens:
+        site.remember(compacted_tokens=tokens)
 
 
 def _is_small(transcript_path: str) -> bool:

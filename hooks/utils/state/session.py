@@ -14,6 +14,7 @@ _NAME = "session.json"
 _FACTS = {
     "advised": float,
     "compacted": bool,
+    "compacted_tokens": int,
     "echo_tokens": int,
     "index": str,
     "largest_tokens": int,

@@ -184,6 +184,7 @@ def fill_of(report: dict[str, Any]) -> Fill | None:
     return Fill(
         tokens=context["tokens"],
         window=context["window"],
+        window_source=context["window_source"],
         ratio=context["ratio"],
         model=context["model"],
         cache=context["cache"],

@@ -121,13 +121,11 @@ def _fill(desk: Desk, light: Light) -> Fill | None:
     newest, facts, rules = light.newest, light.facts, desk.rules
     if newest is None:
         return None
-    largest = max(newest.tokens, facts.get("largest_tokens") or 0)
-    model = rules.models.model(facts.get("model") or newest.model)
-    window, _ = usage.window_of(model, rules.window_tokens, facts.get("window_tokens"), largest)
+    window, source = usage.window_of(rules, facts, newest)
     now = desk.now()
     left = newest.seconds_left(now)
     return Fill(
-        tokens=newest.tokens, window=window, ratio=round(newest.tokens / window, 4), model=newest.model,
+        tokens=newest.tokens, window=window, window_source=source, ratio=round(newest.tokens / window, 4), model=newest.model,
         cache="warm" if newest.is_warm(now) else "cold", cache_until=now + left if left else None,
     )  # fmt: skip
 

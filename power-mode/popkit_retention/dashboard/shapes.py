@@ -73,10 +73,12 @@ class Me(_Shape):
 
 
 class Fill(_Shape):
-    """How full a context is, as in the panel. `cache`: warm or cold; `cache_until`: when it goes cold, None where it is."""
+    """How full a context is, as in the panel. `window_source`: where the window is known from. `cache`: warm or cold; `cache_until`: when
+    it goes cold, None where it is."""
 
     tokens: int
     window: int
+    window_source: Literal["configuration", "client", "transcript", "model", "assumed"]
     ratio: float
     model: str
     cache: Literal["warm", "cold"]

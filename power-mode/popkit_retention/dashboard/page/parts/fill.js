@@ -17,7 +17,11 @@ export function Meter({ ratio, label, level = levelOf(ratio) }) {
 export const levelOf = (ratio) => (ratio >= 0.8 ? "meter-full" : ratio >= 0.6 ? "meter-high" : "");
 
 /** 14,339 of 1,000,000 tokens (1%) */
-export const fillWords = (fill) => `${whole(fill.tokens)} of ${whole(fill.window)} tokens (${percent(fill.ratio)})`;
+export const fillWords = (fill) =>
+  `${whole(fill.tokens)} of ${whole(fill.window)} tokens (${percent(fill.ratio)})${WINDOW_FROM[fill.window_source] ?? ""}`;
+
+// Behind a window that neither a person nor Claude Code has told.
+const WINDOW_FROM = { transcript: ", where it was compacted", assumed: ", window assumed" };
 
 /** warm, 4 min 30 s left: it counts down. */
 export function Cache({ fill, short }) {

@@ -74,7 +74,7 @@ function Detail({ detail, session, base, stamp }) {
       <${DeedButtons} deeds=${about} where=${deeds} strong="clear" />
     <//>
     <div class="cards">
-      <${Context} fill=${session.context ?? detail.session.context} layers=${detail.layers} report=${report} />
+      <${Context} fill=${session.context ?? detail.session.context} layers=${detail.layers} />
       <${Dead} report=${report} />
       <${OverTime} base=${base} stamp=${session.stamp} />
       <${Timeline} bars=${detail.bars} calls=${report.calls} base=${base} deeds=${deeds} stamp=${stamp} />
@@ -104,14 +104,14 @@ function Verdict({ verdict, doubt, children }) {
   </section>`;
 }
 
-function Context({ fill, layers, report }) {
+function Context({ fill, layers }) {
   return html`<${Card} title="Context" id="context">
     ${
       fill
         ? html`<p class="big"><span class="figure">${percent(fill.ratio)}</span> <small>full</small></p>
           <${Meter} ratio=${fill.ratio} label=${fillWords(fill)} />
           <p class="note">
-            <span class="figure">${fillWords(fill)}</span>${report.context?.window_source === "assumed" ? ", window assumed" : ""}
+            <span class="figure">${fillWords(fill)}</span>
           </p>
           <p class="cache-line"><${Cache} fill=${fill} /> <span class="note">${fill.model}</span></p>`
         : html`<p class="note">No request of this session is known yet.</p>`
