@@ -21,19 +21,24 @@ except ImportError:  # before Python 3.11
 
 from hooks.utils.policy.calls import Call, Outcome
 from hooks.utils.policy.classify import classify
-from hooks.utils.policy.masking import MASK, NAMES, mask, named, programs, words
+from hooks.utils.policy.masking import MASK, NAMES, dialogue, mask, named, programs, words
 from hooks.utils.policy.parts import covers
 from hooks.utils.policy.ruleset import Ruleset
 from tests.hooks.test_masking import PIECES
 
 ROOT = Path(__file__).resolve().parents[2]
 SECRETS = json.loads((ROOT / "tests" / "data" / "secrets.json").read_text())
-# Written down later, and never looked at for the rules.
-LATER = [
-    {**entry, "secret": secret}
-    for entry in json.loads((ROOT / "tests" / "data" / "secrets-later.json").read_text())
-    for secret in entry["secret"]
-]
+
+
+def _each_secret(name: str) -> list[dict]:
+    entries = json.loads((ROOT / "tests" / "data" / f"{name}.json").read_text())
+    return [{**entry, "secret": secret} for entry in entries for secret in entry["secret"]]
+
+
+# Written down later, and never looked at for the rules; the newest by whom positional passwords had got past.
+LATER, NEWEST = _each_secret("secrets-later"), _each_secret("secrets-newest")
+# Written down together with the newest, to mend the rules by.
+MENDED = _each_secret("secrets-mended")
 HARMLESS = json.loads((ROOT / "tests" / "data" / "not-secrets.json").read_text())
 # So many characters of a secret in a row are a part of it.
 PART = 8
@@ -53,9 +58,16 @@ def test_of_the_list_at_least_95_in_100_are_masked():
     assert len(left) <= 0.05 * len(SECRETS), left
 
 
-def test_of_the_list_that_no_rule_was_made_from_at_least_95_in_100_are_masked():
-    left = [entry["text"] for entry in LATER if not _is_masked(entry)]
-    assert len(left) <= 0.05 * len(LATER), left
+@pytest.mark.parametrize(("entries", "most_left"), [(LATER, 0.05), (NEWEST, 0.08)], ids=["later", "newest"])
+def test_of_the_lists_that_no_rule_was_made_from_nearly_all_are_masked(entries: list[dict], most_left: float):
+    """With `-s` it prints how many."""
+    left = [entry["text"] for entry in entries if not _is_masked(entry)]
+    print(f"{len(entries) - len(left)} of {len(entries)} are masked")
+    assert len(left) <= most_left * len(entries)
+
+
+def test_of_the_list_that_the_rules_were_mended_by_all_are_masked():
+    assert [entry["text"] for entry in MENDED if not _is_masked(entry)] == []
 
 
 def test_of_the_list_what_is_no_secret_is_left_alone():
@@ -63,7 +75,7 @@ def test_of_the_list_what_is_no_secret_is_left_alone():
 
 
 def test_masking_the_list_twice_changes_nothing_more():
-    for entry in SECRETS:
+    for entry in [*SECRETS, *LATER, *NEWEST, *MENDED]:
         once = mask(entry["text"])
         assert mask(once) == once
 
@@ -106,14 +118,27 @@ def _line_of(phrase: str, name: str) -> str:
     said = [name.replace("*", "x")]
     for part in phrase.split()[1:]:
         first = part.split("|")[0].replace("*", "x")
-        said.append({".": "some", "X": WORD, "=": "SOME=" + WORD, ":X": "bob:" + WORD, "/X": "bob/" + WORD}.get(part, first))
+        said.append(
+            {
+                ".": "some",
+                "+.": "some",
+                "..": "some",
+                "X": WORD,
+                "+X": WORD,
+                "=": "SOME=" + WORD,
+                ":X": "bob:" + WORD,
+                "/X": "bob/" + WORD,
+            }.get(part, first)
+        )
     return " ".join(said).replace(">X", "'>" + WORD + "'")
 
 
 def test_no_name_is_looked_for_in_every_text_that_the_tables_do_not_know():
     named = [names for names, _ in programs.OPTIONS] + [phrase.partition(" ")[0] for phrase in programs.PHRASES]
     pieces = {name.lower().replace(".", ":").partition(":")[0] for names in named for name in names.replace("|", " ").split()}
-    assert set(NAMES.split()) <= pieces | programs.RECEIVERS, "that each is there which is needed, the tests of the tables say"
+    assert set(NAMES.split()) <= pieces | programs.RECEIVERS | set(dialogue.MARKS), (
+        "that each is there which is needed, the tests of the tables say"
+    )
 
 
 @pytest.mark.parametrize(
@@ -167,6 +192,7 @@ HOSTILE = [
     "a@", "vault kv put ", "<<< ", "echo x|", "echo x|vault ", "Q~", ":AA", "-us1", "a1B2-", "aB1cD2eF3gH4iJ5kL6_", "'authorization: x",
     "key=", "identified by ", "password '", "ghp_", "SG.aB1cD2eF3g.", "-u a:b", "environ['KEY'] = '", 'setenv("KEY","', "invalid token ",
     "connect('a',",
+    "expect assword send \"", "pgpass a:b:c:d:e ", "curl user = \"a:b", "SG.aaaaaaaaaaaaaaaa.", "createuser a ", "mysqladmin ",
 ]  # fmt: skip
 
 

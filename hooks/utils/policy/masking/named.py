@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 # Words in the name of a secret: they matter when a value follows the name.
 _WORDS = ("token", "secret", "pass", "pwd", "key", "auth", "credential", "signature", "otp", "mnemonic", "psk", "pw", "cred", "appid")
 _LEAST_PIN = 4
+_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _NAME_CHARS = 40
 # What ends a bare word.
 _STOPS = " \t\r\n\"'&;|)<>"
@@ -116,14 +117,34 @@ def _is_harmless(value: str, found: Match[str], is_bare: bool) -> bool:
     whole = (found.group(1) + found.group(2)).lower()
     if lowered in _HARMLESS or lowered.startswith(_EXPRESSIONS) or not any(char.isalnum() for char in value):
         return True
+    if value.endswith("]") and is_bare and _is_name(value.partition("[")[0]):
+        return True  # an item of a list
+    if ":" in found.group(4) and not found.group(3) and _is_message(found, value):
+        return True
     call, parenthesis, _ = value.partition("(")
-    if parenthesis and is_bare and len(call) > 2 and call.replace(".", "").replace("_", "").isalpha():
+    if parenthesis and is_bare and len(call) > 2 and _is_name(call):
         return True
     if whole == "pass" and value.isdigit():
         return len(value) < _LEAST_PIN or found.string[: found.start()][-1:] not in ("_", "-")  # so many tests, or the second pass
     if whole == "secret" and lowered.startswith("id="):
         return True
     return whole.endswith(_OFTEN_HARMLESS) and not chance.beside(value)
+
+
+def _is_name(word: str) -> bool:
+    """Whether a word may be the name of a variable or of a function."""
+    return word.replace(".", "").replace("_", "").isalpha()
+
+
+def _is_message(found: Match[str], value: str) -> bool:
+    """Whether a name and a colon begin a text of a program: `'auth3: expected ' + kind`, `"token: %w"`. What is called a password without a
+    number may be followed by its words."""
+    name = found.group(1) + found.group(2)
+    before = found.string[max(0, found.start() - _NAME_CHARS) : found.start()]
+    head = before.rstrip(_LETTERS)
+    if head[-1:] not in ("'", '"', "`") or not found.group(4).endswith(" ") or name.lower().endswith(("word", "wd", "phrase", "monic")):
+        return False
+    return value[:1] == "%" or (value.isalpha() and found.string[found.end() + len(value) :][:1] == " ")
 
 
 def _is_call_ended(text: str, begin: int, end: int) -> bool:

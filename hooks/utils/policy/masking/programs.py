@@ -1,7 +1,8 @@
 """Where programs take a secret on their command line. Facts only; `words.py` reads them.
 
 Options: `-p` takes the next word or what follows `=`, `-p*` what is glued to it, `-p?` either.
-Phrases: the words of a command without its options; `.` is any word, `X` the secret, `=` stands for the value of each NAME=VALUE behind it.
+Phrases: the words of a command without its options; `.` is any word, `..` any number of them, `X` the secret, `=` stands for the value of
+each NAME=VALUE behind it. `+.` and `+X` stand right behind the word before, with no option between.
 """
 
 from __future__ import annotations
@@ -34,7 +35,9 @@ OPTIONS = (
     ("consul nomad", "--http-token"),
     ("xfreerdp signtool cmdkey schtasks wmic net", "/p:* /pass:* /password:* /rp:* /p /rp"),
     ("ngrok", "--authtoken"),
-    ("kinit wpa_supplicant plink pscp putty", "-pw -pwfile"),
+    ("kinit wpa_supplicant plink pscp putty addprinc cpw change_password", "-pw -pwfile"),
+    ("pdftotext pdftoppm pdfinfo pdfimages pdftocairo pdftohtml", "-upw -opw"),
+    ("ccrypt ccencrypt ccdecrypt mcrypt", "-K -k"),
 )
 # For every program.
 EVERYWHERE = "--secret-string --from-literal --value"
@@ -88,10 +91,11 @@ PHRASES = (
     "op item create|edit =",
     "lpass login . X",
     "htpasswd . . X",
-    "net user . X",
-    "net use . X",
-    "net use . . X",
-    "net use . . . X",
+    "net user +. +X",
+    "net use //*|\\\\* +X",
+    "net use . //*|\\\\* +X",
+    "net use //*|\\\\* /user:* X",
+    "net use . //*|\\\\* /user:* X",
     "dotnet user-secrets set . X",
     "mc alias set . . . X",
     "mc config host add . . . X",
@@ -123,7 +127,22 @@ PHRASES = (
     "wg set . private-key X",
     "mosquitto_passwd . . X",
     "rabbitmqctl add_user|change_password . X",
+    "rabbitmqctl authenticate_user . X",
     "smbpasswd . X",
+    "--encrypt +X +X 40|128|256",
+    "createuser +. +X",
+    "passwd +. +X",
+    "mysqladmin|mariadb-admin .. password|old-password +X",
+    "smbclient //*|\\\\* +X",
+    "grafana-cli|grafana .. reset-admin-password +X",
+    "set-initial-password +X",
+    "-setairportnetwork . . X",
+    "-passwd /users/* X",
+    "user:password|user-password|upwd +. +X",
+    "virsh secret-set-value . X",
+    "nickserv identify|register X",
+    "ejabberdctl|prosodyctl register|change_password . . X",
+    "teamviewer passwd X",
 )
 
 # Files of these names hold one secret, and no more.
@@ -178,7 +197,7 @@ RECEIVERS = frozenset(
     " smbpasswd kinit cryptsetup login auth secret secrets secret:put vault pass base64 openssl gpg age keyring wrangler htpasswd mkpasswd"
     " argon2 kubeseal ansible-vault wg secret-tool security keychain op bw chntpw unlock luksopen luksformat fscrypt fscryptctl sops"
     " secretsmanager set-secret pbcopy xclip -pass passwd: rclone authtoken encrypt_string gopass env"
-    " -passwd-on-stdin --passwd-on-stdin vercel".split()
+    " -passwd-on-stdin --passwd-on-stdin vercel vncpasswd tigervncpasswd saslpasswd2 keepassxc-cli".split()
 )
 # Programs that write their words to the pipe.
 WRITERS = frozenset(("echo", "printf", "print", "yes", "write-output", "write-host"))

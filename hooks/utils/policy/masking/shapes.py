@@ -20,6 +20,10 @@ _SURE = (
     " rzp_live_ rzp_test_ cfut_ cfat_ AKIA ASIA AGPA AIDA AROA AIPA ANPA ANVA ABIA ACCA AIza EAACEdEose0cBA glsa_ hf_ npm_ gsk_ pypi-AgE"
 ).split()
 _SURE_CHARS = 8
+# What is assigned need not be as long.
+_ASSIGNED_CHARS = 4
+# A beginning with two parts behind it, each so long, or so long where they are assigned.
+_TWO_PARTS, _PART_CHARS, _ASSIGNED_PART_CHARS = "SG.", 16, 8
 # These are beginnings of other words too: what follows must be long and look like chance.
 _DOUBTFUL = (
     "sk- secret_ pypi- key- pubkey- re_ sl. SK s. b. fw_ tok_ ion_ pat. oy2 sdk- pul- kg_ A3T SCW EZAK EZTK ATBB AKCp ABSK"
@@ -75,10 +79,22 @@ def _keys(text: str, beginning: str, sure: bool) -> list[tuple[int, int]]:
         if not at or text[at - 1] not in (_LETTERS if sure else _WORD):
             end = _end(text, end, at + _KEY_CHARS)
             rest = text[at + len(beginning) : end]
-            if len(rest) >= least and (sure or chance.beside(rest)):
+            enough = _ASSIGNED_CHARS if sure and text[at - 1 : at] == "=" else least
+            if len(rest) >= enough and (sure or chance.beside(rest)):
                 found.append((at, end))
+            if beginning == _TWO_PARTS:
+                end = max(end, _two_parts_end(text, at))
+                found += [(at, end)] if end > at + len(beginning) + len(rest) else []
         at = text.find(beginning, end)
     return found
+
+
+def _two_parts_end(text: str, at: int) -> int:
+    """The end of a key that begins here and has two parts; 0 where there is none."""
+    middle = _run_end(text, at + len(_TWO_PARTS), at + _KEY_CHARS)
+    end = _run_end(text, middle + 1, at + _KEY_CHARS) if text[middle : middle + 1] == "." else 0
+    least = _ASSIGNED_PART_CHARS if text[at - 1 : at] == "=" else _PART_CHARS
+    return end if min(middle - at - len(_TWO_PARTS), end - middle - 1) >= least else 0
 
 
 def _end(text: str, at: int, most: int) -> int:

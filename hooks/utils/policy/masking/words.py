@@ -4,7 +4,7 @@ messages that name what they refuse. Pure; one walk over the words, each looking
 
 from __future__ import annotations
 
-from . import chance, programs, spoken
+from . import chance, dialogue, programs, spoken
 from .line import AHEAD, QUOTES, Line
 from .named import is_variable, value_at
 
@@ -38,6 +38,7 @@ def spans(text: str) -> list[tuple[int, int]]:
     """[(begin, end)] of the secrets that the words of a text give away, in any order."""
     line = Line(text)
     found: list[tuple[int, int]] = []
+    talks = dialogue.is_there(text)
     options: list = []
     done = looked = 0  # up to where is masked; so many spans were looked at for that
     for number, word in enumerate(line.words):
@@ -58,7 +59,7 @@ def spans(text: str) -> list[tuple[int, int]]:
             found += _written(line, number, line.starts[number], takes=True)
         if "<<<" in line.gaps[number] and _receives(line.command(line.starts[number])):
             found.append(line.value(number))
-        found += spoken.spans(line, number)
+        found += spoken.spans(line, number) + (dialogue.spans(line, number) if talks else [])
         for _, end in found[looked:]:
             done = max(done, end)
         looked = len(found)
@@ -104,23 +105,31 @@ def _after_phrase(line: Line, number: int, phrase: tuple[str, ...]) -> list[tupl
         for other in range(number + 1, min(len(line.words), number + AHEAD))
         if line.same(number, other) and (line.words[other][0] != "-" or line.gaps[other][-1:] in QUOTES)
     ]
-    for place, part in enumerate(phrase):
+    place = 0
+    for number_of_part, part in enumerate(phrase):
+        if part == "..":
+            following = phrase[number_of_part + 1]
+            while place < len(plain) and not _fits(line.words[plain[place]].lower(), following):
+                place += 1
+            continue
         if part == "=":
             return found + [_behind(line, other, "=") for other in plain[place:] if "=" in line.words[other]]
         if place >= len(plain):
             return []
-        if part == "X":
-            found.append(line.value(plain[place]))
-        elif part == "/X":
-            found += (
-                [_behind(line, plain[place], "/")] if "/" in line.words[plain[place]][:-1] or line.words[plain[place]][-1] == "/" else []
-            )
-        elif part == ">X":
-            found += [line.value(plain[place])] if line.gaps[plain[place]][-1:] == ">" else []
-        elif part == ":X":
-            found.append(_behind(line, plain[place], ":"))
-        elif part != "." and not _fits(line.words[plain[place]].lower(), part):
+        here = plain[place]
+        if part[0] == "+" and (here - 1 != (plain[place - 1] if place else number) or line.words[here][0] in "/*"):
             return []
+        if part in ("X", "+X"):
+            found.append(line.value(here))
+        elif part == "/X":
+            found += [_behind(line, here, "/")] if "/" in line.words[here][:-1] or line.words[here][-1] == "/" else []
+        elif part == ">X":
+            found += [line.value(here)] if line.gaps[here][-1:] == ">" else []
+        elif part == ":X":
+            found.append(_behind(line, here, ":"))
+        elif part not in (".", "+.") and not _fits(line.words[here].lower(), part):
+            return []
+        place += 1
     return found
 
 
@@ -150,7 +159,7 @@ def _of_option(line: Line, number: int, options: list) -> list[tuple[int, int]]:
     name, equals, glued = word.partition("=")
     if name == "-a" and line.words[line.starts[number]] in ("http", "https", "xh"):
         return _user(line, number, name, equals)
-    if name in ("-u", "-U", "--user", "--proxy-user", "-user", "--creds", "--auth") or word[:2] == "-u":
+    if name in ("-u", "-U", "--user", "--proxy-user", "-user", "--creds", "--auth") or (word[:2] == "-u" and name not in options):
         return _user(line, number, name, equals)
     following = number + 1 if line.same(number, number + 1) else 0
     if following and line.words[following][0] == "-" and line.gaps[following][-1:] not in QUOTES:
