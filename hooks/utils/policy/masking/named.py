@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 # Words in the name of a secret: they matter when a value follows the name.
 _WORDS = ("token", "secret", "pass", "pwd", "key", "auth", "credential", "signature", "otp", "mnemonic", "psk", "pw", "cred", "appid")
 _LEAST_PIN = 4
+# Ends of names: whose value may be words; whose value never is.
+_SPOKEN, _TOLD = ("word", "wd", "phrase", "monic"), ("token", "auth", "key", "credential", "seconds")
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _NAME_CHARS = 40
 # What ends a bare word.
@@ -76,7 +78,7 @@ _FORMS = (
         ("authorization",),
         r"(?i)(\bauthorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?:(?:" + _SCHEMES + r")\s{1,3})?)" + _NO_VARIABLE + r"[^\s\"'&;|)]+",
     ),
-    (("bearer", "basic"), r"(?i)(\b(?:bearer\s{1,3}|basic\s{1,3}(?=[a-z+/]{0,500}[\d=])))[a-z0-9._~+/=-]{8,}"),
+    (("bearer", "basic"), r"(?i)(\b(?:bearer|basic)\s{1,3}(?=[a-z._~+/-]{0,500}[\d=]))[a-z0-9._~+/=-]{8,}"),
     (
         ("key:", "token:", "auth:", "secret:", "signature:", "cookie:"),
         r"(?i)(\b(?:x-[\w-]{0,30}(?:key|token|auth|secret|signature)|api-?key|cookie|set-cookie)\s{0,3}:\s{0,3})"
@@ -117,9 +119,7 @@ def _is_harmless(value: str, found: Match[str], is_bare: bool) -> bool:
     whole = (found.group(1) + found.group(2)).lower()
     if lowered in _HARMLESS or lowered.startswith(_EXPRESSIONS) or not any(char.isalnum() for char in value):
         return True
-    if value.endswith("]") and is_bare and _is_name(value.partition("[")[0]):
-        return True  # an item of a list
-    if ":" in found.group(4) and not found.group(3) and _is_message(found, value):
+    if _is_expression(found, value) or (":" in found.group(4) and not found.group(3) and _is_message(found, value)):
         return True
     call, parenthesis, _ = value.partition("(")
     if parenthesis and is_bare and len(call) > 2 and _is_name(call):
@@ -136,15 +136,28 @@ def _is_name(word: str) -> bool:
     return word.replace(".", "").replace("_", "").isalpha()
 
 
-def _is_message(found: Match[str], value: str) -> bool:
-    """Whether a name and a colon begin a text of a program: `'auth3: expected ' + kind`, `"token: %w"`. What is called a password without a
-    number may be followed by its words."""
-    name = found.group(1) + found.group(2)
-    before = found.string[max(0, found.start() - _NAME_CHARS) : found.start()]
-    head = before.rstrip(_LETTERS)
-    if head[-1:] not in ("'", '"', "`") or not found.group(4).endswith(" ") or name.lower().endswith(("word", "wd", "phrase", "monic")):
+def _is_expression(found: Match[str], value: str) -> bool:
+    """Whether a value without quotes is an item or a type (`tokens[0]`, `Optional[str]`), a call that goes on, or called as the name is."""
+    if found.string[found.end() : found.end() + 1] in ("'", '"'):
         return False
-    return value[:1] == "%" or (value.isalpha() and found.string[found.end() + len(value) :][:1] == " ")
+    head = value.replace("(", "[").partition("[")[0]
+    goes_on = value.count("[") + value.count("(") > value.count("]") + value.count(")")
+    if head != value and len(head) > 2 and _is_name(head) and (goes_on or value[-1] == "]"):
+        return True
+    called = value.rstrip(",;)").lower()
+    return called.endswith((found.group(1) + found.group(2)).lower()) and _is_name(called)
+
+
+def _is_message(found: Match[str], value: str) -> bool:
+    """Whether a name and a colon begin what a program says, or a sentence: `'auth3: expected ' + kind`, `"token: %w"`. What is called a
+    password without a number may be followed by its words."""
+    name = (found.group(1) + found.group(2)).lower()
+    before = found.string[max(0, found.start() - _NAME_CHARS) : found.start()]
+    is_quoted = before.rstrip(_LETTERS)[-1:] in ("'", '"', "`")
+    if not found.group(4).endswith(" ") or name.endswith(_SPOKEN) or not (is_quoted or name.endswith(_TOLD)):
+        return False
+    behind = found.string[found.end() + len(value) :][:2]
+    return value[:1] == "%" or (value.isalpha() and behind[:1] == " " and (is_quoted or behind[1:].islower()))
 
 
 def _is_call_ended(text: str, begin: int, end: int) -> bool:
