@@ -18,7 +18,7 @@ from popkit_retention.dashboard.looking import KEPT
 from popkit_retention.dashboard.watching import Watcher
 from tests.dashboard.board import Board
 from tests.patience import HANG_S
-from tests.reclaim.shops import LATER_S, SESSION, Talk, worked
+from tests.reclaim.shops import LATER_S, SESSION, Talk, spoke, worked
 
 
 def _as_the_command_says(board: Board, word: str) -> dict:
@@ -54,7 +54,7 @@ def test_the_list_goes_with_the_clock_without_a_look_at_the_session(board: Board
     board.shop.configure(profile="auto")
     board.worked()
     board.shop.at -= LATER_S - 10
-    os.utime(board.shop.transcript, (board.shop.at + 200,) * 2)  # nothing of it changes, and it runs on
+    spoke(board.shop.transcript, board.shop.at + 200)  # nothing of it changes, and it runs on
     (warm,) = board.get("/api/sessions")["sessions"]
     assert (warm["running"], warm["context"]["cache"]) == (True, "warm")
     board.shop.at = warm["context"]["cache_until"] + 1
@@ -67,7 +67,7 @@ def test_a_verdict_that_the_clock_has_overtaken_is_told_of_no_session_that_has_e
     board.shop.configure(profile="auto")
     board.worked()
     board.shop.at -= LATER_S - 10
-    os.utime(board.shop.transcript, (board.shop.at - RUNS_S,) * 2)
+    spoke(board.shop.transcript, board.shop.at - RUNS_S)
     warm = board.session()["session"]
     assert warm["verdict"]["kind"] == "wait", warm["verdict"]
     assert not board.get("/api/sessions")["running"]
@@ -90,7 +90,7 @@ def test_a_session_that_cannot_be_read_keeps_no_other_from_the_list_or_the_strea
     talk.prompt("Where are the apples?")
     locked = board.shop.transcript.with_name("roots.jsonl")
     talk.write(locked)
-    os.utime(locked, (board.shop.at,) * 2)
+    spoke(locked, board.shop.at)
     locked.chmod(0)
     if os.access(locked, os.R_OK):
         pytest.skip("root may read every file")
@@ -126,8 +126,8 @@ def test_the_list_has_running_ones_first_then_the_newest(board: Board) -> None:
         talk.prompt(f"Where are the {asked}?")
         others[f"other-{number}"] = board.shop.transcript.with_name(f"other-{number}.jsonl")
         talk.write(others[f"other-{number}"])
-        os.utime(others[f"other-{number}"], (board.shop.at - 3_600 * hours,) * 2)
-    os.utime(board.shop.transcript, (board.shop.at - 10,) * 2)
+        spoke(others[f"other-{number}"], board.shop.at - 3_600 * hours)
+    spoke(board.shop.transcript, board.shop.at - 10)
     told = board.get("/api/sessions")
     assert [row["id"] for row in told["sessions"]] == [SESSION, "other-1", "other-2", "other-0"]
     assert [row["running"] for row in told["sessions"]] == [True, False, False, False]
@@ -140,7 +140,7 @@ def test_the_list_has_running_ones_first_then_the_newest(board: Board) -> None:
 
 def test_a_session_that_has_ended_does_not_run(board: Board) -> None:
     board.worked()
-    os.utime(board.shop.transcript, (board.shop.at - 10,) * 2)
+    spoke(board.shop.transcript, board.shop.at - 10)
     board.session()
     paths = board.shop.site().paths()
     Path(paths.folder).mkdir(parents=True, exist_ok=True)
@@ -181,7 +181,7 @@ def test_a_session_that_begins_with_a_summary_has_the_name_that_it_was_given(boa
 
 def test_a_session_that_is_asked_about_does_not_run_for_that(board: Board) -> None:
     board.worked()
-    os.utime(board.shop.transcript, (board.shop.at - 3_600,) * 2)
+    spoke(board.shop.transcript, board.shop.at - 3_600)
     outlook.look(board.shop.site(), str(board.shop.transcript), board.shop.at)
     folder = board.shop.site().paths().folder
     os.utime(folder, (board.shop.at,) * 2)

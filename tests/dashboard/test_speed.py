@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import statistics
 import time
 from collections.abc import Iterator
@@ -13,7 +12,7 @@ import pytest
 from tests.dashboard.board import Board
 from tests.dashboard.served import Page, Served
 from tests.patience import until
-from tests.reclaim.shops import SESSION, Talk, worked
+from tests.reclaim.shops import SESSION, Talk, spoke, worked
 
 MANY = 1_000
 FIRST_S, CHANGE_S = 0.5, 1.0
@@ -37,7 +36,7 @@ def _fill(board: Board) -> None:
         folder.mkdir(exist_ok=True)
         path = folder / f"{number:08d}.jsonl"
         path.write_bytes(whole)
-        os.utime(path, (board.shop.at - 10_000 - number,) * 2)
+        spoke(path, board.shop.at - 10_000 - number)
 
 
 def test_the_first_list_of_a_thousand_sessions_is_there_at_once(tmp_path: Path) -> None:

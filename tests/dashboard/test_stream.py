@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +15,7 @@ from popkit_retention.dashboard.stream import WAITING, Streams
 from tests.dashboard.board import Board
 from tests.dashboard.served import Page, Served
 from tests.patience import HANG_S, until
-from tests.reclaim.shops import SESSION, worked
+from tests.reclaim.shops import SESSION, spoke, worked
 
 PAGES = 50
 
@@ -33,7 +32,7 @@ def _goes_on(served: Served) -> None:
     talk.bash("more", "mkdir -p more")
     written = served.shop.transcript.with_suffix(".new")  # one change, not two
     talk.write(written)
-    os.utime(written, (served.shop.at - 1,) * 2)
+    spoke(written, served.shop.at - 1)
     written.replace(served.shop.transcript)
 
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 
 from popkit_retention.cli.memory_place import Place
 from popkit_retention.dashboard.watching import MOST_ROWS, STATS_S, Watcher
 from tests.dashboard.board import Board, book
 from tests.patience import until
-from tests.reclaim.shops import SESSION, Talk, worked
+from tests.reclaim.shops import SESSION, Talk, spoke, worked
 
 
 @pytest.fixture
@@ -40,10 +38,10 @@ def test_nothing_changes_and_nothing_is_told(board: Board, watcher: Watcher) -> 
 
 
 def test_a_session_that_goes_on_is_told_with_its_new_row(board: Board, watcher: Watcher) -> None:
-    os.utime(board.shop.transcript, (board.shop.at - 1_000,) * 2)
+    spoke(board.shop.transcript, board.shop.at - 1_000)
     watcher.poll()
     _goes_on(board)
-    os.utime(board.shop.transcript, (board.shop.at - 1,) * 2)
+    spoke(board.shop.transcript, board.shop.at - 1)
     (event,) = watcher.poll()
     (row,) = event.sessions
     told = board.session()["session"]
@@ -54,7 +52,7 @@ def test_a_session_that_goes_on_is_told_with_its_new_row(board: Board, watcher: 
 
 
 def test_a_session_stops_running_by_itself(board: Board, watcher: Watcher) -> None:
-    os.utime(board.shop.transcript, (board.shop.at - 10,) * 2)
+    spoke(board.shop.transcript, board.shop.at - 10)
     assert [row.running for event in watcher.poll() for row in event.sessions] == [True]
     board.shop.at += 400
     assert [row.running for event in watcher.poll() for row in event.sessions] == [False]
@@ -123,7 +121,7 @@ def test_a_large_context_is_told_at_once_and_again_when_it_was_read(board: Board
         talk.read(f"big-{number}", f"{board.shop.project}/big-{number}.ts", "x" * 60_000)
     talk.write(board.shop.transcript)
     assert board.shop.transcript.stat().st_size > 4 << 20
-    os.utime(board.shop.transcript, (board.shop.at - 1,) * 2)
+    spoke(board.shop.transcript, board.shop.at - 1)
     rows = [row for event in watcher.poll() for row in event.sessions]
     assert [row.verdict for row in rows if row.context] == [None], "it was not waited for"
     found: list = []

@@ -29,6 +29,12 @@ def stamp(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+def spoke(path: Path, seconds: float) -> None:
+    """The last that happened in a session was then: an entry of its transcript that says nothing of it."""
+    with path.open("a") as file:
+        file.write(json.dumps({"type": "queue-operation", "operation": "remove", "timestamp": stamp(seconds)}) + "\n")
+
+
 def code(lines: int, name: str = "value") -> str:
     """A file of so many lines, about 30 characters each."""
     return "".join(f"export const {name}{n} = {n * 7919};\n" for n in range(lines))

@@ -1,9 +1,9 @@
 """Which sessions there are, by what lies on the disk: transcripts in Claude Code's folder, and what we keep of sessions. Looks at names and
-stats alone, so that a thousand of them cost a few milliseconds; follows no link, so nothing outside of these folders is ever opened.
+stats, and once at the end of each transcript that has changed; follows no link, so nothing outside of these folders is ever opened.
 
-A session *runs* while a helper of it does, or while its transcript was written in the last five minutes and its end has not been noted: a
-client without modules has no helper, and who reads an answer for longer is no more than away. Its state tells nothing of that: whoever asks
-about a session writes it.
+A session *runs* while the last entry of its transcript is no older than five minutes, and its end has not been noted since; in the middle
+of a turn, where a tool may work for long without a word, for an hour while its helper is there. Who reads an answer for longer is no more
+than away. When files were written tells nothing of that: a clear writes a transcript, and whoever asks about a session its state.
 """
 
 from __future__ import annotations
@@ -17,16 +17,20 @@ from hooks.utils.helper import sockets
 from hooks.utils.host import projects
 from hooks.utils.state import store
 
+from .ends import End, end_of
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
 RUNS_S = 300.0
+WORKS_S = 3_600.0
+_ENDS = 20_000
 # Events of a journal that need no client.
 _BY_HAND = ("clear", "outside", "undo", "restore", "pin", "unpin", "profile")
 
 
 class Known(NamedTuple):
-    """A session: `transcript` ("" where there is none here), when something of it was written (`changed_at`, seconds), whether it runs, and
+    """A session: `transcript` ("" where there is none here), when something last happened (`changed_at`, seconds), whether it runs, and
     a `stamp` that changes whenever something of it does."""
 
     id: str
@@ -51,6 +55,7 @@ class Catalog:
         self._now = now
         self._lock = threading.Lock()
         self._ended: dict[str, tuple[object, bool]] = {}
+        self._ends: dict[str, tuple[object, End | None]] = {}
 
     def sessions(self) -> dict[str, Known]:
         """id -> what is known of it, looked up now."""
@@ -69,11 +74,23 @@ class Catalog:
         for name in {**names, **kept}:
             id = names.get(name, name)
             seen, ours = transcripts.get(id), kept.get(name)
-            at = max(each.at for each in (seen, ours) if each)
-            recent = seen is not None and now - seen.at < RUNS_S
-            runs = sockets.stem(id) in alive or (recent and not self._has_ended(id, ours))
+            end = self._end_of(seen) if seen else None
+            at = end.at if end else max(each.at for each in (seen, ours) if each)
+            runs = end is not None and self._goes_on(end, now, sockets.stem(id) in alive) and not self._has_ended(id, ours)
             stamp = _stamp(seen, ours, runs)
             yield Known(id, seen.path if seen else "", at, runs, stamp)
+
+    def _end_of(self, seen: _Seen) -> End | None:
+        """Read once for as long as nothing of a transcript changes."""
+        known = self._ends.get(seen.path)
+        if known is None or known[0] != seen.mark:
+            if len(self._ends) >= _ENDS:
+                self._ends.clear()
+            known = self._ends[seen.path] = (seen.mark, end_of(seen.path))
+        return known[1]
+
+    def _goes_on(self, end: End, now: float, has_helper: bool) -> bool:
+        return now - end.at < (WORKS_S if end.in_turn and has_helper else RUNS_S)
 
     def _kept(self) -> dict[str, _Seen]:
         """name -> the folder of what we keep of a session."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from playwright.sync_api import Browser
 
 from tests.dashboard.page.served import Visit
 from tests.dashboard.served import Served
-from tests.reclaim.shops import worked
+from tests.reclaim.shops import spoke, worked
 
 RUNS_ON_S = 3_600.0
 
@@ -22,7 +21,7 @@ class Clocked(Served):
         talk = worked(str(self.shop.project))
         self.shop.write(talk)
         self.shop.at = talk.now
-        os.utime(self.shop.transcript, (talk.now + RUNS_ON_S, talk.now + RUNS_ON_S))
+        spoke(self.shop.transcript, talk.now + RUNS_ON_S)
 
     @property
     def address(self) -> str:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
-
-from tests.reclaim.shops import BEGAN, SESSION, Shop, Talk, worked
+from tests.reclaim.shops import BEGAN, SESSION, Shop, Talk, spoke, worked
 
 PLACE = f"#/session/{SESSION}"
 PROJECTS = ("shop", "api", "website")
@@ -15,7 +13,7 @@ class Home(Shop):
 
     def with_session(self) -> Home:
         self.write(worked(str(self.project)))
-        os.utime(self.transcript, (self.at, self.at))
+        spoke(self.transcript, self.at)
         return self
 
     def with_others(self, many: int) -> Home:
@@ -29,5 +27,5 @@ class Home(Shop):
             path = self.claude / "projects" / f"-{project}" / f"{talk.session_id}.jsonl"
             path.parent.mkdir(parents=True, exist_ok=True)
             talk.write(path)
-            os.utime(path, (BEGAN - 3_600 * number, BEGAN - 3_600 * number))
+            spoke(path, BEGAN - 3_600 * number)
         return self
