@@ -214,7 +214,7 @@ def test_what_fits_is_left_as_it_is():
     assert [text.span(s) for s in (-3, 0, 140, 599.6, 3_600, 7_200, 172_800)] == [
         "0 s",
         "0 s",
-        "140 s",
+        "2 min",
         "10 min",
         "60 min",
         "2 h",

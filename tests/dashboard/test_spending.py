@@ -74,10 +74,10 @@ def test_usage_is_told_by_day_for_all_and_for_one(board: Board) -> None:
     told = board.get("/api/budgets")
     assert told["users"] == ["dana", "erik"]
     today = days.day_of(board.shop.at)
-    assert [day["day"] for day in told["usage"]] == [days.days_before(today, back) for back in reversed(range(30))]
+    assert [day["day"] for day in told["usage"]] == [today], "nothing is known of the days before"
     used = {day["day"]: (day["input_tokens"], day["usd"], day["unpriced"]) for day in told["usage"]}
     assert used.pop(days.day_of(board.shop.at - 10)) == (1_000, 1.0, 0)
-    assert set(used.values()) == {(0, 0.0, 0)}
+    assert set(used.values()) <= {(0, 0.0, 0)}
     theirs = board.get("/api/budgets", user="erik")
     assert (told["user"], theirs["user"]) == ("", "erik")
     assert sum(day["input_tokens"] for day in theirs["usage"]) == 900

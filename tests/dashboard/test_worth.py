@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 from hooks.utils import efficiency_tracker as tracker
 from hooks.utils.answers import command, ledgers
@@ -66,10 +67,18 @@ def test_what_a_session_did_since_is_settled_at_the_next_question(board: Board) 
     assert sum(board.get("/api/stats")["saved_by"].values()) > sum(before["saved_by"].values())
 
 
-def test_days_end_today_and_have_no_gaps(board: Board) -> None:
-    told = board.get("/api/stats", days=30)
+def test_days_end_today_have_no_gaps_and_begin_with_the_installation(board: Board) -> None:
     today = days.day_of(board.shop.at)
-    assert [day["day"] for day in told["days"]] == [days.days_before(today, back) for back in reversed(range(30))]
+    for ago in (0, 3, 29, 400):
+        for path in board.shop.home.iterdir():
+            os.utime(path, (board.shop.at - 86_400 * ago,) * 2)
+        told = [day["day"] for day in board.get("/api/stats", days=30)["days"]]
+        assert told == [days.days_before(today, back) for back in reversed(range(min(30, ago + 1)))]
+
+
+def test_nothing_is_told_of_days_before_anything_was_saved(board: Board) -> None:
+    told = board.get("/api/stats", days=30)
+    assert [day["day"] for day in told["days"]] == [days.day_of(board.shop.at)]
     assert told["projects"] == []
     assert told["headline"] == "Net: nothing has been saved or charged yet"
     board.get("/api/stats", 400, days=0)

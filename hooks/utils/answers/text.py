@@ -167,7 +167,7 @@ def counted(number: int, noun: str) -> str:
 def span(seconds: float) -> str:
     """A stretch of time: 45 s, 12 min, 3 h, 2 days."""
     seconds = max(0, round(seconds))
-    if seconds < 600:
+    if seconds < 120:
         return f"{seconds} s"
     if seconds < 7_200:
         return f"{seconds // 60} min"

@@ -11,7 +11,7 @@ from hooks.utils.answers import text
 
 from ..governance import collection, rules
 from ..governance.domains import JOB, TOOL, USER
-from ..governance.policies import MEMORY, RAG
+from ..governance.policies import MEMORY, RAG, SOURCE_TYPES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,6 +74,27 @@ def eligible(taken: int, left_out: int) -> str:
     """How many things may be deleted, and how many of them one collection takes."""
     said = f"{taken + left_out:,}" if taken else "none"
     return f"{said}, of which one collection takes {taken:,} (limit)" if left_out else said
+
+
+def sentences(policy: Mapping[str, Any], domain: str) -> list[str]:
+    """What a policy means, as a person would say it."""
+    what, sources = NAMED[domain], list(policy["source_types"])
+    said = [
+        "Once an hour, PopKit deletes what this policy lets go."
+        if policy["auto_gc"]
+        else "Nothing is deleted by itself: you run popkit retention gc, or nobody does.",
+        f"Of {what}, everything older than {days(policy['older_than_days'])} may be deleted.",
+    ]
+    if set(sources) != set(SOURCE_TYPES):
+        only = " and ".join([", ".join(sources[:-1]), sources[-1]] if len(sources) > 1 else sources)
+        said.append(f"Only {only} records may go." if sources else "No kind of record may go, so nothing is deleted.")
+    for key, noun in (("keep_session_ids", "session"), ("keep_context_ids", "context")):
+        if policy[key]:
+            said.append(f"Everything of {text.counted(len(policy[key]), noun)} named in the policy stays.")
+    said.append(f"One run deletes at most {counted(policy['limit'], domain)}.")
+    if policy["vacuum"]:
+        said.append("Afterwards the database shrinks on disk.")
+    return said
 
 
 def value(given: object) -> str:

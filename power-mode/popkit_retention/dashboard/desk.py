@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 from hooks.utils.answers import text
 from hooks.utils.edges import failures, home
 from hooks.utils.edges.system import now as time_of_day
+from hooks.utils.state.days import day_of, days_before
 from hooks.utils.state.site import Site
 
 from . import heads
@@ -20,7 +22,7 @@ from .retention import Retention
 from .spending import Spending
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from hooks.utils.policy.ruleset import Ruleset
 
@@ -61,6 +63,13 @@ class Desk:
             self._rules = (time.monotonic(), rules)
         return rules
 
+    def days(self, most: int, told: Iterable[str]) -> list[str]:
+        """The last days, today the last: so many, but none before PopKit was here. `told`: days of which something is known."""
+        now = self.now()
+        oldest = min(_oldest(self.home), _oldest(os.path.join(self.home, "sessions")), now)
+        first = min([day_of(oldest), *told])
+        return [day for back in reversed(range(most)) if (day := days_before(day_of(now), back)) >= first]
+
     def warm_up(self) -> None:
         """Reads how all transcripts begin, so that the first page need not."""
         for known in self.catalog.sessions().values():
@@ -99,3 +108,12 @@ class Desk:
         """Notes in the hook log what could not be answered; nobody is shown a trace."""
         self.failed += 1
         failures.record(self.environ, what, error)
+
+
+def _oldest(folder: str) -> float:
+    """When the oldest thing in a folder was written."""
+    try:
+        with os.scandir(folder) as found:
+            return min((entry.stat(follow_symlinks=False).st_mtime for entry in found), default=float("inf"))
+    except OSError:
+        return float("inf")

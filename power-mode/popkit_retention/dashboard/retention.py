@@ -214,6 +214,7 @@ def _policy(told: dict[str, Any], revision: int) -> RetentionPolicyShown:
         revision=revision,
         values={key: policy[key] for key in KEYS},
         said={key: phrases.value(policy[key]) for key in KEYS},
+        sentences=phrases.sentences(policy, domain),
         words=words,
         eligible=counts["eligible"] + told["left_out"],
         marked=told["marked"],

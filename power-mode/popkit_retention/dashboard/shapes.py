@@ -297,12 +297,13 @@ class MemoryDeedAsked(_Asked):
 
 
 class RetentionPolicyShown(_Shape):
-    """`values` and what they are in words, as `popkit retention show` prints them, by key (`said`)."""
+    """`values` and what they are in words, as `popkit retention show` prints them, by key (`said`); `sentences`: what they mean."""
 
     domain: Literal["memory", "rag"]
     revision: int
     values: dict[str, Any]
     said: dict[str, str]
+    sentences: list[str]
     words: list[str]
     eligible: int
     marked: int

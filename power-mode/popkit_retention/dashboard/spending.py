@@ -130,10 +130,10 @@ class Spending:
         """The limits that hold for the newest sessions and for a user ("" for who runs this), and what was used by day."""
         now = self._desk.now()
         limits = budgets.limits_of(configuration(self._desk.environ))
-        days = [days_before(day_of(now), back) for back in reversed(range(DAYS))]
+        since = days_before(day_of(now), DAYS - 1)
         with self._reading() as connection:
             found = budgets.standings(connection, limits, "", user or self._user, now)
-            used = dict(usage.by_day(connection, days[0], user)) if connection is not None else {}
+            used = dict(usage.by_day(connection, since, user)) if connection is not None else {}
             if connection is not None and (limits.session_tokens is not None or limits.session_usd is not None):
                 newest = [each.session_id for each in usage.by_session(connection, budgets.month_of(now), user, LIMITED)]
                 alone = limits._replace(month_tokens=None, month_usd=None)
@@ -143,7 +143,7 @@ class Spending:
             configured={name: limit for name, limit in limits._asdict().items() if limit is not None},
             limits=[BudgetShown.model_validate(report.shown(each)) for each in found],
             user=user,
-            usage=[_day(day, used.get(day, usage.Sum())) for day in days],
+            usage=[_day(day, used.get(day, usage.Sum())) for day in self._desk.days(DAYS, used)],
             users=users,
             how=_HOW,
         )

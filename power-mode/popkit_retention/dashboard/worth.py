@@ -11,7 +11,7 @@ from hooks.utils import efficiency_tracker as tracker
 from hooks.utils.answers import ledgers
 from hooks.utils.edges import home
 from hooks.utils.policy.ledger import CAUSES, GAINS
-from hooks.utils.state import days, session, settling
+from hooks.utils.state import session, settling
 from hooks.utils.state.site import Site
 
 from .heads import shown
@@ -34,7 +34,7 @@ class Worth:
         self._settled: object = None  # how all sessions stood when nothing of them was left to settle
 
     def stats(self, most_days: int) -> Stats:
-        """Of all sessions, those that were swept since too; of each of the last days, today the last."""
+        """Of all sessions, those that were swept since too; of each of the last days since PopKit is here, today the last."""
         behind = self._settle()
         by_project = self._by_project()
         everything = tracker.sum_metrics(metrics for several in by_project.values() for metrics in several)
@@ -49,13 +49,25 @@ class Worth:
         return Stats(
             headline=lines[0],
             lines=lines,
-            days=_days(everything, days.day_of(self._desk.now()), most_days),
+            days=self._days(everything, most_days),
             projects=sorted(found, key=lambda each: (-each.net, each.project)),
             saved_by={gain: round(everything.ledger.get("saved_" + gain, 0)) for gain in GAINS},
             cost_by={cause: round(everything.ledger.get("charged_" + cause, 0)) for cause in CAUSES},
             gains=dict(ledgers.GAINS),
             causes={key.removeprefix("charged_"): name for key, name in ledgers.CAUSES},
         )
+
+    def _days(self, metrics: tracker.EfficiencyMetrics, most: int) -> list[WorthDay]:
+        sums: dict[str, dict[str, float]] = {}
+        for key, amount in metrics.days.items():
+            day, _, name = key.partition(" ")
+            sums.setdefault(day, {})[name] = amount
+        found = []
+        for day in self._desk.days(most, sums):
+            amounts = sums.get(day, {})
+            saved, cost = sum(amounts.get("saved_" + gain, 0.0) for gain in GAINS), amounts.get("charged", 0.0)
+            found.append(WorthDay(day=day, saved=round(saved), cost=round(cost), net=round(saved - cost)))
+        return found
 
     def _settle(self) -> int:
         """Settles what sessions did; how many are not settled yet. Where nothing of any has changed since, there is nothing to do."""
@@ -98,20 +110,6 @@ class Worth:
                     known = (at, project, tracker.session_metrics(self._desk.home, name))
                 self._kept[name] = known
             return [(project, metrics) for _, project, metrics in self._kept.values()]
-
-
-def _days(metrics: tracker.EfficiencyMetrics, today: str, most: int) -> list[WorthDay]:
-    sums: dict[str, dict[str, float]] = {}
-    for key, amount in metrics.days.items():
-        day, _, name = key.partition(" ")
-        sums.setdefault(day, {})[name] = amount
-    found = []
-    for back in reversed(range(most)):
-        day = days.days_before(today, back)
-        amounts = sums.get(day, {})
-        saved, cost = sum(amounts.get("saved_" + gain, 0.0) for gain in GAINS), amounts.get("charged", 0.0)
-        found.append(WorthDay(day=day, saved=round(saved), cost=round(cost), net=round(saved - cost)))
-    return found
 
 
 def _project(name: str, metrics: tracker.EfficiencyMetrics) -> WorthProject:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.reclaim.shops import BEGAN, SESSION, Shop, Talk, spoke, worked
 
 PLACE = f"#/session/{SESSION}"
+FOLDED = 11  # rows of its timeline: T2 to T4 are one, and T9 to T30
 PROJECTS = ("shop", "api", "website")
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Route, expect
 
-from tests.dashboard.page.clocked import Clocked
-from tests.dashboard.page.homes import PLACE, SESSION, Home
+from tests.dashboard.page.clocked import RUNS_ON_S, Clocked
+from tests.dashboard.page.homes import FOLDED, PLACE, SESSION, Home
 from tests.dashboard.page.served import Visit
 from tests.patience import HANG_S
 
@@ -78,7 +78,7 @@ def test_a_refused_deed_is_followed_by_what_is_offered_now(clocked: Clocked, bro
 
 
 def test_how_long_ago_something_was_goes_on_by_the_minute(clocked: Clocked, browser: Browser) -> None:
-    clocked.shop.at = clocked.shop.transcript.stat().st_mtime + 3_600  # the session runs no more
+    clocked.shop.at += RUNS_ON_S + 3_600  # the session runs no more
     seen = clocked.visit(browser, PLACE)
     ages = (seen.page.locator(".row-when time"), seen.page.locator(".session-head time"))
     for words in ("60 min ago", "2 h ago"):
@@ -92,7 +92,7 @@ def test_of_fast_events_each_view_asks_one_question_at_a_time_and_shows_every_an
     seen = visit(PLACE)
     page = seen.page
     expect(page.locator(".connection")).to_have_text("Live")
-    expect(page.locator(".bar-row")).to_have_count(34)
+    expect(page.locator(".bar-row")).to_have_count(FOLDED)
     held: list[Route] = []
     page.route(DETAIL, lambda route, _request: held.append(route))
     for _ in range(3):

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Route, expect
 from hooks.utils.answers import text, verdict
 from popkit_retention.dashboard.deeds import CLEARED
 from popkit_retention.dashboard.running import Running
-from tests.dashboard.page.homes import PLACE, SESSION, Home
+from tests.dashboard.page.homes import FOLDED, PLACE, SESSION, Home
 from tests.dashboard.page.served import PATIENCE_S, Served, Visit
 from tests.reclaim.shops import EXPIRED
 
@@ -66,6 +66,8 @@ def test_a_session_tells_what_the_panel_tells(home: Home, visit: Visits) -> None
         "Cache cold",
     ):
         expect(session).to_contain_text(words)
+    expect(session.get_by_role("region", name="Results by tier")).not_to_be_visible()
+    session.locator("summary", has_text="By lifetime").click()
     for tier, have in told["tiers"].items():
         cells = [
             cell
@@ -82,8 +84,12 @@ def test_a_session_tells_what_the_panel_tells(home: Home, visit: Visits) -> None
 def test_every_result_has_a_bar_that_says_what_became_of_it(visit: Visits) -> None:
     seen = visit(PLACE)
     bars = seen.page.get_by_role("list", name=re.compile("^Results")).get_by_role("button")
+    expect(bars).to_have_count(FOLDED)
+    for name in ("T2 to T4 2 Edit, 1 Read", "T9 to T30 22 times Bash mkdir -p …"):
+        seen.page.get_by_role("button", name=re.compile(f"^{name}, expired, still in the context, .* Show each$")).press("Enter")
     expect(bars).to_have_count(34)
-    expect(bars.first).to_have_accessible_name("T1 Read old.ts, medium, expired, still in the context, ~786 tokens, edited at T2. Why?")
+    expect(bars.nth(8)).to_be_focused()
+    expect(bars.first).to_have_accessible_name("T1 Read old.ts, expired, still in the context, ~786 tokens, edited at T2. Why?")
     seen.page.get_by_role("group", name="Which results").get_by_role("button", name="Would be cleared").click()
     expect(bars).to_have_count(len(EXPIRED))
     seen.page.get_by_role("group", name="Which results").get_by_role("button", name="Live").click()
@@ -143,7 +149,7 @@ def test_a_clear_leaves_placeholders_and_the_undo_puts_every_byte_back(home: Hom
     assert "/resume" in seen.status()
     assert set(home.cleared()) == EXPIRED
     expect(seen.page.get_by_label("What to do now")).to_contain_text("/resume")
-    bar = seen.page.get_by_role("button", name=re.compile("^T1 Read old.ts, medium, cleared: a placeholder is left"))
+    bar = seen.page.get_by_role("button", name=re.compile("^T1 Read old.ts, cleared: a placeholder is left"))
     bar.click()
     seen.page.get_by_role("button", name="Show all of it").click()
     content = seen.page.get_by_role("dialog")
@@ -215,10 +221,10 @@ def test_sessions_are_found_by_words_and_project_and_shown_in_pages(home: Home, 
 def test_what_the_session_does_is_on_the_page_within_moments(home: Home, visit: Visits) -> None:
     seen = visit(PLACE)
     bars = seen.page.get_by_role("list", name=re.compile("^Results")).get_by_role("button")
-    expect(bars).to_have_count(34)
+    expect(bars).to_have_count(FOLDED)
     with home.transcript.open("a") as file:
         file.write("\n".join(_one_call_more(home.transcript)) + "\n")
-    expect(bars).to_have_count(35)
+    expect(bars.last).to_have_accessible_name(re.compile("^T35 Bash npm test, live"))
 
 
 def _one_call_more(transcript: Path) -> list[str]:
@@ -226,7 +232,7 @@ def _one_call_more(transcript: Path) -> list[str]:
     lines = transcript.read_text().splitlines()
     last = max(number for number, line in enumerate(lines) if '"new-test"' in line)
     said = [line.replace("new-test", "newer-test") for line in lines[last - 1 : last + 1]]
-    uuid = re.search(r'"uuid": ?"([^"]+)"', lines[-1])[1]
+    uuid = re.findall(r'"uuid": ?"([^"]+)"', "".join(lines))[-1]
     first, second = (re.search(r'"uuid": ?"([^"]+)"', line)[1] for line in said)
     parent = re.search(r'"parentUuid": ?"([^"]+)"', said[0])[1]
     said = [line.replace(f'"{first}"', '"uuid-next"').replace(f'"{second}"', '"uuid-after"') for line in said]
@@ -262,7 +268,9 @@ def test_the_words_of_marks_over_a_chart_never_cover_each_other(visit: Visits) -
 
 
 def test_on_a_narrow_screen_the_table_by_tier_is_whole(visit: Visits) -> None:
-    table = visit(PLACE, viewport={"width": 400, "height": 800}).page.get_by_role("region", name="Results by tier")
+    page = visit(PLACE, viewport={"width": 400, "height": 800}).page
+    page.locator("summary", has_text="By lifetime").click()
+    table = page.get_by_role("region", name="Results by tier")
     assert table.evaluate("each => each.scrollWidth <= each.clientWidth")
 
 

@@ -115,8 +115,10 @@ def test_retention_tells_policies_in_words_and_what_is_stored(home: Home, visit:
     told = seen.told("/api/retention")
     for policy in told["policies"]:
         card = seen.page.locator(f"#policy-{policy['domain']}")
-        for words in policy["words"]:
+        for words in (*policy["sentences"], *policy["words"]):
             expect(card).to_contain_text(words, ignore_case=True)
+        expect(card).to_contain_text("Nothing is deleted by itself")
+        expect(card.get_by_text("older_than_days").last).not_to_be_visible()
     hot = told["zones"][0]
     expect(seen.page.locator("#zones")).to_contain_text(text.counted(hot["records"], "record"))
     expect(seen.page.locator("#log")).to_contain_text("complete and unaltered" if told["log_whole"] else "broken")

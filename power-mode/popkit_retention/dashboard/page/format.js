@@ -58,7 +58,7 @@ export const percent = (ratio) => `${fixed(ratio * 100, 0)}%`;
 /** A stretch of time: 45 s, 12 min, 3 h, 2 days. */
 export function span(seconds) {
   const all = Math.max(0, rounded(seconds));
-  if (all < 600) return `${all} s`;
+  if (all < 120) return `${all} s`;
   if (all < 7200) return `${Math.floor(all / 60)} min`;
   return all < 172800 ? `${Math.floor(all / 3600)} h` : `${Math.floor(all / 86400)} days`;
 }
@@ -119,8 +119,13 @@ export const baseName = (path) =>
     .pop() || path;
 /** A word as a shell takes it. */
 export const quoted = (word) => (/[^\w./~-]/.test(word) ? `'${word.replaceAll("'", "'\\''")}'` : word);
-/** What people call a session: its title; of one that a database tells of, whose it is. */
-export const titleOf = ({ title, user }) => title || (user ? `${user}’s session` : "(untitled)");
+/** What people call a session: its title; of one that a database tells of, whose it is; else when something last happened in it. */
+export const titleOf = ({ title, user, changed_at: at }) => title || `${user ? `${user}’s session` : "Untitled session"}, ${moment(at)}`;
+/** A model as people call it: Opus 4.6, of claude-opus-4-6. */
+export function modelOf(id) {
+  const [, family, version] = /^claude-([a-z]+)-(\d+(?:-\d{1,2})?)(?:-\d{8})?(?:\[1m\])?$/.exec(id) ?? [];
+  return family ? `${capital(family)} ${version.replace("-", ".")}` : id;
+}
 /** Words with their first letter large. */
 export const capital = (words) => words.charAt(0).toUpperCase() + words.slice(1);
 /** Words as a sentence: a capital letter, and a full stop unless they end with a mark. */

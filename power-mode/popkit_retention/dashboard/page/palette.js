@@ -24,6 +24,7 @@ const LINES = {
   tier2: "M-1 4L4 -1M2 7L7 2",
   tier3: "M1.5 1.5h.01M4.5 4.5h.01",
   tier4: "M0 1.5H6M0 4.5H6",
+  use: "",
   rest: "",
 };
 

@@ -4,7 +4,7 @@ import { html, useState } from "../vendor/preact-htm.js";
 import { useAnswer } from "../answers.js";
 import { query } from "../api.js";
 import { NamedBars } from "../charts/bars.js";
-import { capital, counted, date, moment, size, whole } from "../format.js";
+import { capital, counted, date, moment, sentence, size, whole } from "../format.js";
 import { useLive } from "../live.js";
 import { fillOf, Legend } from "../palette.js";
 import { DeedButtons, place } from "../parts/deeds.js";
@@ -49,9 +49,10 @@ export function Retention() {
 
 function Policy({ policy }) {
   return html`<${Card} title=${`${NAMES[policy.domain]} policy`} id=${`policy-${policy.domain}`}
-    note=${policy.revision ? `Revision ${policy.revision} of its policy` : "The defaults"}>
-    <ul class="words">${policy.words.map((words) => html`<li key=${words}>${capital(words)}</li>`)}</ul>
-    <${Values} values=${policy.values} said=${policy.said ?? {}} />
+    note=${policy.revision ? `Changed ${counted(policy.revision, "time")}` : "As shipped"}>
+    <ul class="words">
+      ${[...(policy.sentences ?? []), ...policy.words.map(sentence)].map((words) => html`<li key=${words}>${words}</li>`)}
+    </ul>
     <dl class="figures figures-row">
       ${[
         ["May be deleted", policy.eligible],
@@ -63,6 +64,11 @@ function Policy({ policy }) {
       </div>`,
       )}
     </dl>
+    <details class="data">
+      <summary>Settings<span class="unseen"> of the ${NAMES[policy.domain].toLowerCase()} policy</span></summary>
+      <p class="note">To change one: <code>${`popkit retention set ${policy.domain}.older_than_days=60`}</code></p>
+      <${Values} values=${policy.values} said=${policy.said ?? {}} />
+    </details>
   <//>`;
 }
 
@@ -104,21 +110,23 @@ function Holds({ holds }) {
   <//>`;
 }
 
+const ZONES = { hot: "Newest results", warm: "Older ones", cold: "Oldest ones" };
+
 function Zones({ zones }) {
   const rows = zones.map(({ name, records, stored_bytes: stored, original_bytes: original }) => ({
-    name: capital(name),
+    name: ZONES[name],
     parts: [
       [stored, fillOf("short")],
       [Math.max(0, original - stored), fillOf("rest")],
     ],
     words: `${counted(records, "record")}, ${size(stored)}${original > stored ? ` of ${size(original)}` : ""}`,
   }));
-  return html`<${Card} title="Zones of the archive" id="zones">
+  return html`<${Card} title="Archive by age" id="zones">
     <${Legend} items=${[
       ["As stored", fillOf("short")],
       ["Saved by compression", fillOf("rest")],
     ]} />
-    <${NamedBars} rows=${rows} label="Zones of the archive" />
+    <${NamedBars} rows=${rows} label="Archive by age" />
   <//>`;
 }
 

@@ -2,7 +2,7 @@
 
 import { html, useEffect, useRef, useState } from "../vendor/preact-htm.js";
 import { useAnswer } from "../answers.js";
-import { baseName, capital, counted, longTokens, percent, titleOf, tokens, whole } from "../format.js";
+import { baseName, capital, counted, longTokens, modelOf, percent, titleOf, tokens, whole } from "../format.js";
 import { know, rowOf, useLive, useTurn } from "../live.js";
 import { fillOf, LAYERS, Swatch, TIERS } from "../palette.js";
 import { DeedButtons, offeredAt, place } from "../parts/deeds.js";
@@ -60,8 +60,7 @@ function Head({ session, detail }) {
     <p class="note">
       ${session.running && html`<span class="badge badge-running">Running</span>`}
       <span title=${session.project}>${baseName(session.project)}</span> · ${did}
-      ${report.turns ? ` in ${counted(report.turns, "turn")}` : ""} · changed <${Ago} at=${session.changed_at} />${" · "}
-      <span class="id">${session.id}</span>
+      ${report.turns ? ` in ${counted(report.turns, "turn")}` : ""} · last active <${Ago} at=${session.changed_at} />
     </p>
   </header>`;
 }
@@ -79,7 +78,7 @@ function Detail({ detail, session, base, stamp }) {
       <${OverTime} base=${base} stamp=${session.stamp} />
       <${Timeline} bars=${detail.bars} calls=${report.calls} base=${base} deeds=${deeds} stamp=${stamp} />
       <${Worth} detail=${detail} deeds=${deeds} />
-      <${Panel} lines=${detail.lines} />
+      <${Panel} lines=${detail.lines} id=${session.id} />
     </div>`;
 }
 
@@ -113,7 +112,7 @@ function Context({ fill, layers }) {
           <p class="note">
             <span class="figure">${fillWords(fill)}</span>
           </p>
-          <p class="cache-line"><${Cache} fill=${fill} /> <span class="note">${fill.model}</span></p>`
+          <p class="cache-line"><${Cache} fill=${fill} /> <span class="note" title=${fill.model}>${modelOf(fill.model)}</span></p>`
         : html`<p class="note">No request of this session is known yet.</p>`
     }
     ${sumOf(layers) > 0 && html`<${MadeOf} layers=${layers} />`}
@@ -164,7 +163,10 @@ function Dead({ report }) {
         html`<${Figure} name="Cleared and archived" value=${longTokens(cleared.tokens)} more=${`in ${counted(cleared.items, "result")}`} />`
       }
     </dl>
-    <${ByTier} tiers=${tiers} />
+    <details class="data">
+      <summary>By lifetime</summary>
+      <${ByTier} tiers=${tiers} />
+    </details>
   <//>`;
 }
 
@@ -172,7 +174,7 @@ function Dead({ report }) {
 function ByTier({ tiers }) {
   const cells = ({ items, tokens: sum }) => html`<td>${whole(items)}</td><td>${items ? tokens(sum) : ""}</td>`;
   return html`<div class="scroll-x" tabindex="0" role="region" aria-label="Results by tier"><table class="plain">
-    <thead><tr><th scope="col">Tier</th><th scope="col">Live</th><th scope="col">Tokens</th><th scope="col">Expired</th><th
+    <thead><tr><th scope="col">Lifetime</th><th scope="col">Live</th><th scope="col">Tokens</th><th scope="col">Expired</th><th
       scope="col">Tokens</th></tr></thead>
     <tbody>
       ${TIERS.map(
@@ -201,18 +203,22 @@ function Worth({ detail, deeds }) {
     ${warm?.on && html`<p>${warm.words}</p>`}
     ${
       warm?.sums.length > 0 &&
-      html`<dl class="figures pairs">
+      html`<details class="data"><summary>What a warm cache costs and saves</summary><dl class="figures pairs">
       ${warm.sums.map(([name, words]) => html`<div class="figure-row" key=${name}><dt>${name}</dt><dd>${words}</dd></div>`)}
-    </dl>`
+    </dl></details>`
     }
     <${DeedButtons} deeds=${detail.deeds.filter(({ id }) => id.startsWith("warm"))} where=${deeds} />
   <//>`;
 }
 
-function Panel({ lines }) {
+function Panel({ lines, id }) {
   const [open, set] = useState(false);
   return html`<details class="card card-wide panel" onToggle=${(event) => set(event.target.open)}>
     <summary>Terminal view</summary>
-    ${open && html`<pre tabindex="0" aria-label="The panel">${lines.join("\n").trim()}</pre>`}
+    ${
+      open &&
+      html`<pre tabindex="0" aria-label="The panel">${lines.join("\n").trim()}</pre>
+        <p class="note">To go on with this session: <code>claude --resume ${id}</code></p>`
+    }
   </details>`;
 }

@@ -112,9 +112,11 @@ function Row({ row, chosen }) {
     <a href=${toSession(row.id)} aria-current=${chosen ? "page" : null}>
       <span class="row-title">
         <span class=${row.running ? "dot dot-running" : "dot"} aria-hidden="true"></span>
-        <span class="row-words">${titleOf(row)}</span>
+        <span class="row-words" title=${titleOf(row)}>${titleOf(row)}</span>
       </span>
-      <span class="row-project">${[baseName(row.project), row.shared && "team database"].filter(Boolean).join(" · ")}</span>
+      <span class="row-project" title=${row.project}>
+        ${[baseName(row.project), row.shared && "team database"].filter(Boolean).join(" · ")}
+      </span>
       ${
         row.context
           ? html`<span class="row-fill"><${Meter} ratio=${row.context.ratio} label=${fillWords(row.context)} />

@@ -50,8 +50,7 @@ export function Why({ number, base, deeds, stamp, close }) {
             Show all of it
           </button>`
           }
-        <//>
-        <p class="id">${row.id}</p>`}
+        <//>`}
     <//>
   </aside>`;
 }
