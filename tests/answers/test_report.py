@@ -123,7 +123,7 @@ def test_a_search_says_how_many_calls_and_seconds_it_has():
     assert (expires["at_call"], expires["calls_left"]) == (6, 3)
     assert expires["seconds_left"] == 300 - 102
     assert found["tiers"]["short"]["next"]["soonest"] == {"number": 1, "calls_left": 3, "seconds_left": 198}
-    assert "T1 in 3 calls or 198 s" in "\n".join(panel(found))
+    assert "T1 in 3 calls or 3 min" in "\n".join(panel(found))
 
 
 def test_what_the_report_says_of_the_end_is_what_the_engine_does():

@@ -149,7 +149,7 @@ def title(row: dict) -> str:
 
 
 def until(row: dict) -> str:
-    """What will end a live result, in a few words: `until T7 or 140 s`, `until edited or committed`."""
+    """What will end a live result, in a few words: `until T7 or 2 min`, `until edited or committed`."""
     expires = row["expires"]
     on = expires["on"]
     if "unpin" in on:
