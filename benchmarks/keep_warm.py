@@ -1,12 +1,12 @@
-"""What keeping the prompt cache warm brings, each session judged by the breaks of those before it.
+"""What keeping a prompt cache of five minutes warm brings.
 
-    python benchmarks/keep_warm.py --transcripts FOLDER [--in-session] [--door]
+    python benchmarks/keep_warm.py --transcripts FOLDER [--door]
 
-A user's sessions are those of a repository (a file's name up to "__", or up to the first "-"), in order of time; in place of breaks that
-are not known yet stand those of the other repositories. Cost is relative to doing nothing, the mean over repositories of the ratios of
-sums; what is sent after a session's last request is counted. `fixed`: the number after each request that would have been best for all,
-known afterwards. With --in-session it is done as a session does it: never while a tool runs, and at most as often in a row as the
-configuration allows. With --door results also enter as `say_once: any` and `shape: safe` let them.
+Cost is relative to doing nothing: the mean over repositories of the ratios of sums (a file's name up to "__", or up to the first "-", is
+its repository), and the ratio of the sums of all. What is sent after a session's last request is counted; while a tool runs nothing is
+sent. `a fifth` is what a session does: a row ends once it has cost a fifth of the prompt. The others send so many after each answer and
+then stop. `held out`: of all shares from a tenth to four tenths, each repository is judged by the one that is best for the others. With
+--door results also enter as `say_once: any` and `shape: safe` let them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import defaultdict
-from collections.abc import Callable
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -24,82 +23,86 @@ from held_out import LEAST_REQUESTS, all_prices, repository_of
 
 from hooks.utils.policy import door
 from hooks.utils.policy.economics import Prices
-from hooks.utils.policy.ruleset import KEEP_WARM_REQUESTS
-from hooks.utils.policy.warming import MOST, Breaks
 from popkit_retention.lab import measure, sessions
 from popkit_retention.lab.door_policy import Door
 from popkit_retention.lab.tiers import shipped_rules
-from popkit_retention.lab.warm_policy import KeepWarm, breaks_of
+from popkit_retention.lab.warm_policy import KeepWarm
 
-FIXED = (1, 2, 3, 4, 6, 8, 12, 16, 24)
-
-
-class Fixed(KeepWarm):
-    """Sends so many after each request, whatever is known."""
-
-    number = 0
-
-    def warm(self, request: sessions.Request, prompt: int) -> int:
-        return self.number
+COUNTS = (1, 2, 3, 4, 6, 8, 12)
+SHARES = (0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4)
 
 
-def learnt(read: list, ttl_s: int) -> dict:
-    """id of a Session -> (breaks of the user, of tools) that are known when it begins."""
-    known = {}
-    for held in {repository for repository, _ in read}:
-        others = [breaks_of([session for repository, session in read if repository != held], ttl_s, calls) for calls in (False, True)]
-        own = sorted((session for repository, session in read if repository == held), key=lambda session: session.requests[0].sent_at)
-        for number, session in enumerate(own):
-            known[id(session)] = [Breaks(breaks_of(own[:number], ttl_s, calls), others[calls]) for calls in (False, True)]
-    return known
+class Played:
+    """Every session under every number of requests in a row, each once."""
+
+    def __init__(self, read: list, prices: Prices, with_door: bool) -> None:
+        self.read, self.prices = read, prices
+        self.rules = shipped_rules() if with_door else None
+        self.scores: dict = {}
+        self.without = [measure.score(session, measure.Policy(), prices).cost for _, session in read]
+
+    def under(self, number: int) -> list:
+        """A Score for each session."""
+        if number not in self.scores:
+            then = Door(self.rules, None, door.ANY, door.SAFE) if self.rules else measure.Policy()
+            policy = KeepWarm(self.prices, then, number)
+            self.scores[number] = [measure.score(session, policy, self.prices) for _, session in self.read]
+        return self.scores[number]
+
+    def of_repositories(self, number: int) -> dict:
+        """repository -> cost against doing nothing."""
+        sums: dict = defaultdict(lambda: [0.0, 0.0])
+        for (repository, _), scored, without in zip(self.read, self.under(number), self.without):
+            sums[repository][0] += scored.cost
+            sums[repository][1] += without
+        return {repository: cost / without for repository, (cost, without) in sums.items()}
+
+    def in_words(self, number: int) -> str:
+        scores = self.under(number)
+        of_all = sum(scored.cost for scored in scores) / sum(self.without)
+        dearer = sum(scored.cost > 1.0001 * without for scored, without in zip(scores, self.without)) / len(scores)
+        sent = 100 * sum(scored.warmed for scored in scores) / sum(scored.requests for scored in scores)
+        return f"{mean(self.of_repositories(number).values()):.3f}  {of_all:.3f}  {sent:>6.2f}    {dearer:>6.1%}"
 
 
-def cost_of(read: list, prices: Prices, policy: Callable[[sessions.Session], measure.Policy]) -> tuple:
-    """(cost, requests sent to keep warm per 100 requests, share of sessions that became dearer)."""
-    sums: dict = defaultdict(lambda: [0.0, 0.0])
-    sent = requests = dearer = 0
-    for repository, session in read:
-        without = measure.score(session, measure.Policy(), prices)
-        scored = measure.score(session, policy(session), prices)
-        sums[repository][0] += scored.cost
-        sums[repository][1] += without.cost
-        sent += scored.warmed
-        requests += scored.requests
-        dearer += scored.cost > 1.0001 * without.cost
-    return sum(cost / without for cost, without in sums.values()) / len(sums), 100 * sent / requests, dearer / len(read)
+def mean(values: object) -> float:
+    found = list(values)  # type: ignore[call-overload]
+    return sum(found) / len(found)
+
+
+def held_out(played: list) -> list:
+    """For each price the cost where the share of the others' choosing decides, the mean over repositories."""
+    repositories = sorted({repository for repository, _ in played[0].read})
+    costs: list = [[] for _ in played]
+    for held in repositories:
+        others = [name for name in repositories if name != held]
+        best = min(SHARES, key=lambda share: sum(one.of_repositories(in_a_row(one, share))[name] for one in played for name in others))
+        for at, one in enumerate(played):
+            costs[at].append(one.of_repositories(in_a_row(one, best))[held])
+    return [mean(found) for found in costs]
+
+
+def in_a_row(played: Played, share: float) -> int:
+    return min(12, int(share / played.prices.read + 1e-9))
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--transcripts", type=Path, required=True, help="a folder of *.jsonl of several repositories")
-    parser.add_argument("--in-session", action="store_true", help="as a session does it")
     parser.add_argument("--door", action="store_true", help="with results that enter shorter")
     options = parser.parse_args()
     found = [(repository_of(path), sessions.read(str(path), False)) for path in sorted(options.transcripts.glob("*.jsonl"))]
     read = [(repository, session) for repository, session in found if len(session.requests) >= LEAST_REQUESTS]
-    rules = shipped_rules()
+    played = [Played(read, prices, options.door) for prices in all_prices() if prices.ttl_s == 300]
 
-    limit = KEEP_WARM_REQUESTS if options.in_session else MOST
-
-    def kept(prices: Prices, breaks: list[Breaks]) -> KeepWarm:
-        return KeepWarm(prices, breaks[0], Breaks() if options.in_session else breaks[1], then(), limit)
-
-    def then() -> measure.Policy:
-        return Door(rules, None, door.ANY, door.SAFE) if options.door else measure.Policy()
-
-    print("read   lifetime    cost    sent/100  dearer   fixed, known afterwards")
-    for prices in all_prices():
-        known = learnt(read, prices.ttl_s)
-        cost, sent, dearer = cost_of(read, prices, lambda session: kept(prices, known[id(session)]))  # noqa: B023
-        best = ""
-        if not (options.door or options.in_session):
-            tried = []
-            for number in FIXED:
-                Fixed.number = number
-                tried.append((cost_of(read, prices, lambda session: Fixed(prices, Breaks(), Breaks()))[0], number))  # noqa: B023
-            best = "{:.3f} with {}".format(*min(tried))
-        name = "5 minutes" if prices.ttl_s == 300 else "1 hour"
-        print(f"{prices.read:<6g} {name:<10} {cost:.3f}    {sent:>6.2f}   {dearer:>6.1%}   {best}", flush=True)
+    print("read   in a row      cost   of all  sent/100  dearer")
+    for one in played:
+        number = KeepWarm(one.prices).number
+        print(f"{one.prices.read:<6g} a fifth: {number:<3}  {one.in_words(number)}")
+        for count in COUNTS:
+            print(f"{one.prices.read:<6g} {count:<12}  {one.in_words(count)}", flush=True)
+    for one, cost in zip(played, held_out(played)):
+        print(f"{one.prices.read:<6g} held out      {cost:.3f}")
     return 0
 
 

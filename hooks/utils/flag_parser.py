@@ -148,7 +148,14 @@ WORDS = (
         0,
         50,
     ),
-    Word("warm", "keep the prompt cache warm while you are away, where that pays", (_JSON,), "[on|off|show]", 0, 1),
+    Word(
+        "warm",
+        "keep the prompt cache warm while you are away, where that pays",
+        (Flag("--yes", "switch it on even where your own sessions would have lost money by it"), _JSON),
+        "[on|off|show]",
+        0,
+        1,
+    ),
     Handed("memory", "what sessions of this project teach the next ones: on, off, or a word of popkit memory", "[on|off|WORD…]"),
     HELP_WORD,
 )

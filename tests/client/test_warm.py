@@ -32,12 +32,9 @@ SCRIPTS = {
 
 class Warm(Session):
     def begin(self, **config: Any) -> None:
-        """With breaks that make one request worth its price, and three of them too."""
+        """With a configuration, and two seconds between requests."""
         self.popkit.mkdir(parents=True)
         (self.popkit / "retention-config.json").write_text(json.dumps({"retention": config}))
-        learnt = {"sessions": 9, "at": round(time.time())}
-        seconds = [420] * 250 + [900] * 250
-        (self.popkit / "breaks.json").write_text(json.dumps({"schema": 1, "learnt": learnt, "seconds": seconds, "ended": 500}))
         self.home.extra_env["POPKIT_WARM_S"] = str(EVERY_S)
 
     def talk(self, *steps: str | Callable[[], object]) -> Run:

@@ -22,14 +22,12 @@ LIFETIME_MS = 300_000
 
 
 class Asked(Helper):
-    """Its session has one turn; requests follow every half a second, and three in a row are worth it."""
+    """Its session has one turn; requests follow every half a second, at most two in a row."""
 
-    def __init__(self, folder: Path, seconds_ago: float = 100.0, every_s: str = "0.5", away_s: int = 900, **config: Any) -> None:
+    def __init__(self, folder: Path, seconds_ago: float = 100.0, every_s: str = "0.5", **config: Any) -> None:
         self.written = Written(folder, session=SESSION, project=str(folder / "shop"))
         self.turn(seconds_ago)
         (folder / "popkit").mkdir()
-        learnt = {"sessions": 9, "at": round(time.time())}
-        (folder / "popkit" / "breaks.json").write_text(json.dumps({"schema": 1, "learnt": learnt, "seconds": [away_s] * 500, "ended": 500}))
         self.every_s = every_s
         super().__init__(folder, transcript=self.written.path, config={"keep_warm": "on", **config})
 
@@ -106,47 +104,55 @@ def test_an_answer_that_the_transcript_lacks_is_waited_for(helper: Asked):
     assert helper.warm() != {"in_ms": 2_000}
 
 
-def test_what_was_sent_is_booked_and_the_next_follows_up_to_as_many_as_are_worth_it(helper: Asked):
-    for number in (1, 2, 3):
-        assert helper.show()["most"] == 3
+def test_what_was_sent_is_booked_and_the_next_follows_until_the_row_has_cost_a_fifth(helper: Asked):
+    for number in (1, 2):
+        assert helper.show()["most"] == 2
         until(lambda: helper.warm() == {"prompt": LINE}, "the time has come")
         answer = helper.warmed()
-        assert ("in_ms" in answer) == (number < 3)
+        assert ("in_ms" in answer) == (number < 2)
     booked = [entry for entry in helper.journal() if entry["event"] == "warmed"]
-    assert [(entry["prompt"], entry["read"], entry["created"], entry["output"]) for entry in booked] == [(20_600, 20_500, 100, 4)] * 3
+    assert [(entry["prompt"], entry["read"], entry["created"], entry["output"]) for entry in booked] == [(20_600, 20_500, 100, 4)] * 2
     shown = helper.show()
-    assert (shown["sent"]["requests"], shown["sent"]["in_a_row"], shown["ended"]) == (3, 3, "too dear")
+    assert (shown["sent"]["requests"], shown["sent"]["in_a_row"], shown["ended"]) == (2, 2, "too dear")
     assert shown["sent"]["usd"] > 0
     assert helper.warm() == {}
     assert helper.failures() == ""
 
 
-@pytest.mark.parametrize(("lifetime_s", "away_s"), [(300, 900), (3_600, 5_000)])
-def test_what_was_sent_is_left_to_be_booked_with_the_lifetime_of_the_cache(made: Any, lifetime_s: int, away_s: int):
-    helper = made(away_s=away_s, context={"month_usd": 50})
-    helper.written.for_an_hour = lifetime_s == 3_600
-    helper.turn(100)
+def test_for_a_cache_that_lasts_an_hour_nothing_is_sent(made: Any):
+    helper = made()
+    helper.written.for_an_hour = True
+    helper.turn(50)
+    assert helper.ask("/warm", ANSWERED) == {}
+    assert helper.warm() == {}
+    assert helper.show()["ended"] == "hour"
+
+
+def test_what_was_sent_is_left_to_be_booked_with_the_lifetime_of_the_cache(made: Any):
+    helper = made(context={"month_usd": 50})
     assert helper.warm() == {"prompt": LINE}
     helper.warmed()
     (line,) = [json.loads(line) for line in (helper.home / "outbox.jsonl").read_text().splitlines() if '"usage"' in line]
-    assert (line["read"], line["written"], line["output"], line["lifetime_s"]) == (20_500, 100, 4, lifetime_s)
+    assert (line["read"], line["written"], line["output"], line["lifetime_s"]) == (20_500, 100, 4, 300)
 
 
 def test_the_next_turn_begins_a_new_row(helper: Asked):
     helper.warm()
     helper.warmed()
-    helper.turn(-25)
+    helper.turn(0)
     assert helper.show()["sent"] == {**helper.show()["sent"], "requests": 1, "in_a_row": 0}
 
 
 def test_limits_in_number_and_money_hold(made: Any):
     assert made(keep_warm_usd=0).warm() == {}
-    helper = made(away_s=420, keep_warm_usd=0.02)  # one costs about $0.01
+    helper = made(keep_warm_usd=0.02)  # one costs about $0.01
     assert helper.warm() == {"prompt": LINE}
     assert helper.warmed() == {}
     assert helper.show()["ended"] == "dollars"
-    helper = made(away_s=900, keep_warm_requests=2)  # three would be worth it, two are not
-    assert helper.warm() == {}
+    helper = made(keep_warm_requests=1)
+    assert helper.warm() == {"prompt": LINE}
+    assert helper.warmed() == {}
+    assert helper.show()["ended"] == "in a row"
 
 
 @pytest.mark.parametrize(
@@ -162,7 +168,7 @@ def test_a_miss_or_an_error_ends_it_until_the_next_turn(helper: Asked, answered:
     assert helper.warmed(**answered) == {}
     assert helper.warm() == {}
     assert helper.show()["ended"] == ended
-    helper.turn(-25)
+    helper.turn(0)
     assert "in_ms" in helper.ask("/warm", ANSWERED)
 
 
@@ -193,7 +199,7 @@ def test_a_limit_of_the_plan_that_is_nearly_used_up_ends_it(helper: Asked):
 
 def test_what_comes_back_after_another_turn_is_booked_and_ends_nothing_of_it(helper: Asked):
     helper.warm()
-    helper.turn(-25)
+    helper.turn(0)
     assert helper.warmed(read=900) == {}
     assert helper.show()["sent"]["requests"] == 1
     assert "in_ms" in helper.ask("/warm", ANSWERED)
@@ -212,22 +218,6 @@ def test_the_word_of_the_session_beats_the_configuration(helper: Asked):
     assert helper.warm() == {}
     helper.ask("/command", {"words": "warm on", "columns": 70})
     assert helper.warm() == {"prompt": LINE}
-
-
-def test_the_users_breaks_are_learnt_behind_the_answer(helper: Asked):
-    learnt = helper.home / "breaks.json"
-    learnt.unlink()
-    folder = Path(helper.env["HOME"]) / ".claude" / "projects" / "-shop"
-    past = Written(folder, session="5e551011-0000-4000-8000-0000000000aa")
-    for _ in range(6):
-        past.say("go")
-        past.ends(f"done {past.now}")
-        past.now += 1_000
-    helper.ask("/warm", ANSWERED)
-    until(learnt.exists, "the breaks are learnt")
-    found = json.loads(learnt.read_text())
-    assert (found["learnt"]["sessions"], found["ended"], found["seconds"]) == (1, 1, [1_005] * 5)
-    assert learnt.stat().st_mode & 0o777 == 0o600
 
 
 @pytest.mark.parametrize("asked", [{}, {"limits": 7, "model": 3, "turn_ms": "x"}, {"limits": [None, {"percentUsed": "x"}], "due": 1}])

@@ -7,11 +7,9 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.policy import warming
-from hooks.utils.policy.warming import Breaks
 from popkit_retention.lab import measure
 from popkit_retention.lab.keeping import keeping
-from popkit_retention.lab.sessions import Request
-from popkit_retention.lab.warm_policy import KeepWarm, breaks_of
+from popkit_retention.lab.warm_policy import KeepWarm
 from tests.lab.made import Made
 from tests.lab.test_survey import session
 from tests.lab.told import Told, filled
@@ -19,17 +17,6 @@ from tests.policy.priced import prices
 
 FIVE_MINUTES = prices(300, 0.05)
 STEP = warming.interval_s(300)
-
-
-class Times(KeepWarm):
-    """So many after each answer."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__(FIVE_MINUTES, Breaks(), Breaks())
-        self.number = number
-
-    def warm(self, request: Request, prompt: int) -> int:
-        return self.number
 
 
 def away(seconds: float) -> Made:
@@ -42,7 +29,7 @@ def away(seconds: float) -> Made:
 
 
 def costs(made: Made, number: int) -> float:
-    return measure.score(made.session, Times(number), FIVE_MINUTES).cost
+    return measure.score(made.session, KeepWarm(FIVE_MINUTES, number=number), FIVE_MINUTES).cost
 
 
 def test_a_policy_that_sends_none_costs_what_doing_nothing_costs():
@@ -67,22 +54,20 @@ def test_a_break_that_was_too_long_costs_the_requests_and_saves_nothing():
 
 def test_while_requests_follow_each_other_none_is_sent_but_after_the_last():
     made = away(20)
-    scored = measure.score(made.session, Times(3), FIVE_MINUTES)
+    scored = measure.score(made.session, KeepWarm(FIVE_MINUTES, number=3), FIVE_MINUTES)
     assert scored.warmed == 3
 
 
-def test_breaks_are_those_after_which_the_cache_is_cold_and_the_end_is_one_without_an_end():
-    made = away(900)
-    assert breaks_of([made.session], 300, calls=False) == [pytest.approx(900), float("inf")]
-    assert breaks_of([made.session], 300, calls=True) == []
-    assert breaks_of([made.session], 3_600, calls=False) == [float("inf")]
-
-
-def test_breaks_while_a_tool_runs_are_counted_apart():
+def test_while_a_tool_runs_none_is_sent():
     made = away(900)
     made.session.requests[0].calls = True
-    assert breaks_of([made.session], 300, calls=True) == [pytest.approx(900)]
-    assert breaks_of([made.session], 300, calls=False) == [float("inf")]
+    assert measure.score(made.session, KeepWarm(FIVE_MINUTES, number=2), FIVE_MINUTES).warmed == 2, "after the last request alone"
+
+
+def test_as_many_are_sent_as_a_session_sends():
+    assert KeepWarm(FIVE_MINUTES).number == 4
+    assert KeepWarm(prices(300, 0.1)).number == 2
+    assert KeepWarm(prices(3_600, 0.05)).number == 0
 
 
 def test_while_tools_run_nothing_is_sent_and_what_cannot_be_read_is_passed_over(tmp_path: Path):
@@ -93,7 +78,7 @@ def test_while_tools_run_nothing_is_sent_and_what_cannot_be_read_is_passed_over(
     assert found["cost"] == found["without"]
 
 
-def test_in_a_first_session_others_stand_in_for_the_user(tmp_path: Path):
+def test_breaks_that_are_bridged_make_a_session_cheaper(tmp_path: Path):
     told = Told()
     told.prompt(filled(100))
     for number in range(5):
@@ -101,5 +86,6 @@ def test_in_a_first_session_others_stand_in_for_the_user(tmp_path: Path):
         told.wait(900)
         told.prompt("go on")
     found = keeping([str(told.write(tmp_path / "one.jsonl"))], 300, "claude-opus-5-5")
-    assert (found["sessions"], found["breaks"]) == (1, 5)
-    assert found["sent"] > 0
+    assert found["sessions"] == 1
+    assert found["sent"] == 5 * 3 + 1 or found["sent"] == 4 * 3 + 4
+    assert found["cost"] < found["without"]

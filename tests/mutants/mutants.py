@@ -763,10 +763,10 @@ MUTANTS = [
         "test_warming.py",
     ),
     Mutant(
-        "a limit in number counts before the first is sent",
+        "a request of which nobody knows what came is followed by no other",
         "warming.py",
-        "min(MOST, most_in_a_row, affordable)",
-        "min(MOST, affordable)",
+        "if row.open_at is not None:",
+        "if False:",
         "test_warming.py",
     ),
     Mutant(
@@ -779,8 +779,8 @@ MUTANTS = [
     Mutant(
         "breaks of tools are not the user's",
         "warming.py",
-        "before.calls == calls and length",
-        "length",
+        "not before.calls and seconds",
+        "seconds",
         "test_warming.py",
     ),
 ]

@@ -9,7 +9,6 @@ import pytest
 
 from hooks.utils.edges import files
 from hooks.utils.host import moments
-from hooks.utils.policy import warming
 from hooks.utils.state import breaks
 from popkit_retention.lab import sessions
 from tests.answers.written import Written
@@ -38,6 +37,10 @@ def session(home: Path, number: int, away_s: float = 1_000, turns: int = 6) -> W
     return made
 
 
+def seconds(known: breaks.Known) -> list[float]:
+    return [one.seconds for session in known.breaks for one in session]
+
+
 def learn(home: Path, made: Written, days: float = 2) -> breaks.Known:
     return breaks.learn(environ(home), str(home), made.now + days * 86_400)
 
@@ -45,15 +48,20 @@ def learn(home: Path, made: Written, days: float = 2) -> breaks.Known:
 def test_what_is_learnt_is_what_is_read_again_and_holds_no_word_of_the_user(home: Path):
     made = session(home, 1)
     known = learn(home, made)
-    assert (known.seconds, known.sessions) == ([1_005.0] * 5 + [NEVER], 1)
+    assert (seconds(known), known.sessions, known.hour) == ([1_005.0] * 5 + [NEVER], 1, 0)
+    assert [(one.prompt, one.kept, one.model) for one in known.breaks[0]] == [(20_500, 20_500, "claude-opus-4-8")] * 5 + [
+        (20_500, 0, "claude-opus-4-8")
+    ]
     again = breaks.own(str(home))
-    assert (again.seconds, again.sessions, again.is_old(made.now + 2 * 86_400 + 60)) == (known.seconds, 1, False)
-    assert json.loads((home / "breaks.json").read_text()).keys() == {"schema", "learnt", "ended", "seconds"}
+    assert (seconds(again), again.sessions, again.is_old(made.now + 2 * 86_400 + 60)) == (seconds(known), 1, False)
+    kept = json.loads((home / "breaks.json").read_text())
+    assert kept["breaks"] == [[[1_005, 20_500, 20_500, "claude-opus-4-8"]] * 5 + [[None, 20_500, 0, "claude-opus-4-8"]]]
+    assert kept.keys() == {"schema", "learnt", "breaks"}
     assert (home / "breaks.json").stat().st_mode & 0o777 == 0o600
 
 
 def test_of_a_session_of_the_last_day_nobody_knows_how_it_ends(home: Path):
-    assert NEVER not in learn(home, session(home, 1), days=0.5).seconds
+    assert NEVER not in seconds(learn(home, session(home, 1), days=0.5))
 
 
 def test_a_session_of_a_few_requests_teaches_nothing(home: Path):
@@ -75,23 +83,37 @@ def test_only_the_newest_sessions_are_looked_at(home: Path, monkeypatch: pytest.
 
 def test_breaks_that_leave_the_cache_warm_are_none(home: Path):
     known = learn(home, session(home, 1, away_s=100))
-    assert known.seconds == [NEVER]
-    long = breaks.Known([400.0, 4_000.0, NEVER])
-    assert long.after_which_cold(3_600) == [4_000.0, NEVER]
+    assert seconds(known) == [NEVER]
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"schema": 2}', '{"schema": 1, "seconds": ["x"], "ended": 0, "learnt": {}}'])
+def test_a_session_whose_cache_lasts_an_hour_is_counted_and_teaches_nothing(home: Path):
+    made = Written(home.parent / "claude" / "projects" / "-shop")
+    made.for_an_hour = True
+    for turn in range(6):
+        made.say("go")
+        made.ends(f"answer {turn}")
+        made.now += 1_000
+    known = learn(home, made)
+    assert (known.sessions, known.hour, known.breaks) == (1, 1, [])
+
+
+LEARNT = '"learnt": {"sessions": 1, "hour": 0, "at": 9}'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "{", "[]", '{"schema": 2}', '{"schema": 1, "seconds": [400], "ended": 0, "learnt": {"sessions": 1, "at": 9}}'),
+        *(
+            f'{{"schema": 2, {LEARNT}, "breaks": {rows}}}'
+            for rows in ('"x"', "[7]", "[[7]]", "[[[1, 2, 3]]]", '[[[-1, 2, 3, "m"]]]', "[[[1, 2, 3, 4]]]")
+        ),
+    ],
+)
 def test_a_file_that_cannot_be_used_teaches_nothing(home: Path, text: str):
     files.replace_text(str(home / "breaks.json"), text)
-    assert (breaks.own(str(home)).seconds, breaks.own(str(home)).is_old(0)) == ([], False)
+    assert (breaks.own(str(home)).breaks, breaks.own(str(home)).is_old(0)) == ([], False)
     assert breaks.own(str(home)).is_old(1e9)
-
-
-def test_the_shipped_lengths_are_sound():
-    seconds = breaks.others().seconds
-    assert len(seconds) == 100
-    assert all(length > warming.interval_s(300) for length in seconds)
-    assert 0 < seconds.count(NEVER) < 50
 
 
 def test_requests_are_those_that_the_lab_replays(transcripts: Path):

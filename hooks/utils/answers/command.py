@@ -288,12 +288,16 @@ def _warm(asked: Asked) -> Answer:
         raise flag_parser.UsageError(f"warm takes on, off or show, not {ids.shown(act)}")
     if act != "off":
         warm.learn(asked.site, asked.now)
-    if act != "show":
-        asked.site.remember(warm=act)
     found = warm.look(asked.site, asked.transcript_path, asked.now)
-    if act == "off":
-        return Answer(warm.off_lines(found), found)
-    return Answer(warm.on_lines(found, asked.command) if act == "on" else warm.show_lines(found, asked.command), found)
+    if act == "show":
+        return Answer(warm.show_lines(found, asked.command), found)
+    refused = warm.refused(found, "yes" in asked.flags) if act == "on" else ""
+    if refused:
+        anyway = "" if found["refused"] else f" {asked.command} warm on --yes keeps it warm all the same."
+        return Answer(["", *text.wrap(refused + anyway)], found, refused + anyway)
+    asked.site.remember(warm=act)
+    found = warm.look(asked.site, asked.transcript_path, asked.now)
+    return Answer(warm.on_lines(found, asked.command) if act == "on" else warm.off_lines(found), found)
 
 
 def _memory(asked: Asked) -> Answer:

@@ -1,12 +1,12 @@
 """`warm`: whether the prompt cache is kept warm while the user is away, what that costs, and what it would have been worth. Words and data;
 what is decided stands in policy/warming.py.
 
-The data: `on`, `from` (session or configuration) · `model`, `lifetime_s`, `every_s`, `prompt_tokens` · `one`: what one request costs,
-`bridged`: what the request after a break then costs less, each {`tokens` (of input, that cost as much), `usd` (null where the price is not
-known)} ·
-`most`: requests in a row that are worth it and allowed · `limits`: {`requests` in a row, `usd` a session} · `past`: {`sessions`, `breaks`,
-`bridged`, `requests`, `paid`, `saved`} · `sent`: {`requests`, `in_a_row`, `usd`} of this session, `last`: journal entry or null ·
-`next_s`: seconds, null for none · `ended`: why nothing is sent, "" where that is not so; `about` what.
+The data: `on`, `from` (session or configuration), `refused` (why it cannot be switched on, "" where it can) · `model`, `lifetime_s`,
+`every_s`, `prompt_tokens` · `one`: what one request costs, `bridged`: what the request after a break then costs less, each {`tokens` (of
+input, that cost as much), `usd` (null where the price is not known)} · `most`: requests in a row that are allowed · `limits`: {`requests`
+in a row, `usd` a session} · `past`: {`known` (whether anybody has looked), `sessions`, `hour` (how many of them have a cache that lasts an
+hour), `breaks`, `bridged`, `requests`, `paid_usd`, `saved_usd`} · `sent`: {`requests`, `in_a_row`, `usd`} of this session, `last`: journal
+entry or null · `next_s`: seconds, null for none · `ended`: why nothing is sent, "" where that is not so; `about` what.
 """
 
 from __future__ import annotations
@@ -29,10 +29,13 @@ _ENDED = {
     warming.OFF: "it is off",
     warming.NO_REQUEST: "nothing has been sent in this session yet",
     warming.UNPRICED: "the table of models does not say what this model costs",
-    warming.TOO_DEAR: "one more would cost more than it is likely to save",
+    warming.HOUR: "the cache of this session lasts an hour, and keeping that warm costs more than it saves",
+    warming.TOO_DEAR: "the row has cost a fifth of the prompt, and more would hardly pay",
     warming.IN_A_ROW: "so many in a row are allowed (keep_warm_requests)",
     warming.DOLLARS: "so much is allowed in a session (keep_warm_usd)",
     warming.COLD: "the cache had gone cold",
+    warming.CLOCK: "the clock was set, so nobody knows whether the cache is still warm",
+    warming.LOST: "the last one was not answered, so nobody knows whether the cache is still warm",
     warming.MODEL: "you have changed the model",
     warming.RATE_LIMIT: "a limit of your plan is nearly used up",
     warming.MISS: "the last one did not find the cache",
@@ -55,6 +58,7 @@ def look(site: Site, transcript_path: str, now: float) -> dict[str, Any]:
     return {
         "on": found.on,
         "from": "session" if found.from_session else "configuration",
+        "refused": warming.HOUR if found.is_refused else "",
         "model": found.model.id,
         "lifetime_s": found.prices.ttl_s,
         "every_s": round(warming.interval_s(found.prices.ttl_s)),
@@ -64,8 +68,9 @@ def look(site: Site, transcript_path: str, now: float) -> dict[str, Any]:
         "most": _most(found),
         "limits": {"requests": found.most_in_a_row, "usd": found.most_usd},
         "past": {
-            "sessions": found.own.sessions, "breaks": past.breaks, "bridged": past.bridged, "requests": past.sent,
-            "paid": costs(past.paid), "saved": costs(past.saved),
+            "known": found.own.at > 0, "sessions": found.own.sessions, "hour": found.own.hour, "breaks": past.breaks,
+            "bridged": past.bridged, "requests": past.sent,
+            "paid_usd": round(past.paid, 4), "saved_usd": round(past.saved, 4),
         },
         "sent": {"requests": len(found.sent), "in_a_row": found.in_a_row, "usd": round(found.spent, 6)},
         "last": found.sent[-1] if found.sent else None,
@@ -76,12 +81,11 @@ def look(site: Site, transcript_path: str, now: float) -> dict[str, Any]:
 
 
 def _most(found: Warmth) -> int:
-    """How many in a row are worth it and allowed, whether it is on or not."""
+    """How many in a row are allowed, whether it is on or not."""
     if not found.prices.known or found.usd is None:
         return 0
     row = warming.Row(found.prompt, found.prices, found.usd, 0.0, 0, found.spent)
-    limit = min(found.most_in_a_row, row.affordable(found.most_usd))
-    return warming.most(found.breaks, found.prompt, found.prices, limit) if limit else 0
+    return warming.most(found.prices, min(found.most_in_a_row, row.affordable(found.most_usd)))
 
 
 def learn(site: Site, now: float) -> None:
@@ -100,6 +104,8 @@ def pane_line(found: dict[str, Any]) -> str:
     """One line for the pane."""
     if not found["on"]:
         return "Kept warm: off"
+    if found["refused"]:
+        return f"Kept warm: on, but nothing is sent: {_ended(found)}"
     row = found["sent"]["in_a_row"]
     line = f"Kept warm: on, {row} of at most {max(found['most'], row)} sent"
     if found["next_s"] is not None:
@@ -108,28 +114,41 @@ def pane_line(found: dict[str, Any]) -> str:
 
 
 def sum_lines(found: dict[str, Any]) -> list[str]:
-    """What it costs and what it would be worth, for whoever decides."""
-    if not found["prompt_tokens"]:
-        return text.wrap("Nothing has been sent in this session yet, so there is no sum.")
+    """What it would have been worth, what it costs and what it would save, for whoever decides."""
     return [line for label, said in sums(found) for line in _row(label, said)]
 
 
 def sums(found: dict[str, Any]) -> list[tuple[str, str]]:
-    """The same as (what it is about, what there is to say); nothing where nothing has been sent yet."""
-    if not found["prompt_tokens"]:
-        return []
+    """The same as (what it is about, what there is to say); of this session nothing where nothing has been sent yet."""
+    limits = f"{found['limits']['requests']} in a row, {_money(found['limits']['usd'])} a session"
+    now = [] if found["refused"] or not found["prompt_tokens"] else _now(found)
+    return [("Past", _past(found)), *now, ("Limits", limits)]
+
+
+def _now(found: dict[str, Any]) -> list[tuple[str, str]]:
     one, bridged, every = found["one"], found["bridged"], text.countdown(found["every_s"])
-    many = f"at most {found['most']} in a row, one every {every}" if found["most"] else "nothing is sent: " + _too_dear(found)
+    nothing = _ENDED[warming.UNPRICED] if one["usd"] is None else "so much is not allowed in a session (keep_warm_usd)"
+    many = f"at most {found['most']}, one every {every}" if found["most"] else f"nothing is sent: {nothing}"
+    read = f"to read {text.tokens(found['prompt_tokens'])} from the cache"
     return [
-        (
-            "One",
-            f"{text.short_tokens(one['tokens'])} of input{_dollars(one)}, to read {text.tokens(found['prompt_tokens'])} from the cache",
-        ),
+        ("One", f"{text.short_tokens(one['tokens'])} of input{_dollars(one)}, {read}"),
         ("Saves", f"{text.short_tokens(bridged['tokens'])} of input{_dollars(bridged)}, where you come back while it is warm"),
-        ("Worth", many),
-        ("Past", _past(found)),
-        ("Limits", f"{found['limits']['requests']} in a row, {_money(found['limits']['usd'])} a session"),
+        ("In a row", many),
     ]
+
+
+def refused(found: dict[str, Any], is_sure: bool) -> str:
+    """Why `warm on` does not switch it on; "" where it does."""
+    if found["refused"]:
+        return "The prompt cache is not kept warm here: " + _ENDED[warming.HOUR] + "."
+    if has_lost(found) and not is_sure:
+        return f"The prompt cache is not kept warm yet, because in your own sessions that would have lost money: {_past(found)}."
+    return ""
+
+
+def has_lost(found: dict[str, Any]) -> bool:
+    """Whether it would have cost more than it saved in the user's own sessions."""
+    return found["past"]["paid_usd"] > found["past"]["saved_usd"]
 
 
 def on_lines(found: dict[str, Any], command: str) -> list[str]:
@@ -140,8 +159,8 @@ def on_lines(found: dict[str, Any], command: str) -> list[str]:
         "",
         *text.wrap(
             "While you are away, shortly before the cache would expire, the last request goes out again with one short line. Its answer "
-            "is thrown away, and the conversation does not hold it. Anything that you send ends it. It needs a client that runs modules "
-            "(2.1.287 or later)."
+            "is thrown away, and the conversation does not hold it. Anything that you send ends it. Where the cache turns out to last an "
+            "hour, nothing is sent. It needs Claude Code 2.1.287 or later."
         ),
         *text.wrap(f"{command} warm off ends it. {_PRICES}"),
     ]
@@ -166,6 +185,8 @@ def show_lines(found: dict[str, Any], command: str) -> list[str]:
     elif found["ended"]:
         lines += _row("Ended", _ended(found))
     lines += sum_lines(found)
+    if found["refused"]:
+        return [*lines, *([] if found["on"] else _row("Refused", _ENDED[warming.HOUR]))]
     switch = "off ends it" if found["on"] else "on begins it for this session"
     return [*lines, "", *text.wrap(f"{command} warm {switch}. {_PRICES}")]
 
@@ -177,20 +198,19 @@ def _row(label: str, said: str) -> list[str]:
 
 def _past(found: dict[str, Any]) -> str:
     past = found["past"]
-    if not past["breaks"]:
-        return "no breaks of yours are known yet, so those of other users stand in for them"
-    breaks = f"{text.counted(past['breaks'], 'break')} of yours in {text.counted(past['sessions'], 'session')}"
+    if not past["known"]:
+        return "nobody has looked at your sessions yet; warm show does"
+    if not past["sessions"]:
+        return "no session of yours is known yet, so nobody can say what it would have been worth"
+    hour = f" In {past['hour']:,} of them the cache lasts an hour, so nothing would have been sent there." if past["hour"] else ""
+    sessions = f"your last {past['sessions']:,} sessions" if past["sessions"] > 1 else "your last session"
     if not past["requests"]:
-        return f"{breaks}, none of which would have been bridged"
-    paid, saved = past["paid"], past["saved"]
-    return (
-        f"of {breaks}, {past['bridged']:,} would have been bridged by {text.counted(past['requests'], 'request')}: "
-        f"{text.short_tokens(paid['tokens'])} of input{_dollars(paid)} paid, {text.tokens(saved['tokens'])}{_dollars(saved)} saved"
-    )
-
-
-def _too_dear(found: dict[str, Any]) -> str:
-    return _ENDED[warming.UNPRICED] if found["one"]["usd"] is None else "it would cost more than it is likely to save"
+        return f"in {sessions} nothing would have been sent.{hour}".removesuffix(".")
+    paid, saved = past["paid_usd"], past["saved_usd"]
+    net = f"{_money(abs(saved - paid))} {'saved' if saved >= paid else 'lost'} on balance"
+    sent = f"in {sessions} {text.counted(past['requests'], 'request')} would have cost {_money(paid)} and saved {_money(saved)}: {net}."
+    came = f" You came back in time in {past['bridged']:,} of {text.counted(past['breaks'], 'break')}."
+    return (sent + came + hour).removesuffix(".")
 
 
 def _ended(found: dict[str, Any]) -> str:

@@ -5,7 +5,7 @@ A deed's id is the words that do it, as after `/popkit:context`; of these only t
 
 from __future__ import annotations
 
-from ..answers import phrases, text, verdict
+from ..answers import phrases, text, verdict, warm
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,11 +56,14 @@ def of_result(row: dict[str, Any], restores: bool) -> list[Deed]:
     return found
 
 
-def of_warmth(kept: dict[str, Any]) -> Deed:
-    """Whether the prompt cache is kept warm (answers/warm.py)."""
+def of_warmth(kept: dict[str, Any]) -> list[Deed]:
+    """Whether the prompt cache is kept warm (answers/warm.py). What it would have been worth stands beside it."""
     if kept["on"]:
-        return Deed("warm off", "Stop keeping the cache warm", "nothing is sent any more", "w")
-    return Deed("warm on", "Keep the cache warm", f"one request takes {text.short_tokens(kept['one']['tokens'])} of input", "w")
+        return [Deed("warm off", "Stop keeping the cache warm", "nothing is sent any more", "w")]
+    if kept["refused"]:
+        return []
+    words = "warm on --yes" if warm.has_lost(kept) else "warm on"
+    return [Deed(words, "Keep the cache warm", f"one request takes {text.short_tokens(kept['one']['tokens'])} of input", "w")]
 
 
 def to_json(deeds: list[Deed]) -> list[dict[str, str]]:

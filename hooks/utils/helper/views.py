@@ -68,7 +68,7 @@ class Views:
                 kept = warm.look(site, self.transcript_path, now)
                 title = text.title("Keeping the prompt cache warm")
                 shown["lines"] = [*title, warm.pane_line(kept), *warm.sum_lines(kept), "", *self.native.text.split("\n")]
-                shown["deeds"] = deeds.to_json([deeds.of_warmth(kept), *self.native.deeds()])
+                shown["deeds"] = deeds.to_json([*deeds.of_warmth(kept), *self.native.deeds()])
             band = None if found["verdict"]["kind"] == "nothing" else {"text": verdict.in_words(found)}
             offered = deeds.to_json([deed for deed in deeds.of_context(found) if deed.id == "clear"])
         context = found["context"]

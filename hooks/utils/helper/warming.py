@@ -6,12 +6,13 @@ from __future__ import annotations
 
 import threading
 
-from ..edges import failures
+from ..edges import files
+from ..edges.system import elapsed
 from ..edges.system import now as time_of_day
 from ..host.usage import prompt_tokens
 from ..policy import warming
-from ..state import breaks, journal, outbox, store
-from ..state.warmth import Warmth
+from ..state import journal, outbox, store
+from ..state.warmth import Warmth, ask, locked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,10 +29,12 @@ _LAG_S, _WAITED_S = 2.0, 30.0
 _ANSWERED = "answer"
 # A timer may come this much early.
 _EARLY_S = 0.5
+# By so much the time of day may differ from the time that has gone by: it is less than a request is sent before the cache expires.
+_SET_S = 10.0
 
 
 class Keeper:
-    """Of one session. `site()`: where it is, as the configuration stands."""
+    """Of one session, in one window. `site()`: where it is, as the configuration stands."""
 
     def __init__(self, environ: Mapping[str, str], site: Callable[[], Site], transcript_path: str) -> None:
         self.environ = environ
@@ -41,47 +44,20 @@ class Keeper:
         self.lock = threading.Lock()
         self.asked = ("", 0.0)  # the answer behind which the last one was handed out, and when
         self.turn = (0.0, 0.0)  # when the last turn began, and until when its answer is waited for
-        self.learning: threading.Thread | None = None
+        self.row = ""  # the answer of this window's last turn, "" where that is not known
+        self.clocks = (0.0, 0.0)  # what both showed when this row was last looked at
 
     def when(self, asked: dict[str, Any]) -> dict[str, Any]:
         """`reason`, `turn_ms`: why a turn ended that has just ended, and how long it took · `due`: whether the time has come that was told
         before · `model`, `limits` of the client. Answers {} for nothing, `in_ms` to ask again then, or `prompt`: what to send now."""
-        if asked.get("reason", _ANSWERED) != _ANSWERED:
-            return {}
         with self.lock:
-            now = time_of_day(self.environ)
-            turn_ms = asked.get("turn_ms")
+            now, turn_ms = time_of_day(self.environ), asked.get("turn_ms")
             if isinstance(turn_ms, (int, float)):
                 self.turn = (now - turn_ms / 1000 - _LAG_S, now + _WAITED_S)
-            return self._when(self.site(), asked, now)
-
-    def _when(self, site: Site, asked: dict[str, Any], now: float) -> dict[str, Any]:
-        found = Warmth(site, self.transcript_path)
-        if not found.on:
-            if found.facts.get("next"):
-                _note(site, found, ended=warming.OFF, about="", next=None)
-            return {}
-        if self._is_behind(found, now):
-            return {"in_ms": round(_LAG_S * 1000)}
-        self._learn(site, found, now)
-        why, about = _against(found, asked)
-        if why:
-            _note(site, found, ended=why, about=about, next=None)
-            return {}
-        following = found.following(now, self.every_s)
-        model = asked.get("model")
-        row = found.moment.message_id if found.moment else ""
-        about = found.facts.get("about", "") if following.why in warming.FOR_GOOD else ""
-        facts = {"model": model if isinstance(model, str) else "", "next": following.at, "ended": following.why, "about": about}
-        if following.at is None:
-            _note(site, found, **facts)
-            return {}
-        if asked.get("due") is True and now >= following.at - _EARLY_S:
-            _note(site, found, **facts)
-            self.asked = (row, now)
-            return {"prompt": LINE}
-        _note(site, found, **facts)
-        return {"in_ms": max(0, round((following.at - now) * 1000))}
+                self.row, self.clocks = "", (0.0, 0.0)
+            if asked.get("reason", _ANSWERED) != _ANSWERED:
+                return {}
+            return self._decided(asked, now)
 
     def warmed(self, asked: dict[str, Any]) -> dict[str, Any]:
         """`answered`, and if not the `reason` and the `error` · `usage` · `model`, `limits`. Answers as `when`."""
@@ -93,37 +69,74 @@ class Keeper:
             prompt = prompt_tokens(usage)
             read, created, output = (_count(usage.get(name)) for name in _COUNTED)
             row, at = self.asked
+            if not at and found.open_at is not None:
+                row, at = found.row, found.open_at  # asked by a helper before this one
             if prompt:
-                store.journal(site.paths(), journal.warmed(prompt, read, created, output, at or now))
+                usd = found.usd_for(prompt, read, created, output) if found.usd is not None else None
+                store.journal(site.paths(), journal.warmed(prompt, read, created, output, at or now, usd))
                 outbox.of(site).used(at or now, _word(asked.get("model")), prompt, read, created, output, found.prices.ttl_s)
                 _note(site, found, used=at or now)
-                found = Warmth(site, self.transcript_path)
-            if found.moment is None or found.moment.message_id != row:
+            if not row or found.row != row:
                 return {}  # another turn has come between
             if asked.get("answered") is not True and asked.get("reason") != "empty-reply":
-                _note(site, found, ended=warming.ERROR, about=_word(asked.get("error")) or _word(asked.get("reason")), next=None)
-                return {}
+                return _ends(site, found, warming.ERROR, _word(asked.get("error")) or _word(asked.get("reason")))
             if warming.missed(read, found.prompt):
-                _note(site, found, ended=warming.MISS, about="", next=None)
-                return {}
-            return self._when(site, asked, now)
+                return _ends(site, found, warming.MISS)
+            return self._decided(asked, now)
+
+    def _decided(self, asked: dict[str, Any], now: float) -> dict[str, Any]:
+        """As `when`. What is handed out is written down first, by one helper at a time."""
+        site = self.site()
+        try:
+            with locked(site):
+                return self._when(site, asked, now)
+        except files.LockTimeout:
+            return {"in_ms": round(_LAG_S * 1000)}
+
+    def _when(self, site: Site, asked: dict[str, Any], now: float) -> dict[str, Any]:
+        found = Warmth(site, self.transcript_path)
+        if not found.on:
+            return _ends(site, found, warming.OFF) if found.facts.get("next") else {}
+        if self._is_behind(found, now):
+            return {"in_ms": round(_LAG_S * 1000)}
+        self.row = self.row or found.row
+        if self.row != found.row:
+            return {}  # the session goes on in another window, whose prompt this one does not have
+        why, about = self._against(found, asked, now)
+        if why:
+            return _ends(site, found, why, about)
+        following = found.following(now, self.every_s)
+        model, is_over = asked.get("model"), following.why in warming.FOR_GOOD
+        about = found.facts.get("about", "") if is_over else ""
+        facts = {"model": model if isinstance(model, str) else "", "next": following.at, "ended": following.why, "about": about}
+        _note(site, found, **facts)
+        if following.at is None:
+            return {}
+        if found.open_at is None and asked.get("due") is True and now >= following.at - _EARLY_S:
+            ask(site, found, now)
+            self.asked = (found.row, now)
+            return {"prompt": LINE}
+        return {"in_ms": max(0, round((following.at - now) * 1000))}
 
     def _is_behind(self, found: Warmth, now: float) -> bool:
         """Whether the transcript does not have the answer yet that has ended the turn."""
         began, until = self.turn
         return now < until and (found.moment is None or found.moment.calls or found.moment.answered_at < began)
 
-    def _learn(self, site: Site, found: Warmth, now: float) -> None:
-        """Lets what is known of the user's breaks be learnt anew behind the answer, once a day."""
-        if found.own.is_old(now) and (self.learning is None or not self.learning.is_alive()):
-            self.learning = threading.Thread(target=self._learn_now, args=(site.home, now), daemon=True)
-            self.learning.start()
-
-    def _learn_now(self, popkit_home: str, now: float) -> None:
-        try:
-            breaks.learn(self.environ, popkit_home, now)
-        except Exception as error:  # noqa: BLE001  fail open: what is known already holds
-            failures.record(self.environ, "breaks", error)
+    def _against(self, found: Warmth, asked: dict[str, Any], now: float) -> tuple[str, str]:
+        """(what speaks against it, about what); ("", "") for nothing."""
+        before, since = self.clocks, elapsed()
+        self.clocks = (now, since)
+        if before[0] and abs((now - before[0]) - (since - before[1])) > _SET_S:
+            return warming.CLOCK, ""
+        model_before, model, limits = found.facts.get("model"), asked.get("model"), asked.get("limits")
+        if model_before and isinstance(model, str) and model != model_before:
+            return warming.MODEL, ""
+        for limit in limits if isinstance(limits, list) else ():
+            used = limit.get("percentUsed") if isinstance(limit, dict) else None
+            if isinstance(used, (int, float)) and used >= warming.MOST_PERCENT:
+                return warming.RATE_LIMIT, _word(limit.get("kind"))
+        return "", ""
 
 
 _COUNTED = ("cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens")
@@ -145,19 +158,13 @@ def _seconds(configured: str | None) -> float:
         return 0.0
 
 
-def _against(found: Warmth, asked: dict[str, Any]) -> tuple[str, str]:
-    """(what in the client speaks against it, about what); ("", "") for nothing."""
-    before, model, limits = found.facts.get("model"), asked.get("model"), asked.get("limits")
-    if before and isinstance(model, str) and model != before:
-        return warming.MODEL, ""
-    for limit in limits if isinstance(limits, list) else ():
-        used = limit.get("percentUsed") if isinstance(limit, dict) else None
-        if isinstance(used, (int, float)) and used >= warming.MOST_PERCENT:
-            return warming.RATE_LIMIT, _word(limit.get("kind"))
-    return "", ""
-
-
 def _note(site: Site, found: Warmth, **facts: Any) -> None:
     """Remembers what holds for the requests since the newest answer."""
     if found.moment is not None:
-        site.remember(warming={**found.facts, "row": found.moment.message_id, **facts})
+        site.remember(warming={**found.facts, "row": found.row, **facts})
+
+
+def _ends(site: Site, found: Warmth, why: str, about: str = "") -> dict[str, Any]:
+    """Remembers why nothing (more) is sent, and answers so."""
+    _note(site, found, ended=why, about=about, next=None)
+    return {}

@@ -23,12 +23,12 @@ LOOK_BACK_REQUESTS = 8
 # development (quartiles 5 and 39 for five minutes, 14 and 75 for an hour), as counted by
 # `python benchmarks/remaining_requests.py --transcripts FOLDER`.
 LIKELY_REQUESTS = {300: 14, 3_600: 39}
-_HOUR_S = 3_600
+HOUR_S = 3_600
 
 
 def lifetime_of(cache_ttl_s: float) -> int:
     """The lifetime that has a price: an hour, or five minutes for anything shorter."""
-    return _HOUR_S if cache_ttl_s >= _HOUR_S else 300
+    return HOUR_S if cache_ttl_s >= HOUR_S else 300
 
 
 class Prices:

@@ -1,39 +1,41 @@
-"""Whether to keep the prompt cache warm while nobody asks for anything: how many requests over the cached prompt are worth their price,
-one shortly before each time that it would expire. Pure.
+"""Whether to keep the prompt cache warm while nobody asks for anything: how many requests over the cached prompt, one shortly before each
+time that it would expire. Pure.
 
 A request that only reads the cache renews its life. It pays where the user comes back before it would expire again: then the next request
-reads the prompt instead of writing it. Whether they do is told by how long they were away before: the share of breaks that ended within
-the next lifetime, among those that had lasted as long. As later requests can pay for earlier ones, the value of each counts what the best
-continuation is worth (optimal stopping, by backward induction).
+reads the prompt instead of writing it. Nobody knows whether they do, so a row of requests ends once it has cost a fifth of the prompt at
+the price of plain input: after two where a read costs a tenth, after eight where it costs a fortieth. (`python
+benchmarks/keep_warm.py` has the figures.) A cache that lasts an hour is left alone: few breaks end soon after one.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
-
+from .economics import HOUR_S
 from .ruleset import MOST_WARM_REQUESTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Protocol
 
+    from .conversation import Usage
     from .economics import Prices
 
     class Moment(Protocol):
-        """A request: when it was sent, when its answer ended (seconds), and whether that `calls` tools that need no word of the user's."""
+        """A request: when it was sent, when its answer ended (seconds), whether that `calls` tools that need no word of the user's, and the
+        usage that the host wrote down."""
 
         sent_at: float
         answered_at: float
         calls: bool
+        usage: Usage | None
 
 
 # The cache's life is counted from the start of a request, so the next one is sent this share of it before its end.
 MARGIN = 1 / 15
-# However much it would be worth: nobody leaves a session alone for longer and wants it kept.
+# What a row may cost, as a share of the prompt at the price of plain input.
+_ROW_SHARE = 0.2
+# However little it would cost: nobody leaves a session alone for longer and wants it kept.
 MOST = MOST_WARM_REQUESTS
-# So many breaks of others count beside the user's own, so that the first few of these do not decide alone.
-PRIOR_BREAKS = 30
 # A request carries a few words of its own, and its answer has a few.
 _WORDS_TOKENS, _ANSWER_TOKENS = 40, 8
 
@@ -43,38 +45,16 @@ def interval_s(ttl_s: float) -> float:
     return ttl_s * (1 - MARGIN)
 
 
-class Breaks:
-    """How long a user was away between an answer and the next request: `own` in seconds, infinite where a session ended; `others` in place
-    of a user of whom little is known."""
-
-    __slots__ = ("_others", "_own")
-
-    def __init__(self, own: Iterable[float] = (), others: Iterable[float] = ()) -> None:
-        self._own = sorted(own)
-        self._others = sorted(others)
-
-    def chance(self, since: float, until: float) -> float:
-        """That a break which has lasted `since` seconds ends before `until`."""
-        weight = PRIOR_BREAKS / len(self._others) if self._others else 0.0
-        lasting = _more(self._own, since) + weight * _more(self._others, since)
-        ending = lasting - _more(self._own, until) - weight * _more(self._others, until)
-        return ending / lasting if lasting else 0.0
+def is_refused(prices: Prices) -> bool:
+    """Whether nothing is sent for a cache of this lifetime."""
+    return prices.ttl_s >= HOUR_S
 
 
-def _more(seconds: list[float], than: float) -> int:
-    return len(seconds) - bisect_right(seconds, than)
-
-
-def lengths(moments: Iterable[Moment], ttl_s: float, calls: bool = False) -> list[float]:
-    """How long each break was after which the cache would have been cold (seconds), infinite behind the last request of a session: while
-    the user was to speak, or while tools ran (`calls`)."""
-    found, before = [], None
-    for after in (*moments, None):
-        length = after.sent_at - before.answered_at if after and before else float("inf")
-        if before is not None and before.calls == calls and length > interval_s(ttl_s):
-            found.append(length)
-        before = after
-    return found
+def most(prices: Prices, limit: int = MOST) -> int:
+    """How many requests in a row, at most `limit`, may keep a cache warm."""
+    if is_refused(prices):
+        return 0
+    return min(limit, int(_ROW_SHARE / prices.read + 1e-9)) if prices.read > 0 else limit
 
 
 def price(prompt: int, prices: Prices) -> float:
@@ -87,61 +67,110 @@ def cost(prompt: int, read: int, created: int, output: int, prices: Prices) -> f
     return prices.read * read + prices.write * created + max(0, prompt - read - created) + prices.output * output
 
 
-def most(breaks: Breaks, prompt: int, prices: Prices, limit: int = MOST) -> int:
-    """After how many requests in a row, at most `limit`, it is no longer worth keeping a cache with so many tokens warm; 0: not at all."""
-    step, each, saved = interval_s(prices.ttl_s), price(prompt, prices), (prices.write - prices.read) * prompt
-    values = [0.0] * (limit + 2)
-    for number in range(limit, 0, -1):
-        back = breaks.chance(number * step, (number + 1) * step)
-        values[number] = max(0.0, back * saved + (1 - back) * values[number + 1] - each)
-    return next(number for number in range(1, limit + 2) if values[number] <= 0) - 1
+# --- in the past -----------------------------------------------------------------------------------------------------------------
+
+
+class Break:
+    """The user was away for so many `seconds`, infinite where the session ended, after a request of `model` with a `prompt` of so many
+    tokens; `kept` of them the next request had too, at most."""
+
+    __slots__ = ("kept", "model", "prompt", "seconds")
+
+    def __init__(self, seconds: float, prompt: int, kept: int, model: str) -> None:
+        self.seconds = seconds
+        self.prompt = prompt
+        self.kept = kept
+        self.model = model
+
+
+def breaks_of(moments: Sequence[Moment], ttl_s: float = 300) -> list[Break]:
+    """The breaks of a session after which its cache would have been cold, without those while a tool ran."""
+    found = []
+    for before, after in zip(moments, (*moments[1:], None)):
+        seconds = after.sent_at - before.answered_at if after else float("inf")
+        if before.usage is not None and not before.calls and seconds > interval_s(ttl_s):
+            prompt = before.usage.tokens
+            kept = min(prompt, after.usage.tokens) if after and after.usage else 0
+            found.append(Break(seconds, prompt, kept, before.usage.model))
+    return found
 
 
 class Past:
-    """What it would have been worth over breaks that are known: `breaks`, of which it would have bridged some (`bridged`), requests that it
-    would have `sent`, and units: what these cost (`paid`), what the bridged breaks would have `saved`."""
+    """What it would have been worth: `breaks`, of which it would have bridged some (`bridged`), requests that it would have `sent`, and
+    dollars: what these cost (`paid`), what the bridged breaks would have `saved`. Breaks whose price is not known do not count."""
 
     __slots__ = ("breaks", "bridged", "paid", "saved", "sent")
 
-    def __init__(self, lengths: Iterable[float], number: int, prompt: int, prices: Prices) -> None:
-        """At most `number` requests in each break, over a prompt of so many tokens."""
-        step = interval_s(prices.ttl_s)
+    def __init__(
+        self, sessions: Iterable[list[Break]], priced: Callable[[str, int], tuple[Prices, float | None]], limit: int, most_usd: float
+    ) -> None:
+        """`priced`: the prices of a model for a prompt, and dollars a unit; `limit`: requests in a row, `most_usd`: dollars a session."""
         self.breaks = self.bridged = self.sent = 0
-        for length in lengths:
-            self.breaks += 1
-            self.bridged += number > 0 and step < length <= (number + 1) * step
-            self.sent += number if length >= number * step else int(length // step)
-        self.paid = self.sent * price(prompt, prices)
-        self.saved = self.bridged * (prices.write - prices.read) * prompt
+        self.paid = self.saved = 0.0
+        for session in sessions:
+            left = most_usd
+            for one in session:
+                prices, usd = priced(one.model, one.prompt)
+                if usd is not None and prices.known:
+                    left -= self._add(one, prices, usd, limit, left)
+
+    def _add(self, one: Break, prices: Prices, usd: float, limit: int, left: float) -> float:
+        """Counts a break; the dollars that it would have cost."""
+        step, each = interval_s(prices.ttl_s), price(one.prompt, prices) * usd
+        allowed = min(most(prices, limit), int(max(0.0, left) / each) if each else 0)
+        sent = allowed if one.seconds >= allowed * step else int(one.seconds // step)
+        self.breaks += 1
+        self.sent += sent
+        self.paid += sent * each
+        if sent and one.seconds <= (sent + 1) * step:
+            self.bridged += 1
+            self.saved += (prices.write - prices.read) * one.kept * usd
+        return sent * each
 
 
 # --- in a session ----------------------------------------------------------------------------------------------------------------
 
 # Why nothing (more) is sent.
-OFF, NO_REQUEST, UNPRICED, TOO_DEAR, IN_A_ROW, DOLLARS, COLD, MODEL, RATE_LIMIT, MISS, ERROR = (
-    "off", "no request", "unpriced", "too dear", "in a row", "dollars", "cold", "model", "rate limit", "miss", "error",
+OFF, NO_REQUEST, UNPRICED, HOUR, TOO_DEAR, IN_A_ROW, DOLLARS, COLD, CLOCK, LOST, MODEL, RATE_LIMIT, MISS, ERROR = (
+    "off", "no request", "unpriced", "hour", "too dear", "in a row", "dollars", "cold", "clock", "lost", "model", "rate limit", "miss",
+    "error",
 )  # fmt: skip
 # These hold until the user's next turn.
-FOR_GOOD = (MODEL, RATE_LIMIT, MISS, ERROR)
+FOR_GOOD = (CLOCK, MODEL, RATE_LIMIT, MISS, ERROR)
 # Of what the newest request's prompt had, a request of ours reads at least this share from a warm cache.
 _LEAST_READ = 0.8
 # A limit of the user's plan that is used so far is left to the user's own work.
 MOST_PERCENT = 80.0
+# A time that lies so far ahead tells of a clock that was set back.
+_AHEAD_S = 5.0
+# For so long what came of a request may be unknown: then it is not known whether the cache is warm, and no other follows.
+FLIGHT_S = 60.0
 
 
 class Row:
     """The requests that keep one cache warm. `prompt`: tokens of the newest request's · `prices` · `usd`: dollars a unit, None where
-    that is not known · `used_at`: when the cache was last used (seconds) · `sent` of ours since the answer · `spent`: dollars in all."""
+    that is not known · `used_at`: when the cache was last used (seconds) · `sent` of ours since the answer · `spent`: dollars in all ·
+    `open_at`: when the last one was sent of which it is not known what came of it, None where that is known of all."""
 
-    __slots__ = ("prices", "prompt", "sent", "spent", "usd", "used_at")
+    __slots__ = ("open_at", "prices", "prompt", "sent", "spent", "usd", "used_at")
 
-    def __init__(self, prompt: int, prices: Prices, usd: float | None, used_at: float, sent: int = 0, spent: float = 0.0) -> None:
+    def __init__(
+        self,
+        prompt: int,
+        prices: Prices,
+        usd: float | None,
+        used_at: float,
+        sent: int = 0,
+        spent: float = 0.0,
+        open_at: float | None = None,
+    ) -> None:
         self.prompt = prompt
         self.prices = prices
         self.usd = usd
         self.used_at = used_at
         self.sent = sent
         self.spent = spent
+        self.open_at = open_at
 
     def affordable(self, most_usd: float) -> int:
         """How many more requests a session may send for so many dollars in all."""
@@ -160,15 +189,21 @@ class Next:
         self.why = why
 
 
-def following(row: Row, breaks: Breaks, most_in_a_row: int, most_usd: float, now: float, every_s: float = 0.0) -> Next:
+def following(row: Row, most_in_a_row: int, most_usd: float, now: float, every_s: float = 0.0) -> Next:
     """What comes next in a row. `every_s`: seconds between requests, where another number than the lifetime's holds."""
     if not row.prices.known or row.usd is None:
         return Next(None, 0, UNPRICED)
+    if is_refused(row.prices):
+        return Next(None, 0, HOUR)
     affordable = row.sent + row.affordable(most_usd)
-    worth = most(breaks, row.prompt, row.prices, max(1, min(MOST, most_in_a_row, affordable)))
-    allowed = min(worth, affordable)
+    allowed = min(most(row.prices, most_in_a_row), affordable)
+    if row.used_at - now > _AHEAD_S:
+        return Next(None, allowed, CLOCK)
     if now - row.used_at >= row.prices.ttl_s:
         return Next(None, allowed, COLD)
+    if row.open_at is not None:
+        is_under_way = now - row.open_at < FLIGHT_S
+        return Next(now + FLIGHT_S / 6, allowed) if is_under_way else Next(None, allowed, LOST)
     if row.sent < allowed:
         return Next(row.used_at + (every_s or interval_s(row.prices.ttl_s)), allowed)
     if row.sent >= affordable:

@@ -108,10 +108,16 @@ def remembered(said: str, tokens: int, at: float) -> Entry:
     return {"event": "memory", "at": at, "tokens": tokens, "said": said}
 
 
-def warmed(prompt: int, read: int, created: int, output: int, at: float) -> Entry:
-    """A request of ours has kept the cache warm: the tokens of its `prompt`, of which `read` from the cache and `created` in it, and of its
-    answer, as its usage tells."""
-    return {"event": "warmed", "at": at, "prompt": prompt, "read": read, "created": created, "output": output}
+def warming(row: str, usd: float, at: float) -> Entry:
+    """A request of ours is about to keep the cache warm behind an answer, for about so many dollars."""
+    return {"event": "warming", "at": at, "row": row, "usd": round(usd, 6)}
+
+
+def warmed(prompt: int, read: int, created: int, output: int, at: float, usd: float | None = None) -> Entry:
+    """It has: the tokens of its `prompt`, of which `read` from the cache and `created` in it, and of its answer, as its usage tells;
+    dollars where the price is known. `at`: when it was sent, as `warming` says."""
+    entry: Entry = {"event": "warmed", "at": at, "prompt": prompt, "read": read, "created": created, "output": output}
+    return entry if usd is None else {**entry, "usd": round(usd, 6)}
 
 
 # --- what it means --------------------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from hooks.utils.config import layers
 from hooks.utils.edges import home
 from hooks.utils.edges.system import now as time_of_day
 
-from . import doctor_budget, doctor_governance, doctor_helper, doctor_machine, doctor_memory, doctor_state, screen
+from . import doctor_budget, doctor_governance, doctor_helper, doctor_machine, doctor_memory, doctor_state, doctor_warm, screen
 from .check import OK, PROBLEM, WARNING, Check
 
 TYPE_CHECKING = False
@@ -68,6 +68,7 @@ def all_checks(environ: Mapping[str, str]) -> list:
         *checks,
         doctor_helper.helper(popkit_home, project, environ, str(client.facts.get("version") or ""), version()),
         doctor_state.hook_errors(popkit_home),
+        *doctor_warm.keep_warm(popkit_home, project, environ, time_of_day(environ)),
         doctor_memory.memory(popkit_home, project, environ, time_of_day(environ)),
         doctor_governance.governance(popkit_home, environ, time_of_day(environ)),
         doctor_budget.budget(popkit_home, environ),

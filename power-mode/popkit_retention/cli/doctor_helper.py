@@ -36,7 +36,7 @@ def helper(popkit_home: str, project: str, environ: Mapping[str, str], client: s
         first = ".".join(map(str, FIRST_CLIENT))
         said = f"Claude Code {client} loads no code of plugins ({first} does), so results enter as they come"
         return Check(NAME, OK, said + told, **facts)
-    session_id = _newest(popkit_home, project, environ)
+    session_id = newest(popkit_home, project, environ)
     path = _socket(popkit_home, session_id)
     if not path:
         if not environ.get(_SESSION):  # nobody can tell whether it is at work
@@ -62,7 +62,7 @@ def _in_words(health: dict[str, Any]) -> str:
     return ", ".join(parts)
 
 
-def _newest(popkit_home: str, project: str, environ: Mapping[str, str]) -> str:
+def newest(popkit_home: str, project: str, environ: Mapping[str, str]) -> str:
     """The session that asks, else the newest of the project; "" for none."""
     if environ.get(_SESSION):
         return environ[_SESSION]

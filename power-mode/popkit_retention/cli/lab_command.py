@@ -168,14 +168,16 @@ def kept_lines(found: dict) -> list:
         if not one["sessions"]:
             lines += text.wrap("No session there has enough requests to tell.", indent="  ")
             continue
+        if ttl_s == str(TTLS["1h"]):
+            lines.append("  Nothing is sent, because that costs more than it saves.")
+            continue
         cost, saved = one["cost"] / one["without"], one["without"] - one["cost"]
         lines.append(f"  cost against letting it go cold: {cost:.3f}")
         lines.append(f"  requests that only keep it: {one['sent']:,}")
         said = f"  {'saved' if saved >= 0 else 'lost'}: as much as ~{abs(saved):,.0f} input tokens"
         lines.append(said)
         lines.append(f"  sessions that became dearer: {one['dearer']:,} of {one['sessions']:,}")
-    explained = "Sent while the user is to speak, as `warm on` does. Each session is judged by the breaks of those before it, and of other "
-    explained += "users where these are few; what is sent after its last request is counted."
+    explained = "Sent while the user is to speak, as `warm on` does. What is sent after a session's last request is counted."
     return [*lines, "", *text.wrap(explained)]
 
 

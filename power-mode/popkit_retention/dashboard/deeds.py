@@ -33,7 +33,7 @@ _WHY = "held in the dashboard"  # where nobody says why
 
 def of_session(desk: Desk, known: Known, looked: Looked, kept: dict[str, Any]) -> list[Deed]:
     """What can be done about a whole session. `kept`: whether its cache is kept warm (answers/warm.py)."""
-    found = [*known_deeds.of_context(looked.report), known_deeds.of_warmth(kept)] if known.transcript else []
+    found = [*known_deeds.of_context(looked.report), *known_deeds.of_warmth(kept)] if known.transcript else []
     return [*_shown(found), *_anyway(looked, desk.now()), *desk.retention.deeds_of(known.id)]
 
 

@@ -3,40 +3,27 @@
 from __future__ import annotations
 
 from hooks.utils.policy import warming
+from hooks.utils.policy.ruleset import KEEP_WARM_REQUESTS
 
 from .measure import Policy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from hooks.utils.policy.economics import Prices
 
     from .measure import Choice, Event, View
-    from .sessions import Block, Request, Session
-
-
-def breaks_of(sessions: Iterable[Session], ttl_s: float, calls: bool) -> list[float]:
-    """How long each break was after which the cache would have been cold (seconds), infinite behind the last request of a session: while
-    tools ran (`calls`), or while the user was to speak."""
-    return [length for session in sessions for length in warming.lengths(session.requests, ttl_s, calls)]
+    from .sessions import Block, Request
 
 
 class KeepWarm(Policy):
-    """Sends what keeps the cache warm while that is worth its price by the breaks that are known."""
+    """Sends `number` requests after each answer while the user is to speak; as many as a session does where none is given."""
 
-    def __init__(
-        self, prices: Prices, breaks: warming.Breaks, running: warming.Breaks, then: Policy | None = None, limit: int = warming.MOST
-    ) -> None:
-        """`breaks`: of the user, `running`: of tools; at most `limit` in a row."""
-        self.prices = prices
-        self.breaks = breaks
-        self.running = running
+    def __init__(self, prices: Prices, then: Policy | None = None, number: int | None = None) -> None:
+        self.number = warming.most(prices, KEEP_WARM_REQUESTS) if number is None else number
         self.then = then or Policy()
-        self.limit = limit
 
     def warm(self, request: Request, prompt: int) -> int:
-        return warming.most(self.running if request.calls else self.breaks, prompt, self.prices, self.limit)
+        return 0 if request.calls else self.number
 
     def begin(self, cwd: str) -> None:
         self.then.begin(cwd)
