@@ -17,7 +17,7 @@ from .scripted_api import Recorded, position, text_of
 Body = dict[str, Any]
 # A reference, as docs/design.md and the README show it: how many lines, and with what the first and the last of them begin.
 REFERENCE = re.compile(r"\[(\d+) lines as in T\d+, [A-Z]\w+ .*: from «(.*)» to «(.*)»\]")
-NOISE = re.compile(r"\[\d+ lines like these: popkit restore \w+\]")
+NOISE = re.compile(r"\[the line above stands \d+ times? in a row\]")
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _MOVED = re.compile(r"\s*<system-reminder>\s*PostToolUse:\w+ hook additional context: .*?</system-reminder>\s*", re.DOTALL)
 _AROUND = 60  # characters shown on each side of a difference

@@ -44,7 +44,7 @@ SCRIPTS = {
         ),
         call(("Read", {"file_path": BIG})),
         call(("Agent", JOB)),
-        call(("Bash", {"command": "printf 'a\\rb\\rc\\n'"})),
+        call(("Bash", {"command": "printf '|\\r/\\rc\\n'"})),
         say("the day is done"),
     ],
     "job": [call(("Read", {"file_path": BIG, "limit": 50})), call(("Read", {"file_path": BIG, "limit": 60})), say("read twice")],

@@ -56,9 +56,9 @@ def test_switched_off_everything_enters_as_it_came(tmp_path: Path):
 
 
 def test_noise_stays_outside(helper: Helper):
-    progress = "".join(f"{percent}% done\r" for percent in range(100)) + "built"
+    progress = "".join(f"built {percent}%\r" for percent in range(100)) + "built 100%"
     answer = helper.result("Bash", {"command": "make"}, progress)[1]
-    assert answer["content"][0]["content"] == "built"
+    assert answer["content"][0]["content"] == "built 100%"
     assert helper.run("restore", helper.journal()[0]["handle"]).rstrip("\n") == progress
 
 
@@ -160,7 +160,7 @@ def test_lone_surrogates_come_back_from_the_archive_of_a_shortened_result(helper
 def test_an_image_enters_as_it_came_and_text_beside_it_may_be_shorter(helper: Helper):
     image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}}
     assert helper.result("Read", {"file_path": "/x.png"}, [image])[1] == {}
-    answer = helper.result("Bash", {"command": "make"}, [{"type": "text", "text": "a\rb"}, image])[1]
+    answer = helper.result("Bash", {"command": "make"}, [{"type": "text", "text": "|\rb"}, image])[1]
     assert answer["content"][0]["content"] == [{"type": "text", "text": "b"}, image]
 
 

@@ -100,10 +100,10 @@ def enter(arrival: Arrival, shown: Shown, say_once: str = READS, shape: str = SA
     text, reasons = arrival.text, []
     leans_on: tuple[str, ...] = ()
     if shape != OFF and not arrival.error and arrival.kind.startswith(_NOISY):
-        quieted = noise.quiet(text, arrival.handle)
-        if len(quieted.text) < len(text):
-            reasons.append(f"{len(text) - len(quieted.text):,} characters of noise left out")
-            text = quieted.text
+        quieted = noise.quiet(text)
+        if quieted != text:
+            reasons.append(f"{max(0, len(text) - len(quieted)):,} characters of noise left out")
+            text = quieted
     told = _told(arrival, text, shape)
     if told.lines:
         reasons.append(f"{told.lines:,}{_OVER}")

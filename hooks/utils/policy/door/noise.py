@@ -1,8 +1,8 @@
-"""What of an output carries nothing: escape codes, progress that was overwritten, blank lines in a row, lines of a log that differ only in
-times, hashes, counts. Pure.
+"""What of an output carries nothing: escape codes, progress that was overwritten, blank lines in a row, the same line again. Pure.
 
-Diffs, files and structured data are never touched: there a number, or an empty line, says something. So does a number that is part of a
-name, that tells a place in a file, that is a value under a key or in a table, or that was measured: lines with such numbers all stay.
+From what is left the output can be told again but for the first three: a line that stood several times in a row stands once, and the line
+behind it says how often. Lines that differ in anything all stay, for the one number that differs may be what was asked for. Diffs, tables
+and structured data are never touched.
 """
 
 from __future__ import annotations
@@ -10,83 +10,104 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from typing import NamedTuple
 
-    class Quiet(NamedTuple):
-        """`text` as it enters · `lines`: how many are left out, which only the archive has."""
-
-        text: str
-        lines: int
-
-else:
-    from collections import namedtuple
-
-    Quiet = namedtuple("Quiet", "text lines")
-
-# Lines alike in a row, from which on the first, the last and a count stand for them.
-LEAST_ALIKE = 12
 _BLANKS = 2
-_LONGEST = 1_000  # characters of such a line
+# A count that saves fewer characters than this is one more thing to understand.
+_LEAST_SAVED = 40
 # CSI and OSC sequences, and the two-byte ones: ECMA-48, 5.3 and 5.6. A link (OSC 8) holds an address that its text need not show.
 _ESCAPES = r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\](?!8;[^;\x07\x1b]*;[^\x07\x1b])[^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])"
-# What stands beside a number that is none of a name: a space, a bracket that no word opens, a sign.
-_LEFT, _RIGHT = r"(?<![^\s(\[{<#=*>])(?<!\w[(\[])", r"(?=[\s)\]}>,;:]|\.{2,}|\.?$|…)"
-_TIME = r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z| ?[+-]\d\d:?\d\d)?)?|\d\d?:\d\d:\d\d(?:[.,]\d+)?"
-_HASH = r"(?:sha\d+:)?(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,64}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
-_AMOUNT = r"\d+(?:[.,]\d+)?"
-_SIZED = rf"{_AMOUNT}(?: ?[kKMGT]?i?B(?:/s)?|%)"
-_COUNT = rf"{_AMOUNT}(?: ?(?:ms|s|m|h))?"
-_SHARE = rf"(?:{_SIZED}|{_AMOUNT})/(?:{_SIZED}|{_AMOUNT})|{_SIZED}"
-_VARIES = rf"{_LEFT}(?:(?P<time>{_TIME})|(?P<hash>{_HASH})|(?P<share>{_SHARE})|(?P<count>{_COUNT})){_RIGHT}"
-# Beside its numbers such a line says something in words; a table's row, a key with a value and a line of a listing do not.
-_WORD = r"[^\W\d_]{3}"
-# Told by the line's form, in which a character stands for what varies.
-_HASHES, _COUNTS = "\0h", "\0c"
-_SAYS_MORE = (
-    r"[\t|]|,.*,|;.*;|\S {2,}\S.*\S {2,}\S"  # a table
-    r"|^\s*\0c[:-]"  # a match, a finding
-    r"|^[\s*/\\]*(?:commit )?\0h(?:\s|$)"  # a commit
-    r"|^\s*(?:[-*] )?[\"']?[\w.-]+[\"']?\s*[:=]\s*[\"']?-?\0c[\"']?,?\s*$"  # a key and its value
-    r"|\b(?i:lines?|col|columns?|rows?|pos|position|offset|chars?)\b[ #:]*\0c"  # a place
-)
-_TROUBLE = r"(?i:error|warn|fail|fatal|panic|exception|denied|refused)"
+# Of these, what moves the cursor: between two words it is what keeps them apart.
+_MOVES = r"\x1b\[[0-9;]*[A-Hdf`a]"
+_TABLE = r"[\t|]|,.*,|;.*;|\S {2,}\S.*\S {2,}\S|[,{(\[]\s*$"
 _DATA = r"(?:[{]|\[[\s{\"\[\]]|<[\w!?/]|---\n|%YAML)"
 _SEPARATORS = ("\t", ",", ";", "|")
-# What tells progress in a line that was drawn over, beside its first word; a meter has no word, a spinner hardly a character.
-_PROGRESS, _LETTER = r"%|\d[\w ]*/ ?\d", r"[^\W\d_]"
+# Rows that have one form: from so many on they are a table.
+_LEAST_ROWS = 12
+_COUNT = r"\[the line above stands \d+ times? in a row\]\r?"
+# A meter of times, as curl draws it, has no word; a spinner hardly a character.
+_METER = r"(?:\s(?:[\d-]{1,3}:)?[\d-]{1,2}:[\d-]{2}){3}"
 _SPINNER = 3
+_WORD = r"[^\W\d_]{2,}"
+_AMOUNT = r"\d+(?:\.\d+)?"
+_SIZE = rf"{_AMOUNT} ?(?:[kKMGT]?i?(?:B|b)(?:/s|ps)?|it/s|s/it)(?!\w)"
+_CLOCK = r"\??\d*:?\d\d:\d\d|\?"
+# How far it is: a share, or so many of so many.
+_SHARE = rf"(?P<share>{_AMOUNT}) ?%|(?P<done>{_AMOUNT}) ?(?:/|of) ?(?P<all>{_AMOUNT})(?!\w)"
+_TROUBLE = r"(?i:error|warn|fail|fatal|panic|exception|denied|refused|retry|timeout|timed out|skip|missing|not )|\w=[^=>\s]"
 
 
-def quiet(text: str, handle: str = "") -> Quiet:
-    """The text without noise. `handle`: of the archived whole, named where lines are left out."""
-    import re
-
-    plain = text
-    if "\x1b" in text:
-        plain = re.sub(_ESCAPES, "", text)
-        if "\x1b" in plain and re.search(_ESCAPES, plain):
-            plain = text  # codes within codes are no terminal's
+def quiet(text: str) -> str:
+    """The text without noise; longer than it was only where a line of its own looks like one of our counts."""
+    plain = _without_codes(text)
     lines = plain.split("\n")
     if is_data(plain, lines):
-        return Quiet(text, 0)
+        return text
     if "\r" in plain:
         lines = list(map(_last_drawn, lines))
-    return _thinned(lines, handle)
+    return "\n".join(_counted(lines))
+
+
+def _without_codes(text: str) -> str:
+    import re
+
+    if "\x1b" not in text:
+        return text
+    plain = _strip(text)
+    return plain if _strip(plain) == plain and not re.search(_ESCAPES, re.sub(_MOVES, "", plain)) else text  # codes in codes: no terminal's
+
+
+def _strip(text: str) -> str:
+    import re
+
+    def moved(found: re.Match[str]) -> str:
+        before, behind = text_of_moves[: found.start()][-1:], text_of_moves[found.end() :][:1]
+        return found[0] if before.strip() and behind.strip() else ""
+
+    text_of_moves = re.sub(_ESCAPES, lambda found: found[0] if re.fullmatch(_MOVES, found[0]) else "", text)
+    return re.sub(rf"(?:{_MOVES})+", moved, text_of_moves)
 
 
 def _last_drawn(line: str) -> str:
-    """What of a progress that was drawn over and over stood there in the end; any other line as it is."""
-    import re
-
+    """The line without the progress that was drawn over by what it went on to; whatever else was drawn over stays."""
     body = line.rstrip("\r")
     *drawn, last = body.split("\r")
-    word = re.search(_WORD, last)
-    for piece in drawn:
-        told = piece.strip()
-        again = word is not None and told.startswith(last[: word.end()].strip())
-        if len(told) > _SPINNER and not again and re.search(_LETTER, told) and not re.search(_PROGRESS, told):
-            return line
-    return last + line[len(body) :]
+    kept = [last]
+    for piece in reversed(drawn):
+        if not _goes_on(piece.strip(), kept[-1].strip()):
+            kept.append(piece)
+    return "\r".join(reversed(kept)) + line[len(body) :]
+
+
+def _goes_on(told: str, then: str) -> bool:
+    """Whether a text that was drawn over says nothing but how far it was on the way to the next."""
+    import re
+
+    if told == then or not told:
+        return True
+    if len(told) <= _SPINNER and not any(char.isalnum() for char in told):
+        return True
+    if re.search(_TROUBLE, told):
+        return False
+    if told.endswith(("...", "…")) and then.startswith(told):
+        return True
+    if re.search(_METER, " " + told) and not re.search(_WORD, told):
+        return bool(re.search(_METER, " " + then))
+    (far, rest), (further, other) = _progress(told), _progress(then)
+    return bool(far) and len(far) == len(further) and all(map(_no_less, far, further)) and rest <= other
+
+
+def _no_less(one: tuple[float, str], other: tuple[float, str]) -> bool:
+    return one[1] == other[1] and one[0] <= other[0]
+
+
+def _progress(told: str) -> tuple[list[tuple[float, str]], set[str]]:
+    """How far it is, [(of what is done, of how much)]; and what else it says, without sizes and clocks, whose changes go with that."""
+    import re
+
+    rest = re.sub(rf"{_SIZE}(?: ?/ ?{_SIZE})?", " ", told)
+    far = [(float(found["share"] or found["done"]), found["all"] or "%") for found in re.finditer(_SHARE, rest)]
+    rest = re.sub(_CLOCK, " ", re.sub(_SHARE, " ", rest))
+    return far, set(re.findall(r"\w+(?:[./:-]\w+)*", rest))
 
 
 def is_data(text: str, lines: Sequence[str]) -> bool:
@@ -98,70 +119,47 @@ def is_data(text: str, lines: Sequence[str]) -> bool:
     filled = [line for line in lines[:200] if line.strip()]
     for separator in _SEPARATORS:
         counts = {line.count(separator) for line in filled}
-        if len(filled) >= LEAST_ALIKE and len(counts) == 1 and counts != {0}:
+        if len(filled) >= _LEAST_ROWS and len(counts) == 1 and counts != {0}:
             return True
     return False
 
 
-def _thinned(lines: Sequence[str], handle: str) -> Quiet:
-    kept: list[str] = []
-    left_out = 0
+def _counted(lines: Sequence[str]) -> Iterator[str]:
+    """The lines, of those that are the same in a row one and their count; where a line looks like a count, the one before has its own."""
+    import re
+
     end = lines[-1:] if lines[-1] == "" else []  # behind the last line's end there is none
-    for run, alike in _runs(lines[: len(lines) - len(end)]):
-        if not run[0].strip() and len(run) > _BLANKS:
-            kept += run[:_BLANKS]
-        elif alike and len(run) >= LEAST_ALIKE:
-            kept += [run[0], _count(len(run) - 2, handle), run[-1]]
-            left_out += len(run) - 2
+    looks, table = re.compile(_COUNT).fullmatch, re.compile(_TABLE).search
+    at, most = 0, len(lines) - len(end)
+    while at < most:
+        run = _run(lines, at, most)
+        line, count = lines[at], run - at
+        if not line.strip():
+            yield from lines[at : min(run, at + _BLANKS)]
+        elif count > 1 and (looks(line) or (_saves(line, count) and not table(line))):
+            yield line
+            yield _count(count)
+            at = run
+            continue
         else:
-            kept += run
-    return Quiet("\n".join([*kept, *end]), left_out)
+            yield from lines[at:run]
+        if run < most and looks(lines[run]):
+            yield _count(1)
+        at = run
+    yield from end
 
 
-def _runs(lines: Sequence[str]) -> Iterator[tuple[Sequence[str], bool]]:
-    """(lines, whether they are alike and none of them is missed), runs of blank ones and of those of one form, all in order."""
-    forms = _forms(lines)
-    at = 0
-    while at < len(lines):
-        end, blank = at + 1, not lines[at].strip()
-        while end < len(lines) and (not lines[end].strip() if blank else forms[at] and forms[end] == forms[at]):
-            end += 1
-        yield lines[at:end], not blank and bool(forms[at]) and end - at >= LEAST_ALIKE and not _measured(lines[at:end])
-        at = end
+def _run(lines: Sequence[str], at: int, most: int) -> int:
+    """The end of the run of blank lines, or of the same line, that begins here."""
+    end, blank = at + 1, not lines[at].strip()
+    while end < most and (not lines[end].strip() if blank else lines[end] == lines[at]):
+        end += 1
+    return end
 
 
-def _forms(lines: Sequence[str]) -> list[str]:
-    """Of each line what stays the same when its times, hashes and counts vary; "" where that would say less than the line."""
-    import re
-
-    varies, word, more, trouble = (re.compile(pattern) for pattern in (_VARIES, _WORD, _SAYS_MORE, _TROUBLE))
-    forms: dict[str, str] = {}
-    for line in lines:
-        if line not in forms:
-            body = line.rstrip("\r")
-            form = varies.sub(lambda found: "\0" + (found.lastgroup or "")[0], body)
-            trouble_in = trouble.search(form) and (_COUNTS in form or _HASHES in form)
-            says = form == body or len(body) > _LONGEST or trouble_in or not word.search(form) or more.search(form)
-            forms[line] = "" if says else form
-    return [forms[line] for line in lines]
+def _saves(line: str, count: int) -> bool:
+    return (count - 1) * (len(line) + 1) >= len(_count(count)) + 1 + _LEAST_SAVED
 
 
-def _measured(run: Sequence[str]) -> bool:
-    """Whether a fraction goes up and down in lines of one form: that was measured, and is what they say."""
-    import re
-
-    rows = [[found["count"] for found in re.finditer(_VARIES, line.rstrip("\r"))] for line in run]
-    for column in zip(*rows):
-        told = [float(_number(value)) for value in column if value]
-        if any(value and "." in value for value in column) and told not in (sorted(told), sorted(told, reverse=True)):
-            return True
-    return False
-
-
-def _number(count: str) -> str:
-    """The number of a count, without its unit."""
-    return count.rstrip(" msh").replace(",", ".")
-
-
-def _count(lines: int, handle: str) -> str:
-    return f"[{lines} lines like these{': popkit restore ' + handle if handle else ''}]"
+def _count(times: int) -> str:
+    return f"[the line above stands {times} time{'s' * (times > 1)} in a row]"
