@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from ..host import entries, responses, usage
 from ..policy import door, outside
+from ..policy.door.packed import Lines
 from ..policy.placeholder import handle_in
 from ..state import live
 
@@ -16,10 +17,15 @@ if TYPE_CHECKING:
 
     from ..policy.context import Result
     from ..policy.conversation import Usage
+    from ..policy.door.shown import Source
     from ..policy.outside import Editing
     from ..state.site import Site
 
 
+# What is shown may take so many bytes, as they are counted below: more than a window of 1,000,000 tokens holds, so what was shown before
+# that is in no context any more. It goes in large steps, for each step makes the index of what stays anew.
+MOST_BYTES, _KEPT = 12_000_000, 0.75
+_LINE_BYTES = 75  # a line's part of the index
 # The newest answer stands in so many bytes at a transcript's end, or a little later.
 _TAIL_BYTES = 64 * 1024
 
@@ -27,12 +33,14 @@ _TAIL_BYTES = 64 * 1024
 class Context:
     """`shown`: the lines · `numbers`: id of a result that stands -> its number · `count` of results so far · `before`: the (tool, input) of
     the call before, if its result entered in part · `is_cut`: requests lack the oldest of them, or may · `newest` of the requests that have
-    been answered, `grown`: tokens that have entered since it was seen."""
+    been answered, `grown`: tokens that have entered since it was seen · `weights`: id of what is shown -> its bytes, the oldest first."""
 
-    __slots__ = ("before", "count", "floor", "grown", "is_cut", "newest", "numbers", "shown")
+    __slots__ = ("before", "count", "floor", "grown", "is_cut", "newest", "numbers", "shown", "weight", "weights")
 
     def __init__(self) -> None:
         self.shown = door.Shown()
+        self.weights: dict[str, int] = {}
+        self.weight = 0
         self.numbers: dict[str, int] = {}
         self.count = 0
         self.floor = 0  # of results up to the last compaction
@@ -47,6 +55,28 @@ class Context:
         self.numbers[id] = self.count
         return self.count
 
+    def show(self, source: Source) -> None:
+        """Lines have entered; of the oldest goes what no window can hold."""
+        source.lines = lines = Lines(source.lines)
+        self.shown.add(source)
+        self.weight -= self.weights.pop(source.id, 0)
+        self.weights[source.id] = lines.bytes + _LINE_BYTES * len(lines)
+        self.weight += self.weights[source.id]
+        if self.weight > MOST_BYTES:
+            self.lighten(round(_KEPT * MOST_BYTES))
+
+    def lighten(self, most: int) -> None:
+        """Lets the oldest of what is shown go, down to so many bytes."""
+        gone = []
+        for id, weight in self.weights.items():
+            if self.weight <= most:
+                break
+            self.weight -= weight
+            gone.append(id)
+        for id in gone:
+            del self.weights[id]
+        self.shown.drop(gone)
+
     def keep(self, ids: Collection[str]) -> None:
         """Only these stand in the context: what came after the last of them was taken back."""
         kept = {id: number for id, number in self.numbers.items() if id in ids}
@@ -56,6 +86,7 @@ class Context:
         self.numbers = kept
         self.count = max(kept.values(), default=self.floor)
         self.shown.keep({*kept, *("call " + id for id in kept)})
+        self._weigh()
         self.before = ()
 
     def compacted(self) -> None:
@@ -64,8 +95,14 @@ class Context:
         self.floor = self.count
         self.numbers = {}
         self.shown = door.Shown()
+        self._weigh()
         self.before = ()
         self.newest, self.is_cut = None, False
+
+    def _weigh(self) -> None:
+        """What is shown has become less."""
+        self.weights = {id: weight for id, weight in self.weights.items() if id in self.shown.sources}
+        self.weight = sum(self.weights.values())
 
     def answered(self, transcript_path: str, editing: Editing | None) -> None:
         """Looks at the newest answer: nothing leans from now on on what its request lacked, as far as it says so, nor on what the next one
@@ -83,6 +120,7 @@ class Context:
             self.is_cut = True
             oldest = sorted(self.numbers, key=self.numbers.__getitem__)[:lacking]
             self.shown.drop({*oldest, *("call " + id for id in oldest)})
+            self._weigh()
 
 
 def learnt(site: Site, transcript_path: str, agent_id: str, say_once: str, editing: Editing | None) -> Context:
@@ -121,8 +159,8 @@ def _show(context: Context, result: Result, block: dict[str, Any], tool_input: o
     )  # fmt: skip
     wrote = door.written(arrival)
     if wrote is not None:
-        context.shown.add(wrote)
-    context.shown.add(door.source_of(arrival, text))
+        context.show(wrote)
+    context.show(door.source_of(arrival, text))
 
 
 def name_of(number: int, label: str) -> str:

@@ -17,7 +17,7 @@ from ..state import journal, live, outside, store
 from ..state.archived import errors, task_id
 from ..state.site import Site
 from . import rows
-from .contexts import Context, learnt, name_of, path_of
+from .contexts import MOST_BYTES, Context, learnt, name_of, path_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,10 +66,23 @@ class Door:
 
     def context(self, agent_id: str) -> Context:
         """The context of the main thread ("") or of a subagent, learnt from its transcript the first time."""
-        known = self.contexts.get(agent_id)
+        known = self.contexts.pop(agent_id, None)
         if known is None:
-            known = self.contexts[agent_id] = learnt(self.site, self.transcript_of(agent_id), agent_id, self.say_once, self.editing)
+            known = learnt(self.site, self.transcript_of(agent_id), agent_id, self.say_once, self.editing)
+        self.contexts[agent_id] = known  # the one that was asked about last stands last
+        self._lighten()
         return known
+
+    def _lighten(self) -> None:
+        """Nobody says that a subagent is done: of all contexts together no more is held than of one. Subagents let go first, and of these
+        those that were silent the longest."""
+        weight = sum(context.weight for context in self.contexts.values())
+        *others, _ = sorted(self.contexts, key=lambda agent_id: not agent_id) if "" not in [*self.contexts][-1:] else self.contexts
+        for context in map(self.contexts.__getitem__, others):
+            if weight <= MOST_BYTES:
+                return
+            weight -= context.weight
+            context.lighten(0)
 
     def transcript_of(self, agent_id: str) -> str:
         if not agent_id:
@@ -154,9 +167,9 @@ class Door:
         if self.say_once == door.ANY:
             wrote = door.written(arrival)
             if wrote is not None:
-                context.shown.add(wrote)
+                context.show(wrote)
         if self.say_once != door.OFF:
-            context.shown.add(door.source_of(arrival, entry.text))
+            context.show(door.source_of(arrival, entry.text))
         if not entry.reasons:
             return None
         self._note(agent_id, arrival, entry, found)
