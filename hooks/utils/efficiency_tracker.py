@@ -11,8 +11,9 @@ from dataclasses import asdict, dataclass, field, fields
 
 from .edges import files, home
 from .edges.codec import loads
+from .policy import figures
 from .policy.context import Counts, counts_of
-from .policy.ledger import AMOUNTS, GAINS
+from .policy.ledger import AMOUNTS
 from .state import days, session, sweeping
 
 TYPE_CHECKING = False
@@ -49,7 +50,9 @@ class EfficiencyMetrics:
     """The same by day (`state/days.py`), of the last days of each context."""
 
     def to_json(self) -> dict:
-        return asdict(self)
+        told = asdict(self)
+        del told["ledger"], told["days"]
+        return {**told, "figures": figures.of_ledger(self.ledger)}
 
 
 def metrics_of(counts: Counts | dict, calibration: float = 1.0) -> EfficiencyMetrics:
@@ -94,26 +97,12 @@ def _by_cause(ledger: dict) -> dict:
 
 
 def worth(metrics: EfficiencyMetrics, now: float) -> dict[str, dict]:
-    """What it was worth: {`yesterday`, `week`, `installed`: {`since`, `tokens`, `usd`, `unpriced`}}.
-
-    `since`: the first day, by the local calendar, "" for all there is; the first period begins with yesterday, the second six days before
-    today · `tokens`, `usd`: {`kept_out`, `kept_warm`, `cleared`, `charged`, `net`}, in plain input tokens that cost as much, and in dollars
-    · `unpriced`: of these tokens, saved or charged, no price is known; `usd` is without them.
-    """
+    """What it was worth: {`yesterday`, `week`, `installed`: {`since`, and what `policy.figures.of` tells}}. `since`: the first day, by the
+    local calendar, "" for all there is; the first period begins with yesterday, the second six days before today."""
     today = days.day_of(now)
     since = {"yesterday": days.days_before(today, 1), "week": days.days_before(today, days.WEEK_DAYS - 1)}
-    found = {name: _period(days.sums_since(metrics.days, day), day) for name, day in since.items()}
-    return {**found, "installed": _period({**dict.fromkeys(AMOUNTS, 0.0), **metrics.ledger}, "")}
-
-
-def _period(sums: dict, since: str) -> dict:
-    told: dict = {"since": since, "unpriced": round(sums["unpriced"], 1)}
-    for unit, saved, charged, digits in (("tokens", "saved_", "charged", 1), ("usd", "usd_", "usd_charged", 6)):
-        amounts = {gain: sums[saved + gain] for gain in GAINS}
-        amounts["charged"] = sums[charged]
-        amounts["net"] = sum(amounts[gain] for gain in GAINS) - sums[charged]
-        told[unit] = {name: round(amount, digits) for name, amount in amounts.items()}
-    return told
+    found = {name: {"since": day, **figures.of(days.sums_since(metrics.days, day))} for name, day in since.items()}
+    return {**found, "installed": {"since": "", **figures.of(metrics.ledger)}}
 
 
 def sum_metrics(several: Iterable[EfficiencyMetrics]) -> EfficiencyMetrics:

@@ -212,9 +212,9 @@ def test_a_ledger_with_a_gain_is_shown(cold: Asking, golden) -> None:
     _goes_on(cold, 0, 61_335 - 12_000, 12)
     golden(GOLDENS / "ledger-gain.txt", cold.told("retention", "stats"))
     metrics = cold.data("stats")["session"]
-    assert metrics["ledger"]["net"] > 0
-    assert metrics["tokens_reclaimed"] == metrics["ledger"]["reclaimed_tokens"] > 10_000
-    assert metrics["ledger"]["pending_tokens"] == 0
+    assert metrics["figures"]["net_usd"] > 0
+    assert metrics["tokens_reclaimed"] == metrics["figures"]["cleared_tokens"] > 10_000
+    assert metrics["figures"]["pending_tokens"] == 0
 
 
 def test_a_ledger_with_a_loss_is_shown_as_such(long: Asking, golden) -> None:
@@ -222,19 +222,19 @@ def test_a_ledger_with_a_loss_is_shown_as_such(long: Asking, golden) -> None:
     _goes_on(long, 22_000, 22_000, 2)
     golden(GOLDENS / "ledger-loss.txt", long.told("restore T9", "retention", "stats"))
     metrics = long.data("stats")["session"]
-    assert metrics["ledger"]["net"] < 0 < metrics["tokens_reclaimed"]
-    assert metrics["ledger"]["charged_rewrite"] > 0
+    assert metrics["figures"]["net_usd"] < 0 < metrics["tokens_reclaimed"]
+    assert metrics["figures"]["cost_by_usd"]["rewrite"] > 0
 
 
 def test_a_clear_that_the_client_has_not_loaded_reclaims_nothing(long: Asking) -> None:
     long.told("clear --now")
     _goes_on(long, long.written.tokens, 490, 3)
-    ledger = long.data("stats")["session"]["ledger"]
-    assert (ledger["reclaimed_tokens"], ledger["saved"]) == (0, 0)
-    assert ledger["pending_tokens"] > 15_000
+    figures = long.data("stats")["session"]["figures"]
+    assert (figures["cleared_tokens"], figures["saved_usd"]) == (0, 0)
+    assert figures["pending_tokens"] > 15_000
 
 
 def test_what_was_undone_before_a_request_leaves_nothing_pending(long: Asking) -> None:
     long.told("clear --now", "undo")
-    ledger = long.data("stats")["session"]["ledger"]
-    assert (ledger["pending_tokens"], ledger["net"]) == (0, 0)
+    figures = long.data("stats")["session"]["figures"]
+    assert (figures["pending_tokens"], figures["net_usd"]) == (0, 0)

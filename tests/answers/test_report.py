@@ -21,7 +21,7 @@ from tests.policy.scenario import Scenario
 
 KEYS = {
     "schema", "session", "project", "transcript", "enabled", "profile", "profile_source", "calls", "turns", "at", "context",
-    "calibration", "tiers", "expired", "reclaimable", "cleared", "ledger", "compactions", "compacted", "abandoned", "pins",
+    "calibration", "tiers", "expired", "reclaimable", "cleared", "figures", "compactions", "compacted", "abandoned", "pins",
     "configured_pins",
     "agents", "partial_reads", "results", "doubt", "verdict",
 }  # fmt: skip

@@ -17,6 +17,7 @@ from hooks.utils.answers.panel import panel
 from hooks.utils.answers.stats import stats_lines
 from hooks.utils.answers.timeline import timeline
 from hooks.utils.efficiency_tracker import EfficiencyMetrics, metrics_of, worth
+from hooks.utils.policy import figures
 from hooks.utils.policy.ledger import Ledger
 from hooks.utils.policy.planning import Asked
 from hooks.utils.policy.ruleset import Ruleset
@@ -156,7 +157,7 @@ def test_no_help_is_wide():
 def test_no_figures_are_wide(numbers, agent, amount):
     signed = ("net", "saved", "usd_cleared", "saved_kept_warm")
     ledger = {key: amount if key in signed else abs(round(amount)) for key in Ledger().to_json()}
-    _lawful(text.wrap(ledgers.in_words(ledger)))
+    _lawful(text.wrap(ledgers.in_words(figures.of_ledger(ledger))))
     metrics = metrics_of(
         {"ledger": ledger, "results": numbers, "expired": numbers, "results_tokens": numbers, "superseded": sum(numbers.values())}
     )

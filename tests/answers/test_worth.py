@@ -12,6 +12,7 @@ from hooks.utils.answers import ledgers, text
 from hooks.utils.answers.command import answer
 from hooks.utils.answers.stats import stats_lines
 from hooks.utils.efficiency_tracker import EfficiencyMetrics
+from hooks.utils.policy import figures
 from hooks.utils.policy.context import Counts
 from hooks.utils.policy.ledger import Ledger
 from hooks.utils.state import days, journal, live, session, settling, store, sweeping
@@ -19,6 +20,8 @@ from tests.answers.written import BEGAN, STEP_S, Written
 
 DAY_S = 86_400.0
 LEFT_OUT = 10_000 * 299.5 / 1_000  # tokens, of the entry below
+KEPT = round(LEFT_OUT)
+USD = 5 / 1e6  # a token, of the model below
 
 
 class Machine:
@@ -70,17 +73,20 @@ def test_each_period_has_what_was_saved_in_it_and_all_are_over_all_sessions(mach
         machine.ask(made)
     found = machine.worth(machine.session("here", BEGAN), BEGAN + 100)
     each = _units(3)
-    assert {period: round(found[period]["tokens"]["kept_out"] / each, 3) for period in found} == {"yesterday": 3, "week": 4, "installed": 5}
-    assert found["installed"]["usd"]["net"] == pytest.approx(5 * each * 5 / 1e6, rel=1e-4), "5 dollars a million"
+    sessions = {"yesterday": 3, "week": 4, "installed": 5}
+    for period, number in sessions.items():
+        assert found[period]["kept_out_tokens"] == number * KEPT
+        assert found[period]["saved_by_usd"]["kept_out"] == pytest.approx(number * each * USD, rel=1e-4)
+    assert found["installed"]["net_usd"] == found["installed"]["saved_usd"]
     assert found["yesterday"]["since"] == days.days_before(days.day_of(BEGAN), 1)
 
 
 def test_a_day_later_what_was_today_is_yesterday_and_then_of_the_week(machine: Machine) -> None:
     made = machine.session("here", BEGAN)
     told = [machine.worth(made, BEGAN + number * DAY_S) for number in (0, 1, 2, 6, 7)]
-    assert [bool(each["yesterday"]["tokens"]["net"]) for each in told] == [True, True, False, False, False]
-    assert [bool(each["week"]["tokens"]["net"]) for each in told] == [True, True, True, True, False]
-    assert len({each["installed"]["tokens"]["net"] for each in told}) == 1
+    assert [bool(each["yesterday"]["net_usd"]) for each in told] == [True, True, False, False, False]
+    assert [bool(each["week"]["net_usd"]) for each in told] == [True, True, True, True, False]
+    assert len({each["installed"]["net_usd"] for each in told}) == 1
 
 
 def test_a_session_over_several_days_has_its_part_in_each(machine: Machine) -> None:
@@ -89,19 +95,19 @@ def test_a_session_over_several_days_has_its_part_in_each(machine: Machine) -> N
     made.tokens = 0  # nothing is left in the cache
     machine.go_on(made)
     found = machine.worth(made)
-    assert found["week"]["tokens"] == pytest.approx(found["installed"]["tokens"], abs=0.2)
-    assert found["week"]["usd"] == pytest.approx(found["installed"]["usd"], abs=1e-5)
-    assert found["installed"]["tokens"]["kept_out"] == pytest.approx(2 * LEFT_OUT * 1.25, abs=1)
-    assert found["yesterday"]["tokens"]["kept_out"] == pytest.approx(LEFT_OUT * 1.25, abs=1), "written again, when it was cold"
+    assert found["week"]["net_usd"] == pytest.approx(found["installed"]["net_usd"], abs=1e-5)
+    assert found["installed"]["saved_usd"] == pytest.approx(2 * LEFT_OUT * 1.25 * USD, rel=1e-3)
+    assert found["yesterday"]["saved_usd"] == pytest.approx(LEFT_OUT * 1.25 * USD, rel=1e-3), "written again, when it was cold"
+    assert (found["yesterday"]["kept_out_tokens"], found["week"]["kept_out_tokens"]) == (0, KEPT), "it was kept out once"
 
 
 def test_sessions_that_went_on_since_are_reckoned_again_before_the_sums_are_told(machine: Machine) -> None:
     other, here = machine.session("other", BEGAN), machine.session("here", BEGAN)
-    first = machine.worth(here)["installed"]["tokens"]["kept_out"]
-    assert first == pytest.approx(_units(3), abs=1), "of the other one nothing is stored yet"
+    first = machine.worth(here)["installed"]["saved_usd"]
+    assert first == pytest.approx(_units(3) * USD, rel=1e-3), "of the other one nothing is stored yet"
     machine.ask(other)
     machine.go_on(other)
-    assert machine.worth(here)["installed"]["tokens"]["kept_out"] == pytest.approx(_units(4) + _units(3), abs=1)
+    assert machine.worth(here)["installed"]["saved_usd"] == pytest.approx((_units(4) + _units(3)) * USD, rel=1e-3)
 
 
 def test_a_subagent_that_went_on_is_reckoned_too(machine: Machine) -> None:
@@ -114,7 +120,9 @@ def test_a_subagent_that_went_on_is_reckoned_too(machine: Machine) -> None:
     live.reconcile(main.site(machine.home), str(agent.path), "sub1")
     store.journal(paths, journal.entered(id, [], "abcd2345", 11_000, 1_000, 300, ["noise"], agent.now - STEP_S / 4))
     machine.go_on(agent)
-    assert machine.worth(here)["installed"]["tokens"]["kept_out"] == pytest.approx(2 * _units(3) + _units(1), abs=1)
+    found = machine.worth(here)["installed"]
+    assert found["saved_usd"] == pytest.approx((2 * _units(3) + _units(1)) * USD, rel=1e-3)
+    assert found["kept_out_tokens"] == 3 * KEPT
 
 
 def test_those_that_are_too_large_for_one_question_come_one_by_one_and_are_said_to_be_missing_until_then(
@@ -165,80 +173,91 @@ def test_a_negative_net_is_shown_as_such(machine: Machine) -> None:
     machine.advised(made, 20_000)
     machine.go_on(made, 2)
     found = machine.worth(made)["installed"]
-    assert found["tokens"]["net"] < 0
-    assert found["usd"]["net"] == pytest.approx(found["tokens"]["net"] * 5 / 1e6, abs=1e-4)
-    assert "Net -" in machine.ask(made, words="stats").splitlines()[3]
-    assert ", -$0." in machine.ask(made, words="stats").splitlines()[3]
+    assert found["net_usd"] < 0 < found["cost_usd"]
+    assert found["net_usd"] == pytest.approx(found["saved_usd"] - found["cost_usd"], abs=2e-6)
+    assert machine.ask(made, words="stats").splitlines()[3] == f"Net {ledgers.usd(found['net_usd'])} since installed (API-equivalent)"
+    assert ledgers.usd(found["net_usd"]).startswith("-$0.")
 
 
-def test_of_a_model_that_has_no_price_only_tokens_are_said(machine: Machine) -> None:
+def test_where_a_model_has_no_price_cost_and_net_say_so_and_tokens_do_not_stand_in_their_place(machine: Machine) -> None:
     made = machine.session("here", BEGAN, model="somebody-elses-model")
     found = machine.worth(made)["installed"]
-    assert found["tokens"]["kept_out"] == found["unpriced"] > 0
-    assert set(found["usd"].values()) == {0.0}
+    assert (found["kept_out_tokens"], found["unpriced"]) == (KEPT, True)
+    assert {found["cost_usd"], found["net_usd"], found["saved_usd"], *found["saved_by_usd"].values()} == {None}
     lines = machine.ask(made, words="stats").splitlines()
-    assert lines[3].endswith("input tokens since installed")
-    assert "No price is known for" in " ".join(lines)
-    assert "$" not in next(line for line in lines if line.startswith("Did not enter"))
+    assert lines[3] == "Net: no price is known for the models that were used"
+    assert "Requests to a model whose price is not known are not in the money." in " ".join(lines)
+    assert not any("$" in line for line in lines)
+    assert [line.split() for line in lines if line.startswith("Net  ")] == [["Net", "-", "-", "-"]] * 2
+    told = " ".join(machine.ask(made, words="retention").split())
+    assert f"This session: kept out {text.long_tokens(KEPT)}, cost and net unknown (no price is known for its model)" in told
 
 
-def test_what_was_stored_before_causes_were_told_apart_comes_from_clears() -> None:
+def test_of_several_models_those_with_a_price_are_in_the_money_and_the_rest_is_said_to_be_missing(machine: Machine) -> None:
+    machine.ask(machine.session("there", BEGAN, model="somebody-elses-model"))
+    made = machine.session("here", BEGAN)
+    found = machine.worth(made)["installed"]
+    assert (found["kept_out_tokens"], found["unpriced"]) == (2 * KEPT, True)
+    assert found["net_usd"] == pytest.approx(_units(3) * USD, rel=1e-3)
+    assert "Requests to a model whose price is not known" in " ".join(machine.ask(made, words="stats").split())
+
+
+def test_what_was_stored_before_causes_were_told_apart_comes_from_clears_at_no_known_price() -> None:
     counts = Counts()
-    counts.ledger = {"saved": 900.0, "charged": 400.0, "net": 500.0, "clears": 1}
+    counts.ledger = {"saved": 900.0, "charged": 400.0, "net": 500.0, "clears": 1, "reclaimed_tokens": 70}
     found = tracker.worth(tracker.metrics_of(counts), BEGAN)
-    assert found["installed"]["tokens"] == {"kept_out": 0, "kept_warm": 0, "cleared": 900, "memory": 0, "charged": 400, "net": 500}
-    assert found["installed"]["unpriced"] == 1_300
-    assert found["week"]["tokens"]["net"] == 0, "of which days it is nobody knows"
+    assert (found["installed"]["cleared_tokens"], found["installed"]["net_usd"], found["installed"]["unpriced"]) == (70, None, True)
+    assert found["week"]["net_usd"] == 0, "of which days it is nobody knows"
 
 
 def test_days_that_are_none_count_for_nothing() -> None:
-    metrics = tracker.metrics_of({"days": {"2026-09-21 charged": "many", "2026-09-21": 7, "x charged": 3, "2026-09-21 other": 9}})
-    assert tracker.worth(metrics, BEGAN)["week"]["tokens"]["charged"] in (0, 3)
+    metrics = tracker.metrics_of({"days": {"2026-09-21 usd_charged": "many", "2026-09-21": 7, "x usd_charged": 3, "2026-09-21 other": 9}})
+    assert tracker.worth(metrics, BEGAN)["week"]["cost_usd"] in (0, 3)
 
 
 def test_where_nothing_was_done_there_is_no_table() -> None:
     none = EfficiencyMetrics()
     found = {**dict.fromkeys(("session", "project", "all"), none.to_json()), "worth": tracker.worth(none, BEGAN)}
     lines = stats_lines({**found, "contexts": {}, "prices_dated": "", "behind": 0})
-    assert lines[3] == "Net: nothing has been saved or charged yet"
-    assert not any("API" in line for line in lines)
+    assert lines[3] == "Net: PopKit has saved and cost nothing yet"
+    assert not any("Since" in line for line in lines)
 
 
-def _periods(kept_out: float, kept_warm: float, cleared: float, charged: float, usd: float = 5.0, memory: float = 0.0) -> dict:
-    sums = {"kept_out": kept_out, "kept_warm": kept_warm, "cleared": cleared, "memory": memory, "charged": charged}
-    sums["net"] = kept_out + kept_warm + cleared + memory - charged
-    period = {"since": "", "unpriced": 0.0, "tokens": sums, "usd": {name: amount * usd / 1e6 for name, amount in sums.items()}}
+def _periods(tokens: float, usd: float, cost: float, memory: float = 0.0) -> dict:
+    sums = {"kept_out_tokens": tokens, "reclaimed_tokens": tokens, "usd_charged": cost, "usd_memory": memory}
+    period = {"since": "", **figures.of({**sums, **dict.fromkeys(("usd_kept_out", "usd_kept_warm", "usd_cleared"), usd)})}
     return dict.fromkeys(("yesterday", "week", "installed"), period)
 
 
-@pytest.mark.parametrize("columns", [60, 70, 110])
+@pytest.mark.parametrize("columns", [40, 49, 60, 70, 110])
 def test_the_table_fits_and_no_two_figures_touch(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(text, "WIDTH", columns)
-    for amount in (0.2, 7, 12_345, 999_999, 123_456_789, 9e12):
-        for usd in (0.1, 5.0):
-            lines = ledgers.table(_periods(amount, amount, amount, 9 * amount, usd))
+    for tokens in (0.2, 7, 12_345, 999_999, 123_456_789, 9e12):
+        for usd in (0.001, 7.2, 1_234.5, 9e7):
+            lines = ledgers.table(_periods(tokens, usd, 9 * usd))
             assert max(map(len, lines)) <= columns
-            assert all(len(line[14:].split()) == 6 for line in lines[1:])
+            assert {len(line[16:].split()) for line in lines[1:]} == {0, 3}
 
 
-def test_memory_has_a_row_where_it_spared_anything() -> None:
-    names = [line[:14].strip() for line in ledgers.table(_periods(1, 2, 3, 4))]
-    assert names == ["", "Did not enter", "Kept warm", "Cleared", "Cost", "Net"]
-    assert [line[:14].strip() for line in ledgers.table(_periods(1, 2, 3, 4, memory=5))] == [*names[:4], "By memory", *names[4:]]
+def test_memory_has_a_row_where_it_saved_anything() -> None:
+    names = [line[:16].strip() for line in ledgers.table(_periods(1, 2, 3))]
+    assert names == ["", "Kept out", "Cleared", "Saved by", "smaller results", "a warm cache", "clears", "Cost", "Net"]
+    assert [line[:16].strip() for line in ledgers.table(_periods(1, 2, 3, memory=5))] == [*names[:7], "memory", *names[7:]]
 
 
 def test_what_memory_spared_and_cost_is_told_with_its_net() -> None:
-    ledger = {**Ledger().to_json(), "memory_tokens": 500, "spared": 2, "saved_memory": 900.0, "charged_memory": 1_000.0}
-    ledger |= {"saved": 900.0, "charged": 1_000.0, "net": -100.0}
-    assert ledgers.in_words(ledger) == "Saved: memory spared ~2 look-ups; net -100 input tokens (900 saved, 1,000 memory charged)"
-    metrics = {**EfficiencyMetrics().to_json(), "ledger": ledger}
-    found = {**dict.fromkeys(("session", "project", "all"), metrics), "worth": _periods(0, 0, 0, 1_000, memory=900), "prices_dated": ""}
-    told = {line[:28].strip(): line[28:].split() for line in stats_lines({**found, "contexts": {}, "behind": 0}, details=True)}
-    assert told["saved: memory (estimate)"] == ["900"] * 3
-    assert told["charged: memory"] == ["1,000"] * 3
-    assert told["net: memory"] == told["net"] == ["-100"] * 3
-    short = stats_lines({**found, "contexts": {}, "behind": 0})
-    assert any(line.strip().startswith("net: memory") for line in short)
+    ledger = {**Ledger().to_json(), "memory_tokens": 500, "spared": 2, "usd_memory": 0.9, "usd_charged": 1.0, "usd_charged_memory": 1.0}
+    told = figures.of_ledger(ledger)
+    assert ledgers.in_words(told) == "This session: memory spared ~2 look-ups, cost $1.00, net -$0.10"
+    metrics = {**EfficiencyMetrics().to_json(), "figures": told}
+    found = {**dict.fromkeys(("session", "project", "all"), metrics), "worth": _periods(0, 0, 1.0, memory=0.9), "prices_dated": ""}
+    lines = stats_lines({**found, "contexts": {}, "behind": 0}, details=True)
+    rows = [(line[:28].strip(), line[28:].split()) for line in lines]
+    assert ("memory", ["$0.90"] * 3) in rows
+    assert ("memory", ["$1.00"] * 3) in rows
+    assert ("Net of memory", ["-$0.10"] * 3) in rows
+    assert ("Net", ["-$0.10"] * 3) in rows
+    assert any(line.startswith("Net of memory") for line in stats_lines({**found, "contexts": {}, "behind": 0}))
 
 
 @pytest.mark.parametrize(
@@ -253,7 +272,14 @@ def test_money_is_said_in_a_few_columns(dollars: float, said: str) -> None:
 
 
 def test_a_ledger_of_nothing_but_the_door_is_told_in_a_sentence() -> None:
-    ledger = {**Ledger().to_json(), "kept_out_tokens": 4_000, "kept_warm": 1, "saved": 5_000.0, "charged": 90.0, "charged_warming": 90.0}
-    assert ledgers.in_words({**ledger, "net": 4_910.0}) == (
-        "Saved: ~4,000 tokens did not enter, kept warm once; net +4,910 input tokens (5,000 saved, 90 keeping warm charged)"
+    ledger = {
+        **Ledger().to_json(),
+        "kept_out_tokens": 4_000,
+        "kept_warm": 1,
+        "usd_kept_out": 0.02,
+        "usd_kept_warm": 0.3,
+        "usd_charged": 0.1,
+    }
+    assert ledgers.in_words(figures.of_ledger(ledger)) == (
+        "This session: kept out ~4,000 tokens, cache kept warm once, cost $0.10, net +$0.22"
     )

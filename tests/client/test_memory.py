@@ -165,10 +165,10 @@ def test_a_second_session_begins_with_what_the_first_one_taught_and_uses_it(teac
     assert status["asked"] >= 1
     assert (status["on"], status["used"]) == (True, 1)
 
-    ledger = shop.popkit("context", "stats", "--session", used.session_id)["session"]["ledger"]
+    ledger = shop.popkit("context", "stats", "--session", used.session_id)["session"]["figures"]
     assert ledger["memory_tokens"] > 0
-    assert ledger["charged_memory"] > 0
-    assert (ledger["spared"], ledger["saved_memory"] > 0) == (1, True)
+    assert ledger["cost_by_usd"]["memory"] > 0
+    assert (ledger["spared"], ledger["saved_by_usd"]["memory"] > 0) == (1, True)
 
     assert shop.log() == ""
 

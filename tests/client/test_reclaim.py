@@ -61,9 +61,9 @@ def test_a_session_that_was_cleared_in_a_shell_resumes_with_placeholders_and_res
         assert "item0400" not in result(last, refused)
     assert not (world.home.work / "made").exists()
     assert whole(world.home.transcript(session_id))
-    ledger = world.asked("stats", "--session", session_id)["session"]["ledger"]
+    ledger = world.asked("stats", "--session", session_id)["session"]["figures"]
     assert (ledger["confirmed"], ledger["restored"]) == (1, 1)
-    assert ledger["charged_restores"] > 0
+    assert ledger["cost_by_usd"]["restores"] > 0
     assert world.errors() == ""
 
 
@@ -143,7 +143,7 @@ def test_a_compaction_is_told_and_given_what_the_configuration_allows(world: Rec
     assert "keep the plan" in summary.text
     assert (ADVICE in summary.text) == switched_on
     assert (INDEX in world.api.turns()[-1].text) == switched_on
-    ledger = world.asked("stats", "--session", done.session_id)["session"]["ledger"]
+    ledger = world.asked("stats", "--session", done.session_id)["session"]["figures"]
     assert (ledger.get("advice_tokens", 0) > 0) == switched_on
     assert world.errors() == ""
 

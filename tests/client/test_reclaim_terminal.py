@@ -140,7 +140,7 @@ def test_until_it_has_loaded_the_transcript_the_client_sends_the_originals(story
     assert not placeholders(sent.tool_results())
     ledger = story.ledgers["not loaded"]
     assert ledger["tokens_reclaimed"] == 0
-    assert ledger["ledger"]["pending_tokens"] > 0
+    assert ledger["figures"]["pending_tokens"] > 0
 
 
 def test_after_resume_the_next_request_carries_placeholders_in_exactly_the_cleared_results(story: Story):
@@ -155,7 +155,7 @@ def test_after_resume_the_next_request_carries_placeholders_in_exactly_the_clear
 def test_the_ledger_counts_what_the_next_request_shows_gone(story: Story):
     loaded = story.ledgers["loaded"]
     assert loaded["tokens_reclaimed"] > 0
-    assert loaded["ledger"]["pending_tokens"] == 0
+    assert loaded["figures"]["pending_tokens"] == 0
     sizes = [len(str(blocks(story.requests[stage]))) for stage in ("not loaded", "loaded")]
     gone = (sizes[0] - sizes[1]) / 4  # the scripted usage counts 4 characters as a token
     assert loaded["tokens_reclaimed"] == pytest.approx(gone, rel=0.15)
@@ -310,7 +310,7 @@ def test_an_excerpt_that_was_cleared_is_read_in_full_again_and_that_is_charged(w
     sent = world.api.turns()[-1]
     assert set(placeholders(sent.tool_results())) == {"toolu_excerpt_0_0"}
     assert "Note 62: " in sent.text
-    ledger = world.asked("stats", "--session", session_id)["session"]["ledger"]
+    ledger = world.asked("stats", "--session", session_id)["session"]["figures"]
     if world.home.installed.version == OLDEST_SUPPORTED:  # takes no other output from a hook, but a text beside it
         assert result(sent, "toolu_again_0_0").startswith("File unchanged")
         assert ledger["advice_tokens"] > 1_000

@@ -100,7 +100,7 @@ def test_only_what_this_session_has_cleared_comes_back_unasked_and_only_from_us(
         assert "key of another" not in text
         assert re.search("permission|requested|denied|approval", text), text
     assert not (world.home.work / "foreign").exists()
-    stats = world.asked("stats", "--session", session.session_id)["session"]["ledger"]
+    stats = world.asked("stats", "--session", session.session_id)["session"]["figures"]
     assert stats["restored"] == 1
     assert world.stored(session.session_id) == world.rebuilt(session.session_id)
     assert world.errors() == ""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 
+import pytest
+
 from hooks.utils import efficiency_tracker as tracker
 from hooks.utils.answers import command, ledgers
 from hooks.utils.state import days, session
@@ -42,16 +44,17 @@ def test_the_sums_are_those_of_stats(board: Board) -> None:
     told = board.get("/api/stats")  # nobody has settled what the session did since the clear
     found = json.loads(command.answer("stats --json", board.shop.site(), str(board.shop.transcript), board.shop.at))
     assert told["headline"] == ledgers.headline(found["worth"])
-    installed = found["worth"]["installed"]["tokens"]
-    assert told["saved_by"] == {gain: round(installed[gain]) for gain in ("cleared", "kept_out", "kept_warm", "memory")}
-    assert sum(told["saved_by"].values()) > 0
-    assert told["gains"].keys() == told["saved_by"].keys()
-    assert told["causes"].keys() == told["cost_by"].keys()
-    assert (told["gains"]["memory"], told["causes"]["memory"]) == ("by memory", "memory")
+    installed = found["worth"]["installed"]
+    assert told["saved_by_usd"] == installed["saved_by_usd"]
+    assert sum(told["saved_by_usd"].values()) > 0
+    assert told["gains"].keys() == told["saved_by_usd"].keys()
+    assert told["causes"].keys() == told["cost_by_usd"].keys()
+    assert told["figures"] == {name: installed[name] for name in told["figures"]}
     (project,) = told["projects"]
     assert (project["project"], project["sessions"]) == (str(board.shop.project), 1)
-    assert project["net"] == round(installed["net"])
-    assert sum(day["saved"] for day in told["days"]) <= project["saved"] + 1
+    assert project["figures"] == told["figures"]
+    for name in ("kept_out_tokens", "cleared_tokens", "saved_usd", "cost_usd", "net_usd"):
+        assert sum(day[name] for day in told["days"]) == pytest.approx(told["figures"][name], abs=1e-5)
 
 
 def test_what_a_session_did_since_is_settled_at_the_next_question(board: Board) -> None:
@@ -64,7 +67,7 @@ def test_what_a_session_did_since_is_settled_at_the_next_question(board: Board) 
     for number in range(10):
         talk.bash(f"last-{number}", f"mkdir -p last/{number}")
     talk.write(board.shop.transcript)
-    assert sum(board.get("/api/stats")["saved_by"].values()) > sum(before["saved_by"].values())
+    assert board.get("/api/stats")["figures"]["saved_usd"] > before["figures"]["saved_usd"]
 
 
 def test_days_end_today_have_no_gaps_and_begin_with_the_installation(board: Board) -> None:
@@ -80,7 +83,7 @@ def test_nothing_is_told_of_days_before_anything_was_saved(board: Board) -> None
     told = board.get("/api/stats", days=30)
     assert [day["day"] for day in told["days"]] == [days.day_of(board.shop.at)]
     assert told["projects"] == []
-    assert told["headline"] == "Net: nothing has been saved or charged yet"
+    assert told["headline"] == "Net: PopKit has saved and cost nothing yet"
     board.get("/api/stats", 400, days=0)
 
 
@@ -97,6 +100,6 @@ def test_what_was_swept_still_counts(board: Board) -> None:
     folder.rmdir()
     (board.shop.home / "past.jsonl").write_text(json.dumps(line) + "\n")
     after = board.get("/api/stats")
-    assert (after["headline"], after["saved_by"]) == (before["headline"], before["saved_by"])
+    assert (after["headline"], after["figures"]) == (before["headline"], before["figures"])
     assert [project["project"] for project in after["projects"]] == ["gone"]
     assert tracker.all_metrics(str(board.shop.home)).sessions == 1

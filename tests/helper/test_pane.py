@@ -83,7 +83,7 @@ def test_the_window_and_the_cost_are_what_the_client_says(helper: Helper):
     assert any(line.startswith("Context   9,000 of 345,678 tokens") for line in helper.ask("/view")["pane"]["lines"])
     assert "9,000 of 345,678 tokens" in helper.run("context", "--transcript", str(helper.transcript))
     saved = helper.ask("/view", {"page": "saved", "usage": {"window": 345_678, "usd": 1.5}})["pane"]["lines"]
-    assert "This session has cost $1.50 so far, as Claude Code counts." in saved
+    assert "Claude Code counts $1.50 for the whole session so far." in saved
 
 
 @pytest.mark.parametrize("usage", [7, [], {}, {"window": "many"}, {"window": -1, "usd": -1}, {"window": True, "usd": True}, {"usd": "NaN"}])
@@ -91,15 +91,17 @@ def test_what_the_client_says_wrongly_is_passed_over(helper: Helper, usage: obje
     helper.has_read("app.py", lines(400)).answered(9_000)
     lines_before = helper.ask("/view")["pane"]["lines"]
     assert helper.ask("/view", {"usage": usage})["pane"]["lines"] == lines_before
-    assert not any("has cost" in line for line in helper.ask("/view", {"page": "saved"})["pane"]["lines"])
+    assert not any("Claude Code counts" in line for line in helper.ask("/view", {"page": "saved"})["pane"]["lines"])
 
 
 def test_a_page_tells_what_was_saved(helper: Helper):
-    assert "Net: nothing has been saved or charged yet" in helper.ask("/view", {"page": "saved"})["pane"]["lines"]
-    helper.read("app.py", lines(40))
-    helper.read("app.py", lines(40))
-    told = [line for line in helper.ask("/view", {"page": "saved"})["pane"]["lines"] if line.startswith("Said once: ~")]
-    assert len(told) == 1
+    assert "Net: PopKit has saved and cost nothing yet" in helper.ask("/view", {"page": "saved"})["pane"]["lines"]
+    first, _ = helper.read("app.py", lines(400))
+    id, entered = helper.read("app.py", lines(400))
+    transcript = helper.has_read("app.py", lines(400), first)
+    transcript.called(id, "Read", {"file_path": str(helper.project / "app.py")}, entered)
+    told = " ".join(" ".join(helper.ask("/view", {"page": "saved"})["pane"]["lines"]).split())
+    assert "This session: kept out ~" in told
 
 
 @pytest.mark.parametrize("words", ["show", "show T99", "show nothing of the kind"])

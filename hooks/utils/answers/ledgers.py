@@ -1,98 +1,96 @@
-"""A ledger as a person reads it: what was really saved, what it was charged, what is left, in tokens and money. Pure.
+"""The four quantities (policy/figures.py) as a person reads them: kept out and cleared in tokens, cost and net in money. Pure.
 
-Tokens are those of plain input that cost as much. Money is what the API takes for them, which a subscription does not pay: it is said to be
-API-equivalent.
+Money is what the API takes, which a subscription does not pay: it is said to be API-equivalent.
 """
 
 from __future__ import annotations
 
+from ..policy import figures
 from . import text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-# Each with what people call it.
+# What is paid for, and what is saved by, with what people call each.
 CAUSES = (
-    ("charged_rewrite", "cache rewrites"),
-    ("charged_restores", "restores"),
-    ("charged_refetches", "fetched again"),
-    ("charged_advice", "our own text"),
-    ("charged_warming", "keeping warm"),
-    ("charged_memory", "memory"),
+    ("rewrite", "cache rewrites"),
+    ("restores", "restores"),
+    ("refetches", "fetched again"),
+    ("advice", "our own text"),
+    ("warming", "keeping warm"),
+    ("memory", "memory"),
 )
-GAINS = (("kept_out", "did not enter"), ("kept_warm", "kept warm"), ("cleared", "cleared"), ("memory", "by memory"))
-_PERIODS = (("yesterday", "Since yesterday"), ("week", "Last 7 days"), ("installed", "Since installed"))
-_ROWS = (*GAINS, ("charged", "cost"), ("net", "net"))
-_NAME = 14  # columns before the periods
-_LEAST, _MONEY = 15, 8  # columns of a period, and of the money in it
+GAINS = (("kept_out", "smaller results"), ("kept_warm", "a warm cache"), ("cleared", "clears"), ("memory", "memory"))
+_PERIODS = (("yesterday", "Since yesterday", "1 day"), ("week", "Last 7 days", "7 days"), ("installed", "Since installed", "All"))
+_NAME = 16  # columns before the periods
+_LEAST = 16  # columns of a period with its whole title
 _NO_MONEY = "-"
+_NO_PRICE = "no price is known"
 _WHOLE = 1_000_000  # from here on a number is said to three figures
 
 
-def in_words(ledger: dict) -> str:
-    """A ledger in a sentence; it is not empty."""
-    kept_out, kept_warm, spared = (ledger.get(name, 0) for name in ("kept_out_tokens", "kept_warm", "spared"))
+def in_words(found: dict[str, Any], scope: str = "This session") -> str:
+    """The figures of a ledger in a sentence; they are not empty."""
     said = []
-    if ledger["confirmed"]:
-        said.append(f"{ledger['reclaimed_tokens']:,} tokens measured")
-    elif ledger["clears"] or not (kept_out or kept_warm or spared):
-        said.append("nothing measured yet")
-    if ledger["pending_tokens"]:
-        said.append(f"{text.long_tokens(ledger['pending_tokens'])} not confirmed until the session is loaded again")
-    if kept_out:
-        said.append(f"{text.long_tokens(kept_out)} did not enter")
-    if kept_warm:
-        said.append(f"kept warm {kept_warm:,} times" if kept_warm > 1 else "kept warm once")
-    if spared:
-        said.append(f"memory spared ~{text.counted(spared, 'look-up')}")
-    sentence = ("Reclaimed: " if ledger["clears"] else "Saved: ") + ", ".join(said)
-    if not (ledger["confirmed"] or round(ledger["saved"]) or round(ledger["charged"])):
-        return sentence
-    return f"{sentence}; net {net(ledger['net'])} ({spent(ledger)})"
+    if found["kept_out_tokens"]:
+        said.append(f"kept out {text.long_tokens(found['kept_out_tokens'])}")
+    if found["cleared_tokens"]:
+        said.append(f"cleared {found['cleared_tokens']:,} tokens")
+    if found["pending_tokens"]:
+        said.append(f"{text.long_tokens(found['pending_tokens'])} will be cleared once it is loaded again")
+    if found["kept_warm"]:
+        said.append(f"cache kept warm {found['kept_warm']:,} times" if found["kept_warm"] > 1 else "cache kept warm once")
+    if found["spared"]:
+        said.append(f"memory spared ~{text.counted(found['spared'], 'look-up')}")
+    if found["cost_usd"] or found["saved_usd"] or found["unpriced"]:
+        said += _money(found)
+    return f"{scope}: " + (", ".join(said) or "nothing kept out or cleared")
 
 
-def net(units: float) -> str:
-    """Units as the input tokens that they are worth, with their sign."""
-    return f"{'-' if units < 0 else '+'}{abs(round(units)):,} input tokens"
-
-
-def spent(ledger: dict) -> str:
-    """What was saved, and charged for what."""
-    charges = [f"{round(ledger[key]):,} {name}" for key, name in CAUSES if round(ledger.get(key, 0))]
-    return f"{round(ledger['saved']):,} saved, " + (" + ".join(charges) + " charged" if charges else "nothing charged")
+def _money(found: dict[str, Any]) -> list[str]:
+    if found["cost_usd"] is None:
+        return [f"cost and net unknown ({_NO_PRICE} for its model)"]
+    part = " (without requests whose price is not known)" if found["unpriced"] else ""
+    return [f"cost {usd(found['cost_usd'])}", f"net {usd(found['net_usd'], True)}{part}"]
 
 
 def headline(worth: dict[str, Any]) -> str:
     """The one number: the net since PopKit was installed."""
     installed = worth["installed"]
-    if not any(installed["tokens"].values()):
-        return "Net: nothing has been saved or charged yet"
-    money = usd_of(installed, "net")
-    return f"Net {net(installed['tokens']['net'])} since installed" + (f", {money} API-equivalent" if money != _NO_MONEY else "")
+    if not figures.is_anything(installed):
+        return "Net: PopKit has saved and cost nothing yet"
+    if installed["net_usd"] is None:
+        return f"Net: {_NO_PRICE} for the models that were used"
+    return f"Net {usd(installed['net_usd'], True)} since installed (API-equivalent)"
 
 
 def table(worth: dict[str, Any]) -> list[str]:
-    """A row for each way to save, the cost and the net, a column for each period: tokens and money. The rows add up. Memory, which is off
-    unless somebody wants it, has a row where it spared anything."""
-    columns = max(_LEAST, (text.WIDTH - _NAME) // len(_PERIODS))
-    titles = [title if columns > len(title) else title.rpartition(" ")[2].capitalize() for _, title in _PERIODS]
-    lines = [" " * _NAME + "".join(f"{title:>{columns}}" for title in titles)]
-    for row, name in _ROWS:
-        if row == "memory" and not any(worth[period]["tokens"][row] for period, _ in _PERIODS):
-            continue
-        cells = [_cell(worth[period], row, columns) for period, _ in _PERIODS]
-        lines.append(f"{name.capitalize():<{_NAME}}" + "".join(cells))
-    return lines
+    """A row for each quantity, and for each way to save; a column for each period. The money adds up: saved, less the cost, is the net.
+    Memory, which is off unless somebody wants it, has a row where it spared anything."""
+    columns = max(8, (text.WIDTH - _NAME) // len(_PERIODS))
+    titles = [title if columns >= _LEAST else short for _, title, short in _PERIODS]
+    periods = [worth[name] for name, _, _ in _PERIODS]
+    rows = [
+        ("Kept out", [_fitting(kept_out(each), each["kept_out_tokens"], columns) for each in periods]),
+        ("Cleared", [_fitting(tokens(each["cleared_tokens"]), each["cleared_tokens"], columns) for each in periods]),
+        ("Saved by", [""] * len(periods)),
+    ]
+    for gain, name in GAINS:
+        if gain != "memory" or any(each["saved_by_usd"][gain] for each in periods):
+            rows.append((" " + name, [usd(each["saved_by_usd"][gain]) for each in periods]))
+    rows.append(("Cost", [usd(each["cost_usd"]) for each in periods]))
+    rows.append(("Net", [usd(each["net_usd"], True) for each in periods]))
+    named = [(f"{'':<{_NAME}}", titles), *((f"{name:<{_NAME}}", cells) for name, cells in rows)]
+    return [(name + "".join(f"{cell:>{columns}}" for cell in cells)).rstrip() for name, cells in named]
 
 
 def notes(worth: dict[str, Any], dated: str) -> list[str]:
-    """What has to be said of the table: whose tokens and money these are; `dated`: the month of the prices, "" where it is not known."""
+    """What has to be said of the table: what its tokens and its money are; `dated`: the month of the prices, "" where it is not known."""
     when = f" of {text.cut(text.clean(dated), 20)}" if dated else ""
-    said = f"A token is what a plain input token costs. Money is API-equivalent: at the API's prices{when}, also where a subscription pays."
-    unpriced = worth["installed"]["unpriced"]
-    if unpriced:
-        said += f" No price is known for {_signed(unpriced, False)} of the tokens: they are not in the money."
+    said = f"Kept out and cleared are tokens, all else is API-equivalent money: at the API's prices{when}, also where a subscription pays."
+    if worth["installed"]["unpriced"]:
+        said += " Requests to a model whose price is not known are not in the money."
     return text.wrap(said)
 
 
@@ -101,22 +99,28 @@ def lacking(sessions: int, more: str = "Ask again to have more in it.") -> list[
     return text.wrap(f"Not in it yet: what {text.counted(sessions, 'session')} did lately. {more}")
 
 
-def usd_of(period: dict[str, Any], row: str) -> str:
-    """The money of a row of a period; "-" where no price is known for any of it."""
-    tokens, usd = period["tokens"][row], period["usd"][row]
-    if tokens and not usd and period["unpriced"]:
+def usd(dollars: float | None, signed: bool = False) -> str:
+    """$12.34, with its sign where it is a net; "-" where no price is known."""
+    if dollars is None:
         return _NO_MONEY
-    return _usd(-usd if row == "charged" else usd)
+    said = _usd(dollars)
+    return "+" + said if signed and dollars > 0 and said != "$0.00" else said
 
 
-def _cell(period: dict[str, Any], row: str, columns: int) -> str:
-    amount = -period["tokens"][row] if row == "charged" else period["tokens"][row]
-    money = usd_of(period, row)
-    room = columns - _MONEY
-    tokens = _signed(amount, row == "net")
-    if len(tokens) >= room:
-        tokens = _short(amount, row == "net")
-    return f"{tokens:>{room}}{money:>{_MONEY}}"
+def tokens(number: float) -> str:
+    """12,345; from a million on to three figures."""
+    return _signed(number, False)
+
+
+def kept_out(found: dict[str, Any]) -> str:
+    """What figures say was kept out: an estimate."""
+    return text.estimate(found["kept_out_tokens"]) if found["kept_out_tokens"] else "0"
+
+
+def _fitting(said: str, number: float, columns: int) -> str:
+    if len(said) < columns:
+        return said
+    return ("~" if said.startswith("~") else "") + _short(number, False)
 
 
 def _signed(amount: float, plus: bool = True) -> str:

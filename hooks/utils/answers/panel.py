@@ -143,13 +143,13 @@ def _share(have: dict, report: dict) -> str:
 
 
 def _cleared(report: dict) -> list:
-    """What clears have done: what is out, what that was worth so far."""
-    have, ledger = report["cleared"], report["ledger"]
+    """What PopKit did to this session, and what that came to."""
+    have, figures = report["cleared"], report["figures"]
     lines = []
     if have["items"]:
-        lines += text.wrap(f"Cleared: {text.counted(have['items'], 'result')} that held {text.long_tokens(have['tokens'])}, archived")
-    if ledger:
-        lines += text.wrap(ledgers.in_words(ledger), indent="  ")
+        lines += text.wrap(f"Archived: {text.counted(have['items'], 'cleared result')}")
+    if figures:
+        lines += text.wrap(ledgers.in_words(figures), indent="  ")
     return lines
 
 

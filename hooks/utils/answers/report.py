@@ -2,19 +2,19 @@
 
 Every token figure is an estimate times the session's calibration. The keys are stable:
 
-`schema` 2 · `session`, `project`, `transcript` · `enabled` · `profile`, `profile_source` (session or configuration) · `calls`, `turns`,
+`schema` 3 · `session`, `project`, `transcript` · `enabled` · `profile`, `profile_source` (session or configuration) · `calls`, `turns`,
 `at` (seconds) · `context`: {`tokens`, `window`, `window_source`, `ratio`, `model`, `cache` (warm, cold or null), `cache_seconds_left`} ·
 `calibration` · `tiers`: tier -> {`live`, `expired`: {`items`, `tokens`}, `next`} · `expired` (by the tiers, and still in the context),
 `cleared`: {`items`, `tokens`} · `reclaimable`: {`now`, `cold`}: what a clear takes now, and once the cache is cold, placeholders
 subtracted · `verdict`: what to do now (policy/verdict.py) · `doubt`: what of the transcript is
-not understood, so that PopKit does not change it · `ledger`: what was really saved and charged (policy/ledger.py),
+not understood, so that PopKit does not change it · `figures`: what PopKit did in this session, its subagents included (policy/figures.py),
 empty where nothing was ever booked · `compactions`, `compacted` (results that compactions took), `abandoned` (results on a branch that
 was rewound) · `pins`, `configured_pins` · `agents`: [{`agent`, `calls`, `live`, `expired`}] · `partial_reads`: [{`path`, `lines`,
 `reads`: [numbers]}] · `results`: live, expired and cleared, by number: {`id`, `number`, `label`, `tool`, `kind`, `tier`, `basis`,
 `tokens`, `at`, `turn`, `age`, `quiet_age`, `error`, `verdict`, `shows`, `subjects`, `state` (live, expired or cleared), `handle` (of what
 is archived of a cleared one), `pinned_by`, `expires` (of a live one), `ended` (of any other), `plan` (of what stands in the context):
 {`action` (clear, hold, keep), `reason` (policy/planning.py), `need`, `value`, `gain`, `cold` (its action once the cache is cold)},
-`entered` (null for what entered whole): {`left_out` (characters), `handle` (of the archived whole), `leans_on`: [numbers], `reasons`}}.
+`entered` (null for what entered whole): {`kept_out_tokens`, `handle` (of the archived whole), `leans_on`: [numbers], `reasons`}}.
 
 `next` of a tier: {`soonest`: {`number`, `calls_left`, `seconds_left`} or null, `on`: [events], `names`: [what a rerun would end],
 `kinds`: kind -> live items}. `expires`: {`at_call`, `calls_left`, `seconds_left`, `on`, `held_until`}. `on` holds edit, commit, rerun,
@@ -24,7 +24,7 @@ repeat, reread, success, newer, session_end, manual, unpin; `held_until`: the ca
 
 from __future__ import annotations
 
-from ..policy import lifecycle, parts, planning, verdict
+from ..policy import figures, lifecycle, parts, planning, verdict
 from ..policy.context import OUTSIDE
 from ..policy.tiers import TIERS
 from .phrases import run_name
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from ..policy.ruleset import Ruleset
     from ..reclaim.outlook import Outlook
 
-SCHEMA = 2
+SCHEMA = 3
 
 
 def build(found: Outlook) -> dict[str, Any]:
@@ -53,7 +53,7 @@ def build(found: Outlook) -> dict[str, Any]:
     entered = found.made.conversation.entered if found.made else {}
     for row in rows:
         row["plan"] = plans.get(row["id"])
-        row["entered"] = _entered(entered[row["id"]], numbers) if row["id"] in entered else None
+        row["entered"] = _entered(entered[row["id"]], numbers, state.calibration) if row["id"] in entered else None
     tiers = {tier: _tier(tier, rows, state) for tier in TIERS}
     return {
         "schema": SCHEMA,
@@ -72,7 +72,7 @@ def build(found: Outlook) -> dict[str, Any]:
         "expired": _sums([row for row in rows if row["state"] == "expired"]),
         "reclaimable": {"now": verdict.takes(found.now), "cold": verdict.takes(found.cold)},
         "cleared": _sums([row for row in rows if row["state"] == "cleared"]),
-        "ledger": dict(state.counts.ledger),
+        "figures": figures.of_ledger(found.ledger),
         "compactions": state.epoch,
         "compacted": state.counts.compacted,
         "abandoned": found.made.index.abandoned if found.made else 0,
@@ -124,9 +124,10 @@ def _row(result: Result, state: ContextState, rules: Ruleset, now: float) -> dic
     }
 
 
-def _entered(event: Entered, numbers: dict[str, int]) -> dict[str, Any]:
+def _entered(event: Entered, numbers: dict[str, int], calibration: float) -> dict[str, Any]:
     leans_on = sorted(numbers[id] for id in event.leans_on if id in numbers)
-    return {"left_out": event.left_out, "handle": event.handle, "leans_on": leans_on, "reasons": list(event.reasons)}
+    kept_out = round(event.kept_out * calibration)
+    return {"kept_out_tokens": kept_out, "handle": event.handle, "leans_on": leans_on, "reasons": list(event.reasons)}
 
 
 def _live_row(result: Result, state: ContextState, rules: Ruleset, now: float) -> dict[str, Any]:

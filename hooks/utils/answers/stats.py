@@ -14,7 +14,7 @@ def stats_lines(found: dict, details: bool = False) -> list[str]:
     efficiency_tracker.worth tells it of `all`, `prices_dated`: the month of the prices, `behind`: sessions that went on since they were
     reckoned}."""
     lines = [*text.title("Retention efficiency"), *text.wrap(ledgers.headline(found["worth"]), indent="  "), ""]
-    if found["all"]["ledger"]:
+    if found["all"]["figures"]:
         lines += [*ledgers.table(found["worth"]), "", *ledgers.notes(found["worth"], found["prices_dated"]), ""]
     if found["behind"]:
         lines += [*ledgers.lacking(found["behind"]), ""]
@@ -30,51 +30,61 @@ def stats_lines(found: dict, details: bool = False) -> list[str]:
     lines.append(_row("False expirations", [_false(found[scope]) for scope, _ in _SCOPES]))
     lines += _false_rows(found)
     lines.append(_row("Removed by compactions", [f"{found[scope]['compacted']:,}" for scope, _ in _SCOPES]))
-    lines.append(_row("Tokens reclaimed", [f"{found[scope]['tokens_reclaimed']:,}" for scope, _ in _SCOPES]))
-    lines += _ledger_rows(found, details)
-    lines += [
-        "",
-        *text.wrap("Tokens count as reclaimed once a request shows that they are gone. Saved, charged and net are in input tokens."),
-    ]
+    lines += _figure_rows(found, details)
+    lines += ["", *text.wrap("Tokens count as cleared once a request shows that they are gone. Money is API-equivalent.")]
     lines += text.wrap("A false expiration is a result that expired and was then fetched again unchanged, or restored. ~ marks estimates.")
     return lines + (_contexts(found["contexts"]) if details else [])
 
 
-_ROWS = (
-    ("  did not enter (estimate)", "kept_out_tokens"),
-    ("  clears confirmed", "confirmed"),
-    ("  tokens not confirmed yet", "pending_tokens"),
-    ("  saved", "saved"),
-    ("  saved: did not enter", "saved_kept_out"),
-    ("  saved: kept warm", "saved_kept_warm"),
-    ("  saved: cleared", "saved_cleared"),
-    ("  saved: memory (estimate)", "saved_memory"),
-    ("  charged", "charged"),
-    ("  charged: cache rewrites", "charged_rewrite"),
-    ("  charged: restores", "charged_restores"),
-    ("  charged: fetched again", "charged_refetches"),
-    ("  charged: our own text", "charged_advice"),
-    ("  charged: keeping warm", "charged_warming"),
-    ("  charged: memory", "charged_memory"),
-    ("  net: memory", "net_memory"),
-    ("  net", "net"),
+# (name, figure): what is shown without --details, and what with it.
+_TOKENS = (
+    ("Kept out, tokens", "kept_out_tokens"),
+    ("Cleared, tokens", "cleared_tokens"),
+    ("  not confirmed yet", "pending_tokens"),
 )
-# What is shown without --details.
-_MAIN = ("confirmed", "pending_tokens", "saved", "charged", "net_memory", "net")
-_OF_MEMORY = ("saved_memory", "charged_memory", "net_memory")
+_COUNTED = (("  clears", "clears"), ("  clears confirmed", "confirmed"))
 
 
-def _ledger_rows(found: dict, details: bool) -> list:
-    told = [_with_net_of_memory(found[scope]["ledger"]) for scope, _ in _SCOPES]
+def _figure_rows(found: dict, details: bool) -> list:
+    told = [found[scope]["figures"] for scope, _ in _SCOPES]
     if not any(told):
-        return []
-    remembers = any(ledger.get("memory_tokens") for ledger in told)
-    rows = [(name, key) for name, key in _ROWS if (details or key in _MAIN) and (remembers or key not in _OF_MEMORY)]
-    return [_row(name, [f"{round(ledger.get(key, 0)):,}" for ledger in told]) for name, key in rows]
+        return [_row(name, ["0"] * len(told)) for name, _ in _TOKENS[:2]]
+    rows = [_row(name, [_tokens(each, key) for each in told]) for name, key in (*_TOKENS, *(_COUNTED if details else ()))]
+    remembers = any(each.get("memory_tokens") for each in told)
+    if details:
+        rows.append("Saved by")
+        rows += [
+            _row("  " + name, [_usd(each, "saved_by_usd", gain) for each in told])
+            for gain, name in ledgers.GAINS
+            if remembers or gain != "memory"
+        ]
+    rows.append(_row("Cost", [_usd(each, "cost_usd") for each in told]))
+    if details:
+        rows += [
+            _row("  " + name, [_usd(each, "cost_by_usd", cause) for each in told])
+            for cause, name in ledgers.CAUSES
+            if remembers or cause != "memory"
+        ]
+    if remembers:
+        rows.append(_row("Net of memory", [_net_of_memory(each) for each in told]))
+    return [*rows, _row("Net", [_usd(each, "net_usd") for each in told])]
 
 
-def _with_net_of_memory(ledger: dict) -> dict:
-    return {**ledger, "net_memory": ledger.get("saved_memory", 0) - ledger.get("charged_memory", 0)} if ledger else ledger
+def _tokens(figures: dict, name: str) -> str:
+    if not figures or name == "kept_out_tokens":
+        return ledgers.kept_out(figures) if figures else "0"
+    return ledgers.tokens(figures[name])
+
+
+def _usd(figures: dict, name: str, of: str = "") -> str:
+    found = figures.get(name, {} if of else 0.0)
+    return ledgers.usd(found.get(of, 0.0) if of else found, name == "net_usd")
+
+
+def _net_of_memory(figures: dict) -> str:
+    if not figures or figures["cost_usd"] is None:
+        return _usd(figures, "cost_usd")
+    return ledgers.usd(figures["saved_by_usd"]["memory"] - figures["cost_by_usd"]["memory"], True)
 
 
 def _row(name: str, cells: list) -> str:

@@ -152,10 +152,15 @@ def short_tokens(number: float) -> str:
 
 def long_tokens(number: float) -> str:
     """An estimate in a sentence, to three figures: ~15,200 tokens."""
+    said = estimate(number)
+    return f"{said} token{'' if said == '~1' else 's'}"
+
+
+def estimate(number: float) -> str:
+    """An estimate to three figures: ~15,200."""
     number = round(number)
     digits = len(str(abs(number)))
-    rounded = round(number, 3 - digits) if digits > 3 else number
-    return f"~{rounded:,} token{'' if rounded == 1 else 's'}"
+    return f"~{round(number, 3 - digits) if digits > 3 else number:,}"
 
 
 def counted(number: int, noun: str) -> str:

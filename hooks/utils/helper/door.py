@@ -49,7 +49,6 @@ class Door:
         self.later = later
         self.contexts: dict[str, Context] = {}
         self.rewritten = 0
-        self.left_out = 0  # characters
         self.is_archive_sound = False  # it has taken something in, and nothing has failed since
         waits_s = _seconds(environ.get("POPKIT_DOOR_MS"))
         self.time_s, self.busy_s = _SHARE * waits_s, _BUSY_SHARE * waits_s
@@ -174,7 +173,6 @@ class Door:
             return None
         self._note(agent_id, arrival, entry, found)
         self.rewritten += 1
-        self.left_out += len(arrived.text) - len(entry.text)
         return entry.text
 
     def _kept(self, chain: archive.Chain, arrival: door.Arrival, found: Classification, content: str) -> bool:

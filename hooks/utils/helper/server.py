@@ -134,7 +134,7 @@ class Session:
         self.views.told(self._site(), asked.get("usage"))
         shown = Asked(_text(asked, "page"), _text(asked, "chosen"), _columns(asked))
         with self._settled():
-            return self.views.view(self._site(), shown, now(self.environ), self.door.left_out)
+            return self.views.view(self._site(), shown, now(self.environ))
 
     def command(self, asked: dict[str, Any]) -> dict[str, Any]:
         with self._settled():

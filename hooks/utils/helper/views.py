@@ -7,8 +7,9 @@ import threading
 from .. import archive
 from .. import efficiency_tracker as tracker
 from ..answers import command, ids, ledgers, phrases, putback, report, text, verdict, warm
-from ..policy.estimate import CHARS_PER_TOKEN
+from ..policy import figures
 from ..reclaim import access, outlook, restoring
+from ..state import settling
 from . import deeds, pages
 
 TYPE_CHECKING = False
@@ -53,16 +54,15 @@ class Views:
         if isinstance(usd, (int, float)) and not isinstance(usd, bool) and 0 <= usd < _MOST_TOKENS:
             self.usd = usd
 
-    def view(self, site: Site, asked: Asked, now: float, kept_out: int) -> dict[str, Any]:
+    def view(self, site: Site, asked: Asked, now: float) -> dict[str, Any]:
         """`band`: what to do now, None for nothing · `pane`: a page (pages.py) · `cache_until`: when the cache goes cold (milliseconds),
-        None when it is. `kept_out`: characters that did not enter since the helper began. There is no line for the prompt's foot: the
-        client draws what stands there as a warning."""
+        None when it is. There is no line for the prompt's foot: the client draws what stands there as a warning."""
         with _LAYOUT:
             text.lay_out_for(asked.columns)
             found = report.build(outlook.look(site, self.transcript_path, now))
             shown = pages.page(asked.page, found, asked.chosen)
             if shown["page"] == pages.SAVED:
-                shown["lines"] = [*_saved(site, now, kept_out), *self._cost()]
+                shown["lines"] = [*_saved(site, found, now), *self._spent()]
             if shown["page"] == pages.SETTINGS:
                 self.native.look()
                 kept = warm.look(site, self.transcript_path, now)
@@ -79,8 +79,8 @@ class Views:
             "cache_until": round((now + left) * 1000) if left else None,
         }
 
-    def _cost(self) -> list[str]:
-        return [] if self.usd is None else text.wrap(f"This session has cost ${self.usd:,.2f} so far, as Claude Code counts.")
+    def _spent(self) -> list[str]:
+        return [] if self.usd is None else text.wrap(f"Claude Code counts ${self.usd:,.2f} for the whole session so far.")
 
     def answer(self, words: str, site: Site, now: float, columns: int) -> str:
         """The answer to `/popkit WORDS`."""
@@ -114,13 +114,13 @@ class Views:
         return "\n".join([f"{phrases.title(row)}, all of it:", *map(text.visible, lines)])
 
 
-def _saved(site: Site, now: float, kept_out: int) -> list[str]:
-    """What PopKit was worth on this machine, and what did not enter since this client began."""
+def _saved(site: Site, found: dict[str, Any], now: float) -> list[str]:
+    """What PopKit was worth: in this session, and on this machine."""
+    settling.catch_up(site, found["transcript"])
     worth = tracker.worth(tracker.all_metrics(site.home), now)
     lines = [*text.title("Saved"), *text.wrap(ledgers.headline(worth), indent="  ")]
-    if any(worth["installed"]["tokens"].values()):
+    if found["figures"]:
+        lines += text.wrap(ledgers.in_words(found["figures"]), indent="  ")
+    if figures.is_anything(worth["installed"]):
         lines += ["", *ledgers.table(worth)]
-    if kept_out:
-        tokens = text.tokens(round(kept_out / CHARS_PER_TOKEN["code"]))
-        lines += ["", *text.wrap(f"Said once: {tokens} tokens did not enter since this client began")]
     return [*lines, "", *text.wrap(f"By session, project and cause: {pages.COMMAND} stats --details")]

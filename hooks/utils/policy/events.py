@@ -45,19 +45,28 @@ class Compacted:
 
 class Entered:
     """A result has entered the context shorter than it was: `tokens` of what entered, `leans_on` ids of the results that its references
-    name, `handle` of the archived whole, `left_out` characters, `reasons` in words for people."""
+    name, `handle` of the archived whole, `left_out` characters, `kept_out` (their tokens, an estimate), `reasons` in words for people."""
 
-    __slots__ = ("at", "handle", "id", "leans_on", "left_out", "reasons", "tokens")
+    __slots__ = ("at", "handle", "id", "kept_out", "leans_on", "left_out", "reasons", "tokens")
     name = "entered"
 
     def __init__(
-        self, id: str, tokens: int, leans_on: Collection[str], handle: str, left_out: int, reasons: Collection[str], at: float = 0.0
+        self,
+        id: str,
+        tokens: int,
+        leans_on: Collection[str],
+        handle: str,
+        left_out: int,
+        reasons: Collection[str],
+        at: float = 0.0,
+        kept_out: int = 0,
     ) -> None:
         self.id = id
         self.tokens = tokens
         self.leans_on = leans_on
         self.handle = handle
         self.left_out = left_out
+        self.kept_out = kept_out
         self.reasons = reasons
         self.at = at
 

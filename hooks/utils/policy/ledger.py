@@ -6,10 +6,10 @@ the cache that a changed transcript takes. Prices and units as in `economics`.
 
 A change of the transcript shows in a request only once the client has loaded the file again. So a clear is *pending* until a request
 confirms it: one whose prompt lacks at least half of what the clear was estimated at. What did not enter was never in a prompt, so no
-request can confirm it: it is an estimate, counted from the first request that goes without it, to a compaction or until its own result is
-cleared. A request of ours that kept the cache warm is charged, and pays where the user came back so late that the cache would have been
-cold, and found it warm. What memory gave a context is charged as all text of ours; a look-up that it spared would have been a request
-with the prompt of the one before, and a result that later ones carry: an estimate too. What is doubtful counts against us.
+request can confirm it: it is an estimate, counted at once, and saves from the first request that goes without it, to a compaction or until
+its own result is cleared. A request of ours that kept the cache warm is charged, and pays where the user came back so late that the cache
+would have been cold, and found it warm. What memory gave a context is charged as all text of ours; a look-up that it spared would have
+been a request with the prompt of the one before, and a result that later ones carry: an estimate too. What is doubtful counts against us.
 """
 
 from __future__ import annotations
@@ -38,10 +38,12 @@ if TYPE_CHECKING:
 
 GAINS = ("cleared", "kept_out", "kept_warm", "memory")
 CAUSES = ("rewrite", "restores", "refetches", "advice", "warming", "memory")
-# What is also summed by day: units; dollars of those whose price is known; units without a price, saved or charged.
+# Units; dollars of those whose price is known; units without a price, saved or charged.
 AMOUNTS = (
     *("saved_" + gain for gain in GAINS), "charged", *("usd_" + gain for gain in GAINS), "usd_charged", "unpriced",
 )  # fmt: skip
+# What is also summed by day.
+DAILY = (*AMOUNTS, "kept_out_tokens", "reclaimed_tokens")
 # Of a lifetime of an hour, some of a prompt may have been written for less: read to no token after that long, it was cold.
 _SHORTEST_S = 300
 _MILLION = 1_000_000
@@ -58,11 +60,11 @@ class Ledger:
     nowhere else · `clears`, of which `confirmed`, with so many `results` · `undone`, `restored`, `refetched`: how often ·
     `advice_tokens`: text that we added · `kept_out`: results of which a part did not enter, and these `kept_out_tokens` (an estimate) ·
     `warmings`: requests of ours that kept the cache warm, `kept_warm`: those of the user's that found it so · `memory_tokens`: what memory
-    gave contexts, `spared`: look-ups that were not made because of it (an estimate) · `gained` (by cause) and `charged` (by cause): units ·
-    `amounts`: AMOUNTS, `days`: the same of each day.
+    gave contexts, `spared`: look-ups that were not made because of it (an estimate) · `gained` and `charged` (by cause): units ·
+    `charged_usd` (by cause): dollars, of those whose price is known · `amounts`: AMOUNTS, `days`: DAILY of each day.
     """
 
-    __slots__ = (*_COUNTS, "_day_of", "amounts", "charged", "days", "gained")
+    __slots__ = (*_COUNTS, "_day_of", "amounts", "charged", "charged_usd", "days", "gained")
 
     def __init__(self, day_of: Callable[[float], str] | None = None) -> None:
         """`day_of(seconds)` names the day of a time; without it nothing is summed by day."""
@@ -71,6 +73,7 @@ class Ledger:
         self.kept_out = self.kept_out_tokens = self.warmings = self.kept_warm = self.memory_tokens = self.spared = 0
         self.gained = dict.fromkeys(GAINS, 0.0)
         self.charged = dict.fromkeys(CAUSES, 0.0)
+        self.charged_usd = dict.fromkeys(CAUSES, 0.0)
         self.amounts = dict.fromkeys(AMOUNTS, 0.0)
         self.days: dict[str, dict[str, float]] = {}
         self._day_of = day_of
@@ -93,23 +96,38 @@ class Ledger:
     def charge(self, cause: str, units: float, at: float, usd: float | None) -> None:
         """Units that were charged then."""
         self.charged[cause] += units
+        self.charged_usd[cause] += units * (usd or 0.0) / _MILLION
         self._note("charged", "usd_charged", units, at, usd)
+
+    def keep_out(self, booking: KeptOut) -> None:
+        """A result entered shorter."""
+        self.kept_out += 1
+        self.kept_out_tokens += booking.tokens
+        self._by_day("kept_out_tokens", booking.tokens, booking.at)
+
+    def reclaim(self, tokens: int, at: float) -> None:
+        """A request shows that so many are gone."""
+        self.reclaimed_tokens += tokens
+        self._by_day("reclaimed_tokens", tokens, at)
+
+    def _by_day(self, name: str, amount: float, at: float) -> None:
+        if amount and self._day_of is not None:
+            table = self.days.setdefault(self._day_of(at), {})
+            table[name] = table.get(name, 0.0) + amount
 
     def _note(self, name: str, usd_name: str, units: float, at: float, usd: float | None) -> None:
         if not units:
             return
         money = ("unpriced", units) if usd is None else (usd_name, units * usd / _MILLION)
-        tables = [self.amounts]
-        if self._day_of is not None:
-            tables.append(self.days.setdefault(self._day_of(at), {}))
-        for table in tables:
-            for key, amount in ((name, units), money):
-                table[key] = table.get(key, 0.0) + amount
+        for key, amount in ((name, units), money):
+            self.amounts[key] += amount
+            self._by_day(key, amount, at)
 
     def to_json(self) -> dict[str, float]:
         plain: dict[str, float] = {name: getattr(self, name) for name in _COUNTS}
         for cause in CAUSES:
             plain["charged_" + cause] = round(self.charged[cause], 1)
+            plain["usd_charged_" + cause] = round(self.charged_usd[cause], 6)
         for name, amount in self.amounts.items():
             plain[name] = round(amount, 6 if name.startswith("usd_") else 1)
         return {**plain, "saved": round(self.saved, 1), "net": round(self.net, 1)}
@@ -177,6 +195,7 @@ class _Context:
     def book(self, booking: Booking) -> None:
         ledger = self.ledger
         if isinstance(booking, KeptOut):
+            ledger.keep_out(booking)
             self.fresh_out[booking.id] = booking.tokens
         elif isinstance(booking, Cleared):
             ledger.clears += 1
@@ -256,7 +275,7 @@ class _Context:
             cold = request.read * 2 < previous.prompt and (not self.pending or self._has_run_out(previous, request))
             shown = self._shown_by(previous, request)
             if shown:
-                self._take_effect(shown, _missing(previous, request))
+                self._take_effect(shown, _missing(previous, request), at)
                 if not cold and not kept_warm:
                     beyond = max(0, request.created - request.added)
                     ledger.charge("rewrite", beyond * (request.prices.write - request.prices.read), at, usd)
@@ -281,8 +300,6 @@ class _Context:
             ledger.charge(cause, self.carried[cause] * rate, request.at, request.usd)
             self.carried[cause] += self.fresh[cause]
             self.fresh[cause] = 0
-        ledger.kept_out += len(self.fresh_out)
-        ledger.kept_out_tokens += sum(self.fresh_out.values())
         self.spared, self.fresh_spared = self.spared + self.fresh_spared, 0
         self.kept_out.update(self.fresh_out)
         self.fresh_out = {}
@@ -320,7 +337,7 @@ class _Context:
                 shown, nearest = number, abs(missing - total)
         return shown
 
-    def _take_effect(self, shown: int, missing: int) -> None:
+    def _take_effect(self, shown: int, missing: int, at: float) -> None:
         changes, self.pending = self.pending[:shown], self.pending[shown:]
         cleared = [change for change in changes if change.tokens > 0]
         estimate = round(sum(change.tokens for change in cleared))
@@ -329,7 +346,7 @@ class _Context:
             gone = min(round(missing + back), estimate + estimate // 2)
             self.out += gone
             self.booked_out += estimate
-            self.ledger.reclaimed_tokens += gone
+            self.ledger.reclaim(gone, at)
             self.ledger.confirmed += len(cleared)
             self.ledger.results += sum(change.results for change in cleared)
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 import os
 
 from ..host import usage
-from ..policy import economics, engine, events, planning, verdict
+from ..policy import economics, engine, events, figures, planning, verdict
 from ..policy.context import ContextState
 from ..policy.context import reclaimable as dead_of
-from ..state import journal, learnt, live, store
+from ..state import journal, learnt, live, settling, store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 class Outlook:
     """`state` and the `rules` that hold for it, `made` (the Rebuilt, None where no transcript tells) · `now`, `cold`: the plans of a clear
     for which nothing special is asked, None without a transcript that may be changed · `context`: how full it is, None before the first
-    request · `agents`: the subagents · `at` (seconds)."""
+    request · `agents`: the subagents · `ledger`: of the whole session · `at` (seconds)."""
 
-    __slots__ = ("agents", "at", "cold", "context", "made", "now", "project", "rules", "state", "transcript")
+    __slots__ = ("agents", "at", "cold", "context", "ledger", "made", "now", "project", "rules", "state", "transcript")
 
     def __init__(
         self,
@@ -54,7 +54,9 @@ class Outlook:
     ) -> None:
         """`is_cold`: whether the cache is, by the clock where that is not said."""
         self.state, self.rules, self.at, self.made = state, rules, at, made
-        self.project, self.transcript, self.agents = site.session_project, transcript_path, agents(site)
+        self.project, self.transcript = site.session_project, transcript_path
+        self.agents, ledgers = agents(site)
+        self.ledger = figures.together([state.counts.ledger, *ledgers])
         self.now: planning.Plan | None = None
         self.cold: planning.Plan | None = None
         self.context: dict[str, Any] | None = None
@@ -95,6 +97,7 @@ def look(site: Site, transcript_path: str, now: float) -> Outlook:
         if site.project and not site.session.get("project"):
             site.remember(project=site.project)
         made = live.reconcile(site, transcript_path, now=now)
+        settling.settle_agents(site, transcript_path)
         found = of(site, transcript_path, made, now)
         live.remember_size(site, site.paths(), made)
         remember(found, site)
@@ -190,13 +193,14 @@ def context_of(conversation: Conversation, session: dict[str, Any], now: float) 
     }
 
 
-def agents(site: Whose) -> list[dict[str, Any]]:
-    """The subagent contexts that the hooks have seen, as their states stand."""
-    found = []
+def agents(site: Whose) -> tuple[list[dict[str, Any]], list[dict[str, float]]]:
+    """(the subagent contexts that the hooks have seen, as their states stand; their ledgers)."""
+    found: list[dict[str, Any]] = []
+    ledgers: list[dict[str, float]] = []
     try:
         names = sorted(os.listdir(site.paths().folder))
     except OSError:
-        return []
+        return [], []
     for name in names:
         if not name.startswith("agent-") or not name.endswith(".state.json"):
             continue
@@ -205,6 +209,7 @@ def agents(site: Whose) -> list[dict[str, Any]]:
         if stored is None:
             continue
         state = stored.state
+        ledgers.append(state.counts.ledger)
         found.append(
             {
                 "agent": state.agent_id,
@@ -213,7 +218,7 @@ def agents(site: Whose) -> list[dict[str, Any]]:
                 "expired": _sums(dead_of(store.read_expired(paths, state)).values(), state.calibration),
             }
         )
-    return found
+    return found, ledgers
 
 
 def _sums(results: Iterable[Result], factor: float) -> dict[str, int]:

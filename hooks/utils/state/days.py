@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 
-from ..policy.ledger import AMOUNTS
+from ..policy.ledger import DAILY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def newest_days(by_day: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
 
 def sums_since(table: Mapping[str, float], day: str) -> dict[str, float]:
     """The sums of a flat table from a day on, by name; 0 where there is nothing."""
-    found = dict.fromkeys(AMOUNTS, 0.0)
+    found = dict.fromkeys(DAILY, 0.0)
     for key, amount in table.items():
         of, _, name = key.partition(" ")
         if of >= day and name in found:

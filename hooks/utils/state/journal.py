@@ -162,7 +162,16 @@ def _entered(entry: Entry, at: float) -> events.Entered | None:
     if tokens is None or chars is None or entered_chars is None:
         return None
     told = tuple(reason[:_REASON_CHARS] for reason in reasons if isinstance(reason, str))
-    return events.Entered(id, tokens, tuple(id for id in leans_on if isinstance(id, str)), handle, chars - entered_chars, told, at)
+    left_out = chars - entered_chars
+    kept_out = _kept_out(tokens, entered_chars, left_out)
+    return events.Entered(id, tokens, tuple(id for id in leans_on if isinstance(id, str)), handle, left_out, told, at, kept_out)
+
+
+def _kept_out(tokens: int, entered_chars: int, left_out: int) -> int:
+    """What did not enter has as many tokens a character as what did. What entered was rounded to whole tokens, so at least half a token of
+    it is not counted."""
+    per_char = max(0.0, tokens - 0.5) / entered_chars if entered_chars else 1 / max(CHARS_PER_TOKEN.values())
+    return max(0, round(left_out * per_char))
 
 
 def _amount(value: object) -> int | None:
@@ -182,7 +191,8 @@ def booking_of(entry: object) -> Booking | None:
     if type(tokens) is not int:
         return None
     if kind == "entered":
-        return _kept_out(entry, at)
+        event = _entered(entry, at)
+        return KeptOut(at, event.kept_out, event.id) if event is not None and event.left_out > 0 else None
     if kind in ("clear", "outside"):
         return Cleared(at, tokens, len(entry["ids"]) if isinstance(entry.get("ids"), list) else 1, ids)
     if kind == "undo":
@@ -199,17 +209,6 @@ def _warmed(entry: Entry, at: float) -> Booking | None:
     if prompt is None or read is None or created is None or output is None:
         return None
     return Warmed(at, prompt, read, created, output)
-
-
-def _kept_out(entry: Entry, at: float) -> Booking | None:
-    """What did not enter has as many tokens a character as what did. What entered was rounded to whole tokens, so at least half a token of
-    it is not counted."""
-    event = _entered(entry, at)
-    if event is None or event.left_out <= 0:
-        return None
-    entered_chars = entry["entered_chars"]
-    per_char = max(0.0, event.tokens - 0.5) / entered_chars if entered_chars else 1 / max(CHARS_PER_TOKEN.values())
-    return KeptOut(at, round(event.left_out * per_char), event.id)
 
 
 class Sorted:

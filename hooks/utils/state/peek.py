@@ -44,15 +44,26 @@ def contexts(popkit_home: str) -> list[Seen]:
     """Every stored context, newest first. A session is named by its folder, which is its id where that is a harmless name."""
     found = []
     for session_id in _names(os.path.join(popkit_home, "sessions")):
-        for name in _names(home.session_folder(popkit_home, session_id)):
-            stem, _, rest = name.partition(".")
-            if rest == "state.json" and (stem == "main" or stem.startswith("agent-")):
-                paths = store.ContextFiles(popkit_home, session_id, stem[len("agent-") :] if stem != "main" else "")
-                try:
-                    found.append(Seen(paths, os.stat(paths.state).st_mtime))
-                except OSError:
-                    continue  # it was swept away meanwhile
+        for paths in contexts_of(popkit_home, session_id):
+            found += _seen(paths)
     return sorted(found, key=lambda seen: seen.written, reverse=True)
+
+
+def _seen(paths: store.ContextFiles) -> list[Seen]:
+    try:
+        return [Seen(paths, os.stat(paths.state).st_mtime)]
+    except OSError:
+        return []  # it was swept away meanwhile
+
+
+def contexts_of(popkit_home: str, session_id: str) -> list[store.ContextFiles]:
+    """The stored contexts of a session."""
+    found = []
+    for name in _names(home.session_folder(popkit_home, session_id)):
+        stem, _, rest = name.partition(".")
+        if rest == "state.json" and (stem == "main" or stem.startswith("agent-")):
+            found.append(store.ContextFiles(popkit_home, session_id, stem[len("agent-") :] if stem != "main" else ""))
+    return found
 
 
 def sessions(popkit_home: str) -> list[str]:

@@ -38,6 +38,21 @@ def settle(site: Site, transcript_path: str) -> None:
         return  # what was settled of it stays
 
 
+def settle_agents(site: Site, transcript_path: str) -> None:
+    """Settles the subagents of a session that have gone on since, as far as BYTES go, the smallest first."""
+    left = BYTES
+    found = [paths for paths in peek.contexts_of(site.home, site.session_id) if paths.agent_id]
+    due = [(*told, paths) for paths in found for told in _due_of(paths, transcript_path, "")]
+    for size, transcript, paths in sorted(due, key=lambda told: told[0]):
+        left -= size
+        if left < 0:
+            return
+        try:
+            live.reconcile(site, transcript, paths.agent_id)
+        except (OSError, ValueError):
+            continue  # it cannot be read: what was settled of it stays
+
+
 def catch_up(site: Site, but: str = "") -> int:
     """Settles the contexts of all sessions whose transcripts have gone on since, the smallest first, as far as BYTES go, but at least one;
     returns how many remain. `but`: a transcript that was read just now."""
@@ -63,20 +78,23 @@ def _site_of(site: Site, session_id: str) -> Site:
 def _due(popkit_home: str, but: str) -> Iterator[tuple[int, ContextFiles, str]]:
     """(bytes of the transcript, context, transcript) of those of which something is booked, and whose transcript has gone on since."""
     for seen in peek.contexts(popkit_home):
-        paths = seen.paths
-        transcript = session.read(popkit_home, paths.session_id).get("transcript") or ""
-        if transcript and paths.agent_id:
-            transcript = agents.transcript_of(transcript, paths.agent_id)
-        try:
-            size = os.stat(transcript).st_size if transcript and transcript != but else 0
-            if not size or not _is_booked(paths):
-                continue
-            state = peek.state(paths)
-        except (OSError, ValueError):
-            continue  # nothing to settle from, or nothing to settle
-        # A folder may have another name than its session.
-        if state is not None and state.session_id == paths.session_id and state.agent_id == paths.agent_id and state.counts.settled != size:
-            yield size, paths, transcript
+        transcript = session.read(popkit_home, seen.paths.session_id).get("transcript") or ""
+        for size, own in _due_of(seen.paths, transcript, but):
+            yield size, seen.paths, own
+
+
+def _due_of(paths: ContextFiles, transcript: str, but: str) -> Iterator[tuple[int, str]]:
+    """(bytes of its transcript, transcript) of a context that is due, of a session with this transcript."""
+    if transcript and paths.agent_id:
+        transcript = agents.transcript_of(transcript, paths.agent_id)
+    try:
+        size = os.stat(transcript).st_size if transcript and transcript != but else 0
+        state = peek.state(paths) if size and _is_booked(paths) else None
+    except (OSError, ValueError):
+        return  # nothing to settle from, or nothing to settle
+    # A folder may have another name than its session.
+    if state is not None and state.session_id == paths.session_id and state.agent_id == paths.agent_id and state.counts.settled != size:
+        yield size, transcript
 
 
 def _is_booked(paths: ContextFiles) -> bool:

@@ -8,14 +8,13 @@ from hooks.utils import archive
 from hooks.utils.answers import ids, ledgers, phrases, text, why
 from hooks.utils.answers import warm as warming
 from hooks.utils.answers.panel import panel
-from hooks.utils.policy.estimate import CHARS_PER_TOKEN
 from hooks.utils.policy.masking import mask
 from hooks.utils.reclaim import access, restoring
 
 from . import deeds
 from .problems import NotThere
 from .sessions import row_of
-from .shapes import Bar, Content, KeptWarm, Layers, ResultDetail, SessionDetail
+from .shapes import Bar, Content, Figures, KeptWarm, Layers, ResultDetail, SessionDetail
 
 if TYPE_CHECKING:
     from hooks.utils.archive.records import Record
@@ -52,8 +51,8 @@ def _detail(desk: Desk, known: Known, looked: Looked, columns: int) -> SessionDe
         bars=[_bar(row) for row in report["results"]],
         deeds=deeds.of_session(desk, known, looked, kept),
         warm=warm,
-        entered_smaller_tokens=sum(_left_out(row) or 0 for row in report["results"]),
-        ledger=[ledgers.in_words(report["ledger"])] if report["ledger"] else [],
+        figures=figures_of(report["figures"]) if report["figures"] else None,
+        ledger=[ledgers.in_words(report["figures"])] if report["figures"] else [],
         doubt=report["doubt"],
     )
 
@@ -63,6 +62,11 @@ def of_others(desk: Desk, row: SessionRow) -> SessionDetail:
     points = desk.spending.series(row.id, 1).points
     layers = points[-1].layers if points else Layers()
     return SessionDetail(session=row, report={}, lines=desk.spending.lines(row.id), layers=layers, bars=[], deeds=[])
+
+
+def figures_of(found: dict[str, Any]) -> Figures:
+    """The four of policy/figures.py."""
+    return Figures.model_validate({name: found[name] for name in Figures.model_fields})
 
 
 def _bar(row: dict[str, Any]) -> Bar:
@@ -79,13 +83,8 @@ def _bar(row: dict[str, Any]) -> Bar:
         note=phrases.until(row) if alive else phrases.fate(row, _NOTE),
         pinned=bool(row["pinned_by"]),
         plan=row["plan"]["action"] if row["plan"] else "",
-        entered_smaller=_left_out(row),
+        kept_out_tokens=row["entered"]["kept_out_tokens"] if row["entered"] else None,
     )
-
-
-def _left_out(row: dict[str, Any]) -> int | None:
-    """Tokens (an estimate) of a result that did not enter; None for one that entered whole."""
-    return round(row["entered"]["left_out"] / CHARS_PER_TOKEN["code"]) if row["entered"] else None
 
 
 def result(desk: Desk, known: Known, number: int) -> ResultDetail:

@@ -69,6 +69,18 @@ class Me(_Shape):
     change_token: str
 
 
+class Figures(_Shape):
+    """What PopKit did, in four quantities (hooks/utils/policy/figures.py): tokens that were kept out and cleared, dollars that it cost and
+    that are left of what it saved (net); None where no price is known. `unpriced`: not all of it had a price."""
+
+    kept_out_tokens: int
+    cleared_tokens: int
+    saved_usd: Optional[float] = None
+    cost_usd: Optional[float] = None
+    net_usd: Optional[float] = None
+    unpriced: bool = False
+
+
 # --- sessions --------------------------------------------------------------------------------------------------------------------------
 
 
@@ -156,7 +168,7 @@ class Bar(_Shape):
     note: str = ""
     pinned: bool = False
     plan: str = ""
-    entered_smaller: Optional[int] = None  # tokens that did not enter
+    kept_out_tokens: Optional[int] = None  # of one that entered shorter (an estimate)
 
 
 class KeptWarm(_Shape):
@@ -180,7 +192,7 @@ class SessionDetail(_Shape):
     bars: list[Bar]
     deeds: list[Deed]
     warm: Optional[KeptWarm] = None
-    entered_smaller_tokens: int = 0
+    figures: Optional[Figures] = None
     ledger: list[str] = []
     doubt: str = ""
 
@@ -408,32 +420,27 @@ class Budgets(_Shape):
     how: str
 
 
-class WorthDay(_Shape):
+class WorthDay(Figures):
     day: str
-    saved: int
-    cost: int
-    net: int
 
 
 class WorthProject(_Shape):
     project: str
     sessions: int
-    saved: int
-    cost: int
-    net: int
-    usd: Optional[float] = None
+    figures: Figures
 
 
 class Stats(_Shape):
-    """`headline` and `lines`: what `popkit context stats` says. `saved_by`: units by gain, `cost_by`: by cause; `gains` and `causes`: what
-    people call each."""
+    """`headline` and `lines`: what `popkit context stats` says. `figures`: of all sessions there were · `saved_by_usd` by gain and
+    `cost_by_usd` by cause, in dollars, None where no price is known; `gains` and `causes`: what people call each."""
 
     headline: str
     lines: list[str]
     days: list[WorthDay]
     projects: list[WorthProject]
-    saved_by: dict[str, int]
-    cost_by: dict[str, int]
+    figures: Figures
+    saved_by_usd: dict[str, Optional[float]]
+    cost_by_usd: dict[str, Optional[float]]
     gains: dict[str, str]
     causes: dict[str, str]
 

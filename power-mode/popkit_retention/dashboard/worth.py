@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 from hooks.utils import efficiency_tracker as tracker
 from hooks.utils.answers import ledgers
 from hooks.utils.edges import home
+from hooks.utils.policy import figures
 from hooks.utils.policy.ledger import CAUSES, GAINS
 from hooks.utils.state import session, settling
 from hooks.utils.state.site import Site
 
+from .detail import figures_of
 from .heads import shown
 from .shapes import Stats, WorthDay, WorthProject
 
@@ -38,7 +40,7 @@ class Worth:
         behind = self._settle()
         by_project = self._by_project()
         everything = tracker.sum_metrics(metrics for several in by_project.values() for metrics in several)
-        worth = tracker.worth(everything, self._desk.now())
+        worth, told = tracker.worth(everything, self._desk.now()), figures.of_ledger(everything.ledger)
         with self._desk.laid_out():
             lines = [ledgers.headline(worth)]
             if everything.ledger:
@@ -50,11 +52,12 @@ class Worth:
             headline=lines[0],
             lines=lines,
             days=self._days(everything, most_days),
-            projects=sorted(found, key=lambda each: (-each.net, each.project)),
-            saved_by={gain: round(everything.ledger.get("saved_" + gain, 0)) for gain in GAINS},
-            cost_by={cause: round(everything.ledger.get("charged_" + cause, 0)) for cause in CAUSES},
+            projects=sorted(found, key=lambda each: (-(each.figures.net_usd or 0), each.project)),
+            figures=figures_of(figures.of(everything.ledger)),
+            saved_by_usd=told.get("saved_by_usd", dict.fromkeys(GAINS, 0.0)),
+            cost_by_usd=told.get("cost_by_usd", dict.fromkeys(CAUSES, 0.0)),
             gains=dict(ledgers.GAINS),
-            causes={key.removeprefix("charged_"): name for key, name in ledgers.CAUSES},
+            causes=dict(ledgers.CAUSES),
         )
 
     def _days(self, metrics: tracker.EfficiencyMetrics, most: int) -> list[WorthDay]:
@@ -62,12 +65,7 @@ class Worth:
         for key, amount in metrics.days.items():
             day, _, name = key.partition(" ")
             sums.setdefault(day, {})[name] = amount
-        found = []
-        for day in self._desk.days(most, sums):
-            amounts = sums.get(day, {})
-            saved, cost = sum(amounts.get("saved_" + gain, 0.0) for gain in GAINS), amounts.get("charged", 0.0)
-            found.append(WorthDay(day=day, saved=round(saved), cost=round(cost), net=round(saved - cost)))
-        return found
+        return [WorthDay(day=day, **figures_of(figures.of(sums.get(day, {}))).model_dump()) for day in self._desk.days(most, sums)]
 
     def _settle(self) -> int:
         """Settles what sessions did; how many are not settled yet. Where nothing of any has changed since, there is nothing to do."""
@@ -113,14 +111,4 @@ class Worth:
 
 
 def _project(name: str, metrics: tracker.EfficiencyMetrics) -> WorthProject:
-    ledger = metrics.ledger
-    saved, cost = sum(ledger.get("saved_" + gain, 0.0) for gain in GAINS), ledger.get("charged", 0.0)
-    priced = sum(ledger.get("usd_" + gain, 0.0) for gain in GAINS) - ledger.get("usd_charged", 0.0)
-    return WorthProject(
-        project=shown(name, _NAMED) or _UNKNOWN,
-        sessions=metrics.sessions,
-        saved=round(saved),
-        cost=round(cost),
-        net=round(saved - cost),
-        usd=round(priced, 6) if priced or not ledger.get("unpriced") else None,
-    )
+    return WorthProject(project=shown(name, _NAMED) or _UNKNOWN, sessions=metrics.sessions, figures=figures_of(figures.of(metrics.ledger)))

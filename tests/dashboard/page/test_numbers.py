@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from hooks.utils.answers import text
+from hooks.utils.answers import ledgers, text
 from popkit_retention.cli import holdings
 from tests.dashboard.page.served import Visit
 
@@ -38,6 +38,7 @@ NUMBERS = [
 NUMBERS += [98_765, 99_950, 123_450, 123_550, 999_499, 999_500, 1_250_000, 1_750_000, 9_950_000, 999_500_000, 1_250_000_000, 12_345_678_901]
 SECONDS = [0, 0.5, 1.5, 59, 59.5, 60, 61, 119, 270, 599, 599.5, 600, 3_599, 3_600, 3_900, 7_199, 7_200, 90_000, 172_799, 172_800, 1_000_000]
 RATIOS = [0, 0.001, 0.004999, 0.005, 0.015, 0.025, 0.125, 0.135, 0.145, 0.285, 0.345, 0.575, 0.995, 1, 1.115, 2.675]
+DOLLARS = [0, 0.0004, -0.0004, 0.003, -0.003, 0.0096, 12.344, -99.99, 99.994, 123.4, -9_999, 9_999.6, 12_300, 123_456, 1_234_567, 5e9]
 OF_THE_PANEL = {
     "tokens": (text.tokens, NUMBERS),
     "shortTokens": (text.short_tokens, NUMBERS),
@@ -46,6 +47,7 @@ OF_THE_PANEL = {
     "percent": (lambda ratio: f"{ratio:.0%}", RATIOS),
     "span": (text.span, SECONDS),
     "countdown": (text.countdown, SECONDS),
+    "money": (ledgers.usd, DOLLARS),
     "size": (lambda number: holdings.size(round(number)), NUMBERS),
 }
 MANY = 2_000

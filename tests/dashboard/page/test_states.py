@@ -18,7 +18,7 @@ EMPTY = {
     "memory": ("Nothing is remembered yet", "popkit memory on"),
     "retention": ("Nothing is held", "choose Hold"),
     "budgets": ("No limit is set", "To set one"),
-    "stats": ("Nothing has been saved or charged yet", "Figures appear"),
+    "stats": ("PopKit has saved and cost nothing yet", "Figures appear"),
 }
 
 

@@ -216,8 +216,10 @@ def test_a_value_of_a_policy_is_told_as_it_was_set(home: Home, visit: Visits) ->
 
 def test_what_memory_saved_and_what_it_cost_are_told_apart(home: Home, visit: Visits) -> None:
     seen = visit()
-    names = {"gains": {"memory": "by memory"}, "causes": {"memory": "memory"}}
-    answers(seen, "/api/stats?days=30", saved_by={"memory": 5_000, "other": 7}, cost_by={"memory": 300}, **names)
+    names = {"gains": {"memory": "memory"}, "causes": {"memory": "memory"}}
+    answers(seen, "/api/stats?days=30", saved_by_usd={"memory": 5.0, "other": 0.007}, cost_by_usd={"memory": 0.3}, **names)
     seen.view("stats")
     causes = seen.page.locator("#causes .named-bars li")
-    expect(causes).to_have_text([re.compile("By memory.*5,000 saved"), re.compile("Other.*7 saved"), re.compile("Memory.*300 charged")])
+    expect(causes).to_have_text(
+        [re.compile("Saved by memory.*\\$5.00"), re.compile("Saved by other.*\\$0.007"), re.compile("Cost of memory.*\\$0.30")]
+    )

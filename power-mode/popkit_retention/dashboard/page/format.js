@@ -82,15 +82,35 @@ export function size(bytes) {
     .replace(/[kMG]$/, (unit) => ` ${unit}B`);
 }
 
-const money = (digits) =>
-  new Intl.NumberFormat("en-US", { style: "currency", currency: "USD", minimumFractionDigits: digits, maximumFractionDigits: digits });
-const CENTS = money(2);
+const CENTS = new Intl.NumberFormat("en-US", { style: "currency", currency: "USD" });
 
 /** $12.34 */
 export const usd = (dollars) => CENTS.format(dollars);
 
-/** Input tokens with their sign: +18,244 */
-export const signed = (number) => `${number < 0 ? "-" : "+"}${whole(Math.abs(number))}`;
+function plain(dollars) {
+  const sign = dollars < 0 ? "-" : "";
+  const amount = Math.abs(dollars);
+  for (const [size, unit] of [
+    [1e12, "T"],
+    [1e9, "G"],
+    [1e6, "M"],
+    [1e3, "k"],
+  ]) {
+    if (amount >= 9999.5 && amount >= size * 0.9995) return `${sign}$${threeFigures(amount / size)}${unit}`;
+  }
+  if (amount >= 99.995) return `${sign}$${whole(amount)}`;
+  if (amount >= 0.0095) return `${sign}$${amount.toFixed(2)}`;
+  return amount >= 0.0005 ? `${sign}$${amount.toFixed(3)}` : "$0.00";
+}
+
+const threeFigures = (number) => fixed(number, number >= 99.95 ? 0 : number >= 9.995 ? 1 : 2);
+
+/** $12.34, $0.003, $12.3k; with its sign where it is a net; "-" where no price is known. As answers/ledgers.py says it. */
+export function money(dollars, signed = false) {
+  if (dollars === null || dollars === undefined) return "-";
+  const said = plain(dollars);
+  return signed && dollars > 0 && said !== "$0.00" ? `+${said}` : said;
+}
 
 const CLOCK = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
 const DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });

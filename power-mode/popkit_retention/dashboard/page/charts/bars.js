@@ -11,13 +11,13 @@ const figure = (amount) => (amount < 0 ? `-${tokens(-amount).replace("~", "")}` 
 
 /**
  * days: [{day, values: {key: amount}}] · up, down: [{key, name, fill}] stacked away from zero · line: {key, name} over them, or none.
- * `words`: amount -> text, for table and readout.
+ * `words`: amount -> text, for table and readout; `ticks`: the same for the axis, which ends at `least` or above.
  */
-export function DayBars({ days, up, down = [], line, caption, words }) {
+export function DayBars({ days, up, down = [], line, caption, words, ticks = figure, least = 1 }) {
   const [ref, width] = useWidth();
   const sum = (values, parts) => parts.reduce((all, { key }) => all + values[key], 0);
   const lines = line ? days.map(({ values }) => values[line.key]) : [];
-  const highest = Math.max(1, ...days.map(({ values }) => sum(values, up)), ...lines);
+  const highest = Math.max(least, ...days.map(({ values }) => sum(values, up)), ...lines);
   const lowest = Math.min(0, ...days.map(({ values }) => -sum(values, down)), ...lines);
   const steps = stepsOf(lowest, highest);
   const [low, high] = [steps[0], steps[steps.length - 1]];
@@ -38,7 +38,7 @@ export function DayBars({ days, up, down = [], line, caption, words }) {
           html`<rect class="band" x=${EDGE.left + chosen * room} y=${EDGE.top} width=${room}
           height=${HEIGHT - EDGE.top - EDGE.bottom} />`
         }
-        <${Grid} steps=${steps} y=${y} left=${EDGE.left} right=${width - EDGE.right} words=${figure} />
+        <${Grid} steps=${steps} y=${y} left=${EDGE.left} right=${width - EDGE.right} words=${ticks} />
         ${days.map(({ day, values }, at) =>
           [...pile(values, up, 1), ...pile(values, down, -1)].map(
             ({ key, fill, top, bottom }) => html`<rect key=${day + key} class="bar" x=${middle(at) - bar(room) / 2} width=${bar(room)}
@@ -74,7 +74,7 @@ function pile(values, parts, sign) {
 
 /** rows: [{name, title, parts: [[amount, fill]], words}]: a bar for each, as long as its amount. */
 export function NamedBars({ rows, label }) {
-  const most = Math.max(1, ...rows.map(({ parts }) => parts.reduce((sum, [amount]) => sum + amount, 0)));
+  const most = Math.max(1e-6, ...rows.map(({ parts }) => parts.reduce((sum, [amount]) => sum + amount, 0)));
   return html`<ul class="named-bars" aria-label=${label}>
     ${rows.map(({ name, title, parts, words }) => {
       let at = 0;

@@ -2,7 +2,7 @@
 
 import { html, useEffect, useRef, useState } from "../vendor/preact-htm.js";
 import { useAnswer } from "../answers.js";
-import { baseName, capital, counted, longTokens, modelOf, percent, titleOf, tokens, whole } from "../format.js";
+import { baseName, capital, counted, longTokens, modelOf, money, percent, titleOf, tokens, whole } from "../format.js";
 import { know, rowOf, useLive, useTurn } from "../live.js";
 import { fillOf, LAYERS, Swatch, TIERS } from "../palette.js";
 import { DeedButtons, offeredAt, place } from "../parts/deeds.js";
@@ -159,8 +159,7 @@ function Dead({ report }) {
         more=${cold.items ? `from ${counted(cold.items, "result")}` : ""} />`
       }
       ${
-        cleared?.items > 0 &&
-        html`<${Figure} name="Cleared and archived" value=${longTokens(cleared.tokens)} more=${`in ${counted(cleared.items, "result")}`} />`
+        cleared?.items > 0 && html`<${Figure} name="Archived" value=${counted(cleared.items, "cleared result")} />`
       }
     </dl>
     <details class="data">
@@ -191,12 +190,17 @@ const Figure = ({ name, value, more }) => html`<div class="figure-row">
   <dd><span class="figure">${value}</span>${more && html`<small>${more}</small>`}</dd>
 </div>`;
 
+const priceNote = ({ cost_usd: cost, unpriced }) =>
+  cost === null ? "no price is known for its model" : unpriced ? "without requests whose price is not known" : "";
+
 function Worth({ detail, deeds }) {
-  const { warm, ledger } = detail;
+  const { warm, ledger, figures } = detail;
   return html`<${Card} title="What it was worth" id="worth" wide>
     <dl class="figures">
-      <${Figure} name="Entered smaller" value=${detail.entered_smaller_tokens ? longTokens(detail.entered_smaller_tokens) : "nothing"}
-        more=${detail.entered_smaller_tokens ? "did not enter the context" : ""} />
+      <${Figure} name="Kept out" value=${figures?.kept_out_tokens ? longTokens(figures.kept_out_tokens) : "nothing"} />
+      <${Figure} name="Cleared" value=${figures?.cleared_tokens ? `${whole(figures.cleared_tokens)} tokens` : "nothing"} />
+      ${figures && html`<${Figure} name="Cost" value=${money(figures.cost_usd)} more=${priceNote(figures)} />`}
+      ${figures && html`<${Figure} name="Net" value=${money(figures.net_usd, true)} />`}
       ${warm && html`<${Figure} name="Prompt cache kept warm" value=${warm.on ? "on" : "off"} more=${counted(warm.requests, "request")} />`}
     </dl>
     ${ledger.map((line) => html`<p key=${line}>${line}</p>`)}

@@ -1,18 +1,20 @@
-// What PopKit has saved, net of its costs: by day, by project, by cause.
+// What PopKit has done, in four quantities: kept out and cleared in tokens, cost and net in money; by day, by project, by cause.
 
 import { html, useState } from "../vendor/preact-htm.js";
 import { useAnswer } from "../answers.js";
 import { query } from "../api.js";
 import { DayBars, NamedBars } from "../charts/bars.js";
 import { DataTable } from "../charts/frame.js";
-import { baseName, capital, counted, signed, usd, whole } from "../format.js";
+import { baseName, capital, counted, longTokens, money, whole } from "../format.js";
 import { useLive } from "../live.js";
 import { fillOf, Legend, LINE } from "../palette.js";
 import { Answered, Card, Choice, Empty } from "../parts/states.js";
 import { useTitle } from "../route.js";
 
-const SAVED = { key: "saved", name: "Saved", fill: fillOf("medium") };
-const COST = { key: "cost", name: "Charged", fill: fillOf("ephemeral") };
+const SAVED = { key: "saved_usd", name: "Saved", fill: fillOf("medium") };
+const COST = { key: "cost_usd", name: "Cost", fill: fillOf("ephemeral") };
+const NET = { key: "net_usd", name: "Net" };
+const CENT = 0.01;
 
 export function Stats() {
   const { stamps } = useLive();
@@ -20,7 +22,7 @@ export function Stats() {
   const answer = useAnswer(query("/api/stats", { days }), stamps.stats);
   useTitle("Stats");
   return html`<div class="view">
-    <div class="view-head"><h1 tabindex="-1">Stats</h1><p class="note">What PopKit has saved, net of its costs, in input tokens</p></div>
+    <div class="view-head"><h1 tabindex="-1">Stats</h1><p class="note">What PopKit kept out, cleared and cost, and what is left</p></div>
     <${Answered} answer=${answer} what="the stats" lines=${10}>
       ${(data) => html`<p class="headline">${data.headline}</p>
         <div class="cards">
@@ -38,53 +40,56 @@ export function Stats() {
   </div>`;
 }
 
+// A day or project without a price has no bar.
+const amounts = ({ saved_usd: saved, cost_usd: cost, net_usd: net }) => ({ saved_usd: saved ?? 0, cost_usd: cost ?? 0, net_usd: net ?? 0 });
+
 function Days({ days, chosen, choose }) {
   const tools = html`<${Choice} label="How far back" chosen=${chosen} choose=${choose} options=${[
     ["7", "7 days"],
     ["30", "30 days"],
     ["90", "90 days"],
   ]} />`;
-  const any = days.some(({ saved, cost }) => saved || cost);
+  const any = days.some(({ saved_usd: saved, cost_usd: cost }) => saved || cost);
   return html`<${Card} title="By day" id="days" wide tools=${tools}>
     ${
       any
         ? html`<${Legend} items=${[
             [SAVED.name, SAVED.fill],
             [COST.name, COST.fill],
-            ["Net", LINE],
+            [NET.name, LINE],
           ]} />
-          <${DayBars} days=${days.map((day) => ({ day: day.day, values: day }))} up=${[SAVED]} down=${[COST]}
-            line=${{ key: "net", name: "Net" }}
-            words=${whole} caption="Input tokens saved and charged, by day" />`
-        : html`<${Empty} title="Nothing has been saved or charged yet">Figures appear after the first results have left a context.<//>`
+          <${DayBars} days=${days.map((day) => ({ day: day.day, values: amounts(day) }))} up=${[SAVED]} down=${[COST]} line=${NET}
+            words=${(dollars) => money(dollars)} ticks=${(dollars) => money(dollars)} least=${CENT}
+            caption="API-equivalent dollars saved and spent, by day" />`
+        : html`<${Empty} title="PopKit has saved and cost nothing yet">Figures appear after the first results were kept out or cleared.<//>`
     }
   <//>`;
 }
 
 function Projects({ projects }) {
-  const rows = projects.map(({ project, saved, cost, net, sessions }) => ({
+  const rows = projects.map(({ project, sessions, figures }) => ({
     name: baseName(project),
     title: project,
     parts: [
-      [saved, SAVED.fill],
-      [cost, COST.fill],
+      [figures.saved_usd ?? 0, SAVED.fill],
+      [figures.cost_usd ?? 0, COST.fill],
     ],
-    words: `net ${signed(net)} in ${counted(sessions, "session")}`,
+    words: `net ${money(figures.net_usd, true)} in ${counted(sessions, "session")}`,
   }));
-  const cells = ({ project, sessions, saved, cost, net, usd: dollars }) => [
+  const cells = ({ project, sessions, figures }) => [
     project,
     whole(sessions),
-    whole(saved),
-    whole(cost),
-    signed(net),
-    dollars === null ? "-" : usd(dollars),
+    figures.kept_out_tokens ? longTokens(figures.kept_out_tokens) : "0 tokens",
+    `${whole(figures.cleared_tokens)} tokens`,
+    money(figures.cost_usd),
+    money(figures.net_usd, true),
   ];
   return html`<${Card} title="By project" id="projects">
     ${
       rows.length
-        ? html`<${NamedBars} rows=${rows} label="Input tokens saved and charged, by project" />
-          <${DataTable} caption="What PopKit has saved, by project"
-            head=${["Project", "Sessions", "Saved", "Charged", "Net", "API-equivalent"]}
+        ? html`<${NamedBars} rows=${rows} label="API-equivalent dollars saved and spent, by project" />
+          <${DataTable} caption="What PopKit did, by project"
+            head=${["Project", "Sessions", "Kept out", "Cleared", "Cost", "Net"]}
             rows=${() => projects.map(cells)} />`
         : html`<p class="note">No project yet.</p>`
     }
@@ -93,20 +98,20 @@ function Projects({ projects }) {
 
 function Causes({ data }) {
   const sides = [
-    ["saved", SAVED.fill, data.saved_by, data.gains ?? {}],
-    ["charged", COST.fill, data.cost_by, data.causes ?? {}],
+    ["saved by", SAVED.fill, data.saved_by_usd, data.gains ?? {}],
+    ["cost of", COST.fill, data.cost_by_usd, data.causes ?? {}],
   ];
-  const rows = sides.flatMap(([side, fill, amounts, names]) =>
-    Object.entries(amounts)
+  const rows = sides.flatMap(([side, fill, dollars, names]) =>
+    Object.entries(dollars)
       .filter(([, amount]) => amount > 0)
       .map(([key, amount]) => ({
-        name: capital(names[key] ?? key),
-        title: `${capital(names[key] ?? key)}, ${side}`,
+        name: capital(`${side} ${names[key] ?? key}`),
+        title: capital(`${side} ${names[key] ?? key}`),
         parts: [[amount, fill]],
-        words: `${whole(amount)} ${side}`,
+        words: money(amount),
       })),
   );
   return html`<${Card} title="By cause" id="causes">
-    ${rows.length ? html`<${NamedBars} rows=${rows} label="Input tokens by cause" />` : html`<p class="note">Nothing yet.</p>`}
+    ${rows.length ? html`<${NamedBars} rows=${rows} label="API-equivalent dollars by cause" />` : html`<p class="note">Nothing yet.</p>`}
   <//>`;
 }

@@ -172,7 +172,7 @@ function Bar({ bar, first, last, reachable, opened, press }) {
       <span class="bar-label" title=${bar.label}>${bar.pinned && html`<${Pin} />`}${bar.label}</span>
       <span class="bar-tokens figure">${tokens(bar.tokens)}</span>
       <${Life} bar=${bar} first=${first} last=${last} />
-      <span class="bar-note">${bar.note}${bar.entered_smaller ? ` · ${tokens(bar.entered_smaller)} did not enter` : ""}</span>
+      <span class="bar-note">${bar.note}${bar.kept_out_tokens ? ` · ${tokens(bar.kept_out_tokens)} kept out` : ""}</span>
     </button>
   </li>`,
     [bar, first, last, reachable, opened, press],

@@ -1,0 +1,65 @@
+"""What PopKit did for a person, in four quantities, from the sums of a ledger: the one place where they are reckoned. Pure.
+
+*Kept out*: tokens that did not enter (an estimate, as the journal books each result) · *cleared*: tokens that left by a clear, as requests
+have shown · *cost*: dollars that PopKit cost, by what it wrote, sent and had fetched again · *net*: dollars saved less the cost. Money is
+at the API's prices; where the price of a model is not known there is none, and tokens never stand in its place.
+"""
+
+from __future__ import annotations
+
+from .ledger import CAUSES, GAINS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+# name -> that of the ledger: what is counted beside the four.
+_COUNTS = {
+    "kept_out_results": "kept_out", "cleared_results": "results", "pending_tokens": "pending_tokens", "clears": "clears",
+    "confirmed": "confirmed", "undone": "undone", "restored": "restored", "refetched": "refetched", "advice_tokens": "advice_tokens",
+    "warmings": "warmings", "kept_warm": "kept_warm", "memory_tokens": "memory_tokens", "spared": "spared",
+}  # fmt: skip
+
+
+def of(sums: Mapping[str, float]) -> dict[str, Any]:
+    """{`kept_out_tokens`, `cleared_tokens`, `cost_usd`, `net_usd`, `saved_usd`, `saved_by_usd`: by gain, `unpriced`}. `unpriced`: whether
+    something was saved or charged at an unknown price, which no money here holds; where nothing had a price, all money is None."""
+    saved = {gain: sums.get("usd_" + gain, 0.0) for gain in GAINS}
+    cost, unpriced = sums.get("usd_charged", 0.0), bool(sums.get("unpriced"))
+    known = not unpriced or bool(cost) or any(saved.values())
+    return {
+        "kept_out_tokens": round(sums.get("kept_out_tokens", 0)),
+        "cleared_tokens": round(sums.get("reclaimed_tokens", 0)),
+        "cost_usd": round(cost, 6) if known else None,
+        "net_usd": round(sum(saved.values()) - cost, 6) if known else None,
+        "saved_usd": round(sum(saved.values()), 6) if known else None,
+        "saved_by_usd": {gain: round(usd, 6) if known else None for gain, usd in saved.items()},
+        "unpriced": unpriced,
+    }
+
+
+def of_ledger(ledger: Mapping[str, float]) -> dict[str, Any]:
+    """The same of a whole ledger, with `cost_by_usd` (by cause) and how often and how much of everything there was; {} of an empty one."""
+    if not ledger:
+        return {}
+    found = of(ledger)
+    known = found["cost_usd"] is not None
+    costs = {cause: round(ledger.get("usd_charged_" + cause, 0.0), 6) if known else None for cause in CAUSES}
+    counts = {name: round(ledger.get(key, 0)) for name, key in _COUNTS.items()}
+    return {**found, "cost_by_usd": costs, **counts}
+
+
+def is_anything(figures: Mapping[str, Any]) -> bool:
+    """Whether there is anything to tell of the four."""
+    money = (figures["cost_usd"], *figures["saved_by_usd"].values())
+    return bool(figures["kept_out_tokens"] or figures["cleared_tokens"] or figures["unpriced"] or any(money))
+
+
+def together(ledgers: list[Mapping[str, float]]) -> dict[str, float]:
+    """The sum of several ledgers."""
+    total: dict[str, float] = {}
+    for ledger in ledgers:
+        for name, amount in ledger.items():
+            total[name] = total.get(name, 0) + amount
+    return total
