@@ -142,6 +142,7 @@ WORDS = (
         (
             Flag("--since", "everything that was cleared since: 2h, 3d, or 2026-02-21", "TIME"),
             Flag("--in-place", "put it back into the transcript and keep it for a while"),
+            Flag("--raw", "byte for byte, control characters too: for a file or a program", cli=True),
             _JSON,
         ),
         "ID|HANDLE|PATH…",
@@ -183,7 +184,8 @@ def word_named(name: str, table: Table = CONTEXT) -> Word:
 
 def flags_of(word: Word, cli: bool, table: Table = CONTEXT) -> dict:
     """name -> Flag of everything that may follow a word."""
-    flags = word.flags + (table.site if cli and word.name != "help" and not word.hands_on else ())
+    flags = tuple(flag for flag in word.flags if cli or not flag.cli)
+    flags += table.site if cli and word.name != "help" and not word.hands_on else ()
     return {flag.name: flag for flag in (*flags, _HELP)}
 
 

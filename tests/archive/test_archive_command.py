@@ -206,13 +206,15 @@ def test_nothing_that_came_from_outside_moves_the_cursor(shell: Shell) -> None:
         assert not {"\x1b", "\r", "\u202e"} & set(shown)
 
 
-def test_a_content_is_written_as_it_is_to_a_pipe_and_harmless_to_a_terminal(shell: Shell) -> None:
+def test_a_content_is_written_as_it_is_when_it_is_asked_for_and_harmless_to_a_pipe_or_a_terminal(shell: Shell) -> None:
     hostile = "one\ttab\n\x1b[2Jtwo\rthree\u202e\n\nend"
     with shell.open() as db:
         (id,) = archive.add_records(db, CHAIN, [new(0, content=json.dumps(hostile))]).ids
     env = {**os.environ, **shell.environ, "PYTHONPATH": PYTHONPATH, "PYTHONIOENCODING": "utf-8", "TERM": "dumb"}
     piped = subprocess.run([sys.executable, "-c", RUNS, "show", id], env=env, capture_output=True, check=True, cwd=ROOT)
-    assert piped.stdout.decode().partition("\n\n")[2] == hostile + "\n"
+    assert piped.stdout.decode().partition("\n\n")[2] == hostile.replace("\x1b", r"\x1b") + "\n"
+    exact = subprocess.run([sys.executable, "-c", RUNS, "show", id, "--raw"], env=env, capture_output=True, check=True, cwd=ROOT)
+    assert exact.stdout.decode() == hostile + "\n"
     seen = pexpect.run(f"{sys.executable} -c '{RUNS}' show {id}", env=env, cwd=str(ROOT), encoding="utf-8").partition("\r\n\r\n")[2]
     assert seen.rstrip("\r\n").split("\r\n") == ["one\ttab", r"\x1b[2Jtwo\rthree\u202e", "", "end"]
 
@@ -281,7 +283,10 @@ def standing(shell: Shell, tmp_path: Path) -> list[str]:
         chain = archive.Chain("s", "s", transcript=str(transcript))
         ids = archive.add_records(db, chain, [new(1), new(2), new(3)], now=NOW - 9_000).ids
     for path, held in ((transcript, ids[:2]), (transcript.with_name("fork.jsonl"), ids[1:2])):
-        path.write_text("".join(f'{{"content":"[PopKit cleared a (b). To see it: popkit restore {id}]"}}\n' for id in held))
+        blocks = [
+            {"type": "tool_result", "tool_use_id": "t", "content": f"[PopKit cleared a (b). To see it: popkit restore {id}]"} for id in held
+        ]
+        path.write_text(json.dumps({"type": "user", "message": {"role": "user", "content": blocks}}) + "\n")
     shell.environ["CLAUDE_CONFIG_DIR"] = str(tmp_path / "claude")
     return ids
 

@@ -154,7 +154,8 @@ def test_placeholders_are_found_in_every_transcript(held: Held) -> None:
     folder = held.folder / "claude" / "projects" / "-shop"
     folder.mkdir(parents=True)
     for name in ("one", "two"):
-        (folder / f"{name}.jsonl").write_text(f'{{"content":"[PopKit cleared x (y). To see it: popkit restore {ids[0]}]"}}\n')
+        block = {"type": "tool_result", "tool_use_id": "t", "content": f"[PopKit cleared x (y). To see it: popkit restore {ids[0]}]"}
+        (folder / f"{name}.jsonl").write_text(json.dumps({"type": "user", "message": {"role": "user", "content": [block]}}) + "\n")
     assert held.domain.placeholders(ids) == {ids[0]: [str(folder / "one.jsonl"), str(folder / "two.jsonl")]}
 
 

@@ -194,10 +194,10 @@ def hostile(shop: Shop) -> str:
     return shop.cleared()["hostile"]
 
 
-def test_for_a_program_a_content_is_what_it_was_byte_for_byte(shop: Shop, hostile: str, tmp_path: Path):
+def test_raw_a_content_is_what_it_was_byte_for_byte(shop: Shop, hostile: str, tmp_path: Path):
     for locale in ({"LC_ALL": "C"}, {"LC_ALL": "C.UTF-8"}, locales.latin_1(tmp_path)):
         done = subprocess.run(
-            [processes.ROOT / "bin" / "popkit", "restore", hostile], env=shop.environ(**locale), capture_output=True, check=False
+            [processes.ROOT / "bin" / "popkit", "restore", "--raw", hostile], env=shop.environ(**locale), capture_output=True, check=False
         )
         assert done.stdout == ("\n\n".join([HOSTILE] * 20) + "\n").encode("utf-8", "surrogatepass")
 

@@ -14,7 +14,7 @@ def overview(command: str = _COMMAND, cli: bool = False, table: Table = CONTEXT)
     lines = [*text.title(table.title), f"{command} WORD", ""]
     for word in table.words:
         lines += _entry(word.usage(), word.help + (" (the default)" if word.name == table.default else ""))
-        for flag in word.flags:
+        for flag in (flag for flag in word.flags if cli or not flag.cli):
             if flag.name != "--json":
                 lines += _entry("  " + flag.usage(), flag.help)
     lines += ["", "With every word but help:"]

@@ -18,6 +18,11 @@ _UNSEEN = frozenset(("Cc", "Cf", "Cs", "Cn", "Me"))
 _EMOJI_STYLE = "\ufe0f"  # makes some terminals draw the letter before it two columns wide
 
 
+_CONTROLS = {
+    code: chr(code).encode("unicode_escape").decode("ascii") for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\t\n\r"
+}
+
+
 def clean(text: object) -> str:
     """The text on one line, without anything that moves the cursor, hides or reorders letters."""
     text = str(text)
@@ -47,6 +52,11 @@ def visible(line: str) -> str:
     if line.isascii() and line.isprintable():
         return line
     return "".join([char if _is_harmless(char) else char.encode("unicode_escape").decode("ascii") for char in line])
+
+
+def without_controls(text: str) -> str:
+    """A text in which no control character but tabs and the ends of lines is left: an escape stands for each. All else is as it was."""
+    return text.translate(_CONTROLS)
 
 
 def _is_harmless(char: str) -> bool:

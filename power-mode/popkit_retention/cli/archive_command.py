@@ -51,6 +51,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     search = archive_search.add_parser(acts)
     show = acts.add_parser("show", help="one record and its content, as the model saw it")
     show.add_argument("id", metavar="ID", help="its handle, or how it begins")
+    show.add_argument("--raw", action="store_true", help="the content alone, byte for byte, control characters too")
     verify = acts.add_parser("verify", help="check that everything is as it was written; names the first broken record of each context")
     prune = acts.add_parser("prune", help="delete old contents for good")
     prune.add_argument("--older-than", metavar="AGE", required=True, help="delete what was archived longer ago than this: 12h, 30d, 8w")
@@ -152,9 +153,10 @@ def _show(db: Connection, args: argparse.Namespace, environ: Mapping[str, str]) 
     lines += _field("Size", f"{text.long_tokens(record.tokens)}, {size(record.size)}")
     if content is None:
         lines += _field("Content", f"gone for good; its SHA-256 is {record.content_hash}")
-    screen.show([*lines, ""], sys.stdout, environ)
+    if not args.raw:
+        screen.show([*lines, ""], sys.stdout, environ)
     if content is not None:
-        screen.write_content([archive.text_of(content).removesuffix("\n")], sys.stdout)
+        screen.write_content([archive.text_of(content).removesuffix("\n")], sys.stdout, args.raw)
     return int(content is None)
 
 

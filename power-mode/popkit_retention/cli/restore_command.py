@@ -64,7 +64,7 @@ def _print(parsed: Parsed, environ: Mapping[str, str]) -> int:
     else:
         from . import screen
 
-        screen.write_content(putback.printed_lines(printed), sys.stdout)
+        screen.write_content(putback.printed_lines(printed), sys.stdout, raw="raw" in parsed.flags)
     if trouble:
         print(f"{COMMAND}: {clean(trouble)}", file=sys.stderr)
     return 1 if any(content is None for _, content in printed) else 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from hooks.utils.answers.text import WIDTH, lay_out_for, visible
+from hooks.utils.answers.text import WIDTH, lay_out_for, visible, without_controls
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,8 +31,7 @@ def show(lines: list[str], stream: TextIO, environ: Mapping[str, str]) -> None:
     encoding = getattr(stream, "encoding", None) or "ascii"
     if not _draws(encoding):
         lines = [line.translate(_ASCII) for line in lines]
-    if stream.isatty():
-        lines = list(map(visible, lines))  # a restored content may stand among them
+    lines = list(map(visible if stream.isatty() else without_controls, lines))  # a restored content may stand among them
     if _is_coloured(stream, environ):
         lines = _coloured(lines)
     text = "\n".join(lines) + "\n"
@@ -49,17 +48,17 @@ def said_yes(question: str) -> bool:
     return answer.strip().lower() in ("y", "yes")
 
 
-def write_content(lines: list[str], stream: TextIO) -> None:
-    """Writes restored contents: for a program byte for byte, on a terminal with escapes for what would move its cursor, hide or reorder
-    letters."""
+def write_content(lines: list[str], stream: TextIO, raw: bool = False) -> None:
+    """Writes restored contents: on a terminal with escapes for what would move its cursor, hide or reorder letters; else for control
+    characters alone, since what is piped may be shown later. `raw`: as they are, byte for byte."""
     text = "\n".join(lines) + "\n"
-    if stream.isatty():
+    if stream.isatty() and not raw:
         encoding = getattr(stream, "encoding", None) or "ascii"
         text = "\n".join(map(visible, text.split("\n")))
         stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
     else:
         stream.flush()
-        stream.buffer.write(text.encode("utf-8", "surrogatepass"))
+        stream.buffer.write((text if raw else without_controls(text)).encode("utf-8", "surrogatepass"))
         stream.buffer.flush()
 
 
