@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hooks.utils.policy.planning import Asked
-from hooks.utils.policy.verdict import KINDS, LONGEST_WAIT_S, takes, verdict
+from hooks.utils.policy.verdict import KINDS, LONGEST_WAIT_S, is_worth_a_word, takes, verdict
 
 CRITICAL = 0.9
 
@@ -64,3 +64,31 @@ def test_what_was_cleared_and_is_still_sent_wants_the_session_loaded_again() -> 
 def test_the_reasoning_that_leaves_with_it_is_told() -> None:
     found = verdict(Planned(15_000, pays_after=3, thinking=800), COLD, context(), CRITICAL)
     assert (found["thinking"], found["pays_after"]) == (800, 3)
+
+
+@pytest.mark.parametrize(
+    ("kind", "tokens", "window", "ratio", "worth"),
+    [
+        ("clear", 19_999, 1_000_000, 0.5, False),
+        ("clear", 20_000, 1_000_000, 0.5, True),
+        ("clear", 3_999, 40_000, 0.5, False),
+        ("clear", 4_000, 40_000, 0.5, True),
+        ("clear", 2_000, 1_000_000, 0.95, True),  # nearly full
+        ("wait", 500_000, 1_000_000, 0.6, False),  # nobody is asked to wait
+        ("wait", 100_000, 1_000_000, 0.95, True),
+        ("full", 0, 200_000, 0.95, True),
+        ("resume", 900, 1_000_000, 0.1, False),
+        ("resume", 30_000, 1_000_000, 0.1, True),
+        ("nothing", 50_000, 200_000, 0.95, False),
+    ],
+)
+def test_unasked_a_person_is_told_of_much_or_of_a_context_that_is_nearly_full(
+    kind: str, tokens: int, window: int, ratio: float, worth: bool
+) -> None:
+    context = {"tokens": round(window * ratio), "window": window, "ratio": ratio, "cache_seconds_left": 0}
+    assert is_worth_a_word({"kind": kind, "tokens": tokens}, context, 0.9) is worth
+
+
+def test_where_no_request_is_known_only_much_is_worth_a_word() -> None:
+    assert is_worth_a_word({"kind": "clear", "tokens": 20_000}, None, 0.9)
+    assert not is_worth_a_word({"kind": "clear", "tokens": 2_000}, None, 0.9)

@@ -17,14 +17,14 @@ def _clear(said: dict, _report: dict) -> str:
 
 def _wait(said: dict, _report: dict) -> str:
     wait, tokens = text.countdown(said["wait_s"]), text.tokens(said["tokens"])
-    return f"Wait {wait}: then the cache is cold and {tokens} leave{_price(said)}{_thinking(said)}"
+    return f"Not yet: in {wait} the cache is cold, then {tokens} leave{_price(said)}{_thinking(said)}"
 
 
 def _full(said: dict, _report: dict) -> str:
     if said["wait_s"] is None:
         return "Full, and little to clear: /compact (Claude is told what is dead)"
     tokens = text.tokens(said["tokens"])
-    return f"Full: /compact (Claude is told what is dead), or wait {text.countdown(said['wait_s'])} and clear {tokens}"
+    return f"Full: /compact (Claude is told what is dead); in {text.countdown(said['wait_s'])} a clear takes {tokens}"
 
 
 def _resume(said: dict, report: dict) -> str:

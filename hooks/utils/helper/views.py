@@ -8,6 +8,7 @@ from .. import archive
 from .. import efficiency_tracker as tracker
 from ..answers import command, ids, ledgers, phrases, putback, report, text, verdict, warm
 from ..policy import figures
+from ..policy.verdict import is_worth_a_word
 from ..reclaim import access, outlook, restoring
 from ..state import settling
 from . import deeds, pages
@@ -59,7 +60,8 @@ class Views:
         None when it is. There is no line for the prompt's foot: the client draws what stands there as a warning."""
         with _LAYOUT:
             text.lay_out_for(asked.columns)
-            found = report.build(outlook.look(site, self.transcript_path, now))
+            looked = outlook.look(site, self.transcript_path, now)
+            found = report.build(looked)
             shown = pages.page(asked.page, found, asked.chosen)
             if shown["page"] == pages.SAVED:
                 shown["lines"] = [*_saved(site, found, now), *self._spent()]
@@ -69,7 +71,8 @@ class Views:
                 title = text.title("Keeping the prompt cache warm")
                 shown["lines"] = [*title, warm.pane_line(kept), *warm.sum_lines(kept), "", *self.native.text.split("\n")]
                 shown["deeds"] = deeds.to_json([*deeds.of_warmth(kept), *self.native.deeds()])
-            band = None if found["verdict"]["kind"] == "nothing" else {"text": verdict.in_words(found)}
+            worth = is_worth_a_word(found["verdict"], found["context"], looked.rules.thresholds["critical"])
+            band = {"text": verdict.in_words(found)} if worth else None
             offered = deeds.to_json([deed for deed in deeds.of_context(found) if deed.id == "clear"])
         context = found["context"]
         left = context["cache_seconds_left"] if context else 0

@@ -15,6 +15,8 @@ LITTLE_SHARE = 0.05
 # Seconds: with a full context nobody waits longer.
 LONGEST_WAIT_S = 600
 KINDS = ("clear", "wait", "full", "resume", "nothing")
+# A person at work is told unasked of so many tokens, or of this share of the window.
+WORTH_TOKENS, WORTH_SHARE = 20_000, 0.1
 
 
 def takes(plan: Plan | None) -> dict[str, int]:
@@ -50,6 +52,17 @@ def verdict(
     if cold is not None and worth_later:
         return {**said, "kind": "wait", **later, "thinking": cold.sum.thinking, "pays_after": cold.sum.pays_after, "wait_s": wait_s}
     return said
+
+
+def is_worth_a_word(said: dict[str, Any], context: dict[str, Any] | None, critical: float) -> bool:
+    """Whether a verdict is worth a person's while who has not asked: much would leave, or the context is nearly full. What can only be
+    waited for is not, but for a context that is nearly full."""
+    near = context is not None and context["ratio"] >= critical
+    if said["kind"] == "nothing":
+        return False
+    if near or said["kind"] == "full":
+        return True
+    return said["kind"] != "wait" and said["tokens"] >= min(WORTH_TOKENS, WORTH_SHARE * context["window"] if context else WORTH_TOKENS)
 
 
 def _is_same(now: Plan | None, cold: Plan | None) -> bool:

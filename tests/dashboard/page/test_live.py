@@ -36,8 +36,8 @@ def test_when_the_cache_goes_cold_the_page_says_what_to_do_then(clocked: Clocked
     seen = clocked.visit(browser, PLACE)
     verdict = seen.page.get_by_label("What to do now")
     row = seen.page.get_by_role("link", name=re.compile("please fix it"))
-    expect(verdict).to_contain_text("Wait")
-    expect(row).to_contain_text("Wait")
+    expect(verdict).to_contain_text("Not yet")
+    expect(row).to_contain_text("Not yet")
     clocked.pass_by(COLD_S, seen)
     expect(verdict).to_contain_text("Clear now")
     expect(verdict.get_by_role("button", name="Clear", exact=True)).to_be_visible()
@@ -60,7 +60,7 @@ def test_the_cache_counts_down(clocked: Clocked, browser: Browser) -> None:
 def test_while_a_session_runs_it_is_asked_for_each_minute(clocked: Clocked, browser: Browser) -> None:
     seen = clocked.visit(browser, PLACE)
     expect(seen.page.locator(".connection")).to_have_text("Live")
-    expect(seen.page.get_by_label("What to do now")).to_contain_text("Wait")
+    expect(seen.page.get_by_label("What to do now")).to_contain_text("Not yet")
     for _ in range(2):
         with seen.page.expect_response(LIST), seen.page.expect_response(DETAIL):
             clocked.pass_by(60, seen)
