@@ -18,6 +18,7 @@ from popkit_retention.context.models import (
 )
 from popkit_retention.context.service import Caller, ContextService, Request, Used
 from popkit_retention.context.sources import Sources
+from tests.patience import HANG_S
 
 from .providers import Providers
 
@@ -80,7 +81,9 @@ class Kind(NamedTuple):
         package = importlib.import_module(self.name)
         plain = package.DefaultAsyncHttpxClient if self.asynchronous else package.DefaultHttpxClient
         # No certificates are loaded, which takes longer than a call: nothing here is encrypted.
-        options = {"api_key": "none", "max_retries": 0, "http_client": plain(verify=False), **options}
+        # The packages give an asynchronous client 5 s to connect by the loop's clock, which runs on while a busy machine lets the process
+        # wait: it gives up although the connection stands.
+        options = {"api_key": "none", "max_retries": 0, "timeout": HANG_S, "http_client": plain(verify=False), **options}
         if self.name == "anthropic":
             return (package.AsyncAnthropic if self.asynchronous else package.Anthropic)(base_url=api.url, **options)
         return (package.AsyncOpenAI if self.asynchronous else package.OpenAI)(base_url=api.url + "/v1", **options)
@@ -135,8 +138,8 @@ class Desk:
         self.ledger = ledger or Ledger()
         self.service = ContextService(build, books=self.ledger)
 
-    def client(self, kind: Kind, *, user_id: str = "dana", max_retries: int = 0, **setting: Any) -> Any:
-        return with_context(kind.make(self.api, max_retries=max_retries), user_id=user_id, service=self.service, **setting)
+    def client(self, kind: Kind, *, user_id: str = "dana", max_retries: int = 0, timeout: Any = HANG_S, **setting: Any) -> Any:
+        return with_context(kind.make(self.api, max_retries=max_retries, timeout=timeout), user_id=user_id, service=self.service, **setting)
 
 
 def in_threads(work: Callable[[int], object], count: int) -> None:

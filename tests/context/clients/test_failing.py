@@ -6,6 +6,7 @@ import asyncio
 import importlib
 import logging
 import threading
+import time
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ import pytest
 from popkit_retention.context.clients.failing import may_pass_elsewhere
 from popkit_retention.context.models import ContextBuildOptions, ContextResult
 from popkit_retention.context.sources import Sources
+from tests.patience import HANG_S
 
 from .callers import BUILT, FALLBACK, KINDS, MODEL, QUESTION, Desk, Kind, Ledger, id_of
 from .providers import OUTPUT, TEXT, Breaks, Fails, FailsWithin, Providers, Waits
@@ -198,6 +200,24 @@ def test_a_call_that_is_cancelled_is_not_asked_again(desk: Desk, kind: Kind):
     asyncio.run(cancel())
     ready.set()
     assert desk.api.models() == [MODEL]
+
+
+@pytest.mark.parametrize("kind", [KINDS[1], KINDS[3]], ids=id_of)
+def test_a_machine_that_stands_still_while_a_client_connects_fails_no_test(desk: Desk, kind: Kind, monkeypatch: pytest.MonkeyPatch):
+    """With a deadline for connecting, as the packages set one, an asynchronous client gives up there; tests set none."""
+    connect = asyncio.BaseEventLoop.create_connection
+
+    async def stalled(*args: Any, **kwargs: Any) -> Any:
+        connecting = asyncio.ensure_future(connect(*args, **kwargs))
+        await asyncio.sleep(0)
+        time.sleep(0.3)  # nothing runs, as where the system gives the process no time
+        return await connecting
+
+    monkeypatch.setattr(asyncio.BaseEventLoop, "create_connection", stalled)
+    assert kind.text(kind.ask(desk.client(kind))) == TEXT
+    package = importlib.import_module(kind.name)
+    with pytest.raises(package.APITimeoutError):
+        kind.ask(desk.client(kind, timeout=package.Timeout(HANG_S, connect=0.1)))
 
 
 def test_that_the_fallback_model_was_asked_is_told(desk: Desk, caplog: pytest.LogCaptureFixture):
