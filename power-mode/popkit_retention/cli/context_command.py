@@ -10,6 +10,7 @@ from hooks.utils import flag_parser
 from hooks.utils.answers import command as answers
 from hooks.utils.answers import text
 from hooks.utils.answers.help import of_word, overview
+from hooks.utils.edges import files
 from hooks.utils.edges.system import now as time_of_day
 from hooks.utils.state import live
 
@@ -39,6 +40,7 @@ def answer(words: list[str], environ: Mapping[str, str], command: str = COMMAND)
         began = sessions.check(path)
     except (flag_parser.UsageError, sessions.NoSession) as error:
         return fail(str(error), "--json" in words, environ, command)
+    files.patience.left_s = files.LOCK_WAIT_S  # for all that a helper which stands still may hold: then it is told as far as it is known
     site = live.Site(environ, sessions.session_id_of(path), began)
     given = answers.respond(parsed, site, path, time_of_day(environ), _called(parsed.flags))
     if given.error:

@@ -1,0 +1,77 @@
+"""A helper that stands still (stopped, swapped out, a laptop that slept) keeps nobody waiting, whatever it holds."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from hooks.utils.edges.files import LOCK_WAIT_S
+from tests.paths import PYTHONPATH
+
+from .asking import ROOT, SESSION, Helper, lines
+
+_HOLDS = """
+import sqlite3, sys
+from hooks.utils.edges import files
+held = [files.Lock(path).__enter__() for path in sys.argv[2:]]
+db = sqlite3.connect(sys.argv[1])
+db.execute("BEGIN EXCLUSIVE")
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def stopped(helper: Helper) -> Iterator[Helper]:
+    """A helper that was stopped, and all locks of its session held by somebody who will not let go either."""
+    helper.has_read("app.py", lines(40))
+    helper.read("app.py", lines(40))
+    helper.ask("/view", {})
+    helper.process.send_signal(signal.SIGSTOP)
+    locks = sorted(map(str, (helper.home / "sessions" / SESSION).glob("*.lock")))
+    assert locks
+    command = [sys.executable, "-c", _HOLDS, str(helper.home / "archive.sqlite"), *locks]
+    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout.readline() == b"held\n"
+        yield helper
+        holder.kill()
+    helper.process.send_signal(signal.SIGCONT)
+
+
+WORDS = {
+    "context retention": "Retention status", "context timeline": "Tool call timeline", "context stats": "Retention efficiency",
+    "context why 1": "Read app.py", "context clear --dry-run": "", "context pin 1": "",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("words", WORDS)
+def test_popkit_context_answers(stopped: Helper, words: str):
+    assert WORDS[words] in stopped.run(*words.split(), "--transcript", str(stopped.transcript))
+
+
+def test_popkit_context_waits_once_for_all_that_is_held(stopped: Helper):
+    code = (
+        "import os, sys; from hooks.utils.edges import files; from popkit_retention.cli.context_command import answer;"
+        " answer(sys.argv[1:], os.environ); print('left', files.patience.left_s)"
+    )
+    asked = ["retention", "--transcript", str(stopped.transcript)]
+    done = subprocess.run(
+        [sys.executable, "-c", code, *asked],
+        env={**stopped.env, "PYTHONPATH": PYTHONPATH},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "Retention status" in done.stdout
+    assert done.stdout.splitlines()[-1] == "left 0.0", f"of {LOCK_WAIT_S} s, which is what one lock may take"
+
+
+@pytest.mark.parametrize("words", ["doctor", "try", "statusline", "archive list", "restore aaaaaaaa", "uninstall --dry-run", "memory list"])
+def test_every_other_command_comes_back(stopped: Helper, words: str):
+    stopped.run(*words.split())
+    assert stopped.process.poll() is None
