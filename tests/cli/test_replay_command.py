@@ -182,8 +182,8 @@ def test_say_once_tells_at_which_request_what_enters_and_its_content(tmp_path, c
     assert list(entered) == ["id", "content"]
     first, reference, last = entered["content"].split("\n")
     assert (first, last) == (lines[0], lines[-1])
-    assert reference.startswith("[38 lines as in T1, Read ")
-    assert reference.endswith(": from «value_2 = configure('the shop',» to «value_39 = configure('the»]")
+    assert reference.startswith("[lines 2–39 as in your Read of ")
+    assert ": from «value_2 = configure('the shop',» to «value_39 = configure('the»; to see all: popkit restore " in reference
     assert "0 of 4 results cleared (0 tokens), 1 entered shorter (" in said
 
 

@@ -11,12 +11,13 @@ import re
 from collections.abc import Collection, Sequence
 from typing import Any
 
+from benchmarks import reference_decoder as reading
+
 from .provider import blocks_of
 from .scripted_api import Recorded, position, text_of
 
 Body = dict[str, Any]
-# A reference, as docs/design.md and the README show it: how many lines, and with what the first and the last of them begin.
-REFERENCE = re.compile(r"\[(\d+) lines as in T\d+, [A-Z]\w+ .*: from «(.*)» to «(.*)»\]")
+_FOLDER = re.compile(r"[Ww]orking directory: ([\w./-]+)")
 NOISE = re.compile(r"\[the line above stands \d+ times? in a row\]")
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _MOVED = re.compile(r"\s*<system-reminder>\s*PostToolUse:\w+ hook additional context: .*?</system-reminder>\s*", re.DOTALL)
@@ -87,34 +88,22 @@ def unfounded(text: str, whole: str) -> list[str]:
     """The lines of a result as it was sent that are neither of the result as it came, nor words of PopKit's that stand for such."""
     came = {line.rstrip() for line in whole.split("\n")}
     came |= {_ESCAPES.sub("", line).rpartition("\r")[2].rstrip() for line in whole.split("\n")}
-    return [line for line in text.split("\n") if line.rstrip() not in came and not (REFERENCE.fullmatch(line) or NOISE.fullmatch(line))]
+    ours = (reading.REFERENCE, NOISE)
+    return [line for line in text.split("\n") if line.rstrip() not in came and not any(one.fullmatch(line) for one in ours)]
 
 
 def dangling(body: Body) -> list[str]:
-    """The references of a request that no earlier result or input in it bears out: that many lines, which begin and end as it says."""
-    shown: list[list[str]] = []
+    """The references of a request that a reader who sees it alone cannot follow, or could follow to two places."""
+    folder = _FOLDER.search(json.dumps([body.get("system"), body["messages"]], ensure_ascii=False))
+    reader = reading.Reader(folder[1] if folder else "")
+    calls: dict[str, dict[str, Any]] = {}
     missing = []
     for message in body["messages"]:
         for block in blocks_of(message):
             if block["type"] == "tool_use":
-                shown += [_stripped(text) for text in block["input"].values() if isinstance(text, str)]
+                calls[block["id"]] = block
             elif block["type"] == "tool_result":
-                text = text_of(block.get("content"))
-                missing += [found[0] for found in REFERENCE.finditer(text) if not any(_bears_out(lines, found) for lines in shown)]
-                shown.append(_stripped(text))
+                text, call = text_of(block.get("content")), calls[block["tool_use_id"]]
+                missing += [said[0] for _, said in reading.references(text) if reader.follows(said).kind != "found"]
+                reader.sees(call["id"], call["name"], call["input"], text)
     return missing
-
-
-def _stripped(text: str) -> list[str]:
-    """Lines without the numbers that Read puts before them, with single spaces, as references quote them."""
-    return [" ".join(re.sub(r"^ *\d+\t", "", line).split()) for line in text.split("\n")]
-
-
-def _bears_out(lines: list[str], reference: re.Match[str]) -> bool:
-    """Empty lines at the ends of a run count, but what it begins and ends with is said of the others."""
-    count = int(reference[1])
-    for start in range(len(lines) - count + 1):
-        spoken = [line for line in lines[start : start + count] if line]
-        if spoken and spoken[0].startswith(reference[2]) and spoken[-1].startswith(reference[3]):
-            return True
-    return False

@@ -361,7 +361,7 @@ def test_so_do_those_of_lines_that_entered_as_a_reference(newest: Long):
     referred = 0
     for _, old, shown, _ in edits(newest.last_prompt()):
         lines = [line for line in old.split("\n") if line.strip()]
-        referred += "lines as in T" in shown and not any(line in shown for line in lines)
+        referred += "as in your " in shown and not any(line in shown for line in lines)
     assert referred >= newest.of_day(2, 5)
 
 

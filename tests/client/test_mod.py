@@ -132,7 +132,7 @@ class Session:
 
 
 def referred(text: str) -> bool:
-    return " lines as in T" in text
+    return " as in your " in text
 
 
 def sent(request: Recorded) -> list[str]:
@@ -212,9 +212,10 @@ def newest(clients: dict[str, installs.Installed], tmp_path: Path, api: Scripted
 def test_what_was_read_before_enters_as_a_reference(day: Session):
     first, second, _, third, *_ = day.results()
     assert not referred(first)
+    handle = day.entered()[0]["handle"]
     assert second.split("\n")[:3] == [
         f"100\t{LINES[99]}",
-        f"[99 lines as in T1, Read big.py:1-200: from «{LINES[100]}» to «{LINES[198]}»]",
+        f"[lines 101–199 as in your Read of big.py above: from «{LINES[100]}» to «{LINES[198]}»; to see all: popkit restore {handle}]",
         f"200\t{LINES[199]}",
     ]
     shown = third.split("\n")
@@ -224,8 +225,8 @@ def test_what_was_read_before_enters_as_a_reference(day: Session):
         "150\tvalue_150 = 1050",
         f"151\t{LINES[150]}",
     ]
-    assert "as in T1" in shown[1]
-    assert "as in T2" in shown[-2]
+    assert "as in your Read of big.py above" in shown[1]
+    assert referred(shown[-2])
     assert day.log() == ""
 
 
@@ -253,7 +254,7 @@ def test_a_subagent_has_a_door_of_its_own(day: Session):
     [last] = [turn for turn in agents if len(turn.tool_results()) == 2]
     first, second = last.tool_results().values()
     assert not referred(first)
-    assert "as in T1, Read big.py:1-50" in second
+    assert "as in your Read of big.py above" in second
 
 
 def test_noise_stays_outside_and_comes_back(day: Session):

@@ -14,13 +14,14 @@ def test_what_the_context_shows_enters_once_and_the_archive_has_the_whole(helper
     file = lines(60)
     assert helper.read("app.py", file) == ("toolu_01", numbered(file))
     id, entered = helper.read("app.py", [*file[20:], "tail"], 21)
+    [entry] = helper.journal()
+    words = f"from «{file[21].strip()}» to «{file[58].strip()}»"
     assert entered.split("\n") == [
         f"21\t{file[20]}",
-        f"[38 lines as in T1, Read app.py: from «{file[21].strip()}» to «{file[58].strip()}»]",
+        f"[lines 22–59 as in your Read of app.py above: {words}; to see all: popkit restore {entry['handle']}]",
         f"60\t{file[59]}",
         "61\ttail",
     ]
-    [entry] = helper.journal()
     assert (entry["event"], entry["id"], entry["leans_on"]) == ("entered", id, ["toolu_01"])
     assert (entry["chars"], entry["entered_chars"]) == (len(numbered([*file[20:], "tail"], 21)), len(entered))
     assert helper.run("restore", entry["handle"]).rstrip("\n") == numbered([*file[20:], "tail"], 21)
@@ -43,7 +44,7 @@ def test_with_any_what_was_written_counts_too(tmp_path: Path):
     helper = Helper(tmp_path, config={"say_once": "any"})
     written = {"file_path": str(helper.project / "app.py"), "content": "\n".join(lines(40))}
     helper.result("Write", written, "File created")
-    assert "[38 lines as in T1, " in helper.read("app.py", lines(40))[1]
+    assert "lines 2–39 as in " in helper.read("app.py", lines(40))[1]
     helper.stop()
 
 
@@ -81,7 +82,7 @@ def test_a_subagent_knows_nothing_of_what_the_main_thread_was_shown(helper: Help
     file = lines(40)
     helper.read("app.py", file)
     assert helper.read("app.py", file, agent="a1")[1] == numbered(file)
-    assert "as in T1, " in helper.read("app.py", [*file, "more"], agent="a1")[1]
+    assert "as in your " in helper.read("app.py", [*file, "more"], agent="a1")[1]
     assert [entry["leans_on"] for entry in helper.journal("a1")] == [["toolu_02"]]
     assert helper.journal() == []
 
@@ -95,7 +96,7 @@ def test_nothing_leans_on_what_was_folded(helper: Helper):
 def test_a_turn_of_which_nothing_was_taken_back_changes_nothing_but_the_configuration(helper: Helper):
     helper.read("app.py", lines(40))
     assert helper.ask("/rows", {}) == {}
-    assert "as in T1, " in helper.read("app.py", [*lines(40), "more"])[1]
+    assert "as in your " in helper.read("app.py", [*lines(40), "more"])[1]
     (helper.home / "retention-config.json").write_text('{"retention": {"say_once": "off"}}')
     helper.ask("/rows", {})
     assert helper.read("app.py", [*lines(40), "most"])[1] == numbered([*lines(40), "most"])
@@ -106,7 +107,7 @@ def test_nothing_leans_on_what_was_taken_back_and_the_numbers_go_on_from_there(h
     helper.read("other.py", lines(40, "other"))
     assert helper.ask("/rows", {"ids": [first]}) == {}
     assert helper.read("other.py", lines(40, "other"))[1] == numbered(lines(40, "other"))
-    assert "as in T2, Read other.py" in helper.read("other.py", [*lines(40, "other"), "x"])[1]
+    assert "as in your Read of other.py above" in helper.read("other.py", [*lines(40, "other"), "x"])[1]
 
 
 def test_an_answer_that_came_too_late_did_not_happen(helper: Helper):
@@ -152,7 +153,7 @@ def test_a_text_of_any_kind_enters_and_is_known(helper: Helper, content: str):
 def test_lone_surrogates_come_back_from_the_archive_of_a_shortened_result(helper: Helper):
     file = [f"line {number} \ud800 of the file, and this one is like no other" for number in range(30)]
     helper.read("odd.txt", file)
-    assert "as in T1, " in helper.read("odd.txt", [*file, "\udfff"])[1]
+    assert "as in your " in helper.read("odd.txt", [*file, "\udfff"])[1]
     [entry] = helper.journal()
     assert helper.run("restore", entry["handle"]).rstrip("\n") == numbered([*file, "\udfff"])
 
@@ -184,7 +185,7 @@ def test_a_result_that_is_handed_in_twice_counts_once(helper: Helper):
     helper.read("app.py", lines(40))
     helper.number -= 1
     assert helper.read("app.py", lines(40))[1] == numbered(lines(40))
-    assert "as in T1, " in helper.read("app.py", [*lines(40), "more"])[1]
+    assert "as in your " in helper.read("app.py", [*lines(40), "more"])[1]
 
 
 @pytest.mark.parametrize("say_once", ["any", "reads"])
@@ -195,7 +196,8 @@ def test_what_was_written_before_counts_after_a_resume_where_anything_does(tmp_p
     transcript.called("t2", "Edit", {"file_path": path, "old_string": "x", "new_string": "\n".join(lines(40, "new"))}, "Edited")
     helper = Helper(tmp_path, transcript.path, {"say_once": say_once})
     entered = helper.read("app.py", [*lines(40), *lines(40, "new")])[1]
-    assert ("as in T1, " in entered, "as in T2, " in entered) == (say_once == "any", say_once == "any")
+    named = [f"as in the input of your {tool} of app.py above" in entered for tool in ("Write", "Edit")]
+    assert named == [say_once == "any"] * 2
     helper.stop()
 
 
@@ -214,11 +216,11 @@ def test_near_the_limit_nothing_leans_on_what_the_next_request_may_lack(tmp_path
     transcript.answered(10_000)
     helper.read("app.py", lines(40))
     helper.read("other.py", lines(40, "other"))
-    assert "as in T2, " in helper.read("other.py", [*lines(40, "other"), "x"])[1]
-    assert "as in T1, " in helper.read("app.py", lines(40)[1:], 2)[1]
+    assert "as in your " in helper.read("other.py", [*lines(40, "other"), "x"])[1]
+    assert "as in your " in helper.read("app.py", lines(40)[1:], 2)[1]
     transcript.answered(19_000)
     assert helper.read("other.py", lines(40, "other")[1:], 2)[1] == numbered(lines(40, "other")[1:], 2)
-    assert "as in T5, " in helper.read("other.py", [*lines(40, "other")[2:], "y"], 3)[1]  # the newest stays
+    assert "as in your " in helper.read("other.py", [*lines(40, "other")[2:], "y"], 3)[1]  # the newest stays
     helper.stop()
 
 
@@ -230,7 +232,7 @@ def test_nothing_leans_on_what_requests_lack_and_the_journal_tells_of_it(tmp_pat
         id, entered = helper.read(f"{name}.py", lines(200, name))
         transcript.called(id, "Read", {"file_path": str(helper.project / f"{name}.py")}, entered, 20_000 + 4_000 * number)
     if told == "said":
-        assert "as in T1, " in helper.read("app.py", [*lines(200, "app"), "more"])[1]
+        assert "as in your " in helper.read("app.py", [*lines(200, "app"), "more"])[1]
     transcript.answered(19_000, SAID if told == "said" else None)
     assert helper.read("app.py", [*lines(200, "app"), "most"])[1] == numbered([*lines(200, "app"), "most"])
     helper.ask("/view", {"columns": 70})
@@ -255,7 +257,7 @@ def test_an_archive_that_breaks_later_lets_everything_in_whole_from_then_on(help
     helper.ask("/command", {"words": "stats"})
     (helper.home / "archive.sqlite").rename(helper.home / "aside.sqlite")
     (helper.home / "archive.sqlite").mkdir()
-    assert "as in T1, " in helper.read("app.py", [*lines(40), "most"])[1]
+    assert "as in your " in helper.read("app.py", [*lines(40), "most"])[1]
     helper.ask("/command", {"words": "stats"})
     last = [*lines(40)[1:], "last"]
     assert helper.read("app.py", last, 2)[1] == numbered(last, 2)

@@ -49,7 +49,7 @@ def test_a_chosen_result_tells_why_and_what_can_be_done_about_it_and_that_can_be
 def test_what_entered_as_a_reference_can_be_shown_whole_in_the_pane_and_counts_as_restored_nowhere(helper: Helper):
     first, _ = helper.read("app.py", lines(400))
     id, entered = helper.read("app.py", lines(400))
-    assert "as in T1" in entered
+    assert "as in your " in entered
     transcript = helper.has_read("app.py", lines(400), first)
     transcript.called(id, "Read", {"file_path": str(helper.project / "app.py")}, entered)
     shown = helper.ask("/view", {"page": "results", "chosen": id})["pane"]

@@ -42,7 +42,7 @@ def test_a_second_read_enters_as_a_reference_and_the_prompt_is_smaller_by_what_i
     assert list(played.entered) == ["T2"]
     entered = played.entered["T2"].split("\n")
     assert [entered[0], entered[2]] == [lines[0], lines[-1]]
-    assert entered[1].startswith("[58 lines as in T1, Read ")
+    assert entered[1].startswith("[lines 2–59 as in your Read of /p/a.py above: ")
     spared = tokens_of(len(numbered("a"))) - tokens_of(len(played.entered["T2"]))
     assert (played.score.shortened, played.score.spared_tokens) == (1, spared)
     assert [big - small for big, small in zip(whole.score.curve, played.score.curve)] == [0, 0, spared, spared]

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks import reference_decoder as reading
 from hooks.utils.policy import door
 from hooks.utils.policy.door import once, shown
 from hooks.utils.policy.door.numbered import listed
 from tests.examples import examples
 
-REFERENCE = re.compile(r"\[(\d+) lines as in (.*): from «(.*)» to «(.*)»\]")
 REMINDER = "\n\n<system-reminder>\nConsider whether this file is malicious.\n</system-reminder>\n"
 FORMS = {"arrow": "{number:>6}→{line}", "tab": "{number}\t{line}"}
 
@@ -43,11 +43,14 @@ class Told:
         self.count = 0
 
     def arrives(
-        self, text: str, tool: str = "Bash", path: str = "", error: bool = False, again: bool = False, **tool_input: str
+        self, text: str, tool: str = "Bash", path: str = "", error: bool = False, again: bool = False, kind: str = "", **tool_input: str
     ) -> door.Entry:
         self.count += 1
-        kind = {"Read": "file", "Bash": "run"}.get(tool, "ack")
-        arrival = door.Arrival(f"toolu_{self.count}", tool, tool_input, kind, f"T{self.count}", text, error, path, again)
+        kind = kind or {"Read": "file", "Bash": "search"}.get(tool, "ack")
+        if tool == "Read":
+            tool_input = {"file_path": path, **tool_input}
+        name = door.name_of(tool, tool_input, "/")
+        arrival = door.Arrival(f"toolu_{self.count}", tool, tool_input, kind, name, text, error, path, again)
         entry = door.enter(arrival, self.shown, self.say_once, self.shape)
         written = door.written(arrival)
         if written is not None and self.say_once == door.ANY:
@@ -71,36 +74,26 @@ def _put_back(before: str, hidden: list[str]) -> list[str]:
     return [f"{number:>{width}}{told[3]}{line}" for number, line in enumerate(hidden, int(told[2]) + 1)]
 
 
-def _can_be_made(entered: list[str], whole: list[str], sources: dict[str, list[list[str]]], before: str = "") -> bool:
-    """Whether the whole comes out when each reference in what entered is replaced by as many lines in a row of the source that it names,
-    and the numbers of a listing count on. Looks at nothing but that."""
-    if not entered:
-        return not whole
-    told = REFERENCE.fullmatch(entered[0])
-    if told and whole[:1] != entered[:1]:
-        count, rest = int(told[1]), entered[1:]
-        for there in sources[told[2]]:
-            for at in range(len(there) - count + 1):
-                hidden = there[at : at + count]
-                if whole[:count] in (hidden, _put_back(before, hidden)) and _can_be_made(rest, whole[count:], sources):
-                    return True
-        return False
-    return whole[:1] == entered[:1] and _can_be_made(entered[1:], whole[1:], sources, entered[0])
+def references(text: str) -> list[re.Match[str]]:
+    return [said for _, said in reading.references(text)]
 
 
 @given(st.lists(st.tuples(block, st.sampled_from(["Bash", "Read", "cat -n", "Write"]), st.integers(1, 120)), min_size=2, max_size=6))
 @settings(max_examples=examples(40, 5_000))
-def test_what_entered_and_what_it_leans_on_make_the_result_again(results: list[tuple[list[str], str, int]]):
+def test_a_reader_who_sees_the_context_alone_makes_the_result_again(results: list[tuple[list[str], str, int]]):
     told = Told()
-    sources: dict[str, list[list[str]]] = {}
+    reader = reading.Reader("/")
     for lines, how, first in results:
         text = {"Read": read_of(lines, first), "cat -n": read_of(lines, first, "tab")}.get(how, "\n".join(lines))
-        written = {"content": text} if how == "Write" else {}
-        entry = told.arrives(text, how.replace("cat -n", "Bash"), "/a.py" if how == "Read" else "", **written)
-        assert _can_be_made(entry.text.split("\n"), text.split("\n"), sources)
-        name = f"T{told.count}"
+        given = {"Read": {"file_path": "/a.py"}, "Write": {"file_path": "/a.py", "content": text}}.get(how, {"command": how})
+        tool = how.replace("cat -n", "Bash")
+        entry = told.arrives(text, tool, given.get("file_path", "") if how == "Read" else "", **given)
+        found = {at: reader.follows(said) for at, said in reading.references(entry.text)}
+        assert {one.kind for one in found.values()} <= {"found"}
+        whole = reading.whole(entry.text, {at: one.lines for at, one in found.items()})
+        assert whole == [line for _, line in reading.listing(text)]
         assert set(entry.leans_on) <= {id for id in told.shown.sources if not id.endswith(f"_{told.count}")}
-        sources[name] = [once.lines_of(entry.text)] + ([lines] if written else [])
+        reader.sees(f"toolu_{told.count}", tool, given, entry.text)
 
 
 @given(block, block, st.integers(min_value=0, max_value=40))
@@ -112,9 +105,10 @@ def test_of_a_read_every_line_that_enters_keeps_its_number(before: list[str], li
     entered = told.reads(lines, 100).text.split("\n")
     number = 100
     for entered_line in entered:
-        found = REFERENCE.fullmatch(entered_line)
+        found = references(entered_line)
         if found:
-            number += int(found[1])
+            assert int(found[0]["first"]) == number
+            number = int(found[0]["last"]) + 1
         else:
             assert entered_line == f"{number:>6}→{lines[number - 100]}" if lines else entered_line == ""
             number += 1
@@ -126,7 +120,9 @@ def test_first_and_last_line_stay_and_the_reference_tells_how_many_and_where():
     entry = told.reads([*body("new", 2), *body("a"), *body("more", 2)])
     entered = entry.text.split("\n")
     assert entered[2] == "     3→" + body("a")[0]
-    assert entered[3] == "[28 lines as in T1: from «a_1 = configure('a', step=1,» to «a_28 = configure('a', step=28,»]"
+    assert entered[3] == (
+        "[lines 4–31 as in your Read of a.py above, there 2–29: from «a_1 = configure('a', step=1,» to «a_28 = configure('a', step=28,»]"
+    )
     assert entered[4] == "    32→" + body("a")[-1]
     assert len(entered) == 7
     assert entry.leans_on == ("toolu_1",)
@@ -135,10 +131,84 @@ def test_first_and_last_line_stay_and_the_reference_tells_how_many_and_where():
 
 def test_a_reference_is_one_line_that_can_be_shown_and_written():
     told = door.Shown()
-    lines = ["first", "\x1b[31m \ud800 red\r\x07", *body("a", 8), "\u2028 end\x1b[0m", "last"]
-    told.add(door.Source("toolu_1", "T1, Bash echo\n\x1b[2J\ud800 x", lines))
+    lines = ["first", "\x1b[31m \ud800 red «now»\r\x07", *body("a", 8), "\u2028 the very end\x1b[0m", "last"]
+    name = door.name_of("Bash", {"command": "echo\n\x1b[2J\ud800 [x]"}, "")
+    told.add(once.source("toolu_1", name, "\n".join(lines)))
     said = once.say_once("\n".join(lines), told)
-    assert said.text == "first\n[10 lines as in T1, Bash echo [2J x: from «[31m red» to «end [0m»]\nlast"
+    words = "from «［31m red ‹now›» to «the very end ［0m»"
+    assert said.text == f"first\n[10 lines as in your Bash of echo ［2J ［x］ above, there lines 2–11 of it: {words}]\nlast"
+
+
+def test_words_are_of_twelve_characters_where_one_of_the_nearest_lines_has_them():
+    told = Told()
+    lines = ["begin", "}", "", "  })", "return configured_basket(customer)", *body("a", 8), "x" * 50, "}", "", ")", "done"]
+    told.reads(lines)
+    [said] = references(told.reads(["before", *lines, "behind"]).text)
+    assert (said["head"], said["tail"]) == ("return configured_basket(custome", "x" * 32)
+
+
+def test_where_no_line_near_says_much_the_longest_one_is_named():
+    told = Told()
+    lines = ["begin", "}", ")", "});", *body("a", 8), "]", "),", ")", "done"]
+    told.arrives("\n".join(lines))
+    [said] = references(told.arrives("\n".join([*lines, "more"])).text)
+    assert (said["head"], said["tail"]) == ("});", "),")
+
+
+def test_of_several_calls_of_one_name_the_last_is_called_so():
+    told = Told()
+    told.reads([*body("a"), "old"])
+    told.reads([*body("b"), *body("c")])
+    [said] = references(told.reads([*body("b"), "new"]).text)
+    assert (said["newest"], said["about"]) == ("last ", "a.py")
+    [said] = references(told.reads([*body("a"), "new"], 40).text)
+    assert (said["newest"], said["about"]) == (None, "a.py")
+
+
+def test_where_another_result_would_fit_the_same_words_the_lines_enter():
+    told = Told()
+    middle = body("a", 10)
+    told.reads([*body("x", 4), *middle, *body("y", 4)])
+    changed = read_of([*body("x", 4), *middle[:5], "changed", *middle[6:], *body("y", 4)])
+    told.arrives(changed, "Read", "/a.py", again=True)
+    told.arrives("nothing", "Read", "/a.py")
+    entry = told.reads([*body("x", 4), *middle, *body("y", 4), "more"])
+    assert entry == (read_of([*body("x", 4), *middle, *body("y", 4), "more"]), (), ())
+
+
+def test_a_short_run_stays_whole():
+    told = Told()
+    short, long = "\n".join(body("a", 15)), "\n".join(body("a", 30))
+    told.arrives(long, kind="run:test", command="npm test")
+    assert told.arrives(short, kind="run:test", command="npm test") == (short, (), ())
+    assert told.arrives(long, kind="run:test", command="npm test").leans_on == ("toolu_1",)
+
+
+@pytest.mark.parametrize(("path", "cwd", "name"), [
+    ("/shop/src/app.js", "/shop", "Read of src/app.js"),
+    ("/shop/src/app.js", "/shop/", "Read of src/app.js"),
+    ("/shopping/app.js", "/shop", "Read of /shopping/app.js"),
+    ("C:\\shop\\src\\app.js", "C:\\shop", "Read of src\\app.js"),
+    ("/shop/app/[id]/page.tsx", "/shop", "Read of app/［id］/page.tsx"),
+    ("/shop/" + "deep/" * 20 + "a_name_that_tells_which.py", "/shop",
+     "Read of deep/deep/deep/de…/deep/deep/deep/a_name_that_tells_which.py"),
+    ("/shop/" + "n" * 80 + ".py", "/shop", "Read of " + "n" * 80 + ".py"),
+])  # fmt: skip
+def test_a_file_is_called_by_its_path_from_the_session_s_folder_and_its_name_is_never_cut(path: str, cwd: str, name: str):
+    assert door.name_of("Read", {"file_path": path, "limit": 7}, cwd) == name
+
+
+def test_a_long_command_is_cut_in_the_middle():
+    name = door.name_of("Bash", {"command": "npm test -- " + "a" * 80 + " | tail -20", "description": "Run the tests"}, "/shop")
+    assert name == "Bash of npm test -- aaaaaaaaaaaaaaaaaa…aaaaaaaaaaaaaaaaaa | tail -20"
+    assert door.name_of("TodoWrite", {"todos": []}, "/shop") == "TodoWrite"
+
+
+def test_the_way_back_is_named_once():
+    told = door.Shown()
+    told.add(once.source("toolu_1", "Bash of one", "\n".join([*body("a"), "gap", *body("b")])))
+    said = once.say_once("\n".join([*body("a"), "other", *body("b")]), told, handle="k7m2qdab")
+    assert [one["handle"] for one in references(said.text)] == [None, "k7m2qdab"]
 
 
 @pytest.mark.parametrize("count", [1, 4, 7])
@@ -157,7 +227,7 @@ def test_a_run_of_eight_lines_is_found_wherever_it_begins(offset: int):
     told.arrives("\n".join([*body("x", offset), *run, *body("y")]))
     entry = told.arrives("\n".join([*body("u"), *run]))
     assert entry.leans_on == ("toolu_1",)
-    assert REFERENCE.fullmatch(entry.text.split("\n")[31])[1] == "6"
+    assert references(entry.text)[0]["count"] == "6"
 
 
 def test_a_reference_that_is_hardly_shorter_than_its_lines_is_not_worth_it():
@@ -254,7 +324,7 @@ def test_where_the_numbers_jump_a_run_ends():
     lines = body("a", 30)
     told.reads(lines)
     entry = told.arrives(read_of(lines[:15], 1) + "\n" + read_of(lines[15:], 101), "Grep")
-    kept = [line for line in entry.text.split("\n") if not REFERENCE.fullmatch(line)]
+    kept = [line for line in entry.text.split("\n") if not references(line)]
     assert kept == [f"{number:>6}→{lines[at]}" for number, at in ((1, 0), (15, 14), (101, 15), (115, 29))]
 
 
@@ -272,10 +342,10 @@ def test_where_the_numbers_jump_a_run_ends():
 @settings(max_examples=examples(50, 10_000))
 def test_the_stretches_of_a_listing_cover_it_and_number_all_of_their_lines_or_none(whole: list[str]):
     lines, stretches = listed(whole)
-    assert [at for begin, end in stretches for at in range(begin, end)] == list(range(len(whole)))
-    for begin, end in stretches:
+    assert [at for begin, end, _ in stretches for at in range(begin, end)] == list(range(len(whole)))
+    for begin, end, first in stretches:
         changed = [lines[at] != whole[at] for at in range(begin, end)]
-        assert all(changed) or not any(changed)
+        assert all(changed) if first is not None else not any(changed)
         if all(changed):
             assert [*whole[begin : begin + 1], *_put_back(whole[begin], lines[begin + 1 : end])] == whole[begin:end]
 
@@ -289,8 +359,8 @@ def test_lines_that_differ_only_in_indentation_are_not_the_same():
 
 def test_lines_that_end_in_cr_lf_are_other_lines_than_those_that_end_in_lf():
     told = Told()
-    told.arrives("\r\n".join(body("a")))
-    assert told.arrives("\n".join(body("a"))).leans_on == ()
+    told.arrives("\r\n".join(body("a")), command="type a.txt")
+    assert told.arrives("\n".join(body("a")), command="cat a.txt").leans_on == ()
     entry = told.arrives("\r\n".join(body("a")))
     assert entry.leans_on == ("toolu_1",)
     assert entry.text.split("\n")[0] == body("a")[0] + "\r"

@@ -75,7 +75,7 @@ class Context:
             gone.append(id)
         for id in gone:
             del self.weights[id]
-        self.shown.drop(gone)
+        self.shown.forget(gone)
 
     def keep(self, ids: Collection[str]) -> None:
         """Only these stand in the context: what came after the last of them was taken back."""
@@ -123,9 +123,9 @@ class Context:
             self._weigh()
 
 
-def learnt(site: Site, transcript_path: str, agent_id: str, say_once: str, editing: Editing | None) -> Context:
-    """The context of a session that goes on, from its transcript; an empty one where there is none that can be read. `say_once` and
-    `editing` as the door goes by them."""
+def learnt(site: Site, transcript_path: str, agent_id: str, cwd: str, say_once: str, editing: Editing | None) -> Context:
+    """The context of a session that goes on, from its transcript; an empty one where there is none that can be read. `cwd`: where the
+    session began; `say_once` and `editing` as the door goes by them."""
     context = Context()
     try:
         made = live.rebuilt(site, site.paths(agent_id), transcript_path)
@@ -137,35 +137,31 @@ def learnt(site: Site, transcript_path: str, agent_id: str, say_once: str, editi
         for entry in entries.read(transcript_path, made.index.size, made.index.telling):
             for block in entries.blocks_of(entry):
                 result = known.get(block.get("tool_use_id") or "")
-                if block.get("type") == "tool_use" and block.get("id") in known and say_once == door.ANY:
+                if block.get("type") == "tool_use" and block.get("id") in known:
                     called[block["id"]] = block.get("input")
                 elif block.get("type") == "tool_result" and result is not None:
                     context.numbers[result.id] = result.index
                     if not result.cleared and result.id not in gone:
-                        _show(context, result, block, called.pop(result.id, None))
+                        _show(context, result, block, called.pop(result.id, None), cwd, say_once)
         context.floor = min(context.numbers.values(), default=context.count + 1) - 1
     except (OSError, ValueError):
         return context
     return context
 
 
-def _show(context: Context, result: Result, block: dict[str, Any], tool_input: object) -> None:
-    """What a result and the call that it answers show; `tool_input`: of the call, where that counts."""
+def _show(context: Context, result: Result, block: dict[str, Any], tool_input: object, cwd: str, say_once: str) -> None:
+    """What a result and the call that it answers show; `tool_input`: of the call."""
+    given = tool_input if isinstance(tool_input, dict) else {}
     content = block.get("content")
     text = "" if handle_in(content) else responses.text_of_blocks(content)[0]  # a placeholder shows nothing
     arrival = door.Arrival(
-        result.id, result.tool, tool_input if isinstance(tool_input, dict) else {}, result.kind, name_of(result.index, result.label), text,
+        result.id, result.tool, given, result.kind, door.name_of(result.tool, given, cwd), text,
         result.error, path_of(result.tool, result.subjects),
     )  # fmt: skip
-    wrote = door.written(arrival)
+    wrote = door.written(arrival) if say_once == door.ANY else None
     if wrote is not None:
         context.show(wrote)
     context.show(door.source_of(arrival, text))
-
-
-def name_of(number: int, label: str) -> str:
-    """What a result is called in a reference: its number, and what a person sees of it."""
-    return f"T{number}, {label}"
 
 
 def path_of(tool: str, subjects: list[str]) -> str:

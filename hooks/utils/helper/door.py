@@ -17,7 +17,7 @@ from ..state import journal, live, outside, store
 from ..state.archived import errors, task_id
 from ..state.site import Site
 from . import rows
-from .contexts import MOST_BYTES, Context, learnt, name_of, path_of
+from .contexts import MOST_BYTES, Context, learnt, path_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Door:
         """The context of the main thread ("") or of a subagent, learnt from its transcript the first time."""
         known = self.contexts.pop(agent_id, None)
         if known is None:
-            known = learnt(self.site, self.transcript_of(agent_id), agent_id, self.say_once, self.editing)
+            known = learnt(self.site, self.transcript_of(agent_id), agent_id, self.cwd, self.say_once, self.editing)
         self.contexts[agent_id] = known  # the one that was asked about last stands last
         self._lighten()
         return known
@@ -148,12 +148,13 @@ class Door:
     def _enter(self, context: Context, arrived: Arrived, call: Call, agent_id: str, began: float) -> str | None:
         """What enters of a result, None for all of it; the context knows it from then on."""
         found = classify(call, call.cwd or self.cwd, self.rules)
-        name = name_of(context.arrive(arrived.id), found.label)
+        context.arrive(arrived.id)
         content = json.dumps(arrived.content, ensure_ascii=False, separators=(",", ":"))
         chain = archive.Chain(
             task_id(self.session_id, agent_id), self.session_id, agent_id, self.site.session_project, self.transcript_path
         )
         asked = (call.tool, call.tool_input)
+        name = door.name_of(*asked, self.cwd)
         path, handle = path_of(call.tool, found.subjects), archive.handle_of(chain, arrived.id, content)
         arrival = door.Arrival(
             arrived.id, *asked, found.kind, name, arrived.text, arrived.error, path, asked == context.before, handle

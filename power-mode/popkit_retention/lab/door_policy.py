@@ -23,6 +23,7 @@ class Door(Policy):
     def __init__(self, rules: Ruleset, then: Policy | None = None, say_once: str = door.READS, shape: str = door.SAFE) -> None:
         self.then = then or Policy()
         self.tracked = Tracked(rules)
+        self.cwd = ""  # where the session began
         self.say_once = say_once
         self.shape = shape
         self.shown = door.Shown()
@@ -30,6 +31,7 @@ class Door(Policy):
         self.before: tuple[object, ...] = ()  # (tool, input) of the call before, if its result entered in part
 
     def begin(self, cwd: str) -> None:
+        self.cwd = cwd
         self.tracked.begin(cwd)
         self.then.begin(cwd)
 
@@ -43,8 +45,9 @@ class Door(Policy):
             return None
         call = block.call
         path = result.subjects[0] if call.tool == "Read" and result.subjects else ""
+        name = door.name_of(call.tool, call.tool_input, self.cwd)
         arrival = door.Arrival(
-            block.id, call.tool, call.tool_input, result.kind, f"T{result.index}, {result.label}", block.text, call.outcome.error, path,
+            block.id, call.tool, call.tool_input, result.kind, name, block.text, call.outcome.error, path,
             (call.tool, call.tool_input) == self.before, block.handle,
         )  # fmt: skip
         entry = door.enter(arrival, self.shown, self.say_once, self.shape)

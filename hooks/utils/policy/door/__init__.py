@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from ..ruleset import SAY_ONCE, SHAPES
 from . import informative, noise, once
+from .naming import name_of
 from .once import lines_of
 from .shown import Shown, Source
 
@@ -27,6 +28,7 @@ __all__ = [
     "enter",
     "is_partial",
     "lines_of",
+    "name_of",
     "source_of",
     "written",
 ]
@@ -56,7 +58,8 @@ _NOISY = ("run", "other", "ack", "tasks")
 # What prints outputs and lists of matches. Others return what was made for the reader: a report, a page, data.
 _PRINTS = ("Bash", "PowerShell", "BashOutput", "Grep", "Glob", "LS")
 
-_OVER = " lines over its budget left out"
+# A run of a test or a build of so few characters is read at a glance, and its lines belong together.
+_SHORT_RUN = 1_000
 
 
 class Arrival:
@@ -99,17 +102,17 @@ def enter(arrival: Arrival, shown: Shown, say_once: str = READS, shape: str = SA
     """What enters of a result, given what the context shows; an error enters whole, but for what `strong` leaves out of a long one."""
     text, reasons = arrival.text, []
     leans_on: tuple[str, ...] = ()
-    if shape != OFF and not arrival.error and arrival.kind.startswith(_NOISY):
+    if shape != OFF and not arrival.error and not arrival.again and arrival.kind.startswith(_NOISY):
         quieted = noise.quiet(text)
         if quieted != text:
             reasons.append(f"{max(0, len(text) - len(quieted)):,} characters of noise left out")
             text = quieted
     told = _told(arrival, text, shape)
     if told.lines:
-        reasons.append(f"{told.lines:,}{_OVER}")
+        reasons.append(f"{told.lines:,} lines over its budget left out")
         text = told.text
-    if not arrival.error and not arrival.again and (say_once == ANY or (say_once == READS and arrival.is_read)):
-        said = once.say_once(text, shown, arrival.path if say_once == READS else "")
+    if _may_refer(arrival, say_once):
+        said = once.say_once(text, shown, arrival.path if say_once == READS else "", arrival.handle)
         if said.lines:
             reasons.append(f"{said.lines:,} lines that the context already shows")
             text, leans_on = said.text, said.leans_on
@@ -117,8 +120,15 @@ def enter(arrival: Arrival, shown: Shown, say_once: str = READS, shape: str = SA
 
 
 def is_partial(entry: Entry) -> bool:
-    """Whether it lacks what somebody may want, so that the same call made at once again is to enter whole."""
-    return bool(entry.leans_on) or any(reason.endswith(_OVER) for reason in entry.reasons)
+    """Whether it lacks anything, so that the same call made at once again is to enter whole."""
+    return bool(entry.reasons)
+
+
+def _may_refer(arrival: Arrival, say_once: str) -> bool:
+    """Whether lines of a result may enter as references."""
+    if arrival.error or arrival.again or (arrival.kind.startswith("run") and len(arrival.text) < _SHORT_RUN):
+        return False
+    return say_once == ANY or (say_once == READS and arrival.is_read)
 
 
 def _told(arrival: Arrival, text: str, shape: str) -> informative.Told:
@@ -130,16 +140,17 @@ def _told(arrival: Arrival, text: str, shape: str) -> informative.Told:
 
 def source_of(arrival: Arrival, entered: str) -> Source:
     """What a result shows once it has entered."""
-    return Source(arrival.id, arrival.name, lines_of(entered), arrival.path if arrival.is_read else "")
+    return once.source(arrival.id, arrival.name, entered, arrival.path if arrival.is_read else "")
 
 
 def written(arrival: Arrival) -> Source | None:
-    """What the call itself has written into the conversation and a later result may repeat: the text of a Write or an Edit."""
+    """What the call itself has written into the conversation and a later result may repeat: the text of a Write or an Edit. One that failed
+    shows nothing, but is the last of its name all the same."""
     tool_input = arrival.tool_input
     edits = tool_input.get("edits")
     texts = [tool_input.get("content"), tool_input.get("new_string")]
     texts += [edit.get("new_string") for edit in edits if isinstance(edit, dict)] if isinstance(edits, list) else []
     lines = [line for text in texts if isinstance(text, str) for line in text.split("\n")]
-    if arrival.error or arrival.tool not in ("Write", "Edit", "MultiEdit", "NotebookEdit") or not lines:
+    if arrival.tool not in ("Write", "Edit", "MultiEdit", "NotebookEdit") or not lines:
         return None
-    return Source("call " + arrival.id, arrival.name, lines)
+    return Source("call " + arrival.id, arrival.name, [] if arrival.error else lines, is_input=True)

@@ -14,11 +14,12 @@ if TYPE_CHECKING:
 _WIDEST = 12
 
 
-def listed(whole: Sequence[str]) -> tuple[list[str], list[tuple[int, int]]]:
-    """(lines without a listing's numbers, [(begin, end)] of the stretches that they make up: each either all numbered, one by one, or not
-    at all)."""
+def listed(whole: Sequence[str]) -> tuple[list[str], list[tuple[int, int, int | None]]]:
+    """(lines without a listing's numbers, [(begin, end, number of the first)] of the stretches that they make up: each either all numbered,
+    one by one, or not at all, and then None)."""
     prefixes = list(map(_prefix, whole))
-    lines, stretches = list(whole), []
+    lines = list(whole)
+    stretches: list[tuple[int, int, int | None]] = []
     begin = at = 0
     while at < len(whole):
         end = at + 1
@@ -26,13 +27,13 @@ def listed(whole: Sequence[str]) -> tuple[list[str], list[tuple[int, int]]]:
             end += 1
         if end - at > 1:
             if begin < at:
-                stretches.append((begin, at))
-            stretches.append((at, end))
+                stretches.append((begin, at, None))
+            stretches.append((at, end, int(prefixes[at][:-1])))
             lines[at:end] = [line[len(prefix) :] for line, prefix in zip(whole[at:end], prefixes[at:end])]
             begin = end
         at = end
     if begin < len(whole):
-        stretches.append((begin, len(whole)))
+        stretches.append((begin, len(whole), None))
     return lines, stretches
 
 

@@ -1,19 +1,20 @@
 """A result's text with what the context already shows said as a reference to it. Pure.
 
-Of a run of lines the first and the last stay, with their numbers; between them one line names what shows the others and the words with
-which they begin and end. What the host adds to a result for the model (a reminder) is never part of a run.
+Of a run of lines the first and the last stay, with their numbers; between them one line tells which call above shows the others, which
+lines of its result they are, and words with which they begin and end. Whoever sees the context alone finds them by that, and nothing else
+by the same words: where another result would fit too, the lines enter. What the host adds to a result for the model (a reminder) is never
+part of a run.
 """
 
 from __future__ import annotations
 
+from .naming import plain
 from .numbered import listed
-from .shown import Shown
+from .shown import Shown, Source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NamedTuple
-
-    from .shown import Run
 
     class Said(NamedTuple):
         """`text` as it enters · `leans_on`: ids of what references name, in order · `lines`: how many are left out."""
@@ -29,7 +30,8 @@ else:
 
 # A reference that is hardly shorter than what it stands for is one more thing to follow.
 _LEAST_SAVED_CHARS = 40
-_WORDS_CHARS = 32
+# Words are of so many characters at the least, if one of the lines nearest to that end has them, and at the most.
+_LEAST_WORDS, _MOST_WORDS, _NEAREST = 12, 32, 3
 # With this the host begins what it adds to a result for the model.
 REMINDER = "<system-reminder>"
 
@@ -39,45 +41,94 @@ def lines_of(text: str) -> list[str]:
     return listed(_own(text))[0]
 
 
+def source(id: str, name: str, text: str, path: str = "") -> Source:
+    """What shows the lines of a text."""
+    lines, stretches = listed(_own(text))
+    numbered = [(begin, end, first) for begin, end, first in stretches if first is not None]
+    return Source(id, name, lines, path, numbered)
+
+
 def _own(text: str) -> list[str]:
     """The lines of a text up to what the host adds for the model, and the empty lines before that."""
     said, added, _ = text.partition(REMINDER)
     return (said.rstrip("\r\n") if added else said).split("\n")
 
 
-def say_once(text: str, shown: Shown, path: str = "") -> Said:
-    """The text with runs that `shown` has as references. `path`: only what was read of that file counts."""
+def say_once(text: str, shown: Shown, path: str = "", handle: str = "") -> Said:
+    """The text with runs that `shown` has as references. `path`: only what was read of that file counts. `handle`: of the archived whole,
+    named once."""
     lines, stretches = listed(_own(text))
     whole = text.split("\n")
     pieces: list[str] = []
     leans_on: dict[str, None] = {}
     at = left_out = 0
     for run in shown.runs(lines, path, stretches):
-        reference = _reference(lines, run)
         first, last = run.begin + 1, run.end - 1
-        if sum(map(len, whole[first:last])) + last - first < len(reference) + _LEAST_SAVED_CHARS:
+        number = next((first - begin + told for begin, end, told in stretches if told is not None and begin <= first < end), None)
+        reference = _reference(lines[first:last], number, run.at + 1, run.source, shown)
+        if not reference or sum(map(len, whole[first:last])) + last - first < len(reference) + _LEAST_SAVED_CHARS:
             continue
-        pieces += [*whole[at:first], reference]
+        pieces += [*whole[at:first], f"[{reference}]"]
         leans_on[run.source.id] = None
         left_out += last - first
         at = last
+    if pieces and handle:
+        pieces[-1] = f"{pieces[-1][:-1]}; to see all: popkit restore {handle}]"
     return Said("\n".join([*pieces, *whole[at:]]), tuple(leans_on), left_out)
 
 
-def _reference(lines: list[str], run: Run) -> str:
-    hidden = lines[run.begin + 1 : run.end - 1]
-    spoken = [line for line in hidden if line.strip()] or [""]
-    return f"[{len(hidden)} lines as in {_plain(run.source.name)}: from «{_words(spoken[0])}» to «{_words(spoken[-1])}»]"
+def _reference(hidden: list[str], number: int | None, at: int, source: Source, shown: Shown) -> str:
+    """What stands for lines that a source shows from `at` on; `number` that a listing gives the first of them here. "" where other lines
+    would fit it as well."""
+    count = len(hidden)
+    words = (_words(hidden), _words(hidden[::-1]))
+    there = source.number(at, at + count)
+    namesakes, forgotten = shown.namesakes(source)
+    is_last = namesakes[-1] is source
+    if forgotten and not is_last:
+        return ""
+    for other in [source] if is_last else namesakes:
+        for place in [at] if there is None else other.at(there, count):
+            lines = list(other.lines[place : place + count])
+            if lines != hidden and _fits(lines, words):
+                return ""
+    here = f"{count} lines" if number is None else f"lines {_range(number, count)}"
+    call = f"your {'last ' if is_last and (forgotten or len(namesakes) > 1) else ''}{source.name} above"
+    if source.is_input:
+        call = f"the input of {call}"
+    where = f", there {_range(there, count)}" if there is not None else f", there lines {_range(at + 1, count)} of it"
+    return f"{here} as in {call}{'' if there == number is not None else where}: from «{words[0]}» to «{words[1]}»"
 
 
-def _words(line: str) -> str:
-    """The first words of a line."""
-    line = _plain(line)
-    if len(line) <= _WORDS_CHARS:
+def _range(first: int, count: int) -> str:
+    return f"{first}–{first + count - 1}"
+
+
+def _fits(lines: list[str], words: tuple[str, str]) -> bool:
+    """Whether a reader may take these lines for those that begin and end with the words."""
+    return _has(lines, words[0]) and _has(lines[::-1], words[1])
+
+
+def _has(lines: list[str], words: str) -> bool:
+    return any(line.startswith(words) for line in _spoken(lines))
+
+
+def _spoken(lines: list[str]) -> list[str]:
+    """The first lines that say anything."""
+    spoken: list[str] = []
+    for line in lines:
+        if line.strip():
+            spoken.append(plain(line))
+            if len(spoken) == _NEAREST:
+                break
+    return spoken
+
+
+def _words(lines: list[str]) -> str:
+    """With what the first of some lines begins that says enough, else the longest of those nearest."""
+    spoken = _spoken(lines) or [""]
+    line = next((line for line in spoken if len(line) >= _LEAST_WORDS), max(spoken, key=len))
+    if len(line) <= _MOST_WORDS:
         return line
-    return line[:_WORDS_CHARS].rpartition(" ")[0] or line[:_WORDS_CHARS]
-
-
-def _plain(text: str) -> str:
-    """A text in one line, without what moves a terminal's cursor or cannot be written."""
-    return " ".join("".join(char if char.isprintable() else " " for char in text).split())
+    words = line[:_MOST_WORDS].rpartition(" ")[0]
+    return words if len(words) >= _LEAST_WORDS else line[:_MOST_WORDS]

@@ -34,29 +34,54 @@ _MOST_PLACES = 4
 
 class Source:
     """What shows lines: `id` (of the tool use), `name` (what it is called in a reference), `lines` as they were sent, without the numbers
-    of a listing. `path`: the file that a Read has read, "" for others."""
+    of a listing, and where these stood: `numbered`, [(begin, end, number of the first)]. `path`: the file that a Read has read, "" for
+    others. `is_input`: the call itself shows them, not its result."""
 
-    __slots__ = ("id", "lines", "name", "path")
+    __slots__ = ("id", "is_input", "lines", "name", "numbered", "path")
 
-    def __init__(self, id: str, name: str, lines: Sequence[str], path: str = "") -> None:
+    def __init__(
+        self,
+        id: str,
+        name: str,
+        lines: Sequence[str],
+        path: str = "",
+        numbered: Sequence[tuple[int, int, int]] = (),
+        is_input: bool = False,
+    ) -> None:
         self.id = id
         self.name = name
         self.lines = lines
         self.path = path
+        self.numbered = numbered
+        self.is_input = is_input
+
+    def number(self, begin: int, end: int) -> int | None:
+        """The number that a listing gives the first of these lines, None where it does not count them all in one go."""
+        return next((first + begin - at for at, stop, first in self.numbered if at <= begin and end <= stop), None)
+
+    def at(self, number: int, count: int) -> list[int]:
+        """Where so many lines begin that a listing counts from this number on."""
+        return [at + number - first for at, stop, first in self.numbered if first <= number and at + number - first + count <= stop]
 
 
 class Shown:
     """What a context shows. `add` what entered, `keep` what is still there after a compaction, a rewind or a clear."""
 
-    __slots__ = ("_places", "sources")
+    __slots__ = ("_forgotten", "_named", "_places", "sources")
 
     def __init__(self) -> None:
         self.sources: dict[str, Source] = {}
+        self._forgotten: set[tuple[str, bool]] = set()  # names of what is not known here any more, though the context may show it
+        self._named: dict[tuple[str, bool], list[Source]] = {}  # (name, is_input) -> in the order in which they came
         self._places: dict[int, list[tuple[Source, int]]] = {}  # hash of four lines -> [(Source, where they begin)], the newest last
 
     def add(self, source: Source) -> None:
         """Lines have entered the context; those that the same id showed before are gone."""
+        before = self.sources.pop(source.id, None)
+        if before is not None:
+            self._named[before.name, before.is_input].remove(before)
         self.sources[source.id] = source
+        self._named.setdefault((source.name, source.is_input), []).append(source)
         lines = source.lines
         for at in range(0, len(lines) - _GRAM + 1, _GRAM):
             places = self._places.setdefault(hash(tuple(lines[at : at + _GRAM])), [])
@@ -69,7 +94,7 @@ class Shown:
         """Only these are still in the context."""
         kept = [source for id, source in self.sources.items() if id in ids]
         if len(kept) < len(self.sources):
-            self.sources, self._places = {}, {}
+            self.sources, self._places, self._named = {}, {}, {}
             for source in kept:
                 self.add(source)
 
@@ -78,11 +103,21 @@ class Shown:
         if not self.sources.keys().isdisjoint(ids):
             self.keep(self.sources.keys() - set(ids))
 
-    def runs(self, lines: Sequence[str], path: str = "", stretches: Sequence[tuple[int, int]] = ()) -> list[Run]:
+    def forget(self, ids: Collection[str]) -> None:
+        """Nothing is to lean on these any more, though they may still be in the context."""
+        self._forgotten |= {(source.name, source.is_input) for id, source in self.sources.items() if id in ids}
+        self.drop(ids)
+
+    def namesakes(self, source: Source) -> tuple[list[Source], bool]:
+        """(what is called the same, itself among them, in the order in which they came; whether there may be others before them)."""
+        name = (source.name, source.is_input)
+        return self._named[name], name in self._forgotten
+
+    def runs(self, lines: Sequence[str], path: str = "", stretches: Sequence[tuple[int, int, int | None]] = ()) -> list[Run]:
         """The runs of at least eight lines that a source shows too, in order, none over another; of several the longest, then the newest.
         With a path, only what was read of that file; with stretches of the lines, none over the end of one."""
         found: list[Run] = []
-        for floor, end in stretches or ((0, len(lines)),):
+        for floor, end, _ in stretches or ((0, len(lines), None),):
             begin = floor
             while begin <= end - _GRAM:
                 best: Run | None = None
