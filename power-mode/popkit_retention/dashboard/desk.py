@@ -35,7 +35,7 @@ COLUMNS = 80  # of the panel
 class Desk:
     """`changing`: whoever changes something stored holds it, from the look at what is offered until it is done. `changes`: how often
     somebody here did. `drawing`: answers are laid out for one width at a time. `failed`: answers that could not be given since the start.
-    `light`: see `sessions`."""
+    `light`, `named`: see `sessions`."""
 
     def __init__(self, environ: Mapping[str, str], now: Callable[[], float] | None = None) -> None:
         """NoHome where no folder of ours can be named."""
@@ -50,6 +50,7 @@ class Desk:
         self._rules: tuple[float, Ruleset | None] = (0.0, None)
         self.catalog = Catalog(environ, self.home, self.now)
         self.light: dict[str, Light] = {}
+        self.named: dict[str, tuple[str, str, str]] = {}
         self.looks = Looks(environ, self.now, self.failure)
         self.retention = Retention(self)
         self.spending = Spending(self)

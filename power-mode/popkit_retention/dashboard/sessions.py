@@ -22,6 +22,7 @@ TAIL_BYTES = 128 * 1024
 # So long a list may take to read contexts; what is left out of it then is in the stream soon.
 READING_S = 0.2
 _KEPT = 4_000
+_NAMES_KEPT = 20_000
 _NAMED = 300  # characters of a project's path
 
 
@@ -56,8 +57,14 @@ class _Found(NamedTuple):
 
 
 def _here(desk: Desk, known: Known) -> _Found:
-    said = head_of(known.transcript).said if known.transcript else ""
-    return _Found(known.id, project_of(desk, known), known.running, known.changed_at, said, known)
+    """Its words are read once for as long as nothing of the session changes: there may be ten thousand."""
+    stamp, project, said = desk.named.get(known.id, ("", "", ""))
+    if stamp != known.stamp:
+        project, said = project_of(desk, known), head_of(known.transcript).said if known.transcript else ""
+        if len(desk.named) >= _NAMES_KEPT:
+            desk.named.clear()
+        desk.named[known.id] = known.stamp, project, said
+    return _Found(known.id, project, known.running, known.changed_at, said, known)
 
 
 def project_of(desk: Desk, known: Known) -> str:

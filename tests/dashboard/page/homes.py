@@ -19,14 +19,21 @@ class Home(Shop):
 
     def with_others(self, many: int) -> Home:
         """So many short sessions of the days before, in three projects, each with words of its own."""
+        told = self._other()
         for number in range(many):
             project = PROJECTS[number % len(PROJECTS)]
-            talk = Talk(f"{self.folder}/{project}", session_id=f"0ther{number:03}-0000-4000-8000-000000000000")
-            talk.prompt(f"errand {number}: look at the orders")
-            talk.bash(f"ls-{number}", "ls", "orders.ts\n" * 20)
-            talk.say("Done.")
-            path = self.claude / "projects" / f"-{project}" / f"{talk.session_id}.jsonl"
+            path = self.claude / "projects" / f"-{project}" / f"0ther{number:03}-0000-4000-8000-000000000000.jsonl"
             path.parent.mkdir(parents=True, exist_ok=True)
-            talk.write(path)
+            path.write_text(told.replace("0ther-id", path.stem).replace("0ther-place", project).replace("0ther-errand", str(number)))
             spoke(path, BEGAN - 3_600 * number)
         return self
+
+    def _other(self) -> str:
+        """The transcript of one of them, with names in the places of what they differ in."""
+        talk = Talk(f"{self.folder}/0ther-place", session_id="0ther-id")
+        talk.prompt("errand 0ther-errand: look at the orders")
+        talk.bash("ls-0ther-errand", "ls", "orders.ts\n" * 20)
+        talk.say("Done.")
+        path = self.folder / "other.jsonl"
+        talk.write(path)
+        return path.read_text()

@@ -61,6 +61,13 @@ class Served:
         self.port = urlsplit(self.address).port
         return self
 
+    @property
+    def pid(self) -> int:
+        """The number of its process."""
+        assert self._process is not None
+        assert self._process.pid is not None
+        return self._process.pid
+
     def stop(self) -> None:
         if self._process is not None:
             os.kill(self._process.pid, signal.SIGINT)
