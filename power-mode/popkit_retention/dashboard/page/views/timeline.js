@@ -91,7 +91,7 @@ const saying = (bar) => [bar.state, bar.plan === "clear", bar.state === "live" &
 export function folded(bars, unfolded) {
   const rows = [];
   for (const bar of bars) {
-    const alone = bar.pinned || bar.entered_smaller || unfolded.has(bar.number);
+    const alone = bar.pinned || bar.kept_out_tokens || unfolded.has(bar.number);
     const last = rows[rows.length - 1];
     const follows = last?.of[last.of.length - 1].number + 1 === bar.number;
     if (!alone && follows && last.says === saying(bar)) last.of.push(bar);
