@@ -44,8 +44,8 @@ def test_a_page_with_ten_thousand_sessions(home: Home, served: Served, visit: Ca
     seen.page.get_by_role("searchbox").fill("")
     seen.page.get_by_role("combobox", name="Project").select_option(label="api")
     expect(head).to_contain_text("3,333 in all")
-    for offset in range(0, MANY, 100):
+    for offset in range(0, MANY, 500):
         assert len(seen.told(f"/api/sessions?limit=100&offset={offset}")["sessions"]) == 100
     grown = resident_mb(served) - before
-    print(f"{MANY:,} sessions: first paint {paint:.0f} ms, list after {list_ms:.0f} ms, all pages asked for: {grown:.0f} MB more")
+    print(f"{MANY:,} sessions: first paint {paint:.0f} ms, list after {list_ms:.0f} ms, every fifth page asked for: {grown:.0f} MB more")
     assert grown < MOST_MB
