@@ -36,7 +36,7 @@ class ProjectFiles:
     def __init__(self, folder: str, outlined: Callable[[str, str], str] = outline) -> None:
         """`folder` is the user's own word and may be a link itself; "" reads nothing. `outlined`: the outline of a text by its path."""
         self._folder = folder.rstrip("/")
-        self._root = os.path.realpath(folder) if folder else ""
+        self._root = _real(folder)
         self._known: OrderedDict[str, FileText] = OrderedDict()
         self._outlined = outlined
         self._outlines: OrderedDict[tuple[str, str], str] = OrderedDict()  # by path and stamp
@@ -157,3 +157,11 @@ def _masked(text: str) -> str:
         else:
             pieces.append(piece)
     return "\n\n".join(map(mask, pieces))
+
+
+def _real(folder: str) -> str:
+    """A folder without links; "" for none, and for what no disk can have as a name."""
+    try:
+        return os.path.realpath(folder) if folder else ""
+    except (OSError, ValueError):
+        return ""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import shutil
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +14,7 @@ from popkit_retention.context.database import opening
 from popkit_retention.context.database.opening import Database, open_database
 from tests import debian
 from tests.context import postgresql
-from tests.patience import HANG_S
+from tests.patience import HANG_S, until
 
 SQLITE, POSTGRESQL = "SQLite", "PostgreSQL"
 
@@ -76,3 +78,12 @@ def environ(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, str]:
 def database(environ: dict[str, str]) -> Iterator[Database]:
     with open_database(environ) as found:
         yield found
+
+
+@pytest.fixture
+def collected() -> Iterator[None]:
+    """What threads of this test leave behind does not wait for a later one."""
+    before = set(threading.enumerate())
+    yield
+    until(lambda: not any(each.name.startswith("popkit") for each in set(threading.enumerate()) - before), "its threads to end")
+    gc.collect()

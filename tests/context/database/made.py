@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable
+
+import pytest
 
 from popkit_retention.context.database import snapshots, usage
 from popkit_retention.context.database.opening import Database
@@ -48,3 +51,9 @@ def book(database: Database, *found: usage.Used) -> None:
 def total(database: Database, session: str = "s") -> Sum:
     with database.reading() as connection:
         return usage.of_session(connection, session)
+
+
+def cut_off(test: Callable[..., None]) -> Callable[..., None]:
+    """A test of connections that a server cuts: the driver leaves their sockets to Python's collector, which warns of them."""
+    ignoring = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
+    return pytest.mark.usefixtures("collected")(ignoring(test))

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import gc
 import itertools
 import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -24,7 +22,7 @@ from popkit_retention.context.database.snapshots import Snapshot
 from popkit_retention.context.database.usage import Tokens
 from popkit_retention.context.database.writer import Writer
 from tests.context import postgresql
-from tests.context.database.made import DAY_S, NOW, book, put, snapshot, total, used
+from tests.context.database.made import DAY_S, NOW, book, cut_off, put, snapshot, total, used
 from tests.paths import PYTHONPATH
 from tests.patience import HANG_S, until
 
@@ -284,21 +282,6 @@ def test_a_database_that_cannot_be_reached_delays_nobody_and_is_said_once(caplog
     assert writer.lost >= 500
     assert len([each for each in caplog.records if "popkit budget" in each.getMessage()]) == 1
     assert not writer.put(used("afterwards"))
-
-
-@pytest.fixture
-def collected() -> Iterator[None]:
-    """What threads of this test leave behind does not wait for a later one."""
-    before = set(threading.enumerate())
-    yield
-    until(lambda: not any(each.name.startswith("popkit") for each in set(threading.enumerate()) - before), "its threads to end")
-    gc.collect()
-
-
-def cut_off(test: Callable[..., None]) -> Callable[..., None]:
-    """A test of connections that a server cuts: the driver leaves their sockets to Python's collector, which warns of them."""
-    ignoring = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
-    return pytest.mark.usefixtures("collected")(ignoring(test))
 
 
 @cut_off
