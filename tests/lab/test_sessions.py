@@ -97,6 +97,17 @@ def test_a_rewind_leaves_what_stood_before_it(tmp_path) -> None:
     assert steps(read(told, tmp_path)) == expected
 
 
+def test_a_prompt_that_follows_nothing_begins_with_a_clear_context(tmp_path) -> None:
+    told = opened()
+    told.first("a", visible=100)
+    told.result("a", filled(20, ALPHA))
+    told.prompt(filled(10), parent=None)
+    told.answer(filled(20, ALPHA), "m2")
+    session = read(told, tmp_path)
+    assert steps(session) == ["prompted", ".", "#1", ".", "a", "cut 0", "prompted", ".", "#2", "."]
+    assert session.requests[1].needs == []
+
+
 def test_an_answer_that_is_given_anew_takes_the_place_of_the_first(tmp_path) -> None:
     told = opened()
     asked = told.prompt(filled(10))

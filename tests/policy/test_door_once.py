@@ -255,6 +255,16 @@ def test_the_same_call_made_again_after_a_reference_enters_whole_and_is_leaned_o
     assert told.reads(body("a")).leans_on == ("toolu_3",)
 
 
+@pytest.mark.parametrize("shape", [door.SAFE, door.STRONG])
+@pytest.mark.parametrize("text", ["waiting\n" * 400, "\n".join(f"row {at}: copied" for at in range(900)), "\n".join(body("a"))])
+def test_the_same_call_again_brings_the_whole_whatever_had_shortened_it(shape: str, text: str):
+    told = Told(shape=shape)
+    told.arrives("\n".join(body("a")))
+    first = told.arrives(text)
+    assert door.is_partial(first) == (first.text != text)
+    assert told.arrives(text, again=True) == (text, (), ())
+
+
 def test_off_says_everything_again_and_reads_only_what_a_read_of_the_same_file_has_shown():
     for say_once, tool, path, leans in (
         (door.OFF, "Read", "/a.py", ()),

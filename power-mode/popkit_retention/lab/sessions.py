@@ -161,8 +161,11 @@ class _Reading:
 
     def _follow(self, entry: dict) -> None:
         """An entry that follows one before the end begins a new branch; of what comes behind that only the results of calls that stay do
-        so too, for those of parallel calls hang off the branch."""
-        kept = self.ends.get(entry.get("parentUuid"), len(self.blocks))
+        so too, for those of parallel calls hang off the branch. One that follows none, and is not written once more, begins with a clear
+        context."""
+        parent = entry.get("parentUuid", "")
+        is_first = parent is None and entry["uuid"] not in self.ends
+        kept = 0 if is_first else self.ends.get(parent, len(self.blocks))
         rest = self.blocks[kept:]
         stays = [block for block in rest if block.id and self.ends.get(self.calls.get(block.id), len(self.blocks)) <= kept]
         if len(stays) < len(rest):
