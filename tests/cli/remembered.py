@@ -95,3 +95,8 @@ def export_of(items: list[dict]) -> str:
 def fits(shown: str) -> bool:
     """Whether every line fits."""
     return all(len(line) <= WIDTH or _WHOLE.match(line) for line in shown.splitlines())
+
+
+def anywhere(shown: str) -> str:
+    """What was shown, wherever the checkout lies that taught an item."""
+    return re.sub(r"(?s)(Taught in  )/.*?(?=\nTier)", r"\1SHOP", shown)

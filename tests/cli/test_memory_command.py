@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from popkit_retention.cli.memory_words import WORDS
-from tests.cli.remembered import DAY_S, GOLDENS, Remembered, export_of, fits
+from tests.cli.remembered import DAY_S, GOLDENS, Remembered, anywhere, export_of, fits
 
 HOSTILE = "run \x1b[31mmake\x1b]0;owned\x07 \u202etset\u202c\u200b\r\nthen\tstop \U000e0041 é"
 
@@ -46,7 +46,7 @@ def test_what_is_printed_of_one_item(filled: Remembered, golden) -> None:
     whole = filled.memory("show", note)  # its text as it is, however wide
     shown = "".join(filled.memory(*words) for words in (["why", note], ["pin", note], ["forget", path], ["why", path]))
     assert fits(shown)
-    golden(GOLDENS / "item.txt", whole + shown)
+    golden(GOLDENS / "item.txt", anywhere(whole + shown))
 
 
 def test_who_has_marked_what_is_told(filled: Remembered, golden) -> None:
@@ -59,7 +59,7 @@ def test_who_has_marked_what_is_told(filled: Remembered, golden) -> None:
         db.execute("INSERT INTO kept VALUES ('holds', ?)", (json.dumps([hold]),))
     shown = "".join(filled.memory(*words) for words in (["status"], ["list", "--marked"], *(["why", id] for id in (ids[0], ids[2]))))
     assert fits(shown)
-    golden(GOLDENS / "marked.txt", shown)
+    golden(GOLDENS / "marked.txt", anywhere(shown))
 
 
 def test_before_anything_is_remembered_it_says_how_to_begin(shop: Remembered, golden) -> None:

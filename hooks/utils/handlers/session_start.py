@@ -55,7 +55,9 @@ def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any
         remembered.sweep(site.home, now)
         sweeping.sweep(site, now)
     context = "\n\n".join(filter(None, told))
-    return {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": context}} if context else None
+    said: dict[str, Any] = {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": context}} if context else {}
+    asked = _question(site) if text(payload, "source") in _EMPTY else ""
+    return {**said, **({"systemMessage": asked} if asked else {})} or None
 
 
 def _memory(site: live.Site, now: float) -> str:
@@ -64,6 +66,14 @@ def _memory(site: live.Site, now: float) -> str:
     from ..state import remembering
 
     return remembering.deliver(site, now)
+
+
+def _question(site: live.Site) -> str:
+    if not memory.is_used(site.home):
+        return ""
+    from ..state import remembering
+
+    return remembering.question(site)
 
 
 def _index(site: live.Site, now: float) -> str:

@@ -26,15 +26,17 @@ _APART = ("/.claude-worktrees/", "/.cursor/worktrees/", "/conductor/workspaces/"
 
 
 class Repository:
-    """`key`: the same for all checkouts, safe as a file name · `root`: the top of this checkout, or the folder itself, with `/` everywhere
-    · `name`: what a person calls it."""
+    """`key`: the same for all checkouts, safe as a file name; a folder only claims it · `root`: the top of this checkout, or the folder
+    itself, with `/` everywhere · `name`: what a person calls it · `claimed_by`: the folder whose git files say so, which is above `root`
+    for a worktree that is gone."""
 
-    __slots__ = ("key", "name", "root")
+    __slots__ = ("claimed_by", "key", "name", "root")
 
-    def __init__(self, key: str, root: str, name: str) -> None:
+    def __init__(self, key: str, root: str, name: str, claimed_by: str = "") -> None:
         self.key = key
         self.root = root
         self.name = name
+        self.claimed_by = claimed_by or root
 
     def __repr__(self) -> str:
         return f"Repository({self.key!r}, {self.root!r}, {self.name!r})"
@@ -43,11 +45,21 @@ class Repository:
 def of(folder: str) -> Repository:
     """The repository of a folder; where there is none, the folder itself is the project. It never fails, whatever stands there."""
     folder = _tidy(folder)
-    root, identity = _place(folder, _ORIGINS)
+    root, identity, claimed_by = _place(folder, _ORIGINS)
+    return _named(identity, root, claimed_by)
+
+
+def alone(repository: Repository) -> Repository:
+    """The same checkout, told by where it lies, whatever repository it says that it is of."""
+    return _named(_real(repository.claimed_by), repository.root, repository.claimed_by)
+
+
+def _named(identity: str, root: str, claimed_by: str) -> Repository:
     name = identity.rstrip("/").rpartition("/")[2] or "root"
     slug = "".join([char if char.isascii() and char.isalnum() else "-" for char in name]).strip("-")[:_NAME_CHARS] or "project"
     mark = sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_CHARS]
-    return Repository(f"{slug}-{mark}".lower(), root, "".join([char if char.isprintable() else "?" for char in name])[:_NAME_CHARS])
+    shown = "".join([char if char.isprintable() else "?" for char in name])[:_NAME_CHARS]
+    return Repository(f"{slug}-{mark}".lower(), root, shown, claimed_by)
 
 
 def within(path: str, root: str) -> str | None:
@@ -89,19 +101,20 @@ def _tidy(folder: str) -> str:
     return absolute(folder or ".").rstrip("/") or "/"
 
 
-def _place(folder: str, origins: int) -> tuple[str, str]:
-    """(the top of the checkout that a folder lies in, what tells its repository from others)."""
+def _place(folder: str, origins: int) -> tuple[str, str, str]:
+    """(the top of the checkout that a folder lies in, what tells its repository from others, the folder whose files say so)."""
     at = folder
     for _ in range(_DEEPEST):
         common = _common_folder(at)
         if common:
             made = _made_by_tools(folder) if len(at) < len(folder) else None
             # A worktree that is gone leaves a path within the repository that it was of.
-            return (made[0] if made and made[1] == at else at), _identity(common, at, origins)
+            return (made[0] if made and made[1] == at else at), _identity(common, at, origins), at
         if not at or at == "/" or at.endswith(":"):
             break
         at = parent_of(at) or "/"
-    return _made_by_tools(folder) or (folder, _real(folder))
+    root, identity = _made_by_tools(folder) or (folder, _real(folder))
+    return root, identity, identity  # nothing is claimed: it is told by its path
 
 
 def _made_by_tools(folder: str) -> tuple[str, str] | None:

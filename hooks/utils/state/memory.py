@@ -10,6 +10,7 @@ from ..edges.codec import dumps, loads
 from ..edges.system import join, os
 from ..policy.estimate import estimate_tokens
 from ..policy.ruleset import MEMORY_TOKENS
+from . import joining
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,8 +63,9 @@ class Project:
     # --- on and off ---------------------------------------------------------------------------------------------------------------
 
     def is_on(self) -> bool:
-        """Whether the user has switched memory on. OSError where that cannot be read."""
-        return self._settings().get("on") is True
+        """Whether the user has switched memory on, and this checkout may use it. OSError where that cannot be read."""
+        settings = self._settings()
+        return settings.get("on") is True and joining.may_use(settings, self.repository)
 
     def turn_on(self, now: float) -> bool:
         """Switches memory on; whether it was off before. `now`: seconds."""
@@ -79,9 +81,10 @@ class Project:
             before = self._settings()
         except Spoilt:
             before = {}
+        self._refuse(before)
         if (before.get("on") is True) == on and before:
             return False
-        told = {"on": on, "since": now, "name": self.repository.name, "root": self.repository.root}
+        told = {"name": self.repository.name, "root": self.repository.root, **before, "on": on, "since": now}
         files.replace_text(join(self.folder, SETTINGS), dumps(told))
         return (before.get("on") is True) != on
 
@@ -94,6 +97,37 @@ class Project:
         if not isinstance(value, dict):
             raise Spoilt(22, "not as it was written: popkit memory on (or off) writes it anew", path)
         return value
+
+    # --- which checkouts it is for --------------------------------------------------------------------------------------------------
+
+    def owner(self) -> str:
+        """Where another checkout has switched memory on; "" where none has, or where it was this one."""
+        settings = self._settings()
+        return "" if joining.is_owner(settings, self.repository) else joining.owner(settings)
+
+    def is_apart(self) -> bool:
+        """Whether the user keeps this checkout apart from the project that it says it is of."""
+        return joining.is_apart(self._settings(), self.repository)
+
+    def check_joined(self) -> None:
+        """NotJoined where this checkout may not use the memory of the project that it says it is of."""
+        self._refuse(self._settings())
+
+    def decide(self, joins: bool) -> None:
+        """The user lets this checkout use the project's memory, or keeps it apart."""
+        files.replace_text(join(self.folder, SETTINGS), dumps(joining.decided(self._settings(), self.repository, joins)))
+
+    def asks(self) -> str:
+        """Why the user is to be asked now, once, whether this checkout shall join; "" for nothing."""
+        settings = self._settings()
+        if settings.get("on") is not True or joining.may_use(settings, self.repository) or joining.was_asked(settings, self.repository):
+            return ""
+        files.replace_text(join(self.folder, SETTINGS), dumps(joining.asked(settings, self.repository)))
+        return str(joining.NotJoined(self.repository, joining.owner(settings)))
+
+    def _refuse(self, settings: dict[str, Any]) -> None:
+        if not joining.may_use(settings, self.repository):
+            raise joining.NotJoined(self.repository, joining.owner(settings))
 
     # --- MEMORY.md ----------------------------------------------------------------------------------------------------------------
 
@@ -186,11 +220,16 @@ def tokens_of(config: Mapping[str, Any]) -> int:
     return configured
 
 
-def project_of(popkit_home: str, folder: str) -> Project:
-    """The memory of the repository that a folder lies in."""
+def project_of(popkit_home: str, folder: str, claimed: bool = False) -> Project:
+    """The memory of the repository that a folder lies in, or its own where the user keeps it apart (not with `claimed`)."""
     from ..host import repository
 
-    return Project(popkit_home, repository.of(folder))
+    project = Project(popkit_home, repository.of(folder))
+    try:
+        apart = not claimed and project.is_apart()
+    except OSError:
+        apart = False  # whoever uses it is told
+    return Project(popkit_home, repository.alone(project.repository)) if apart else project
 
 
 def is_ours(name: str) -> bool:

@@ -34,6 +34,16 @@ def deliver(site: Site, now: float) -> str:
     return said
 
 
+def question(site: Site) -> str:
+    """What the user is asked, once, about a checkout that says it is of a project with a memory; "" for nothing. Comes after `deliver`,
+    which has told the log of what cannot be read."""
+    try:
+        asked = memory.project_of(site.home, site.project).asks() if memory.is_used(site.home) else ""
+    except (OSError, ValueError):
+        return ""
+    return "PopKit: " + asked.replace("popkit memory", "/popkit:context memory") if asked else ""
+
+
 def emptied(site: Site) -> None:
     """The context is about to lose all it holds, MEMORY.md too."""
     if site.session.get("memory") is not None:

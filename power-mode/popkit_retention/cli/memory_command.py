@@ -16,6 +16,8 @@ from hooks.utils.answers.ids import shown
 from hooks.utils.edges import failures
 from hooks.utils.edges.home import NoHome
 from hooks.utils.edges.system import now as time_of_day
+from hooks.utils.state import memory as kept
+from hooks.utils.state.joining import NotJoined
 from hooks.utils.state.memory import MOST_TOKENS
 
 from ..memory.holds import OnHold
@@ -87,6 +89,8 @@ def _answer(parsed: flag_parser.Parsed, environ: Mapping[str, str]) -> Answer:
     with Place(environ, folder, makes=parsed.word in _KEEP) as place:
         try:
             return _ANSWERS[parsed.word](Asked(parsed, place, environ))
+        except NotJoined as error:
+            raise Refused(str(error).replace(COMMAND, called(environ))) from None
         except MISTAKES:
             raise
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
@@ -260,15 +264,20 @@ def _verify(asked: Asked) -> Answer:
     return Answer(lines, {"ok": not wrong, "broken": wrong}, code=int(bool(wrong)))
 
 
-def _on(asked: Asked) -> Answer:
-    found = turns.turn(True, asked.place.site, asked.now)
+def _turn(asked: Asked) -> Answer:
+    found = turns.turn(asked.word == "on", asked.place.site, asked.now)
     asked.place.refresh()
     return Answer(turns.turned_lines(found, _CALLED), found)
 
 
-def _off(asked: Asked) -> Answer:
-    found = turns.turn(False, asked.place.site, asked.now)
-    return Answer(turns.turned_lines(found, _CALLED), found)
+def _join(asked: Asked) -> Answer:
+    project = kept.project_of(asked.place.site.home, asked.place.folder, claimed=True)
+    owner, joins = project.owner(), "no" not in asked.flags
+    if not owner:
+        raise Refused(f"there is nothing to decide: no other checkout of {text.clean(project.repository.name)} has switched memory on")
+    project.decide(joins)
+    found = {"joined": joins, "project": project.repository.name, "root": project.repository.claimed_by, "owner": owner}
+    return Answer(memory_texts.joined(found, asked.command), found)
 
 
 # Words that have something to keep: the others make no store.
@@ -289,6 +298,6 @@ _ANSWERS = {
     "export": _export,
     "import": _import,
     "verify": _verify,
-    "on": _on,
-    "off": _off,
+    **dict.fromkeys(("on", "off"), _turn),
+    "join": _join,
 }

@@ -13,7 +13,9 @@ from hooks.utils.edges.codec import loads
 from hooks.utils.edges.files import open_regular
 from hooks.utils.host import projects, repository
 from hooks.utils.host.stamps import seconds_of
+from hooks.utils.state import memory as kept
 from hooks.utils.state import outbox
+from hooks.utils.state.live import Site
 
 from . import sessions
 from .memory_place import Place
@@ -79,6 +81,7 @@ def _named(environ: Mapping[str, str], word: str) -> str:
 def _of_project(environ: Mapping[str, str], key: str) -> list[str]:
     """The transcripts of all sessions that began in a checkout of a repository."""
     keys: dict[str, str] = {}
+    home = Site(environ, "").home
     found = []
     for path in projects.every(environ):
         try:
@@ -86,7 +89,7 @@ def _of_project(environ: Mapping[str, str], key: str) -> list[str]:
         except sessions.NoSession:
             continue
         if began not in keys:
-            keys[began] = repository.of(began).key if began else ""
+            keys[began] = kept.project_of(home, began).repository.key if began else ""
         if keys[began] == key:
             found.append(path)
     return found
@@ -123,7 +126,9 @@ def _learn_one(
 
     began = sessions.check(path)
     if began:
-        checkout = repository.of(began)
+        project = kept.project_of(Site(environ, "").home, began)
+        project.check_joined()  # each folder for itself: others of the project may have joined
+        checkout = project.repository
     elif into is not None:
         checkout = into.project.repository
     else:

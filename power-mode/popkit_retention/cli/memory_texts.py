@@ -12,7 +12,8 @@ from ..memory.transitions import GRACE_S
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+    from typing import Any
 
     from ..memory.items import Item
 
@@ -97,3 +98,11 @@ def changed(word: str, items: Sequence[Item], now: float, command: str) -> list[
     lines += [f"  … {len(items) - _NAMED:,} more"] if len(items) > _NAMED else []
     follows = of_one if len(items) == 1 else of_several
     return [*lines, *text.wrap(follows.format(command=command))] if follows else lines
+
+
+def joined(found: Mapping[str, Any], command: str) -> list[str]:
+    """What `join` answers. `command`: how the reader calls us."""
+    owner = text.clean(found["owner"])
+    if found["joined"]:
+        return text.wrap(f"This folder now shares the memory of {owner}. To keep them apart again: {command} join --no")
+    return text.wrap(f"This folder uses nothing of the memory of {owner}. To give it a memory of its own: {command} on")

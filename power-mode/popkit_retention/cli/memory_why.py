@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _LOGGED = 8  # entries of the log
+_ROOTS = 8  # checkouts
 _DUE = "with the next run, at the end of a session or by {} run"
 _FROM = {SESSION: "learnt from sessions", USER: "said by you", AGENT: "said by an agent", IMPORT: "imported"}
 _MARKED = {
@@ -41,7 +42,10 @@ def why_lines(found: Mapping[str, Any], now: float, command: str) -> list[str]:
     """Why an item stands where it stands. `command`: how the reader calls us."""
     item = Item(**found["item"])
     lines = text.title(f"{item.id}  {label(item)}")
-    lines += _what(item) + _tier(item, now) + _asked_for(item, now) + pair("Kept", size(item))
+    lines += _what(item)
+    for name, root in zip(("Taught in", *[""] * _ROOTS), found["taught_in"][:_ROOTS]):
+        lines += pair(name, root)
+    lines += _tier(item, now) + _asked_for(item, now) + pair("Kept", size(item))
     lines += pair("Score", f"{found['score']:.2f} of 1, by the profile {found['profile']}")
     signals = [f"{name.replace('_', ' ')} {value:.2f}" for name, value in found["signals"].items()]
     lines += pair("Signals", ", ".join(signals))

@@ -115,6 +115,11 @@ WORDS = (
     Word("verify", "check that the store is intact"),
     Word("on", "learn from this project's sessions, and give new ones a MEMORY.md"),
     Word("off", "stop both; what is remembered stays"),
+    Word(
+        "join",
+        "let this folder, another checkout of a project, use the project's memory",
+        (Flag("--no", "keep it apart instead: it may have a memory of its own"),),
+    ),
     HELP_WORD,
 )
 

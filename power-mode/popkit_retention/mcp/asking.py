@@ -48,9 +48,10 @@ class Asked:
     @property
     def repository(self) -> Repository:
         """The project."""
-        from hooks.utils.host import repository
+        from hooks.utils.edges import home
+        from hooks.utils.state import memory
 
-        return repository.of(self.folder)
+        return memory.project_of(home.popkit_home(self.environ), self.folder).repository
 
     @property
     def project(self) -> str | None:

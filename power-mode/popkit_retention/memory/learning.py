@@ -64,6 +64,7 @@ def _learn(store: Store, lesson: Lesson, now: float) -> Learnt:
     value = {
         "number": number, "began": lesson.began, "ended": lesson.ended, "writes": {id: one.writes for id, one in seen.items()},
         "used": used, "lookups": lesson.lookups, "lookup_tokens": lesson.lookup_tokens,
+        **({"root": lesson.root} if lesson.root else {}),
     }  # fmt: skip
     batch = Batch(
         add=_placed(new, store, now),
@@ -86,6 +87,12 @@ def taught(store: Store, project: str) -> dict[str, Mapping[str, object]]:
     """session -> what it gave: `number`, `began`, `ended`, `writes` (id -> times), `used` (ids), `lookups`, `lookup_tokens`."""
     prefix = f"lesson:{project}:"
     return {key[len(prefix) :]: _mapping(value) for key, value in store.values(prefix).items()}
+
+
+def taught_in(store: Store, item: Item) -> list[str]:
+    """The checkouts whose sessions have taught an item, as far as that is known."""
+    lessons = taught(store, item.project).values()
+    return sorted({str(lesson["root"]) for lesson in lessons if lesson.get("root") and item.id in _mapping(lesson.get("writes"))})
 
 
 def _key(lesson: Lesson) -> str:

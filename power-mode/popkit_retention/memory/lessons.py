@@ -22,7 +22,7 @@ class Lesson:
     """What one session taught. `session`: its id · `project`: see `hooks.utils.host.repository` · `began`, `ended`: seconds · `observed`:
     one for each (kind, text) · `unaided`: the texts among them that the assistant wrote before any result or prompt of this session held
     them, so that it can only have known them from memory · `lookups`: how many results of searches and reads there were, of `lookup_tokens`
-    tokens together."""
+    tokens together · `root`: the checkout that it was held in, "" where that is not known."""
 
     session: str
     project: str
@@ -32,3 +32,4 @@ class Lesson:
     unaided: tuple[str, ...] = ()
     lookups: int = 0
     lookup_tokens: int = 0
+    root: str = ""

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from hooks.utils.config import remembered
 from hooks.utils.edges import files, home
 from hooks.utils.edges.system import now as time_of_day
-from hooks.utils.host import repository
 from hooks.utils.policy.masking import mask
 from hooks.utils.policy.ruleset import MEMORY_TOKENS
+from hooks.utils.state.memory import project_of
 
 from . import backups, document, exchange, forgotten, holds, job, learning, profiles, prompting, reports, search, transitions, vectors
 from .embedding import embed_items
@@ -112,13 +112,15 @@ class Memory:
     @classmethod
     def of(cls, environ: Mapping[str, str], folder: str, create: bool = True) -> Memory:
         """The memory of the repository that a folder lies in, where and how the user's configuration says. Without `create`, an empty one
-        stands for a file that nobody has made yet. NoHome, StoreUnavailable."""
+        stands for a file that nobody has made yet. NoHome, StoreUnavailable, NotJoined."""
         ours = home.popkit_home(environ)
+        project = project_of(ours, folder)
+        project.check_joined()
         command = remembered.effective(home.plugin_root(), ours, "")["memory"]["summariser"]
         reach(environ)
         return cls(
             configured_store(environ, create) or InMemoryStore(),
-            repository.of(folder).key,
+            project.repository.key,
             lambda: time_of_day(environ),
             Folder(ours),
             summarise=(lambda text: summarise_with(command, text)) if command else None,

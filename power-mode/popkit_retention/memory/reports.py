@@ -25,7 +25,7 @@ SAMPLES = 100
 def why(store: Store, item: Item, moment: Moment) -> dict[str, object]:
     """What is thought of an item: `item`, `signals` (the specification's), `profile`, `strength`, `score`, `retention`, `decision`
     (what is due: tier, action, marks, reasons), `next` (the same with `at`, None where nothing comes), `hold` (who wants it kept, "" for
-    nobody) and `log`."""
+    nobody), `log`, and `taught_in`: the checkouts whose sessions taught it."""
     score = profiles.score(item, moment.now)
     decision = transitions.decide(transitions.standing_of(item, moment, score))
     following = transitions.foresee(item, moment, lambda at: profiles.score(item, at))
@@ -42,6 +42,7 @@ def why(store: Store, item: Item, moment: Moment) -> dict[str, object]:
         "next": {**_decision(following.decision), "at": following.at} if following else None,
         "hold": holds.in_words(hold) if hold else "",
         "log": store.logged(item.id, 20),
+        "taught_in": learning.taught_in(store, item),
     }
 
 

@@ -51,4 +51,4 @@ def lesson(path: str, repository: Repository, session: str = "") -> Lesson:
     observed = [Observed(NOTE, text, 1, at) for text, at in notes.items()] + commands.observed() + names.observed()
     texts = {each.text for each in observed}
     id = session or Path(path).stem
-    return Lesson(id, repository.key, began, ended, tuple(observed), tuple(sorted(names.unaided & texts)), lookups, tokens)
+    return Lesson(id, repository.key, began, ended, tuple(observed), tuple(sorted(names.unaided & texts)), lookups, tokens, repository.root)
