@@ -8,6 +8,9 @@ For each repository the model is fitted on the sessions of all others (a file's 
 the share of sessions that became dearer are pooled. For every price of a cache read and both lifetimes, with the look-back.
 Sessions of fewer than 5 requests are left out.
 
+Of each door it says what a reader made of the references who sees the context alone (reference_decoder.py): *wrong*: other lines than those
+that were left out; *ambiguous*: several places fit, with different lines; *nowhere*, *gone*: none fits, or none any more.
+
 A door is named by what it does: say once what the context shows (`reads`, `any`), leave noise out (`safe`), and of long outputs
 what says little too (`strong`); with `auto`, which then clears, held out as above. `bound8`, `bound4`, `bound1` are what no door can reach:
 of every result all lines go, without a word in their place, that stand anywhere in the context, in a result, a Write or an Edit, if so
@@ -20,12 +23,14 @@ import argparse
 import itertools
 import random
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "power-mode"))
+
+import reference_decoder
 
 from hooks.utils.policy import door
 from hooks.utils.policy.economics import Prices
@@ -168,6 +173,59 @@ def _edited(tool_input: dict) -> list:
     return [old for edit in some if isinstance(edit, dict) and isinstance(old := edit.get("old_string"), str)]
 
 
+class Followed(Door):
+    """A door whose references somebody follows who sees the context alone (reference_decoder.py); `counts` what came of it."""
+
+    def __init__(self, rules: Ruleset, then: measure.Policy | None, say_once: str, shape: str) -> None:
+        super().__init__(rules, then, say_once, shape)
+        self.counts: Counter = Counter()
+        self.standing: dict = {}  # id of a result -> its references
+
+    def begin(self, cwd: str) -> None:
+        super().begin(cwd)
+        self.reader = reference_decoder.Reader(cwd)
+
+    def enter(self, block: sessions.Block) -> str | None:
+        arrival = self.arrival_of(block)
+        text = super().enter(block)
+        if arrival is None:
+            return text
+        entered = block.text if text is None else text
+        # What a result itself holds, and no reference put there, is none.
+        whole = door.enter(arrival, door.Shown(), door.OFF, self.shape).text
+        said = [(at, one) for at, one in reference_decoder.references(entered) if one[0] not in whole]
+        found = {at: self.reader.follows(one) for at, one in said}
+        self.counts["references"] += len(said)
+        self.counts.update(one.kind for one in found.values())
+        if said and {one.kind for one in found.values()} == {"found"}:
+            made = reference_decoder.whole(entered, {at: one.lines for at, one in found.items()})
+            self.counts["wrong"] += len(said) * (made != [line for _, line in reference_decoder.listing(whole)])
+        self.standing[block.id] = [one for _, one in said]
+        self.reader.sees(block.id, arrival.tool, arrival.tool_input, entered)
+        return text
+
+    def _stands(self, ids: Iterable[str]) -> None:
+        standing = set(ids)
+        super()._stands(standing)
+        lost = self.reader.calls.keys() - standing
+        self.reader.loses(lost)
+        self._stand(lost)
+
+    def decide(self, view: measure.View) -> list:
+        decisions = super().decide(view)
+        cleared = {block.id for block, *_ in decisions if block.id}
+        self.reader.sees_cleared(cleared)
+        self._stand(cleared)
+        return decisions
+
+    def _stand(self, lost: set) -> None:
+        """What stands is followed again once something has left."""
+        if lost:
+            self.standing = {id: said for id, said in self.standing.items() if id not in lost}
+            left = [self.reader.follows(one, id).kind for id, said in self.standing.items() for one in said]
+            self.counts.update(kind for kind in left if kind != "found")
+
+
 class Named:
     """A door by its name: the parts of it, joined by +."""
 
@@ -181,11 +239,15 @@ class Named:
         self.by_repository = by_repository
         self.entered: dict = {}  # Session -> texts that enter
 
-    def read(self, sessions_read: list) -> None:
-        self.entered = {session: texts_entered(session, self._door()) for _, session in sessions_read}
-
-    def _door(self) -> Door:
-        return Bound(self.rules, self.bound) if self.bound else Door(self.rules, None, self.say_once, self.shape)
+    def read(self, sessions_read: list) -> Counter:
+        """What came of the references that results enter with."""
+        counts: Counter = Counter()
+        for repository, session in sessions_read:
+            then = AutoPolicy(pricing.ANY, self.by_repository[repository], self.rules) if self.clears else None
+            entering = Bound(self.rules, self.bound) if self.bound else Followed(self.rules, then, self.say_once, self.shape)
+            self.entered[session] = texts_entered(session, entering)
+            counts.update(getattr(entering, "counts", {}))
+        return counts
 
     def policy(self, prices: Prices) -> Callable:
         """policy_of(repository, session) at some Prices."""
@@ -202,13 +264,16 @@ def of_doors(read: list, rules: Ruleset, names: list, bound: bool) -> None:
     requests = sum(len(session.requests) for _, session in read)
     for name in names:
         named = Named(name, rules, by_repository)
-        named.read(read)
+        counts = named.read(read)
         again = 100 * sum(written_again(session, texts) for session, texts in named.entered.items()) / requests
-        print(f"{name}: {sum(map(len, named.entered.values()))} results enter shorter, written again {again:.2f} of 100 requests\n{HEAD}")
+        print(f"{name}: {sum(map(len, named.entered.values()))} results enter shorter, written again {again:.2f} of 100 requests")
+        print(f"{counts['references']} references: " + ", ".join(f"{counts[kind]} {said}" for kind, said in FOLLOWED.items()))
+        print(HEAD)
         for prices in all_prices(bound):
             print(row(prices, compared(read, prices, named.policy(prices))), flush=True)
 
 
+FOLLOWED = {"wrong": "wrong", "ambiguous": "ambiguous", "nowhere": "leading nowhere", "gone": "to what has left the context"}
 HEAD = "read   lifetime    cost   carried  misses/100  dearer"
 
 
@@ -234,12 +299,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--transcripts", type=Path, required=True, help="a folder of *.jsonl of several repositories")
     parser.add_argument("--bound", action="store_true", help="as if the models bound their thinking")
-    parser.add_argument("--door", nargs="+", type=door_named, metavar="NAME", help="what enters, instead of what auto clears")
+    parser.add_argument(
+        "--door", nargs="*", type=door_named, metavar="NAME", help="what enters, instead of what auto clears; reads any strong any+strong"
+    )
     options = parser.parse_args()
     read = read_sessions(options.transcripts)
     rules = shipped_rules()
-    if options.door:
-        of_doors(read, rules, options.door, options.bound)
+    if options.door is not None:
+        of_doors(read, rules, options.door or ["reads", "any", "strong", "any+strong"], options.bound)
         return 0
     by_repository = models(read, rules)
     print(HEAD)

@@ -9,8 +9,12 @@ with different lines), *nowhere* (no place fits), *gone* (only what has left the
 
 from __future__ import annotations
 
+import itertools
 import re
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 REFERENCE = re.compile(
     r"\[(?:lines (?P<first>\d+)–(?P<last>\d+)|(?P<count>\d+) lines) as in (?P<input>the input of )?your (?P<newest>last )?"
@@ -55,14 +59,21 @@ class Reader:
         written: list[tuple[int | None, str]] = [(None, line) for text in texts for line in text.split("\n")]
         self.calls[id] = Call(tool, inputs, listing(text), written)
 
-    def loses(self, ids: object) -> None:
+    def loses(self, ids: Iterable[str]) -> None:
         """These have left the context."""
-        for id in [id for id in self.calls if id in ids]:  # type: ignore[operator]
+        for id in ids:
             self.left[id] = self.calls.pop(id)
 
-    def follows(self, said: re.Match) -> Found:
-        """What a reference stands for."""
-        found = self._places(said, self.calls)
+    def sees_cleared(self, ids: Iterable[str]) -> None:
+        """The results of these were cleared: the calls stand in the context, without what they showed."""
+        for id in ids:
+            self.left[id] = self.calls[id]
+            self.calls[id] = self.calls[id]._replace(lines=[])
+
+    def follows(self, said: re.Match, of: str = "") -> Found:
+        """What a reference stands for: one of a result that comes now, or of the one with this id."""
+        above = dict(itertools.takewhile(lambda call: call[0] != of, self.calls.items()))
+        found = self._places(said, above)
         if not found:
             return Found("gone" if self._places(said, self.left) else "nowhere")
         if len(set(found)) > 1:

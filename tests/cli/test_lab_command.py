@@ -111,11 +111,11 @@ def test_the_door_stands_in_the_table_and_misses_nothing(environ, capsys, tmp_pa
     for limit in range(400, 410):
         written.call("Read", {"file_path": f"{written.project}/src/a.ts", "limit": limit}, text)
         written.call("Bash", {"command": f"./show {limit}"}, text)
-    words = ("--policy", "door", "door-any", "--jobs", "1", str(written.path))
+    words = ("--policy", "door", "door-reads", "--jobs", "1", str(written.path))
     code, shown, _ = lab(environ, capsys, *words)
     assert code == 0
     rows = re.findall(r"^. ([a-z-]+) +(\d\.\d{3}) +\d\.\d{3} +(\d+\.\d\d) +\d+\.\d% +(\d+\.\d)%$", shown, re.MULTILINE)
-    assert [name for name, *_ in rows] == ["door-any", "door", "nothing"]
+    assert [name for name, *_ in rows] == ["door", "door-reads", "nothing"]
     costs = [float(cost) for _, cost, *_ in rows]
     assert costs[0] < costs[1] - 0.1 < costs[2] - 0.2
     assert {tuple(rest) for _, _, *rest in rows} == {("0.00", "0.0")}

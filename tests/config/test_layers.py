@@ -103,7 +103,7 @@ def test_the_shipped_file_holds_what_the_specification_leaves_to_us():
         "grace_calls": {"read": 20, "search": 5, "run": 1, "ack": 0, "other": 5},
         "restore_hold_calls": 20,
         "compaction": {"advise": True, "index": True},
-        "say_once": "reads",
+        "say_once": "any",
         "shape": "safe",
         "clear_at_exit": False,
         "keep_warm": "off",

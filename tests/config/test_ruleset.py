@@ -86,13 +86,13 @@ def test_what_reclaiming_may_do_comes_from_the_configuration_and_has_defaults():
 
 
 def test_how_results_enter_comes_from_the_configuration_and_has_defaults():
-    assert (Ruleset.from_config({}).say_once, Ruleset.from_config({}).shape) == ("reads", "safe")
+    assert (Ruleset.from_config({}).say_once, Ruleset.from_config({}).shape) == ("any", "safe")
     rules = Ruleset.from_config({"say_once": "any", "shape": "off"})
     assert (rules.say_once, rules.shape) == ("any", "off")
     assert Ruleset.from_config({"shape": "strong"}).shape == "strong"
     for junk in (None, True, "all", [], {}):
         rules = Ruleset.from_config({"say_once": junk, "shape": junk})
-        assert (rules.say_once, rules.shape) == ("reads", "safe")
+        assert (rules.say_once, rules.shape) == ("any", "safe")
 
 
 @pytest.mark.parametrize("junk", [None, [], "x", -1, True, {"read": -1, "advise": None}])

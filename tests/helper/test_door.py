@@ -35,17 +35,17 @@ def test_a_result_that_was_shortened_enters_whole_when_it_is_asked_for_again(hel
     assert helper.read("app.py", file)[1] == numbered(file)
 
 
-def test_another_file_with_the_same_lines_is_no_reason_to_refer(helper: Helper):
+def test_with_reads_another_file_with_the_same_lines_is_no_reason_to_refer(tmp_path: Path):
+    helper = Helper(tmp_path, config={"say_once": "reads"})
     helper.read("app.py", lines(40))
     assert helper.read("copy.py", lines(40))[1] == numbered(lines(40))
+    helper.stop()
 
 
-def test_with_any_what_was_written_counts_too(tmp_path: Path):
-    helper = Helper(tmp_path, config={"say_once": "any"})
+def test_what_was_written_counts_too(helper: Helper):
     written = {"file_path": str(helper.project / "app.py"), "content": "\n".join(lines(40))}
     helper.result("Write", written, "File created")
-    assert "lines 2–39 as in " in helper.read("app.py", lines(40))[1]
-    helper.stop()
+    assert "lines 2–39 as in the input of your Write of app.py above" in helper.read("app.py", lines(40))[1]
 
 
 def test_switched_off_everything_enters_as_it_came(tmp_path: Path):

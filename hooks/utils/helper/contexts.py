@@ -141,8 +141,10 @@ def learnt(site: Site, transcript_path: str, agent_id: str, cwd: str, say_once: 
                     called[block["id"]] = block.get("input")
                 elif block.get("type") == "tool_result" and result is not None:
                     context.numbers[result.id] = result.index
-                    if not result.cleared and result.id not in gone:
-                        _show(context, result, block, called.pop(result.id, None), cwd, say_once)
+                    stands = not result.cleared and result.id not in gone
+                    _show(context, result, block if stands else {}, called.pop(result.id, None), cwd, say_once)
+                    if not stands:
+                        context.shown.drop({result.id, "call " + result.id})
         context.floor = min(context.numbers.values(), default=context.count + 1) - 1
     except (OSError, ValueError):
         return context
@@ -150,7 +152,7 @@ def learnt(site: Site, transcript_path: str, agent_id: str, cwd: str, say_once: 
 
 
 def _show(context: Context, result: Result, block: dict[str, Any], tool_input: object, cwd: str, say_once: str) -> None:
-    """What a result and the call that it answers show; `tool_input`: of the call."""
+    """What a result (its `block`, {} for none that stands) and the call that it answers show; `tool_input`: of the call."""
     given = tool_input if isinstance(tool_input, dict) else {}
     content = block.get("content")
     text = "" if handle_in(content) else responses.text_of_blocks(content)[0]  # a placeholder shows nothing

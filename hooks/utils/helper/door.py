@@ -59,7 +59,7 @@ class Door:
         self.site = Site(self.environ, self.session_id, self.cwd)
         self.rules = self.site.rules()
         config = self.site.config
-        self.say_once = config.get("say_once", door.READS)
+        self.say_once = config.get("say_once", door.ANY)
         self.shape = config.get("shape", door.SAFE)
         self.editing = outside.editing_of(self.environ)
 

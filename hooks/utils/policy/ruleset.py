@@ -35,7 +35,7 @@ RESTORE_HOLD_CALLS = 20
 COMPACTION = {"advise": True, "index": True}
 # How far a result says what the context shows already, and what of it is left out unsaid.
 SAY_ONCE, SHAPES = ("off", "reads", "any"), ("off", "safe", "strong")
-DEFAULT_SAY_ONCE, DEFAULT_SHAPE = "reads", "safe"
+DEFAULT_SAY_ONCE, DEFAULT_SHAPE = "any", "safe"
 # Days for which what is stored beside the archive is kept (state/sweeping.py).
 KEEP_DAYS = {"originals": 14, "sessions": 90}
 # Where memory across sessions is kept ("": SQLite in our folder), tokens of its MEMORY.md, what shortens texts ("": we).

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class Door(Policy):
     """What enters is said once and without noise. What a standing reference leans on is not cleared by the policy `then`."""
 
-    def __init__(self, rules: Ruleset, then: Policy | None = None, say_once: str = door.READS, shape: str = door.SAFE) -> None:
+    def __init__(self, rules: Ruleset, then: Policy | None = None, say_once: str = door.ANY, shape: str = door.SAFE) -> None:
         self.then = then or Policy()
         self.tracked = Tracked(rules)
         self.cwd = ""  # where the session began
@@ -39,17 +39,24 @@ class Door(Policy):
         self.tracked.add(block)
         self.then.add(block)
 
-    def enter(self, block: Block) -> str | None:
+    def arrival_of(self, block: Block) -> door.Arrival | None:
+        """A result as it comes to the door; None for what is none."""
         result = self.tracked.result(block)
         if result is None or block.call is None:
             return None
         call = block.call
         path = result.subjects[0] if call.tool == "Read" and result.subjects else ""
         name = door.name_of(call.tool, call.tool_input, self.cwd)
-        arrival = door.Arrival(
+        return door.Arrival(
             block.id, call.tool, call.tool_input, result.kind, name, block.text, call.outcome.error, path,
             (call.tool, call.tool_input) == self.before, block.handle,
         )  # fmt: skip
+
+    def enter(self, block: Block) -> str | None:
+        arrival = self.arrival_of(block)
+        if arrival is None:
+            return None
+        call = block.call
         entry = door.enter(arrival, self.shown, self.say_once, self.shape)
         self.before = (call.tool, call.tool_input) if door.is_partial(entry) else ()
         written = door.written(arrival)

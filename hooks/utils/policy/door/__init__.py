@@ -98,7 +98,7 @@ class Arrival:
         return self.tool == "Read"
 
 
-def enter(arrival: Arrival, shown: Shown, say_once: str = READS, shape: str = SAFE) -> Entry:
+def enter(arrival: Arrival, shown: Shown, say_once: str = ANY, shape: str = SAFE) -> Entry:
     """What enters of a result, given what the context shows; an error enters whole, but for what `strong` leaves out of a long one."""
     text, reasons = arrival.text, []
     leans_on: tuple[str, ...] = ()

@@ -83,17 +83,17 @@ def _reference(hidden: list[str], number: int | None, at: int, source: Source, s
     count = len(hidden)
     words = (_words(hidden), _words(hidden[::-1]))
     there = source.number(at, at + count)
-    namesakes, forgotten = shown.namesakes(source)
-    is_last = namesakes[-1] is source
-    if forgotten and not is_last:
+    is_last = shown.is_last(source)
+    others = [] if is_last else shown.namesakes(source)
+    if others is None:
         return ""
-    for other in [source] if is_last else namesakes:
+    for other in [source, *others]:
         for place in [at] if there is None else other.at(there, count):
             lines = list(other.lines[place : place + count])
             if lines != hidden and _fits(lines, words):
                 return ""
     here = f"{count} lines" if number is None else f"lines {_range(number, count)}"
-    call = f"your {'last ' if is_last and (forgotten or len(namesakes) > 1) else ''}{source.name} above"
+    call = f"your {'last ' if is_last and not shown.is_only(source) else ''}{source.name} above"
     if source.is_input:
         call = f"the input of {call}"
     where = f", there {_range(there, count)}" if there is not None else f", there lines {_range(at + 1, count)} of it"

@@ -37,7 +37,7 @@ class Source:
     of a listing, and where these stood: `numbered`, [(begin, end, number of the first)]. `path`: the file that a Read has read, "" for
     others. `is_input`: the call itself shows them, not its result."""
 
-    __slots__ = ("id", "is_input", "lines", "name", "numbered", "path")
+    __slots__ = ("id", "is_input", "lines", "name", "numbered", "path", "place")
 
     def __init__(
         self,
@@ -54,6 +54,7 @@ class Source:
         self.path = path
         self.numbered = numbered
         self.is_input = is_input
+        self.place = 0  # among all that has ever been shown
 
     def number(self, begin: int, end: int) -> int | None:
         """The number that a listing gives the first of these lines, None where it does not count them all in one go."""
@@ -67,16 +68,23 @@ class Source:
 class Shown:
     """What a context shows. `add` what entered, `keep` what is still there after a compaction, a rewind or a clear."""
 
-    __slots__ = ("_forgotten", "_named", "_places", "sources")
+    __slots__ = ("_count", "_forgotten", "_left", "_named", "_places", "sources")
 
     def __init__(self) -> None:
         self.sources: dict[str, Source] = {}
-        self._forgotten: set[tuple[str, bool]] = set()  # names of what is not known here any more, though the context may show it
+        self._count = 0
+        # Names of those that the context may show, though they are not known here any more; and of those whose calls alone are left there,
+        # with the place of the newest.
+        self._forgotten: set[tuple[str, bool]] = set()
+        self._left: dict[tuple[str, bool], int] = {}
         self._named: dict[tuple[str, bool], list[Source]] = {}  # (name, is_input) -> in the order in which they came
         self._places: dict[int, list[tuple[Source, int]]] = {}  # hash of four lines -> [(Source, where they begin)], the newest last
 
     def add(self, source: Source) -> None:
         """Lines have entered the context; those that the same id showed before are gone."""
+        if not source.place:
+            self._count += 1
+            source.place = self._count
         before = self.sources.pop(source.id, None)
         if before is not None:
             self._named[before.name, before.is_input].remove(before)
@@ -99,8 +107,11 @@ class Shown:
                 self.add(source)
 
     def drop(self, ids: Collection[str]) -> None:
-        """These have left the context."""
+        """The lines of these have left the context, their calls stand in it."""
         if not self.sources.keys().isdisjoint(ids):
+            for source in map(self.sources.__getitem__, self.sources.keys() & set(ids)):
+                name = (source.name, source.is_input)
+                self._left[name] = max(source.place, self._left.get(name, 0))
             self.keep(self.sources.keys() - set(ids))
 
     def forget(self, ids: Collection[str]) -> None:
@@ -108,10 +119,20 @@ class Shown:
         self._forgotten |= {(source.name, source.is_input) for id, source in self.sources.items() if id in ids}
         self.drop(ids)
 
-    def namesakes(self, source: Source) -> tuple[list[Source], bool]:
-        """(what is called the same, itself among them, in the order in which they came; whether there may be others before them)."""
+    def is_last(self, source: Source) -> bool:
+        """Whether no later call in the context has its name."""
         name = (source.name, source.is_input)
-        return self._named[name], name in self._forgotten
+        return self._named[name][-1] is source and source.place > self._left.get(name, 0)
+
+    def namesakes(self, source: Source) -> list[Source] | None:
+        """What else in the context is called the same and shows lines; None where that is not known."""
+        name = (source.name, source.is_input)
+        return None if name in self._forgotten else [other for other in self._named[name] if other is not source]
+
+    def is_only(self, source: Source) -> bool:
+        """Whether no other call in the context has its name."""
+        name = (source.name, source.is_input)
+        return len(self._named[name]) == 1 and name not in self._left
 
     def runs(self, lines: Sequence[str], path: str = "", stretches: Sequence[tuple[int, int, int | None]] = ()) -> list[Run]:
         """The runs of at least eight lines that a source shows too, in order, none over another; of several the longest, then the newest.
