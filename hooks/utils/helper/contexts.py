@@ -143,8 +143,6 @@ def learnt(site: Site, transcript_path: str, agent_id: str, cwd: str, say_once: 
                     context.numbers[result.id] = result.index
                     stands = not result.cleared and result.id not in gone
                     _show(context, result, block if stands else {}, called.pop(result.id, None), cwd, say_once)
-                    if not stands:
-                        context.shown.drop({result.id, "call " + result.id})
         context.floor = min(context.numbers.values(), default=context.count + 1) - 1
     except (OSError, ValueError):
         return context
@@ -152,13 +150,14 @@ def learnt(site: Site, transcript_path: str, agent_id: str, cwd: str, say_once: 
 
 
 def _show(context: Context, result: Result, block: dict[str, Any], tool_input: object, cwd: str, say_once: str) -> None:
-    """What a result (its `block`, {} for none that stands) and the call that it answers show; `tool_input`: of the call."""
+    """What a result (its `block`, {} for one that stands no more: its call is named all the same) and the call that it answers show;
+    `tool_input`: of the call."""
     given = tool_input if isinstance(tool_input, dict) else {}
     content = block.get("content")
     text = "" if handle_in(content) else responses.text_of_blocks(content)[0]  # a placeholder shows nothing
     arrival = door.Arrival(
         result.id, result.tool, given, result.kind, door.name_of(result.tool, given, cwd), text,
-        result.error, path_of(result.tool, result.subjects),
+        result.error or not block, path_of(result.tool, result.subjects),
     )  # fmt: skip
     wrote = door.written(arrival) if say_once == door.ANY else None
     if wrote is not None:
