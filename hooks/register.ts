@@ -3,7 +3,7 @@ import type { Register } from 'claude-code'
 
 import { advised } from './mod/compaction'
 import { enter, landed, late, remember, stand } from './mod/door'
-import { ask, end, ready, start } from './mod/helper'
+import { MOST_AGAIN, ask, end, ready, start } from './mod/helper'
 import { band, openPane, pane, refresh, run } from './mod/panel'
 import { again, begin, rest } from './mod/warm'
 
@@ -41,7 +41,7 @@ export const register: Register = on => {
 
   on('turn.complete', ($, e, next) => {
     if (e.agentId === undefined) {
-      void refresh($)
+      void refresh($, MOST_AGAIN, true)
       void begin($, e)
     }
 

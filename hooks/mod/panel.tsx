@@ -18,8 +18,13 @@ const PATIENCE_MS = 5_000
 // What changes something is not given up, and done once more by the hook, while the helper is at it.
 const DEED_MS = 60_000
 const COLUMNS = 70
+const ROWS = 40
+// Below these the tabs have no room for how long the cache stays warm, and the helper says it.
+const ROOMY = 57
+const ROOMY_ROWS = 16
 const MOST_COLUMNS = 110
 const TICK_MS = 1_000
+const TOAST_MS = 8_000
 const TICKS_BETWEEN_LOOKS = 20
 // While the cache is warm the band tells how long to wait, so it is asked for anew: soon where little is left.
 const SHARE_BETWEEN_LOOKS = 1 / 15
@@ -28,18 +33,19 @@ const LATEST_MS = 60_000
 
 let isCounting = false
 let nextLook: Timer | undefined
-// Of the pane: its width as it was drawn last, its page, the result that was chosen on it.
+// Of the pane: its columns and rows as it was drawn last, its page, the result that was chosen on it.
 let columns = COLUMNS
+let rows = ROWS
 let page = ''
 let chosen = ''
 
 /** Asks anew and lets everything that shows it redraw. */
-export async function refresh($: EngineInterface, more = MOST_AGAIN): Promise<void> {
-  const answer = await ask($, '/view', { columns, page, chosen, usage: await usage($) }, PATIENCE_MS)
+export async function refresh($: EngineInterface, more = MOST_AGAIN, turnEnded = false): Promise<void> {
+  const answer = await ask($, '/view', { columns, rows, page, chosen, turn_ended: turnEnded, usage: await usage($) }, PATIENCE_MS)
 
   if (answer === undefined && more > 0) {
     nextLook?.cancel()
-    nextLook = $.clock.after(AGAIN_MS, () => refresh($, more - 1))
+    nextLook = $.clock.after(AGAIN_MS, () => refresh($, more - 1, turnEnded))
   }
 
   if (answer === undefined || typeof answer.pane !== 'object') {
@@ -47,6 +53,10 @@ export async function refresh($: EngineInterface, more = MOST_AGAIN): Promise<vo
   }
   const seen = { band: answer.band, pane: answer.pane, cacheUntil: answer.cache_until } as PopkitView
   await update($, view, () => seen)
+
+  if (typeof answer.toast === 'string' && answer.toast !== '') {
+    $.ui.toast(answer.toast, { timeoutMs: TOAST_MS })
+  }
   void lookAgain($, seen.cacheUntil)
 }
 
@@ -157,8 +167,9 @@ export async function pane($: EngineInterface, e: RenderInput<'Pane'>) {
   const { Box, Button, Select, Text } = $.ui.resolve(e)
   const room = Math.min(e.props.bodyColumns, MOST_COLUMNS)
 
-  if (room !== columns) {
+  if (room !== columns || e.props.scroll.bodyRows !== rows) {
     columns = room
+    rows = e.props.scroll.bodyRows
     void refresh($)
   }
 
@@ -169,14 +180,14 @@ export async function pane($: EngineInterface, e: RenderInput<'Pane'>) {
   const left = seen.cacheUntil === null || time === 0 ? 0 : Math.max(0, Math.round((seen.cacheUntil - time) / 1000))
   const lines = (text: string) =>
     text.split('\n').map(line => (
-      <Text mono wrap="truncate-end">
+      <Text mono wrap="wrap">
         {line === '' ? ' ' : line}
       </Text>
     ))
   const deed = (one: PopkitDeed) => (
     <Box gap={1}>
       <Button key={one.id} label={one.label} hotkey={one.key} variant="primary" onPress={() => press($, one.id)} />
-      <Text dimColor wrap="truncate-end">
+      <Text dimColor wrap="wrap">
         {one.sum}
       </Text>
     </Box>
@@ -184,7 +195,7 @@ export async function pane($: EngineInterface, e: RenderInput<'Pane'>) {
 
   return (
     <Box flexDirection="column">
-      <Box gap={2}>
+      <Box gap={room >= ROOMY ? 2 : 1}>
         {shown.pages.map(one => (
           <Button
             key={`page ${one.id}`}
@@ -195,9 +206,9 @@ export async function pane($: EngineInterface, e: RenderInput<'Pane'>) {
             onPress={() => turnTo($, one.id, chosen)}
           />
         ))}
-        {left > 0 && (
+        {left > 0 && room >= ROOMY && (
           <Text dimColor wrap="truncate-end">
-            Prompt cache warm for {countdown(left)}
+            warm for {countdown(left)}
           </Text>
         )}
       </Box>
@@ -210,10 +221,11 @@ export async function pane($: EngineInterface, e: RenderInput<'Pane'>) {
           onSelect={value => void turnTo($, shown.page, value)}
         />
       )}
+      {shown.head.length > 0 && <Text bold>{shown.head.join('\n')}</Text>}
       {shown.deeds.map(deed)}
       {said !== '' && <Text> </Text>}
       {said !== '' && lines(said)}
-      <Text> </Text>
+      {rows >= ROOMY_ROWS && <Text> </Text>}
       {lines(shown.lines.join('\n'))}
     </Box>
   )

@@ -21,6 +21,7 @@ const VIEW = {
       { id: 'results', label: 'Results', key: '2' },
     ],
     page: 'now',
+    head: ['Clear now: 12k tokens leave for free'],
     lines: ['Retention status', '', 'Cache     warm'],
     choices: null,
     deeds: [{ id: 'undo', label: 'Undo the last clear', sum: 'it comes back', key: 'u' }],
@@ -150,7 +151,7 @@ test('a page of the pane, and a result on it, are asked for and shown', PATIENT,
   await ui.select({ key: 'result', value: 'toolu_7' })
   await clock.advance(0)
   const usage = { window: 1_000_000, usd: 0.42 }
-  expect(asked.findLast(one => one.path === '/view')?.body).toEqual({ columns: 80, page: 'results', chosen: 'toolu_7', usage })
+  expect(asked.findLast(one => one.path === '/view')?.body).toEqual({ columns: 80, rows: 40, page: 'results', chosen: 'toolu_7', turn_ended: false, usage })
   await ui.unmount()
 })
 
@@ -176,7 +177,7 @@ test('the pane counts down while it is open', PATIENT, async ($, on) => {
   await clock.advance(5_000)
   const ui = await $.ui.mount({ plugin: 'popkit', surface: 'terminal', ...PANE })
 
-  expect((await ui.find({ type: 'Text', text: /Prompt cache/ }))?.text).toBe('Prompt cache warm for 2:55')
+  expect((await ui.find({ type: 'Text', text: /warm for/ }))?.text).toBe('warm for 2:55')
   await ui.unmount()
 })
 

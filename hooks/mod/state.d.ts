@@ -4,6 +4,7 @@ export type PopkitDeed = { id: string; label: string; sum: string; key: string }
 export type PopkitPage = {
   pages: { id: string; label: string; key: string }[]
   page: string
+  head: string[]
   lines: string[]
   choices: { options: { value: string; label: string }[]; value: string } | null
   deeds: PopkitDeed[]

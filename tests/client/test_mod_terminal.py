@@ -20,7 +20,7 @@ from .test_mod import BIG, ROOT, Session, referred
 TEST_JS = """for (let n = 0; n < 550; n++) console.log('check ' + n * 7 % 13 + ' of suite ' + Math.sin(n + Date.now()))
 console.log('PASS 550 tests')
 """
-WARM = re.compile(r"Prompt cache warm for (\d+:\d\d)\s")
+WARM = re.compile(r"warm for (\d+:\d\d)\s")
 SCRIPTS = {
     "first": [call(("Read", {"file_path": BIG, "limit": 200})), say("read it")],
     "second": [call(("Read", {"file_path": BIG, "offset": 2, "limit": 150})), say("read again")],
@@ -68,14 +68,14 @@ def test_the_pane_opens_without_a_request_and_is_live(window: Window):
     terminal.turn("go [[SCRIPT:first]]", "read it")
     before = asked(window.api)
     terminal.send("/popkit")
-    terminal.wait("Retention status")
+    terminal.wait("Reclaimable: ")
     terminal.wait("Calls     1 tool call in 1 turn")
     first = countdown("\n".join(terminal.wait(WARM)))
     terminal.wait(lambda shown: countdown(shown) not in ("", first))
     assert asked(window.api) == before
     terminal.send("go [[SCRIPT:second]]")
     terminal.wait("Calls     2 tool calls in 2 turns")
-    terminal.press_until(ESCAPE, lambda shown: "Retention status" not in shown)
+    terminal.press_until(ESCAPE, lambda shown: "Reclaimable: " not in shown)
 
 
 def test_an_answer_stands_there_as_it_is_although_claude_code_reads_it_as_markdown(window: Window):
@@ -128,16 +128,16 @@ def test_the_pane_is_worked_by_keys_and_every_deed_can_be_undone(session: Sessio
         terminal.wait("PopKit: Clear now")
         before = asked(session.api)
         terminal.send("/popkit")
-        terminal.wait("Retention status")
+        terminal.wait("Reclaimable: ")
         terminal.press_until("2", lambda shown: "Tool call timeline" in shown)
         terminal.press_until("4", lambda shown: "[ Let the provider clear ]" in shown)
-        terminal.press_until("1", re.compile(r"\[ Clear \] ~[23]\dk leave").search)
+        terminal.press_until("1", lambda shown: "Reclaimable: ~" in shown)
         terminal.press_until("c", lambda shown: "[ Undo the last clear ]" in shown)
         [transcript] = session.home.config.glob("projects/*/*.jsonl")
         assert transcript.read_text().count("[PopKit cleared ") == 3
         terminal.press_until("u", lambda shown: "The last clear was taken back" in shown)
         assert "[PopKit cleared " not in transcript.read_text()
-        terminal.press_until(ESCAPE, lambda shown: "Retention status" not in shown)
+        terminal.press_until(ESCAPE, lambda shown: "Reclaimable: " not in shown)
         assert asked(session.api) == before
 
 
@@ -147,3 +147,27 @@ def test_after_a_rewind_nothing_leans_on_what_was_taken_back(window: Window):
     terminal.rewind()
     terminal.turn("instead [[SCRIPT:second]]", "read again")
     assert not any(map(referred, window.api.turns()[-1].tool_results().values()))
+
+
+def test_how_much_was_kept_out_is_told_once_and_to_nobody_but_the_person(session: Session):
+    made = [f"answer_{number} = compute({number * 7919}, 'of {number}')" for number in range(500)]
+    (session.home.work / "large.py").write_text("\n".join(made) + "\n")
+    read = ("Read", {"file_path": "{work}/large.py"})
+    session.api.scripts["often"] = [
+        call(read),
+        call(("Bash", {"command": "true"})),
+        call(read),
+        call(("Bash", {"command": "true"})),
+        call(read),
+    ]
+    session.api.scripts["often"] += [say("read it often")]
+    with ClientTerminal(session.home, plugin_dir=ROOT) as terminal:
+        terminal.wait_ready()
+        terminal.send("go [[SCRIPT:often]]")
+        terminal.wait(re.compile(r"kept \d+k tokens out of this session"))
+        terminal.wait_idle()
+        terminal.wait(lambda shown: "tokens out of this session" not in shown)
+        terminal.turn("go [[SCRIPT:first]]", "read it")
+        assert "tokens out of this session" not in terminal.text()
+        terminal.turn("once more [[SCRIPT:second]]", "read again")
+    assert not any("out of this session" in request.text for request in session.api.requests)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import re
+
 import pytest
 
 from tests.patience import until
 
-from .asking import Helper, lines, numbered
+from .asking import Helper, Transcript, lines, numbered
 
 
 def test_the_answers_are_those_of_the_command(helper: Helper):
@@ -15,7 +18,8 @@ def test_the_answers_are_those_of_the_command(helper: Helper):
     assert "Read app.py" in told
     view = helper.ask("/view", {"columns": 70})
     assert view["band"] is None
-    assert any("Retention status" in line for line in view["pane"]["lines"])
+    assert view["pane"]["head"] == ["Nothing to do: everything in the context is worth keeping"]
+    assert any(line.startswith("Tier") for line in view["pane"]["lines"])
     assert helper.ask("/press", {"id": "rm -rf"}) == {"text": ""}
     assert "Nothing" in helper.ask("/press", {"id": "clear", "columns": 70})["text"]
 
@@ -150,3 +154,20 @@ def _pressed(helper: Helper, id: str) -> str:
 
     until(lambda: len(pane()["deeds"]) > 1, "the command to end")
     return "\n".join(pane()["lines"])
+
+
+def test_once_a_session_a_person_is_told_how_much_was_kept_out_when_it_is_much(helper: Helper):
+    texts = [lines(250, f"name{number}") for number in range(4)]
+    transcript = Transcript(helper.transcript, helper.project)
+    told = []
+    for number, text in enumerate(texts):
+        for _ in range(2):
+            id, entered = helper.read(f"file{number}.py", text)
+            transcript.called(id, "Read", {"file_path": str(helper.project / f"file{number}.py")}, entered)
+        assert helper.ask("/view", {})["toast"] == "", "a turn is at work"
+        told.append(helper.ask("/view", {"turn_ended": True})["toast"])
+    assert told[0] == "", "a little is not worth a word"
+    (said,) = filter(None, told)
+    assert re.fullmatch(r"kept \d+k tokens out of this session", said)
+    figures = json.loads(helper.run("context", "--json", "--transcript", str(helper.transcript)))["figures"]
+    assert figures["kept_out_tokens"] >= 10_000

@@ -8,49 +8,68 @@ from . import ledgers, phrases, text, verdict
 from .details import detail_lines
 
 _COMMAND = "/popkit:context"
+_WHOLE = 60  # columns that the table takes with its last column
+_ASIDE = " " * 10
 _NEXT_AT = 34  # columns before the last column of the table
 _KINDS = (("error", "error"), ("decision", "decision"), ("tasks", "task list"), ("pinned", "pinned"))
 
 
-def panel(report: dict, details: bool = False, everything: bool = False, command: str = _COMMAND, counts_down: bool = False) -> list[str]:
-    """The lines of the panel. `command` is how the reader calls us; "" leaves the commands at its end out. `counts_down`: the reader
-    shows by himself how long the cache stays warm."""
-    lines = [*text.title("Retention status"), *_head(report, counts_down), ""]
+def panel(report: dict, details: bool = False, everything: bool = False, command: str = _COMMAND) -> list[str]:
+    """The lines of the panel. `command` is how the reader calls us; "" leaves the commands at its end out."""
+    lines = [*text.title("Retention status"), *head(report), ""]
     if not report["enabled"]:
         lines += [*text.wrap("Retention is switched off in the configuration. This answer only shows what the transcript holds."), ""]
-    lines += _table(report)
-    lines += ["", *_expired(report), *_reclaimable(report), *_cleared(report)]
+    lines += table(report)
+    lines += ["", *expired(report), *reclaimable(report), *came_to(report)]
     if details:
         lines += ["", *detail_lines(report, everything)]
-    lines += [*_notes(report), "", *text.wrap(verdict.in_words(report))]
+    lines += [*notes(report), "", *text.wrap(verdict.in_words(report))]
     return lines + (["", *_commands(command, details, report)] if command else [])
 
 
-def _head(report: dict, counts_down: bool) -> list:
-    context = report["context"]
-    lines = []
-    if context:
-        full = f"{context['tokens']:,} of {context['window']:,} tokens ({context['ratio']:.0%})"
-        full += phrases.WINDOW_FROM.get(context["window_source"], "")
-        lines.append("Context   " + full)
-        if context["cache"] and not (counts_down and context["cache"] == "warm"):
-            left = context["cache_seconds_left"]
-            lines.append("Cache     " + (f"warm, {text.countdown(left)} left" if context["cache"] == "warm" else "cold"))
+def head(report: dict) -> list:
+    """How full the context is, whether the cache is warm, and what the session did so far."""
+    return [*context(report), *rest(report, False)]
+
+
+def context(report: dict) -> list:
+    have = report["context"]
+    if not have:
+        return []
+    full = f"{have['tokens']:,} of {have['window']:,} tokens ({have['ratio']:.0%})"
+    full += phrases.WINDOW_FROM.get(have["window_source"], "")
+    return text.folded("Context   " + full, _ASIDE)
+
+
+def rest(report: dict, counts_down: bool) -> list:
+    """The cache, the calls and the profile. `counts_down`: the reader shows by himself how long the cache stays warm."""
+    have, lines = report["context"], []
+    if have and have["cache"] and not (counts_down and have["cache"] == "warm"):
+        left = have["cache_seconds_left"]
+        lines += text.folded("Cache     " + (f"warm, {text.countdown(left)} left" if have["cache"] == "warm" else "cold"), _ASIDE)
     calls = f"{text.counted(report['calls'], 'tool call')} in {text.counted(report['turns'], 'turn')}"
-    lines.append("Calls     " + (calls if report["calls"] else "none yet"))
     profile = text.clean(report["profile"])
     if report["profile_source"] == "session":
         profile += " (chosen for this session)"
-    lines.append("Profile   " + profile)
-    return [text.cut(line, text.WIDTH) for line in lines]
+    return [
+        *lines,
+        *text.folded("Calls     " + (calls if report["calls"] else "none yet"), _ASIDE),
+        *text.folded("Profile   " + profile, _ASIDE),
+    ]
 
 
-def _table(report: dict) -> list:
+def table(report: dict) -> list:
     lines = [f"{'Tier':<10}{'Live':>4}{'tokens':>8}{'Expired':>9}{'tokens':>8}".ljust(_NEXT_AT + 7) + "Next expiry"]
     indent = " " * (_NEXT_AT + 7)
+    narrow = text.WIDTH < _WHOLE
+    lines = [lines[0].partition("Next")[0].rstrip()] if narrow else lines
     for tier in TIERS:
         have = report["tiers"][tier]
         row = f"{tier.capitalize():<10}{_cells(have['live'], 4, 8)}{_cells(have['expired'], 9, 8)}"
+        if narrow:
+            ends = _next(tier, have)
+            lines += [row.rstrip(), *(text.wrap("  ends: " + ends, indent="    ") if ends != "-" else [])]
+            continue
         said = text.wrap(_next(tier, have), text.WIDTH - len(indent))
         lines.append((row.ljust(len(indent)) + said[0]).rstrip())
         lines += [indent + line for line in said[1:]]
@@ -106,7 +125,7 @@ def _preserved(kinds: dict) -> str:
     return ", ".join([*said, *([f"{others} by pattern"] if others else [])])
 
 
-def _expired(report: dict) -> list:
+def expired(report: dict) -> list:
     have = report["expired"]
     if not have["items"]:
         return ["Expired: nothing"]
@@ -115,7 +134,7 @@ def _expired(report: dict) -> list:
     )
 
 
-def _reclaimable(report: dict) -> list:
+def reclaimable(report: dict) -> list:
     """What a clear would take, now and once the cache is cold."""
     now, cold = report["reclaimable"]["now"], report["reclaimable"]["cold"]
     if not now["items"] and not cold["items"]:
@@ -142,7 +161,7 @@ def _share(have: dict, report: dict) -> str:
     return f" ({have['tokens'] / context['tokens']:.0%} of the context)"
 
 
-def _cleared(report: dict) -> list:
+def came_to(report: dict) -> list:
     """What PopKit did to this session, and what that came to."""
     have, figures = report["cleared"], report["figures"]
     lines = []
@@ -153,7 +172,7 @@ def _cleared(report: dict) -> list:
     return lines
 
 
-def _notes(report: dict) -> list:
+def notes(report: dict) -> list:
     """What else there is to know, one paragraph each."""
     said = []
     if report["compactions"]:

@@ -9,6 +9,7 @@ import unicodedata
 
 WIDTH = 70  # of a terminal of 80 columns, Claude Code keeps 10 for itself
 NARROWEST, WIDEST = 60, 110  # of a shell; longer lines are hard to read
+NARROWEST_PANE = 40
 ELLIPSIS = "…"
 # A letter carries so many combining marks; the rest is there to climb over the lines above.
 _MARKS = 2
@@ -108,10 +109,10 @@ def pad(text: str, columns: int) -> str:
     return text + " " * (columns - width(text))
 
 
-def lay_out_for(columns: int) -> None:
+def lay_out_for(columns: int, narrowest: int = NARROWEST) -> None:
     """Lets every answer of this process use so many columns: a shell has more than Claude Code gives, or fewer."""
     global WIDTH  # noqa: PLW0603  one process draws for one place
-    WIDTH = max(NARROWEST, min(WIDEST, columns))
+    WIDTH = max(narrowest, min(WIDEST, columns))
 
 
 def wrap(text: str, columns: int = 0, indent: str = "") -> list[str]:
@@ -131,6 +132,11 @@ def wrap(text: str, columns: int = 0, indent: str = "") -> list[str]:
         line += word if fresh else " " + word
         fresh = False
     return [*lines, line.rstrip()]
+
+
+def folded(line: str, indent: str) -> list[str]:
+    """A line in as many as it takes, kept as it stands where it fits."""
+    return wrap(line, indent=indent) if width(line) > WIDTH else [line]
 
 
 def title(text: str) -> list[str]:

@@ -8,12 +8,15 @@ LAST = 40
 _BAR = 14
 _LIVE, _EXPIRED, _CLEARED = "█", "░", "·"
 _LABEL = 24
+# Columns below which label and bar do not share a line where notes stay whole; columns that no note takes.
+_ROOMY, _WHOLE = 72, 200
 # A call that ends others says whom, so long as they are few.
 _ENDED_SHOWN = 3
 
 
-def timeline(report: dict, last: int | None = LAST) -> list[str]:
-    """The lines of the timeline, of the newest `last` results that are in the context (None: of all)."""
+def timeline(report: dict, last: int | None = LAST, folds: bool = False) -> list[str]:
+    """The lines of the timeline, of the newest `last` results that are in the context (None: of all). `folds`: a note that has no room goes
+    on below, where it would be cut."""
     rows = report["results"]
     shown = rows if last is None else rows[max(0, len(rows) - last) :]
     lines = text.title("Tool call timeline")
@@ -22,9 +25,10 @@ def timeline(report: dict, last: int | None = LAST) -> list[str]:
     first, now = shown[0]["number"], max(report["calls"], shown[-1]["number"])
     numbers = len(str(now)) + 1
     ended = _ended_by(rows)
-    lines.append(" " * (numbers + 2 + _LABEL + 1) + _axis(first, now))
+    lines.append(" " * (numbers + 2 + (0 if folds and text.WIDTH < _ROOMY else _LABEL + 1)) + _axis(first, now))
     for row in shown:
-        lines.append(_line(row, numbers, first, now, ended.get(row["number"], [])))
+        draw = _folded if folds else _line
+        lines += draw(row, numbers, first, now, ended.get(row["number"], []))
     lines += ["", f"{_LIVE} live   {_EXPIRED} expired, still in the context   ← what it ended"]
     if any(row["state"] == "cleared" for row in shown):
         lines.append(f"{_CLEARED} cleared: only a placeholder is left in the context")
@@ -46,9 +50,28 @@ def _axis(first: int, now: int) -> str:
     return left + "─" * (room - 1) + "►" + right if room > 1 else f"T{first}─T{now}"
 
 
-def _line(row: dict, numbers: int, first: int, now: int, ended: list) -> str:
+def _line(row: dict, numbers: int, first: int, now: int, ended: list) -> list:
     head = f"{phrases.number(row):<{numbers}}  {text.pad(phrases.label(row, _LABEL), _LABEL)} {_bar(row, first, now)} "
-    return head + _note(row, ended, text.WIDTH - text.width(head))
+    return [head + _note(row, ended, text.WIDTH - text.width(head))]
+
+
+def _folded(row: dict, numbers: int, first: int, now: int, ended: list) -> list:
+    """The same with the whole note: beside the bar, and below it where there is no room."""
+    aside = " " * (numbers + 2)
+    number, bar = f"{phrases.number(row):<{numbers}}  ", _bar(row, first, now) + " "
+    if text.WIDTH < _ROOMY:
+        above, head = [number + phrases.label(row, text.WIDTH - len(number))], aside + bar
+    else:
+        above, head = [], number + text.pad(phrases.label(row, _LABEL), _LABEL) + " " + bar
+    first_line, *more = text.wrap(_whole_note(row, ended), text.WIDTH - text.width(head))
+    return [*above, head + first_line, *(" " * text.width(head) + line for line in more)]
+
+
+def _whole_note(row: dict, ended: list) -> str:
+    did = _did(ended, min(len(ended), _ENDED_SHOWN)) if ended else ""
+    if did and row["tier"] == "ephemeral":
+        return did
+    return "; ".join(filter(None, [did, _fate(row, _WHOLE)]))
 
 
 def _note(row: dict, ended: list, room: int) -> str:

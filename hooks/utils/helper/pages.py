@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ..answers import phrases, timeline, why
-from ..answers.panel import panel
+from ..answers import pane, phrases, timeline, why
 from . import deeds
 
 TYPE_CHECKING = False
@@ -16,26 +15,33 @@ NOW, RESULTS, SAVED, SETTINGS = "now", "results", "saved", "settings"
 # id -> (label, the key that opens it).
 TITLES = {NOW: ("Now", "1"), RESULTS: ("Results", "2"), SAVED: ("Saved", "3"), SETTINGS: ("Settings", "4")}
 _LABEL = 48
+_TABS = 1  # rows above all else
+_CLEARED = "archived first; undo brings it back"  # the verdict above it says what leaves
 COMMAND = "/popkit"
 
 
-def page(name: str, report: dict[str, Any], chosen: str) -> dict[str, Any]:
-    """`pages`, the `page` that is shown, its `lines`, `choices` (None for none) and `deeds`. `chosen`: the id of the result looked at.
-    What was saved, and the settings, are not in a report: their pages are without lines here."""
+def page(name: str, report: dict[str, Any], chosen: str, rows: int) -> dict[str, Any]:
+    """`pages`, the `page` that is shown, its `head` (lines above the deeds) and `lines`, `choices` (None for none) and `deeds`. `chosen`:
+    the id of the result looked at; `rows`: how many the pane has. What was saved, and the settings, are not in a report: their pages are
+    without lines here."""
     shown = name if name in TITLES else NOW
     row = next((row for row in report["results"] if row["id"] == chosen), None)
     offered: list[Deed] = deeds.of_context(report)
-    choices = None
+    choices: dict[str, Any] | None = None
+    head: list[str] = []
     if shown == RESULTS:
         lines, choices = _results(report, row)
         offered = deeds.of_result(row, not report["doubt"]) if row else []
     elif shown in (SAVED, SETTINGS):
         lines, offered = [], []
     else:
-        lines = panel(report, command="", counts_down=True)
+        head = pane.head(report)
+        offered = [deed._replace(sum=_CLEARED) if deed.id == "clear" else deed for deed in offered]
+        lines = pane.lines(report, rows - _TABS - len(head) - len(offered))
     return {
         "pages": [{"id": id, "label": label, "key": key} for id, (label, key) in TITLES.items()],
         "page": shown,
+        "head": head,
         "lines": lines[1:] if lines and not lines[0] else lines,
         "choices": choices,
         "deeds": deeds.to_json(offered),
@@ -44,7 +50,7 @@ def page(name: str, report: dict[str, Any], chosen: str) -> dict[str, Any]:
 
 def _results(report: dict[str, Any], row: dict[str, Any] | None) -> tuple[list[str], dict[str, Any] | None]:
     """(what is thought of the chosen result, and the timeline; what can be chosen: the newest first)."""
-    lines = timeline.timeline(report)
+    lines = timeline.timeline(report, folds=True)
     newest = report["results"][: -timeline.LAST - 1 : -1]
     if not newest:
         return lines, None

@@ -36,6 +36,7 @@ BODY_BYTES = 64 * 1024 * 1024
 _PARENT_POLL_S = 2.0
 _LAST_TIMES = 500  # of how many rows the median is taken
 _COLUMNS = 70
+_ROWS = 40
 _STARTS = 5
 
 
@@ -132,7 +133,7 @@ class Session:
 
     def view(self, asked: dict[str, Any]) -> dict[str, Any]:
         self.views.told(self._site(), asked.get("usage"))
-        shown = Asked(_text(asked, "page"), _text(asked, "chosen"), _columns(asked))
+        shown = Asked(_text(asked, "page"), _text(asked, "chosen"), _columns(asked), _rows(asked), asked.get("turn_ended") is True)
         with self._settled():
             return self.views.view(self._site(), shown, now(self.environ))
 
@@ -181,6 +182,11 @@ def _texts(asked: dict[str, Any], name: str) -> list[str]:
 def _columns(asked: dict[str, Any]) -> int:
     value = asked.get("columns")
     return value if type(value) is int and 0 < value < 1000 else _COLUMNS
+
+
+def _rows(asked: dict[str, Any]) -> int:
+    value = asked.get("rows")
+    return value if type(value) is int and 0 < value < 1000 else _ROWS
 
 
 def _rss_mb() -> float | None:

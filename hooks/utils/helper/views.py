@@ -22,19 +22,24 @@ if TYPE_CHECKING:
 
 _NARROWEST = 20
 _MOST_TOKENS = 10**9
+_FOLD = "    "  # before what of a line of the pane has no room
+_WORTH_TELLING = 10_000  # tokens that were kept out
 _SHOWN_LINES = 400  # of a content, in the pane
 _LAYOUT = threading.Lock()  # answers are laid out for one width at a time
 
 
 class Asked:
-    """What the pane shows now: `page`, the id of the result `chosen` on it, and its `columns`."""
+    """What the pane shows now: `page`, the id of the result `chosen` on it, and its `columns` and `rows`; whether a turn has just
+    ended."""
 
-    __slots__ = ("chosen", "columns", "page")
+    __slots__ = ("chosen", "columns", "page", "rows", "turn_ended")
 
-    def __init__(self, page: str, chosen: str, columns: int) -> None:
+    def __init__(self, page: str, chosen: str, columns: int, rows: int, turn_ended: bool) -> None:
         self.page = page
         self.chosen = chosen
         self.columns = max(_NARROWEST, columns)
+        self.rows = rows
+        self.turn_ended = turn_ended
 
 
 class Views:
@@ -57,12 +62,13 @@ class Views:
 
     def view(self, site: Site, asked: Asked, now: float) -> dict[str, Any]:
         """`band`: what to do now, None for nothing · `pane`: a page (pages.py) · `cache_until`: when the cache goes cold (milliseconds),
-        None when it is. There is no line for the prompt's foot: the client draws what stands there as a warning."""
+        None when it is · `toast`: what is told in passing at the end of a turn, "" for nothing. There is no line for the prompt's foot:
+        the client draws what stands there as a warning."""
         with _LAYOUT:
-            text.lay_out_for(asked.columns)
+            text.lay_out_for(asked.columns, text.NARROWEST_PANE)
             looked = outlook.look(site, self.transcript_path, now)
             found = report.build(looked)
-            shown = pages.page(asked.page, found, asked.chosen)
+            shown = pages.page(asked.page, found, asked.chosen, asked.rows)
             if shown["page"] == pages.SAVED:
                 shown["lines"] = [*_saved(site, found, now), *self._spent()]
             if shown["page"] == pages.SETTINGS:
@@ -72,6 +78,7 @@ class Views:
                 shown["lines"] = [*title, warm.pane_line(kept), *warm.sum_lines(kept), "", *self.native.text.split("\n")]
                 shown["deeds"] = deeds.to_json([*deeds.of_warmth(kept), *self.native.deeds()])
             worth = is_worth_a_word(found["verdict"], found["context"], looked.rules.thresholds["critical"])
+            shown["lines"] = [part for line in shown["lines"] for part in text.folded(line, _FOLD)]
             band = {"text": verdict.in_words(found)} if worth else None
             offered = deeds.to_json([deed for deed in deeds.of_context(found) if deed.id == "clear"])
         context = found["context"]
@@ -80,6 +87,7 @@ class Views:
             "band": band and {**band, "deeds": offered},
             "pane": shown,
             "cache_until": round((now + left) * 1000) if left else None,
+            "toast": _toast(site, found, now) if asked.turn_ended else "",
         }
 
     def _spent(self) -> list[str]:
@@ -115,6 +123,14 @@ class Views:
         if more > 0:
             lines = [*lines[:_SHOWN_LINES], f"… {more:,} more lines: popkit restore {handle}"]
         return "\n".join([f"{phrases.title(row)}, all of it:", *map(text.visible, lines)])
+
+
+def _toast(site: Site, found: dict[str, Any], now: float) -> str:
+    """What a person is told once a session and in passing: how much was kept out, once that is worth a word. Claude is not told."""
+    kept_out = found["figures"].get("kept_out_tokens", 0)
+    if kept_out < _WORTH_TELLING or not site.claim("kept_out_told", now):
+        return ""
+    return f"kept {text.tokens(kept_out).removeprefix('~')} tokens out of this session"
 
 
 def _saved(site: Site, found: dict[str, Any], now: float) -> list[str]:

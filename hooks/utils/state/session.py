@@ -17,6 +17,7 @@ _FACTS = {
     "compacted_tokens": int,
     "echo_tokens": int,
     "index": str,
+    "kept_out_told": float,
     "largest_tokens": int,
     "memory": float,
     "model": str,

@@ -41,7 +41,7 @@ def _detail(desk: Desk, known: Known, looked: Looked, columns: int) -> SessionDe
     report = looked.report
     kept = warming.look(looked.site, looked.path, desk.now())
     with desk.laid_out(columns):
-        lines = panel(report, command="", counts_down=False)
+        lines = panel(report, command="")
         warm = KeptWarm(on=kept["on"], requests=kept["sent"]["requests"], words=warming.pane_line(kept), sums=warming.sums(kept))
     return SessionDetail(
         session=row_of(desk, known),
