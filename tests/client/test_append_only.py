@@ -30,6 +30,8 @@ CONFIGURATION = {"retention": {"say_once": "any", "shape": "safe"}}
 ENVIRONMENT = {f"GIT_{who}_DATE": "2026-01-01T10:00:00Z" for who in ("AUTHOR", "COMMITTER")}
 OURS = re.compile(r"popkit|Retention status|Prompt cache (?:warm|cold)|Said once|Reclaimable", re.IGNORECASE)
 # The texts that docs/design.md tells of, "The compaction partner": what the summariser is told, which the host repeats, and the index.
+# How a reference ends that says how to see what stayed out.
+WAY_BACK = re.compile(r"; to see all: popkit restore [a-z2-7]{8,}\]")
 AT_COMPACTION = re.compile(
     r"Additional Instructions:\\nPopKit tracked.*|<local-command-stdout>[^<]*Compacted.*"
     r"|SessionStart hook additional context: Tool results.*?popkit archive list`(?:\\n)*"
@@ -315,7 +317,7 @@ def strays(session: Long) -> set[str]:
     """What of PopKit's stands in requests of any kind, beside references, counts of noise, what a compaction is told and the name of a
     command that was called, with its file's text."""
     found = {part for request in session.api.requests for part in parts(request.body)}
-    for known in (AT_COMPACTION, INVOKED, NOISE, CALLED):
+    for known in (AT_COMPACTION, INVOKED, NOISE, CALLED, WAY_BACK):
         found = {known.sub("", part) for part in found}
     return {part[:300] for part in found if OURS.search(part)}
 
