@@ -181,11 +181,17 @@ def test_a_result_that_a_pin_brought_back_is_over_again_once_it_is_let_go():
     assert (row["state"], row["ended"]["trigger"]) == ("expired", "superseded")
 
 
+def _grow(session: Scenario) -> None:
+    """None of its results is too small to be worth it."""
+    for result in (*session.state.live.values(), *session.state.expired.values()):
+        result.tokens = 20 * result.tokens + 200
+
+
 @pytest.mark.parametrize("tier", TIERS)
 def test_a_forced_tier_takes_its_live_results_but_none_that_is_pinned(tier):
     session = _busy()
     session.pin("T9")
-    session.state.calibration = 10.0  # none of them is too small to be worth it
+    _grow(session)
     forced = _planned(session, tier=tier)
     taken = {row["id"] for row in forced["results"]}
     assert taken == {row["id"] for row in _report(session)["results"] if row["tier"] == tier and row["id"] != "T9"}
@@ -194,7 +200,7 @@ def test_a_forced_tier_takes_its_live_results_but_none_that_is_pinned(tier):
 
 def test_unasked_nothing_that_lives_would_go_by_lifetime():
     session = _busy("spec")
-    session.state.calibration = 10.0
+    _grow(session)
     assert {row["state"] for row in _planned(session, now=True)["results"]} == {"expired"}
 
 

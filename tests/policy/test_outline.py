@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hooks.utils.policy.masking import shapes
-from hooks.utils.policy.outline import CHARS, LEAST_CHARS, most_tokens, outline, outline_of
+from hooks.utils.policy.outline import CHARS, LEAST_CHARS, most_tokens, outline, outline_of, said_of
 from hooks.utils.policy.placeholder import handle_in, placeholder, with_outline
 from tests.policy.scenario import Scenario
 
@@ -176,13 +176,15 @@ def test_of_a_failed_run_what_failed_stays_and_with_which_values(then: tuple):
 
 
 def test_it_is_so_whatever_the_framework_and_where_a_pipe_has_hidden_the_exit_code():
-    kept = ran("PASS src/other.test.ts\n" * 60 + JEST + "Tests: 1 failed, 60 passed", False)[1]
+    session, text = Scenario(), "PASS src/other.test.ts\n" * 60 + JEST + "Tests: 1 failed, 60 passed"
+    session.bash("npx jest | tail -200", text)
+    kept = outline_of(session.result("T1"), text)
     assert kept.startswith("Tests: 1 failed 60 passed -- FAIL src/cart.test.ts -- ")
     assert "Expected: 42 -- Received: 41" in kept
 
 
 def test_of_a_run_that_passed_the_verdict_stays():
-    assert ran(PASSED + "60 passed in 0.30s", False)[1] == "60 passed in 0.30s"
+    assert ran(PASSED + "60 passed in 0.30s", False)[1] == "exit 0: 60 passed in 0.30s"
 
 
 def test_of_anything_else_names_stay():
@@ -202,8 +204,9 @@ def test_no_key_of_a_failure_stays():
 
 @given(texts, st.booleans(), st.booleans())
 def test_of_a_run_too_it_is_at_most_a_tenth_on_one_line_and_known_again(text: str, failed: bool, superseded: bool):
-    kept = ran(text, failed, *(["pytest"] if superseded else []))[1]
-    assert len(kept) <= len(text) // 10
+    result, kept = ran(text, failed, *(["pytest"] if superseded else []))
+    assert kept.startswith(said_of(result))
+    assert len(kept.removeprefix(said_of(result))) <= len(text) // 10 + len(" -- ")
     assert set(kept) <= CHARS
     notice = placeholder("Bash pytest", "a newer one follows", "abcd2345")
     assert handle_in(with_outline(notice, kept)) == "abcd2345"

@@ -63,6 +63,7 @@ STAYS = {
     "pinned": "pinned",
     "small": "too small",
     "unseen": "not seen by Claude yet",
+    "last_word": "newest run",
     "preserved": "preserved",
     "in_use": "in use",
     "likely": "likely needed again",

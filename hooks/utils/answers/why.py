@@ -53,6 +53,7 @@ _REASONS = {
     "pinned": "it is pinned",
     "small": "its placeholder would be almost as large",
     "unseen": "Claude has not seen it yet",
+    "last_word": "it is the newest run of something that no single line of it sums up",
     "preserved": "it is preserved",
     "in_use": f"it was used in the last {worth.LEAST_QUIET} calls",
     "likely": "it is likely to be needed again",

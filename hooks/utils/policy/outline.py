@@ -1,8 +1,8 @@
-"""What stays of a large result beside the notice that it was cleared, in a tenth of its size. Pure.
+"""What stays of a result beside the notice that it was cleared: what a run said, and of a large one a tenth. Pure.
 
 Most of what is needed again of a result that has been quiet is a name: a path, an identifier, a version. The short ones come first, for of
 them the most fit. Of a run it is how it went: its verdict, what failed and with which values; of one that a newer run has superseded the
-verdict alone.
+verdict alone. The verdict of any other stays whatever its size, or an older run would have the last word.
 """
 
 from __future__ import annotations
@@ -34,26 +34,51 @@ _LINE_CHARS = 200
 _BETWEEN = " -- "
 
 
+# Kinds of results that end in a verdict.
+_ENDING = ("run", "error")
+
+
 def most_tokens(tokens: int) -> int:
     """Tokens of the outline of a result of so many, at most."""
     return int(tokens * SHARE) if tokens * 2.9 >= LEAST_CHARS else 0
 
 
+def is_superseded(result: Result) -> bool:
+    """Whether a newer run of the same has had the word since."""
+    return result.ended is not None and result.ended[0] == "superseded"
+
+
+def said_of(result: Result) -> str:
+    """What a run or an error said, in a line that stays whatever its size; "" of anything else, and of what is superseded."""
+    if not result.kind.startswith(_ENDING) or is_superseded(result):
+        return ""
+    line = result.subjects[0] if result.subjects else ""
+    hidden = result.error or "|" in line or ";" in line  # else the command's exit is the run's
+    return _in_letters(result.verdict if hidden else f"exit 0: {result.verdict}".rstrip(": "))
+
+
 def outline_of(result: Result, text: str) -> str:
     """What stays of a Result of this text, on one line; "" for nothing."""
-    if not result.kind.startswith("run"):
-        return outline(text)
+    said = said_of(result)
+    kept = [said] if said else []
+    return _BETWEEN.join(_run(result, text, kept) if result.kind.startswith("run") else [*kept, *filter(None, [outline(text)])])
+
+
+def _in_letters(line: str) -> str:
+    return " ".join("".join(char if char in CHARS else " " for char in line).split())
+
+
+def _run(result: Result, text: str, kept: list[str]) -> list[str]:
+    """What a run told beside what is `kept` of it whatever its size, in a tenth of its text."""
     room = int(len(text) * SHARE) if len(text) >= LEAST_CHARS else 0
-    superseded = result.ended is not None and result.ended[0] == "superseded"
-    rest = [] if superseded else [line for line in shapes.without(text).splitlines() if not passes(line)]
-    kept: list[str] = []
+    rest = [] if is_superseded(result) else [line for line in shapes.without(text).splitlines() if not passes(line)]
     for line in [result.verdict, *(mask(line[:_LINE_CHARS]) for line in rest if tells(line))]:
-        said = " ".join("".join(char if char in CHARS else " " for char in line).split())
+        said = _in_letters(line)
         if said and not any(said in other for other in kept) and len(said) + len(_BETWEEN) <= room:
             kept.append(said)
             room -= len(said) + len(_BETWEEN)
     names = _names("\n".join(line for line in rest if not tells(line)), room)
-    return _BETWEEN.join([*kept, names] if names else kept)
+    return [*kept, names] if names else kept
 
 
 def passes(line: str) -> bool:

@@ -1,9 +1,10 @@
-"""What stands in the place of a cleared result: what it was, why it went, how it comes back; of a large one also an outline. Pure."""
+"""What stands in the place of a cleared result: what it was, why it went, how it comes back; of a run what it said, of a large one also an
+outline. Pure."""
 
 from __future__ import annotations
 
 from .estimate import estimate_tokens
-from .outline import CHARS, most_tokens
+from .outline import CHARS, most_tokens, outline_of, said_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,6 +54,11 @@ def with_outline(notice: str, outline: str) -> str:
     return notice + "\n" + outline if outline else notice
 
 
+def beside(result: Result, text: str, rules: Ruleset) -> str:
+    """What stays of a Result of this text beside the notice: what it said, and under `auto` an outline."""
+    return outline_of(result, text) if rules.weighs else said_of(result)
+
+
 def handle_in(content: object) -> str:
     """The handle that a result's whole content names if it is a placeholder, with or without an outline, else ""."""
     if not isinstance(content, str) or not content.startswith(HEAD):
@@ -72,9 +78,9 @@ def why(result: Result, quiet_age: int | None = None) -> str:
 
 
 def placeholder_tokens(result: Result, calibration: float, rules: Ruleset) -> int:
-    """Estimated tokens of what takes a result's place: under `auto` with an outline, counted as long as it may be."""
+    """Estimated tokens of what takes a result's place, an outline counted as long as it may be."""
     kept = most_tokens(round(result.tokens * calibration)) if rules.weighs else 0
-    return kept + estimate_tokens(placeholder(result.label, why(result), "a" * SHORTEST_HANDLE))
+    return kept + estimate_tokens(said_of(result)) + estimate_tokens(placeholder(result.label, why(result), "a" * SHORTEST_HANDLE))
 
 
 def gain(result: Result, calibration: float, rules: Ruleset) -> int:

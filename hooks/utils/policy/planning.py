@@ -2,7 +2,8 @@
 
 Under a profile of fixed lifetimes what has expired goes once it is past its grace. Under `auto` what is worth more gone than kept goes,
 live or expired (worth.py), once the cache is cold; while it is warm, that waits. A tier or ids force: they take live results
-too, preserved ones only when these are named. What is pinned never goes, nor what is hardly larger than its placeholder.
+too, preserved ones only when these are named. What is pinned never goes, nor what is hardly larger than its placeholder. Unasked the newest
+run of a thing stays where no line says how it went, because its command did other things as well.
 """
 
 from __future__ import annotations
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 CLEAR, HOLD, KEEP = "clear", "hold", "keep"
 # Tokens: for less, a placeholder is more to read than what it saves, unless the user forces it.
 LEAST_GAIN = 50
+_LINE_AND_RUN = 2  # subjects of a command line that does one thing
+# A placeholder takes at most this share of its result, and this where the user forces it.
+MOST_SHARE, MOST_FORCED = 0.5, 0.75
 
 
 class Asked:
@@ -75,12 +79,12 @@ class Decision:
 
 # Why a result has its action: `worth` (gone it is worth more than kept), `expired` (past its grace), `asked` (the user forces it);
 # `waits` (worth it once the cache is cold), `grace` (expired, but used lately);
-# `leaned_on` (what stands refers to it); `pinned`, `small` (no larger than its placeholder),
-# `unseen` (the model has not had it yet), `preserved`, `in_use`, `likely` (likelier needed again than not), `worth_keeping`,
-# `thinking` (worth less than the thinking that would leave with it), `live`.
+# `leaned_on` (what stands refers to it); `pinned`, `small` (hardly larger than its placeholder), `unseen` (the model has not had it yet),
+# `last_word` (the newest run of something, and no line says how it went), `preserved`, `in_use`, `likely` (likelier needed again than not),
+# `worth_keeping`, `thinking` (worth less than the thinking that would leave with it), `live`.
 REASONS = (
     "worth", "expired", "asked", "waits", "grace", "leaned_on",
-    "pinned", "small", "unseen", "preserved", "in_use", "likely", "worth_keeping",
+    "pinned", "small", "unseen", "last_word", "preserved", "in_use", "likely", "worth_keeping",
     "thinking", "live",
 )  # fmt: skip
 
@@ -144,18 +148,37 @@ def plan(
 
 
 def _by_lifetime(conversation: Conversation, asked: Asked, decisions: list[Decision]) -> None:
+    last = _last_words(conversation)
     for decision in decisions:
         result = decision.result
         if result.pinned:
             decision.reason = "pinned"
         elif not _is_meant(result, asked):
             decision.reason = "preserved" if result.tier == "preserved" and not result.ended else "live"
-        elif decision.gain < (1 if asked.forces else LEAST_GAIN):
+        elif _is_small(decision, asked):
             decision.reason = "small"
+        elif not asked.forces and result.id in last:
+            decision.reason = "last_word"
         elif not (asked.forces or asked.now) and conversation.state.quiet_age(result) < grace(result, conversation.rules):
             decision.action, decision.reason = HOLD, "grace"
         else:
             decision.action, decision.reason = CLEAR, "asked" if asked.forces else "expired"
+
+
+def _is_small(decision: Decision, asked: Asked) -> bool:
+    share, least = (MOST_FORCED, 1) if asked.forces else (MOST_SHARE, LEAST_GAIN)
+    # The share is of what was estimated: a calibration would favour the result.
+    return decision.gain < least or decision.placeholder > decision.result.tokens * share
+
+
+def _last_words(conversation: Conversation) -> set[str]:
+    """Ids of the newest run of each thing whose verdict may be another command's: its line did more than this run."""
+    newest: dict[str, Result] = {}
+    for result in conversation.results():
+        for part in result.parts:
+            if part[0].startswith("run:"):
+                newest[part[0]] = result
+    return {result.id for result in newest.values() if len(result.subjects) > _LINE_AND_RUN}
 
 
 def _is_meant(result: Result, asked: Asked) -> bool:
@@ -186,9 +209,9 @@ def _by_worth(
     conversation: Conversation, asked: Asked, decisions: list[Decision], model: NeedModel, situation: worth.Situation, cold: bool
 ) -> bool:
     """Fills the decisions in; whether anything is worth clearing now."""
-    valued = []
+    valued, last = [], _last_words(conversation)
     for decision in decisions:
-        decision.reason = _why_it_stays(decision, conversation, asked)
+        decision.reason = _why_it_stays(decision, conversation, asked, last)
         if not decision.reason:
             candidate = _candidate(decision, conversation, model)
             decision.value = worth.value(candidate, situation)
@@ -210,7 +233,7 @@ def _by_worth(
     return bool(chosen) and cold
 
 
-def _why_it_stays(decision: Decision, conversation: Conversation, asked: Asked) -> str:
+def _why_it_stays(decision: Decision, conversation: Conversation, asked: Asked, last: set[str]) -> str:
     """Why a result stays whatever it is worth; "" for nothing."""
     result = decision.result
     if result.pinned:
@@ -221,8 +244,10 @@ def _why_it_stays(decision: Decision, conversation: Conversation, asked: Asked) 
         return "preserved"
     if not conversation.is_seen(result.id):
         return "unseen"
-    if decision.gain < LEAST_GAIN or decision.tokens < worth.LEAST_TOKENS:
+    if _is_small(decision, asked) or decision.tokens < worth.LEAST_TOKENS:
         return "small"
+    if result.id in last:
+        return "last_word"
     return "in_use" if worth.is_in_use(result, conversation.state.quiet_age(result)) else ""
 
 
@@ -234,9 +259,7 @@ def _candidate(decision: Decision, conversation: Conversation, model: NeedModel)
 
 def _has_ended(decision: Decision) -> bool:
     """Whether a result that stays has expired, and may go when the user says now."""
-    if decision.result.ended is None or decision.reason in ("pinned", "small", "unseen", "live"):
-        return False
-    return decision.gain >= LEAST_GAIN
+    return decision.result.ended is not None and decision.reason not in ("pinned", "small", "unseen", "live", "last_word")
 
 
 # --- references ----------------------------------------------------------------------------------------------------------------

@@ -11,9 +11,9 @@ import time
 
 from .. import archive
 from ..host import responses
-from ..policy import events, outline, planning
+from ..policy import events, planning
 from ..policy.estimate import estimate_tokens
-from ..policy.placeholder import SHORTEST_HANDLE, placeholder, why, with_outline
+from ..policy.placeholder import SHORTEST_HANDLE, beside, placeholder, why, with_outline
 from ..state import journal, live, outbox
 from . import places, rewrite, thinking
 from .access import Opened, Refused, chain_of, check_understood, once_answered, original_path, sweep, trouble_of, turnstile, until_whole
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from typing import Union
 
     from ..policy.context import Result
+    from ..policy.ruleset import Ruleset
     from ..state.rebuild import Rebuilt
     from ..state.site import Site
 
@@ -141,13 +142,13 @@ def _records(
 ) -> Iterator[archive.NewRecord]:
     """What is archived of each result, as its line is come to, then of the thinking that goes with them (None: it stays); `leaving` and
     `thoughts` fill with them."""
-    state, index, weighs = found.made.state, found.made.index, found.made.conversation.rules.weighs
+    state, index, rules = found.made.state, found.made.index, found.made.conversation.rules
     going = {result.id: result for result in found.plan.going}
     for place, content in places.contents(transcript_path, index, going.__contains__, index.since):
         result = going[place.id]
         quiet_age = None if found.plan.asked.forces else state.quiet_age(result)
-        one = _Leaving(place, result, why(result, quiet_age), _outline(result, content) if weighs else "")
-        if place.end - place.start <= len(_as_json(one.text()).encode("utf-8")):
+        one = _Leaving(place, result, why(result, quiet_age), _beside(result, content, rules))
+        if len(_as_json(one.text()).encode("utf-8")) > (place.end - place.start) * planning.MOST_FORCED:
             continue  # estimated as more than it is
         leaving.append(one)
         tokens = round(result.tokens * state.calibration)
@@ -157,9 +158,9 @@ def _records(
         yield from (thought.record() for thought in thoughts)
 
 
-def _outline(result: Result, content: str) -> str:
-    """What stays of a large content, given as JSON text, beside the notice."""
-    return outline.outline_of(result, responses.text_of_blocks(json.loads(content))[0])
+def _beside(result: Result, content: str, rules: Ruleset) -> str:
+    """What stays of a content, given as JSON text, beside the notice."""
+    return beside(result, responses.text_of_blocks(json.loads(content))[0], rules)
 
 
 def _as_json(text: str) -> str:

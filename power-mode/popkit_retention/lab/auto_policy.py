@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from copy import copy, deepcopy
 
-from hooks.utils.policy import engine, outline, planning, worth
+from hooks.utils.policy import engine, planning, worth
 from hooks.utils.policy.events import Cleared, ManualClear, Restored, Tick
-from hooks.utils.policy.placeholder import with_outline
 
 from .tracked import Tracked
 
@@ -73,7 +72,7 @@ class AutoPolicy(Tracked):
 
     def _cleared(self, decision: planning.Decision) -> Choice:
         block, result = self.blocks[decision.result.id], decision.result
-        text = with_outline(self.notice(block, result), outline.outline_of(result, block.text))
+        text = self.notice(block, result)
         said = [f"needed again with a chance of {decision.need:.0%}", f"{decision.tokens:,} tokens"]
         return block, text, [*said, *(result.ended[4] if result.ended else ())]
 

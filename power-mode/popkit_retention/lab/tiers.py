@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hooks.utils.config import layers
 from hooks.utils.edges import home
+from hooks.utils.policy import planning
 from hooks.utils.policy.events import Tick
 from hooks.utils.policy.ruleset import Ruleset
 
@@ -57,6 +58,6 @@ class Tiers(Tracked):
             if result is not None:
                 del self.standing[id]
                 text = self.notice(block, result)
-                if block.tokens > tokens_of(len(text)):
+                if tokens_of(len(text)) <= block.tokens * planning.MOST_SHARE:
                     decisions.append((block, text, list(result.reasons)))
         return decisions

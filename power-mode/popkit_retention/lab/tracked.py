@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hooks.utils.policy.context import ContextState
 from hooks.utils.policy.conversation import Conversation, Usage
-from hooks.utils.policy.placeholder import placeholder, why
+from hooks.utils.policy.placeholder import beside, placeholder, why, with_outline
 
 from .measure import Policy, View
 
@@ -96,7 +96,7 @@ class Tracked(Policy):
 
     def notice(self, block: Block, result: Result) -> str:
         """What a live clear would put into a result's place now."""
-        return placeholder(result.label, self.why(result), block.handle)
+        return with_outline(placeholder(result.label, self.why(result), block.handle), beside(result, block.text, self.rules))
 
     def result(self, block: Block) -> Result | None:
         """The engine's Result of a Block, None for what is none or no longer known."""
