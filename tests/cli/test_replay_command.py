@@ -1,4 +1,4 @@
-"""`popkit replay`: what a policy would have cleared, a line for each request at which it does."""
+"""`popkit replay`: what a policy would have cleared, a line for each request."""
 
 from __future__ import annotations
 
@@ -57,6 +57,7 @@ def test_a_line_says_what_is_cleared_before_which_message(tmp_path) -> None:
         file.seek(0)
         lines = [json.loads(line) for line in file]
     assert lines == [
+        {"before_message_id": "m-a", "request": 1, "clear": []},
         {"before_message_id": "m-b", "request": 2, "clear": [{"id": "a", "placeholder": "[gone]", "reasons": ["as told"]}]},
         {"before_message_id": "m-3", "request": 3, "clear": [{"id": "b", "placeholder": "[gone too] …", "reasons": ["as told"]}]},
     ]
@@ -71,8 +72,9 @@ def test_decisions_are_written_to_a_private_file_and_the_sum_to_standard_error(t
     assert said.startswith("auto, 1h cache, claude-opus-4-8 (read 0.1, write 2, output 5): 120 requests, ")
     assert out.stat().st_mode & 0o777 == 0o600
     lines = [json.loads(line) for line in out.read_text().splitlines()]
-    assert lines
-    assert all(list(line) == ["before_message_id", "request", "clear"] and line["clear"] for line in lines)
+    assert len(lines) == 120
+    assert any(line["clear"] for line in lines)
+    assert all(list(line) == ["before_message_id", "request", "clear"] for line in lines)
     numbers = [line["request"] for line in lines]
     assert numbers == sorted(set(numbers))
     assert [line["before_message_id"] for line in lines] == [f"msg_{number}" for number in numbers]
@@ -137,6 +139,14 @@ def test_a_full_disk_is_told_of(tmp_path, capsys) -> None:
     assert said == "popkit replay: /dev/full: cannot be written: No space left on device\n"
 
 
+def test_where_nothing_is_cleared_the_requests_are_told_too(tmp_path, capsys) -> None:
+    code, shown, said = _replay(str(_long(tmp_path).path), "--policy", "nothing", capsys=capsys)
+    lines = [json.loads(line) for line in shown.splitlines()]
+    assert code == 0
+    assert lines == [{"before_message_id": f"msg_{number}", "request": number, "clear": []} for number in range(1, 121)]
+    assert "120 requests, 0 of 120 results cleared (0 tokens), 0 missed; against clearing nothing cost 1.000, carried 1.000" in said
+
+
 def test_the_transcript_itself_is_never_written_over(tmp_path, capsys) -> None:
     path = _long(tmp_path).path
     before = path.read_bytes()
@@ -175,7 +185,7 @@ def test_say_once_tells_at_which_request_what_enters_and_its_content(tmp_path, c
     code, shown, said = _replay(str(written.path), "--policy", "nothing", "--say-once", "reads", capsys=capsys)
     assert code == 0
     lines = text.split("\n")
-    [line] = map(json.loads, shown.splitlines())
+    [line] = [line for line in map(json.loads, shown.splitlines()) if "once" in line]
     assert list(line) == ["before_message_id", "request", "clear", "once"]
     assert (line["request"], line["clear"]) == (3, [])
     [entered] = line["once"]
@@ -184,7 +194,8 @@ def test_say_once_tells_at_which_request_what_enters_and_its_content(tmp_path, c
     assert (first, last) == (lines[0], lines[-1])
     assert reference.startswith("[lines 2–39 as in your Read of ")
     assert ": from «value_2 = configure('the shop',» to «value_39 = configure('the»; to see all: popkit restore " in reference
-    assert "0 of 4 results cleared (0 tokens), 1 entered shorter (" in said
+    assert "0 of 4 results cleared (0 tokens), " in said
+    assert " tokens of 1 result kept out, 0 missed; " in said
 
 
 def test_shape_says_the_same_line_once_with_its_count(tmp_path, capsys) -> None:

@@ -68,6 +68,40 @@ def test_json_is_the_report(tmp_path, capsys) -> None:
     written = spec_session(tmp_path, session="shop")
     found = json.loads(_try(tmp_path, capsys, str(written.path), "--json")[1])
     assert (found["session"], found["calls"], found["expired"]["items"]) == ("shop", 14, 7)
+    assert found["installed"]["requests"] == 14
+
+
+def _wandered_and_came_back(folder: Path) -> Written:
+    """Much is read, some of it twice; then the cache goes cold, and the work goes on."""
+    written = Written(folder, session="shop")
+    written.say("look at everything")
+    for number in range(30):
+        text = "\n".join(f"{at:>6}→export const value_{at} = configure('part {number % 20}', {at * number})" for at in range(1, 120))
+        written.call("Read", {"file_path": f"{written.project}/src/{number % 20}.ts"}, text)
+    written.ends()
+    written.now += 4_000
+    written.say("and the words?")
+    for number in range(30):
+        written.grep(f"word{number}")
+    return written
+
+
+def test_it_ends_in_what_the_session_would_have_got_as_replay_counts_it(tmp_path, capsys) -> None:
+    path = str(_wandered_and_came_back(tmp_path / "claude" / "projects" / "-home-dev-shop").path)
+    got = json.loads(_try(tmp_path, capsys, path, "--json")[1])["installed"]
+    code, shown, said = main(["replay", path, "--say-once", "reads", "--shape", "safe"], {}), *capsys.readouterr()
+    lines = [json.loads(line) for line in shown.splitlines()]
+    assert code == 0
+    assert got["requests"] == len(lines) == 61
+    assert got["cleared_results"] == sum(len(line["clear"]) for line in lines) > 0
+    assert got["moments"] == sum(bool(line["clear"]) for line in lines) > 0
+    assert got["kept_out_results"] == sum(len(line.get("once", ())) for line in lines)
+    assert f"({got['cleared_tokens']:,} tokens)" in said
+    assert f"cost {got['cost_share']:.3f}" in said
+    told = _try(tmp_path, capsys, path)[1]
+    block = told[told.index("With PopKit from the start") : told.index("Install PopKit")]
+    assert f"in {got['cleared_results']} results, at {got['moments']} moment" in block
+    assert f"Net       {1 - got['cost_share']:.1%} of what its prompts cost is saved" in block
 
 
 def test_the_configuration_of_the_sessions_project_holds(tmp_path, capsys) -> None:

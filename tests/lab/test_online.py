@@ -27,7 +27,7 @@ def decided(session: sessions.Session, name: str, ttl_s: float) -> list[dict]:
     """The decisions of a policy, as they are written."""
     written = io.StringIO()
     replay(session, POLICIES[name][0](session, prices(ttl_s)), prices(ttl_s), written)
-    return [json.loads(line) for line in written.getvalue().splitlines()]
+    return [line for line in map(json.loads, written.getvalue().splitlines()) if line["clear"] or "once" in line]
 
 
 def check_prefix(lines: list[bytes], cut: int, folder: Path, names: list[str], ttl_s: float, changed: bytes | None = None) -> int:

@@ -8,10 +8,10 @@ import json
 import os
 import sys
 
-from hooks.utils.answers.text import clean
+from hooks.utils.answers.text import clean, counted
 from hooks.utils.policy import door
 
-from ..lab import handles, measure, pricing
+from ..lab import handles, installed, pricing
 from ..lab import sessions as lab_sessions
 from ..lab.door_policy import Door
 from ..lab.tiers import shipped_rules
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from typing import TextIO
 
     from hooks.utils.policy.economics import Prices
+
+    from ..lab import measure
 
 LIFETIMES = {"5m": 300, "1h": 3_600}
 _STDOUT = "-"
@@ -49,12 +51,12 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 
 def run(args: argparse.Namespace, environ: Mapping[str, str] = os.environ) -> int:
-    """Writes a line for each request at which something is cleared or enters shorter, and on standard error what that came to."""
+    """Writes a line for each request, with what is cleared before it and what enters shorter, and on standard error what that came to."""
     path, ttl_s = args.transcript, LIFETIMES[args.ttl]
     try:
         factory = _factory(args.policy)
         sessions.check(path)
-        session = _read(path)
+        session = read(path)
         prices = pricing.prices_for(session, ttl_s, args.model)
         policy = factory(session, prices)
         if args.say_once or args.shape:
@@ -71,8 +73,6 @@ def replay(session: lab_sessions.Session, policy: measure.Policy, prices: Prices
     """Writes the decisions of a policy as JSON lines while it goes; returns in words what they came to. OSError when it cannot write."""
 
     def tell(request: lab_sessions.Request, decisions: list, entered: list) -> None:
-        if not decisions and not entered:
-            return
         clear = [{"id": block.id, "placeholder": placeholder, "reasons": list(reasons)} for block, placeholder, reasons in decisions]
         line = {"before_message_id": request.message_id, "request": request.number, "clear": clear}
         if entered:
@@ -80,14 +80,13 @@ def replay(session: lab_sessions.Session, policy: measure.Policy, prices: Prices
         file.write(json.dumps(line) + "\n")
         file.flush()
 
-    total = measure.score(session, policy, prices, tell)
-    nothing = measure.score(session, measure.Policy(), prices)
+    came = installed.came_of(session, policy, prices, tell)
+    total, cost, carried = came.total, came.cost, came.carried
     cleared = f"{total.requests:,} requests, {total.cleared:,} of {total.results:,} results cleared ({total.cleared_tokens:,} tokens)"
     if total.shortened:
-        cleared += f", {total.shortened:,} entered shorter ({total.spared_tokens:,} tokens)"
-    if not total.requests:
+        cleared += f", {total.spared_tokens:,} tokens of {counted(total.shortened, 'result')} kept out"
+    if cost is None or carried is None:
         return cleared
-    cost, carried = total.cost / nothing.cost, total.carried / nothing.carried
     return f"{cleared}, {total.missed:,} missed; against clearing nothing cost {cost:.3f}, carried {carried:.3f}"
 
 
@@ -99,7 +98,8 @@ def _factory(name: str) -> Callable[[lab_sessions.Session, Prices], measure.Poli
     return POLICIES[name][0]
 
 
-def _read(path: str) -> lab_sessions.Session:
+def read(path: str) -> lab_sessions.Session:
+    """A session with the handles that a live clear would give. Refused where it cannot be read."""
     try:
         session = lab_sessions.read(path)
         handles.name(session)

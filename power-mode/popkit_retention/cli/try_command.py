@@ -19,13 +19,15 @@ from hooks.utils.reclaim import outlook
 from hooks.utils.state import store
 from hooks.utils.state.rebuild import rebuild
 
-from . import screen, sessions
+from ..lab import installed
+from . import replay_command, screen, sessions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
+_HOUR_S = 3_600
 _CALLS = 20  # lines of the timeline
 _SAMPLE = os.path.join(os.path.dirname(__file__), "sample-session.jsonl")
 
@@ -42,7 +44,7 @@ def run(args: argparse.Namespace, environ: Mapping[str, str] = os.environ) -> in
     path = args.transcript or sessions.newest_with_results(environ) or _SAMPLE
     try:
         project = sessions.check(path)
-        found = report_of(path, project, environ)
+        found = _counted(path, project, environ)
     except sessions.NoSession as error:
         print(f"popkit try: {error}", file=sys.stderr)
         return 1
@@ -56,13 +58,35 @@ def run(args: argparse.Namespace, environ: Mapping[str, str] = os.environ) -> in
     return 0
 
 
+def _counted(path: str, project: str, environ: Mapping[str, str]) -> dict:
+    """The report, and in `installed` what the whole session would have got. Says that it works where a person waits."""
+    waits = sys.stderr is not None and sys.stderr.isatty()
+    if waits:
+        print("Reading the session and counting what PopKit would have saved …", end="", file=sys.stderr, flush=True)
+    try:
+        found = report_of(path, project, environ)
+        try:
+            config = layers.load(home.plugin_root(), _home(environ), project)
+            found["installed"] = installed.came_with(replay_command.read(path), Ruleset.from_config(config)).to_json()
+        except replay_command.Refused:
+            found["installed"] = None
+        return found
+    finally:
+        if waits:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
+
+
+def _home(environ: Mapping[str, str]) -> str | None:
+    try:
+        return home.popkit_home(environ)
+    except home.NoHome:
+        return None
+
+
 def report_of(path: str, project: str, environ: Mapping[str, str]) -> dict:
     """The report of a transcript as it stood at its last line, under the configuration that holds for its project. The cache counts as
     cold: that is how it will be found."""
-    try:
-        popkit_home = home.popkit_home(environ)
-    except home.NoHome:
-        popkit_home = ""
+    popkit_home = _home(environ) or ""
     config = layers.load(home.plugin_root(), popkit_home or None, project)
     journal = _journal(popkit_home, path)
     made = rebuild(path, journal, lambda profile: Ruleset.from_config(config, profile), sessions.session_id_of(path))
@@ -105,7 +129,30 @@ def _whose(found: dict, is_sample: bool) -> list:
 
 def _shown(found: dict) -> list:
     lines = [*panel(found, command=""), *timeline(found, _CALLS)]
-    return [*lines, *clear.taken_lines(found)]
+    return [*lines, *clear.taken_lines(found), *_got(found["installed"])]
+
+
+def _got(got: dict | None) -> list:
+    """What the whole session would have got with PopKit installed."""
+    lines = text.title("With PopKit from the start")
+    if got is None or got["cost_share"] is None:
+        return [*lines, "This session has no request that could be counted."]
+    pairs = [("Kept out", _amount(got["kept_out_tokens"], got["kept_out_results"]))]
+    at = f", at {text.counted(got['moments'], 'moment')}" if got["moments"] else ""
+    pairs.append(("Cleared", _amount(got["cleared_tokens"], got["cleared_results"]) + at))
+    saved = 1 - got["cost_share"]
+    pairs.append(("Net", f"{saved:.1%} of what its prompts cost is saved" if saved >= 0 else f"its prompts cost {-saved:.1%} more"))
+    for name, said in pairs:
+        first, *rest = text.wrap(said, text.WIDTH - 10)
+        lines += [f"{name:<10}{first}", *(" " * 10 + line for line in rest)]
+    life = "an hour" if got["cache_ttl_s"] == _HOUR_S else "five minutes"
+    missed = f"; {text.counted(got['missed'], 'content')} fetched again" if got["missed"] else ""
+    said = f"Counted over {text.counted(got['requests'], 'request')} as `popkit replay` counts, with a prompt cache that lives {life}: "
+    return [*lines, "", *text.wrap(f"{said}a clear whenever it pays{missed}. Net has what PopKit costs taken off.")]
+
+
+def _amount(tokens: int, results: int) -> str:
+    return f"{text.long_tokens(tokens)} in {text.counted(results, 'result')}" if tokens else "nothing"
 
 
 def _install(root: str) -> list:
