@@ -1,12 +1,14 @@
 """What of an output over its kind's budget says something: its failures, its verdict, the best of each file, its ends. Pure.
 
 Whole lines stay, in their order, of all but a search with a mark for each gap; the last line says how much is left out, where it is, and
-what it names. Diffs and structured data are never touched, nor an error's message.
+what it names. No line that tells of a failure ever goes, whatever the kind and however many there are. Diffs, tables, configuration and
+structured data are never touched, nor an error's message.
 """
 
 from __future__ import annotations
 
 from .. import outline
+from . import failures
 from .noise import is_data
 from .once import REMINDER
 
@@ -28,8 +30,10 @@ else:
 
 # Characters up to which an output of a kind enters whole, and which it gets where it is longer. From recorded sessions: docs/lab.md.
 BUDGETS = {"run": 1_000, "search": 2_000, "other": 2_000, "error": 2_000}
-# Lines that tell of failures may take so many characters, so that hardly ever one is left out; with what stands around them, so many.
-FAILURES, AROUND = 8_000, 4_000
+# What stands around lines that tell of failures may take so many characters with them; those lines themselves as many as they have.
+AROUND = 4_000
+# A result of a failed command of fewer characters enters whole.
+LEAST_FAILED = 4_000
 # An output that hardly gets shorter enters whole.
 LEAST_SAVED = 500
 # Lines of a run's beginning (the exit code, the command) and of its end (the summary).
@@ -46,43 +50,73 @@ _NAMES_IN = 100_000
 # A line of a search: the file, if it is named, and whether the line matches or only stands beside a match.
 _MATCH = r"((?:[A-Za-z]:)?[^:\n]{1,300}?[:-])?\d+([:-])"
 
+_DEFINITION = (
+    r"\s*(?:(?:export|default|public|private|protected|internal|static|final|abstract|async|pub(?:\([a-z]+\))?|unsafe|virtual|override|inline)\s+)*"
+    r"(?:def|class|function|func|fn|interface|struct|enum|type|trait|impl|module|namespace|protocol|record|const|let|var|val|macro_rules!|#define"
+    r"|create (?:table|function|view)|CREATE (?:TABLE|FUNCTION|VIEW))\b"
+)
+# The rule under a table's head; and rows of one, of which a few say that it is one.
+_RULE, _BARS, _LEAST_ROWS = r"\s*[|+]?[-=:─━]{3,}(?: ?[|+│┼] ?[-=:─━]{2,})+[|+]?\s*$", 2, 3
+# A line of a configuration: a section, a key with its value, an item, what opens and closes, a comment.
+_SETTING = r"\s*(?:\[[^\]]+\]\s*$|[\"']?[A-Za-z_$][\w.$/-]*[\"']?(?::\s| ?=|:$).*$|- \S|[}\])]+[,;]?\s*$|[#;]\s)"
+_SETTINGS = 0.8
+
 
 def shorten(text: str, kind: str, error: bool = False, handle: str = "") -> Told:
     """The informative part of an output of a kind; the whole where that is within its budget or of a kind that has none."""
     kind = "error" if error and not kind.startswith("run") else kind.partition(":")[0]
-    if len(text) <= BUDGETS.get(kind, len(text)):
+    if len(text) <= max(BUDGETS.get(kind, len(text)), LEAST_FAILED if error else 0):
         return Told(text, 0)
     own, added, rest = text.partition(REMINDER)
     lines = own.split("\n")
     end = len(lines) - 1 if not lines[-1] else len(lines)
     if not end or lines[end - 1].startswith(_NOTICE):
         return Told(text, 0)
-    about = ""
     if kind == "search":
         files = _files(lines[:end])
-        kept = _within(lines, _round(files.values()), BUDGETS[kind])
-        about = _counts(files, kept)
-    elif is_data(own, lines) or (error and max(map(len, lines)) > BUDGETS[kind]):
+        if _defines(lines[:end], files):
+            return Told(text, 0)
+    elif is_data(own, lines) or (kind == "other" and is_listed(lines)) or (error and max(map(len, lines)) > BUDGETS[kind]):
         return Told(text, 0)
-    elif kind == "other":
-        kept = _within(lines, _ends(end), BUDGETS[kind])
+    telling = failures.told_in(lines[:end], kind)
+    if kind == "search":
+        kept = _within(lines, _round(files.values()), BUDGETS[kind]) | set(telling)
+        about = _counts(files, kept)
     else:
-        kept, about = _told(lines, end, kind)
+        kept, about = _told(lines, end, kind, telling), ""
     told = _written(lines[:end], kept, kind != "search", about, handle)
     shorter = told.text + "\n" * (end < len(lines)) + added + rest
     return Told(shorter, told.lines) if len(text) - len(shorter) >= LEAST_SAVED else Told(text, 0)
 
 
-def _told(lines: Sequence[str], end: int, kind: str) -> tuple[set[int], str]:
-    """(places of what stays of a run or an error: its ends, what tells of failures, what stands around that; what the notice says)."""
-    kept = _within(lines, [*range(min(_HEAD, end)), *range(end - 1, max(-1, end - 1 - _TAIL), -1)], BUDGETS[kind])
-    telling = [at for at in range(end) if outline.tells(lines[at]) and not outline.passes(lines[at])]
-    kept = _within(lines, telling, FAILURES, kept)
+def is_listed(lines: Sequence[str]) -> bool:
+    """Whether an output is a table or a configuration, of which every row says something of its own."""
+    import re
+
+    filled = [line for line in lines if line.strip()]
+    if (
+        any(re.match(_RULE, line) for line in filled if len(line) < 1_000)
+        or sum(line.count("|") >= _BARS for line in filled) >= _LEAST_ROWS
+    ):
+        return True
+    return bool(filled) and sum(re.match(_SETTING, line) is not None for line in filled) >= _SETTINGS * len(filled)
+
+
+def _defines(lines: Sequence[str], files: dict[str, list[int]]) -> bool:
+    """Whether a search shows what stands around a definition: the rest of that is what was looked for."""
+    import re
+
+    found = [(line, match) for line in lines if (match := re.match(_MATCH, line))]
+    beside = sum(match[2] == "-" for _, match in found)
+    return beside > 0 and any(match[2] == ":" and re.match(_DEFINITION, line[match.end() :]) for line, match in found)
+
+
+def _told(lines: Sequence[str], end: int, kind: str, telling: Sequence[int]) -> set[int]:
+    """The places of what stays of a run, an error or another output: its ends, what tells of failures, what stands around that."""
+    ends = _ends(end) if kind == "other" else [*range(min(_HEAD, end)), *range(end - 1, max(-1, end - 1 - _TAIL), -1)]
+    kept = _within(lines, ends, BUDGETS[kind]) | set(telling)
     kept = _within(lines, _around(telling, end), AROUND, kept)
-    if kind == "error":
-        kept = _within(lines, _ends(end), BUDGETS[kind], kept)
-    hidden = sum(at not in kept for at in telling)
-    return kept, f"{hidden:,} of them tell of failures" if hidden else ""
+    return _within(lines, _ends(end), BUDGETS[kind], kept) if kind == "error" else kept
 
 
 def _within(lines: Sequence[str], places: Iterable[int], room: int, kept: Collection[int] = ()) -> set[int]:

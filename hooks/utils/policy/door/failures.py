@@ -1,0 +1,86 @@
+"""Which lines of an output tell of a failure: generous, for a line too many costs little and one too few misleads. Pure."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+# What went wrong, in words of compilers, linters, runners of tests and of tasks, shells and runtimes; looked for in lower case.
+_WORDS = (
+    "error", "fail", "fatal", "panic", "traceback", "exception", "abort", "denied", "refused", "cannot", "can't", "couldn't", "could not",
+    "unable", "undefined", "unresolved", "unexpected", "expected", "received", "mismatch", "not found", "no such", "missing", "timeout",
+    "timed out", "segmentation", "killed", "core dumped", "conflict", "invalid", "assert", "unhandled", "uncaught", "caused by", "rejected",
+    "not ok", "non-zero", "elifecycle", "exited (", "unreachable", "incompatible", "violat", "unsupported", "unknown", "illegal",
+    "forbidden", "overflow", "leak", "regress", "broken", "flaky", "problem", "errno", "would reformat", "not formatted", "out of memory",
+    "err_", "***", "✕", "✗", "✖", "×", "●", "❌", "✘", "⨯", "exit 1", "exit 2", "warning: ", "warning[", "got:", "want:", "left:", "right:",
+    "goroutine ",
+)  # fmt: skip
+_EXIT = r"(?i:\bexit(?:ed)?(?: with)?(?: code| status)?[ :=(]+-?[1-9])|\bE[0-9]{3,4}\b|\bSIG[A-Z]{3,}\b"
+# What was expected and what came, in the forms in which runners of tests show it.
+_VALUES = r"^\s*(?:E  |> |[-+] (?:Expected|Received)|\^|~+\^?|\|\s+\^)|\b[Aa]ctual\b"
+# A place and what is said of it: `path:3:5: …`, `path(3,5): …`, `  3:5  error …`, `--> path:3:5`, `path.ext:3: …`, `File "path", line 3`.
+_PLACES = (
+    r"[A-Za-z_)\]]\d?:\d+:\d+\b|\(\d+,\d+\)|^\s*\d+:\d+\s|^\s*--> |\.\w{1,8}:\d+: |\bFile \".*\", line \d|^\s*(?:rspec|phpunit) \S|\bL\d+:"
+    r"|^(?:\S+ +)*\S+\.\w{1,8}:\d+$|[\w.]+::[\w.]+ *$"
+)
+# A failed test by its number or in its frame, and sums of them.
+_NUMBERED = r"^\s*\d+\) |^\s*_{3,} .* _{3,}\s*$|^\s*-{3,} .* -{3,}\s*$|^[FE.sx]*[FE][FE.sx]*(?: |$)"
+# What went well, or of which there was none: taken off before anything is looked for.
+_NONE = (
+    r"(?i:\b(?:0|no) (?:errors?|failures?|failed|failing|warnings?|problems?|issues?|conflicts?|regressions?)\b"
+    r"|\b(?:errors?|failures?|failed|warnings?|skipped)[:=] ?0\b)"
+)
+_PASSED = (
+    r"^\s*(?:ok \d|ok\s+\S+\s+[\d.]+s|[✓✔√]|PASS\b|--- PASS|test .* \.\.\. ok$)"
+    r"|\bPASSED(?: +\[ *\d+%\])?$|^\S+ \.\.\. ok$|^test result: ok"
+)
+# Of a search, in which every line may stand in a program, what only an output looks like.
+_OUTRIGHT = (
+    r"(?:^|^\S+?[:-]\d+[:-]|^\d+[:-]|: |\| +|\] )\s*(?:E {2,}\S|(?:error|fatal|panic|FAIL|FAILED|ERROR|FAILURE|Error"
+    r"|AssertionError)\b[\[:! (]"
+    r"|not ok\b|--- FAIL|Traceback |npm (?:ERR!|error)|g?make(?:\[\d+\])?: \*\*\*|[✕✗✖×●] |ninja: build stopped"
+    r"|Exception in thread|Caused by: "
+    r"|collect2: |goroutine \d+ \[|Uncaught |Killed$|FAIL$|FAILED$|FAILURES!)"
+    r"|: (?:fatal )?(?:error|warning)(?: [A-Z]+\d+)?: |\b\d+:\d+ +(?:error|warning) |\bpanicked at\b|<<< (?:FAILURE|ERROR)!|\.\.\. FAILED$"
+    r"|^\s*[\w.]+(?:Error|Exception|Interrupt)(?::|$)|\b[1-9]\d* (?:failed|failing|failures?|errors?|problems?)\b|\[ERROR\]"
+    r"|> Task .* FAILED$"
+    r"|(?i:exit(?:ed)?(?: with)?(?: code| status)) [1-9]|\bexited \(|undefined reference|ERR_PNPM|\d\) \S+::\w|: command not found$"
+    r"|: No such file or directory$|: Permission denied$|Segmentation fault|core dumped|(?:Failures|Errors): [1-9]|\bELIFECYCLE\b"
+    r"|CONFLICT \("
+)
+# Of a longer line only its words are looked at: no finding is as long, and the other forms take steps for each pair of its characters.
+_LONGEST = 400
+
+
+def told_in(lines: Sequence[str], kind: str) -> list[int]:
+    """The places of the lines that tell of a failure, in an output of a kind."""
+    tells = _outright() if kind == "search" else _any("\n".join(lines).lower())
+    return [at for at, line in enumerate(lines) if tells(line)]
+
+
+def _outright() -> Callable[[str], bool]:
+    import re
+
+    search = re.compile(_OUTRIGHT).search
+    return lambda line: search(line[:_LONGEST]) is not None
+
+
+def _any(text: str) -> Callable[[str], bool]:
+    import re
+
+    held = [word for word in _WORDS if word in text]
+    passed, none = re.compile(_PASSED).search, re.compile(_NONE).sub
+    search = re.compile(f"{_EXIT}|{_VALUES}|{_PLACES}|{_NUMBERED}").search
+
+    def tells(line: str) -> bool:
+        short = line[:_LONGEST]
+        if not held or not has_word(line):
+            return search(short) is not None
+        return len(line) > _LONGEST or (not passed(short) and (has_word(none("", short)) or search(short) is not None))
+
+    def has_word(line: str) -> bool:
+        line = line.lower()
+        return any(word in line for word in held)
+
+    return tells
