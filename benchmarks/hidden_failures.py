@@ -138,7 +138,7 @@ class Noted(Door):
     kinds: dict[sessions.Block, str]
 
 
-def _into(entered: dict[sessions.Block, str]) -> Callable[[object, object, Mapping[sessions.Block, str]], None]:
+def _into(entered: dict[sessions.Block, str]) -> Callable[[object, object, list[tuple[sessions.Block, str]]], None]:
     return lambda request, decisions, some: entered.update(some)
 
 
