@@ -82,6 +82,32 @@ def test_who_is_refused_keeps_no_connection(served: Served) -> None:
         assert ends(asked).startswith(b"HTTP/1.1 401")
 
 
+def test_who_is_refused_while_sending_sees_the_answer(served: Served) -> None:
+    head = f"POST /api/sessions/s/deeds HTTP/1.1\r\nHost: 127.0.0.1:{served.port}\r\nContent-Length: 60000\r\n\r\n".encode()
+    with connected(served) as asked:
+        asked.sendall(head)
+        time.sleep(0.2)  # so that the server has the head alone
+        asked.sendall(b"x" * 30_000)
+        time.sleep(0.2)
+        asked.sendall(b"x" * 30_000)
+        found = b""
+        while piece := asked.recv(65_536):
+            found += piece
+    assert found.startswith(b"HTTP/1.1 401")
+
+
+def test_bodies_that_never_come_keep_nobody_out(served: Served) -> None:
+    head = f"POST /api/sessions/s/deeds HTTP/1.1\r\nHost: 127.0.0.1:{served.port}\r\nContent-Length: 60000\r\n\r\n".encode()
+    with ExitStack() as opened:
+        idle = [opened.enter_context(connected(served)) for _ in range(MANY)]
+        for each in idle:
+            with suppress(ConnectionError):  # it had to make room
+                each.sendall(head)
+        assert status(served) == b"HTTP/1.1 200"
+        assert [ends(each) for each in idle] == [b""] * MANY
+    assert status(served) == b"HTTP/1.1 200"
+
+
 def test_a_page_that_listens_is_not_idle(served: Served) -> None:
     page = Page(served)
     page.events("hello")

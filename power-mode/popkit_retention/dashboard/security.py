@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 BODY_BYTES = 64 * 1024
+_TAKEN_BYTES = 1024 * 1024  # of a larger one, before it is refused
 DEEDS = "/deeds"
 CHANGE_HEADER = "X-PopKit-Change"
 NAMES = ("127.0.0.1", "localhost", "[::1]")
@@ -72,6 +73,10 @@ class Access:
         return {f"{name}:{self.port}" for name in NAMES} | (set(NAMES) if self.port == 80 else set())
 
 
+class _Gone(Exception):
+    """Whoever asked has gone before the request was complete."""
+
+
 class Refused(Exception):
     """The request gets no answer but this."""
 
@@ -96,17 +101,22 @@ class Guard:
         dressed = _dressed(scope, send)
         headers = _Headers(scope["headers"])
         try:
+            body = await _body(receive)
+        except _Gone:
+            return
+        try:
             self._check_host(headers)
             if await self._visited(scope, headers, dressed):
                 return
             self._check_pages(headers)
             self._check_token(headers)
             self._check_change(scope, headers)
-            receive = await _bounded(scope, headers, receive)
+            if len(body) > BODY_BYTES:
+                raise _too_large()
         except Refused as refused:
             await _refuse(dressed, refused, is_read=not scope["path"].startswith("/api/") and "text/html" in headers.one("accept"))
             return
-        await self._answer(scope, receive, dressed)
+        await self._answer(scope, _again(body, receive), dressed)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         begun = False
@@ -206,22 +216,23 @@ def _cookies(headers: list[str], name: str) -> list[str]:
     return [value.strip() for found, _, value in pairs if found.strip() == name]
 
 
-async def _bounded(scope: Scope, headers: _Headers, receive: Receive) -> Receive:
-    """`receive` of a body that was read whole; Refused for one that is too large. What asks brings no body."""
-    if scope["method"] != "POST":
-        return receive
-    body, more = b"", True
-    length = headers.one("content-length")
-    if length.isdigit() and (len(length) > 9 or int(length) > BODY_BYTES):
-        raise _too_large()
-    while more:
+async def _body(receive: Receive) -> bytes:
+    """The body of a request, at most one byte more than may be. It is taken before anything is said: who still sends when the connection is
+    closed never sees the answer."""
+    body, sent, more = b"", 0, True
+    while more and sent <= _TAKEN_BYTES:
         message = await receive()
         if message["type"] != "http.request":
-            raise Refused(400, "the request ended before its body did")
-        body += message.get("body", b"")
+            raise _Gone
+        piece = message.get("body", b"")
+        sent += len(piece)
+        body = (body + piece)[: BODY_BYTES + 1]
         more = message.get("more_body", False)
-        if len(body) > BODY_BYTES:
-            raise _too_large()
+    return body
+
+
+def _again(body: bytes, receive: Receive) -> Receive:
+    """`receive` of a body that was read whole."""
     told = False
 
     async def again() -> MutableMapping[str, Any]:
