@@ -13,7 +13,22 @@ from hooks.utils.policy.masking import mask
 from hooks.utils.policy.ruleset import MEMORY_TOKENS
 from hooks.utils.state.memory import project_of
 
-from . import backups, document, exchange, forgotten, holds, job, learning, profiles, prompting, reports, search, transitions, vectors
+from . import (
+    backups,
+    document,
+    exchange,
+    forgotten,
+    holds,
+    job,
+    learning,
+    profiles,
+    prompting,
+    reports,
+    search,
+    transitions,
+    vectors,
+    wiping,
+)
 from .embedding import embed_items
 from .extras import reach
 from .folder import Folder
@@ -281,13 +296,15 @@ class Memory:
             raise Busy("another process runs the job of the memory. Try again when it is done") from None
 
     def _run(self, now: float, progress: Callable[[int], None]) -> job.Report:
+        wiping.prepare(self.store, self.folder, now)
         report = job.run(self.store, now, self.embedder, self.summarise, progress)
         if self.embedder.name != vectors.HashedEmbedder.name:
             embed_items(self.store, self.embedder, most=EMBEDDED)
         if self.folder is not None:
             self._tell()
             self.folder.set_alerts(report.alerts, now)
-            backups.forget(self.folder.backups, forgotten.gone(self.store, holds.read(self.store, now)))
+        wiping.finish(self.store, self.folder, now)
+        if self.folder is not None:
             backups.back_up(self.store, self.folder.backups, now)
         return report
 
