@@ -85,14 +85,6 @@ def test_every_word_and_flag_is_documented(word, flag):
     assert f"`{flag.usage()}`" in written
 
 
-@pytest.mark.parametrize("word", [word.name for word in flag_parser.WORDS])
-def test_every_word_is_in_the_readme(word):
-    readme = ROOT / "README.md"
-    if not readme.exists():
-        pytest.skip("no README")
-    assert f"/popkit:context {word}" in readme.read_text(encoding="utf-8")
-
-
 def test_the_command_file_runs_nothing():
     """A `!` before a backtick would run in a shell, with the user's words in it."""
     written = (ROOT / "commands" / "context.md").read_text(encoding="utf-8")
