@@ -14,6 +14,7 @@ from pathlib import Path
 
 from hooks.utils import archive
 from hooks.utils.archive import index
+from hooks.utils.archive.deleting import delete_records
 from hooks.utils.archive.searching import search
 from hooks.utils.edges.sqlite_file import Transaction
 from tests.archive.written import CHAIN, fill
@@ -73,6 +74,23 @@ def test_processes_that_add_index_delete_and_search_at_once_lose_nothing(tmp_pat
     for each in running:
         each.communicate(timeout=HANG_S)
     assert [each.returncode for each in running] == [0] * len(running)
+    check(path)
+
+
+def test_what_is_deleted_between_reading_and_indexing_does_not_enter_the_index(tmp_path: Path) -> None:
+    path = tmp_path / "archive.sqlite"
+    with closing(archive.open_archive(str(path))) as db:
+        records = [archive.NewRecord(f"r{number}", "read", "label", f'"content {number}"') for number in range(3)]
+        archive.add_records(db, archive.Chain("one", "one"), records, arrivals=index.Arrivals(db, 0))
+        batch = index._next(db)
+        (gone,) = db.execute("SELECT id FROM thought_records ORDER BY seq LIMIT 1").fetchone()
+        delete_records(db, [gone])
+        with Transaction(db):
+            index.begin_anew(db)  # which queues the stub, too
+        with Transaction(db):
+            assert index.is_ready(db)
+            for seq, has_content, words in batch:
+                index._settle(db, seq, has_content, words)
     check(path)
 
 

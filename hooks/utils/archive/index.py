@@ -162,9 +162,11 @@ def _next(db: Connection) -> list[tuple[int, bool, str | None]]:
 
 
 def _settle(db: Connection, seq: int, has_content: bool, words: str | None) -> None:
-    """Takes a record from the queue into the index, unless somebody else has, or it is gone."""
+    """Takes a record from the queue into the index, unless somebody else has, or its content has gone since it was read."""
     if db.execute("DELETE FROM unindexed WHERE seq = ?", (seq,)).rowcount == 0 or not has_content:
         return
+    if db.execute(f"SELECT 1 FROM thought_records WHERE seq = ? AND {_HAS_CONTENT}", (seq,)).fetchone() is None:  # noqa: S608
+        return  # it was deleted, and its stub queued again with all others
     if words is None:
         db.execute(_TELL, (seq, _UNTOLD))
     else:
