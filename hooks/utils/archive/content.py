@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 # A gzip member begins so; UTF-8 never does, as 8b may not follow 1f.
+LARGEST = 256 << 20  # bytes of a content
 _GZIP = b"\x1f\x8b"
 LONGEST_NAME = 1024
 _GZIP_WINDOW = 31  # zlib's word for "with a gzip head and tail"
@@ -89,17 +90,20 @@ def compress_content(content: str) -> bytes:
     return squeezed if len(squeezed) < len(data) else data
 
 
-def decompress_content(data: bytes) -> str:
-    """What `compress_content` was given; RetentionIntegrityError for anything that it did not make."""
+def decompress_content(data: bytes, most: int = LARGEST) -> str:
+    """What `compress_content` was given; RetentionIntegrityError for anything that it did not make, and for what grows to more than
+    `most` bytes: a small file that somebody has made must not fill the memory."""
     if not isinstance(data, bytes):
         raise RetentionIntegrityError("a compressed content is bytes, not " + type(data).__name__)
     if data[:2] != _GZIP:
         return to_text(data)
     opened = zlib.decompressobj(_GZIP_WINDOW)
     try:
-        content = opened.decompress(data)
+        content = opened.decompress(data, most)
     except zlib.error as error:
         raise RetentionIntegrityError(f"a compressed content cannot be opened: {error}") from None
+    if opened.unconsumed_tail:
+        raise RetentionIntegrityError(f"a compressed content grows to more than {most:,} bytes")
     if not opened.eof or opened.unused_data:
         raise RetentionIntegrityError("a compressed content is cut short or has something behind it")
     return to_text(content)

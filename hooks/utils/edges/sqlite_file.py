@@ -39,15 +39,18 @@ class StoreDamaged(StoreError):
 class Schema:
     """A kind of store. `name` as a message calls it ("archive"); `application_id` stands in the head of its file; `migrations` are
     (name, steps), each step a statement or a function of the connection, which lead from one version of the tables to the next: what has
-    been released is never edited. `anew` says what makes a new one where the file is damaged."""
+    been released is never edited. `anew` says what makes a new one where the file is damaged. `triggers`: the names of those that the
+    migrations make, beside which a file may hold none."""
 
-    __slots__ = ("anew", "application_id", "migrations", "name")
+    __slots__ = ("anew", "application_id", "migrations", "name", "triggers")
 
     def __init__(self, name: str, application_id: int, migrations: tuple[Migration, ...], anew: str = "a new one is made"):
         self.name = name
         self.application_id = application_id
         self.migrations = migrations
         self.anew = anew
+        words = [step.split(None, 3) for _, steps in migrations for step in steps if isinstance(step, str)]
+        self.triggers = {parts[2] for parts in words if parts[:2] == ["CREATE", "TRIGGER"]}
 
 
 class Transaction:
@@ -108,6 +111,7 @@ def open_store(path: str, schema: Schema, create: bool = True, busy_s: float = B
     try:
         db.execute("PRAGMA foreign_keys = ON")
         db.execute("PRAGMA synchronous = FULL")
+        db.execute("PRAGMA trusted_schema = OFF")  # what stands in the file's tables calls no function that does anything
         migrate(db, schema, path)
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # a spoilt schema is quoted in a message that is no text then
         db.close()
@@ -160,11 +164,18 @@ def _version(db: Connection, schema: Schema, where: str) -> int:
         version = db.execute("PRAGMA user_version").fetchone()[0]
         ours = db.execute("PRAGMA application_id").fetchone()[0] == schema.application_id
         tables = db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        programs = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type IN ('trigger', 'view')")} - schema.triggers
     finally:
         if alone:
             db.execute("ROLLBACK")
     if not ours and (version or tables):
         raise StoreDamaged(f"{where}: is a database of another program. Move it away, and {schema.anew}")
+    if programs and version <= len(schema.migrations):
+        strange = min(programs, key=str)
+        raise StoreDamaged(
+            f"{where}: holds {strange!r:.40}, a trigger or view that PopKit has not made, which could change what is kept. Move it away, "
+            f"and {schema.anew}"
+        )
     if version > len(schema.migrations):
         raise StoreTooNew(
             f"{where}: was written by a later PopKit (tables of version {version}; this one knows {len(schema.migrations)}). Update PopKit"

@@ -120,7 +120,9 @@ class _Telling:
 
     def _calls(self, entry: dict[str, Any]) -> bool:
         """Whether an entry makes a call of the branch: of parallel ones all but the last hang off it."""
-        return entry.get("type") == "assistant" and any(block.get("id") in self.index.calls for block in entries.blocks_of(entry))
+        return entry.get("type") == "assistant" and any(
+            isinstance(block.get("id"), str) and block["id"] in self.index.calls for block in entries.blocks_of(entry)
+        )
 
     def _said(self, entry: dict[str, Any], stands: bool) -> None:
         found = usage.usage_of(entry)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 LONGEST_LINE = 8_000_000  # characters
+LARGEST = 1_000_000_000  # characters of all lines: they are checked whole, in memory, before any is kept
 
 
 def lines_of(store: Store, project: str | None, now: float, tiers: Sequence[str] = ()) -> Iterator[str]:
@@ -47,12 +48,16 @@ def _bodies(store: Store, project: str | None, now: float, tiers: Sequence[str])
         yield json.dumps(value, ensure_ascii=False) + "\n"
 
 
-def read(lines: Iterable[str], now: float) -> Batch:
-    """The items of such lines, and the full texts of those that are compressed. BadItem names the line, and what is wrong with it."""
-    batch = Batch()
+def read(lines: Iterable[str], now: float, most: int = LARGEST) -> Batch:
+    """The items of such lines, at most so many characters of them, and the full texts of those that are compressed. BadItem names the
+    line, and what is wrong with it."""
+    batch, left = Batch(), most
     digest = hashlib.sha256()
     head = end = None
     for number, line in enumerate(lines, 1):
+        left -= len(line)
+        if left < 0:
+            raise BadItem(f"line {number:,}: the file holds more than {most:,} characters. Export the projects one by one")
         value = _object(line, number)
         if head is None:
             head = _head(value, number)

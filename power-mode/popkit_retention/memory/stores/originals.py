@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hooks.utils.archive.content import RetentionIntegrityError, compress_content, decompress_content, hash_content
 
+from ..items import LONGEST_TEXT
 from . import StoreUnavailable
 
 
@@ -15,7 +16,7 @@ def packed(text: str) -> tuple[str, bytes]:
 def opened(id: str, hash: object, content: object, where: str) -> str:
     """The text that was packed; StoreUnavailable where it is another one, or none."""
     try:
-        text = decompress_content(content)  # type: ignore[arg-type]
+        text = decompress_content(content, 4 * LONGEST_TEXT)  # type: ignore[arg-type]
         what = "" if hash_content(text) == hash else "it is not the text that was kept"
     except RetentionIntegrityError as error:
         what = str(error)
