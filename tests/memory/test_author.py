@@ -39,10 +39,10 @@ def test_an_agent_keeps_finds_learns_and_tells():
     assert memory.status()["items"] == 2
 
 
-def test_the_example_of_the_readme_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_the_example_of_the_documentation_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     example = next(
         block
-        for block in re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+        for block in re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "agents.md").read_text(encoding="utf-8"), re.DOTALL)
         if "popkit_retention.memory" in block
     )
     exec(example.replace("/home/me", str(tmp_path)), {})  # noqa: S102

@@ -310,9 +310,23 @@ MUTANTS = [
     Mutant(
         "a placeholder is never more than what it stands for",
         "planning.py",
-        "(1 if asked.forces else LEAST_GAIN)",
-        "(-9_999 if asked.forces else LEAST_GAIN)",
+        "(MOST_FORCED, 1) if asked.forces else",
+        "(9.0, -9_999) if asked.forces else",
         "test_planning.py test_planning_laws.py",
+    ),
+    Mutant(
+        "a placeholder takes at most half of its result, unless the user forces it",
+        "planning.py",
+        "else (MOST_SHARE, LEAST_GAIN)",
+        "else (MOST_FORCED, LEAST_GAIN)",
+        "test_planning.py test_planning_laws.py test_planning_by_worth.py",
+    ),
+    Mutant(
+        "unasked, the newest run of a thing stays where another command may have said how it went",
+        "planning.py",
+        "return {result.id for result in newest.values() if len(result.subjects) > _LINE_AND_RUN}",
+        "return set()",
+        "test_planning.py test_planning_laws.py test_planning_by_worth.py",
     ),
     Mutant(
         "of what a placeholder stands for nothing is decided",
@@ -431,8 +445,8 @@ MUTANTS = [
     Mutant(
         "under auto now takes beside what is worth it only what has expired",
         "planning.py",
-        'if decision.result.ended is None or decision.reason in ("pinned", "small", "unseen", "live"):',
-        'if decision.reason in ("pinned", "small", "unseen", "live"):',
+        "return decision.result.ended is not None and decision.reason not in",
+        "return decision.reason not in",
         "test_planning_by_worth.py test_planning_laws.py",
     ),
     Mutant(
@@ -445,8 +459,8 @@ MUTANTS = [
     Mutant(
         "under auto now takes nothing that the model has not seen",
         "planning.py",
-        'decision.reason in ("pinned", "small", "unseen", "live")',
-        'decision.reason in ("pinned", "small", "live")',
+        'decision.reason not in ("pinned", "small", "unseen", "live", "last_word")',
+        'decision.reason not in ("pinned", "small", "live", "last_word")',
         "test_planning_by_worth.py test_planning_laws.py",
     ),
     Mutant(
