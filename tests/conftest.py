@@ -6,13 +6,14 @@ import fcntl
 import os
 import shutil
 import tarfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from hooks.utils.answers import text as answers
-from hooks.utils.edges import git
+from hooks.utils.edges import files, git
 from tests.examples import choose, examples
 from tests.patience import HANG_S
 
@@ -52,6 +53,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def width_of_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Answers are as wide as in Claude Code, whatever a test before has laid out."""
     monkeypatch.setattr(answers, "WIDTH", answers.WIDTH)
+
+
+@pytest.fixture(autouse=True)
+def patience_of_a_process() -> Iterator[None]:
+    """What a command or a hook waits for ends with its process; here the next test is another one."""
+    yield
+    files.patience.left_s = float("inf")
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from hooks.utils.edges import files
 from popkit_retention.cli.main import main
 
 
@@ -28,7 +27,7 @@ def run(words: Sequence[str], environ: Mapping[str, str], cwd: Path, stdin: byte
 
 @contextlib.contextmanager
 def _standing_in(cwd: Path, streams: list[io.TextIOWrapper]) -> Iterator[None]:
-    before, folder, patience_s = (sys.stdin, sys.stdout, sys.stderr), Path.cwd(), files.patience.left_s
+    before, folder = (sys.stdin, sys.stdout, sys.stderr), Path.cwd()
     os.chdir(cwd)
     sys.stdin, sys.stdout, sys.stderr = streams
     try:
@@ -36,4 +35,3 @@ def _standing_in(cwd: Path, streams: list[io.TextIOWrapper]) -> Iterator[None]:
     finally:
         sys.stdin, sys.stdout, sys.stderr = before
         os.chdir(folder)
-        files.patience.left_s = patience_s  # a command's waits end with its process
