@@ -42,6 +42,14 @@ def test_a_long_content_is_gzip_as_other_tools_read_it_and_always_the_same() -> 
     assert compress_content(text) == squeezed
 
 
+def test_what_would_grow_beyond_its_bound_stays_plain_and_a_bomb_is_not_opened() -> None:
+    text = "x" * 5_000
+    for most in (4_999, 5_000):
+        assert decompress_content(compress_content(text, most), most) == text
+    with pytest.raises(RetentionIntegrityError, match="grows to more than 4,999 bytes"):
+        decompress_content(compress_content(text), 4_999)
+
+
 def test_a_short_content_stays_plain() -> None:
     assert compress_content('"ok"') == b'"ok"'
     assert compress_content("") == b""

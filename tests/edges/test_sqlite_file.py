@@ -78,6 +78,35 @@ def test_a_store_of_another_kind_or_of_a_later_version_is_refused_untouched(tmp_
     assert path.read_bytes() == before
 
 
+SILENT = """
+CREATE TRIGGER notes_stay BEFORE DELETE ON notes
+BEGIN SELECT RAISE(ABORT, 'notes stay'); END
+"""
+GUARDED = Schema("memory", NOTES.application_id, (("notes", ("CREATE TABLE notes (text TEXT)", SILENT)),))
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "CREATE TRIGGER another AFTER INSERT ON notes BEGIN DELETE FROM migrations; END",
+        "CREATE TRIGGER notes_stay BEFORE DELETE ON notes BEGIN DELETE FROM migrations; END",
+        "CREATE VIEW notes_stay AS SELECT 1",
+    ],
+    ids=["another", "of the same name", "a view of the same name"],
+)
+def test_a_store_with_programs_that_we_have_not_made_is_refused(tmp_path: Path, made: str) -> None:
+    path = str(tmp_path / "memory.sqlite")
+    open_store(path, GUARDED).close()
+    open_store(path, GUARDED).close()
+    with closing(sqlite3.connect(path)) as db:
+        if "notes_stay" in made:
+            db.execute("DROP TRIGGER notes_stay")
+        db.execute(made)
+        db.commit()
+    with pytest.raises(StoreDamaged, match="a trigger or view that PopKit has not made"):
+        open_store(path, GUARDED)
+
+
 @pytest.mark.parametrize("beside", ["-journal", "-wal", "-shm"])
 def test_what_lies_where_sqlite_keeps_its_own_files_is_opened_only_if_it_is_a_file(tmp_path: Path, beside: str) -> None:
     path = str(tmp_path / "memory.sqlite")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .content import hash_content, plain
+from .content import as_text, hash_content, plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def chain(db: Connection, task_id: str) -> Chain | None:
     row = db.execute(
         "SELECT task_id, session_id, agent_id, project, transcript FROM chains WHERE task_id = ?", (plain(task_id),)
     ).fetchone()
-    return Chain(*row) if row else None
+    return Chain(*map(as_text, row)) if row else None
 
 
 def begin(db: Connection, chain: Chain) -> tuple[int, str]:

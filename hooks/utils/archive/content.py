@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-# A gzip member begins so; UTF-8 never does, as 8b may not follow 1f.
-LARGEST = 256 << 20  # bytes of a content
-_GZIP = b"\x1f\x8b"
+LARGEST = 256 << 20  # bytes of a content that is compressed
 LONGEST_NAME = 1024
+# A gzip member begins so; UTF-8 never does, as 8b may not follow 1f.
+_GZIP = b"\x1f\x8b"
 _GZIP_WINDOW = 31  # zlib's word for "with a gzip head and tail"
 
 
@@ -39,6 +39,16 @@ def to_text(data: bytes) -> str:
         return data.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError:
         raise RetentionIntegrityError("stored bytes are no text") from None
+
+
+def as_text(value: Any) -> str:
+    """A text out of a column; of what somebody else has put there, as Python writes it."""
+    return value if isinstance(value, str) else str(value)
+
+
+def as_count(value: Any) -> int:
+    """A number out of a column; 0 for anything else."""
+    return value if isinstance(value, int) else 0
 
 
 def plain(name: str) -> str:
@@ -82,9 +92,12 @@ def hash_content(content: str) -> str:
     return sha256(to_bytes(content)).hexdigest()
 
 
-def compress_content(content: str) -> bytes:
-    """The content gzipped, the same bytes for the same content; its UTF-8 bytes where gzip does not make them fewer."""
+def compress_content(content: str, most: int = LARGEST) -> bytes:
+    """The content gzipped, the same bytes for the same content; its UTF-8 bytes where gzip does not make them fewer, or where there are
+    more than `most`, to which it would not be opened again."""
     data = to_bytes(content)
+    if len(data) > most:
+        return data
     squeezer = zlib.compressobj(6, zlib.DEFLATED, _GZIP_WINDOW)  # writes no time into the head
     squeezed = squeezer.compress(data) + squeezer.flush()
     return squeezed if len(squeezed) < len(data) else data

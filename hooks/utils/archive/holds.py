@@ -103,7 +103,7 @@ def place_folders(db: Connection, key_of: Callable[[str], str], all_of_them: boo
     if not all_of_them and db.execute("SELECT 1 FROM holds WHERE scope = 'project' AND released_at IS NULL LIMIT 1").fetchone() is None:
         return
     asked = "SELECT DISTINCT project FROM chains" if all_of_them else _UNPLACED
-    found = [(folder, plain(key_of(folder))) for (folder,) in db.execute(asked).fetchall() if folder]
+    found = [(folder, plain(key_of(folder))) for (folder,) in db.execute(asked).fetchall() if folder and isinstance(folder, str)]
     known = set(db.execute("SELECT folder, project FROM folders").fetchall())
     new = [pair for pair in found if pair not in known]
     if new:

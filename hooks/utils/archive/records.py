@@ -6,7 +6,7 @@ import time
 
 from ..edges.sqlite_file import Transaction
 from .chains import HASHED, Chain, begin, link_hash
-from .content import RetentionIntegrityError, hash_content, names_of, plain, read_json, stamp, subjects_of, to_bytes
+from .content import RetentionIntegrityError, as_count, as_text, hash_content, names_of, plain, read_json, stamp, subjects_of, to_bytes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,10 +58,12 @@ class Record:
     def __init__(self, id: str, type: str, task_id: str, agent_id: str, timestamp: str, created_at: str, zone: str | None,
                  place: int, tool_use_id: str, label: str, subjects: str, tokens: int, size: int, content_hash: str,
                  source: str | None) -> None:  # fmt: skip
-        self.id, self.type, self.task_id, self.agent_id = id, type, task_id, agent_id
-        self.timestamp, self.created_at, self.place, self.tool_use_id = timestamp, created_at, place, tool_use_id
-        self.label, self.tokens, self.size, self.content_hash = label, tokens, size, content_hash
-        self.zone = zone or "hot"
+        # Any column may hold anything: SQLite asks for no type, and somebody may have written into the file.
+        self.id, self.type, self.task_id, self.agent_id = as_text(id), as_text(type), as_text(task_id), as_text(agent_id)
+        self.timestamp, self.created_at, self.tool_use_id = as_text(timestamp), as_text(created_at), as_text(tool_use_id)
+        self.label, self.content_hash = as_text(label), as_text(content_hash)
+        self.place, self.tokens, self.size = as_count(place), as_count(tokens), as_count(size)
+        self.zone = as_text(zone or "hot")
         # What is JSON is read when it is asked for: a restore by handle does without it.
         self._subjects, self._source = subjects, source
 

@@ -6,7 +6,7 @@ import time
 
 from ..edges.sqlite_file import Transaction
 from . import deleting
-from .content import RetentionIntegrityError, plain, stamp
+from .content import RetentionIntegrityError, as_text, plain, stamp
 from .holds import held
 from .records import record
 from .zones import HOT_MAX_POSITION, RETENTION_ZONES, WARM_MAX_POSITION, compute_zone, move
@@ -129,8 +129,8 @@ def stats(db: Connection) -> dict[str, Any]:
         "stored_bytes": stored,
         "original_bytes": original,
         "file_bytes": pages[0] * pages[1],
-        "oldest": oldest,
-        "newest": newest,
+        "oldest": oldest and as_text(oldest),
+        "newest": newest and as_text(newest),
     }
 
 

@@ -39,8 +39,8 @@ class StoreDamaged(StoreError):
 class Schema:
     """A kind of store. `name` as a message calls it ("archive"); `application_id` stands in the head of its file; `migrations` are
     (name, steps), each step a statement or a function of the connection, which lead from one version of the tables to the next: what has
-    been released is never edited. `anew` says what makes a new one where the file is damaged. `triggers`: the names of those that the
-    migrations make, beside which a file may hold none."""
+    been released is never edited. `anew` says what makes a new one where the file is damaged. `triggers`: the statements of those that
+    the migrations make, beside which a file may hold none."""
 
     __slots__ = ("anew", "application_id", "migrations", "name", "triggers")
 
@@ -49,8 +49,8 @@ class Schema:
         self.application_id = application_id
         self.migrations = migrations
         self.anew = anew
-        words = [step.split(None, 3) for _, steps in migrations for step in steps if isinstance(step, str)]
-        self.triggers = {parts[2] for parts in words if parts[:2] == ["CREATE", "TRIGGER"]}
+        steps = [_words(step) for _, steps in migrations for step in steps if isinstance(step, str)]
+        self.triggers = {step for step in steps if step.startswith("CREATE TRIGGER ")}
 
 
 class Transaction:
@@ -155,6 +155,11 @@ def migrate(db: Connection, schema: Schema, where: str = "") -> None:
             db.execute(f"PRAGMA user_version = {number:d}")
 
 
+def _words(statement: str) -> str:
+    """A statement however its lines are broken."""
+    return " ".join(statement.split())
+
+
 def _version(db: Connection, schema: Schema, where: str) -> int:
     """The version of the tables, 0 for an empty file."""
     alone = not db.in_transaction
@@ -164,7 +169,8 @@ def _version(db: Connection, schema: Schema, where: str) -> int:
         version = db.execute("PRAGMA user_version").fetchone()[0]
         ours = db.execute("PRAGMA application_id").fetchone()[0] == schema.application_id
         tables = db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-        programs = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type IN ('trigger', 'view')")} - schema.triggers
+        made = db.execute("SELECT name, sql FROM sqlite_master WHERE type IN ('trigger', 'view')")
+        programs = [name for name, statement in made if _words(str(statement)) not in schema.triggers]
     finally:
         if alone:
             db.execute("ROLLBACK")

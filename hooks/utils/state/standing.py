@@ -24,7 +24,7 @@ def handles(db: Connection, environ: Mapping[str, str]) -> Iterator[tuple[str, l
 
 
 def _transcripts(db: Connection, environ: Mapping[str, str]) -> set[str]:
-    named = {path for (path,) in db.execute("SELECT DISTINCT transcript FROM chains") if path}
+    named = {path for (path,) in db.execute("SELECT DISTINCT transcript FROM chains") if path and isinstance(path, str)}
     try:
         return named.union(projects.every(environ))
     except home.NoHome:

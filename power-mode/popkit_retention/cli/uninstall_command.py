@@ -112,12 +112,19 @@ def _held(folder: str, environ: Mapping[str, str]) -> dict[str, list[Record]]:
     except FileNotFoundError:
         return {}
     except (OSError, sqlite3.Error, archive.ArchiveError) as error:
-        _show(text.wrap(f"The archive cannot be read, so PopKit does not know which placeholders stand for something: {error}"), environ)
-        return {}
+        return _unknown(error, environ)
     try:
         return standing.placeholders(db, environ)
+    except sqlite3.Error as error:
+        return _unknown(error, environ)
     finally:
         db.close()
+
+
+def _unknown(error: Exception, environ: Mapping[str, str]) -> dict[str, list[Record]]:
+    told = f"The archive cannot be read, so PopKit does not know which placeholders stand for something: {error}"
+    _show(text.wrap(text.clean(told)), environ)
+    return {}
 
 
 def _many(held: dict[str, list[Record]]) -> str:
