@@ -26,7 +26,7 @@ const MOST_COLUMNS = 110
 const TICK_MS = 1_000
 const TOAST_MS = 8_000
 const TICKS_BETWEEN_LOOKS = 20
-// While the cache is warm the band tells how long to wait, so it is asked for anew: soon where little is left.
+// As the cache cools, what the band says changes, so it is asked for anew: soon where little is left.
 const SHARE_BETWEEN_LOOKS = 1 / 15
 const SOONEST_MS = 5_000
 const LATEST_MS = 60_000

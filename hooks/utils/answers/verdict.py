@@ -11,6 +11,12 @@ def in_words(report: dict) -> str:
     return _SENTENCES[said["kind"]](said, report)
 
 
+def unasked(report: dict) -> str:
+    """The same for somebody who has not asked: what to do now, never to wait."""
+    said = report["verdict"]
+    return _full(said, report) if said["kind"] == "wait" else in_words(report)
+
+
 def _clear(said: dict, _report: dict) -> str:
     return f"Clear now: {text.tokens(said['tokens'])} leave{_price(said)}{_thinking(said)}"
 

@@ -79,7 +79,7 @@ class Views:
                 shown["deeds"] = deeds.to_json([*deeds.of_warmth(kept), *self.native.deeds()])
             worth = is_worth_a_word(found["verdict"], found["context"], looked.rules.thresholds["critical"])
             shown["lines"] = [part for line in shown["lines"] for part in text.folded(line, _FOLD)]
-            band = {"text": verdict.in_words(found)} if worth else None
+            band = {"text": verdict.unasked(found)} if worth else None
             offered = deeds.to_json([deed for deed in deeds.of_context(found) if deed.id == "clear"])
         context = found["context"]
         left = context["cache_seconds_left"] if context else 0

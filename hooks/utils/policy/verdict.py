@@ -55,8 +55,7 @@ def verdict(
 
 
 def is_worth_a_word(said: dict[str, Any], context: dict[str, Any] | None, critical: float) -> bool:
-    """Whether a verdict is worth a person's while who has not asked: much would leave, or the context is nearly full. What can only be
-    waited for is not, but for a context that is nearly full."""
+    """Whether a verdict is worth a person's while who has not asked: much would leave now, or the context is nearly full."""
     near = context is not None and context["ratio"] >= critical
     if said["kind"] == "nothing":
         return False
