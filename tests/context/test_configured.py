@@ -20,6 +20,7 @@ from popkit_retention.context.models import Provider
 from popkit_retention.context.service import Caller, ContextService, Request, Used
 from popkit_retention.context.status import get_context_status
 from popkit_retention.memory import Memory
+from popkit_retention.memory.items import AGENT, USER
 from tests.patience import HANG_S, until
 
 MODEL = "claude-opus-4-5"
@@ -46,11 +47,11 @@ class Place:
         finally:
             service.close()
 
-    def remember(self, *texts: str) -> None:
+    def remember(self, *texts: str, source: str = USER) -> None:
         project_of(str(self.home), str(self.project)).turn_on(1.0)
         memory = Memory.of(self.environ, str(self.project))
         for text in texts:
-            memory.add(text)
+            memory.add(text, source=source)
         memory.close()
 
 
@@ -119,6 +120,18 @@ def test_memory_of_the_project_enters_where_it_is_on(place: Place):
         without = service.build(DANA, request(messages))
     assert "harbour-blue" in json.dumps(with_it)
     assert "harbour-blue" not in json.dumps(without)
+
+
+def test_what_an_agent_added_stays_out_until_the_user_accepts_it(place: Place):
+    place.remember("The staging database is called harbour-blue.", source=AGENT)
+    memory = ProjectMemory(place.environ, str(place.project))
+    assert memory.relevant("What is the staging database called?", None) == []
+    kept = Memory.of(place.environ, str(place.project))
+    kept.accept([item.id for item in kept.waiting()])
+    kept.close()
+    assert [found.text for found in memory.relevant("What is the staging database called?", None)] == [
+        "The staging database is called harbour-blue."
+    ]
 
 
 def test_memory_that_is_off_stays_out(place: Place):

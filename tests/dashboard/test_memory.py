@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from popkit_retention.cli.memory_place import Place
-from popkit_retention.memory.items import COLD, Item
+from popkit_retention.memory.items import AGENT, COLD, Item
 from popkit_retention.memory.memory import Memory
 from tests.dashboard.board import Board
 
@@ -128,3 +128,15 @@ def test_alerts_name_what_goes_soon(board: Board, memory: Memory) -> None:
     (alert,) = _overview(board)["alerts"]
     assert alert.startswith("Once pinned.")
     assert "pin it to keep it" in alert
+
+
+def test_what_an_agent_added_is_marked_and_can_be_accepted(board: Board, memory: Memory) -> None:
+    id = memory.add("Deploy on Mondays.", source=AGENT).id
+    shown = {item["id"]: item for item in _overview(board)["items"]}
+    assert [each for each, item in shown.items() if item["waits"]] == [id]
+    assert shown[id]["deeds"][0]["id"] == f"accept {id}"
+    assert "promote" not in str(shown[id]["deeds"]), "nothing keeps it for good before"
+    assert "Deploy" not in _overview(board)["document"]
+    assert _do(board, f"accept {id}")["done"]
+    assert "Deploy on Mondays." in _overview(board)["document"]
+    _do(board, f"accept {id}", 409)

@@ -102,6 +102,13 @@ def test_pins_key_decisions_and_holds_are_vetoes(governed: Governed) -> None:
     assert not any(each.vetoes for each in governed.domain.resources(NOW + DAY, ids=["held", "free"]))
 
 
+def test_what_only_an_agent_calls_a_key_decision_is_not_kept_from_a_policy(governed: Governed) -> None:
+    for id, source in (("waits", "agent"), ("accepted", "accepted")):
+        governed.old(id, source=source, key=True, tier="ARCHIVE")
+    assert {each.id: each.vetoes for each in governed.domain.resources(NOW)} == {"waits": (), "accepted": ("pinned",)}
+    assert "added by an agent and not accepted yet" in governed.domain.describe(["waits"])["waits"].stands
+
+
 def test_marked_items_are_still_there_and_deleted_ones_are_not(governed: Governed) -> None:
     governed.old("m1")
     governed.old("m2")

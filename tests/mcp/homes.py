@@ -8,6 +8,7 @@ from typing import Any
 
 from hooks.utils import archive
 from hooks.utils.state import memory as kept
+from popkit_retention.cli.memory_place import Place as MemoryPlace
 from popkit_retention.mcp import protocol
 from popkit_retention.mcp.tools import Tools
 from popkit_retention.memory.memory import Memory
@@ -69,6 +70,16 @@ class Place:
         item = memory.add(text)
         memory.close()
         return item.id
+
+    def accept(self, project: Path, id: str) -> None:
+        """The user says yes to what an agent has added."""
+        with MemoryPlace(self.environ, str(project)) as opened:
+            opened.memory.accept([id])
+            opened.refresh()
+
+    def document(self, project: Path) -> str:
+        """The MEMORY.md that sessions are given."""
+        return kept.project_of(str(self.home), str(project)).document()
 
     def marked(self, project: Path) -> dict[str, str]:
         """id -> who marked it."""

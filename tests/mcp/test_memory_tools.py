@@ -25,16 +25,29 @@ def test_adding_while_memory_is_off_is_refused_with_what_to_do(place: Place) -> 
     assert not (place.home / "memory.sqlite").exists()
 
 
-def test_what_an_agent_adds_is_kept_without_secrets_and_told_to_sessions(place: Place) -> None:
+def test_what_an_agent_adds_is_kept_without_secrets(place: Place) -> None:
     place.turn_memory_on(place.shop)
     token = "ghp_" + "a1B2c3D4" * 5
     added = place("memory_add", text=f"Deploy with token {token}.")
     conforms("memory_add", added)
     assert token not in added["text"]
-    assert place("memory_add", text="Run make check before you commit.", key=True)["tier"] == "ARCHIVE"
-    (document,) = place.home.glob("memory/*/MEMORY.md")
-    assert "Run make check before you commit." in document.read_text()
+
+
+def test_an_agent_is_told_that_what_it_adds_waits_for_the_users_yes(place: Place) -> None:
+    place.turn_memory_on(place.shop)
+    added = place("memory_add", text="Run make check before you commit.", key=True)
+    assert (added["waits"], added["tier"]) == (True, "HOT"), "kept for good, it is only with the yes"
+    assert added["note"].endswith(f"/popkit:context memory accept {added['id']}")
     assert place.mistake("memory_add", text="Run make check before you commit.").endswith("is there already: nothing was added")
+    assert place("memory_status")["waiting"] == 1
+    conforms("memory_status", place("memory_status"))
+    found = place("memory_search", query="commit")
+    conforms("memory_search", found)
+    assert [item["waits"] for item in found["items"]] == [True]
+    assert place.document(place.shop) == ""
+    place.accept(place.shop, added["id"])
+    assert "waits" not in place("memory_search", query="commit")["items"][0]
+    assert "Run make check before you commit." in place.document(place.shop)
 
 
 def test_forgetting_marks_in_the_agents_name_and_says_how_to_undo_it(place: Place) -> None:

@@ -113,18 +113,23 @@ def _status(asked: Asked) -> Answer:
 def _list(asked: Asked) -> Answer:
     tiers, kinds = several(asked.flags, "tier", TIERS), several(asked.flags, "kind")
     most = None if "all" in asked.flags else LISTED + 1
-    found = asked.place.memory.list(tiers, kinds, "marked" in asked.flags, most)
+    found = asked.place.memory.list(tiers, kinds, "marked" in asked.flags, None if "waiting" in asked.flags else most)
+    if "waiting" in asked.flags:
+        found = [item for item in found if item.waits][:most]
     more = len(found) > LISTED and "all" not in asked.flags
     found = found[:LISTED] if more else found
     lines = memory_texts.by_tier(found, asked.now) if found else text.wrap(_nothing(asked))
     if more:
         lines += ["", f"There is more: --all shows more than {LISTED} items."]
+    lines += memory_texts.to_accept(found, asked.command)
     return Answer(lines, {"items": [item.to_json() for item in found], "more": more})
 
 
 def _nothing(asked: Asked) -> str:
     if "marked" in asked.flags:
         return "Nothing is forgotten."
+    if "waiting" in asked.flags:
+        return "Nothing waits for your yes."
     if "tier" in asked.flags or "kind" in asked.flags:
         return "Nothing matches."
     return f"Nothing is remembered about {asked.place.name} yet. {asked.command} learn --past learns from its past sessions."
@@ -135,6 +140,7 @@ def _search(asked: Asked) -> Answer:
     found = asked.place.memory.search(words, number(asked.flags, "most", FOUND))
     lines = memory_texts.in_order([item for item, _ in found], asked.now)
     lines = lines or text.wrap(f"Nothing found for {shown(words)}.")
+    lines += memory_texts.to_accept([item for item, _ in found], asked.command)
     return Answer(lines, {"items": [{**item.to_json(), "relevance": relevance} for item, relevance in found]})
 
 
@@ -175,6 +181,16 @@ def _read_stdin() -> str:
 def _change(asked: Asked) -> Answer:
     """What pin, unpin, promote, demote, restore and undo do: each is a method of the memory."""
     return _changed(asked, getattr(asked.place.memory, asked.word)(asked.arguments))
+
+
+def _accept(asked: Asked) -> Answer:
+    if ("all" in asked.flags) == bool(asked.arguments):
+        raise flag_parser.UsageError("accept needs ID…, for example: accept m3fa. To accept everything that waits: accept --all")
+    memory = asked.place.memory
+    ids = asked.arguments or [item.id for item in memory.waiting()]
+    if not ids:
+        raise Refused("nothing waits for your yes")
+    return _changed(asked, memory.accept(ids))
 
 
 def _forget(asked: Asked) -> Answer:
@@ -290,6 +306,7 @@ _ANSWERS = {
     "why": _why,
     "add": _add,
     **dict.fromkeys(("pin", "unpin", "promote", "demote", "restore", "undo"), _change),
+    "accept": _accept,
     "forget": _forget,
     "learn": _learn,
     "run": _run,

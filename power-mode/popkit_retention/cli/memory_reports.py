@@ -36,6 +36,9 @@ def status(found: Mapping[str, Any], now: float, command: str) -> list[str]:
     if found["on"]:
         lines += pair("MEMORY.md", text.long_tokens(found["document_tokens"]) if found["document_tokens"] else "none yet")
     lines += _last_run(found["run"], now, command)
+    if found["waiting"]:
+        waiting = f"{text.counted(found['waiting'], 'item')} that an agent added, until you accept"
+        lines += pair("Waiting", f"{waiting} {'them' if found['waiting'] > 1 else 'it'}: {command} list --waiting")
     if found["marked"]:
         lines += pair("Forgotten", f"{text.counted(found['marked'], 'item')}, not deleted yet: {command} list --marked")
     told = [line for part, rows in found["told"].items() for row in rows for line in marks.in_words(part, row, now, command)]

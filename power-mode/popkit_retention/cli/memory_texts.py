@@ -62,7 +62,11 @@ def standing(item: Item, now: float, names: bool = True) -> str:
     if item.marked_at is not None:
         left = item.marked_at + GRACE_S - now
         return _BY.get(item.marked_by, "") * names + (f"gone in {text.span(left)}" if left > 0 else "gone with the next run")
-    return ", ".join(said for said, holds in (("pinned", item.held), ("key", item.key), (item.level, item.level != FULL)) if holds)
+    return ", ".join(said for said, holds in _standings(item) if holds)
+
+
+def _standings(item: Item) -> Sequence[tuple[str, bool]]:
+    return ("waits for your yes", item.waits), ("pinned", item.held), ("key", item.key), (item.level, item.level != FULL)
 
 
 def size(item: Item) -> str:
@@ -78,9 +82,11 @@ def size(item: Item) -> str:
 
 _STAYS = "{}, neither compressed nor deleted, until you {}."
 _GOES = "{} deleted for good in 24 h. Until then, {{command}} undo {}."
+_TOLD = "From now on MEMORY.md can tell {}."
 # word -> (what happened to items, what follows from it for one of them, for several)
 _DONE = {
     "add": ("Remembered", "", ""),
+    "accept": ("Accepted", _TOLD.format("it"), _TOLD.format("them")),
     "pin": ("Pinned", _STAYS.format("It stays in its tier", "unpin it"), _STAYS.format("They stay in their tiers", "unpin them")),
     "unpin": ("Unpinned", "From now on its tier follows what it is worth.", "From now on their tiers follow what they are worth."),
     "promote": ("Moved up", "", ""),
@@ -98,6 +104,17 @@ def changed(word: str, items: Sequence[Item], now: float, command: str) -> list[
     lines += [f"  … {len(items) - _NAMED:,} more"] if len(items) > _NAMED else []
     follows = of_one if len(items) == 1 else of_several
     return [*lines, *text.wrap(follows.format(command=command))] if follows else lines
+
+
+def to_accept(items: Sequence[Item], command: str) -> list[str]:
+    """How to say yes to those of these items that wait for it. `command`: how the reader calls us."""
+    ids = [text.clean(item.id) for item in items if item.waits and item.marked_at is None]
+    if not ids:
+        return []
+    several = len(ids) > 1
+    said = f"{text.counted(len(ids), 'item')} of these {'were' if several else 'was'} added by an agent. MEMORY.md leaves"
+    lines = text.wrap(f"{said} {'them' if several else 'it'} out until you accept {'them' if several else 'it'}:")
+    return ["", *lines, f"  {command} accept {'ID…' if several else ids[0]}"]
 
 
 def joined(found: Mapping[str, Any], command: str) -> list[str]:

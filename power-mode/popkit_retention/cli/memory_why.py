@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hooks.utils.answers import text
 
-from ..memory.items import AGENT, ARCHIVE, BY_JOB, BY_POLICY, BY_TOOL, BY_USER, IMPORT, SESSION, USER, Item
+from ..memory.items import ACCEPTED, AGENT, ARCHIVE, BY_JOB, BY_POLICY, BY_TOOL, BY_USER, IMPORT, SESSION, USER, Item
 from .answering import ago, ahead, pair
 from .memory_texts import label, size, standing
 
@@ -16,7 +16,13 @@ if TYPE_CHECKING:
 _LOGGED = 8  # entries of the log
 _ROOTS = 8  # checkouts
 _DUE = "with the next run, at the end of a session or by {} run"
-_FROM = {SESSION: "learnt from sessions", USER: "said by you", AGENT: "said by an agent", IMPORT: "imported"}
+_FROM = {
+    SESSION: "learnt from sessions",
+    USER: "said by you",
+    AGENT: "said by an agent",
+    ACCEPTED: "said by an agent, accepted by you",
+    IMPORT: "imported",
+}
 _MARKED = {
     BY_USER: "forgotten by you",
     BY_TOOL: "forgotten by an agent's tool",
@@ -111,7 +117,10 @@ def following(item: Item, coming: Mapping[str, Any] | None, now: float) -> str:
 def _state(item: Item, now: float, command: str) -> list[str]:
     if item.marked_at is None:
         said = [name for name, holds in (("a key decision", item.key), ("pinned", item.held)) if holds]
-        return pair("State", ", ".join(said)) if said else []
+        lines = pair("State", ", ".join(said)) if said else []
+        if item.waits:
+            lines += pair("Waits", f"for your yes. Until then it is not in MEMORY.md: {command} accept {text.clean(item.id)}")
+        return lines
     did = _MARKED.get(item.marked_by, "forgotten")
     lines = pair("State", f"{did} {ago(item.marked_at, now)}, {standing(item, now, names=False)}")
     return lines + pair("", f"To bring it back: {command} undo {text.clean(item.id)}")

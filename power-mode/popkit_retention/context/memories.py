@@ -33,7 +33,8 @@ class ProjectMemory:
         self._rests_until = float("-inf")
 
     def relevant(self, request: str, most: int | None) -> Sequence[Remembered]:
-        """The best for a request: what an item is worth counts in full where it answers best, and half where it does not."""
+        """The best for a request: what an item is worth counts in full where it answers best, and half where it does not. What an agent has
+        added and nobody has accepted is not among them."""
         from hooks.utils.edges import home
         from hooks.utils.state.memory import project_of
         from popkit_retention.memory import Memory, StoreUnavailable
@@ -58,6 +59,8 @@ def _best(memory: Memory, request: str) -> list[Remembered]:
     answers = {item.id: relevance / best for item, relevance in found}
     items = {item.id: item for item in [*(item for item, _ in found), *memory.list(most=MOST)]}
     worth = [
-        Remembered(item.id, item.text, item.score * (1 + answers.get(item.id, 0.0)) / 2) for item in items.values() if item.text.strip()
+        Remembered(item.id, item.text, item.score * (1 + answers.get(item.id, 0.0)) / 2)
+        for item in items.values()
+        if item.text.strip() and not item.waits
     ]
     return sorted(worth, key=lambda each: (-each.score, each.id))

@@ -17,7 +17,7 @@ from hooks.utils.state.site import Site
 from ..cli import answering, memory_texts, memory_why
 from ..memory import learning, profiles, transitions
 from ..memory.holds import OnHold
-from ..memory.items import TIERS, BadItem, Item
+from ..memory.items import ARCHIVE, TIERS, BadItem, Item
 from ..memory.memory import Memory
 from ..memory.memory import NotThere as NoItem
 from ..memory.stores import StoreUnavailable
@@ -108,6 +108,7 @@ class _Telling:
             retention=transitions.retention_of(item, moment),
             pinned=item.held,
             marked=item.marked_at is not None,
+            waits=item.waits,
             written_at=item.created_at,
             accessed_at=item.last_accessed,
             next=self._next(item, moment),
@@ -136,12 +137,13 @@ class _Telling:
 def _deeds(item: Item) -> list[Deed]:
     if item.marked_at is not None:
         return [Deed(id=f"undo {item.id}", label="Bring back", sum="it is kept, not deleted")]
+    found = [Deed(id=f"accept {item.id}", label="Accept", sum="MEMORY.md can tell what an agent said here")] if item.waits else []
     if item.held:
-        found = [Deed(id=f"unpin {item.id}", label="Unpin", sum="its tier is chosen automatically again")]
+        found += [Deed(id=f"unpin {item.id}", label="Unpin", sum="its tier is chosen automatically again")]
     else:
-        found = [Deed(id=f"pin {item.id}", label="Pin", sum="it stays in its tier, neither compressed nor deleted, until you unpin it")]
+        found += [Deed(id=f"pin {item.id}", label="Pin", sum="it stays in its tier, neither compressed nor deleted, until you unpin it")]
     for word, label, neighbour in (("promote", "Move up", _above(item.tier)), ("demote", "Move down", _below(item.tier))):
-        if neighbour:
+        if neighbour and not (item.waits and neighbour == ARCHIVE):
             found.append(Deed(id=f"{word} {item.id}", label=label, sum=f"from {item.tier} to {neighbour}"))
     said = "it is deleted for good in 24 h; until then you can bring it back"
     return [*found, Deed(id=f"forget {item.id}", label="Forget", sum=said, danger=True)]

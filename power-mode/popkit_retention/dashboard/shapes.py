@@ -271,6 +271,7 @@ class MemoryItem(_Shape):
     retention: float  # the chance that it is remembered
     pinned: bool
     marked: bool
+    waits: bool  # an agent added it, and nobody has said yes
     written_at: float
     accessed_at: float
     next: str  # what comes next, in words

@@ -85,20 +85,22 @@ ARCHIVED = obj(
 # --- memory -----------------------------------------------------------------------------------------------------------------------------
 
 RECALL = obj({"query": text(longest=LONGEST_QUERY, shortest=1), "most": _MANY}, ("query",))
-_ITEM = {"id": text(), "text": text(), "kind": text(), "tier": text(), "created_at": text()}
+_WAITS = flag("an agent said it, the user has not accepted it")
+_ITEM = {"id": text(), "text": text(), "kind": text(), "tier": text(), "created_at": text(), "waits": _WAITS}
 RECALLED = obj(
     {"items": several(obj({**_ITEM, "project": text(), "relevance": number()}, ("id", "text", "kind"))), "memory_is_on": flag()},
     ("items",),
 )
-NOTE = obj({"text": text(longest=LONGEST_NOTE, shortest=1), "key": flag("a key decision, kept for good")}, ("text",))
-NOTED = obj(_ITEM, ("id", "text", "kind"))
+NOTE = obj({"text": text(longest=LONGEST_NOTE, shortest=1), "key": flag("a key decision, kept for good once accepted")}, ("text",))
+NOTED = obj({**_ITEM, "note": text()}, ("id", "text", "kind"))
 FORGET = obj({"ids": several(text(longest=LONGEST_ID, shortest=1), MOST_IDS, fewest=1)}, ("ids",))
 FORGOTTEN = obj({"marked": several(text()), "undo": text("what the user types to take it back"), "note": text()}, ("marked", "undo"))
 _COUNTS = obj({"items": whole(), "tokens": whole()})
 MEMORY = obj(
     {
         "project": text(), "memory_is_on": flag(), "items": whole(), "tokens": whole(), "tiers": open_obj(), "marked": whole(),
-        "sessions": whole(), "alerts": several(obj({"id": text(), "text": text(), "deleted_at": text()})),
+        "waiting": whole(about="added by agents, not accepted yet"), "sessions": whole(),
+        "alerts": several(obj({"id": text(), "text": text(), "deleted_at": text()})),
     },
     ("project", "memory_is_on", "items"),
 )  # fmt: skip

@@ -30,7 +30,10 @@ def memory_search(asked: Asked) -> dict[str, Any]:
 
 
 def memory_add(asked: Asked) -> dict[str, Any]:
-    """Only where the user has switched memory on: nothing shall be kept that nobody asked for."""
+    """Only where the user has switched memory on: nothing shall be kept that nobody asked for. No session is told of it before the user has
+    said yes to it."""
+    from shlex import quote
+
     from ..memory.items import AGENT
 
     if not _project(asked).is_on():
@@ -40,7 +43,8 @@ def memory_add(asked: Asked) -> dict[str, Any]:
         if asked.get("key"):
             (item,) = memory.mark_key([item.id])
         _refresh(asked, memory)
-        return _told(item)
+        yes = f"/popkit:context memory accept {quote(item.id)}"
+        return {**_told(item), "note": f"No session is told of this before the user accepts it. Tell the user: {yes}"}
 
 
 def memory_forget(asked: Asked) -> dict[str, Any]:
@@ -66,14 +70,15 @@ def memory_status(asked: Asked) -> dict[str, Any]:
     """`alerts`: what is worth something and will be deleted within days."""
     with _memory(asked) as memory:
         found: dict[str, Any] = memory.status()
-    kept = {key: found[key] for key in ("items", "tokens", "tiers", "marked", "sessions")}
+    kept = {key: found[key] for key in ("items", "tokens", "tiers", "marked", "waiting", "sessions")}
     alerts = [{"id": alert["id"], "text": alert["text"], "deleted_at": stamp(alert["at"])} for alert in found["alerts"]]
     kept["tiers"] = {tier: sums for tier, sums in kept["tiers"].items() if sums["items"]}
     return {"project": asked.repository.name, "memory_is_on": _project(asked).is_on(), **kept, "alerts": alerts}
 
 
 def _told(item: Item) -> dict[str, Any]:
-    return {"id": item.id, "text": item.text, "kind": item.kind, "tier": item.tier, "created_at": stamp(item.created_at)}
+    told = {"id": item.id, "text": item.text, "kind": item.kind, "tier": item.tier, "created_at": stamp(item.created_at)}
+    return {**told, **({"waits": True} if item.waits else {})}
 
 
 @contextmanager

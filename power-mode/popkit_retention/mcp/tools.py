@@ -77,7 +77,7 @@ TABLE = {
         ),
         Tool(
             "memory_add", "Add to memory",
-            "Keeps a note for future sessions of the project. Secrets are masked. Memory must be on.",
+            "Keeps a note for future sessions of the project, once the user accepts it. Secrets are masked. Memory must be on.",
             "tool_memory", shapes.NOTE, shapes.NOTED, reads=False, again=False,
         ),
         Tool(

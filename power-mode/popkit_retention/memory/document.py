@@ -40,6 +40,7 @@ LONGEST_NOTE = 400  # characters
 _ROUNDS = 3
 
 FORGOTTEN = "marked as forgotten"
+WAITS = "added by an agent, and waits for your yes"
 NO_TEXT = "compressed to an embedding"
 SECRET = "contains a secret"  # noqa: S105
 SAME_FAMILY = "another command of its family is worth more"
@@ -93,6 +94,8 @@ def _hindrance(item: Item) -> str:
     """Why an item is not told, whatever it is worth; "" for one that may be."""
     if item.marked_at is not None:
         return FORGOTTEN
+    if item.waits:
+        return WAITS
     if item.level == EMBEDDING or not one_line(item.text):
         return NO_TEXT
     if item.kind == ERROR and item.sessions < ERROR_SESSIONS and not item.held:

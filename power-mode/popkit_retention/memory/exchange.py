@@ -1,5 +1,8 @@
 """Items as JSON lines: a head, then one object an item, with its full text beside what is left of it. What is imported is checked whole
-before any of it is kept, and secrets in it are masked."""
+before any of it is kept, and secrets in it are masked.
+
+An import is the user's own word for all that is in the file: who could write "accepted" into it could write "user" as well, so it says who
+said an item, and is believed. What waits for a yes in the file waits here, too."""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from typing import TYPE_CHECKING
 from hooks.utils.policy.masking import mask
 
 from .items import FULL, BadItem, Item, check, from_json
-from .stores import Batch
+from .stores import Batch, audited
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -74,6 +77,19 @@ def read(lines: Iterable[str], now: float, most: int = LARGEST) -> Batch:
     if end is None or end.get("items") != len(batch.add) or end.get("sha256") != digest.hexdigest():
         raise BadItem("the end is missing, or does not match the rest: the file was cut short or changed. Export it again")
     return batch
+
+
+def take_in(store: Store, lines: Iterable[str], project: str, now: float, missing: bool = False) -> int:
+    """Keeps the items of such lines, all or none; how many. `missing`: only those whose id is not there. BadItem as of `read`; DuplicateId
+    where an id is there already. `project`: whose user wants it, for the audit."""
+    batch = read(lines, now)
+    if missing:
+        there = {item.id for item in store.get([item.id for item in batch.add])}
+        batch.add = [item for item in batch.add if item.id not in there]
+        batch.originals = {id: text for id, text in batch.originals.items() if id not in there}
+    batch.log.append(audited(now, "imported", project, items=len(batch.add)))
+    store.write(batch)
+    return len(batch.add)
 
 
 def _object(line: str, number: int) -> dict[str, object]:

@@ -13,8 +13,8 @@ FULL, SUMMARY, KEYWORDS, EMBEDDING = LEVELS = ("full", "summary", "keywords", "e
 # What extraction makes; an author's own agent may keep items of any other kind.
 PATH, NAME, COMMAND, ERROR, NOTE = KINDS = ("path", "name", "command", "error", "note")
 CODE, PROSE, SPEC = PROFILES = ("code", "prose", "spec")
-# Who says so.
-SESSION, USER, AGENT, IMPORT = SOURCES = ("session", "user", "agent", "import")
+# Who says so. What an agent has added waits for the user's yes; the yes makes it ACCEPTED, so that it stays known who said it.
+SESSION, USER, AGENT, ACCEPTED, IMPORT = SOURCES = ("session", "user", "agent", "accepted", "import")
 # Who wants an item deleted. What a retention policy has marked, governance alone deletes.
 BY_USER, BY_TOOL, BY_JOB, BY_POLICY = MARKERS = ("user", "tool", "job", "policy")
 
@@ -44,7 +44,7 @@ class Item:
       was made, until somebody asks for it. `session`: the number of the session, counted by project, that last wrote it or asked for it.
     - `tier`, since `tier_since`, with the score that it had then (`tier_score`), come from `previous_tier`.
     - `uniqueness`, `score`, `retention` (a probability): as last reckoned, 0 to 1.
-    - `held`: the user keeps it where it is; `was_held`: has done so once. `key`: a decision that is kept for good.
+    - `held`: the user keeps it where it is; `was_held`: has done so once. `key`: a decision that is kept for good (see `for_good`).
     - `marked_at`: since when it is forgotten; `marked_by`: by the user, an agent's tool, the job or a retention policy. It is deleted when
       its grace is over.
     """
@@ -87,6 +87,16 @@ class Item:
     def accessed_since(self, at: float) -> bool:
         """Whether somebody has asked for it after a time."""
         return bool(self.access_count) and self.last_accessed > at
+
+    @property
+    def waits(self) -> bool:
+        """Whether an agent has added it and the user has not said yes yet."""
+        return self.source == AGENT
+
+    @property
+    def for_good(self) -> bool:
+        """Whether it is a key decision, and not one that only an agent calls so."""
+        return self.key and not self.waits
 
     def to_json(self) -> dict[str, object]:
         """All fields, as JSON knows them."""

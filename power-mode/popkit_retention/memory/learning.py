@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from . import forgotten, holds, profiles, transitions
-from .items import BY_JOB, BY_POLICY, CODE, KINDS, NOTE, PROSE, SESSION, USER, Item, id_of
+from .items import ACCEPTED, BY_JOB, BY_POLICY, CODE, KINDS, NOTE, PROSE, SESSION, USER, Item, id_of
 from .stores import Batch, Change, DuplicateId, audited
 
 if TYPE_CHECKING:
@@ -126,6 +126,8 @@ def _seen_again(item: Item, one: Observed, counted: int | None, number: int) -> 
         change.to["session"] = max(number, item.session)
     if one.details and one.details != item.details:
         change.to["details"] = {**item.details, **one.details}
+    if item.waits:  # the user has now said the same, or a session has shown it
+        change.to["source"] = ACCEPTED if one.kind == NOTE else SESSION
     if item.marked_by in (BY_JOB, BY_POLICY):  # it is of use after all
         change.to.update(marked_at=None, marked_by="")
     return change

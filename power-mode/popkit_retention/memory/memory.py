@@ -15,6 +15,7 @@ from hooks.utils.state.memory import project_of
 
 from . import (
     backups,
+    changes,
     document,
     exchange,
     forgotten,
@@ -33,19 +34,15 @@ from .embedding import embed_items
 from .extras import reach
 from .folder import Folder
 from .items import (
-    ARCHIVE,
     BY_TOOL,
     BY_USER,
     CODE,
-    COLD,
     FULL,
-    HOT,
     KINDS,
     NOTE,
     PROSE,
     SPEC,
     USER,
-    WARM,
     BadItem,
     Item,
     from_json,
@@ -215,7 +212,8 @@ class Memory:
 
     def add(self, text: str, kind: str = NOTE, **fields: object) -> Item:
         """Keeps a new item, and returns it; secrets in its text are masked. The fields are those of an Item; an id that is not given
-        comes from the text. BadItem for what cannot be kept, DuplicateId where it is there already."""
+        comes from the text. What an agent has added and the user now says himself is accepted. BadItem for what cannot be kept, DuplicateId
+        where it is there already."""
         if not isinstance(text, str):
             raise BadItem(f"a text is text, not {type(text).__name__}")
         now = self.now()
@@ -225,6 +223,8 @@ class Memory:
             "profile": PROSE if kind not in KINDS or kind == NOTE else CODE, "source": USER,
         }  # fmt: skip
         item = from_json({**plain, **fields}, now)
+        if item.source == USER and any(there.waits for there in self.store.get([item.id])):
+            return self.accept([item.id])[0]
         item.last_accessed = max(item.last_accessed, item.created_at)
         item.session = item.session or learning.session_number(self.store, self.project)
         if item.profile in (PROSE, SPEC) and "uniqueness" not in fields:
@@ -245,15 +245,24 @@ class Memory:
 
     def promote(self, ids: Sequence[str]) -> Items:
         """One tier up: from COLD over WARM and HOT to ARCHIVE."""
-        return self._change(ids, "promoted", lambda item: self._moved(item, 1))
+        return self._change(ids, "promoted", lambda item: changes.moved(item, 1, self.now()))
 
     def demote(self, ids: Sequence[str]) -> Items:
         """One tier down; what comes out of ARCHIVE is a key decision no more."""
-        return self._change(ids, "demoted", lambda item: self._moved(item, -1))
+        return self._change(ids, "demoted", lambda item: changes.moved(item, -1, self.now()))
 
     def mark_key(self, ids: Sequence[str]) -> Items:
-        """A key decision: the ARCHIVE tier keeps it for good."""
-        return self._change(ids, "key decision", lambda item: {"key": True, **self._placed(item, ARCHIVE)})
+        """A key decision: the ARCHIVE tier keeps it for good. What waits for the user's yes goes there with the yes."""
+        return self._change(ids, "key decision", lambda item: changes.key(item, self.now()))
+
+    def waiting(self) -> Items:
+        """What agents have added and the user has not said yes to, oldest first."""
+        found = [item for item in self.store.scan(self.project, marked=False, bare=True) if item.waits]
+        return sorted(found, key=lambda item: (item.created_at, item.id))
+
+    def accept(self, ids: Sequence[str]) -> Items:
+        """The user's yes to what an agent has added. BadItem for what does not wait for one."""
+        return self._change(ids, "accepted", lambda item: changes.accepted(item, self.now()), _REMEMBER)
 
     def restore(self, ids: Sequence[str]) -> Items:
         """Back to the full text, from any level; NotThere where that is not kept."""
@@ -315,15 +324,7 @@ class Memory:
     def take_in(self, lines: Iterable[str], missing: bool = False) -> int:
         """Imports JSON lines, all or nothing; how many items. `missing`: only those whose id is not there. BadItem names the line;
         DuplicateId where an id is there already."""
-        now = self.now()
-        batch = exchange.read(lines, now)
-        if missing:
-            there = {item.id for item in self.store.get([item.id for item in batch.add])}
-            batch.add = [item for item in batch.add if item.id not in there]
-            batch.originals = {id: text for id, text in batch.originals.items() if id not in there}
-        batch.log.append(audited(now, "imported", self.project, items=len(batch.add)))
-        self.store.write(batch)
-        return len(batch.add)
+        return exchange.take_in(self.store, lines, self.project, self.now(), missing)
 
     def close(self) -> None:
         self.store.close()
@@ -360,16 +361,6 @@ class Memory:
         """Lets hooks know what others than the user have marked."""
         if self.folder is not None:
             self.folder.set_marks(self.store)
-
-    def _moved(self, item: Item, by: int) -> dict[str, object]:
-        order = (COLD, WARM, HOT, ARCHIVE)
-        at = order.index(item.tier) + by
-        if not 0 <= at < len(order):
-            raise BadItem(f"{item.id} is {item.tier} already: there is nothing {'above' if by > 0 else 'below'} it")
-        return {**self._placed(item, order[at]), **({"key": False} if item.tier == ARCHIVE else {})}
-
-    def _placed(self, item: Item, tier: str) -> dict[str, object]:
-        return {"tier": tier, "previous_tier": item.tier, "tier_since": self.now(), "tier_score": item.score}
 
     def _full(self, item: Item) -> dict[str, object]:
         if item.level == FULL:

@@ -10,7 +10,7 @@ import math
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
-from .items import CODE, NAME, SPEC, USER
+from .items import ACCEPTED, CODE, NAME, SPEC, USER
 from .signals import SignalCalculator, ValueClassification
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def score(item: Item, now: float) -> float:
         return composite(item, now).calculate_composite_score()
     value = strength(item)
     worth = value / (value + HALF)
-    return round(max(worth, LEAST_OF_USER) if item.source == USER else worth, 4)
+    return round(max(worth, LEAST_OF_USER) if item.source in (USER, ACCEPTED) else worth, 4)
 
 
 def composite(item: Item, now: float) -> ValueClassification:

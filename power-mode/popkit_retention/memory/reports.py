@@ -47,14 +47,16 @@ def why(store: Store, item: Item, moment: Moment) -> dict[str, object]:
 
 
 def status(store: Store, project: str, now: float) -> dict[str, object]:
-    """`tiers` and `levels`: name -> items and tokens · `items`, `tokens`, `marked`, and what is `told` of that: see `marks.told` · `asked`:
-    accesses of the last 7 days · `sessions`: how many have taught something, and in how many of them something was `used` from memory ·
-    `run`: the job's last, None before the first · `alerts`: those of this project."""
+    """`tiers` and `levels`: name -> items and tokens · `items`, `tokens`, `marked`, and what is `told` of that: see `marks.told` ·
+    `waiting`: how many an agent has added that wait for a yes · `asked`: accesses of the last 7 days · `sessions`: how many have taught
+    something, and in how many of them something was `used` from memory · `run`: the job's last, None before the first · `alerts`: those of
+    this project."""
     totals = store.totals(project)
-    marked = asked = 0
+    marked = asked = waiting = 0
     week = now - 7 * DAY_S
     for item in store.scan(project):
         marked += item.marked_at is not None
+        waiting += item.waits and item.marked_at is None
         asked += sum(at >= week for at in item.accesses)
     run = job.last_run(store)
     alerts = run.get("alerts") if run else None
@@ -66,6 +68,7 @@ def status(store: Store, project: str, now: float) -> dict[str, object]:
         "levels": {level: _sum(total for total in totals if total.level == level) for level in sorted({total.level for total in totals})},
         **_sum(totals),
         "marked": marked,
+        "waiting": waiting,
         "told": marks.told(store, project),
         "asked": asked,
         "sessions": len(taught),

@@ -52,7 +52,8 @@ class Standing:
     `age_hours`: since it was made or came to HOT, whichever is later, by the wall clock. `age_days`, `idle_days`: since it was made, since
     it was last asked for, by the lesser clock; `in_sessions`: where that counted sessions. `lately`: accesses within ACTIVE_HOURS.
     `accessed_here`: asked for since it came to its tier. `fell_lately`: came from HOT less than 24 h ago. `risen`: never fell from HOT, or
-    was asked for since, or is worth more than it was then."""
+    was asked for since, or is worth more than it was then. `waits`: an agent has added it, and nobody has said yes: nothing keeps it for
+    good."""
 
     tier: str
     score: float
@@ -70,6 +71,7 @@ class Standing:
     risen: bool = True
     key: bool = False
     held: bool = False
+    waits: bool = False
 
 
 @dataclass(frozen=True)
@@ -123,7 +125,8 @@ def standing_of(item: Item, moment: Moment, score: float) -> Standing:
         accessed_here=item.accessed_since(item.tier_since),
         fell_lately=from_hot and moment.now - item.tier_since < HOT_HOURS * HOUR_S,
         risen=not from_hot or item.accessed_since(item.tier_since) or score > item.tier_score,
-        key=item.key,
+        key=item.for_good,
+        waits=item.waits,
         held=item.held,
     )
 
@@ -132,6 +135,9 @@ def decide(standing: Standing) -> Decision:
     """What becomes of an item that stands so."""
     if standing.held:
         return Decision(standing.tier, "retain", ("you pinned it",))
+    if standing.waits:
+        back = Decision(WARM, "demote_not_accepted", ("an agent added it, and it waits for your yes",))
+        return back if standing.tier == ARCHIVE else _RULES[standing.tier](standing)
     if standing.tier != ARCHIVE and standing.key:
         return Decision(ARCHIVE, "promote_key_decision", ("it is a key decision",))
     earned = standing.score >= KEY_SCORE and standing.accesses >= KEY_ACCESSES and standing.reinforcements >= KEY_REINFORCEMENTS

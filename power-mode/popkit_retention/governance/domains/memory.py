@@ -253,7 +253,7 @@ class MemoryDomain:
 
 def _is_kept(item: Item) -> bool:
     """Whether memory itself promises to keep it: pinned, a key decision, or in the tier that nothing leaves by itself."""
-    return item.held or item.key or item.tier == ARCHIVE
+    return item.held or item.for_good or (item.tier == ARCHIVE and not item.waits)
 
 
 def _hold_of(value: Mapping[str, object]) -> Hold:

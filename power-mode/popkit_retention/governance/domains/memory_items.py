@@ -81,7 +81,8 @@ def stands(item: Item, now: float) -> str:
     """Where an item stands in its own life."""
     said = f"{item.tier} for {text.span(max(0.0, now - item.tier_since))}"
     said += "" if item.level == FULL else f", compressed to its {item.level}"
-    said += ", pinned" if item.held else ", a key decision" if item.key else ""
+    said += ", pinned" if item.held else ", a key decision" if item.for_good else ""
+    said += ", added by an agent and not accepted yet" if item.waits else ""
     if item.marked_at is None:
         return said
     left = item.marked_at + GRACE_S - now

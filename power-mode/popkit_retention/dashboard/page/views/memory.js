@@ -137,6 +137,7 @@ function Item({ item, project }) {
   return html`<li class="item">
     <p class="item-head">
       <${TierBadge} tier=${item.tier} /> <span class="note">${item.kind}</span>
+      ${item.waits && html`<span class="badge badge-warn">Said by an agent, waits for your yes</span>`}
       ${item.pinned && html`<span class="badge">Pinned</span>`}${
         item.marked &&
         html`<span
