@@ -17,7 +17,6 @@ from tests.context.clients.providers import TEXT, Providers
 from tests.context.hostile import HOSTILE
 from tests.patience import HANG_S
 
-every_name = pytest.mark.parametrize("name", HOSTILE.values(), ids=HOSTILE.keys())
 USAGE = {"anthropic": {}, "openai": {"stream_options": {"include_usage": True}}}
 
 
@@ -33,23 +32,23 @@ def rows(environ: dict[str, str]) -> list[int]:
         return [connection.execute(select(func.count()).select_from(table)).scalar_one() for table in (tables.snapshots, tables.usage)]
 
 
-@every_name
 @pytest.mark.parametrize("kind", KINDS, ids=id_of)
 def test_a_request_goes_out_built_and_is_booked_whatever_its_caller_is_called(
-    api: Providers, environ: dict[str, str], kind: Kind, name: str, caplog: pytest.LogCaptureFixture
+    api: Providers, environ: dict[str, str], kind: Kind, caplog: pytest.LogCaptureFixture
 ):
     service = configured_service(environ)
     books = service._books
     assert isinstance(books, DatabaseBooks)
-    for stream in (False, True):
-        client = with_context(kind.make(api), user_id=name, session_id=name, project=name, agent=name, service=service)
-        answer = kind.ask(client, stream=stream, **(USAGE[kind.name] if stream else {}))
-        assert (kind.said(answer) if stream else kind.text(answer)) == TEXT
-    assert books.flush(HANG_S)
+    for sent, (which, name) in enumerate(HOSTILE.items()):
+        for stream in (False, True):
+            client = with_context(kind.make(api), user_id=name, session_id=name, project=name, agent=name, service=service)
+            answer = kind.ask(client, stream=stream, **(USAGE[kind.name] if stream else {}))
+            assert (kind.said(answer) if stream else kind.text(answer)) == TEXT, which
+        assert books.flush(HANG_S), which
+        assert [record.getMessage() for record in caplog.records if record.name.startswith("popkit")] == [], which
+        assert rows(environ) == [2 * sent + 2] * 2, which
     service.close()
-    assert [record.getMessage() for record in caplog.records if record.name.startswith("popkit")] == []
-    assert rows(environ) == [2, 2]
-    assert [seen.messages[-1]["content"] for seen in api.requests] == [QUESTION[-1]["content"]] * 2
+    assert [seen.messages[-1]["content"] for seen in api.requests] == [QUESTION[-1]["content"]] * 2 * len(HOSTILE)
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=id_of)

@@ -21,7 +21,7 @@ from popkit_retention.context.database import opening, tables, writer
 from popkit_retention.context.database.opening import DatabaseUnavailable, open_database
 from popkit_retention.context.service import ContextService
 from tests.context import postgresql
-from tests.context.clients.callers import KINDS, Kind, id_of
+from tests.context.clients.callers import KINDS, Kind
 from tests.context.clients.providers import TEXT, Providers
 from tests.context.silent import Way
 from tests.patience import HANG_S, until
@@ -115,17 +115,17 @@ def stopped(server: postgresql.Server) -> Iterator[None]:
 
 
 @cut_off
-@pytest.mark.parametrize("kind", KINDS, ids=id_of)
 def test_while_nobody_answers_requests_go_out_and_what_they_used_waits(
-    api: Providers, serve: Any, kind: Kind, server: postgresql.Server, tmp_path: Path
+    api: Providers, serve: Any, server: postgresql.Server, tmp_path: Path
 ):
     nobody = Way()
     service = serve(environ_of(server, nobody.port, "none", tmp_path))
     books: Any = service._books
     try:
-        asks(api, service, kind)
+        for kind in KINDS:
+            asks(api, service, kind, 1)
         assert not books.flush(3.0)
-        assert len(books._writer._waiting) + books._writer._writing == 4
+        assert len(books._writer._waiting) + books._writer._writing == 2 * len(KINDS)
         service.close()
     finally:
         nobody.close()
