@@ -47,6 +47,16 @@ class Drawn:
         shown = self.view(page)["pane"]
         return [*shown["head"], *shown["lines"]]
 
+    def status_line(self) -> str:
+        payload = {
+            "session_id": SESSION, "transcript_path": self.path, "cwd": str(self.shop.project),
+            "context_window": {
+                "context_window_size": self.report["context"]["window"],
+                "current_usage": {"input_tokens": 3, "cache_read_input_tokens": self.report["context"]["tokens"] - 3},
+            },
+        }  # fmt: skip
+        return line_for(json.dumps(payload), {**self.shop.environ(), "POPKIT_CLOCK": str(self.shop.at), "NO_COLOR": "1"})
+
 
 @pytest.fixture
 def board(board: Board) -> Board:
@@ -66,6 +76,8 @@ def board(board: Board) -> Board:
         later.bash(f"later-{number}", f"mkdir -p later/{number}")
     later.bash("restored-1", f"popkit restore {handles['old-test']}", shop.archived(handles["old-test"]))
     later.glob("found-again", "**/*.ts", [f"{shop.project}/src/part{n}.ts" for n in range(60)])
+    later.glob("many", "**/*.md", [f"{shop.project}/docs/chapter{n * 7919}.md" for n in range(4_000)])
+    later.tokens += 50_000
     for number in range(20):
         later.bash(f"last-{number}", f"mkdir -p last/{number}")
     later.say("Done.")
@@ -81,59 +93,71 @@ def board(board: Board) -> Board:
 
 def test_every_surface_says_the_same_of_each_quantity(board: Board) -> None:
     drawn = Drawn(board)
+    _what_it_did_is_the_same(drawn, board.session(), board.get("/api/stats"))
+    _what_the_context_holds_is_the_same(drawn, board.session(), board.get("/api/sessions")["sessions"][0])
+
+
+def _what_it_did_is_the_same(drawn: Drawn, page: dict, all_time: dict) -> None:
+    """Kept out, cleared, cost and net: panel, pane, page, stats and their JSON."""
     figures = drawn.figures
     assert figures["kept_out_results"] == 1, "what stands on a branch that was left is not counted"
     assert all((figures["kept_out_tokens"], figures["cleared_tokens"], figures["cost_usd"], figures["net_usd"], figures["restored"]))
     assert figures["refetched"] >= 1
 
     # In JSON: of the session alone, and of everything, since there is no other session.
-    of_session = {name: figures[name] for name in QUANTITIES}
-    stats, page = drawn.stats, board.get("/api/stats")
-    for told in (stats["session"]["figures"], stats["project"]["figures"], stats["all"]["figures"], stats["worth"]["installed"]):
+    of_session, stats = {name: figures[name] for name in QUANTITIES}, drawn.stats
+    in_json = [*(stats[of]["figures"] for of in ("session", "project", "all")), stats["worth"]["installed"]]
+    for told in (*in_json, page["figures"], all_time["figures"], all_time["projects"][0]["figures"]):
         assert {name: told[name] for name in QUANTITIES} == of_session
-    assert {name: board.session()["figures"][name] for name in QUANTITIES} == of_session
-    assert {name: page["figures"][name] for name in QUANTITIES} == of_session
-    assert {name: page["projects"][0]["figures"][name] for name in QUANTITIES} == of_session
     assert stats["session"]["tokens_reclaimed"] == figures["cleared_tokens"]
     for name in QUANTITIES:
-        assert sum(day[name] for day in page["days"]) == pytest.approx(figures[name], abs=1e-5)
+        assert sum(day[name] for day in all_time["days"]) == pytest.approx(figures[name], abs=1e-5)
 
     # In words: the same sentence, the same headline, the same rows.
-    sentence = ledgers.in_words(figures)
-    for said in (drawn.answer("retention"), *map("\n".join, (drawn.pane("now"), drawn.pane("saved"), board.session()["ledger"]))):
+    sentence, saved = ledgers.in_words(figures), "\n".join(drawn.pane("saved"))
+    for said in (drawn.answer("retention"), "\n".join(drawn.pane("now")), saved, "\n".join(page["ledger"])):
         assert sentence in " ".join(said.split())
     headline = ledgers.headline(stats["worth"])
-    for said in (drawn.answer("stats"), "\n".join(drawn.pane("saved")), page["headline"]):
+    for said in (drawn.answer("stats"), saved, all_time["headline"]):
         assert headline in said
     kept_out, cleared = text.estimate(figures["kept_out_tokens"]), f"{figures['cleared_tokens']:,}"
     cost, net = ledgers.usd(figures["cost_usd"]), ledgers.usd(figures["net_usd"], True)
-    for said in ("\n".join(drawn.pane("saved")), drawn.answer("stats"), "\n".join(page["lines"])):
-        assert _last_of("Kept out", said) == kept_out
-        assert _last_of("Cleared", said) == cleared
-        assert _last_of("Cost", said) == cost
-        assert _last_of("Net", said) == net
+    for said in (saved, drawn.answer("stats"), "\n".join(all_time["lines"])):
+        assert [_last_of(row, said) for row in ("Kept out", "Cleared", "Cost", "Net")] == [kept_out, cleared, cost, net]
     assert re.search(
         rf"kept out {re.escape(kept_out)} tokens, cleared {cleared} tokens.* cost {re.escape(cost)}, net {re.escape(net)}", sentence
     )
 
 
+def _what_the_context_holds_is_the_same(drawn: Drawn, page: dict, card: dict) -> None:
+    """The context and its window, what has expired, what would leave, the verdict: panel, pane, band, status line, page and JSON."""
+    report, band = drawn.report, drawn.view("now")["band"]
+    context, expired, leaves = report["context"], report["expired"]["tokens"], report["reclaimable"]["now"]["tokens"]
+    assert leaves >= 20_000, "so the band speaks"
+    assert report["verdict"]["tokens"] == leaves
+    assert page["report"] == {name: report[name] for name in page["report"]}
+    for listed in (card, page["session"]):
+        assert (listed["context"]["tokens"], listed["context"]["window"]) == (context["tokens"], context["window"])
+        assert (listed["expired_tokens"], listed["reclaimable_now"]) == (expired, leaves)
+    size = f"{context['tokens']:,} of {context['window']:,} tokens ({context['ratio']:.0%})"
+    for said in (drawn.answer("retention"), "\n".join(drawn.pane("now"))):
+        told = " ".join(said.split())
+        assert f"Context {size}" in told
+        assert f"Expired: {text.estimate(expired)} tokens" in told
+        assert f"Reclaimable: {text.estimate(leaves)} tokens" in told
+    words = f"Clear now: {text.tokens(leaves)} leave for free"
+    [offered] = [deed["sum"] for deed in band["deeds"]]
+    told = [drawn.view("now")["pane"]["head"][0], band["text"], card["verdict"]["words"], page["session"]["verdict"]["words"]]
+    assert told == [words] * 4
+    assert words in drawn.answer("retention").splitlines()
+    assert offered.startswith(text.tokens(leaves))
+    assert f"context {context['ratio']:.0%}" in drawn.status_line()
+    assert f"{text.tokens(leaves)} reclaimable" in drawn.status_line()
+
+
 def _last_of(row: str, said: str) -> str:
     """The last cell of the first row of this name."""
     return next(line.split()[-1] for line in said.splitlines() if re.match(rf"{row}  ", line))
-
-
-def test_what_would_leave_is_the_same_in_panel_pane_band_page_and_status_line(board: Board) -> None:
-    drawn = Drawn(board)
-    takes = drawn.report["reclaimable"]["now"]["tokens"]
-    shown = board.session()
-    assert shown["report"]["reclaimable"]["now"]["tokens"] == takes
-    assert shown["report"]["verdict"]["tokens"] == drawn.report["verdict"]["tokens"]
-    words = " ".join(drawn.view("now")["pane"]["head"])
-    assert words in " ".join(drawn.answer("retention").split())
-    assert shown["session"]["verdict"]["words"] == words
-    payload = json.dumps({"session_id": SESSION, "transcript_path": drawn.path, "cwd": str(board.shop.project)})
-    line = line_for(payload, {**board.shop.environ(), "POPKIT_CLOCK": str(board.shop.at), "NO_COLOR": "1"})
-    assert (f"{text.tokens(takes)} reclaimable" if takes else "nothing reclaimable") in line
 
 
 def test_tokens_and_money_never_share_a_word(board: Board) -> None:
