@@ -161,6 +161,23 @@ def test_a_row_has_the_users_first_words_without_secrets(board: Board) -> None:
     assert title.startswith("deploy with ****")
 
 
+AROUND = "<system_instruction>\nYou work inside an app\n</system_instruction>\n\n<ide_opened_file>a.ts</ide_opened_file>\n"
+
+
+@pytest.mark.parametrize(("prompts", "title"), [
+    ([AROUND + "split the <parser> module"], "split the <parser> module"),
+    ([AROUND, "go on"], "go on"),
+    (["<div>only this</div>"], "<div>only this</div>"),
+    (["<unclosed> and more"], "<unclosed> and more"),
+])  # fmt: skip
+def test_a_title_is_a_persons_own_words_without_what_programs_put_before_them(board: Board, prompts: list[str], title: str) -> None:
+    talk = Talk(str(board.shop.project))
+    for prompt in prompts:
+        talk.prompt(prompt)
+    board.shop.write(talk)
+    assert board.get("/api/sessions")["sessions"][0]["title"] == title
+
+
 def test_a_session_that_began_with_a_command_has_its_words(board: Board) -> None:
     talk = Talk(str(board.shop.project))
     talk.prompt(

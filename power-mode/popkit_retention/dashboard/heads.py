@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 BYTES = 256 * 1024
 TITLE = 120  # columns
 _KEPT = 20_000
+# What an editor or another program around Claude Code puts before a person's own words.
+_ENCLOSED = re.compile(r"\s*<([a-z][\w-]*)>.*?</\1>", re.DOTALL)
 _OF_A_CONVERSATION = ("user", "assistant", "system", "attachment")
 
 
@@ -60,15 +63,18 @@ def head_of(path: str) -> Head:
 
 
 def _read(path: str) -> Head:
-    project, named = None, ""
+    project, said, named = None, "", ""
     for entry in _entries(path):
         if entry.get("type") == "custom-title" and isinstance(entry.get("customTitle"), str):
             named = entry["customTitle"][: 4 * TITLE]
         if project is None and isinstance(entry.get("uuid"), str) and entry.get("type") in _OF_A_CONVERSATION:
             project = entry["cwd"] if isinstance(entry.get("cwd"), str) else ""
         if entries.is_prompt(entry):
-            return Head(project or "", _words(entry)[: 4 * TITLE], named)
-    return Head(project or "", "", named)
+            words = _words(entry)
+            said = said or words
+            if own := _own(words):
+                return Head(project or "", own[: 4 * TITLE], named)
+    return Head(project or "", said[: 4 * TITLE], named)
 
 
 def _entries(path: str) -> Iterator[dict[str, Any]]:
@@ -89,6 +95,14 @@ def _words(entry: dict[str, Any]) -> str:
     if content.startswith("<command-"):
         return " ".join(filter(None, (_within(content, name) for name in ("command-name", "command-args")))) or content
     return content
+
+
+def _own(words: str) -> str:
+    """A person's own words in a prompt."""
+    at = 0
+    while enclosed := _ENCLOSED.match(words, at):
+        at = enclosed.end()
+    return words[at:].strip()
 
 
 def _within(content: str, name: str) -> str:
