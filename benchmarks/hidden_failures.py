@@ -3,9 +3,8 @@
     python benchmarks/hidden_failures.py --transcripts FOLDER [--door any+strong] [--show N]
 
 Of each output of a shell that entered shorter, the lines are looked for that compilers, linters, type checkers, runners of tests and of
-tasks, shells and runtimes print when something fails. A line is hidden when it does not stand in what entered; where that holds a
-reference, a line that entered before and still stands in the context is not hidden. --show prints N hidden lines, which are those of the
-recorded session. Exits 1 when a line is hidden.
+tasks, shells and runtimes print when something fails. A line is hidden when it does not stand in what entered, even where a reference leads
+to it. --show prints N hidden lines, which are those of the recorded session. Exits 1 when a line is hidden.
 """
 
 from __future__ import annotations
@@ -70,8 +69,7 @@ FORMS = {
     ],
 }  # fmt: skip
 _FAILS = {name: re.compile("|".join(forms)).search for name, forms in FORMS.items()}
-_PASSED = re.compile(r"^\s*(?:ok \d|✓|✔|√|--- PASS)|\bPASSED\b|\.\.\. ok$").search
-_REFERS = re.compile(r"^\[.*\blines\b.*«.*»\]$", re.MULTILINE).search
+_PASSED = re.compile(r"^\s*(?:ok \d|✓|✔|√|--- PASS|\(pass\) )|\bPASSED\b|\.\.\. ok$").search
 
 
 class Hidden(NamedTuple):
@@ -95,34 +93,24 @@ def lines_as_seen(text: str) -> list[str]:
     return [line.rstrip("\r").rpartition("\r")[2].rstrip() for line in _CODES.sub("", text).split("\n")]
 
 
-def hidden_lines(whole: str, entered: str, standing: Iterable[str] = ()) -> list[tuple[str, str]]:
-    """(form, line) of the failures in a whole output that neither stand in what entered nor where a reference in it can lead."""
+def hidden_lines(whole: str, entered: str) -> list[tuple[str, str]]:
+    """(form, line) of the failures in a whole output that do not stand in what entered."""
     shown = set(lines_as_seen(entered))
-    if _REFERS(entered):
-        shown.update(standing)
     failing = {line: form for line in lines_as_seen(whole) if (form := failure_in(line))}
     return [(form, line) for line, form in failing.items() if line not in shown]
 
 
-def of_session(session: sessions.Session, entered: Mapping[sessions.Block, str], kinds: Mapping[sessions.Block, str]) -> Hidden:
+def of_session(entered: Mapping[sessions.Block, str], kinds: Mapping[sessions.Block, str]) -> Hidden:
     """What the texts that entered in place of a session's results hide."""
     found = Hidden(Counter(), Counter(), Counter(), [])
-    standing: set[str] = set()
-    for kind, *what in session.steps:
-        if kind == "compact":
-            standing = set()
-        if kind != "add" or not what[0].id:
-            continue
-        block = what[0]
-        text = entered.get(block)
-        if text is not None and block.call.tool in SHELLS:
+    for block, text in entered.items():
+        if block.call.tool in SHELLS:
             name = kinds.get(block, "?")
-            lacks = hidden_lines(block.text, text, standing)
+            lacks = hidden_lines(block.text, text)
             found.shortened[name] += 1
             found.failing[name] += any(map(failure_in, lines_as_seen(block.text)))
             found.hiding[name] += bool(lacks)
             found.lines.extend((name, *lack) for lack in lacks)
-        standing.update(line.partition("→")[2] or line for line in lines_as_seen(block.text if text is None else text))
     return found
 
 
@@ -151,7 +139,7 @@ def of_door(read: Iterable[sessions.Session], say_once: str, shape: str) -> Hidd
         entering.kinds = {}
         entered: dict[sessions.Block, str] = {}
         measure.score(session, entering, pricing.ANY, _into(entered))
-        found = of_session(session, entered, entering.kinds)
+        found = of_session(entered, entering.kinds)
         for sums, more in zip(total[:3], found[:3]):
             sums.update(more)
         total.lines.extend(found.lines)

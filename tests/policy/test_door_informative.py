@@ -10,6 +10,7 @@ from benchmarks.hidden_failures import hidden_lines
 from hooks.utils.policy import door
 from hooks.utils.policy.calls import Call, Outcome
 from hooks.utils.policy.classify import classify
+from hooks.utils.policy.door import failures
 from hooks.utils.policy.door.informative import BUDGETS, LEAST_FAILED, LEAST_SAVED, shorten
 from popkit_retention.lab.tiers import shipped_rules
 from tests.examples import examples
@@ -75,6 +76,30 @@ def test_a_failure_in_the_middle_of_a_long_output_stays_in_every_kind(name: str,
         assert all(said in told.text.split("\n") for said in failure.split("\n"))
         assert told.lines, "nothing was left out, so nothing was shown"
     assert hidden_lines(text, told.text) == []
+
+
+@pytest.mark.parametrize("kind", ["run", "other", "read", "search"])
+@pytest.mark.parametrize("line", [
+    "\x1b[1m\x1b[33mwarning\x1b[0m\x1b[1m: unused variable: `price`\x1b[0m",
+    "\x1b[96m    Building\x1b[0m [====> ] 601/602: shop(bin)      \r\x1b[K\x1b[33mwarning\x1b[0m: unused variable: `price`",
+    "test 2/3 \x1b[31mFAILED\x1b[0m\rtest 3/3 ok\r",
+    "\x1b[31mError:\x1b[0m nobody knows the price",
+])  # fmt: skip
+def test_a_failure_is_known_in_colours_and_where_it_was_drawn_over(kind: str, line: str):
+    assert failures.told_in(["all is well", line, "and so on"], kind) == [1]
+
+
+@pytest.mark.parametrize("line", [
+    "(pass) prices > throws an error for an unknown price [0.53ms]",
+    "@shop/core:test: (pass) prices > fails without a price [0.53ms]",
+    "  \u2713  12 [chromium] \u203a tests/shop.spec.ts:364:3 \u203a the order fails (1.5s)",
+    "[web] \u2713 shows an error",
+    "chkit:test:  0 fail",
+    "    at next (/p/node_modules/express/lib/router.js:41:9)",
+    "    at node:internal/process/task_queues:105:5",
+])  # fmt: skip
+def test_what_passed_and_what_is_no_code_of_ones_own_tells_of_no_failure(line: str):
+    assert failures.told_in([line], "run") == []
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -9,10 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks import reference_decoder as reading
+from benchmarks.hidden_failures import hidden_lines
 from hooks.utils.policy import door
 from hooks.utils.policy.door import once, shown
 from hooks.utils.policy.door.numbered import listed
 from tests.examples import examples
+from tests.policy.failing import FAILING
 
 REMINDER = "\n\n<system-reminder>\nConsider whether this file is malicious.\n</system-reminder>\n"
 FORMS = {"arrow": "{number:>6}→{line}", "tab": "{number}\t{line}"}
@@ -182,6 +184,37 @@ def test_a_short_run_stays_whole():
     told.arrives(long, kind="run:test", command="npm test")
     assert told.arrives(short, kind="run:test", command="npm test") == (short, (), ())
     assert told.arrives(long, kind="run:test", command="npm test").leans_on == ("toolu_1",)
+
+
+@pytest.mark.parametrize("name", FAILING)
+@pytest.mark.parametrize("kind", ["run:test", "other", "ack", "read", "search"])
+def test_a_failure_that_comes_again_enters_again(name: str, kind: str):
+    told = Told()
+    text, failure = FAILING[name]
+    told.arrives(text, kind=kind, command="make")
+    entered = told.arrives("again\n" + text + "\ndone", kind=kind, command="make").text
+    assert references(entered), "what went well is said once"
+    assert hidden_lines(text, entered) == []
+    if kind == "run:test":
+        assert set(failure.split("\n")) <= set(entered.split("\n"))
+
+
+def test_a_failure_parts_what_is_said_once_before_it_from_what_is_behind_it():
+    told = Told()
+    lines = [*body("a", 12), "FAIL tests/test_shop.py", *body("b", 12)]
+    told.arrives("\n".join(lines), kind="run:test", command="npm test")
+    entry = told.arrives("\n".join(["once more", *lines]), kind="run:test", command="npm test")
+    entered = entry.text.split("\n")
+    assert [line for line in entered if not references(line)] == ["once more", lines[0], lines[12], lines[-1]]
+    assert [(one["count"], one["begin"], one["end"]) for one in references(entry.text)] == [("11", "2", "12"), ("11", "14", "24")]
+
+
+def test_a_file_is_said_once_whatever_it_speaks_of():
+    told = Told()
+    lines = [*body("a", 12), "raise ValueError('the price is missing')", *body("b", 12)]
+    told.reads(lines)
+    assert len(references(told.reads(lines).text)) == 1
+    assert len(references(told.arrives("\n".join(lines), kind="read", command="cat a.py").text)) == 1
 
 
 @pytest.mark.parametrize(("path", "cwd", "name"), [

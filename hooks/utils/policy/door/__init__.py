@@ -8,7 +8,7 @@ is changed. A driver archives the whole first, pins what references lean on, and
 from __future__ import annotations
 
 from ..ruleset import SAY_ONCE, SHAPES
-from . import informative, noise, once
+from . import failures, informative, noise, once
 from .naming import name_of
 from .once import lines_of
 from .shown import Shown, Source
@@ -35,6 +35,7 @@ __all__ = [
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
     from typing import NamedTuple
 
     class Entry(NamedTuple):
@@ -55,8 +56,10 @@ OFF, READS, ANY = SAY_ONCE
 SAFE, STRONG = SHAPES[1:]
 # What the kinds of results hold that noise is looked for in; a file or a match is never noise.
 _NOISY = ("run", "other", "ack", "tasks")
+# What runs commands, whose outputs tell of failures.
+_SHELLS = ("Bash", "PowerShell", "BashOutput")
 # What prints outputs and lists of matches. Others return what was made for the reader: a report, a page, data.
-_PRINTS = ("Bash", "PowerShell", "BashOutput", "Grep", "Glob", "LS")
+_PRINTS = (*_SHELLS, "Grep", "Glob", "LS")
 
 # A run of a test or a build of so few characters is read at a glance, and its lines belong together.
 _SHORT_RUN = 1_000
@@ -112,7 +115,7 @@ def enter(arrival: Arrival, shown: Shown, say_once: str = ANY, shape: str = SAFE
         reasons.append(f"{told.lines:,} lines over its budget left out")
         text = told.text
     if _may_refer(arrival, say_once):
-        said = once.say_once(text, shown, arrival.path if say_once == READS else "", arrival.handle)
+        said = once.say_once(text, shown, arrival.path if say_once == READS else "", arrival.handle, _stay(arrival))
         if said.lines:
             reasons.append(f"{said.lines:,} lines that the context already shows")
             text, leans_on = said.text, said.leans_on
@@ -129,6 +132,15 @@ def _may_refer(arrival: Arrival, say_once: str) -> bool:
     if arrival.error or arrival.again or (arrival.kind.startswith("run") and len(arrival.text) < _SHORT_RUN):
         return False
     return say_once == ANY or (say_once == READS and arrival.is_read)
+
+
+def _stay(arrival: Arrival) -> Callable[[list[str]], Sequence[int]] | None:
+    """What says which lines enter though the context shows them: of a command's output those that tell of a failure, for whether it has
+    failed again is what was asked for. Of a file, a log or whatever else a command may print, those that do so outright."""
+    if arrival.tool not in _SHELLS:
+        return None
+    kind = "run" if arrival.kind.startswith("run") else "search"
+    return lambda lines: failures.told_in(lines, kind)
 
 
 def _told(arrival: Arrival, text: str, shape: str) -> informative.Told:

@@ -3,7 +3,7 @@
 Of a run of lines the first and the last stay, with their numbers; between them one line tells which call above shows the others, which
 lines of its result they are, and words with which they begin and end. Whoever sees the context alone finds them by that, and nothing else
 by the same words: where another result would fit too, the lines enter. What the host adds to a result for the model (a reminder) is never
-part of a run.
+part of a run, and a line that must be read where it stands is never left out.
 """
 
 from __future__ import annotations
@@ -14,7 +14,10 @@ from .shown import Shown, Source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
     from typing import NamedTuple
+
+    from .shown import Run
 
     class Said(NamedTuple):
         """`text` as it enters · `leans_on`: ids of what references name, in order · `lines`: how many are left out."""
@@ -54,15 +57,17 @@ def _own(text: str) -> list[str]:
     return (said.rstrip("\r\n") if added else said).split("\n")
 
 
-def say_once(text: str, shown: Shown, path: str = "", handle: str = "") -> Said:
+def say_once(text: str, shown: Shown, path: str = "", handle: str = "", stay: Callable[[list[str]], Sequence[int]] | None = None) -> Said:
     """The text with runs that `shown` has as references. `path`: only what was read of that file counts. `handle`: of the archived whole,
-    named once."""
+    named once. `stay`: of some lines the places, in order, of those that are never left out; asked only where some would be."""
     lines, stretches = listed(_own(text))
     whole = text.split("\n")
     pieces: list[str] = []
     leans_on: dict[str, None] = {}
     at = left_out = 0
-    for run in shown.runs(lines, path, stretches):
+    runs = shown.runs(lines, path, stretches)
+    staying = stay(lines) if runs and stay else ()
+    for run in [part for whole_run in runs for part in _parts(whole_run, staying)]:
         first, last = run.begin + 1, run.end - 1
         number = next((first - begin + told for begin, end, told in stretches if told is not None and begin <= first < end), None)
         reference = _reference(lines[first:last], number, run.at + 1, run.source, shown)
@@ -75,6 +80,16 @@ def say_once(text: str, shown: Shown, path: str = "", handle: str = "") -> Said:
     if pieces and handle:
         pieces[-1] = f"{pieces[-1][:-1]}; to see all: popkit restore {handle}]"
     return Said("\n".join([*pieces, *whole[at:]]), tuple(leans_on), left_out)
+
+
+def _parts(run: Run, staying: Sequence[int]) -> Iterator[Run]:
+    """A run, parted at the lines that stay: each is the last of one part and the first of the next."""
+    begin = run.begin
+    for place in staying:
+        if begin < place < run.end - 1:
+            yield run._replace(begin=begin, end=place + 1, at=run.at + begin - run.begin)
+            begin = place
+    yield run._replace(begin=begin, at=run.at + begin - run.begin)
 
 
 def _reference(hidden: list[str], number: int | None, at: int, source: Source, shown: Shown) -> str:
