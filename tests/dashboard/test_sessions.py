@@ -167,7 +167,7 @@ AROUND = "<system_instruction>\nYou work inside an app\n</system_instruction>\n\
 @pytest.mark.parametrize(("prompts", "title"), [
     ([AROUND + "split the <parser> module"], "split the <parser> module"),
     ([AROUND, "go on"], "go on"),
-    (["<div>only this</div>"], "<div>only this</div>"),
+    ([AROUND], ""),
     (["<unclosed> and more"], "<unclosed> and more"),
 ])  # fmt: skip
 def test_a_title_is_a_persons_own_words_without_what_programs_put_before_them(board: Board, prompts: list[str], title: str) -> None:

@@ -63,18 +63,17 @@ def head_of(path: str) -> Head:
 
 
 def _read(path: str) -> Head:
-    project, said, named = None, "", ""
+    project, named = None, ""
     for entry in _entries(path):
         if entry.get("type") == "custom-title" and isinstance(entry.get("customTitle"), str):
             named = entry["customTitle"][: 4 * TITLE]
         if project is None and isinstance(entry.get("uuid"), str) and entry.get("type") in _OF_A_CONVERSATION:
             project = entry["cwd"] if isinstance(entry.get("cwd"), str) else ""
         if entries.is_prompt(entry):
-            words = _words(entry)
-            said = said or words
-            if own := _own(words):
+            own = _own(_words(entry))
+            if own:
                 return Head(project or "", own[: 4 * TITLE], named)
-    return Head(project or "", said[: 4 * TITLE], named)
+    return Head(project or "", "", named)
 
 
 def _entries(path: str) -> Iterator[dict[str, Any]]:
