@@ -24,9 +24,7 @@ def house(tmp_path: Path) -> Remembered:
 def added(house: Remembered, text: str = SAID, key: bool = False) -> str:
     """What an agent adds; its id."""
     memory = Memory.of({**house.env, "POPKIT_CLOCK": str(house.now)}, str(house.project))
-    item = memory.add(text, source=AGENT)
-    if key:
-        memory.mark_key([item.id])
+    item = memory.add(text, source=AGENT, key=key)
     memory.close()
     return item.id
 
@@ -41,7 +39,7 @@ def test_every_word_that_shows_an_item_says_that_it_waits_and_how_to_accept_it(h
     for word in (["list"], ["search", "commit"], ["list", "--waiting"]):
         shown = house.memory(*word)
         assert "(waits for your yes)" in shown
-        assert "1 item of these was added by an agent. MEMORY.md leaves it out until you accept it:" in words(shown)
+        assert "1 of these items was added by an agent. MEMORY.md leaves it out until you accept it:" in words(shown)
         assert f"\n  popkit memory accept {id}\n" in shown
     for word in ("why", "show"):
         shown = words(house.memory(word, id))
@@ -53,7 +51,7 @@ def test_every_word_that_shows_an_item_says_that_it_waits_and_how_to_accept_it(h
 
 def test_what_is_accepted_stands_in_memory_md_and_shows_who_said_it(house: Remembered) -> None:
     id = added(house)
-    assert SAID not in house.memory("file")
+    assert house.memory("file") == "MEMORY.md would be empty. popkit memory file --why says why.\n"
     shown = house.memory("accept", id)
     assert shown.startswith("Accepted: 1 item\n")
     assert "From now on MEMORY.md can tell it." in shown
@@ -82,7 +80,7 @@ def test_who_adds_what_an_agent_added_before_has_accepted_it_as_he_says_it(house
     assert house.json("add", "--key", "--", SAID)["items"][0]["id"] == id
     assert (house.items()[id]["source"], house.items()[id]["tier"]) == ("accepted", "ARCHIVE")
     other = added(house, "Deploy on Mondays.", key=True)
-    assert "key" in house.memory("list", "--waiting")
+    assert "a key decision once you accept it" in words(house.memory("why", other))
     house.memory("accept", other)
     assert house.items()[other]["tier"] == "ARCHIVE"
 

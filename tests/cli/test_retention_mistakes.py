@@ -78,7 +78,7 @@ def prepared(house: Governed) -> Governed:
         (["log", "--most", "0"], "--most takes a whole number from 1"),
         (["log", "--most", "-3"], "--most takes a whole number from 1"),
         (["log", "--domain", "x"], "unknown domain"),
-        (["log", "--action", "delete"], 'unknown action "delete". Known: configured, applied, held,'),
+        (["log", "--action", "delete"], 'unknown action "delete". Known: configured, requested, declined, applied, held,'),
         (["undo"], "nothing is marked by a retention policy. `popkit memory undo` takes back what was forgotten otherwise"),
         (["hold", "keep"], "hold knows add, list and release"),
         (["hold", "add", "m"], "a hold needs a reason"),

@@ -39,6 +39,13 @@ def configure(domain: str, config: dict) -> None:
         controller.configure(domain, config)
 
 
+def accept() -> None:
+    """The user's yes to all that waits, in the home that the environment names."""
+    with Controller(os.environ) as controller:
+        for each in controller.requests()["requests"]:
+            controller.accept(each["request"])
+
+
 def roll_back(revision: int) -> None:
     """Both domains, in the home that the environment names."""
     with Controller(os.environ) as controller:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from popkit_retention.governance.domains import ITEM, PROJECT, SESSION, Content, Described, Hold, Mark
@@ -37,10 +37,12 @@ class KeptDomain:
         self.refuses: set[str] = set()  # what somebody has just touched
         self.copies: set[str] = set()  # of things, which go with them
 
-    def resources(self, now: float, project: str | None = None, ids: Sequence[str] | None = None) -> Iterator[Resource]:
+    def resources(
+        self, now: float, project: str | None = None, ids: Sequence[str] | None = None, without: Collection[str] = ()
+    ) -> Iterator[Resource]:
         for id in list(self.things) if ids is None else ids:
             thing = self.things.get(id)
-            if thing and project in (None, thing.project):
+            if thing and project in (None, thing.project) and thing.project not in without:
                 vetoes = (ON_HOLD,) * self._is_held(id, now) + (PINNED,) * thing.pinned
                 yield Resource(id, thing.at, thing.source_type, (thing.session,), vetoes=vetoes)
 

@@ -9,12 +9,14 @@ from pathlib import Path
 import pytest
 
 from popkit_retention.governance.controller import Controller
+from popkit_retention.governance.domains import TOOL
 from tests.governance.killing import Function, Work, kill_at_each_call, kill_at_random_moments, run
 from tests.reclaim.errands import Done, Errands
 
 BEFORE = (("rag", {"limit": 7}), ("memory", {"older_than_days": 90}), ("rag", {"keep_session_ids": ["s1", "s2"]}))
 CONFIGURE = Function("tests.governance.deeds:configure", ["rag", {"limit": 11, "vacuum": True}])
 COMMAND = ["retention", "set", "rag.limit=11", "rag.vacuum=true"]
+ACCEPT = Function("tests.governance.deeds:accept", [])
 ROLL_BACK = Function("tests.governance.deeds:roll_back", [1])
 LOOK = Function("tests.governance.deeds:look", [])
 LOG_ONLY = Function("tests.governance.deeds:log_a_configure", ["rag", {"limit": 11, "vacuum": True}])
@@ -23,7 +25,7 @@ LOG_ONLY = Function("tests.governance.deeds:log_a_configure", ["rag", {"limit": 
 class Case:
     """Work that makes one revision, in a home as it was before it."""
 
-    def __init__(self, folder: Path, errands: Errands, work: Work, configured: bool = True, begun: bool = False):
+    def __init__(self, folder: Path, errands: Errands, work: Work, configured: bool = True, begun: bool = False, asked: bool = False):
         self.errands, self.work = errands, work
         self.home, self.template = folder / "home", folder / "template"
         self.template.mkdir(parents=True)
@@ -31,6 +33,9 @@ class Case:
         with Controller(self.environ) as controller:
             for domain, config in BEFORE if configured else ():
                 controller.configure(domain, config)
+        if asked:
+            with Controller(self.environ, TOOL, "shop-0123456789ab") as agent:
+                assert not agent.configure("rag", {"limit": 9_000})["success"]
         if begun:  # and nobody has finished it yet
             assert errands.call(LOG_ONLY.name, LOG_ONLY.given, self.environ).code == -9
         self.old = self._stored(self.template)
@@ -65,6 +70,7 @@ class Case:
             assert [each["details"]["revision"] for each in logged] == list(range(policies["revision"], 0, -1))
             assert stored == self.old or made, "what was made is not taken back"
             self.made.append(made)
+            assert not (made and controller.requests()["requests"]), "what is made waits no longer"
             assert controller.configure("memory", {"limit": 3})["revision"] == policies["revision"] + 1
             assert controller.get("rag") == policies["rag"]
             assert controller.verify()["ok"]
@@ -77,6 +83,7 @@ CASES = {
     "the first configure": {"work": CONFIGURE, "configured": False},
     "the command": {"work": COMMAND},
     "rollback": {"work": ROLL_BACK},
+    "accepting what an agent asked for": {"work": ACCEPT, "asked": True},
     "finishing what another began": {"work": LOOK, "begun": True},
 }
 

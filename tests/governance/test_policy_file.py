@@ -30,7 +30,7 @@ def _written(folder: Folder, text: str | bytes) -> str:
 
 
 def test_where_there_is_no_file_the_defaults_are_in_force(folder: Folder, home: Path):
-    assert policy_file.read(folder.policies) == State(2, 0, "1970-01-01T00:00:00.000Z", DEFAULT_POLICY, DEFAULT_POLICY)
+    assert policy_file.read(folder.policies) == State(3, 0, "1970-01-01T00:00:00.000Z", DEFAULT_POLICY, DEFAULT_POLICY)
     assert not home.exists()
 
 
@@ -76,15 +76,15 @@ def test_a_state_of_the_specifications_form_is_migrated_and_rewritten_with_the_n
     }
     path = _written(folder, json.dumps(theirs))
     state = policy_file.read(path)
-    assert (state.version, state.revision, state.updated_at) == (2, 0, "2026-02-21T16:15:30.639Z")
+    assert (state.version, state.revision, state.updated_at) == (3, 0, "2026-02-21T16:15:30.639Z")
     assert (state.memory.limit, state.rag.older_than_days, state.rag.limit) == (20_000, 7, 5_000)
     assert json.loads(Path(path).read_text()) == theirs, "reading changes nothing"
     policy_file.write(path, state.changed("memory", DEFAULT_POLICY, 5))
     now = json.loads(Path(path).read_text())
-    assert (now["version"], now["revision"], now["rag"]["older_than_days"]) == (2, 1, 7)
+    assert (now["version"], now["revision"], now["rag"]["older_than_days"]) == (3, 1, 7)
 
 
-@pytest.mark.parametrize("version", [3, 99, 2**60])
+@pytest.mark.parametrize("version", [4, 99, 2**60])
 def test_a_state_of_a_later_version_is_refused_and_left_alone(folder: Folder, version: int):
     text = json.dumps({"version": version, "anything": []})
     with pytest.raises(TooNew, match="Update PopKit"):

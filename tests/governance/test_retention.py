@@ -121,7 +121,7 @@ def test_every_mutation_sets_updated_at_in_iso_8601_and_keeps_the_version(enviro
         assert ISO.fullmatch(updated_at)
         assert datetime.fromisoformat(updated_at[:-1] + "+00:00").timestamp() == NOW + (0, 1.5, 2)[number]
         stored = json.loads(state.read_text(encoding="utf-8"))
-        assert (stored["version"], stored["revision"], stored["updated_at"]) == (2, number + 1, updated_at)
+        assert (stored["version"], stored["revision"], stored["updated_at"]) == (3, number + 1, updated_at)
     with Controller(environ, now=lambda: NOW + 9) as controller:
         assert ISO.fullmatch(controller.policies()["updated_at"])
         controller.rollback(0)
@@ -257,7 +257,7 @@ def test_deprecated_names_still_work_and_say_what_to_use_instead(environ: dict[s
     with pytest.warns(DeprecationWarning, match=r"use get_retention_policy\(domain\)") as warned:
         both = get_retention_policies(environ)
     assert warned[0].filename == __file__
-    assert both == {**both, "version": 2, "revision": 1, "memory": {**DEFAULTS, "limit": 9}, "rag": DEFAULTS}
+    assert both == {**both, "version": 3, "revision": 1, "memory": {**DEFAULTS, "limit": 9}, "rag": DEFAULTS}
     assert set(both) == {"version", "revision", "updated_at", "memory", "rag"}
 
 

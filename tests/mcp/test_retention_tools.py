@@ -29,14 +29,44 @@ def state_of(place: Place) -> dict[str, bytes]:
 
 def test_a_policy_is_read_changed_and_read_again(place: Place) -> None:
     assert place("retention_get", domain="rag") == DEFAULT_POLICY.to_json()
-    found = place("retention_configure", domain="rag", config={"older_than_days": 99_999, "vacuum": True})
+    found = place("retention_configure", domain="rag", config={"older_than_days": 99_999, "limit": 9})
     conforms("retention_configure", found)
-    assert (found["policy"]["older_than_days"], found["policy"]["vacuum"]) == (3_650, True)
+    assert (found["status"], found["policy"]["older_than_days"], found["policy"]["limit"]) == ("applied", 3_650, 9)
     assert [each["key"] for each in found["adjusted"]] == ["older_than_days"]
     both = place("retention_policies")
     conforms("retention_policies", both)
     assert (both["rag"], both["memory"]) == (found["policy"], DEFAULT_POLICY.to_json())
     assert "retention_get" in both["deprecated"]
+
+
+def test_what_would_keep_less_waits_for_the_user_who_is_to_be_told(place: Place) -> None:
+    found = place("retention_configure", domain="memory", config={"older_than_days": 7, "limit": 9})
+    conforms("retention_configure", found)
+    assert (found["success"], found["status"], found["asked"]) == (False, "waiting", {"older_than_days": 7, "limit": 9})
+    assert found["policy"] == place("retention_get", domain="memory") == DEFAULT_POLICY.to_json()
+    assert "Nothing has changed" in found["note"]
+    assert f"popkit retention accept {found['request']}" in found["note"]
+    with Controller(place.environ) as controller:
+        controller.accept(found["request"])
+        assert controller.get("memory") == DEFAULT_POLICY.to_json(), "for this project alone"
+    assert place("retention_get", domain="memory")["older_than_days"] == 7
+    both = place("retention_policies")
+    conforms("retention_policies", both)
+    assert both["memory"]["older_than_days"] == 7
+
+
+def test_what_a_project_says_otherwise_is_told_of_all_projects(place: Place) -> None:
+    mine = place.clear_from(place.shop, "Read shop.ts", "old text", at=AT - 10 * 86_400)
+    place.clear_from(place.other, "Read other.ts", "old text too", at=AT - 10 * 86_400)
+    found = place("retention_configure", domain="rag", config={"older_than_days": 7})
+    with Controller(place.environ) as controller:
+        controller.accept(found["request"])
+    assert [each["id"] for each in place("retention_apply", domain="rag")["eligible"]] == [mine]
+    place.allow_all_projects()
+    found = place("retention_apply", domain="rag", project="all")
+    conforms("retention_apply", found)
+    assert (found["counts"]["total"], found["eligible"]) == (1, [])
+    assert [each["label"] for own in found["own"] for each in own["eligible"]] == ["Read shop.ts"]
 
 
 def test_what_a_tool_does_is_logged_as_a_tools(place: Place) -> None:

@@ -11,6 +11,7 @@ from ..edges.system import join
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
 FOLDER = "data/state"  # in our folder: governance's
 POLICIES, NOTE = "retention-policies.json", "retention-hourly.json"
@@ -20,10 +21,20 @@ HOOK = "retention"  # in the log
 
 
 def wanted(popkit_home: str) -> bool:
-    """Whether the policy of any domain has `auto_gc`. OSError, ValueError for a file that cannot be read."""
+    """Whether any policy has `auto_gc`: the user's of a domain, or one that a project has of its own. OSError, ValueError for a file that
+    cannot be read."""
     said = files.read_text(join(popkit_home, FOLDER, POLICIES))
     policies = loads(said) if said else None
-    return isinstance(policies, dict) and any(isinstance(each, dict) and each.get("auto_gc") is True for each in policies.values())
+    if not isinstance(policies, dict):
+        return False
+    own = [each.get("config") for domain in _objects(policies.get("projects")) for each in _objects(domain)]
+    return any(each.get("auto_gc") is True for each in (*_objects(policies), *_objects(own)))
+
+
+def _objects(value: object) -> list[dict[str, Any]]:
+    """The objects among the values of an object, or in a list."""
+    found = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return [each for each in found if isinstance(each, dict)]
 
 
 def is_due(popkit_home: str, now: float) -> bool:

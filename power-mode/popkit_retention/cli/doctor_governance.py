@@ -40,7 +40,7 @@ def governance(popkit_home: str, environ: Mapping[str, str], now: float) -> Chec
     except GovernanceError as error:
         return Check(NAME, PROBLEM, clean(str(error)), _VERIFY, **facts)
     facts.update(revision=state.revision, unfinished=unfinished, broken=wrong)
-    facts["auto_gc"] = [domain for domain in ("memory", "rag") if state.policy(domain).auto_gc]
+    facts["auto_gc"] = [domain for domain in ("memory", "rag") if state.collects(domain)]
     if wrong:
         return Check(NAME, PROBLEM, f"its log is not as it was written: {clean(wrong[0])}", _VERIFY, **facts)
     if unfinished and not _is_locked(folder):

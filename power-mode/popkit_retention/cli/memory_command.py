@@ -244,7 +244,8 @@ def _file(asked: Asked) -> Answer:
         items = [item for item in asked.place.memory.list(marked=None, most=None) if item.id in absent]
         lines = memory_reports.left_out(document, items, budget, asked.now)
     elif not document.text:
-        lines = text.wrap(_nothing(asked))
+        empty = f"MEMORY.md would be empty. {asked.command} file --why says why."
+        lines = text.wrap(empty if document.left_out else _nothing(asked))
     return Answer(lines, vars(document), "" if "why" in asked.flags else document.text)
 
 

@@ -112,7 +112,7 @@ def to_accept(items: Sequence[Item], command: str) -> list[str]:
     if not ids:
         return []
     several = len(ids) > 1
-    said = f"{text.counted(len(ids), 'item')} of these {'were' if several else 'was'} added by an agent. MEMORY.md leaves"
+    said = f"{len(ids):,} of these items {'were' if several else 'was'} added by an agent. MEMORY.md leaves"
     lines = text.wrap(f"{said} {'them' if several else 'it'} out until you accept {'them' if several else 'it'}:")
     return ["", *lines, f"  {command} accept {'ID…' if several else ids[0]}"]
 

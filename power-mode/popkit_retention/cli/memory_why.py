@@ -116,7 +116,7 @@ def following(item: Item, coming: Mapping[str, Any] | None, now: float) -> str:
 
 def _state(item: Item, now: float, command: str) -> list[str]:
     if item.marked_at is None:
-        said = [name for name, holds in (("a key decision", item.key), ("pinned", item.held)) if holds]
+        said = [name for name, holds in _states(item) if holds]
         lines = pair("State", ", ".join(said)) if said else []
         if item.waits:
             lines += pair("Waits", f"for your yes. Until then it is not in MEMORY.md: {command} accept {text.clean(item.id)}")
@@ -124,6 +124,11 @@ def _state(item: Item, now: float, command: str) -> list[str]:
     did = _MARKED.get(item.marked_by, "forgotten")
     lines = pair("State", f"{did} {ago(item.marked_at, now)}, {standing(item, now, names=False)}")
     return lines + pair("", f"To bring it back: {command} undo {text.clean(item.id)}")
+
+
+def _states(item: Item) -> tuple[tuple[str, bool], ...]:
+    key = "a key decision" if item.for_good else "a key decision once you accept it"
+    return (key, item.key), ("pinned", item.held)
 
 
 def _logged(entry: Mapping[str, Any], now: float) -> str:

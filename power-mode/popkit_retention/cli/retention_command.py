@@ -92,6 +92,8 @@ def _answer(parsed: flag_parser.Parsed, environ: Mapping[str, str]) -> Answer:
 
 def _show(asked: Asked) -> Answer:
     found: dict[str, Any] = asked.controller.status(asked.domain)
+    requests: dict[str, Any] = asked.controller.requests()
+    found["requests"] = [each for each in requests["requests"] if each["domain"] in asked.domains]
     return Answer(retention_texts.shown(found, asked.now, COMMAND), found)
 
 
@@ -119,6 +121,22 @@ def _set(asked: Asked) -> Answer:
     return Answer(retention_texts.configured(before, found, COMMAND), {"policies": found})
 
 
+def _accept(asked: Asked) -> Answer:
+    found: list[dict[str, Any]] = [asked.controller.accept(id) for id in dict.fromkeys(asked.arguments)]
+    return Answer([line for each in found for line in retention_texts.accepted(each, COMMAND)], {"accepted": found})
+
+
+def _decline(asked: Asked) -> Answer:
+    found: list[dict[str, Any]] = [asked.controller.decline(id) for id in dict.fromkeys(asked.arguments)]
+    return Answer([f"Declined {each['request']}. Nothing else changed." for each in found], {"declined": found})
+
+
+def _unset(asked: Asked) -> Answer:
+    found: dict[str, Any] = asked.controller.unset(asked.arguments[0], asked.domain)
+    said = f"{found['project']} has no {' or '.join(found['domains'])} policy of its own any more. Yours applies there again."
+    return Answer(text.wrap(said), found)
+
+
 def _history(asked: Asked) -> Answer:
     found: dict[str, Any] = asked.controller.history(asked.domain)
     return Answer(retention_texts.history(found["versions"], asked.now, COMMAND), found)
@@ -143,17 +161,17 @@ _DIGITS = 15
 
 def _explain(asked: Asked) -> Answer:
     found: dict[str, Any] = asked.controller.explain(asked.arguments[0], asked.domain)
-    policy = asked.controller.get(found["domain"])
+    policy = asked.controller.get(found["domain"], found["project"])
     return Answer(retention_verdicts.explained(found, policy, asked.now, COMMAND), found)
 
 
 def _apply(asked: Asked) -> Answer:
     found: list[dict[str, Any]] = [asked.controller.apply(domain, dry_run="dry-run" in asked.flags) for domain in asked.domains]
     lines: list[str] = []
-    for each in found:
+    for each in [part for domain in found for part in (domain, *domain.get("own", ()))]:
         labels = asked.controller.describe(each["domain"], retention_verdicts.shown_ids(each, asked.most))
         lines += retention_verdicts.applied(each, labels, asked.now, asked.most)
-    if any(each["eligible"] for each in found):
+    if any(part["eligible"] for each in found for part in (each, *each.get("own", ()))):
         lines += ["", *retention_phrases.what_goes(COMMAND)]
     return Answer(lines, {"domains": found})
 
@@ -201,13 +219,18 @@ def _archive(asked: Asked) -> Answer:
     found: list[dict[str, Any]] = []
     wanted: dict[str, list[str] | None] = {**asked.controller.by_domain(asked.arguments, asked.domain)}
     if not asked.arguments:
-        wanted = {domain: None for domain in wanted if asked.controller.apply(domain, dry_run=True)["eligible"]}
+        wanted = {domain: None for domain in wanted if _lets_go(asked, domain)}
         if not wanted:
             raise Refused(f"nothing may be deleted now. To archive something else, name it: {COMMAND} archive ID…")
     for domain, ids in wanted.items():
         made = asked.controller.archive(domain, ids, asked.flags.get("note", ""), asked.progress)
         found.append({"domain": domain, **made})
     return Answer(retention_deeds.archived(found, COMMAND), {"archives": found})
+
+
+def _lets_go(asked: Asked, domain: str) -> bool:
+    found: dict[str, Any] = asked.controller.apply(domain, dry_run=True)
+    return any(each["eligible"] for each in (found, *found.get("own", ())))
 
 
 def _archives(asked: Asked) -> Answer:
@@ -254,6 +277,9 @@ def _log(asked: Asked) -> Answer:
 _ANSWERS = {
     "show": _show,
     "set": _set,
+    "accept": _accept,
+    "decline": _decline,
+    "unset": _unset,
     "history": _history,
     "rollback": _rollback,
     "explain": _explain,

@@ -32,10 +32,15 @@ def collected(found: Mapping[str, Any], now: float, most: int | None, command: s
     """What a collection would do, or has done. `command`: how the reader calls us."""
     lines: list[str] = []
     for each in found["domains"]:
-        lines += ["", f"{each['domain']}: {phrases.NAMED[each['domain']]}", *_of_domain(each, found["dry_run"], now, most)]
+        lines += ["", *text.wrap(f"{_named(each)}: {phrases.NAMED[each['domain']]}"), *_of_domain(each, found["dry_run"], now, most)]
     if found["dry_run"] and any(each["kept"].get(PLACEHOLDER) for each in found["domains"]):
         lines += ["", "To collect what placeholders stand for, too:", f"  {command} gc --placeholders"]
     return lines + _marked(found, command)
+
+
+def _named(found: Mapping[str, Any]) -> str:
+    """What was collected: a domain, or what of it one project's own policy rules."""
+    return f"{found['domain']} of {text.clean(found['project'])}" if "project" in found else str(found["domain"])
 
 
 def done(found: Mapping[str, Any], command: str) -> list[str]:
@@ -44,7 +49,7 @@ def done(found: Mapping[str, Any], command: str) -> list[str]:
     for each in found["domains"]:
         deeds = [(each["deletes"], "deleted for good"), (each["marks"], "marked"), (each["unmarked"], "unmarked")]
         said = [f"{phrases.counted(len(rows), each['domain'])} {what}" for rows, what in deeds if rows]
-        lines += text.wrap(f"{each['domain']}: {', '.join(said)}") if said else []
+        lines += text.wrap(f"{_named(each)}: {', '.join(said)}") if said else []
     return (lines or ["Nothing was left to do."]) + _marked(found, command)
 
 
@@ -212,7 +217,14 @@ def deed(entry: Mapping[str, Any]) -> str:
     action = entry["action"]
     if action == "configured":
         back = f", back to revision {details['rolled_back_to']}" if "rolled_back_to" in details else ""
-        return f"configured {domain}, revision {details.get('revision')}{back}"
+        of = f" of {text.clean(details['project'])}" if "project" in details else ""
+        return f"configured {domain}{of}, revision {details.get('revision')}{back}"
+    if action in ("requested", "declined"):
+        asked = ", ".join(f"{key} = {phrases.value(value)}" for key, value in details.get("config", {}).items())
+        verb = "asked for" if action == "requested" else "declined"
+        return (
+            f"{verb} {text.listed(list(map(text.clean, entry['ids'])), _IDS)} of {domain} of {text.clean(details.get('project'))}: {asked}"
+        )
     if action == "applied":
         counts = details.get("counts", {})
         return f"applied the policy of {domain}: {counts.get('eligible', 0):,} of {counts.get('total', 0):,} may be deleted"

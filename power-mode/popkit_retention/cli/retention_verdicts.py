@@ -38,7 +38,8 @@ def applied(found: Mapping[str, Any], described: Mapping[str, Mapping[str, Any]]
     """What a policy lets go of and what it protects, by reason. `described`: what is known of the things that are shown, by id."""
     domain, counts = found["domain"], found["counts"]
     days = found["policy_applied"]["older_than_days"]
-    lines = text.title(f"{domain}: {phrases.counted(counts['total'], domain)}")
+    of = f" of {text.clean(found['project'])}" if "project" in found else ""
+    lines = text.title(f"{domain}{of}: {phrases.counted(counts['total'], domain)}")
     if not counts["total"]:
         return [*lines, "Nothing is stored."]
     why = f": {phrases.reason(ELIGIBLE, days)}" if counts["eligible"] else ""

@@ -11,9 +11,10 @@ _MOST = 10_000  # arguments: what a shell can give
 _ID = "m3fa91c"
 # What an entry of the log can tell of.
 ACTIONS = (
-    "configured", "applied", "held", "released", "marked", "unmarked", "deleting", "deleted", "archived", "restored", "removed",
-    "abandoned",
+    "configured", "requested", "declined", "applied", "held", "released", "marked", "unmarked", "deleting", "deleted", "archived",
+    "restored", "removed", "abandoned",
 )  # fmt: skip
+_REQUEST = "r7m2qda"
 _ARCHIVE = "rag-20261122T233000Z-k3f9a2"
 
 _DOMAIN = Flag("--domain", "only this domain: memory or rag", "D")
@@ -30,6 +31,9 @@ WORDS = (
         _MOST,
         "memory.older_than_days=90",
     ),
+    Word("accept", "say yes to what an agent asks for, in the project alone that it asked from", (), "REQUEST…", 1, _MOST, _REQUEST),
+    Word("decline", "say no to it", (), "REQUEST…", 1, _MOST, _REQUEST),
+    Word("unset", "end the policies that a project has of its own", (_DOMAIN,), "PROJECT", 1, 1, "shop-0123456789ab"),
     Word("history", "how the policies changed, newest first", (_DOMAIN,)),
     Word("rollback", "bring back the policies of a revision that history shows", (_DOMAIN,), "REVISION", 1, 1, "3"),
     Word("explain", "which rules hold for one thing, since when, and what comes next", (_DOMAIN,), "ID", 1, 1, _ID),
@@ -123,6 +127,7 @@ TABLE = Table(
     {
         "ID": f"ID is a memory's id or an archived result's handle, or its beginning if no other begins so, such as {_ID}."
         " apply shows ids; so do popkit memory list and popkit archive list.",
+        "REQUEST": "REQUEST is the id of what an agent asks for, PROJECT the key of a project that has a policy of its own; show has both.",
         "HOLD": "HOLD is a hold's id; hold list shows them.",
         "ARCHIVE_ID": "ARCHIVE_ID is an archive's id; archives shows them.",
     },

@@ -51,7 +51,7 @@ class Retention:
             whole = not self._verified[1]
             zones = self._zones(problems)
         return RetentionOverview(
-            policies=[_policy(each, status["revision"]) for each in status["domains"]],
+            policies=[_policy(each, status) for each in status["domains"]],
             holds=[self._hold(each) for each in holds["holds"]],
             zones=zones,
             sizes=self._sizes(),
@@ -200,8 +200,9 @@ def _lacking(holds: list[dict[str, Any]]) -> list[str]:
     return [domain for domain in DOMAINS if domain not in {each["domain"] for each in holds}]
 
 
-def _policy(told: dict[str, Any], revision: int) -> RetentionPolicyShown:
+def _policy(told: dict[str, Any], status: dict[str, Any]) -> RetentionPolicyShown:
     policy, counts, domain = told["policy"], told["counts"], told["domain"]
+    own, asked = (sum(each["domain"] == domain for each in status[name]) for name in ("own", "requests"))
     words = ["nothing is stored yet"]
     if counts["total"]:
         words = [
@@ -209,9 +210,11 @@ def _policy(told: dict[str, Any], revision: int) -> RetentionPolicyShown:
             f"may be deleted: {phrases.eligible(counts['eligible'], told['left_out'])}",
         ]
         words += [f"protected: {each.strip()}" for each in phrases.counts(told["reasons"], policy["older_than_days"])]
+    words += [f"{text.counted(own, 'project')} with a policy of {'its' if own == 1 else 'their'} own: popkit retention show"] if own else []
+    words += [f"{text.counted(asked, 'request')} of agents waiting for your yes: popkit retention show"] if asked else []
     return RetentionPolicyShown(
         domain=domain,
-        revision=revision,
+        revision=status["revision"],
         values={key: policy[key] for key in KEYS},
         said={key: phrases.value(policy[key]) for key in KEYS},
         sentences=phrases.sentences(policy, domain),

@@ -13,15 +13,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from .collection import Collection
+    from .consent import Request
     from .domains import Described, Hold
     from .log import Entry
-    from .params import GcParams
+    from .policies import RetentionPolicy
     from .rules import Applied, Verdict
 
     Json = dict[str, object]
 
 
-def policy(params: GcParams) -> Json:
+def policy(params: RetentionPolicy) -> Json:
     """The policy that such parameters amount to."""
     return {key: value for key, value in params.to_json().items() if key in KEYS}
 
@@ -30,6 +31,26 @@ def counts(found: Applied) -> dict[str, int]:
     """How much a policy lets go of and keeps; the total counts what the limit left out, too."""
     eligible, protected = len(found.eligible), len(found.protected)
     return {"eligible": eligible, "protected": protected, "total": eligible + protected + found.left_out}
+
+
+def request(given: Request) -> Json:
+    """What an agent asks for."""
+    return {"request": given.id, "at": stamp(given.at), "domain": given.domain, "project": given.project, "asked": dict(given.config)}
+
+
+def applied(domain: str, found: Applied) -> Json:
+    """What a policy says of resources."""
+    return {
+        "success": True,
+        "domain": domain,
+        "cutoff_date": stamp(max(found.cutoff, 0.0)),
+        "policy_applied": policy(found.policy),
+        "eligible": [verdict(each) for each in found.eligible],
+        "protected": [verdict(each) for each in found.protected],
+        "counts": counts(found),
+        "truncated": found.truncated,
+        "left_out": found.left_out,
+    }
 
 
 def verdict(given: Verdict) -> Json:

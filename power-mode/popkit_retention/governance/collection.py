@@ -13,6 +13,7 @@ from .rules import ON_HOLD, PINNED, PLACEHOLDER, Verdict, apply_rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Collection as Ids
     from contextlib import AbstractContextManager
 
     from .domains import Domain, Mark
@@ -59,8 +60,8 @@ class Collection:
 @dataclass(frozen=True)
 class Collector:
     """Who collects what. `changing` holds the lock, with what others left undone done, and gives the log · `current` gives the parameters
-    as they are now: a policy that somebody changes meanwhile is obeyed · `now` in seconds · `progress(what, done, of)` is told after each
-    `batch`, and may raise to stop between two."""
+    as they are now, `without` the projects that another policy rules now: what somebody changes meanwhile is obeyed · `now` in seconds ·
+    `progress(what, done, of)` is told after each `batch`, and may raise to stop between two."""
 
     changing: Changing
     domain: Domain
@@ -71,6 +72,7 @@ class Collector:
     placeholders_too: bool = False
     progress: Callable[[str, int, int], object] = lambda what, done, of: None
     batch: int = BATCH
+    without: Callable[[], Ids[str]] = tuple
 
 
 def plan(job: Collector, policy: RetentionPolicy | None = None) -> Collection:
@@ -79,14 +81,14 @@ def plan(job: Collector, policy: RetentionPolicy | None = None) -> Collection:
     policy asks for less than a user did, the hourly job leaves that user's marks alone."""
     domain, params, now, project = job.domain, job.current(), job.now, job.project
     marks = domain.marked()
-    allowed, protected = _judged(domain, params, now, project)
+    allowed, protected = _judged(job, params)
     placeholders = domain.placeholders([each.id for each in allowed]) if allowed else {}
     stays = set() if job.placeholders_too else set(placeholders)
     kept = Counter(each.reasons[0] for each in protected)
     kept.update({PLACEHOLDER: len(stays)} if stays else {})
     mine = {id for id, mark in marks.items() if job.by != JOB or mark.by != USER}
     barred = [each for each in protected if each.id in marks and (each.id in mine or not _VETOES.isdisjoint(each.reasons))]
-    unmarked = _not_allowed(domain, policy or params, now, project, barred)
+    unmarked = _not_allowed(job, policy or params, barred)
     waiting, candidates = [], []
     for each in allowed:
         mark = marks.get(each.id)
@@ -101,7 +103,9 @@ def plan(job: Collector, policy: RetentionPolicy | None = None) -> Collection:
             candidates.append(each)
     if project is None:
         known = {each.id for each in (*allowed, *protected)}
-        unmarked += [Verdict(id, (GONE,), None) for id in marks if id not in known]
+        gone = [id for id in marks if id not in known]
+        ruled_by_others = {each.id for each in domain.resources(now, ids=gone)} if gone else set()
+        unmarked += [Verdict(id, (GONE,), None) for id in gone if id not in ruled_by_others]
     taken = candidates[: params.limit]
     renewed = {each.id for each in unmarked}
     deletes = [each for each in taken if each.id in marks and each.id not in renewed]
@@ -167,18 +171,16 @@ def finish_delete(folder: Folder, domain: Domain, log: Log, entry: Entry, now: f
     _log_deleted(log, entry, [] if told else went, now)
 
 
-def _not_allowed(domain: Domain, policy: RetentionPolicy, now: float, project: str | None, verdicts: list[Verdict]) -> list[Verdict]:
+def _not_allowed(job: Collector, policy: RetentionPolicy, verdicts: list[Verdict]) -> list[Verdict]:
     """Those that the policy keeps, too."""
-    allowed = {each.id for each in _judged(domain, policy, now, project, [each.id for each in verdicts])[0]} if verdicts else set()
+    allowed = {each.id for each in _judged(job, policy, [each.id for each in verdicts])[0]} if verdicts else set()
     return [each for each in verdicts if each.id not in allowed]
 
 
-def _judged(
-    domain: Domain, params: RetentionPolicy, now: float, project: str | None, ids: Sequence[str] | None = None
-) -> tuple[list[Verdict], list[Verdict]]:
+def _judged(job: Collector, params: RetentionPolicy, ids: Sequence[str] | None = None) -> tuple[list[Verdict], list[Verdict]]:
     """What the policy lets go of (whatever the limit), and what it keeps."""
-    resources = list(domain.resources(now, project, ids))
-    applied = apply_rules(replace(params, limit=max(LARGEST_LIMIT, len(resources))), resources, now)
+    resources = list(job.domain.resources(job.now, job.project, ids, job.without()))
+    applied = apply_rules(replace(params, limit=max(LARGEST_LIMIT, len(resources))), resources, job.now)
     return applied.eligible, applied.protected
 
 
@@ -212,7 +214,7 @@ def _in_batches(
 
 def _allowed_still(job: Collector, ids: list[str], kept: Counter) -> list[Verdict]:
     """Which of these the policy and the holds of this moment let go of, oldest first; the others are counted by their reason."""
-    allowed, protected = _judged(job.domain, job.current(), job.now, job.project, ids)
+    allowed, protected = _judged(job, job.current(), ids)
     kept.update(each.reasons[0] for each in protected)
     return allowed
 

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 
 from hooks.utils.archive.content import stamp
 
-from . import policy_file
+from . import policy_file, reading
 from .errors import BadRequest, Conflict, Damaged, NotThere
-from .policies import DOMAINS, RetentionPolicy, from_json, merged
+from .own import Own
+from .policies import DOMAINS, from_json, merged
+from .policy_file import State
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,8 +22,7 @@ if TYPE_CHECKING:
 
     from .folder import Folder
     from .log import Entry, Log
-    from .policies import Adjusted
-    from .policy_file import State
+    from .policies import Adjusted, RetentionPolicy
 
 CONFIGURED = "configured"
 CONFIGURE = "configure"  # the deed
@@ -48,12 +49,37 @@ def configure(
     if expect is not None and expect != state.revision:
         raise Conflict(f"the policies have revision {state.revision} by now, not {expect}. Look at them again, then set what you want")
     policy, adjusted = merged(state.policy(domain), config)
-    return _write(log, path, state, {domain: policy}, {}, by, now), adjusted
+    return _write(log, path, state.with_policies({domain: policy}), domain, {}, by, now), adjusted
+
+
+def configure_project(
+    log: Log, path: str, domain: str, project: str, config: Mapping[str, object], request: str, by: str, now: float
+) -> tuple[State, list[Adjusted]]:
+    """Merges `config` into the policy that a domain has in one project (its key); the user's, and those of all other projects, stay as they
+    are. `request`: the id of the one that is accepted by this, "" for none."""
+    state = current(log, path)
+    policy, adjusted = merged(state.policy(domain, project), config)
+    before = state.own(domain)
+    own = before.get(project, Own()).changed(state.policy(domain), {key: getattr(policy, key) for key in config})
+    after = state.with_own(domain, {**before, project: own})
+    if len(policy_file.bytes_of(after)) > reading.LARGEST_BYTES:
+        raise BadRequest("the policies of all projects would become too large to be read. Shorten their keep lists first")
+    ids = [request] if request else []
+    return _write(log, path, after, domain, {"project": project}, by, now, ids), adjusted
+
+
+def unset(log: Log, path: str, domain: str, project: str, by: str, now: float) -> State:
+    """Ends a project's own policy of a domain: the user's holds there again. NotThere where it has none."""
+    state = current(log, path)
+    own = dict(state.own(domain))
+    if own.pop(project, None) is None:
+        raise NotThere(f"{project} has no {domain} policy of its own. `popkit retention show` lists the projects that have one")
+    return _write(log, path, state.with_own(domain, own), domain, {"project": project}, by, now)
 
 
 def rollback(log: Log, path: str, revision: int, domains: Sequence[str], by: str, now: float) -> tuple[State, list[str]]:
-    """Brings the policies of these domains back to what they were at a revision, as a new one; also where the file is damaged. The state,
-    and the domains that changed by it. NotThere for a revision that the log does not know."""
+    """Brings the policies of these domains back to what they were at a revision, those of projects too, as a new one; also where the file
+    is damaged. The state, and the domains that changed by it. NotThere for a revision that the log does not know."""
     then = at_revision(log, revision)
     try:
         state = current(log, path)
@@ -61,40 +87,49 @@ def rollback(log: Log, path: str, revision: int, domains: Sequence[str], by: str
         state = _last(log)
         changed = list(domains)
     else:
-        changed = [domain for domain in domains if state.policy(domain) != then[domain]]
+        changed = [domain for domain in domains if not _is_same(state, then, domain)]
     if not changed:
         return state, []
-    return _write(log, path, state, {domain: then[domain] for domain in changed}, {"rolled_back_to": revision}, by, now), changed
+    after = state.with_policies({domain: then.policy(domain) for domain in changed})
+    for domain in changed:
+        after = after.with_own(domain, then.own(domain))
+    return _write(log, path, after, changed[0] if len(changed) == 1 else "", {"rolled_back_to": revision}, by, now), changed
 
 
-def at_revision(log: Log, revision: int) -> dict[str, RetentionPolicy]:
-    """The policies of both domains at a revision; NotThere for one that never was."""
+def at_revision(log: Log, revision: int) -> State:
+    """What was in force at a revision; NotThere for one that never was."""
     if isinstance(revision, bool) or not isinstance(revision, int) or revision < 0:
         raise BadRequest(f"a revision is a whole number from 0, not {revision!r:.40}")
     if revision == 0:
-        return dict.fromkeys(DOMAINS, RetentionPolicy())
+        return State()
     for entry in log.entries(action=CONFIGURED):
         if _revision(entry) == revision:
-            return _policies_of(entry)
+            return _state_of(entry)
     raise NotThere(f"there is no revision {revision}. `popkit retention history` lists those that there are")
 
 
 def history(log: Log, domain: str | None = None) -> list[dict[str, object]]:
-    """Every revision, newest first: {"revision", "at", "by", "domain" ("" for both), "changed": {key: [before, after]}}."""
-    entries = log.entries(action=CONFIGURED)
+    """Every revision, newest first: {"revision", "at", "by", "domain" ("" for both), "changed": {key: [before, after]}}, and `project`
+    where it is about the policy of one alone."""
     found: list[dict[str, object]] = []
-    before = dict.fromkeys(DOMAINS, RetentionPolicy())
-    for entry in reversed(entries):
-        after = _policies_of(entry)
-        changed = {
-            each: {key: [was, now] for key, was in before[each].to_json().items() if (now := after[each].to_json()[key]) != was}
-            for each in DOMAINS
-        }
+    before = State()
+    for entry in reversed(log.entries(action=CONFIGURED)):
+        after = _state_of(entry)
         for each in (each for each in ([entry.domain] if entry.domain else DOMAINS) if domain in (None, each)):
-            told = {"revision": _revision(entry), "at": entry.at, "by": entry.by, "domain": each, "changed": changed[each]}
-            found.append({**told, **{key: entry.details[key] for key in ("rolled_back_to",) if key in entry.details}})
+            told = {"revision": _revision(entry), "at": entry.at, "by": entry.by, "domain": each}
+            told.update({key: entry.details[key] for key in ("rolled_back_to",) if key in entry.details})
+            own = [key for key in {**before.own(each), **after.own(each)} if before.own(each).get(key) != after.own(each).get(key)]
+            if before.policy(each) != after.policy(each) or not own:
+                found.append({**told, "changed": changes(before.policy(each), after.policy(each))})
+            found += [{**told, "project": key, "changed": changes(before.policy(each, key), after.policy(each, key))} for key in own]
         before = after
     return found[::-1]
+
+
+def changes(before: RetentionPolicy, after: RetentionPolicy) -> dict[str, list[object]]:
+    """key -> [what it was, what it is] of all that differs."""
+    became = after.to_json()
+    return {key: [was, became[key]] for key, was in before.to_json().items() if became[key] != was}
 
 
 def finish(folder: Folder, log: Log, entry: Entry) -> None:
@@ -117,8 +152,8 @@ def differs(log: Log, path: str) -> str:
         return f"it has revision {state.revision}, and the log's last one is {revision}"
     if last is None:
         return ""  # the defaults, or what another program left
-    logged = _policies_of(last)
-    changed = [domain for domain in DOMAINS if state.policy(domain) != logged[domain]]
+    logged = _state_of(last)
+    changed = [domain for domain in DOMAINS if not _is_same(state, logged, domain)]
     if not changed:
         return ""
     return (
@@ -127,16 +162,20 @@ def differs(log: Log, path: str) -> str:
     )
 
 
+def _is_same(one: State, other: State, domain: str) -> bool:
+    return (one.policy(domain), one.own(domain)) == (other.policy(domain), other.own(domain))
+
+
 def _write(
-    log: Log, path: str, state: State, policies: Mapping[str, RetentionPolicy], more: Mapping[str, object], by: str, now: float
+    log: Log, path: str, state: State, domain: str, more: Mapping[str, object], by: str, now: float, ids: Sequence[str] = ()
 ) -> State:
+    """Makes a state the next revision. `domain`: which one it changes, "" for both."""
     # A file that was moved away, or brought back from a backup, counts on from where the log is.
     revision = max(state.revision, _last(log).revision) + 1
-    after = replace(state, version=policy_file.VERSION, revision=revision, updated_at=stamp(now), **policies)
+    after = replace(state, version=policy_file.VERSION, revision=revision, updated_at=stamp(now))
     whole = after.to_json()
-    details = {"revision": after.revision, "policies": {domain: whole[domain] for domain in DOMAINS}, **more}
-    domain = next(iter(policies)) if len(policies) == 1 else ""
-    entry = log.append(CONFIGURED, domain, [], details, by, now, todo={"do": CONFIGURE, "state": whole})
+    details = {"revision": after.revision, "policies": {each: whole[each] for each in DOMAINS}, "projects": whole["projects"], **more}
+    entry = log.append(CONFIGURED, domain, ids, details, by, now, todo={"do": CONFIGURE, "state": whole})
     policy_file.write(path, after)
     log.done(entry.number)
     return after
@@ -144,9 +183,7 @@ def _write(
 
 def _last(log: Log) -> State:
     """The state that the log's last entry tells of; the defaults where there is none."""
-    for entry in log.entries(most=1, action=CONFIGURED):
-        return policy_file.State(policy_file.VERSION, _revision(entry), stamp(entry.at), **_policies_of(entry))
-    return policy_file.State()
+    return next((_state_of(entry) for entry in log.entries(most=1, action=CONFIGURED)), State())
 
 
 def _revision(entry: Entry) -> int:
@@ -154,6 +191,9 @@ def _revision(entry: Entry) -> int:
     return int(revision)
 
 
-def _policies_of(entry: Entry) -> dict[str, RetentionPolicy]:
+def _state_of(entry: Entry) -> State:
+    """What an entry says was configured. Projects had no policies of their own in the entries of an earlier version."""
     policies: Any = entry.details["policies"]
-    return {domain: from_json(policies[domain]) for domain in DOMAINS}
+    projects = policy_file.projects_of(entry.details.get("projects", {}))
+    read = {domain: from_json(policies[domain]) for domain in DOMAINS}
+    return State(policy_file.VERSION, _revision(entry), stamp(entry.at), **read, projects=projects)

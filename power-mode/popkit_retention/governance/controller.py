@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING
 
 from hooks.utils.archive.content import stamp
 
-from . import answers, configuring, holding, telling
+from . import answers, configuring, consent, holding, telling
+from .domains import TOOL, USER
 from .errors import BadRequest, GovernanceError, NotThere
 from .policies import DOMAINS, check_domain
 from .rules import apply_rules, resource_of
 from .site import Site, names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from .log import Log
+    from .site import Part
 
     Json = dict[str, object]
     Progress = Callable[[str, int, int], object]
@@ -34,26 +39,80 @@ class Controller(Site):
     # --- policies ------------------------------------------------------------------------------------------------------------------
 
     def configure(self, domain: str, config: Mapping[str, object], expect: int | None = None) -> Json:
-        """Merges `config` into the policy of a domain. `expect`: the revision that the caller has seen."""
+        """Merges `config` into the policy of a domain. `expect`: the revision that the caller has seen. What a tool wants that does not
+        only keep more changes nothing, and waits for the user's yes: `success` is false, `request` its id."""
         check_domain(domain)
         with self.changing() as log:
-            state, adjusted = configuring.configure(log, self.folder.policies, domain, config, expect, self.by, self.now())
+            path, now = self.folder.policies, self.now()
+            if self.by == TOOL:
+                state, adjusted, request = consent.configure(log, path, domain, self.project, config, self.by, now)
+            else:
+                state, adjusted = configuring.configure(log, path, domain, config, expect, self.by, now)
+                request = None
         return {
-            "success": True,
+            "success": request is None,
             "domain": domain,
-            "policy": state.policy(domain).to_json(),
+            "policy": state.policy(domain, self.project).to_json(),
             "updated_at": state.updated_at,
             "revision": state.revision,
             "adjusted": [each._asdict() for each in adjusted],
+            **({} if request is None else {"request": request.id, "asked": dict(request.config)}),
         }
 
-    def get(self, domain: str) -> Json:
-        """The policy of a domain."""
-        return self.state().policy(check_domain(domain)).to_json()
+    def accept(self, id: str) -> Json:
+        """The user's yes to a request: it holds from now on, in the project alone that it came from."""
+        with self._deciding() as log:
+            request, path = consent.found(log, id), self.folder.policies
+            before = configuring.current(log, path).policy(request.domain, request.project)
+            state, _ = configuring.configure_project(log, path, request.domain, request.project, request.config, id, self.by, self.now())
+        after = state.policy(request.domain, request.project)
+        return {**answers.request(request), "changed": configuring.changes(before, after), "revision": state.revision}
+
+    def decline(self, id: str) -> Json:
+        """The user's no to a request; what it was."""
+        with self._deciding() as log:
+            request = consent.found(log, id)
+            consent.decline(log, request, self.by, self.now())
+        return answers.request(request)
+
+    def unset(self, project: str, domain: str | None = None) -> Json:
+        """Ends the policies that a project (its key) has of its own: the user's hold there again. NotThere where it has none."""
+        with self._deciding() as log:
+            state, path = configuring.current(log, self.folder.policies), self.folder.policies
+            ended = [each for each in names(domain) if project in state.own(each)] or list(names(domain))
+            for each in ended:
+                state = configuring.unset(log, path, each, project, self.by, self.now())
+        return {"project": project, "domains": ended, "revision": state.revision}
+
+    @contextmanager
+    def _deciding(self) -> Iterator[Log]:
+        """The log, for what only a person decides."""
+        if self.by != USER:
+            raise BadRequest("only the user can decide this")
+        with self.changing() as log:
+            yield log
+
+    def requests(self) -> Json:
+        """What agents ask for that waits for the user's yes, oldest first, each with what is in force instead (`now`)."""
+        state, log = self.state(), self.read()
+        found = []
+        for each in consent.waiting(log):
+            policy = state.policy(each.domain, each.project).to_json()
+            found.append({**answers.request(each), "now": {key: policy[key] for key in each.config}})
+        return {"requests": found}
+
+    def get(self, domain: str, project: str | None = None) -> Json:
+        """The policy of a domain, as it holds in a project (None: in ours, if there is one)."""
+        return self.state().policy(check_domain(domain), project or self.project).to_json()
 
     def policies(self) -> Json:
-        """Both policies, with the version of their form, their revision, and when they were changed (1970 for never)."""
-        return self.state().to_json()
+        """Both policies, with the version of their form, their revision, and when they were changed (1970 for never); those of `projects`,
+        where we are asked for none alone."""
+        state = self.state()
+        if self.project is None:
+            return state.to_json()
+        told = {**state.to_json(), **{domain: state.policy(domain, self.project).to_json() for domain in DOMAINS}}
+        return {key: value for key, value in told.items() if key != "projects"}
 
     def history(self, domain: str | None = None) -> Json:
         """Every revision, newest first."""
@@ -72,36 +131,33 @@ class Controller(Site):
         self, domain: str, resources: Sequence[object] | None = None, options: Mapping[str, object] | None = None, dry_run: bool = False
     ) -> Json:
         """What the policy, with these options, says of resources: of those that a caller describes, else of what is stored, which the log
-        tells of unless it is a `dry_run`. Nothing is deleted, nothing marked."""
-        params = self.params(domain, options)
-        if resources is not None and not isinstance(resources, (list, tuple)):
-            raise BadRequest(f"resources must be a list, not {type(resources).__name__}")
+        tells of unless it is a `dry_run`. What the policies say that projects have of their own stands in `own`. Nothing is deleted,
+        nothing marked."""
         now = self.now()
-        if resources is None:
-            found = apply_rules(params, self.domain(domain).resources(now, self.project), now)
-        else:
-            found = apply_rules(params, map(resource_of, resources), now)
-        counts, policy = answers.counts(found), answers.policy(params)
-        if resources is None and not dry_run:
-            with self.changing() as log:
-                log.append(APPLIED, domain, [], {"counts": counts, "policy": policy}, self.by, now)
-        return {
-            "success": True,
-            "domain": domain,
-            "cutoff_date": stamp(max(found.cutoff, 0.0)),
-            "policy_applied": policy,
-            "eligible": [answers.verdict(each) for each in found.eligible],
-            "protected": [answers.verdict(each) for each in found.protected],
-            "counts": counts,
-            "truncated": found.truncated,
-            "left_out": found.left_out,
-        }
+        if resources is not None:
+            if not isinstance(resources, (list, tuple)):
+                raise BadRequest(f"resources must be a list, not {type(resources).__name__}")
+            return answers.applied(domain, apply_rules(self.params(domain, options), map(resource_of, resources), now))
+        told = []
+        for part in self.parts(check_domain(domain)):
+            params = self.params(domain, options, part.project)
+            found = apply_rules(params, self.domain(domain).resources(now, part.project, without=part.without), now)
+            told.append({**answers.applied(domain, found), **part.named})
+            if not dry_run:
+                details = {"counts": answers.counts(found), "policy": answers.policy(params)}
+                with self.changing() as log:
+                    log.append(APPLIED, domain, [], {**details, **part.named}, self.by, now)
+        first, *own = told
+        return {**first, **({"own": own} if own else {})}
 
     def status(self, domain: str | None = None) -> Json:
         """How the domains stand: see `summary.of`."""
         from . import summary
 
-        return summary.of(self.state(), map(self.domain, names(domain)), self.folder, self.now(), self.project)
+        parts = [(self.domain(name), part) for name in names(domain) for part in self.parts(name)]
+        waiting = [each for each in consent.waiting(self.read()) if domain in (None, each.domain)]
+        found = summary.of(self.state(), parts, self.folder, self.now())
+        return {**found, "requests": [answers.request(each) for each in waiting]}
 
     def by_domain(self, ids: Sequence[str], domain: str | None) -> dict[str, list[str]]:
         """The ids that words mean, by their domain; every domain that is meant, where there are no words."""
@@ -127,7 +183,9 @@ class Controller(Site):
                 raise
             message = f"{id} is no longer stored. `popkit retention log --id {id}` says what was done with it"
             raise NotThere(message) from None
-        return explaining.explain(holder, whole, self.state().policy(holder.name), self.now()).to_json()
+        described = holder.describe([whole]).get(whole)
+        policy = self.state().policy(holder.name, described.project if described else None)
+        return explaining.explain(holder, whole, policy, self.now()).to_json()
 
     def log(self, most: int | None = 50, domain: str | None = None, action: str | None = None, id: str | None = None) -> Json:
         """The newest entries of the log, newest first; of a domain, an action, an id."""
@@ -184,10 +242,11 @@ class Controller(Site):
 
     def gc(
         self, domain: str | None = None, options: Mapping[str, object] | None = None, dry_run: bool = False, placeholders: bool = False,
-        progress: Progress = _silent,
+        progress: Progress = _silent, automatic: bool = False,
     ) -> Json:  # fmt: skip
         """Collects: marks what the policy, with these options, lets go of, and deletes what was marked a day ago and is so still. What a
-        placeholder stands for in a transcript stays, unless `placeholders` insists. A `dry_run` only says what would be done."""
+        placeholder stands for in a transcript stays, unless `placeholders` insists. A `dry_run` only says what would be done. Projects with
+        a policy of their own are collected one by one; `automatic`: only what a policy with `auto_gc` rules."""
         from . import archiving
         from .collection import Collector, carry_out, plan
 
@@ -195,17 +254,24 @@ class Controller(Site):
             with self.changing() as log:
                 archiving.sweep(self.folder, log)  # copies of what may be about to be deleted
         found = []
-        for name in names(domain):
+        for name, part in [(each, part) for each in names(domain) for part in self.parts(each)]:
+            if automatic and not part.policy.auto_gc:
+                continue
             job = Collector(
-                self.changing, self.domain(name), partial(self.params, name, options), self.now(), self.by, self.project,
-                placeholders, progress,
+                self.changing, self.domain(name), partial(self.params, name, options, part.project), self.now(), self.by, part.project,
+                placeholders, progress, without=partial(self._ruled_by_others, name, part),
             )  # fmt: skip
-            planned = plan(job, self.state().policy(name))
+            planned = plan(job, part.policy)
             described = job.domain.describe([each.id for each in (*planned.marks, *planned.deletes, *planned.waiting)])
-            found.append(answers.collection(name, planned if dry_run else carry_out(job, planned), described))
+            done = planned if dry_run else carry_out(job, planned)
+            found.append({**answers.collection(name, done, described), **part.named})
             if not dry_run:
                 telling.tell(self.environ, job.domain)
         return {"domains": found, "dry_run": dry_run}
+
+    def _ruled_by_others(self, domain: str, part: Part) -> frozenset[str]:
+        """The projects that another policy rules by now."""
+        return frozenset(self.state().own(domain)) if part.project is None else frozenset()
 
     def undo(self, ids: Sequence[str] = (), domain: str | None = None) -> Json:
         """Takes marks back: of these ids, else all. NotThere where nothing is marked."""
@@ -230,15 +296,16 @@ class Controller(Site):
 
         check_domain(domain)
         if ids is None:
-            resources = self.domain(domain).resources(self.now(), self.project)
-            chosen = [each.id for each in apply_rules(self.state().policy(domain), resources, self.now()).eligible]
+            now, stored = self.now(), self.domain(domain).resources
+            parts = [(part.policy, stored(now, part.project, without=part.without)) for part in self.parts(domain)]
+            chosen = [each.id for policy, resources in parts for each in apply_rules(policy, resources, now).eligible]
         else:
             chosen = self.by_domain(ids, domain)[domain]
         if not chosen:
             raise NotThere(
                 "there is nothing to archive: no id was given" if ids is not None else "there is nothing that the policy lets go of"
             )
-        policy = self.state().policy(domain)
+        policy = self.state().policy(domain, self.project)
         made = archiving.archive(
             self.folder, self.changing, self.domain(domain), chosen, policy, self.now(), self.by, note, progress
         )  # fmt: skip

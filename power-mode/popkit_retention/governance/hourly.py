@@ -46,9 +46,9 @@ def collect(environ: Mapping[str, str], now: Callable[[], float] | None = None) 
     failed: GovernanceError | None = None
     with Controller(environ, JOB, None, now) as controller:
         for name in DOMAINS:
-            if state.policy(name).auto_gc:
+            if state.collects(name):
                 try:
-                    collected: list[object] = controller.gc(name)["domains"]  # type: ignore[assignment]  # as its answer has it
+                    collected: list[object] = controller.gc(name, automatic=True)["domains"]  # type: ignore[assignment]  # as its answer has it
                     found += collected
                 except GovernanceError as error:
                     failed = error

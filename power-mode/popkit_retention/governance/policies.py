@@ -78,6 +78,19 @@ def merged(policy: RetentionPolicy, config: Mapping[str, object]) -> tuple[Reten
     return replace(policy, **values), adjusted  # type: ignore[arg-type]  # each has been read as its field has it
 
 
+def keeps_more(before: RetentionPolicy, after: RetentionPolicy) -> bool:
+    """Whether whatever one policy keeps, a later one keeps too, and deletes no more of it at once or by itself."""
+    return (
+        after.older_than_days >= before.older_than_days
+        and set(after.source_types) <= set(before.source_types)
+        and set(after.keep_session_ids) >= set(before.keep_session_ids)
+        and set(after.keep_context_ids) >= set(before.keep_context_ids)
+        and after.limit <= before.limit
+        and after.vacuum <= before.vacuum
+        and after.auto_gc <= before.auto_gc
+    )
+
+
 def from_json(value: object) -> RetentionPolicy:
     """A stored policy, read strictly; BadPolicy for one that this module did not write."""
     if not isinstance(value, dict) or set(value) != set(KEYS):

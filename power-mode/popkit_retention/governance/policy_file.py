@@ -1,9 +1,9 @@
-"""The file of both policies: read strictly, migrated from the specification's own form, replaced durably."""
+"""The file of both policies, and of projects' own: read strictly, migrated from the specification's own form, replaced durably."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from hooks.utils.archive.content import stamp
@@ -11,36 +11,59 @@ from hooks.utils.edges import files
 
 from . import durable, reading
 from .errors import BadPolicy, Damaged, GovernanceError, TooNew
-from .policies import DEFAULT_POLICY, RetentionPolicy, check_domain, from_json, merged
+from .own import Own, own_of
+from .policies import DEFAULT_POLICY, DOMAINS, LONGEST_ID, RetentionPolicy, check_domain, from_json, merged
 from .rules import created_at_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
-# The form of the file. The specification's own is 1: it has no revision.
-VERSION = 2
-_FIELDS = {1: {"version", "updated_at", "memory", "rag"}, 2: {"version", "revision", "updated_at", "memory", "rag"}}
+# The form of the file. The specification's own is 1: it has no revision. 2 has no policies of projects.
+VERSION = 3
+_FIELDS = {1: {"version", "updated_at", "memory", "rag"}}
+_FIELDS[2] = {*_FIELDS[1], "revision"}
+_FIELDS[3] = {*_FIELDS[2], "projects"}
 _LARGEST_REVISION = 2**53 - 1
 
 
 @dataclass(frozen=True)
 class State:
-    """Both policies, how often they were changed, and when last (ISO 8601, UTC)."""
+    """Both policies, how often they were changed, and when last (ISO 8601, UTC). `projects`: domain -> a project's key -> what its policy
+    says otherwise."""
 
     version: int = VERSION
     revision: int = 0
     updated_at: str = stamp(0.0)
     memory: RetentionPolicy = DEFAULT_POLICY
     rag: RetentionPolicy = DEFAULT_POLICY
+    projects: Mapping[str, Mapping[str, Own]] = field(default_factory=dict)
 
-    def policy(self, domain: str) -> RetentionPolicy:
-        """The policy of a domain; BadPolicy for any other."""
+    def policy(self, domain: str, project: str | None = None) -> RetentionPolicy:
+        """The policy of a domain, as it holds in a project (None: the user's); BadPolicy for any other."""
         policy: RetentionPolicy = getattr(self, check_domain(domain))
-        return policy
+        own = None if project is None else self.own(domain).get(project)
+        return policy if own is None else own.over(policy)
+
+    def own(self, domain: str) -> Mapping[str, Own]:
+        """The projects that have a policy of their own in a domain, by their keys."""
+        return self.projects.get(domain, {})
+
+    def with_policies(self, policies: Mapping[str, RetentionPolicy]) -> State:
+        """The same with these policies of domains."""
+        return replace(self, **{check_domain(domain): policy for domain, policy in policies.items()})  # type: ignore[arg-type]  # domains' fields
+
+    def with_own(self, domain: str, own: Mapping[str, Own]) -> State:
+        """The same with these projects' own policies in a domain."""
+        kept = {each: self.own(each) for each in DOMAINS if self.own(each)}
+        return replace(self, projects={each: found for each, found in {**kept, domain: own}.items() if found})
+
+    def collects(self, domain: str) -> bool:
+        """Whether the hourly job has anything to collect in a domain."""
+        return any(self.policy(domain, project).auto_gc for project in (None, *self.own(domain)))
 
     def changed(self, domain: str, policy: RetentionPolicy, now: float) -> State:
         """The next state: this domain's policy is another one since `now` (seconds), the other domain's stays."""
-        return replace(self, revision=self.revision + 1, updated_at=stamp(now), **{check_domain(domain): policy})  # type: ignore[arg-type]  # the field of a domain
+        return replace(self.with_policies({domain: policy}), revision=self.revision + 1, updated_at=stamp(now))
 
     def to_json(self) -> dict[str, object]:
         """As a JSON object, which `state_of` reads."""
@@ -50,6 +73,7 @@ class State:
             "updated_at": self.updated_at,
             "memory": self.memory.to_json(),
             "rag": self.rag.to_json(),
+            "projects": {domain: {key: each.to_json() for key, each in own.items()} for domain, own in self.projects.items()},
         }
 
 
@@ -73,15 +97,19 @@ def read(path: str) -> State:
 def write(path: str, state: State) -> None:
     """Replaces the file durably, and sweeps what killed writers have left beside it. The caller holds the lock, and has logged what is
     written: where it cannot be, a GovernanceError says so, and it is when somebody next looks."""
-    text = json.dumps(state.to_json(), ensure_ascii=False, allow_nan=False, indent=2) + "\n"
     try:
-        durable.write(path, text.encode("utf-8"))
+        durable.write(path, bytes_of(state))
     except OSError as error:
         raise GovernanceError(
             f"{path} cannot be written ({error.strerror or error}). What was to be changed is logged: see to that, and the next"
             " `popkit retention` command makes the change"
         ) from None
     durable.sweep(path.rpartition("/")[0])
+
+
+def bytes_of(state: State) -> bytes:
+    """A state as the file has it."""
+    return (json.dumps(state.to_json(), ensure_ascii=False, allow_nan=False, indent=2) + "\n").encode("utf-8")
 
 
 def state_of(value: object) -> State:
@@ -98,8 +126,21 @@ def state_of(value: object) -> State:
         raise ValueError(f"does not have exactly the keys {', '.join(sorted(_FIELDS[version]))}")
     if not isinstance(value["updated_at"], str) or created_at_of({"created_at": value["updated_at"]}) is None:
         raise ValueError("updated_at is not an ISO 8601 time")
-    take = from_json if version == VERSION else _clamped
-    return State(VERSION, _revision(value), value["updated_at"], _policy("memory", value, take), _policy("rag", value, take))
+    take = _clamped if version == 1 else from_json
+    policies = _policy("memory", value, take), _policy("rag", value, take)
+    return State(VERSION, _revision(value), value["updated_at"], *policies, projects_of(value.get("projects", {})))
+
+
+def projects_of(value: object) -> dict[str, dict[str, Own]]:
+    """The stored policies of projects; ValueError, which says what is wrong, for anything else."""
+    if not isinstance(value, dict) or not all(domain in DOMAINS and isinstance(own, dict) and own for domain, own in value.items()):
+        raise ValueError("projects is not an object of domains")
+    if not all(0 < len(key) <= LONGEST_ID and key.isprintable() for own in value.values() for key in own):
+        raise ValueError("projects has a key that no project has")
+    try:
+        return {domain: {key: own_of(each) for key, each in own.items()} for domain, own in value.items()}
+    except BadPolicy as error:
+        raise ValueError(f"projects: {error}") from None
 
 
 def _revision(value: dict) -> int:

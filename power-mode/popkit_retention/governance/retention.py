@@ -63,7 +63,7 @@ def get_retention_policies(environ: Mapping[str, str] = os.environ) -> Json:
     """Both policies: {"version", "revision", "updated_at", "memory", "rag"}. Deprecated: `get_retention_policy` gives one."""
     warnings.warn("get_retention_policies is deprecated: use get_retention_policy(domain)", DeprecationWarning, stacklevel=2)
     with Controller(environ) as controller:
-        return controller.policies()
+        return {key: value for key, value in controller.policies().items() if key != "projects"}
 
 
 def set_retention_policy(domain: str, patch: Mapping[str, object], environ: Mapping[str, str] = os.environ) -> Json:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import time
 from contextlib import contextmanager
 from importlib import import_module
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from hooks.utils.edges import home
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from .domains import Domain
     from .params import GcParams
+    from .policies import RetentionPolicy
     from .policy_file import State
 
 _Site = TypeVar("_Site", bound="Site")
@@ -32,6 +33,21 @@ _KINDS = {MEMORY: ("domains.memory", "MemoryDomain"), RAG: ("domains.rag", "RagD
 def names(domain: str | None) -> tuple[str, ...]:
     """The domains that a caller means: the one that was named, or all."""
     return DOMAINS if domain is None else (check_domain(domain),)
+
+
+class Part(NamedTuple):
+    """What of a domain one policy rules: all of a project (None: of every one), without what is of these projects. `is_own`: it is the
+    policy that this project has of its own, among others."""
+
+    policy: RetentionPolicy
+    project: str | None
+    without: frozenset[str] = frozenset()
+    is_own: bool = False
+
+    @property
+    def named(self) -> dict[str, object]:
+        """Of which project alone an answer is, where others are of others."""
+        return {"project": self.project} if self.is_own else {}
 
 
 class Site:
@@ -67,10 +83,22 @@ class Site:
             self._domains[name] = getattr(import_module("." + module, __package__), kind)(self.environ, self.now)
         return self._domains[name]
 
-    def params(self, domain: str, options: Mapping[str, object] | None) -> GcParams:
-        """What a call with these options amounts to under the policy of a domain."""
+    def params(self, domain: str, options: Mapping[str, object] | None, project: str | None = None) -> GcParams:
+        """What a call with these options amounts to under the policy of a domain, as it holds in a project (None: in ours, if there is
+        one)."""
         given = {} if options is None else options
-        return resolve_gc_params_with_policy(check_domain(domain), given, given, self.state().policy(domain))
+        return resolve_gc_params_with_policy(check_domain(domain), given, given, self.state().policy(domain, project or self.project))
+
+    def parts(self, domain: str) -> list[Part]:
+        """What is to be ruled, and by which policies: what the user's rules first, then the projects that have one of their own."""
+        state = self.state()
+        if self.project is not None:
+            return [Part(state.policy(domain, self.project), self.project)]
+        own = state.own(domain)
+        return [
+            Part(state.policy(domain), None, frozenset(own)),
+            *(Part(state.policy(domain, key), key, is_own=True) for key in sorted(own)),
+        ]
 
     def state(self) -> State:
         """The policies in force."""

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
     from .domains import Domain
     from .folder import Folder
-    from .policies import RetentionPolicy
     from .policy_file import State
     from .rules import Applied
+    from .site import Part
 
 SOON_DAYS = 7
 _NOTHING: dict[str, object] = {
@@ -26,22 +26,26 @@ _NOTHING: dict[str, object] = {
 }  # fmt: skip
 
 
-def of(state: State, domains: Iterable[Domain], folder: Folder, now: float, project: str | None = None) -> dict[str, object]:
-    """`revision`, `updated_at`, `archives` {count, bytes} and `domains`. Of each: `policy`; `unavailable`, why it cannot be used, or "";
-    `counts` {eligible, protected, total}; `left_out`: eligible beyond the limit; `reasons`: how many are protected, by the reason that
-    decides; `soon` {count, first_at}: how many of those become eligible within a week if nobody uses them before, and when the first does;
-    `marked`: how many are to be deleted, `due_at`: from when on the first of them can be, None for none; `holds`: how many are in force."""
-    told = [_of_domain(each, state.policy(each.name), now, project) for each in domains]
+def of(state: State, parts: Iterable[tuple[Domain, Part]], folder: Folder, now: float) -> dict[str, object]:
+    """`revision`, `updated_at`, `archives` {count, bytes}, `domains`, and in `own` the same of each project that has a policy of its own,
+    with its `project`. Of each: `policy`; `unavailable`, why it cannot be used, or ""; `counts` {eligible, protected, total}; `left_out`:
+    eligible beyond the limit; `reasons`: how many are protected, by the reason that decides; `soon` {count, first_at}: how many of those
+    become eligible within a week if nobody uses them before, and when the first does; `marked`: how many are to be deleted, `due_at`: from
+    when on the first of them can be, None for none; `holds`: how many are in force."""
+    told: list[dict[str, object]] = []
+    own: list[dict[str, object]] = []
+    for domain, part in parts:
+        (own if part.is_own else told).append({**_of_domain(domain, part, now), **part.named})
     names = [each["domain"] for each in told]
     sizes = [each.get("total_size_bytes", 0) for each in archiving.archives(folder) if each["domain"] in names]
     archives = {"count": len(sizes), "bytes": sum(size for size in sizes if isinstance(size, int))}
-    return {"revision": state.revision, "updated_at": state.updated_at, "domains": told, "archives": archives}
+    return {"revision": state.revision, "updated_at": state.updated_at, "domains": told, "own": own, "archives": archives}
 
 
-def _of_domain(domain: Domain, policy: RetentionPolicy, now: float, project: str | None) -> dict[str, object]:
-    head = {"domain": domain.name, "policy": policy.to_json()}
+def _of_domain(domain: Domain, part: Part, now: float) -> dict[str, object]:
+    head = {"domain": domain.name, "policy": part.policy.to_json()}
     try:
-        found = apply_rules(policy, domain.resources(now, project), now)
+        found = apply_rules(part.policy, domain.resources(now, part.project, without=part.without), now)
         marks = domain.marked().values()
         holds = sum(each.in_force(now) for each in domain.holds())
     except DomainUnavailable as error:

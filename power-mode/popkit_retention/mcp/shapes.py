@@ -44,9 +44,11 @@ CONFIGURE = obj({"domain": _DOMAIN, "config": obj(_KEYS)}, ("domain", "config"))
 _ADJUSTED = obj({"key": text(), "given": anything(), "kept": anything(), "why": text()}, ("key", "given", "kept", "why"))
 CONFIGURED = obj(
     {
-        "success": flag(), "domain": _DOMAIN, "policy": POLICY, "updated_at": text(), "revision": whole(), "adjusted": several(_ADJUSTED),
+        "success": flag(), "status": words("applied", "waiting"), "domain": _DOMAIN, "policy": POLICY, "updated_at": text(),
+        "revision": whole(), "adjusted": several(_ADJUSTED), "request": text("of what waits for the user's yes"),
+        "asked": open_obj("what would hold in this project then"), "note": text(),
     },
-    ("success", "domain", "policy", "updated_at"),
+    ("success", "status", "domain", "policy", "updated_at"),
 )  # fmt: skip
 _OPTIONS = open_obj("keys of the policy with other values for this call")  # the controller checks them
 APPLY = obj(
@@ -66,6 +68,7 @@ APPLIED = obj(
         "counts": obj({"eligible": whole(), "protected": whole(), "total": whole()}, ("eligible", "protected", "total")),
         "truncated": flag("the limit left something out"), "left_out": whole(),
         "not_shown": obj({"eligible": whole(), "protected": whole()}),
+        "own": several(open_obj("the same of a project that has a policy of its own")),
     },
     ("success", "domain", "cutoff_date", "policy_applied", "eligible", "protected", "counts"),
 )  # fmt: skip
@@ -91,7 +94,7 @@ RECALLED = obj(
     {"items": several(obj({**_ITEM, "project": text(), "relevance": number()}, ("id", "text", "kind"))), "memory_is_on": flag()},
     ("items",),
 )
-NOTE = obj({"text": text(longest=LONGEST_NOTE, shortest=1), "key": flag("a key decision, kept for good once accepted")}, ("text",))
+NOTE = obj({"text": text(longest=LONGEST_NOTE, shortest=1), "key": flag("a key decision")}, ("text",))
 NOTED = obj({**_ITEM, "note": text()}, ("id", "text", "kind"))
 FORGET = obj({"ids": several(text(longest=LONGEST_ID, shortest=1), MOST_IDS, fewest=1)}, ("ids",))
 FORGOTTEN = obj({"marked": several(text()), "undo": text("what the user types to take it back"), "note": text()}, ("marked", "undo"))

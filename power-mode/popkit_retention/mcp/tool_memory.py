@@ -39,9 +39,7 @@ def memory_add(asked: Asked) -> dict[str, Any]:
     if not _project(asked).is_on():
         raise Mistake("memory is off for this project, so nothing is kept. The user can switch it on: /popkit:context memory on")
     with _memory(asked, create=True) as memory:
-        item = memory.add(asked["text"], source=AGENT)
-        if asked.get("key"):
-            (item,) = memory.mark_key([item.id])
+        item = memory.add(asked["text"], source=AGENT, key=bool(asked.get("key")))
         _refresh(asked, memory)
         yes = f"/popkit:context memory accept {quote(item.id)}"
         return {**_told(item), "note": f"No session is told of this before the user accepts it. Tell the user: {yes}"}

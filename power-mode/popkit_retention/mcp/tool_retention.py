@@ -22,25 +22,37 @@ def retention_policies(asked: Asked) -> dict[str, Any]:
 
 
 def retention_configure(asked: Asked) -> dict[str, Any]:
+    """Makes what only keeps more; all else waits for the user's yes."""
     with _controller(asked) as controller:
-        return controller.configure(asked["domain"], asked["config"])
+        found: dict[str, Any] = controller.configure(asked["domain"], asked["config"])
+    if found["success"]:
+        return {**found, "status": "applied"}
+    accept, decline = (f"popkit retention {word} {found['request']}" for word in ("accept", "decline"))
+    said = "Nothing has changed: this would keep less, so it waits for the user's yes, for this project alone."
+    return {**found, "status": "waiting", "note": f"{said} Tell the user, who decides: {accept} or {decline}"}
 
 
 def retention_apply(asked: Asked) -> dict[str, Any]:
     """Of resources that the caller gives, everything is told; of what is stored, the first of each list."""
     domain, resources = asked["domain"], asked.get("resources")
+    most = asked.whole("most", SHOWN if resources is None else len(resources))
     with _controller(asked) as controller:
         found: dict[str, Any] = controller.apply(domain, resources, asked.get("options"))
-        most = asked.whole("most", SHOWN if resources is None else len(resources))
-        left = {}
-        for name in ("eligible", "protected"):
-            listed = found[name]
-            if len(listed) > most:
-                left[name] = len(listed) - most
-                found[name] = listed = listed[:most]
-            if resources is None and listed:
-                labels = controller.describe(domain, [each["id"] for each in listed])
-                found[name] = [{**each, **_label(labels.get(each["id"]))} for each in listed]
+        own = [_shown(controller, domain, each, most, labelled=True) for each in found.pop("own", ())]
+        return {**_shown(controller, domain, found, most, resources is None), **({"own": own} if own else {})}
+
+
+def _shown(controller: Controller, domain: str, found: dict[str, Any], most: int, labelled: bool) -> dict[str, Any]:
+    """At most so many of each list, and how many that leaves out."""
+    left = {}
+    for name in ("eligible", "protected"):
+        listed = found[name]
+        if len(listed) > most:
+            left[name] = len(listed) - most
+            found[name] = listed = listed[:most]
+        if labelled and listed:
+            labels = controller.describe(domain, [each["id"] for each in listed])
+            found[name] = [{**each, **_label(labels.get(each["id"]))} for each in listed]
     return {**found, **({"not_shown": left} if left else {})}
 
 

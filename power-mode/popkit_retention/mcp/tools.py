@@ -97,7 +97,8 @@ TABLE = {
         ),
         Tool(
             "retention_configure", "Set retention policy",
-            "Changes a retention policy: only the keys given. Values out of bounds are clamped and reported in adjusted.",
+            "Changes a retention policy: only the keys given. What keeps more holds at once; all else waits for the user's yes. "
+            "Values out of bounds are clamped: see adjusted.",
             "tool_retention", shapes.CONFIGURE, shapes.CONFIGURED, reads=False, destroys=True,
         ),
         Tool(

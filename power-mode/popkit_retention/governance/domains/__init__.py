@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from ..rules import Resource
 
@@ -72,9 +72,11 @@ class Domain(Protocol):
 
     name: str
 
-    def resources(self, now: float, project: str | None = None, ids: Sequence[str] | None = None) -> Iterator[Resource]:
-        """What is stored (of one project, by its key; these ids only), with the vetoes of holds and pins at a time; never those whose
-        content is gone already."""
+    def resources(
+        self, now: float, project: str | None = None, ids: Sequence[str] | None = None, without: Collection[str] = ()
+    ) -> Iterator[Resource]:
+        """What is stored (of one project, by its key; these ids only; not of the projects `without`), with the vetoes of holds and pins at
+        a time; never those whose content is gone already."""
         ...
 
     def meant(self, word: str, project: str | None = None) -> list[str]:

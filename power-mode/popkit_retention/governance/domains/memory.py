@@ -28,7 +28,7 @@ from . import USER, Content, Described, Hold, Mark
 from .memory_items import Taught, about, as_bytes, label, read_back, source_type, stands
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from ...memory.holds import Holds
     from ...memory.items import Item
@@ -51,10 +51,14 @@ class MemoryDomain:
 
     # --- asking --------------------------------------------------------------------------------------------------------------------
 
-    def resources(self, now: float, project: str | None = None, ids: Sequence[str] | None = None) -> Iterator[Resource]:
+    def resources(
+        self, now: float, project: str | None = None, ids: Sequence[str] | None = None, without: Collection[str] = ()
+    ) -> Iterator[Resource]:
         with self._using() as store:
             held, taught = holds.read(store, now), Taught(store)
             for item in store.scan(project, bare=True) if ids is None else self._some(store, ids, project):
+                if item.project in without:
+                    continue
                 sessions, written_at = taught.of(item)
                 vetoes = (ON_HOLD,) * (held.on(item) is not None) + (PINNED,) * _is_kept(item)
                 yield Resource(item.id, written_at, source_type(item.kind), sessions, None, vetoes)

@@ -28,7 +28,7 @@ from ..rules import ON_HOLD, Resource, created_at_of
 from . import Content, Described, Hold, Mark
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from sqlite3 import Connection
     from typing import Any
 
@@ -62,7 +62,9 @@ class RagDomain:
 
     # --- asking --------------------------------------------------------------------------------------------------------------------
 
-    def resources(self, now: float, project: str | None = None, ids: Sequence[str] | None = None) -> Iterator[Resource]:
+    def resources(
+        self, now: float, project: str | None = None, ids: Sequence[str] | None = None, without: Collection[str] = ()
+    ) -> Iterator[Resource]:
         with self._using() as db:
             if db is None:
                 return
@@ -70,7 +72,7 @@ class RagDomain:
             chains = {
                 task_id: ((session,), seq, task_id in held.chains)
                 for task_id, session, folder, seq in db.execute(_CHAINS)
-                if project is None or self._key(folder) == project
+                if (project is None or self._key(folder) == project) and (not without or self._key(folder) not in without)
             }
             for id, kind, task_id, created_at, back_at in self._rows(db, ids):
                 if task_id not in chains:
