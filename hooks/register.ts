@@ -1,9 +1,9 @@
 // The mod: hands what happens in the session to the resident helper (popkit serve) and draws what that answers. No rule lives here.
 import type { Register } from 'claude-code'
 
-import { advised } from './mod/compaction'
+import { compacted } from './mod/compaction'
 import { enter, landed, late, remember, stand } from './mod/door'
-import { MOST_AGAIN, ask, end, ready, start } from './mod/helper'
+import { MOST_AGAIN, end, ready, start } from './mod/helper'
 import { band, openPane, pane, refresh, run } from './mod/panel'
 import { again, begin, rest } from './mod/warm'
 
@@ -63,18 +63,7 @@ export const register: Register = on => {
     return stored
   })
 
-  on('session.compact', async ($, e, next) => {
-    if (e.trigger !== 'precompute' && e.agentId === undefined) {
-      rest()
-    }
-    const compacted = await next(await advised($, e))
-
-    if (e.trigger !== 'precompute' && compacted.skip === undefined) {
-      await ask($, '/compacted', { agent_id: e.agentId ?? '' })
-    }
-
-    return compacted
-  })
+  on('session.compact', ($, e, next) => compacted($, e, next))
 
   on('command.run', { command: 'popkit' }, async ($, e) => {
     const words = e.args.trim()

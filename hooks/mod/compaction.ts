@@ -1,16 +1,92 @@
-// A compaction: the summariser is told what is dead and what must survive. The index afterwards comes from the settings hook.
+// Compactions: the helper answers with the messages that stand; what it does not answer is the client's own, with advice for its summariser.
 import type { EngineEventOf, EngineInterface } from 'claude-code'
 
 import { ask } from './helper'
+import { rest } from './warm'
 
 type Compacting = EngineEventOf['session.compact']
+type Row = Compacting['messages'][number]
+type Next = (e: Compacting) => Promise<{ messages: Row[]; skip?: undefined } | { skip: string; messages?: undefined }>
 
-// Milliseconds: all that the context holds is archived first. Without an answer the settings hook says it.
+// Milliseconds: all that leaves is archived first. Without an answer the compaction is the client's own.
 const WAIT_MS = 15_000
+const TOAST_MS = 8_000
+// What holds a command is over by then.
+const START_MS = 100
 
-/** The compaction as it goes on: behind the instructions that it has stands what the helper says. */
-export async function advised($: EngineInterface, e: Compacting): Promise<Compacting> {
-  const answer = e.agentId === undefined ? await ask($, '/compacting', {}, WAIT_MS) : undefined
+// Whether the next compaction is one that the helper has asked for.
+let isOwn = false
+
+/** Starts a compaction that does what the helper has been asked to do, once the session is idle. */
+export function startOwn($: EngineInterface): void {
+  isOwn = true
+  void $.clock
+    .sleep(START_MS)
+    .then(() => $.command.run({ command: 'compact' }))
+    .catch(error => {
+      isOwn = false
+      $.ui.log(`compaction: did not start: ${String(error).slice(0, 200)}`, { to: 'debug' })
+    })
+}
+
+/** What comes of a compaction. */
+export async function compacted($: EngineInterface, e: Compacting, next: Next) {
+  const own = isOwn && e.trigger === 'manual' && e.agentId === undefined
+  isOwn = isOwn && !own
+
+  if (e.trigger !== 'precompute' && e.agentId === undefined) {
+    rest()
+  }
+  const rows = e.trigger === 'precompute' ? [] : e.messages.map(plain)
+  const asked = { trigger: e.trigger, agent_id: e.agentId ?? '', instructions: e.instructions ?? '', own, rows }
+  const answer = await ask($, '/compact', asked, WAIT_MS)
+  const made = await taken($, e, next, answer ?? {})
+
+  if (e.trigger !== 'precompute' && made.skip === undefined) {
+    await ask($, '/compacted', { agent_id: e.agentId ?? '' })
+  }
+
+  if (typeof answer?.notice === 'string' && e.agentId === undefined) {
+    $.ui.toast(answer.notice, { timeoutMs: TOAST_MS })
+  }
+
+  return made
+}
+
+async function taken($: EngineInterface, e: Compacting, next: Next, answer: Record<string, unknown>) {
+  if (typeof answer.skip === 'string') {
+    return { skip: answer.skip }
+  }
+
+  if (!Array.isArray(answer.rows)) {
+    return next(await advised($, e))
+  }
+  const messages = answer.rows as Row[]
+
+  if (answer.hand_on !== true) {
+    return { messages }
+  }
+  const summary = await next(await advised($, { ...e, messages }))
+
+  return summary.skip === undefined && Array.isArray(answer.behind)
+    ? { ...summary, messages: [...summary.messages, ...(answer.behind as Row[])] }
+    : summary
+}
+
+/** A message as it is handed to the helper. */
+function plain(row: Row) {
+  return {
+    role: row.role,
+    text: row.text,
+    handle: row.handle,
+    toolUses: row.toolUses.map(({ tool_use_id, tool, input }) => ({ tool_use_id, tool, input })),
+    toolResults: (row.toolResults ?? []).map(({ tool_use_id, text, isError }) => ({ tool_use_id, text, isError })),
+  }
+}
+
+/** A compaction as it goes on to the summariser: behind the instructions that it has stands what the helper says. */
+async function advised($: EngineInterface, e: Compacting): Promise<Compacting> {
+  const answer = e.agentId === undefined && e.trigger !== 'precompute' ? await ask($, '/compacting', {}, WAIT_MS) : undefined
   const text = answer?.text
 
   return typeof text === 'string' && text !== ''

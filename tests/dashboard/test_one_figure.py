@@ -8,6 +8,7 @@ import re
 import pytest
 
 from hooks.utils.answers import command, ledgers, text
+from hooks.utils.helper.compactions import Compactions
 from hooks.utils.helper.native import Native
 from hooks.utils.helper.views import Asked, Views
 from hooks.utils.policy.figures import of
@@ -40,7 +41,7 @@ class Drawn:
         return command.answer(words, self.shop.site(), self.path, self.shop.at)
 
     def view(self, page: str) -> dict:
-        views = Views(self.path, Native(self.shop.environ(), str(self.shop.project)))
+        views = Views(self.path, Native(self.shop.environ(), str(self.shop.project)), Compactions())
         return views.view(self.shop.site(), Asked(page, "", 110, 40, False), self.shop.at)
 
     def pane(self, page: str) -> list[str]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from hooks.utils.helper.compactions import Compactions
 from hooks.utils.helper.native import Native
 from hooks.utils.helper.views import Asked, Views
 from hooks.utils.reclaim import outlook
@@ -24,7 +25,7 @@ def _band(asking: Asking, window: int) -> tuple[str, str]:
     written = asking.written
     site = written.site(asking.home)
     site.remember(window_tokens=window)
-    views = Views(str(written.path), Native({"POPKIT_HOME": str(asking.home)}, str(asking.home)))
+    views = Views(str(written.path), Native({"POPKIT_HOME": str(asking.home)}, str(asking.home)), Compactions())
     band = views.view(site, Asked("now", "", 110, 40, False), written.now)["band"]
     return outlook.look(site, str(written.path), written.now).verdict["kind"], band["text"] if band else ""
 

@@ -11,11 +11,15 @@ from __future__ import annotations
 
 from ..policy.ruleset import (
     AUTO,
+    COMPACT,
+    COMPACT_TARGET,
     COMPACTION,
     CONTEXT,
     DEFAULT,
+    DEFAULT_COMPACT,
     DEFAULT_SAY_ONCE,
     DEFAULT_SHAPE,
+    DEFAULT_WHEN_COLD,
     GRACE_CALLS,
     KEEP_DAYS,
     KEEP_WARM_REQUESTS,
@@ -29,6 +33,7 @@ from ..policy.ruleset import (
     SAY_ONCE,
     SHAPES,
     THRESHOLDS,
+    WHEN_COLD,
 )
 from ..policy.tiers import EVENT_ALIASES, EVENTS, TIER_CONFIG, TIERS
 
@@ -290,6 +295,29 @@ FIELDS = {
         "default": COMPACTION,
         "project": OFF,
     },
+    "compact": said(
+        "Whether PopKit answers compactions without a model, in Claude Code 2.1.287 and later: off (they are Claude Code's own), on. A "
+        "project file can only switch it off.",
+        {"kind": "word", "words": COMPACT},
+        default=DEFAULT_COMPACT,
+        project=OFF,
+    ),
+    "compact_manual": said("Whether it answers /compact where no words stand behind it.", FLAG, default=True, project=OFF),
+    "compact_auto": said("Whether it answers where the context is nearly full.", FLAG, default=True, project=OFF),
+    "compact_agents": said("Whether it answers for subagents too.", FLAG, default=True, project=OFF),
+    "compact_when_cold": said(
+        "Whether it compacts by itself between turns where the prompt cache has gone cold and that pays: off, ask (once, in the pane), on. "
+        "Only your own file may hold this key, no project's.",
+        {"kind": "word", "words": WHEN_COLD},
+        default=DEFAULT_WHEN_COLD,
+        project=NOTHING,
+    ),
+    "compact_target": said(
+        "The share of the conversation that is left where a compaction has to make room. What is dead leaves in any case.",
+        number(0.05, 1, "a share of the conversation, system and tools apart"),
+        default=COMPACT_TARGET,
+        project=NOTHING,
+    ),
     "say_once": said(
         "What a result leaves out as it enters, because the context shows it already: off (nothing), reads (what was read of the same "
         "file), any (whatever a result, Write or Edit shows). A project file can only switch it off.",

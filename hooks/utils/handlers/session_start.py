@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 # Sources of a context in which nothing stands yet.
 _EMPTY = ("startup", "clear", "compact")
+# The hook on a compaction of ours runs so soon after the answer.
+_JUST_NOW_S = 60.0
 
 
 def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any] | None:
@@ -77,6 +79,12 @@ def _question(site: live.Site) -> str:
 
 
 def _index(site: live.Site, now: float) -> str:
+    """The index of what a summary has folded away; none behind a compaction of ours, whose placeholders are the index."""
+    in_place = site.session.get("in_place")
+    if in_place is not None:
+        site.remember(in_place=None)
+        if 0 <= now - in_place < _JUST_NOW_S:
+            return ""
     from ..reclaim import partner
 
     return partner.after(site, now) or ""

@@ -21,6 +21,7 @@ from ..edges.system import now
 from ..state import outbox
 from ..state.site import Site
 from . import sockets
+from .compactions import Compactions
 from .door import Door
 from .native import Native
 from .views import Asked, Views
@@ -50,7 +51,8 @@ class Session:
         self.stored = threading.Lock()  # locks on files keep processes apart, not threads
         self.work: queue.Queue[tuple[Callable[..., object], tuple[Any, ...]]] = queue.Queue()
         self.door = Door(environ, session_id, transcript_path, cwd, lambda work, *what: self.work.put((work, what)))
-        self.views = Views(transcript_path, Native(environ, cwd))
+        self.compactions = Compactions()
+        self.views = Views(transcript_path, Native(environ, cwd), self.compactions)
         self.keeper = Keeper(environ, self._site, transcript_path)
         self.mail = outbox.of(self._site())
         self.times: list[float] = []
@@ -109,6 +111,11 @@ class Session:
                 self.door.stands(_text(asked, "agent_id"), _texts(asked, "ids"))
         return {}
 
+    def compact(self, asked: dict[str, Any]) -> dict[str, Any]:
+        with self._settled():
+            path = self.door.transcript_of(_text(asked, "agent_id"))
+            return self.compactions.answer(self._site(), path, asked, now(self.environ))
+
     def compacting(self, _asked: dict[str, Any]) -> dict[str, Any]:
         """What the summariser should know; the hook on compactions sees that it was said."""
         from ..reclaim import partner  # seldom
@@ -163,9 +170,9 @@ class Session:
 
 # What is asked -> its method.
 _ASKED = {
-    "/row": Session.row, "/rows": Session.stand, "/compacting": Session.compacting, "/compacted": Session.compacted, "/late": Session.late,
-    "/view": Session.view, "/command": Session.command, "/press": Session.press, "/warm": Session.warm, "/warmed": Session.warmed,
-    "/health": Session.health,
+    "/row": Session.row, "/rows": Session.stand, "/compact": Session.compact, "/compacting": Session.compacting,
+    "/compacted": Session.compacted, "/late": Session.late, "/view": Session.view, "/command": Session.command, "/press": Session.press,
+    "/warm": Session.warm, "/warmed": Session.warmed, "/health": Session.health,
 }  # fmt: skip
 
 

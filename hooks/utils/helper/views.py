@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..state.site import Site
+    from .compactions import Compactions
     from .native import Native
 
 _NARROWEST = 20
@@ -43,11 +44,13 @@ class Asked:
 
 
 class Views:
-    """The views of one session. `native`: clearing by the provider, which is asked in a process of its own."""
+    """The views of one session. `native`: clearing by the provider, which is asked in a process of its own; `compactions`: where what is
+    asked for waits until the host compacts."""
 
-    def __init__(self, transcript_path: str, native: Native) -> None:
+    def __init__(self, transcript_path: str, native: Native, compactions: Compactions) -> None:
         self.transcript_path = transcript_path
         self.native = native
+        self.compactions = compactions
         self.usd: float | None = None  # what the session has cost so far, as the client counts
 
     def told(self, site: Site, usage: object) -> None:

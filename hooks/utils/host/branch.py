@@ -41,10 +41,10 @@ class Index:
         self.calls: set = set()  # tool_use ids of the branch
         self.since = 0  # where in the file the last compaction of the branch ends
         self.compactions = 0  # boundaries in the file
-        self.kept: dict = {}  # uuid of a boundary of the branch -> ids of the results that the host carried over it
+        self.kept: dict = {}  # uuid of a boundary of the branch -> ids of earlier results that stand behind it
         self.result_ids: set = set()  # of all results in the file, rewound ones included
         self.abandoned = 0  # how many results stand on rewound branches of the main thread
-        self.doubled: set = set()  # ids of results that stand in several lines
+        self.doubled: set = set()  # ids of results that stand in several lines with no compaction between
 
     def doubt(self, said: str) -> None:
         """Notes what is not understood."""
@@ -53,23 +53,37 @@ class Index:
 
 
 class _Carried:
-    """What of the file says which results the host carried over compactions."""
+    """What of the file says which results stand behind compactions: the host names those that it carried over, and a conversation that
+    was handed to it as the compaction is written down anew."""
 
-    __slots__ = ("boundaries", "ids", "keys")
+    __slots__ = ("again", "boundaries", "ids", "keys", "since")
 
     def __init__(self) -> None:
         self.boundaries: dict = {}  # uuid -> its metadata
         self.ids: list = []  # of the results so far
         self.keys = array("q")  # and of each the hash of its entry's uuid
+        self.again: dict = {}  # uuid of a boundary -> ids of earlier results that were written down anew behind it
+        self.since: tuple = (set(), set())  # ids of the results behind the newest boundary, of the main thread and of subagents
 
-    def over(self, metadata: object) -> tuple[str, ...]:
-        """Ids of the results that were carried over the boundary of this metadata."""
+    def begin(self, uuid: str, metadata: object) -> None:
+        """A boundary: what comes now stands behind it."""
+        self.boundaries[uuid] = metadata
+        self.again[uuid] = []
+        self.since = (set(), set())
+
+    def write_again(self, id: str) -> None:
+        """A result of before the newest boundary stands behind it."""
+        if self.again:
+            next(reversed(self.again.values())).append(id)
+
+    def over(self, uuid: str) -> tuple[str, ...]:
+        """Ids of the results that stand behind the boundary of this uuid, and came before it."""
+        metadata = self.boundaries[uuid]
         preserved = metadata.get("preservedMessages") if isinstance(metadata, dict) else None
         uuids = preserved.get("allUuids") or preserved.get("uuids") if isinstance(preserved, dict) else None
-        if not isinstance(uuids, list):
-            return ()
-        wanted = {hash(uuid) for uuid in uuids if isinstance(uuid, str) and uuid}
-        return tuple(id for id, key in zip(self.ids, self.keys) if key in wanted)
+        wanted = {hash(uuid) for uuid in uuids if isinstance(uuid, str) and uuid} if isinstance(uuids, list) else ()
+        named = [id for id, key in zip(self.ids, self.keys) if key in wanted] if wanted else []
+        return tuple(dict.fromkeys([*named, *self.again[uuid]]))
 
 
 def index(path: str) -> Index:
@@ -101,7 +115,7 @@ def index(path: str) -> Index:
     found.version = _version(version)
     found.result_ids = results[0] | results[1]
     found.abandoned = len(results[0] - found.calls)
-    found.kept = {uuid: carried.over(metadata) for uuid, metadata in carried.boundaries.items() if uuid in found.chain}
+    found.kept = {uuid: carried.over(uuid) for uuid in carried.boundaries if uuid in found.chain}
     return found
 
 
@@ -129,9 +143,13 @@ def _tells(entry: Entry) -> bool:
 def _learn(entry: Entry, found: Index, results: set[str], carried: _Carried) -> None:
     if entry.get("type") == "user":
         ids = [block["tool_use_id"] for block in blocks_of(entry) if isinstance(block.get("tool_use_id"), str)]
+        since = carried.since[bool(entry.get("isSidechain"))]
         for id in ids:
-            if id in results:
+            if id in since:
                 found.doubled.add(id)
+            elif id in results:
+                carried.write_again(id)
+            since.add(id)
             results.add(id)
             if isinstance(entry.get("uuid"), str):
                 carried.keys.append(hash(entry["uuid"]))
@@ -139,7 +157,7 @@ def _learn(entry: Entry, found: Index, results: set[str], carried: _Carried) -> 
     elif is_compaction(entry):
         found.compactions += 1
         if isinstance(entry.get("uuid"), str):
-            carried.boundaries[entry["uuid"]] = entry.get("compactMetadata")
+            carried.begin(entry["uuid"], entry.get("compactMetadata"))
 
 
 def _follow(chain: Chain, found: Index) -> None:

@@ -51,15 +51,28 @@ class Reader:
         if kind == "user":
             for block in entries.blocks_of(entry):
                 id = block.get("tool_use_id")
-                if block.get("type") == "tool_result" and id in self.pending and id not in self.seen:
-                    self.seen.add(id)
-                    told.append(self.call_of(entry, block, self.pending.pop(id)))
+                if block.get("type") != "tool_result" or id is None or id not in self.pending:
+                    continue
+                if id in self.seen:
+                    self._again(id, block.get("content"))
+                    continue
+                self.seen.add(id)
+                told.append(self.call_of(entry, block, self.pending.pop(id)))
             if entry.get("uuid") in self.index.chain and entries.is_prompt(entry):
                 told.append(Prompted(seconds_of(entry.get("timestamp"))))
         elif entries.is_compaction(entry) and entry.get("uuid") in self.index.chain:
             kept, tokens = self.index.kept.get(entry["uuid"], ()), usage.compacted_at(entry.get("compactMetadata"))
             told.append(Compacted(seconds_of(entry.get("timestamp")), kept, tokens))
         return told
+
+    def _again(self, id: str, content: object) -> None:
+        """A result is written down anew, behind a compaction: as it was, or as a placeholder."""
+        del self.pending[id]
+        handle = handle_in(content)
+        if handle:
+            self.cleared[id] = handle
+        else:
+            self.cleared.pop(id, None)
 
     def call_of(self, entry: Entry, block: dict[str, Any], call: tuple[str, dict[str, Any]]) -> Call:
         """The completed call that a result block tells of; `call` is its (tool, input)."""

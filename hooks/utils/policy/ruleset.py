@@ -36,6 +36,9 @@ COMPACTION = {"advise": True, "index": True}
 # How far a result says what the context shows already, and what of it is left out unsaid.
 SAY_ONCE, SHAPES = ("off", "reads", "any"), ("off", "safe", "strong")
 DEFAULT_SAY_ONCE, DEFAULT_SHAPE = "any", "safe"
+# Whether compactions are answered without a model, and down to which share of the conversation where a target is needed.
+COMPACT, WHEN_COLD = ("off", "on"), ("off", "ask", "on")
+DEFAULT_COMPACT, DEFAULT_WHEN_COLD, COMPACT_TARGET = "on", "ask", 0.4
 # Days for which what is stored beside the archive is kept (state/sweeping.py).
 KEEP_DAYS = {"originals": 14, "sessions": 90}
 # Where memory across sessions is kept ("": SQLite in our folder), tokens of its MEMORY.md, what shortens texts ("": we).

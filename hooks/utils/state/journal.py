@@ -82,6 +82,11 @@ def cleared(ids: list[str], tokens: int, reasons: dict[str, str], at: float) -> 
     return {**entry, "reasons": reasons} if reasons else entry
 
 
+def compacted(why: str, before: int, after: int, left: int, at: float) -> Entry:
+    """A compaction was answered without a model: so many things `left`, and the conversation went from `before` to `after` tokens."""
+    return {"event": "compact", "at": at, "why": why, "before": before, "after": after, "left": left}
+
+
 def cleared_outside(ids: list[str], tokens: int, how: str, at: float) -> Entry:
     """Results left the context while the transcript still holds them: the provider, or the host, took them out; `how` in a few words."""
     return {"event": "outside", "at": at, "ids": ids, "tokens": tokens, "how": how}

@@ -16,6 +16,7 @@ _FACTS = {
     "compacted": bool,
     "compacted_tokens": int,
     "echo_tokens": int,
+    "in_place": float,
     "index": str,
     "kept_out_told": float,
     "largest_tokens": int,

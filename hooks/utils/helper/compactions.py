@@ -1,0 +1,89 @@
+"""Which compactions are answered without a model, with what, and what the person is told. What the person has asked for waits here until
+the host asks what the compaction is to be.
+"""
+
+from __future__ import annotations
+
+from ..answers import text
+from ..reclaim import in_place
+from ..reclaim.in_place import AUTO, MANUAL, Declined, Wanted
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ..reclaim.in_place import Answer
+    from ..state.site import Site
+
+PRECOMPUTE = "precompute"
+# Of what is left, so much goes to the summariser where we do not reach the target: the older part.
+_OLDER = 0.6
+
+
+class Compactions:
+    """The compactions of one session. `wanted`: what the next one that we start is to do."""
+
+    def __init__(self) -> None:
+        self.wanted: Wanted | None = None
+        self.declined = ""  # why the last one was left to the host; "" where it was not
+
+    def answer(self, site: Site, transcript_path: str, asked: dict[str, Any], now: float) -> dict[str, Any]:
+        """What the mod does with a compaction: `rows` stand as it; or `hand_on`, they go to the summariser; with `behind`, these rows stand
+        behind its summary. `skip`: it is not done at all. {}: it is the host's. `notice`: what the person is told."""
+        trigger, agent_id = str(asked.get("trigger") or ""), str(asked.get("agent_id") or "")
+        wanted, self.wanted = self._wanted(site, trigger, agent_id, asked), None
+        if wanted is None:
+            return {}
+        if trigger == PRECOMPUTE:
+            return {"skip": "PopKit answers the compaction when it comes"} if not self.declined else {}
+        rows = asked.get("rows")
+        try:
+            made = in_place.answer(site, transcript_path, agent_id, rows if isinstance(rows, list) else [], wanted, now)
+        except Declined as error:
+            self.declined = str(error)
+            return {"declined": self.declined}
+        self.declined = ""
+        if trigger == MANUAL and wanted.why == MANUAL and str(asked.get("instructions") or "").strip():
+            return {"rows": made.rows, "hand_on": True}
+        if wanted.why == AUTO and not made.met:
+            older, newer = _split(made.rows)
+            return {"rows": older, "hand_on": True, "behind": newer} if older else {"rows": made.rows, "hand_on": True}
+        return {"rows": made.rows, "notice": notice(made)}
+
+    def _wanted(self, site: Site, trigger: str, agent_id: str, asked: dict[str, Any]) -> Wanted | None:
+        """What a compaction is to do; None where it is the host's."""
+        config = site.config
+        if not site.enabled:
+            return None
+        if asked.get("own") is True and self.wanted is not None:
+            return self.wanted
+        is_on = config.get("compact", "on") == "on" and (not agent_id or config.get("compact_agents") is not False)
+        switch = {MANUAL: "compact_manual", AUTO: "compact_auto", PRECOMPUTE: "compact_auto"}.get(trigger, "")
+        if not is_on or not switch or config.get(switch) is False:
+            return None
+        return Wanted(MANUAL if trigger == MANUAL else AUTO, float(config.get("compact_target", 0.4)))
+
+
+def _split(rows: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The older part of what is left, and the newer, which begins with something that the user said, or with a call."""
+    sizes = [len(str(row)) for row in rows]
+    room, at = _OLDER * sum(sizes), 0
+    while at < len(rows) and room > 0:
+        room -= sizes[at]
+        at += 1
+    while at < len(rows) and rows[at]["toolResults"]:
+        at += 1
+    return rows[:at], rows[at:]
+
+
+def notice(made: Answer) -> str:
+    """One line that says what a compaction came to."""
+    sizes = f"{_size(made.before)} to {_size(made.after)} tokens"
+    if made.back:
+        return f"Put back in place: {text.counted(len(made.back), 'result')}, {sizes}."
+    things = text.counted(len(made.left), "result")
+    return f"Compacted without a model: {sizes}. {things} taken out, and all can be restored."
+
+
+def _size(tokens: int) -> str:
+    return text.tokens(tokens).removeprefix("~")

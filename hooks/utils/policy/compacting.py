@@ -1,0 +1,239 @@
+"""A compaction without a model: which messages stand, and what left, with a reason for each. Pure.
+
+What the user and the assistant said stands word for word, always. So do pinned results, open errors, decisions, the last word on a run,
+and the newest calls. What is dead leaves first. Where that is not enough for the target, what is worth least for the tokens that it takes
+goes, step by step and no further than needed (ways.py). Each step keeps a call and its result together. What left is archived:
+`stubs.put_back` gives the conversation as it was.
+"""
+
+from __future__ import annotations
+
+import heapq
+
+from . import stubs
+from .estimate import estimate_tokens
+from .messages import Message, Shown, Use, input_tokens, result_tokens
+from .placeholder import handle_in
+from .ways import WHOLE, Pair, loss
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Sequence
+    from typing import Any, Union
+
+    from .conversation import Conversation
+    from .planning import Plan
+
+    Content = Union[str, dict[str, Any], list[dict[str, Any]]]
+
+# Calls at the end that stand whole: the work is about them.
+NEWEST = 4
+# Why a result stands whatever the target is (planning.REASONS).
+_STANDS = ("pinned", "preserved", "last_word", "unseen", "leaned_on")
+RESULT, INPUT, CALLS = "result", "input", "calls"
+_NEEDED_ROOM = "little worth for its room"
+
+
+class Left:
+    """Something that left: its `kind` (RESULT, INPUT, CALLS), the `id` of its call ("" for several), a `label` and `why` for people, the
+    `handle` under which its `content` is archived: the text of a result, the input of a call, messages as JSON."""
+
+    __slots__ = ("content", "handle", "id", "kind", "label", "why")
+
+    def __init__(self, kind: str, id: str, label: str, why: str, handle: str, content: Content) -> None:
+        self.kind = kind
+        self.id = id
+        self.label = label
+        self.why = why
+        self.handle = handle
+        self.content = content
+
+
+class Compacted:
+    """`messages` that stand, what `left`, tokens `before` and `after` (system and tools apart), and whether the target was `met`."""
+
+    __slots__ = ("after", "before", "left", "messages", "met")
+
+    def __init__(self, messages: list[Message], left: list[Left], before: int, after: int, met: bool) -> None:
+        self.messages = messages
+        self.left = left
+        self.before = before
+        self.after = after
+        self.met = met
+
+
+def compact(
+    messages: Sequence[Message], conversation: Conversation, plan: Plan, share: float, handle_of: Callable[[str, Content], str],
+    only: Collection[str] | None = None, lost: Collection[str] = (),
+) -> Compacted:  # fmt: skip
+    """What stands of `messages` (as `messages.paired` gives them) in at most this `share` of their tokens, where that can be. `plan`: made
+    as for a cold cache. `handle_of(id, content)`: under which handle something is archived. `only`: ids of results that leave, and nothing
+    else does; but `lost`, those that cannot be handed back as they are, leave in any case."""
+    calibration = conversation.state.calibration
+    pairs = _pairs(messages, plan)
+    before = _tokens(messages, pairs)
+    for pair in pairs.values():
+        pair.at = _where_it_begins(pair, only, lost)
+    target = room = share * before
+    while True:
+        moved = only is None and _down_to(room, messages, pairs.values())
+        standing, left = _built(messages, pairs, conversation, handle_of)
+        after = _tokens(standing, pairs)
+        if after <= target or not moved:
+            break
+        room -= max(1, after - target)  # what is listed takes more than its line
+    return Compacted(standing, left, round(before * calibration), round(after * calibration), after <= target)
+
+
+def tokens_of(messages: Sequence[Message], conversation: Conversation) -> int:
+    """Tokens of a conversation, system and tools apart: estimated by its texts."""
+    estimated = sum(
+        estimate_tokens(message.text) + sum(map(input_tokens, message.uses)) + sum(result_tokens(shown.text) for shown in message.results)
+        for message in messages
+    )
+    return round(estimated * conversation.state.calibration)
+
+
+def _pairs(messages: Sequence[Message], plan: Plan) -> dict[str, Pair]:
+    """id of a call -> its Pair, in order."""
+    decisions = {decision.result.id: decision for decision in plan.decisions}
+    calls = [each for asking, answering in zip(messages, messages[1:]) for each in zip(asking.uses, answering.results)]
+    newest = {_file_of(use): use.id for use, _ in calls if _file_of(use)}
+    last = len(calls) - 1
+    return {
+        use.id: Pair(use, shown, decisions.get(use.id), last - at, newest.get(_file_of(use)) == use.id)
+        for at, (use, shown) in enumerate(calls)
+    }
+
+
+def _tokens(messages: Iterable[Message], pairs: dict[str, Pair]) -> int:
+    """Estimated tokens of messages; of a result that stands whole what the engine has estimated."""
+    total = 0
+    for message in messages:
+        total += estimate_tokens(message.text) + sum(map(input_tokens, message.uses))
+        for shown in message.results:
+            pair = pairs[shown.id]
+            known = pair.decision.result.tokens if pair.decision and shown.text is pair.shown.text else None
+            total += result_tokens(shown.text, known)
+    return total
+
+
+def _file_of(use: Use) -> str:
+    path = use.input.get("file_path") or use.input.get("notebook_path")
+    return path if isinstance(path, str) else ""
+
+
+# --- what leaves ---------------------------------------------------------------------------------------------------------------
+
+
+def _where_it_begins(pair: Pair, only: Collection[str] | None, lost: Collection[str]) -> int:
+    """The number of the way in which a pair stands before the target is looked at: what is dead, or was asked for, has left."""
+    decision = pair.decision
+    if decision is None:
+        return 0
+    if decision.result.id in lost:
+        return next((at for at, way in enumerate(pair.ways) if way.result != WHOLE), 0)
+    if only is not None:
+        leaves = decision.result.id in only
+    else:
+        leaves = decision.result.ended is not None and decision.reason not in (*_STANDS, "small") and pair.age >= NEWEST
+    if not leaves:
+        return 0
+    ways = [at for at, way in enumerate(pair.ways) if way.result != WHOLE and not way.listed]
+    return ways[0] if ways else 0
+
+
+def _down_to(room: float, messages: Iterable[Message], pairs: Iterable[Pair]) -> bool:
+    """Takes the steps that lose least, until what stands has at most `room` estimated tokens; whether it took any."""
+    total = sum([estimate_tokens(message.text) for message in messages])
+    steps: list[tuple[float, int, Pair]] = []
+    for order, pair in enumerate(pairs):
+        total += pair.now.tokens
+        if not _must_stand(pair):
+            _offer(steps, order, pair)
+    moved = False
+    while steps and total > room:
+        _, order, pair = heapq.heappop(steps)
+        total -= pair.now.tokens
+        pair.at += 1
+        moved = True
+        total += pair.now.tokens
+        _offer(steps, order, pair)
+    return moved
+
+
+def _offer(steps: list[tuple[float, int, Pair]], order: int, pair: Pair) -> None:
+    if pair.at + 1 < len(pair.ways):
+        heapq.heappush(steps, (loss(pair.now, pair.ways[pair.at + 1]), order, pair))
+
+
+def _must_stand(pair: Pair) -> bool:
+    return pair.age < NEWEST or (pair.decision is not None and pair.decision.reason in _STANDS)
+
+
+# --- what stands ---------------------------------------------------------------------------------------------------------------
+
+
+def _built(
+    messages: Sequence[Message], pairs: dict[str, Pair], conversation: Conversation, handle_of: Callable[[str, Content], str]
+) -> tuple[list[Message], list[Left]]:
+    """The messages that stand, and what left. Calls that are only listed are listed together where nothing stands between them."""
+    standing: list[Message] = []
+    left: list[Left] = []
+    away: list[Message] = []  # whole calls, with their results as they stand in the archive
+
+    def list_them() -> None:
+        if away:
+            labels = [pairs[use.id].label for message in away for use in message.uses]
+            content = [message.to_json() for message in away]
+            handle = handle_of("", content)
+            standing.append(stubs.folded(labels, handle))
+            left.append(Left(CALLS, "", f"{len(labels)} calls", _NEEDED_ROOM, handle, content))
+            away.clear()
+
+    for at, message in enumerate(messages):
+        if message.results:
+            continue  # with their calls
+        if not message.uses:
+            list_them()
+            standing.append(message)
+            continue
+        answer = messages[at + 1]
+        made = [_pair_built(pairs[use.id], conversation, handle_of, left) for use in message.uses]
+        both = [
+            Message(message.role, message.text, [use for use, _ in made]),
+            Message(answer.role, answer.text, (), [shown for _, shown in made]),
+        ]
+        if all(pairs[use.id].now.listed for use in message.uses) and not (message.text or answer.text):
+            away += both
+        else:
+            list_them()
+            standing += both
+    list_them()
+    return standing, left
+
+
+def _pair_built(pair: Pair, conversation: Conversation, handle_of: Callable[[str, Content], str], left: list[Left]) -> tuple[Use, Shown]:
+    use, shown, way = pair.use, pair.shown, pair.now
+    if way.result != WHOLE and pair.decision is not None and not handle_in(shown.text):
+        handle = handle_of(use.id, shown.text)
+        text = pair.placeholder(handle, conversation)
+        if len(text) < len(shown.text) or not shown.text:  # of a picture there is no text
+            left.append(Left(RESULT, use.id, pair.label, _why(pair), handle, shown.text))
+            shown = Shown(shown.id, text, shown.error)
+    if not way.input and stubs.long_fields(use):
+        handle = handle_of(use.id, use.input)
+        left.append(Left(INPUT, use.id, f"{use.tool} {_file_of(use)}".strip(), stubs.WHY, handle, use.input))
+        use = Use(use.id, use.tool, stubs.stub(use, handle))
+    return use, shown
+
+
+def _why(pair: Pair) -> str:
+    """Why a result left, for people."""
+    decision = pair.decision
+    if decision is None:
+        return _NEEDED_ROOM
+    result = decision.result
+    if result.ended:
+        return result.reasons[0] if result.reasons else "expired"
+    return _NEEDED_ROOM

@@ -1,0 +1,83 @@
+"""What stands in the place of what a compaction leaves out, and the way back from it. Pure.
+
+Three things leave: the text of a result, which leaves a placeholder (placeholder.py); the long fields of a call whose effect is on disk,
+whose stub is still an input that the tool would take; and whole calls with their results, for which one line of text stands. What left has
+been archived: a result as its content, a call as its input, whole calls as the messages that they stood in.
+"""
+
+from __future__ import annotations
+
+from .messages import USER, Message, Shown, Use, message_of
+from .placeholder import handle_in, is_handle, placeholder
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+# Tools whose effect is on disk -> the fields that hold it.
+LONG_FIELDS = {"Write": ("content",), "Edit": ("old_string", "new_string"), "NotebookEdit": ("new_source",)}
+# Shorter fields stay: a stub would be hardly shorter.
+LEAST_CHARS = 400
+WHY = "its effect is on disk"
+_HEAD, _MIDDLE, _TAIL = "[PopKit left out ", ": popkit restore ", "]"
+_LABEL_CHARS, _LISTED = 40, 12
+
+
+def long_fields(use: Use) -> list[str]:
+    """The fields of a call that a stub can take the place of; [] for none."""
+    fields = [name for name in LONG_FIELDS.get(use.tool, ()) if isinstance(use.input.get(name), str)]
+    return fields if sum(len(use.input[name]) for name in fields) >= LEAST_CHARS else []
+
+
+def stub(use: Use, handle: str) -> dict[str, Any]:
+    """The input of a call with a placeholder in its long fields. Two fields never say the same: no tool edits a text into itself."""
+    names = long_fields(use)
+    return {**use.input, **{name: placeholder(f"{name} of this {use.tool}", WHY, handle) for name in names}}
+
+
+def handle_of_stub(use: Use) -> str:
+    """The handle that a stub names; "" for an input that is none."""
+    return next(filter(None, (handle_in(use.input.get(name)) for name in LONG_FIELDS.get(use.tool, ()))), "")
+
+
+def folded(labels: Sequence[str], handle: str) -> Message:
+    """What stands for whole calls of these labels, with their results."""
+    names = [" ".join(label.split())[:_LABEL_CHARS].replace("[", "(").replace("]", ")") for label in labels[:_LISTED]]
+    more = len(labels) - len(names)
+    return Message(USER, _HEAD + "; ".join(names) + (f"; and {more} more" if more else "") + _MIDDLE + handle + _TAIL)
+
+
+def handle_of_fold(text: str) -> str:
+    """The handle that a message names which stands for whole calls; "" for any other text."""
+    if not text.startswith(_HEAD) or not text.endswith(_TAIL):
+        return ""
+    handle = text[: -len(_TAIL)].rpartition(_MIDDLE)[2]
+    return handle if is_handle(handle) else ""
+
+
+def put_back(messages: Sequence[Message], content_of: Callable[[str], Any]) -> list[Message]:
+    """The messages with what left them in its place again. `content_of(handle)`: what is archived (the text of a result, the input of a
+    call, a list of messages as JSON), None where it is to stay out."""
+    back: list[Message] = []
+    for message in messages:
+        handle = handle_of_fold(message.text) if not (message.uses or message.results) else ""
+        content = content_of(handle) if handle else None
+        if content is not None:
+            back += put_back([message_of(each) for each in content], content_of)
+            continue
+        uses = [_use_back(use, content_of) for use in message.uses]
+        back.append(Message(message.role, message.text, uses, [_shown_back(shown, content_of) for shown in message.results]))
+    return back
+
+
+def _use_back(use: Use, content_of: Callable[[str], Any]) -> Use:
+    handle = handle_of_stub(use)
+    content = content_of(handle) if handle else None
+    return use if content is None else Use(use.id, use.tool, content)
+
+
+def _shown_back(shown: Shown, content_of: Callable[[str], Any]) -> Shown:
+    handle = handle_in(shown.text)
+    content = content_of(handle) if handle else None
+    return shown if content is None else Shown(shown.id, content, shown.error)

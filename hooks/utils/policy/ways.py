@@ -1,0 +1,145 @@
+"""The ways in which a call and its result can stand after a compaction, and what each is worth. Pure.
+
+From the whole to a line in a list: the result whole, as a placeholder with an outline, as a placeholder alone; the call whole or with a
+stub for its long fields; or neither. What a way is worth is a guess at what of it will still be looked for.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+
+from . import outline, stubs
+from .messages import Use, input_tokens, result_tokens
+from .placeholder import SHORTEST_HANDLE, beside, placeholder, why, with_outline
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .context import Result
+    from .conversation import Conversation
+    from .messages import Shown
+    from .planning import Decision
+
+# How much of a result stands.
+WHOLE, OUTLINED, NOTICED = 2, 1, 0
+# Chosen over recorded compactions (`python benchmarks/compacting.py --transcripts FOLDER --tune`): how fast what is needed falls with the
+# calls since; what the newest call on a file is worth more, and what a newer result has replaced less; a text twice as long holds less than
+# twice as much that is looked for; an outline holds half of it, a placeholder or stub a tenth; a call's input more than a result.
+_CALLS, _FALLS = 10, 0.75
+_NEWEST_OF_FILE, _REPLACED, _INPUT, _SIZE = 2.0, 0.2, 1.5, 0.75
+_OUTLINED, _NOTICED = 0.5, 0.1
+_UNKNOWN_NEED = 0.1  # of a result that the engine does not know
+_LINE_TOKENS = 20  # of a line that stands for a call
+_REPLACING = ("superseded", "same_content")
+_HANDLE = "a" * SHORTEST_HANDLE
+
+
+class Way:
+    """One way to stand: its `tokens` (estimated) and its `worth`, how much of the `result` stands (WHOLE, OUTLINED, NOTICED), and whether
+    the `input` stands whole. `listed`: neither, but a line that names the call."""
+
+    __slots__ = ("input", "listed", "result", "tokens", "worth")
+
+    def __init__(self, tokens: int, worth: float, result: int, input: bool, listed: bool = False) -> None:
+        self.tokens = tokens
+        self.worth = worth
+        self.result = result
+        self.input = input
+        self.listed = listed
+
+
+class Pair:
+    """A call with its result: what is known and decided of it (None where the engine knows nothing), its `age` in calls since, whether it
+    is the `newest` call on its file. `ways`: from the whole to the least, each step losing more worth for each token than the one before;
+    `at`: which of them holds."""
+
+    __slots__ = ("age", "at", "decision", "newest", "shown", "use", "ways")
+
+    def __init__(self, use: Use, shown: Shown, decision: Decision | None, age: int, newest: bool) -> None:
+        self.use = use
+        self.shown = shown
+        self.decision = decision
+        self.age = age
+        self.newest = newest
+        self.at = 0
+        self.ways = _falling(_all_ways(self))
+
+    @property
+    def now(self) -> Way:
+        """The way in which it stands."""
+        return self.ways[self.at]
+
+    @property
+    def label(self) -> str:
+        """What a person reads of it."""
+        return self.decision.result.label if self.decision else self.use.tool
+
+    def placeholder(self, handle: str, conversation: Conversation) -> str:
+        """What stands in the place of its result, which the engine knows."""
+        result = self.decision.result  # type: ignore[union-attr]
+        notice = placeholder(result.label, why(result, conversation.state.quiet_age(result)), handle)
+        if self.now.result == OUTLINED:
+            return with_outline(notice, beside(result, self.shown.text, conversation.rules))
+        return with_outline(notice, outline.said_of(result))
+
+
+def _all_ways(pair: Pair) -> list[Way]:
+    """Every way, the whole first."""
+    whole = input_tokens(pair.use)
+    inputs = [(whole, _worth_of_input(pair, whole), True)]
+    if stubs.long_fields(pair.use):
+        short = input_tokens(Use(pair.use.id, pair.use.tool, stubs.stub(pair.use, _HANDLE)))
+        inputs.append((short, _NOTICED * inputs[0][1], False))
+    made = [
+        Way(tokens + of_input, worth + worth_of_input, level, is_whole)
+        for tokens, worth, level in _results(pair)
+        for of_input, worth_of_input, is_whole in inputs
+    ]
+    return [*made, Way(_LINE_TOKENS, 0.0, NOTICED, False, listed=True)]
+
+
+def _results(pair: Pair) -> list[tuple[int, float, int]]:
+    """(tokens, worth, how much stands) of the result, the whole first."""
+    result = pair.decision.result if pair.decision else None
+    whole = result_tokens(pair.shown.text, result.tokens if result else None)
+    worth = _worth_of_result(pair, result, whole)
+    found = [(whole, worth, WHOLE)]
+    if result is not None:
+        notice = result_tokens(with_outline(placeholder(result.label, why(result), _HANDLE), outline.said_of(result)))
+        names = outline.most_tokens(result.tokens)
+        for tokens, share, level in ((notice + names, _OUTLINED, OUTLINED), (notice, _NOTICED, NOTICED)):
+            if tokens < found[-1][0]:
+                found.append((tokens, share * worth, level))
+    return found
+
+
+def _worth_of_result(pair: Pair, result: Result | None, tokens: int) -> float:
+    need = pair.decision.need if pair.decision and pair.decision.need is not None else _UNKNOWN_NEED
+    replaced = result is not None and result.ended is not None and result.ended[0] in _REPLACING
+    return sqrt(need) * _recent(pair) * (_REPLACED if replaced else 1.0) * tokens**_SIZE
+
+
+def _worth_of_input(pair: Pair, tokens: int) -> float:
+    return sqrt(_UNKNOWN_NEED) * _INPUT * _recent(pair) * tokens**_SIZE
+
+
+def _recent(pair: Pair) -> float:
+    return (1 + pair.age / _CALLS) ** -_FALLS * (_NEWEST_OF_FILE if pair.newest else 1.0)
+
+
+def _falling(ways: Sequence[Way]) -> list[Way]:
+    """Of all ways those that are worth most for what they take: the upper hull of worth over tokens, the whole first."""
+    hull = [ways[0]]
+    for way in sorted(ways[1:], key=lambda each: (-each.tokens, -each.worth)):
+        if way.tokens >= hull[-1].tokens:
+            continue
+        while len(hull) > 1 and loss(hull[-2], way) <= loss(hull[-2], hull[-1]):
+            hull.pop()
+        hull.append(way)
+    return hull
+
+
+def loss(before: Way, after: Way) -> float:
+    """Worth that is lost for each token that leaves."""
+    return (before.worth - after.worth) / (before.tokens - after.tokens)

@@ -1,0 +1,89 @@
+"""What of a host's messages can be handed back as a compaction: texts and calls. What cannot is named where it stood. Reads only.
+
+An image or a document that the user gave stands in the transcript alone. A result that holds one is archived whole, its placeholder says
+how to see it. Commands that were typed at the host stand as messages, too: those of ours, and of compactions, say nothing to the model.
+"""
+
+from __future__ import annotations
+
+from ..host import entries
+from ..host.spans import NotUnderstood as NoSpans
+from ..host.spans import content_spans
+from ..policy.messages import Message, NotUnderstood, message_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+_OURS = ("<command-name>/compact</command-name>", "<command-name>/popkit", "<local-command-stdout>Compacted")
+_CAVEAT = "<local-command-caveat>"
+_MARKS = (b'"type":"image"', b'"type":"document"')
+_LIST = b'"content":[{'
+_NOT_HERE = "[{} stood here. A compaction cannot carry it: ask for it again if you need to see it.]"
+
+
+class Pictures:
+    """What is more than text: `said`, uuid of a user's entry -> what it showed beside its text; `contents`, id of a result -> its content
+    as JSON text; `lost`, ids of the results whose text alone would not say what they showed."""
+
+    __slots__ = ("contents", "lost", "said")
+
+    def __init__(self) -> None:
+        self.said: dict[str, list[str]] = {}
+        self.contents: dict[str, str] = {}
+        self.lost: set[str] = set()
+
+
+def pictures(transcript_path: str, rows: Sequence[object]) -> Pictures:
+    """What the messages show that is more than text, as the transcript tells. OSError where it cannot be read; NotUnderstood where it is
+    not."""
+    found = Pictures()
+    handles = {row["handle"] for row in rows if isinstance(row, dict) and isinstance(row.get("handle"), str)}
+    for line in _lines(transcript_path):
+        entry = entries.entry_of(line)
+        if entry is None or entry.get("uuid") not in handles:
+            continue
+        shown = [block["type"] for block in entries.blocks_of(entry) if block.get("type") in ("image", "document")]
+        if shown:
+            found.said[entry["uuid"]] = shown
+        try:
+            spans = content_spans(line)
+        except NoSpans as error:
+            raise NotUnderstood(str(error)) from None
+        for id, (start, end) in spans.items():
+            content = line[start:end].decode("utf-8")
+            found.contents[id] = content
+            if any(mark.decode() in content for mark in _MARKS):
+                found.lost.add(id)
+    return found
+
+
+def _lines(path: str) -> Iterator[bytes]:
+    """The lines that can hold anything but text: with a picture, or with a result whose content is a list, as its entry's is."""
+    with open(path, "rb") as file:
+        for line in file:
+            if any(mark in line for mark in _MARKS) or line.count(_LIST) > 1:
+                yield line
+
+
+def readable(rows: Iterable[object], found: Pictures) -> list[Message]:
+    """The messages of a host's rows; where one showed more than text, it says so. NotUnderstood for anything else."""
+    made = []
+    for row in rows:
+        message = message_of(row)
+        for kind in found.said.get(row.get("handle", "") if isinstance(row, dict) else "", ()):
+            message.text = "\n".join(filter(None, (message.text, _NOT_HERE.format("An image" if kind == "image" else "A document"))))
+        made.append(message)
+    return made
+
+
+def without_commands(said: Sequence[Message]) -> list[Message]:
+    """Without what commands of ours and earlier compactions have left behind: it would grow with each of them."""
+    kept: list[Message] = []
+    for message in said:
+        if message.role == "user" and message.text.startswith(_OURS) and not message.results:
+            if kept and kept[-1].text.startswith(_CAVEAT):
+                kept.pop()
+            continue
+        kept.append(message)
+    return kept

@@ -1,0 +1,190 @@
+"""A compaction that is answered without a model: what stands is decided from the tracker's state and the host's own messages, what leaves
+is archived, and the journal says what was done. No transcript is read but for contents that are more than text.
+
+The answer is whole or there is none: whatever is not understood is left to the host.
+"""
+
+from __future__ import annotations
+
+import json  # noqa: TID253  only the helper comes here
+
+from .. import archive
+from ..edges import files, home
+from ..host import responses, usage
+from ..policy import compacting, events, messages, planning, stubs
+from ..policy.context import ContextState
+from ..policy.conversation import Conversation, Place
+from ..policy.messages import Message
+from ..state import disk, journal, live, store
+from ..state.archived import content_of, errors, task_id
+from . import carried, places
+from .access import Opened
+from .outlook import plan_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+    from typing import Any
+
+    from ..policy.compacting import Compacted, Content, Left
+    from ..state.site import Site
+
+_TAIL_BYTES = 256 * 1024
+# Why a conversation was compacted, in the journal.
+ASKED, MANUAL, AUTO, COLD = "asked", "manual", "auto", "cold"
+_NO_TARGET = 1.0
+
+
+class Wanted:
+    """What a compaction is to do: `why` (ASKED, MANUAL, AUTO, COLD); of ASKED: the ids of the results that leave (`only`), or the handles
+    of what comes back (`back`); else down to which share of the conversation it goes (`target`)."""
+
+    __slots__ = ("back", "only", "target", "why")
+
+    def __init__(self, why: str, target: float = 1.0, only: Collection[str] | None = None, back: Collection[str] = ()) -> None:
+        self.why = why
+        self.target = target
+        self.only = only
+        self.back = tuple(back)
+
+
+class Answer:
+    """`rows`: the messages that stand, as the host takes them · tokens of the context `before` and `after`, system and tools too where
+    they are known · `left`: what left · `back`: ids of the results that came back · `met`: whether the target was reached."""
+
+    __slots__ = ("after", "back", "before", "left", "met", "rows")
+
+    def __init__(self, rows: list[dict[str, Any]], before: int, after: int, left: list[Left], back: list[str], met: bool) -> None:
+        self.rows = rows
+        self.before = before
+        self.after = after
+        self.left = left
+        self.back = back
+        self.met = met
+
+
+class Declined(Exception):
+    """There is no answer of ours; the message says why."""
+
+
+def answer(site: Site, transcript_path: str, agent_id: str, rows: Sequence[object], wanted: Wanted, now: float) -> Answer:
+    """The answer to a compaction of the conversation `rows`, as the host gives them. Archives what leaves, and notes it. Declined where
+    something is not understood, or nothing would change."""
+    try:
+        found = carried.pictures(transcript_path, rows)
+        said = messages.paired(carried.without_commands(carried.readable(rows, found)))
+    except (messages.NotUnderstood, OSError) as error:
+        raise Declined(str(error)) from None
+    conversation = _conversation(site, agent_id, transcript_path, said, now)
+    if not found.lost <= {*conversation.state.live, *conversation.state.expired}:
+        raise Declined("a result that shows a picture is not known to the tracker")
+    if wanted.back:
+        return _with_back(site, agent_id, said, wanted.back, conversation, now)
+    keeper = _Keeper(site, agent_id, transcript_path, found.contents)
+    plan = plan_of(site, conversation, planning.Asked(ids=tuple(wanted.only or ())), now, True)
+    share = _NO_TARGET if wanted.only is not None else wanted.target
+    done = compacting.compact(said, conversation, plan, share, keeper.name, wanted.only, found.lost)
+    if not done.left:
+        raise Declined("nothing would leave")
+    try:
+        keeper.keep(done.left, conversation.state)
+    except errors() as error:
+        raise Declined(f"the archive cannot be used: {error}") from None
+    _note(site, agent_id, done, wanted.why, now)
+    beside = max(0, conversation.last.tokens - done.before)
+    return Answer([message.to_json() for message in done.messages], done.before + beside, done.after + beside, done.left, [], done.met)
+
+
+def _conversation(site: Site, agent_id: str, transcript_path: str, said: Sequence[Message], now: float) -> Conversation:
+    """The conversation as the hooks have followed it; where they have not, as the transcript tells."""
+    paths = site.paths(agent_id)
+    stored = store.look(paths)
+    if stored is None:
+        live.follow(site, paths, transcript_path)
+        stored = store.look(paths)
+    state = stored.state if stored else ContextState(site.session_id, agent_id)
+    state.expired = store.read_expired(paths, state)
+    made = Conversation(state, site.rules_for)
+    made.observe(events.ProfileChosen(state.profile, state.at))
+    made.observe(events.Tick(now))
+    made.entered = journal.Sorted(store.read_lines(paths.journal), set()).entered
+    newest = usage.newest_usage(transcript_path, _TAIL_BYTES)
+    if newest is not None:
+        made.sent(newest)
+    made.places = {shown.id: Place(0, 0) for message in said for shown in message.results}
+    last = max((at for at, message in enumerate(said) if message.role == messages.ASSISTANT), default=-1)
+    made.unseen = {shown.id for message in said[last + 1 :] for shown in message.results}
+    return made
+
+
+def _with_back(
+    site: Site, agent_id: str, said: Sequence[Message], handles: Collection[str], conversation: Conversation, now: float
+) -> Answer:
+    """The conversation with what these handles name in its place again."""
+    before = compacting.tokens_of(said, conversation)
+    with Opened(site.home) as db:
+        contents = {handle: _content(content_of(db, handle)) for handle in handles}
+        records = [record for record in map(archive.record, [db] * len(contents), contents) if record and contents[record.id] is not None]
+    back = stubs.put_back(said, contents.get)
+    if [message.to_json() for message in back] == [message.to_json() for message in said]:
+        raise Declined("nothing of it stands in the conversation as a placeholder, or its content is gone for good")
+    after = compacting.tokens_of(back, conversation)
+    entries = [journal.undone([record.tool_use_id for record in records], max(0, after - before), now)]
+    live.note(site, site.paths(agent_id), entries)
+    return Answer([message.to_json() for message in back], before, after, [], [record.tool_use_id for record in records], True)
+
+
+def _content(archived: str | None) -> Any:
+    """What is archived, as `stubs.put_back` takes it: the text of a result, the input of a call, or messages."""
+    if archived is None:
+        return None
+    try:
+        value = json.loads(archived)
+    except ValueError:
+        return None
+    if isinstance(value, list) and not all(isinstance(each, dict) and "role" in each for each in value):
+        return responses.text_of_blocks(value)[0]
+    return value
+
+
+class _Keeper:
+    """Names what leaves, and archives it. `contents`: id of a result -> its content as JSON text, where that is more than one text."""
+
+    def __init__(self, site: Site, agent_id: str, transcript_path: str, contents: dict[str, str]) -> None:
+        self.contents = contents
+        self.path = home.archive_path(site.home)
+        self.chain = archive.Chain(task_id(site.session_id, agent_id), site.session_id, agent_id, site.session_project, transcript_path)
+
+    def name(self, id: str, content: Content) -> str:
+        """The handle under which it is archived."""
+        return archive.handle_of(self.chain, id, self._text(id, content))
+
+    def _text(self, id: str, content: Content) -> str:
+        known = self.contents.get(id) if isinstance(content, str) else None
+        return known if known is not None else json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+
+    def keep(self, left: Sequence[Left], state: ContextState) -> None:
+        """Lays everything beside the archive, which takes it in when somebody next opens it. Errors of the archive where it cannot."""
+        if not disk.stamp(self.path):
+            files.make_private_folder(self.path.rpartition("/")[0])
+            archive.open_archive(self.path).close()
+        known = {**state.expired, **state.live}
+        for one in left:
+            result = known.get(one.id) if one.kind == compacting.RESULT else None
+            kind = result.kind if result else one.kind
+            stamp = places.stamp_of(result.at if result else state.at)
+            tokens = round(result.tokens * state.calibration) if result else 0
+            subjects = result.subjects if result else []
+            record = archive.NewRecord(one.id, kind, one.label, self._text(one.id, one.content), stamp, subjects, tokens)
+            archive.leave(self.path, self.chain, record)
+
+
+def _note(site: Site, agent_id: str, done: Compacted, why: str, now: float) -> None:
+    """The journal says what left; what the tracker knows follows from the transcript."""
+    results = [one for one in done.left if one.kind == compacting.RESULT]
+    reasons = {one.id: one.why for one in results}
+    paths = site.paths(agent_id)
+    store.journal(paths, journal.compacted(why, done.before, done.after, len(done.left), now))
+    store.journal(paths, journal.cleared([one.id for one in results], max(0, done.before - done.after), reasons, now))
+    if not agent_id:
+        site.remember(in_place=now)
