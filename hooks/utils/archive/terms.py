@@ -18,7 +18,7 @@ _WORD = re.compile(r"[^\W_]+(?:_+[^\W_]+)*")
 _HUMP = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 # Of languages that are written without spaces, each two neighbours are a term.
 _UNSPACED = re.compile("([\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]+)")
-_MOST_KNOWN = 1 << 13
+_MOST_KNOWN = 1 << 11
 _known: dict[str, tuple[str, ...]] = {}  # word -> its terms: most words of a text have been seen before
 
 

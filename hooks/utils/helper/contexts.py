@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 # What is shown may take so many bytes, as they are counted below: more than a window of 1,000,000 tokens holds, so what was shown before
 # that is in no context any more. It goes in large steps, for each step makes the index of what stays anew.
-MOST_BYTES, _KEPT = 12_000_000, 0.75
+MOST_BYTES, _KEPT = 11_000_000, 0.8
 _LINE_BYTES = 75  # a line's part of the index
 # The newest answer stands in so many bytes at a transcript's end, or a little later.
 _TAIL_BYTES = 64 * 1024
