@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from hooks.utils import flag_parser
@@ -40,11 +42,33 @@ def test_nothing_that_prints_contents_puts_a_control_character_into_a_pipe(shop:
     asked += [
         ("context", *words, "--session", SESSION) for words in (["retention", "--details"], ["timeline"], ["why", "1"], ["restore", handle])
     ]
+    asked += [("retention", "explain", handle), ("retention", "apply", "--all")]
     asked += [(*words, "--json") for words in asked]
+    asked += [(*words, str(shop.transcript)) for words in (["try"], ["replay"], ["lab", "survey"])]
     for words in asked:
         done = shop.popkit(*words)
         assert done.out, words
         assert _controls(done.out + done.err) == set(), words
+
+
+def test_no_word_of_memory_puts_one_into_a_pipe(shop: Shop):
+    told = BAD.replace("\x00", "")
+    assert shop.popkit("memory", "on").code == 0
+    [added] = json.loads(shop.popkit("memory", "add", "--json", f"Always run {told} before a commit.").out)["items"]
+    assert shop.popkit("memory", "promote", added["id"]).code == 0
+    words = [
+        ["list"],
+        ["search", "always"],
+        ["show"],
+        ["why", added["id"]],
+        ["file"],
+        ["forget", added["id"]],
+        ["list", "--marked"],
+    ]
+    for word in words:
+        done = shop.popkit("memory", *word)
+        assert done.out + done.err, word
+        assert _controls(done.out + done.err) == set(), word
 
 
 def test_a_restored_content_is_the_same_but_for_escapes_and_raw_all_the_same(shop: Shop, handle: str):
