@@ -168,7 +168,8 @@ AROUND = "<system_instruction>\nYou work inside an app\n</system_instruction>\n\
     ([AROUND + "split the <parser> module"], "split the <parser> module"),
     ([AROUND, "go on"], "go on"),
     ([AROUND], ""),
-    (["<unclosed> and more"], "<unclosed> and more"),
+    (["<un_closed> and more"], "<un_closed> and more"),
+    (["<div>what a person wrote</div> breaks"], "<div>what a person wrote</div> breaks"),
 ])  # fmt: skip
 def test_a_title_is_a_persons_own_words_without_what_programs_put_before_them(board: Board, prompts: list[str], title: str) -> None:
     talk = Talk(str(board.shop.project))

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 BYTES = 256 * 1024
 TITLE = 120  # columns
 _KEPT = 20_000
-# What an editor or another program around Claude Code puts before a person's own words.
-_ENCLOSED = re.compile(r"\s*<([a-z][\w-]*)>.*?</\1>", re.DOTALL)
+# What an editor or another program around Claude Code puts before a person's own words; its names are no names of markup.
+_ENCLOSED = re.compile(r"\s*<([a-z]+[_-][\w-]*)>.*?</\1>", re.DOTALL)
 _OF_A_CONVERSATION = ("user", "assistant", "system", "attachment")
 
 
