@@ -62,6 +62,7 @@ def test_no_word_of_memory_puts_one_into_a_pipe(shop: Shop):
         ["show"],
         ["why", added["id"]],
         ["file"],
+        ["export"],
         ["forget", added["id"]],
         ["list", "--marked"],
     ]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import re
 from typing import TYPE_CHECKING
 
 from hooks.utils.policy.masking import mask
@@ -22,8 +23,9 @@ if TYPE_CHECKING:
     from .stores import Store
 
 FORMAT = 1
+_CONTROLS = re.compile("[\x7f-\x9f]")  # which JSON lets stand, and a terminal obeys
 LONGEST_LINE = 8_000_000  # characters
-LARGEST = 1_000_000_000  # characters of all lines: they are checked whole, in memory, before any is kept
+LARGEST = 100_000_000  # characters of all lines: they are checked whole, in memory, which takes a dozen times as much
 
 
 def lines_of(store: Store, project: str | None, now: float, tiers: Sequence[str] = ()) -> Iterator[str]:
@@ -48,7 +50,7 @@ def _bodies(store: Store, project: str | None, now: float, tiers: Sequence[str])
         value = item.to_json()
         if item.original:
             value["full_text"] = store.original(item.id)
-        yield json.dumps(value, ensure_ascii=False) + "\n"
+        yield _CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False)) + "\n"
 
 
 def read(lines: Iterable[str], now: float, most: int = LARGEST) -> Batch:

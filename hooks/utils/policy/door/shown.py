@@ -73,10 +73,10 @@ class Shown:
     def __init__(self) -> None:
         self.sources: dict[str, Source] = {}
         self._count = 0
-        # Names of those that the context may show, though they are not known here any more; and of those whose calls alone are left there,
-        # with the place of the newest.
-        self._forgotten: set[tuple[str, bool]] = set()
-        self._left: dict[tuple[str, bool], int] = {}
+        # Of those that the context may show, though they are not known here any more; and of those whose calls alone are left there, with
+        # the place of the newest. Hashes of names, for nothing bounds how many there are: where two are alike, less is leant on.
+        self._forgotten: set[int] = set()
+        self._left: dict[int, int] = {}
         self._named: dict[tuple[str, bool], list[Source]] = {}  # (name, is_input) -> in the order in which they came
         self._places: dict[int, list[tuple[Source, int]]] = {}  # hash of four lines -> [(Source, where they begin)], the newest last
 
@@ -110,29 +110,29 @@ class Shown:
         """The lines of these have left the context, their calls stand in it."""
         if not self.sources.keys().isdisjoint(ids):
             for source in map(self.sources.__getitem__, self.sources.keys() & set(ids)):
-                name = (source.name, source.is_input)
+                name = hash((source.name, source.is_input))
                 self._left[name] = max(source.place, self._left.get(name, 0))
             self.keep(self.sources.keys() - set(ids))
 
     def forget(self, ids: Collection[str]) -> None:
         """Nothing is to lean on these any more, though they may still be in the context."""
-        self._forgotten |= {(source.name, source.is_input) for id, source in self.sources.items() if id in ids}
+        self._forgotten |= {hash((source.name, source.is_input)) for id, source in self.sources.items() if id in ids}
         self.drop(ids)
 
     def is_last(self, source: Source) -> bool:
         """Whether no later call in the context has its name."""
         name = (source.name, source.is_input)
-        return self._named[name][-1] is source and source.place > self._left.get(name, 0)
+        return self._named[name][-1] is source and source.place > self._left.get(hash(name), 0)
 
     def namesakes(self, source: Source) -> list[Source] | None:
         """What else in the context is called the same and shows lines; None where that is not known."""
         name = (source.name, source.is_input)
-        return None if name in self._forgotten else [other for other in self._named[name] if other is not source]
+        return None if hash(name) in self._forgotten else [other for other in self._named[name] if other is not source]
 
     def is_only(self, source: Source) -> bool:
         """Whether no other call in the context has its name."""
         name = (source.name, source.is_input)
-        return len(self._named[name]) == 1 and name not in self._left
+        return len(self._named[name]) == 1 and hash(name) not in self._left
 
     def runs(self, lines: Sequence[str], path: str = "", stretches: Sequence[tuple[int, int, int | None]] = ()) -> list[Run]:
         """The runs of at least eight lines that a source shows too, in order, none over another; of several the longest, then the newest.
