@@ -1,12 +1,12 @@
 // Compactions: the helper answers with the messages that stand; what it does not answer is the client's own, with advice for its summariser.
-import type { EngineEventOf, EngineInterface } from 'claude-code'
+import type { EngineEventOf, EngineInterface, Next } from 'claude-code'
 
 import { ask } from './helper'
 import { rest } from './warm'
 
 type Compacting = EngineEventOf['session.compact']
 type Row = Compacting['messages'][number]
-type Next = (e: Compacting) => Promise<{ messages: Row[]; skip?: undefined } | { skip: string; messages?: undefined }>
+type Summarise = Next<'session.compact'>
 
 // Milliseconds: all that leaves is archived first. Without an answer the compaction is the client's own.
 const WAIT_MS = 15_000
@@ -14,25 +14,20 @@ const TOAST_MS = 8_000
 // What holds a command is over by then.
 const START_MS = 100
 
-// Whether the next compaction is one that the helper has asked for.
-let isOwn = false
+// Behind a compaction of ours stands this word: whoever types it himself gets what we were asked for, which is nothing.
+const MARK = 'popkit'
 
 /** Starts a compaction that does what the helper has been asked to do, once the session is idle. */
 export function startOwn($: EngineInterface): void {
-  isOwn = true
   void $.clock
     .sleep(START_MS)
-    .then(() => $.command.run({ command: 'compact' }))
-    .catch(error => {
-      isOwn = false
-      $.ui.log(`compaction: did not start: ${String(error).slice(0, 200)}`, { to: 'debug' })
-    })
+    .then(() => $.command.run({ command: 'compact', args: MARK }))
+    .catch(error => $.ui.log(`compaction: did not start: ${String(error).slice(0, 200)}`, { to: 'debug' }))
 }
 
 /** What comes of a compaction. */
-export async function compacted($: EngineInterface, e: Compacting, next: Next) {
-  const own = isOwn && e.trigger === 'manual' && e.agentId === undefined
-  isOwn = isOwn && !own
+export async function compacted($: EngineInterface, e: Compacting, next: Summarise) {
+  const own = e.instructions === MARK && e.trigger === 'manual' && e.agentId === undefined
 
   if (e.trigger !== 'precompute' && e.agentId === undefined) {
     rest()
@@ -40,7 +35,7 @@ export async function compacted($: EngineInterface, e: Compacting, next: Next) {
   const rows = e.trigger === 'precompute' ? [] : e.messages.map(plain)
   const asked = { trigger: e.trigger, agent_id: e.agentId ?? '', instructions: e.instructions ?? '', own, rows }
   const answer = await ask($, '/compact', asked, WAIT_MS)
-  const made = await taken($, e, next, answer ?? {})
+  const made = await taken($, e, next, answer ?? {}, own)
 
   if (e.trigger !== 'precompute' && made.skip === undefined) {
     await ask($, '/compacted', { agent_id: e.agentId ?? '' })
@@ -53,9 +48,13 @@ export async function compacted($: EngineInterface, e: Compacting, next: Next) {
   return made
 }
 
-async function taken($: EngineInterface, e: Compacting, next: Next, answer: Record<string, unknown>) {
+async function taken($: EngineInterface, e: Compacting, next: Summarise, answer: Record<string, unknown>, own: boolean) {
   if (typeof answer.skip === 'string') {
     return { skip: answer.skip }
+  }
+
+  if (own && !Array.isArray(answer.rows)) {
+    return { skip: 'PopKit does not answer' }
   }
 
   if (!Array.isArray(answer.rows)) {

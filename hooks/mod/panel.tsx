@@ -2,6 +2,7 @@
 import { atom, read, update } from 'claude-code'
 import type { EngineInterface, RenderInput, Timer } from 'claude-code'
 
+import { startOwn } from './compaction'
 import { AGAIN_MS, MOST_AGAIN, ask, usage } from './helper'
 import type { PopkitDeed, PopkitView } from './state'
 import { again } from './warm'
@@ -76,6 +77,10 @@ export async function run($: EngineInterface, words: string, width: number): Pro
   const answer = await ask($, '/command', { words, columns: Math.max(60, width - 10) }, DEED_MS)
   void refresh($)
 
+  if (answer?.compact === true) {
+    startOwn($)
+  }
+
   return typeof answer?.text === 'string' ? literal(answer.text) : undefined
 }
 
@@ -96,6 +101,10 @@ async function turnTo($: EngineInterface, nextPage: string, nextChosen: string):
 async function press($: EngineInterface, id: string): Promise<void> {
   const answer = await ask($, '/press', { id, columns }, DEED_MS)
   void again($)
+
+  if (answer?.compact === true) {
+    startOwn($)
+  }
   await update($, told, () => (typeof answer?.text === 'string' ? answer.text.trim() : 'PopKit does not answer now.'))
   await refresh($)
   await openPane($)

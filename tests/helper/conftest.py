@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -15,3 +16,17 @@ def helper(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Helper]:
     made = Helper(tmp_path_factory.mktemp("h"))
     yield made
     made.stop()
+
+
+@pytest.fixture
+def helper_with(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[dict[str, Any]], Helper]]:
+    """A helper under a configuration."""
+    made: list[Helper] = []
+
+    def start(config: dict[str, Any]) -> Helper:
+        made.append(Helper(tmp_path_factory.mktemp("h"), config=config))
+        return made[-1]
+
+    yield start
+    for each in made:
+        each.stop()

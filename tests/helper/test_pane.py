@@ -10,6 +10,7 @@ import pytest
 from tests.patience import until
 
 from .asking import Helper, Transcript, lines, numbered
+from .running import Running
 
 
 def test_the_answers_are_those_of_the_command(helper: Helper):
@@ -69,15 +70,18 @@ def test_a_cleared_result_can_be_put_back_from_the_pane(helper: Helper):
     transcript.called("toolu_01", "Read", {"file_path": str(helper.project / "other.py")}, numbered(lines(400, "other")))
     transcript.answered(9_000)
     before = helper.transcript.read_text()
-    told = helper.ask("/press", {"id": "clear --id T1 --now"})["text"]
-    assert "[PopKit cleared " in helper.transcript.read_text(), told
+    assert helper.ask("/press", {"id": "clear --id T1 --now"})["compact"] is True
+    Running(helper).compacts(own=True)
+    assert "[PopKit cleared " in helper.transcript.read_text()
     shown = helper.ask("/view", {"page": "results", "chosen": "toolu_00"})["pane"]
     assert [deed["label"] for deed in shown["deeds"]] == ["Put back", "Show all of it"]
     back, show = (deed["id"] for deed in shown["deeds"])
     assert "value_400 = compute" in helper.ask("/press", {"id": show})["text"]
-    assert "[PopKit cleared " in helper.transcript.read_text()
-    helper.ask("/press", {"id": back})
-    assert helper.transcript.read_text().startswith(before)
+    assert helper.ask("/press", {"id": back})["compact"] is True
+    client = Running(helper)
+    client.compacts(own=True)
+    assert client.rows()[2]["toolResults"][0]["text"] == numbered(lines(400))
+    assert helper.transcript.read_text().startswith(before), "the client writes, we do not"
 
 
 def test_the_window_and_the_cost_are_what_the_client_says(helper: Helper):

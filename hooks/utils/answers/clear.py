@@ -26,9 +26,10 @@ _NOTHING = ("nothing",)
 _SAID_ABOVE = ("nothing", "clear", "wait")
 
 
-def clear_data(plan: Plan, cold: Plan, done: Cleared | None, report: dict, dry_run: bool) -> dict:
+def clear_data(plan: Plan, cold: Plan, done: Cleared | None, report: dict, dry_run: bool, in_place: bool = False) -> dict:
     """What `--json` prints: the sum, what goes (`results` with the handle of each once it is archived), what of the expired stays and why
-    (`kept`: reason -> {items, tokens}), and what would go once the cache is cold (`cold`), of which `cold` is the plan."""
+    (`kept`: reason -> {items, tokens}), and what would go once the cache is cold (`cold`), of which `cold` is the plan. `in_place`: the
+    running conversation is changed, not its transcript."""
     rows = {row["id"]: row for row in report["results"]}
     handles = done.handles if done else {}
     taken = {decision.result.id: decision for decision in plan.decisions}
@@ -37,6 +38,7 @@ def clear_data(plan: Plan, cold: Plan, done: Cleared | None, report: dict, dry_r
     return {
         "cleared": done is not None,
         "dry_run": dry_run,
+        "in_place": in_place,
         "tier": plan.asked.tier or None,
         "ids": list(plan.asked.ids),
         "pattern": plan.asked.pattern or None,
@@ -269,6 +271,10 @@ def _command(command: str, words: str, now: bool) -> list[str]:
 
 def _done_lines(found: dict, command: str) -> list[str]:
     lines = text.wrap("Everything is archived, and a placeholder stands in for each result.")
+    if found["in_place"]:
+        lines += text.wrap("It leaves the running conversation at once, or when Claude is done: there is nothing to load again.")
+        lines += ["", "To put everything back, or one result:", *phrases.command_lines(f"{command} undo")]
+        return lines + phrases.command_lines(f"{command} restore ID --in-place")
     if found["thinking"]:
         lines += text.wrap("The reasoning behind them left too. Load the session again before you go on:")
     else:

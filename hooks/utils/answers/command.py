@@ -15,13 +15,26 @@ from .panel import panel
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from sqlite3 import Connection
-    from typing import Any
+    from typing import Any, Protocol
 
     from ..archive.records import Record
     from ..state.rebuild import Rebuilt
     from ..state.site import Site
+
+    class InPlace(Protocol):
+        """Changes the conversation of a running session: what is asked for is done as soon as Claude is idle."""
+
+        def clear(self, ids: Sequence[str]) -> None:
+            """Takes these results out."""
+
+        def put_back(self, handles: Sequence[str]) -> None:
+            """Puts what is archived under these handles back."""
+
+        def cancel(self) -> bool:
+            """Lets go of a clear that was asked for and is not done yet; whether there was one."""
+
 
 COMMAND = "/popkit:context"
 
@@ -40,15 +53,18 @@ class Answer:
 class Asked:
     """One question: the parsed words and where they are asked."""
 
-    __slots__ = ("_seen", "arguments", "command", "flags", "now", "site", "transcript_path")
+    __slots__ = ("_seen", "arguments", "command", "flags", "in_place", "now", "site", "transcript_path")
 
-    def __init__(self, parsed: flag_parser.Parsed, site: Site, transcript_path: str, now: float, command: str):
+    def __init__(
+        self, parsed: flag_parser.Parsed, site: Site, transcript_path: str, now: float, command: str, in_place: InPlace | None = None
+    ) -> None:
         self.arguments = parsed.arguments
         self.flags = parsed.flags
         self.site = site
         self.transcript_path = transcript_path
         self.now = now
         self.command = command
+        self.in_place = in_place
         self._seen: outlook.Outlook | None = None
 
     def look(self) -> outlook.Outlook:
@@ -67,13 +83,14 @@ class Asked:
         return self.report()
 
 
-def answer(words: str, site: Site, transcript_path: str, now: float) -> str:
-    """The text that answers `/popkit:context WORDS` in the session of a Site."""
+def answer(words: str, site: Site, transcript_path: str, now: float, in_place: InPlace | None = None) -> str:
+    """The text that answers `/popkit:context WORDS` in the session of a Site. `in_place`: who changes the running conversation; without
+    it the transcript is changed."""
     try:
         parsed = flag_parser.parse(split(words))
     except flag_parser.UsageError as error:
         return "\n".join(_mistake(str(error), COMMAND).lines)
-    given = respond(parsed, site, transcript_path, now, COMMAND)
+    given = respond(parsed, site, transcript_path, now, COMMAND, in_place)
     if "json" in parsed.flags and not given.error:
         return "\n" + text.as_json(given.data)
     return "\n".join(given.lines)
@@ -89,10 +106,12 @@ def split(words: str) -> list[str]:
         return words.split()
 
 
-def respond(parsed: flag_parser.Parsed, site: Site, transcript_path: str, now: float, command: str) -> Answer:
-    """The answer to parsed words; `command` is how the reader calls us."""
+def respond(
+    parsed: flag_parser.Parsed, site: Site, transcript_path: str, now: float, command: str, in_place: InPlace | None = None
+) -> Answer:
+    """The answer to parsed words; `command` is how the reader calls us; `in_place`: see `answer`."""
     try:
-        return _ANSWERS[parsed.word](Asked(parsed, site, transcript_path, now, command))
+        return _ANSWERS[parsed.word](Asked(parsed, site, transcript_path, now, command, in_place))
     except (flag_parser.UsageError, ids.NotFound, changes.Unknown, access.Refused, restoring.NotFound, rewrite.RewriteFailed) as error:
         return _mistake(str(error), command)
     except OSError as error:
@@ -221,20 +240,34 @@ def _cleared(asked: Asked, wanted: Callable[[Rebuilt], planning.Asked], dry_run:
     """(what a clear did, or would do; the report after it)."""
     from ..reclaim import clearing
 
-    prospect, done = clearing.clear(asked.site, asked.transcript_path, asked.now, wanted, dry_run)
+    is_in_place = asked.in_place is not None
+    prospect, done = clearing.clear(asked.site, asked.transcript_path, asked.now, wanted, dry_run, in_place=is_in_place)
     plan = prospect.plan
+    if asked.in_place is not None and not dry_run and plan.going and (plan.pays or plan.asked.now):
+        asked.in_place.clear([result.id for result in plan.going])
+        done = clearing.Cleared({result.id: "" for result in plan.going}, plan.sum.leaves, plan.sum.thinking, "")
     cold = plan
     if done is None and plan.sum.warm:
         once_cold = planning.Asked(plan.asked.tier, plan.asked.ids, plan.asked.pattern)
-        cold = outlook.plan_of(asked.site, prospect.made.conversation, once_cold, asked.now, True)
+        cold = outlook.plan_of(asked.site, prospect.made.conversation, once_cold, asked.now, True, is_in_place)
     seen = outlook.of(asked.site, asked.transcript_path, prospect.made, asked.now)
     outlook.remember(seen, asked.site)
     shown = report.build(seen)
-    return clear.clear_data(plan, cold, done, shown, dry_run), shown
+    return clear.clear_data(plan, cold, done, shown, dry_run, is_in_place), shown
 
 
 def _undo(asked: Asked) -> Answer:
     from ..reclaim import undoing
+
+    if asked.in_place is not None:
+        from ..reclaim import in_place
+
+        if asked.in_place.cancel():
+            return Answer(["", *text.wrap("The clear was not done yet, and is not done now.")], {"restored": [], "in_place": True})
+        handles = in_place.last_handles(asked.site)
+        if handles:
+            asked.in_place.put_back(handles)
+            return Answer(putback.begun_lines(len(handles)), {"restored": handles, "in_place": True})
 
     back = undoing.undo(asked.site, asked.transcript_path, asked.now)
     asked.site.remember(planned=None)
@@ -258,6 +291,10 @@ def _restore(asked: Asked) -> Answer:
             records = [record for word in asked.arguments for record in _records(db, shown, word, site)]
         printed = [] if "in-place" in asked.flags else restoring.printed(db, records)
         trouble = restoring.book_printed(site, db, records, asked.now) if printed else ""
+    if "in-place" in asked.flags and asked.in_place is not None:
+        handles = [record.id for record in records]
+        asked.in_place.put_back(handles)
+        return Answer(putback.begun_lines(len(handles)), {"restored": handles, "in_place": True})
     if "in-place" not in asked.flags:
         said = ["", *text.wrap("PopKit: " + trouble)] if trouble else []
         lines = putback.printed_lines(printed)

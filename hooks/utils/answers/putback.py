@@ -37,6 +37,14 @@ def put_back_data(back: PutBack) -> dict[str, Any]:
     }
 
 
+def begun_lines(many: int) -> list[str]:
+    """What is put back into the running conversation, as soon as Claude is idle."""
+    return [
+        "",
+        *text.wrap(f"Putting {text.counted(many, 'content')} back in place, as far as the window allows. Claude goes on from there."),
+    ]
+
+
 def undo_lines(back: PutBack, session_id: str) -> list[str]:
     """What an undo did."""
     return _lines("Undone", back, session_id, "The last clear was taken back")

@@ -6,10 +6,11 @@ from __future__ import annotations
 
 from ..answers import text
 from ..reclaim import in_place
-from ..reclaim.in_place import AUTO, MANUAL, Declined, Wanted
+from ..reclaim.in_place import ASKED, AUTO, MANUAL, Declined, Wanted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     from ..reclaim.in_place import Answer
@@ -25,23 +26,49 @@ class Compactions:
 
     def __init__(self) -> None:
         self.wanted: Wanted | None = None
+        self.is_begun = True  # whether the host has been told to start one for it
         self.declined = ""  # why the last one was left to the host; "" where it was not
+
+    def clear(self, ids: Sequence[str]) -> None:
+        """The next compaction that we start takes these results out."""
+        self.wanted, self.is_begun = Wanted(ASKED, only=ids), False
+
+    def put_back(self, handles: Sequence[str]) -> None:
+        """The next compaction that we start puts back what is archived under these handles."""
+        self.wanted, self.is_begun = Wanted(ASKED, back=handles), False
+
+    def cancel(self) -> bool:
+        """Lets go of a clear that was asked for and is not done yet; whether there was one."""
+        is_waiting = self.wanted is not None and self.wanted.only is not None
+        if is_waiting:
+            self.wanted, self.is_begun = None, True
+        return is_waiting
+
+    def begin(self) -> bool:
+        """Whether the host is to start a compaction for what is wanted; it is told once."""
+        is_due, self.is_begun = not self.is_begun, True
+        return is_due
 
     def answer(self, site: Site, transcript_path: str, asked: dict[str, Any], now: float) -> dict[str, Any]:
         """What the mod does with a compaction: `rows` stand as it; or `hand_on`, they go to the summariser; with `behind`, these rows stand
         behind its summary. `skip`: it is not done at all. {}: it is the host's. `notice`: what the person is told."""
         trigger, agent_id = str(asked.get("trigger") or ""), str(asked.get("agent_id") or "")
-        wanted, self.wanted = self._wanted(site, trigger, agent_id, asked), None
+        is_own = asked.get("own") is True
+        wanted = self._wanted(site, trigger, agent_id, asked)
+        if is_own:
+            self.wanted = None
         if wanted is None:
-            return {}
+            return {"skip": "nothing was asked for"} if is_own else {}
         if trigger == PRECOMPUTE:
             return {"skip": "PopKit answers the compaction when it comes"} if not self.declined else {}
         rows = asked.get("rows")
         try:
             made = in_place.answer(site, transcript_path, agent_id, rows if isinstance(rows, list) else [], wanted, now)
         except Declined as error:
+            if is_own:
+                return {"skip": str(error), "notice": f"Nothing was changed: {error}."}
             self.declined = str(error)
-            return {"declined": self.declined}
+            return {}
         self.declined = ""
         if trigger == MANUAL and wanted.why == MANUAL and str(asked.get("instructions") or "").strip():
             return {"rows": made.rows, "hand_on": True}
@@ -55,7 +82,7 @@ class Compactions:
         config = site.config
         if not site.enabled:
             return None
-        if asked.get("own") is True and self.wanted is not None:
+        if asked.get("own") is True:
             return self.wanted
         is_on = config.get("compact", "on") == "on" and (not agent_id or config.get("compact_agents") is not False)
         switch = {MANUAL: "compact_manual", AUTO: "compact_auto", PRECOMPUTE: "compact_auto"}.get(trigger, "")

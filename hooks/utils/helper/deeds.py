@@ -35,7 +35,7 @@ def of_context(report: dict[str, Any]) -> list[Deed]:
     if report["verdict"]["kind"] == "clear":
         found.append(Deed("clear", "Clear", verdict.in_words(report).removeprefix(_SAID), "c"))
     if report["cleared"]["items"]:
-        found.append(Deed("undo", "Undo the last clear", "what it took comes back, once the session is loaded again", "u"))
+        found.append(Deed("undo", "Undo the last clear", "what it took comes back in place", "u"))
     return found
 
 
@@ -46,7 +46,7 @@ def of_result(row: dict[str, Any], restores: bool) -> list[Deed]:
     found = []
     if row["state"] == "cleared":
         if restores:
-            found.append(Deed(f"restore {name} --in-place", "Put back", f"{tokens} come back, once the session is loaded again", "b"))
+            found.append(Deed(f"restore {name} --in-place", "Put back", f"{tokens} come back in place", "b"))
     elif row["pinned_by"] == row["id"]:
         found.append(Deed(f"unpin {name}", "Unpin", f"its {tokens} may expire again", "p"))
     elif not row["pinned_by"]:

@@ -114,7 +114,12 @@ class Session:
     def compact(self, asked: dict[str, Any]) -> dict[str, Any]:
         with self._settled():
             path = self.door.transcript_of(_text(asked, "agent_id"))
-            return self.compactions.answer(self._site(), path, asked, now(self.environ))
+            answer = self.compactions.answer(self._site(), path, asked, now(self.environ))
+        if "rows" in answer:
+            from ..reclaim import in_place  # seldom
+
+            self.work.put((in_place.take_in, (self._site(),)))
+        return answer
 
     def compacting(self, _asked: dict[str, Any]) -> dict[str, Any]:
         """What the summariser should know; the hook on compactions sees that it was said."""
@@ -146,11 +151,15 @@ class Session:
 
     def command(self, asked: dict[str, Any]) -> dict[str, Any]:
         with self._settled():
-            return {"text": self.views.answer(_text(asked, "words"), self._site(), now(self.environ), _columns(asked))}
+            return self._told(self.views.answer(_text(asked, "words"), self._site(), now(self.environ), _columns(asked)))
 
     def press(self, asked: dict[str, Any]) -> dict[str, Any]:
         with self._settled():
-            return {"text": self.views.press(_text(asked, "id"), self._site(), now(self.environ), _columns(asked))}
+            return self._told(self.views.press(_text(asked, "id"), self._site(), now(self.environ), _columns(asked)))
+
+    def _told(self, text: str) -> dict[str, Any]:
+        """An answer; with `compact` where a compaction is to be started, which does what was asked for."""
+        return {"text": text, **({"compact": True} if self.compactions.begin() else {})}
 
     def warm(self, asked: dict[str, Any]) -> dict[str, Any]:
         return self.keeper.when(asked)

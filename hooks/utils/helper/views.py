@@ -102,7 +102,7 @@ class Views:
             return self.native.answer(words)
         with _LAYOUT:
             text.lay_out_for(max(_NARROWEST, columns))
-            return command.answer(words, site, self.transcript_path, now)
+            return command.answer(words, site, self.transcript_path, now, self.compactions)
 
     def press(self, id: str, site: Site, now: float, columns: int) -> str:
         """What a deed came to, in words; "" for one that is none."""

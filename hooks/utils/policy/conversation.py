@@ -188,8 +188,10 @@ class Conversation:
             if result.id in ids:
                 left += gain(result, self.state.calibration, self.rules)
 
-    def unthought(self, id: str) -> None:
-        """What was thought behind a result has left the prompt."""
+    def unthought(self, id: str = "") -> None:
+        """What was thought behind a result has left the prompt; all that was thought where none is named."""
+        if not id:
+            self._thought = []
         if id in self.places:
             del self._thought[bisect_right(self._thought, (self.places[id].request, float("inf"))) :]
 
@@ -236,6 +238,16 @@ class Conversation:
     def requests_behind(self, id: str) -> int:
         """How many requests have ended since the one behind which a result stands."""
         return self.count - self.places[id].request
+
+    @property
+    def thinking(self) -> int:
+        """Tokens of all thinking that stands."""
+        return self._thought[-1][1] if self._thought else 0
+
+    @property
+    def thinking(self) -> int:
+        """Tokens of thinking that stand."""
+        return self._thought[-1][1] if self._thought else 0
 
     def thinking_behind(self, id: str) -> int:
         """Tokens of thinking that stand behind a result."""

@@ -117,10 +117,11 @@ class Plan:
 
 def plan(
     conversation: Conversation, asked: Asked, now: float, model: NeedModel, prices: Prices, cold: bool | None = None,
-    tuned: worth.Tuned = worth.TUNED,
+    tuned: worth.Tuned = worth.TUNED, in_place: bool = False,
 ) -> Plan:  # fmt: skip
     """What a clear of this conversation takes at `now` (seconds). `model` says how likely a result is needed again; `cold`: whether the
-    next request finds no cache, by the clock where that is not said; `tuned`: other constants than those that are shipped."""
+    next request finds no cache, by the clock where that is not said; `tuned`: other constants than those that are shipped. `in_place`: as
+    a compaction, after which all messages are written again and no thinking is left."""
     if cold is None:
         cold = not conversation.last.is_warm(now)
     rules, state = conversation.rules, conversation.state
@@ -134,10 +135,10 @@ def plan(
         _by_lifetime(conversation, asked, decisions)
     else:
         situation = worth.Situation(conversation.prompt, prices, tuned)
-        made.pays = _by_worth(conversation, asked, decisions, model, situation, cold)
+        made.pays = _by_worth(conversation, asked, decisions, model, situation, cold, in_place)
         made.likely_requests = situation.tuned.ahead
     _hold_what_is_leaned_on(conversation, decisions)
-    made.sum = _sum(conversation, made.going, decisions, prices, cold)
+    made.sum = _sum(conversation, made.going, decisions, prices, cold, in_place)
     if asked.forces or not rules.weighs:
         made.likely_requests = LIKELY_REQUESTS[prices.ttl_s]
         made.pays = pays(made.sum, made.likely_requests)
@@ -148,7 +149,7 @@ def plan(
 
 
 def _by_lifetime(conversation: Conversation, asked: Asked, decisions: list[Decision]) -> None:
-    last = _last_words(conversation)
+    last = last_words(conversation)
     for decision in decisions:
         result = decision.result
         if result.pinned:
@@ -171,7 +172,7 @@ def _is_small(decision: Decision, asked: Asked) -> bool:
     return decision.gain < least or decision.placeholder > decision.result.tokens * share
 
 
-def _last_words(conversation: Conversation) -> set[str]:
+def last_words(conversation: Conversation) -> set[str]:
     """Ids of the newest run of each thing whose verdict may be another command's: its line did more than this run."""
     newest: dict[str, Result] = {}
     for result in conversation.results():
@@ -206,14 +207,15 @@ def grace(result: Result, rules: Ruleset) -> int:
 
 
 def _by_worth(
-    conversation: Conversation, asked: Asked, decisions: list[Decision], model: NeedModel, situation: worth.Situation, cold: bool
-) -> bool:
+    conversation: Conversation, asked: Asked, decisions: list[Decision], model: NeedModel, situation: worth.Situation, cold: bool,
+    in_place: bool,
+) -> bool:  # fmt: skip
     """Fills the decisions in; whether anything is worth clearing now."""
-    valued, last = [], _last_words(conversation)
+    valued, last = [], last_words(conversation)
     for decision in decisions:
         decision.reason = _why_it_stays(decision, conversation, asked, last)
         if not decision.reason:
-            candidate = _candidate(decision, conversation, model)
+            candidate = _candidate(decision, conversation, model, in_place)
             decision.value = worth.value(candidate, situation)
             if candidate.need > worth.MOST_NEED:
                 decision.reason = "likely"
@@ -251,10 +253,10 @@ def _why_it_stays(decision: Decision, conversation: Conversation, asked: Asked, 
     return "in_use" if worth.is_in_use(result, conversation.state.quiet_age(result)) else ""
 
 
-def _candidate(decision: Decision, conversation: Conversation, model: NeedModel) -> worth.Candidate:
-    id = decision.result.id
+def _candidate(decision: Decision, conversation: Conversation, model: NeedModel, in_place: bool) -> worth.Candidate:
     decision.need = model.probability(decision.result, conversation.state)
-    return worth.Candidate(decision.result, decision.tokens, decision.placeholder, decision.need, conversation.thinking_behind(id))
+    thinking = conversation.thinking if in_place else conversation.thinking_behind(decision.result.id)
+    return worth.Candidate(decision.result, decision.tokens, decision.placeholder, decision.need, thinking)
 
 
 def _has_ended(decision: Decision) -> bool:
@@ -281,7 +283,7 @@ def _hold_what_is_leaned_on(conversation: Conversation, decisions: list[Decision
 # --- what it comes to ----------------------------------------------------------------------------------------------------------
 
 
-def _sum(conversation: Conversation, going: list[Result], decisions: list[Decision], prices: Prices, cold: bool) -> Sum:
+def _sum(conversation: Conversation, going: list[Result], decisions: list[Decision], prices: Prices, cold: bool, in_place: bool) -> Sum:
     ids = {result.id for result in going}
     taken = [decision for decision in decisions if decision.result.id in ids]
     leaving, staying = (sum([getattr(decision, name) for decision in taken]) for name in ("tokens", "placeholder"))
@@ -292,5 +294,7 @@ def _sum(conversation: Conversation, going: list[Result], decisions: list[Decisi
         behind = [decision.tokens for decision in decisions if decision.result.index > first.index and decision.result.id not in ids]
         prefix = min(conversation.places[first.id].prefix, max(0, prompt - leaving - sum(behind)))
         back, thinking = conversation.requests_behind(first.id), conversation.thinking_behind(first.id)
+        if in_place:
+            prefix, thinking = min(conversation.base, prompt), conversation.thinking
     change = Change(prompt, leaving, staying, prefix, not cold, conversation.base, back, thinking if prices.bound else 0)
     return Sum(change, prices)

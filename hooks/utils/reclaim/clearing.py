@@ -60,19 +60,20 @@ class Cleared:
 
 def clear(
     site: Site, transcript_path: str, now: float, asked: Wanted, dry_run: bool = False, at_end: bool = False,
-    with_thinking: bool | None = None,
+    with_thinking: bool | None = None, in_place: bool = False,
 ) -> tuple[Prospect, Cleared | None]:  # fmt: skip
     """(Prospect, Cleared or None). `asked`: a planning.Asked, or what gives one for the Rebuilt context. Acts when something goes and it
     pays, or the user said `now`; `at_end` of a session the next request will find no cache; `with_thinking` goes what was thought behind
-    the first result that leaves (None: where the model binds it). Refused where nothing may be changed (with thinking also in mid-turn),
+    the first result that leaves (None: where the model binds it). `in_place`: only the prospect of one that a compaction does.
+    Refused where nothing may be changed (with thinking also in mid-turn),
     RewriteFailed (OSError) where that failed; either way nothing was changed."""
     began = time.time_ns()
     with turnstile(site):
         sweep(site, transcript_path)
 
         def change() -> tuple[Prospect, Cleared | None]:
-            found = prospect(site, transcript_path, now, asked, at_end)
-            if dry_run or not found.plan.going or not (found.plan.pays or found.plan.asked.now):
+            found = prospect(site, transcript_path, now, asked, at_end, in_place)
+            if dry_run or in_place or not found.plan.going or not (found.plan.pays or found.plan.asked.now):
                 return found, None
             return found, _clear(site, transcript_path, found, found.plan.prices.bound if with_thinking is None else with_thinking)
 
@@ -82,10 +83,10 @@ def clear(
         return found, cleared
 
 
-def prospect(site: Site, transcript_path: str, now: float, asked: Wanted, at_end: bool = False) -> Prospect:
+def prospect(site: Site, transcript_path: str, now: float, asked: Wanted, at_end: bool = False, in_place: bool = False) -> Prospect:
     """What a clear would do; changes nothing but the tracker's own state."""
     made = until_whole(lambda: live.reconcile(site, transcript_path, now=now), lambda made: made.index)
-    plan = plan_of(site, made.conversation, asked(made) if callable(asked) else asked, now, at_end)
+    plan = plan_of(site, made.conversation, asked(made) if callable(asked) else asked, now, at_end, in_place)
     check_understood(made.index, [result.id for result in plan.going])
     return Prospect(made, plan, now)
 

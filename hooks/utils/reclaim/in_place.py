@@ -19,11 +19,12 @@ from ..state import disk, journal, live, store
 from ..state.archived import content_of, errors, task_id
 from . import carried, places
 from .access import Opened
-from .outlook import plan_of
+from .outlook import context_of, plan_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
+    from sqlite3 import Connection
     from typing import Any
 
     from ..policy.compacting import Compacted, Content, Left
@@ -33,6 +34,7 @@ _TAIL_BYTES = 256 * 1024
 # Why a conversation was compacted, in the journal.
 ASKED, MANUAL, AUTO, COLD = "asked", "manual", "auto", "cold"
 _NO_TARGET = 1.0
+_MOST_OF_WINDOW = 0.95
 
 
 class Wanted:
@@ -95,6 +97,16 @@ def answer(site: Site, transcript_path: str, agent_id: str, rows: Sequence[objec
     return Answer([message.to_json() for message in done.messages], done.before + beside, done.after + beside, done.left, [], done.met)
 
 
+def take_in(site: Site) -> None:
+    """Lets the archive take in what was laid beside it. Errors of the archive where it cannot: then it is taken in when it next opens."""
+    archive.open_archive(home.archive_path(site.home)).close()
+
+
+def last_handles(site: Site) -> list[str]:
+    """The handles of what the newest compaction of ours took out of the main thread, and nobody has put back."""
+    return journal.last_compacted(store.read_lines(site.paths().journal))
+
+
 def _conversation(site: Site, agent_id: str, transcript_path: str, said: Sequence[Message], now: float) -> Conversation:
     """The conversation as the hooks have followed it; where they have not, as the transcript tells."""
     paths = site.paths(agent_id)
@@ -123,15 +135,27 @@ def _with_back(
     """The conversation with what these handles name in its place again."""
     before = compacting.tokens_of(said, conversation)
     with Opened(site.home) as db:
-        contents = {handle: _content(content_of(db, handle)) for handle in handles}
+        contents = {handle: _content(content_of(db, handle)) for handle in _with_lists(db, said, handles)}
         records = [record for record in map(archive.record, [db] * len(contents), contents) if record and contents[record.id] is not None]
     back = stubs.put_back(said, contents.get)
     if [message.to_json() for message in back] == [message.to_json() for message in said]:
         raise Declined("nothing of it stands in the conversation as a placeholder, or its content is gone for good")
     after = compacting.tokens_of(back, conversation)
-    entries = [journal.undone([record.tool_use_id for record in records], max(0, after - before), now)]
+    standing = conversation.last.tokens + after - before
+    window = context_of(conversation, site.session, now)
+    if window and standing > _MOST_OF_WINDOW * window["window"]:
+        raise Declined(f"with it the context would have {standing:,} tokens, more than fit")
+    ids = [record.tool_use_id for record in records if record.type not in (compacting.INPUT, compacting.CALLS)]
+    entries = [journal.undone(ids, max(0, after - before), now), journal.put_back([record.id for record in records], now)]
     live.note(site, site.paths(agent_id), entries)
     return Answer([message.to_json() for message in back], before, after, [], [record.tool_use_id for record in records], True)
+
+
+def _with_lists(db: Connection, said: Sequence[Message], handles: Collection[str]) -> list[str]:
+    """The handles, and those of lists of calls in which one of them stands."""
+    lists = [handle for handle in map(stubs.handle_of_fold, (message.text for message in said)) if handle]
+    holding = [each for each in lists if any(handle in (content_of(db, each) or "") for handle in handles)]
+    return list(dict.fromkeys([*handles, *holding]))
 
 
 def _content(archived: str | None) -> Any:
@@ -165,7 +189,9 @@ class _Keeper:
 
     def keep(self, left: Sequence[Left], state: ContextState) -> None:
         """Lays everything beside the archive, which takes it in when somebody next opens it. Errors of the archive where it cannot."""
-        if not disk.stamp(self.path):
+        if disk.stamp(self.path):
+            files.make_private_file(self.path, create=False)  # an error for anything else than a file
+        else:
             files.make_private_folder(self.path.rpartition("/")[0])
             archive.open_archive(self.path).close()
         known = {**state.expired, **state.live}
@@ -184,7 +210,7 @@ def _note(site: Site, agent_id: str, done: Compacted, why: str, now: float) -> N
     results = [one for one in done.left if one.kind == compacting.RESULT]
     reasons = {one.id: one.why for one in results}
     paths = site.paths(agent_id)
-    store.journal(paths, journal.compacted(why, done.before, done.after, len(done.left), now))
+    store.journal(paths, journal.compacted(why, done.before, done.after, [one.handle for one in done.left], now))
     store.journal(paths, journal.cleared([one.id for one in results], max(0, done.before - done.after), reasons, now))
     if not agent_id:
         site.remember(in_place=now)

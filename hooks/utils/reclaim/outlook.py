@@ -165,12 +165,15 @@ def remember(found: Outlook, site: Site) -> None:
     site.remember(planned={**sums, "calls": found.state.index, "warm": found.now.sum.warm})
 
 
-def plan_of(site: Whose, conversation: Conversation, asked: planning.Asked, now: float, cold: bool = False) -> planning.Plan:
-    """The plan over a conversation with the model and the prices that hold for it; `cold`: the next request will find no cache."""
+def plan_of(
+    site: Whose, conversation: Conversation, asked: planning.Asked, now: float, cold: bool = False, in_place: bool = False
+) -> planning.Plan:
+    """The plan over a conversation with the model and the prices that hold for it; `cold`: the next request will find no cache;
+    `in_place`: see `planning.plan`."""
     last = conversation.newest
     prices = economics.prices_of(conversation.rules.models.model(last.model), last.cache_ttl_s)
     model = learnt.load(site.home, site.session_project).model
-    return planning.plan(conversation, asked, now, model, prices, cold or None)
+    return planning.plan(conversation, asked, now, model, prices, cold or None, in_place=in_place)
 
 
 def context_of(conversation: Conversation, session: dict[str, Any], now: float) -> dict[str, Any] | None:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 # The year 5138: a later time in a journal is none.
 _LATEST = 1e11
 _REASON_CHARS = 200
+# The host writes a compaction down so soon after it was answered.
+_SAME_S = 30.0
 
 
 # --- what we write --------------------------------------------------------------------------------------------------------------
@@ -82,9 +84,15 @@ def cleared(ids: list[str], tokens: int, reasons: dict[str, str], at: float) -> 
     return {**entry, "reasons": reasons} if reasons else entry
 
 
-def compacted(why: str, before: int, after: int, left: int, at: float) -> Entry:
-    """A compaction was answered without a model: so many things `left`, and the conversation went from `before` to `after` tokens."""
-    return {"event": "compact", "at": at, "why": why, "before": before, "after": after, "left": left}
+def compacted(why: str, before: int, after: int, handles: Sequence[str], at: float) -> Entry:
+    """A compaction was answered without a model: what is archived under these handles left, and the conversation went from `before` to
+    `after` tokens."""
+    return {"event": "compact", "at": at, "why": why, "before": before, "after": after, "handles": list(handles)}
+
+
+def put_back(handles: Sequence[str], at: float) -> Entry:
+    """What is archived under these handles went back into the conversation."""
+    return {"event": "back", "at": at, "handles": list(handles)}
 
 
 def cleared_outside(ids: list[str], tokens: int, how: str, at: float) -> Entry:
@@ -255,6 +263,31 @@ def clear_times(journal: list[Any]) -> dict[str, float]:
         if booking_of(entry) is not None and entry.get("event") in ("clear", "outside"):
             times.update((id, entry["at"]) for id in _ids(entry) or ())
     return times
+
+
+def is_in_place(journal: list[Any], at: float) -> bool:
+    """Whether the compaction of that time (seconds) was one of ours that nothing but us had called for: a clear. Any other was due, and
+    would have come without us."""
+    for entry in journal:
+        if isinstance(entry, dict) and entry.get("event") == "compact" and abs(_time(entry) - at) < _SAME_S:
+            return entry.get("why") in ("asked", "cold")
+    return False
+
+
+def last_compacted(journal: list[Any]) -> list[str]:
+    """The handles of what the newest compaction of ours took out and nobody has put back; [] where there is none."""
+    back: set[str] = set()
+    for entry in reversed(journal):
+        handles = entry.get("handles") if isinstance(entry, dict) else None
+        if not isinstance(handles, list):
+            continue
+        if entry.get("event") == "back":
+            back.update(handle for handle in handles if isinstance(handle, str))
+        elif entry.get("event") == "compact":
+            left = [handle for handle in handles if isinstance(handle, str) and handle not in back]
+            if left:
+                return left
+    return []
 
 
 def warmed_times(journal: list[Any]) -> list[float]:

@@ -158,7 +158,8 @@ class _Telling:
             booked += [ledger.Restored(at, round(tokens * calibration)) for at, tokens in self.printed]
             booked += self.listener.bookings(calibration) if self.listener else []
             models = self.conversation.rules.models
-            moments = [moment(sent, added, models) for sent, added in self.conversation.requests]
+            requests = self.conversation.requests
+            moments = [moment(sent, added, models) for sent, added in requests if sent.tokens or not journals.is_in_place(journal, sent.at)]
             found = ledger.settle(moments, booked, day_of)
             counts.ledger, counts.days = found.to_json(), newest_days(found.days)
 

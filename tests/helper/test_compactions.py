@@ -1,0 +1,132 @@
+"""Compactions that the helper answers without a model, as the mod asks for them."""
+
+from __future__ import annotations
+
+import pytest
+
+from .asking import Helper, Transcript, lines, numbered
+from .running import Running
+
+
+@pytest.fixture
+def busy(helper: Helper) -> Helper:
+    """A session with a dead read, a live one, and work since."""
+    made = helper.has_read("app.py", lines(400))
+    path = str(helper.project / "app.py")
+    made.called("toolu_01", "Edit", {"file_path": path, "old_string": "a" * 900, "new_string": "b" * 900}, "The file has been updated.")
+    made.called("toolu_02", "Read", {"file_path": str(helper.project / "other.py")}, numbered(lines(300, "other")))
+    for number in range(6):
+        made.called(f"toolu_1{number}", "Bash", {"command": f"echo {number}"}, f"said {number}")
+    made.answered(30_000)
+    return helper
+
+
+def results(rows: list[dict]) -> dict[str, str]:
+    return {each["tool_use_id"]: each["text"] for row in rows for each in row["toolResults"]}
+
+
+def said(rows: list[dict]) -> list[str]:
+    return [row["text"] for row in rows if row["text"]]
+
+
+def test_a_compaction_takes_out_what_is_dead_and_says_so_in_a_line(busy: Helper):
+    client = Running(busy)
+    before = client.rows()
+    answer = client.compacts()
+    shown = results(answer["rows"])
+    assert shown["toolu_00"].startswith("[PopKit cleared Read app.py (edited later).")
+    assert said(answer["rows"])[0] == "go"
+    assert [text for text in said(before) if text not in said(answer["rows"])] == []
+    assert answer["notice"].startswith("Compacted without a model: 30k to ")
+    assert answer["notice"].endswith(" taken out, and all can be restored.")
+    assert busy.failures() == ""
+
+
+def test_what_left_is_archived_and_restored_by_the_handle_in_its_place(busy: Helper):
+    shown = results(Running(busy).compacts()["rows"])
+    handle = shown["toolu_00"].partition("popkit restore ")[2].partition("]")[0]
+    assert busy.run("restore", handle).rstrip("\n") == numbered(lines(400))
+
+
+def test_the_state_after_it_is_that_of_the_transcript(busy: Helper):
+    Running(busy).compacts()
+    told = busy.run("context", "timeline", "--transcript", str(busy.transcript))
+    assert "Read app.py" in told
+    assert "cleared: restore" in told
+    assert "Read other.py" in told
+
+
+def test_a_clear_by_word_waits_until_the_client_compacts_and_takes_only_what_was_asked_for(busy: Helper):
+    told = busy.ask("/command", {"words": "clear --id T3 --now", "columns": 70})
+    assert told["compact"] is True
+    assert "/resume" not in told["text"]
+    shown = results(Running(busy).compacts(own=True)["rows"])
+    assert [id for id, text in shown.items() if text.startswith("[PopKit cleared ")] == ["toolu_02"]
+
+
+def test_an_undo_puts_everything_back_as_it_was(busy: Helper):
+    client = Running(busy)
+    before = results(client.rows())
+    client.compacts()
+    assert results(client.rows()) != before
+    assert busy.ask("/command", {"words": "undo"})["compact"] is True
+    answer = client.compacts(own=True)
+    assert results(answer["rows"]) == before
+    assert answer["notice"].startswith("Put back in place: ")
+    assert busy.ask("/command", {"words": "undo"}).get("compact") is None, "there is nothing left to undo"
+
+
+def test_a_clear_that_is_not_done_yet_is_taken_back_by_undo(busy: Helper):
+    busy.ask("/command", {"words": "clear --id T3 --now"})
+    assert "not done now" in busy.ask("/command", {"words": "undo"})["text"]
+    assert Running(busy).compacts(own=True) == {"skip": "nothing was asked for"}
+
+
+def test_a_compaction_of_ours_that_has_nothing_to_do_never_asks_a_model(busy: Helper):
+    assert "skip" in Running(busy).compacts(own=True)
+
+
+def test_words_behind_compact_hand_what_is_left_to_the_summariser(busy: Helper):
+    answer = Running(busy).compacts(instructions="keep the plan")
+    assert answer["hand_on"] is True
+    assert results(answer["rows"])["toolu_00"].startswith("[PopKit cleared ")
+
+
+def test_the_precomputed_summary_is_skipped_while_ours_will_answer(busy: Helper):
+    assert "skip" in Running(busy).compacts("precompute")
+
+
+@pytest.mark.parametrize(("config", "trigger"), [
+    ({"compact": "off"}, "manual"), ({"compact_manual": False}, "manual"), ({"compact": "off"}, "auto"), ({"compact_auto": False}, "auto"),
+    ({"compact_auto": False}, "precompute"), ({"enabled": False}, "manual"),
+])  # fmt: skip
+def test_what_is_switched_off_is_the_clients(helper_with, config: dict, trigger: str):
+    helper = helper_with(config)
+    made = helper.has_read("app.py", lines(400))
+    made.called("toolu_01", "Edit", {"file_path": str(helper.project / "app.py"), "old_string": "a", "new_string": "b"}, "done")
+    made.answered(9_000)
+    assert Running(helper).compacts(trigger) == {}
+
+
+@pytest.mark.parametrize("rows", [7, "rows", [7], [{"role": "system", "text": "x"}], [{"role": "user"}], [{"role": "user", "text": 7}]])
+def test_messages_that_are_not_understood_are_left_to_the_client(busy: Helper, rows: object):
+    assert busy.ask("/compact", {"trigger": "manual", "agent_id": "", "rows": rows}) == {}
+    assert busy.failures() == ""
+
+
+def test_an_archive_that_cannot_be_written_leaves_the_compaction_to_the_client(busy: Helper):
+    (busy.home / "archive.sqlite").mkdir()
+    assert Running(busy).compacts() == {}
+
+
+def test_a_threshold_that_ours_does_not_reach_hands_on_the_older_part_and_keeps_the_newer(helper_with):
+    helper = helper_with({"compact_target": 0.05})
+    made: Transcript = helper.has_read("app.py", lines(50))
+    for number in range(8):
+        made.called(f"toolu_1{number}", "Bash", {"command": f"echo {number}"}, "\n".join(lines(60, f"n{number}_")))
+    made.answered(9_000)
+    answer = Running(helper).compacts("auto")
+    assert answer["hand_on"] is True
+    assert answer["rows"]
+    assert answer["behind"]
+    assert not answer["behind"][0]["toolResults"]
