@@ -244,11 +244,6 @@ class Conversation:
         """Tokens of all thinking that stands."""
         return self._thought[-1][1] if self._thought else 0
 
-    @property
-    def thinking(self) -> int:
-        """Tokens of thinking that stand."""
-        return self._thought[-1][1] if self._thought else 0
-
     def thinking_behind(self, id: str) -> int:
         """Tokens of thinking that stand behind a result."""
         if not self._thought:
