@@ -55,6 +55,10 @@ export async function refresh($: EngineInterface, more = MOST_AGAIN, turnEnded =
   const seen = { band: answer.band, pane: answer.pane, cacheUntil: answer.cache_until } as PopkitView
   await update($, view, () => seen)
 
+  if (answer.compact === true) {
+    startOwn($)
+  }
+
   if (typeof answer.toast === 'string' && answer.toast !== '') {
     $.ui.toast(answer.toast, { timeoutMs: TOAST_MS })
   }

@@ -157,6 +157,14 @@ WORDS = (
         0,
         1,
     ),
+    Word(
+        "cold",
+        "let dead results leave by themselves once the prompt cache is cold, where that pays",
+        (_JSON,),
+        "[on|off|show]",
+        0,
+        1,
+    ),
     Handed("memory", "what sessions of this project teach the next ones: on, off, or a word of popkit memory", "[on|off|WORD…]"),
     HELP_WORD,
 )

@@ -45,7 +45,7 @@ def test_a_line_is_read(line, word, arguments, flags):
     assert (parsed.word, parsed.arguments, parsed.flags) == (word, arguments, flags)
 
 
-KNOWN = "retention, timeline, why, pin, unpin, stats, clear, undo, restore, warm, memory, help"
+KNOWN = "retention, timeline, why, pin, unpin, stats, clear, undo, restore, warm, cold, memory, help"
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import re
+import time
+
 import pytest
 
 from .asking import Helper, Transcript, lines, numbered
@@ -130,3 +134,58 @@ def test_a_threshold_that_ours_does_not_reach_hands_on_the_older_part_and_keeps_
     assert answer["rows"]
     assert answer["behind"]
     assert not answer["behind"][0]["toolResults"]
+
+
+def deeds_of(view: dict) -> list[str]:
+    return [deed["id"] for deed in view["pane"]["deeds"]]
+
+
+def test_the_pane_asks_once_whether_dead_results_may_leave_by_themselves_when_the_cache_is_cold(busy: Helper):
+    view = busy.ask("/view", {})
+    assert view.get("compact") is None, "nothing leaves before somebody has said yes"
+    (question,) = [deed["sum"] for deed in view["pane"]["deeds"] if deed["id"] == "cold on"]
+    assert re.fullmatch(
+        r"the cache is cold: ~[\d,]+ tokens, worth about \$\d+\.\d\d, can leave before your next prompt\. Let .*\?", question
+    )
+    busy.ask("/press", {"id": "cold off"})
+    assert "cold on" not in deeds_of(busy.ask("/view", {}))
+    assert busy.ask("/view", {}).get("compact") is None
+
+
+def test_once_the_user_has_said_yes_what_is_dead_leaves_by_itself_and_only_once(busy: Helper):
+    client = Running(busy)
+    busy.ask("/press", {"id": "cold on"})
+    assert busy.ask("/view", {})["compact"] is True
+    assert busy.ask("/view", {}).get("compact") is None, "it is under way"
+    answer = client.compacts(own=True)
+    assert results(answer["rows"])["toolu_00"].startswith("[PopKit cleared ")
+    assert busy.journal()[-2]["why"] == "cold"
+    assert busy.ask("/view", {}).get("compact") is None
+
+
+def test_nothing_leaves_by_itself_where_the_cache_has_become_warm_meanwhile(busy: Helper):
+    busy.ask("/press", {"id": "cold on"})
+    assert busy.ask("/view", {})["compact"] is True
+    entries = busy.transcript.read_text().splitlines()
+    newest = json.loads(entries[-1])
+    newest.update(timestamp=time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime()), uuid="warm", parentUuid=newest["uuid"])
+    newest["message"]["id"] = "warm"
+    with busy.transcript.open("a") as file:
+        file.write(json.dumps(newest) + "\n")
+    assert Running(busy).compacts(own=True) == {"skip": "the prompt cache is warm again"}
+
+
+def test_a_configuration_that_says_on_or_off_holds_whatever_was_answered(helper_with):
+    for said, leaves in (("on", True), ("off", None)):
+        helper = helper_with({"compact_when_cold": said})
+        made = helper.has_read("app.py", lines(400))
+        made.called("toolu_01", "Edit", {"file_path": str(helper.project / "app.py"), "old_string": "a", "new_string": "b"}, "done")
+        for number in range(6):
+            made.called(f"toolu_1{number}", "Bash", {"command": f"echo {number}"}, f"said {number}")
+        made.answered(20_000)
+        view = helper.ask("/view", {})
+        assert view.get("compact") is leaves
+        assert "cold on" not in deeds_of(view)
+        assert f"compact_when_cold: {said}" in helper.run(
+            "context", "cold", "on" if said == "off" else "off", "--transcript", str(helper.transcript)
+        )

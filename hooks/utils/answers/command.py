@@ -337,6 +337,22 @@ def _warm(asked: Asked) -> Answer:
     return Answer(warm.on_lines(found, asked.command) if act == "on" else warm.off_lines(found), found)
 
 
+def _cold(asked: Asked) -> Answer:
+    from ..reclaim import cold as deciding
+    from . import cold
+
+    act = asked.arguments[0] if asked.arguments else "show"
+    if act not in ("on", "off", "show"):
+        raise flag_parser.UsageError(f"cold takes on, off or show, not {ids.shown(act)}")
+    if act != "show":
+        deciding.choose(asked.site, act == "on")
+    found = cold.look(asked.site, asked.look())
+    told = cold.lines(found, asked.command)
+    if act != "show" and found["setting"] != act:
+        told += text.wrap(f"Your configuration says compact_when_cold: {found['setting']}, and that holds.")
+    return Answer(told, found)
+
+
 def _memory(asked: Asked) -> Answer:
     words = [word for word in asked.arguments if word != "--json"]
     if words in (["on"], ["off"]):
@@ -366,6 +382,7 @@ _ANSWERS = {
     "undo": _undo,
     "restore": _restore,
     "warm": _warm,
+    "cold": _cold,
     "memory": _memory,
     "help": _help,
 }

@@ -5,8 +5,9 @@ the host asks what the compaction is to be.
 from __future__ import annotations
 
 from ..answers import text
+from ..host.usage import newest_usage
 from ..reclaim import in_place
-from ..reclaim.in_place import ASKED, AUTO, MANUAL, Declined, Wanted
+from ..reclaim.in_place import ASKED, AUTO, COLD, MANUAL, Declined, Wanted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,6 +38,10 @@ class Compactions:
         """The next compaction that we start puts back what is archived under these handles."""
         self.wanted, self.is_begun = Wanted(ASKED, back=handles), False
 
+    def when_cold(self, ids: Sequence[str]) -> None:
+        """The next compaction that we start takes these results out, if the cache is still cold then."""
+        self.wanted, self.is_begun = Wanted(COLD, only=ids), False
+
     def cancel(self) -> bool:
         """Lets go of a clear that was asked for and is not done yet; whether there was one."""
         is_waiting = self.wanted is not None and self.wanted.only is not None
@@ -61,6 +66,8 @@ class Compactions:
             return {"skip": "nothing was asked for"} if is_own else {}
         if trigger == PRECOMPUTE:
             return {"skip": "PopKit answers the compaction when it comes"} if not self.declined else {}
+        if wanted.why == COLD and _is_warm(transcript_path, now):
+            return {"skip": "the prompt cache is warm again"}
         rows = asked.get("rows")
         try:
             made = in_place.answer(site, transcript_path, agent_id, rows if isinstance(rows, list) else [], wanted, now)
@@ -89,6 +96,11 @@ class Compactions:
         if not is_on or not switch or config.get(switch) is False:
             return None
         return Wanted(MANUAL if trigger == MANUAL else AUTO, float(config.get("compact_target", 0.4)))
+
+
+def _is_warm(transcript_path: str, now: float) -> bool:
+    newest = newest_usage(transcript_path)
+    return newest is not None and newest.is_warm(now)
 
 
 def _split(rows: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:

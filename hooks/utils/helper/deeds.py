@@ -25,7 +25,7 @@ else:
     Deed = namedtuple("Deed", "id label sum key")
 
 # What the words of a deed begin with.
-WORDS = ("clear", "undo", "pin", "unpin", "restore", "show", "native", "warm")
+WORDS = ("clear", "undo", "pin", "unpin", "restore", "show", "native", "warm", "cold")
 _SAID = "Clear now: "
 
 
@@ -64,6 +64,13 @@ def of_warmth(kept: dict[str, Any]) -> list[Deed]:
         return []
     words = "warm on --yes" if warm.has_lost(kept) else "warm on"
     return [Deed(words, "Keep the cache warm", f"one request takes {text.short_tokens(kept['one']['tokens'])} of input", "w")]
+
+
+def of_cold(question: str) -> list[Deed]:
+    """The answers to the question whether dead results leave by themselves once the cache is cold; none where it is not asked."""
+    if not question:
+        return []
+    return [Deed("cold on", "Yes", question, "y"), Deed("cold off", "No", "nothing leaves by itself", "n")]
 
 
 def to_json(deeds: list[Deed]) -> list[dict[str, str]]:

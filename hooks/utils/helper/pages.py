@@ -20,10 +20,10 @@ _CLEARED = "archived first; undo brings it back"  # the verdict above it says wh
 COMMAND = "/popkit"
 
 
-def page(name: str, report: dict[str, Any], chosen: str, rows: int) -> dict[str, Any]:
+def page(name: str, report: dict[str, Any], chosen: str, rows: int, question: str = "") -> dict[str, Any]:
     """`pages`, the `page` that is shown, its `head` (lines above the deeds) and `lines`, `choices` (None for none) and `deeds`. `chosen`:
-    the id of the result looked at; `rows`: how many the pane has. What was saved, and the settings, are not in a report: their pages are
-    without lines here."""
+    the id of the result looked at; `rows`: how many the pane has; `question`: about compacting when the cache is cold, "" for none. What
+    was saved, and the settings, are not in a report: their pages are without lines here."""
     shown = name if name in TITLES else NOW
     row = next((row for row in report["results"] if row["id"] == chosen), None)
     offered: list[Deed] = deeds.of_context(report)
@@ -36,7 +36,7 @@ def page(name: str, report: dict[str, Any], chosen: str, rows: int) -> dict[str,
         lines, offered = [], []
     else:
         head = pane.head(report)
-        offered = [deed._replace(sum=_CLEARED) if deed.id == "clear" else deed for deed in offered]
+        offered = [deed._replace(sum=_CLEARED) if deed.id == "clear" else deed for deed in offered] + deeds.of_cold(question)
         lines = pane.lines(report, rows - _TABS - len(head) - len(offered))
     return {
         "pages": [{"id": id, "label": label, "key": key} for id, (label, key) in TITLES.items()],

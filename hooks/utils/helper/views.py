@@ -6,7 +6,7 @@ import threading
 
 from .. import archive
 from .. import efficiency_tracker as tracker
-from ..answers import command, ids, ledgers, phrases, putback, report, text, verdict, warm
+from ..answers import cold, command, ids, ledgers, phrases, putback, report, text, verdict, warm
 from ..policy import figures
 from ..policy.verdict import is_worth_a_word
 from ..reclaim import access, outlook, restoring
@@ -51,6 +51,7 @@ class Views:
         self.transcript_path = transcript_path
         self.native = native
         self.compactions = compactions
+        self.left_at = -1  # calls of the conversation when results last left it by themselves
         self.usd: float | None = None  # what the session has cost so far, as the client counts
 
     def told(self, site: Site, usage: object) -> None:
@@ -71,7 +72,8 @@ class Views:
             text.lay_out_for(asked.columns, text.NARROWEST_PANE)
             looked = outlook.look(site, self.transcript_path, now)
             found = report.build(looked)
-            shown = pages.page(asked.page, found, asked.chosen, asked.rows)
+            cold_now = cold.look(site, looked)
+            shown = pages.page(asked.page, found, asked.chosen, asked.rows, cold.question(cold_now))
             if shown["page"] == pages.SAVED:
                 shown["lines"] = [*_saved(site, found, now), *self._spent()]
             if shown["page"] == pages.SETTINGS:
@@ -91,7 +93,16 @@ class Views:
             "pane": shown,
             "cache_until": round((now + left) * 1000) if left else None,
             "toast": _toast(site, found, now) if asked.turn_ended else "",
+            **({"compact": True} if self._leaves_by_itself(cold_now, looked.state.index) else {}),
         }
+
+    def _leaves_by_itself(self, cold_now: dict[str, Any], calls: int) -> bool:
+        """Whether dead results leave now, without a word: once for each state of the conversation."""
+        if cold_now["setting"] != "on" or not cold_now["ids"] or self.compactions.wanted is not None or self.left_at == calls:
+            return False
+        self.left_at = calls
+        self.compactions.when_cold(cold_now["ids"])
+        return self.compactions.begin()
 
     def _spent(self) -> list[str]:
         return [] if self.usd is None else text.wrap(f"Claude Code counts ${self.usd:,.2f} for the whole session so far.")

@@ -36,6 +36,7 @@ _FILES = {
     **dict.fromkeys(("need-model.json", "breaks.json"), LEARNT),
     **dict.fromkeys(
         (
+            "consents.json",
             "dashboard.json",
             "dashboard.html",
             "doctor.json",

@@ -1,0 +1,47 @@
+"""Whether the conversation compacts by itself between turns, once its prompt cache has gone cold: what the user has said of it, and what it
+would take now. Writes nothing but the user's word."""
+
+from __future__ import annotations
+
+from ..policy import economics
+from ..policy.when_cold import Cold, when_cold
+from ..state import consents, learnt
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..policy.conversation import Conversation
+    from ..state.site import Site
+
+ABOUT = "compact_when_cold"
+ON, OFF, ASK = "on", "off", "ask"
+
+
+def setting(site: Site) -> str:
+    """ON, OFF or ASK: what the configuration says, and where that is to ask, what the user has answered."""
+    configured = str(site.config.get(ABOUT, ASK))
+    if site.config.get("compact", ON) != ON or not site.enabled:
+        return OFF
+    if configured != ASK:
+        return configured
+    return {consents.YES: ON, consents.NO: OFF}.get(consents.said(site.home, ABOUT), ASK)
+
+
+def choose(site: Site, on: bool) -> None:
+    """Keeps what the user says, for all sessions."""
+    consents.say(site.home, ABOUT, consents.YES if on else consents.NO)
+
+
+def prospect(site: Site, conversation: Conversation, now: float) -> Cold | None:
+    """What it would take now; None while the cache is warm, or nothing has been sent."""
+    last = conversation.last
+    if not last.tokens or last.is_warm(now):
+        return None
+    prices = economics.prices_of(conversation.rules.models.model(last.model), last.cache_ttl_s)
+    return when_cold(conversation, now, learnt.load(site.home, site.session_project).model, prices)
+
+
+def worth_of(found: Cold, conversation: Conversation) -> tuple[int, float | None]:
+    """(tokens that leave, dollars that this is worth, thinking again subtracted; None where no price is known)."""
+    model = conversation.rules.models.model(conversation.last.model)
+    usd = model.usd(conversation.last.tokens)[0]
+    return found.plan.sum.leaves, None if usd is None else (found.units - found.thinking) * usd / 1e6
