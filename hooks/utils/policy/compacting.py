@@ -14,6 +14,7 @@ from . import stubs
 from .estimate import estimate_tokens
 from .messages import Message, Shown, Use, input_tokens, result_tokens
 from .placeholder import handle_in
+from .planning import last_words
 from .ways import WHOLE, Pair, loss
 
 TYPE_CHECKING = False
@@ -31,7 +32,7 @@ NEWEST = 4
 # Why a result stands whatever the target is (planning.REASONS).
 _STANDS = ("pinned", "preserved", "last_word", "unseen", "leaned_on")
 RESULT, INPUT, CALLS = "result", "input", "calls"
-_NEEDED_ROOM = "little worth for its room"
+_NEEDED_ROOM = "to make room: of all that stood it was the least likely to be needed"
 
 
 class Left:
@@ -70,18 +71,18 @@ def compact(
     as for a cold cache. `handle_of(id, content)`: under which handle something is archived. `only`: ids of results that leave, and nothing
     else does; but `lost`, those that cannot be handed back as they are, leave in any case."""
     calibration = conversation.state.calibration
-    pairs = _pairs(messages, plan)
+    pairs = _pairs(messages, plan, conversation)
     before = _tokens(messages, pairs)
     for pair in pairs.values():
-        pair.at = _where_it_begins(pair, only, lost)
-    target = room = share * before
+        if _leaves(pair, only, lost):
+            pair.leave(pair.use.id in lost)
+    target = share * before
     while True:
-        moved = only is None and _down_to(room, messages, pairs.values())
         standing, left = _built(messages, pairs, conversation, handle_of)
         after = _tokens(standing, pairs)
-        if after <= target or not moved:
+        # What is listed takes more than its line where a neighbour stands, and an outline less than its room: so it is counted each time.
+        if only is not None or after <= target or not _make_room(after - target, pairs.values()):
             break
-        room -= max(1, after - target)  # what is listed takes more than its line
     return Compacted(standing, left, round(before * calibration), round(after * calibration), after <= target)
 
 
@@ -94,14 +95,17 @@ def tokens_of(messages: Sequence[Message], conversation: Conversation) -> int:
     return round(estimated * conversation.state.calibration)
 
 
-def _pairs(messages: Sequence[Message], plan: Plan) -> dict[str, Pair]:
+def _pairs(messages: Sequence[Message], plan: Plan, conversation: Conversation) -> dict[str, Pair]:
     """id of a call -> its Pair, in order."""
     decisions = {decision.result.id: decision for decision in plan.decisions}
+    standing = {id for id, decision in decisions.items() if decision.reason in _STANDS} | conversation.unseen | last_words(conversation)
     calls = [each for asking, answering in zip(messages, messages[1:]) for each in zip(asking.uses, answering.results)]
     newest = {_file_of(use): use.id for use, _ in calls if _file_of(use)}
     last = len(calls) - 1
     return {
-        use.id: Pair(use, shown, decisions.get(use.id), last - at, newest.get(_file_of(use)) == use.id)
+        use.id: Pair(
+            use, shown, decisions.get(use.id), last - at, newest.get(_file_of(use)) == use.id, last - at < NEWEST or use.id in standing
+        )
         for at, (use, shown) in enumerate(calls)
     }
 
@@ -126,38 +130,30 @@ def _file_of(use: Use) -> str:
 # --- what leaves ---------------------------------------------------------------------------------------------------------------
 
 
-def _where_it_begins(pair: Pair, only: Collection[str] | None, lost: Collection[str]) -> int:
-    """The number of the way in which a pair stands before the target is looked at: what is dead, or was asked for, has left."""
+def _leaves(pair: Pair, only: Collection[str] | None, lost: Collection[str]) -> bool:
+    """Whether a result leaves before the target is looked at: it is dead, or was asked for."""
     decision = pair.decision
     if decision is None:
-        return 0
-    if decision.result.id in lost:
-        return next((at for at, way in enumerate(pair.ways) if way.result != WHOLE), 0)
+        return False
+    if pair.use.id in lost:
+        return True
     if only is not None:
-        leaves = decision.result.id in only
-    else:
-        leaves = decision.result.ended is not None and decision.reason not in (*_STANDS, "small") and pair.age >= NEWEST
-    if not leaves:
-        return 0
-    ways = [at for at, way in enumerate(pair.ways) if way.result != WHOLE and not way.listed]
-    return ways[0] if ways else 0
+        return pair.use.id in only and not decision.result.pinned
+    return decision.result.ended is not None and decision.reason != "small" and not pair.stands
 
 
-def _down_to(room: float, messages: Iterable[Message], pairs: Iterable[Pair]) -> bool:
-    """Takes the steps that lose least, until what stands has at most `room` estimated tokens; whether it took any."""
-    total = sum([estimate_tokens(message.text) for message in messages])
+def _make_room(needed: float, pairs: Iterable[Pair]) -> bool:
+    """Takes the steps that lose least, until by their estimates as many tokens as are `needed` have left; whether it took any."""
     steps: list[tuple[float, int, Pair]] = []
     for order, pair in enumerate(pairs):
-        total += pair.now.tokens
-        if not _must_stand(pair):
+        if not pair.stands:
             _offer(steps, order, pair)
     moved = False
-    while steps and total > room:
+    while steps and needed > 0:
         _, order, pair = heapq.heappop(steps)
-        total -= pair.now.tokens
+        needed -= pair.now.tokens - pair.ways[pair.at + 1].tokens
         pair.at += 1
         moved = True
-        total += pair.now.tokens
         _offer(steps, order, pair)
     return moved
 
@@ -165,10 +161,6 @@ def _down_to(room: float, messages: Iterable[Message], pairs: Iterable[Pair]) ->
 def _offer(steps: list[tuple[float, int, Pair]], order: int, pair: Pair) -> None:
     if pair.at + 1 < len(pair.ways):
         heapq.heappush(steps, (loss(pair.now, pair.ways[pair.at + 1]), order, pair))
-
-
-def _must_stand(pair: Pair) -> bool:
-    return pair.age < NEWEST or (pair.decision is not None and pair.decision.reason in _STANDS)
 
 
 # --- what stands ---------------------------------------------------------------------------------------------------------------
@@ -218,7 +210,7 @@ def _pair_built(pair: Pair, conversation: Conversation, handle_of: Callable[[str
     if way.result != WHOLE and pair.decision is not None and not handle_in(shown.text):
         handle = handle_of(use.id, shown.text)
         text = pair.placeholder(handle, conversation)
-        if len(text) < len(shown.text) or not shown.text:  # of a picture there is no text
+        if len(text) < len(shown.text) or not shown.text or pair.lost:  # of a picture there is no text
             left.append(Left(RESULT, use.id, pair.label, _why(pair), handle, shown.text))
             shown = Shown(shown.id, text, shown.error)
     if not way.input and stubs.long_fields(use):

@@ -69,8 +69,10 @@ def message_of(value: object) -> Message:
     """A message as a host gives it; NotUnderstood for anything else."""
     if not isinstance(value, dict) or value.get("role") not in (ASSISTANT, USER) or not isinstance(value.get("text"), str):
         raise NotUnderstood("a message has no role that is known, or no text")
-    uses = [_use(each) for each in value.get("toolUses") or ()]
-    return Message(value["role"], value["text"], uses, [_shown(each) for each in value.get("toolResults") or ()])
+    uses, results = ([] if value.get(name) is None else value[name] for name in ("toolUses", "toolResults"))
+    if not isinstance(uses, list) or not isinstance(results, list):
+        raise NotUnderstood("the calls or results of a message are no list")
+    return Message(value["role"], value["text"], [_use(each) for each in uses], [_shown(each) for each in results])
 
 
 def _use(value: object) -> Use:
@@ -88,9 +90,9 @@ def _shown(value: object) -> Shown:
 
 
 def paired(messages: Iterable[Message]) -> list[Message]:
-    """The same conversation in the one form. Messages that say nothing are left out; what the assistant says between calls that it made at
-    once stands before them. A call that got no result before the user spoke on, or the conversation ended, gets one that says so, as
-    every provider asks for it. NotUnderstood where a result answers no call, or an id comes twice."""
+    """The same conversation in the one form. Messages that say nothing are left out, as no provider takes blanks alone; what the assistant
+    says between calls that it made at once stands before them. A call that got no result before the user spoke on, or the conversation
+    ended, gets one that says so, as every provider asks for it. NotUnderstood where a result answers no call, or an id comes twice."""
     made: list[Message] = []
     seen: set[str] = set()
     run = _Run()
@@ -100,10 +102,11 @@ def paired(messages: Iterable[Message]) -> list[Message]:
                 raise NotUnderstood(f"{use.id} comes twice")
             seen.add(use.id)
         run.take(message)
-        if run.is_answered or (message.text and message.role == USER):
+        says = bool(message.text.strip())
+        if run.is_answered or (says and message.role == USER):
             made += run.messages()
             run = _Run()
-        if message.text:
+        if says:
             made.append(Message(message.role, message.text))
     return made + run.messages()
 

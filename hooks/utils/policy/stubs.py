@@ -43,9 +43,13 @@ def handle_of_stub(use: Use) -> str:
 
 def folded(labels: Sequence[str], handle: str) -> Message:
     """What stands for whole calls of these labels, with their results."""
-    names = [" ".join(label.split())[:_LABEL_CHARS].replace("[", "(").replace("]", ")") for label in labels[:_LISTED]]
+    names = [_in_a_line(label)[:_LABEL_CHARS].replace("[", "(").replace("]", ")") for label in labels[:_LISTED]]
     more = len(labels) - len(names)
     return Message(USER, _HEAD + "; ".join(names) + (f"; and {more} more" if more else "") + _MIDDLE + handle + _TAIL)
+
+
+def _in_a_line(label: str) -> str:
+    return " ".join("".join(char if char.isprintable() else " " for char in label).split())
 
 
 def handle_of_fold(text: str) -> str:
@@ -58,12 +62,15 @@ def handle_of_fold(text: str) -> str:
 
 def put_back(messages: Sequence[Message], content_of: Callable[[str], Any]) -> list[Message]:
     """The messages with what left them in its place again. `content_of(handle)`: what is archived (the text of a result, the input of a
-    call, a list of messages as JSON), None where it is to stay out."""
+    call, a list of messages as JSON), None where it is to stay out. What names a handle in the place of something else stays, as does a
+    second message that quotes a line for whole calls: no call comes back twice."""
     back: list[Message] = []
+    returned: set[str] = set()
     for message in messages:
-        handle = handle_of_fold(message.text) if not (message.uses or message.results) else ""
-        content = content_of(handle) if handle else None
-        if content is not None:
+        handle = handle_of_fold(message.text) if message.role == USER and not (message.uses or message.results) else ""
+        content = content_of(handle) if handle and handle not in returned else None
+        if isinstance(content, list):
+            returned.add(handle)
             back += put_back([message_of(each) for each in content], content_of)
             continue
         uses = [_use_back(use, content_of) for use in message.uses]
@@ -74,10 +81,10 @@ def put_back(messages: Sequence[Message], content_of: Callable[[str], Any]) -> l
 def _use_back(use: Use, content_of: Callable[[str], Any]) -> Use:
     handle = handle_of_stub(use)
     content = content_of(handle) if handle else None
-    return use if content is None else Use(use.id, use.tool, content)
+    return Use(use.id, use.tool, content) if isinstance(content, dict) else use
 
 
 def _shown_back(shown: Shown, content_of: Callable[[str], Any]) -> Shown:
     handle = handle_in(shown.text)
     content = content_of(handle) if handle else None
-    return shown if content is None else Shown(shown.id, content, shown.error)
+    return Shown(shown.id, content, shown.error) if isinstance(content, str) else shown

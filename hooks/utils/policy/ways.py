@@ -51,19 +51,30 @@ class Way:
 
 class Pair:
     """A call with its result: what is known and decided of it (None where the engine knows nothing), its `age` in calls since, whether it
-    is the `newest` call on its file. `ways`: from the whole to the least, each step losing more worth for each token than the one before;
-    `at`: which of them holds."""
+    is the `newest` call on its file, whether it `stands` whole whatever the target is. `ways`: from the most to the least, each step losing
+    more worth for each token than the one before; `at`: which of them holds. `lost`: its text alone would not say what it showed."""
 
-    __slots__ = ("age", "at", "decision", "newest", "shown", "use", "ways")
+    __slots__ = ("_outline", "age", "at", "decision", "lost", "newest", "shown", "stands", "use", "ways")
 
-    def __init__(self, use: Use, shown: Shown, decision: Decision | None, age: int, newest: bool) -> None:
+    def __init__(self, use: Use, shown: Shown, decision: Decision | None, age: int, newest: bool, stands: bool) -> None:
         self.use = use
         self.shown = shown
         self.decision = decision
         self.age = age
         self.newest = newest
+        self.stands = stands
+        self.lost = False
+        self._outline: str | None = None  # once it is known: to find it takes longer than all else
         self.at = 0
         self.ways = _falling(_all_ways(self))
+
+    def leave(self, lost: bool = False) -> None:
+        """Its result has left, before any target is looked at, and what it was called with stands: unless a placeholder would be no
+        shorter. What is `lost` leaves even then."""
+        self.lost = lost
+        ways = [way for way in _all_ways(self) if way.result != WHOLE]
+        if not ways[0].listed:
+            self.ways = _falling(ways)
 
     @property
     def now(self) -> Way:
@@ -80,7 +91,9 @@ class Pair:
         result = self.decision.result  # type: ignore[union-attr]
         notice = placeholder(result.label, why(result, conversation.state.quiet_age(result)), handle)
         if self.now.result == OUTLINED:
-            return with_outline(notice, beside(result, self.shown.text, conversation.rules))
+            if self._outline is None:
+                self._outline = beside(result, self.shown.text, conversation.rules)
+            return with_outline(notice, self._outline)
         return with_outline(notice, outline.said_of(result))
 
 
@@ -109,7 +122,7 @@ def _results(pair: Pair) -> list[tuple[int, float, int]]:
         notice = result_tokens(with_outline(placeholder(result.label, why(result), _HANDLE), outline.said_of(result)))
         names = outline.most_tokens(result.tokens)
         for tokens, share, level in ((notice + names, _OUTLINED, OUTLINED), (notice, _NOTICED, NOTICED)):
-            if tokens < found[-1][0]:
+            if tokens < found[-1][0] or pair.lost:
                 found.append((tokens, share * worth, level))
     return found
 
