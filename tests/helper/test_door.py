@@ -93,6 +93,18 @@ def test_nothing_leans_on_what_was_folded(helper: Helper):
     assert helper.read("app.py", lines(40))[1] == numbered(lines(40))
 
 
+def test_what_a_compaction_leaves_standing_comes_in_once_more_as_it_is_and_is_referred_to(helper: Helper):
+    file, path = numbered(lines(40)), str(helper.project / "app.py")
+    row = {"role": "assistant", "text": "", "toolUses": [{"tool_use_id": "toolu_77", "tool": "Read", "input": {"file_path": path}}]}
+    assert helper.ask("/compact", {"trigger": "plugin", "rows": [row]}) == {}
+    helper.ask("/compacted", {})
+    for id in ("toolu_77", "toolu_78"):  # nothing tells what the second one has read: nothing can name it
+        block = {"type": "tool_result", "tool_use_id": id, "content": file}
+        assert helper.ask("/row", {"uuid": id, "message": {"type": "user", "content": [block]}, "calls": {}}) == {}
+    assert "as in your Read of app.py above" in helper.read("app.py", [*lines(40), "more"])[1]
+    assert [entry["leans_on"] for entry in helper.journal()] == [["toolu_77"]]
+
+
 def test_a_turn_of_which_nothing_was_taken_back_changes_nothing_but_the_configuration(helper: Helper):
     helper.read("app.py", lines(40))
     assert helper.ask("/rows", {}) == {}

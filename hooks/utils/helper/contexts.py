@@ -153,16 +153,20 @@ def _show(context: Context, result: Result, block: dict[str, Any], tool_input: o
     """What a result (its `block`, {} for one that stands no more: its call is named all the same) and the call that it answers show;
     `tool_input`: of the call."""
     given = tool_input if isinstance(tool_input, dict) else {}
-    content = block.get("content")
-    text = "" if handle_in(content) else responses.text_of_blocks(content)[0]  # a placeholder shows nothing
+    text = responses.text_of_blocks(block.get("content"))[0]
     arrival = door.Arrival(
         result.id, result.tool, given, result.kind, door.name_of(result.tool, given, cwd), text,
         result.error or not block, path_of(result.tool, result.subjects),
     )  # fmt: skip
+    stand(context, arrival, say_once)
+
+
+def stand(context: Context, arrival: door.Arrival, say_once: str) -> None:
+    """What a result shows that stands as it is, and the call that it answers."""
     wrote = door.written(arrival) if say_once == door.ANY else None
     if wrote is not None:
         context.show(wrote)
-    context.show(door.source_of(arrival, text))
+    context.show(door.source_of(arrival, "" if handle_in(arrival.text) else arrival.text))  # a placeholder shows nothing
 
 
 def path_of(tool: str, subjects: list[str]) -> str:

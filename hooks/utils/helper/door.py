@@ -17,7 +17,7 @@ from ..state import journal, live, outside, store
 from ..state.archived import errors, task_id
 from ..state.site import Site
 from . import rows
-from .contexts import MOST_BYTES, Context, learnt, path_of
+from .contexts import MOST_BYTES, Context, learnt, path_of, stand
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ class Door:
         self.cwd = cwd
         self.later = later
         self.contexts: dict[str, Context] = {}
+        self.returning: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {}
         self.rewritten = 0
         self.is_archive_sound = False  # it has taken something in, and nothing has failed since
         waits_s = _seconds(environ.get("POPKIT_DOOR_MS"))
@@ -101,14 +102,21 @@ class Door:
     def turn(self) -> None:
         """A turn begins: the configuration may have changed, and requests may have lacked results that the journal does not name yet."""
         self.refresh()
+        self.returning.clear()
         for agent_id, context in self.contexts.items():
             if context.is_cut:
                 self.later(live.follow, self.site, self.site.paths(agent_id), self.transcript_of(agent_id))
+
+    def compacting(self, agent_id: str, uses: dict[str, tuple[str, dict[str, Any]]]) -> None:
+        """A context is folded. The results of these calls (id -> tool, input) may stand in it afterwards: then they come in once more."""
+        self.returning[agent_id] = uses
 
     def compacted(self, agent_id: str) -> None:
         """The conversation of a context was folded."""
         if agent_id in self.contexts:
             self.contexts[agent_id].compacted()
+        elif self.returning.get(agent_id):
+            self.contexts[agent_id] = Context()  # its transcript does not tell yet what is left
 
     def late(self, agent_id: str, ids: list[str]) -> None:
         """The answer for these came too late: they have entered whole."""
@@ -133,7 +141,8 @@ class Door:
             if arrived.id in context.numbers:
                 continue  # handed in twice
             if not isinstance(call, dict):
-                call = {}
+                self._again(context, arrived, agent_id)
+                continue
             tool, tool_input = call.get("tool"), call.get("input")
             made = Call(
                 arrived.id, tool if isinstance(tool, str) else "", tool_input if isinstance(tool_input, dict) else {},
@@ -144,6 +153,17 @@ class Door:
                 blocks = list(rows.blocks_of(row)) if blocks is None else blocks
                 blocks[arrived.at] = {**blocks[arrived.at], "content": arrived.saying(text)}
         return blocks
+
+    def _again(self, context: Context, arrived: Arrived, agent_id: str) -> None:
+        """A result that nobody called for now: it stood before a compaction, and stands on as it is. Where its call is not known, nothing
+        can name it."""
+        context.arrive(arrived.id)
+        tool, tool_input = self.returning.get(agent_id, {}).pop(arrived.id, ("", {}))
+        if not tool:
+            return
+        found = classify(Call(arrived.id, tool, tool_input, Outcome(error=arrived.error), time.time(), self.cwd), self.cwd, self.rules)
+        name, path = door.name_of(tool, tool_input, self.cwd), path_of(tool, found.subjects)
+        stand(context, door.Arrival(arrived.id, tool, tool_input, found.kind, name, arrived.text, arrived.error, path), self.say_once)
 
     def _enter(self, context: Context, arrived: Arrived, call: Call, agent_id: str, began: float) -> str | None:
         """What enters of a result, None for all of it; the context knows it from then on."""

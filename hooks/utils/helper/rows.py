@@ -61,3 +61,14 @@ def results_of(row: dict[str, Any]) -> list[Arrived]:
             if isinstance(id, str) and id:
                 found.append(Arrived(at, id, block.get("content"), block.get("is_error") is True))
     return found
+
+
+def uses_of(messages: object) -> dict[str, tuple[str, dict[str, Any]]]:
+    """id -> (tool, input) of the calls in a host's messages."""
+    found = {}
+    for message in messages if isinstance(messages, list) else []:
+        uses = message.get("toolUses") if isinstance(message, dict) else None
+        for use in uses if isinstance(uses, list) else []:
+            if isinstance(use, dict) and isinstance(use.get("tool"), str) and isinstance(use.get("input"), dict):
+                found[str(use.get("tool_use_id"))] = (use["tool"], use["input"])
+    return found
