@@ -80,7 +80,7 @@ def compact(
     while True:
         standing, left = _built(messages, pairs, conversation, handle_of)
         after = _tokens(standing, pairs)
-        # What is listed takes more than its line where a neighbour stands, and an outline less than its room: so it is counted each time.
+        # Outlines are made here alone, and what is listed takes more than its line where a neighbour stands: so it is counted each time.
         if only is not None or after <= target or not _make_room(after - target, pairs.values()):
             break
     return Compacted(standing, left, round(before * calibration), round(after * calibration), after <= target)
@@ -143,7 +143,7 @@ def _leaves(pair: Pair, only: Collection[str] | None, lost: Collection[str]) -> 
 
 
 def _make_room(needed: float, pairs: Iterable[Pair]) -> bool:
-    """Takes the steps that lose least, until by their estimates as many tokens as are `needed` have left; whether it took any."""
+    """Takes the steps that lose least, until as many tokens as are `needed` may have left; whether it took any."""
     steps: list[tuple[float, int, Pair]] = []
     for order, pair in enumerate(pairs):
         if not pair.stands:
@@ -151,7 +151,7 @@ def _make_room(needed: float, pairs: Iterable[Pair]) -> bool:
     moved = False
     while steps and needed > 0:
         _, order, pair = heapq.heappop(steps)
-        needed -= pair.now.tokens - pair.ways[pair.at + 1].tokens
+        needed -= pair.tokens_at(pair.at) - pair.tokens_at(pair.at + 1)
         pair.at += 1
         moved = True
         _offer(steps, order, pair)

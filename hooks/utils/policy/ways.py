@@ -9,6 +9,7 @@ from __future__ import annotations
 from math import sqrt
 
 from . import outline, stubs
+from .estimate import estimate_tokens
 from .messages import Use, input_tokens, result_tokens
 from .placeholder import SHORTEST_HANDLE, beside, placeholder, why, with_outline
 
@@ -36,13 +37,14 @@ _HANDLE = "a" * SHORTEST_HANDLE
 
 
 class Way:
-    """One way to stand: its `tokens` (estimated) and its `worth`, how much of the `result` stands (WHOLE, OUTLINED, NOTICED), and whether
-    the `input` stands whole. `listed`: neither, but a line that names the call."""
+    """One way to stand: its `tokens` (estimated; of these `names` of an outline, at most) and its `worth`, how much of the `result` stands
+    (WHOLE, OUTLINED, NOTICED), and whether the `input` stands whole. `listed`: neither, but a line that names the call."""
 
-    __slots__ = ("input", "listed", "result", "tokens", "worth")
+    __slots__ = ("input", "listed", "names", "result", "tokens", "worth")
 
-    def __init__(self, tokens: int, worth: float, result: int, input: bool, listed: bool = False) -> None:
+    def __init__(self, tokens: int, worth: float, result: int, input: bool, listed: bool = False, names: int = 0) -> None:
         self.tokens = tokens
+        self.names = names
         self.worth = worth
         self.result = result
         self.input = input
@@ -81,6 +83,12 @@ class Pair:
         """The way in which it stands."""
         return self.ways[self.at]
 
+    def tokens_at(self, at: int) -> int:
+        """Tokens that a way takes; of an outline that nobody has made yet none, so that no step seems to give less room than it gives."""
+        way = self.ways[at]
+        known = estimate_tokens(self._outline) if self._outline else 0
+        return way.tokens - way.names + min(known, way.names)
+
     @property
     def label(self) -> str:
         """What a person reads of it."""
@@ -105,25 +113,25 @@ def _all_ways(pair: Pair) -> list[Way]:
         short = input_tokens(Use(pair.use.id, pair.use.tool, stubs.stub(pair.use, _HANDLE)))
         inputs.append((short, _NOTICED * inputs[0][1], False))
     made = [
-        Way(tokens + of_input, worth + worth_of_input, level, is_whole)
-        for tokens, worth, level in _results(pair)
+        Way(tokens + of_input, worth + worth_of_input, level, is_whole, names=names)
+        for tokens, worth, level, names in _results(pair)
         for of_input, worth_of_input, is_whole in inputs
     ]
     return [*made, Way(_LINE_TOKENS, 0.0, NOTICED, False, listed=True)]
 
 
-def _results(pair: Pair) -> list[tuple[int, float, int]]:
-    """(tokens, worth, how much stands) of the result, the whole first."""
+def _results(pair: Pair) -> list[tuple[int, float, int, int]]:
+    """(tokens, worth, how much stands, tokens of an outline) of the result, the whole first."""
     result = pair.decision.result if pair.decision else None
     whole = result_tokens(pair.shown.text, result.tokens if result else None)
     worth = _worth_of_result(pair, result, whole)
-    found = [(whole, worth, WHOLE)]
+    found = [(whole, worth, WHOLE, 0)]
     if result is not None:
         notice = result_tokens(with_outline(placeholder(result.label, why(result), _HANDLE), outline.said_of(result)))
-        names = outline.most_tokens(result.tokens)
-        for tokens, share, level in ((notice + names, _OUTLINED, OUTLINED), (notice, _NOTICED, NOTICED)):
-            if tokens < found[-1][0] or pair.lost:
-                found.append((tokens, share * worth, level))
+        most = outline.most_tokens(result.tokens)
+        for share, level, names in ((_OUTLINED, OUTLINED, most), (_NOTICED, NOTICED, 0)):
+            if notice + names < found[-1][0] or pair.lost:
+                found.append((notice + names, share * worth, level, names))
     return found
 
 
