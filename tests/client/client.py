@@ -165,7 +165,7 @@ class ClientHome:
 
     def run_headless(
         self,
-        prompts: str | Sequence[str],
+        prompts: str | Sequence[str | list[dict[str, Any]]],
         *,
         plugin_dir: Path | None = None,
         resume: str | None = None,
@@ -176,7 +176,8 @@ class ClientHome:
     ) -> Run:
         """Run the client in -p mode until it exits.
 
-        One prompt goes on the command line, several go as stream-json, each after the answer to the one before.
+        One prompt goes on the command line, several go as stream-json, each after the answer to the one before; there a prompt may be the
+        blocks of a message.
         plain gives the text output that a user of `-p` sees, without events.
         """
         base = self.command(plugin_dir, resume, mcp_server, extra)
@@ -205,7 +206,7 @@ class ClientHome:
             raise ClientTimeoutError(message) from None
         return Run(done.returncode, done.stdout, done.stderr, list(_events(done.stdout)))
 
-    def _run_turns(self, command: list[str], prompts: Sequence[str], timeout: float) -> Run:
+    def _run_turns(self, command: list[str], prompts: Sequence[str | list[dict[str, Any]]], timeout: float) -> Run:
         errors = (self.root / "stderr").open("w+")
         process = subprocess.Popen(
             command,
@@ -223,7 +224,8 @@ class ClientHome:
         deadline = time.monotonic() + timeout
         try:
             for prompt in prompts:
-                message = {"type": "user", "message": {"role": "user", "content": [{"type": "text", "text": prompt}]}}
+                content = [{"type": "text", "text": prompt}] if isinstance(prompt, str) else prompt
+                message = {"type": "user", "message": {"role": "user", "content": content}}
                 process.stdin.write(json.dumps(message) + "\n")
                 process.stdin.flush()
                 self._read_until_result(lines, printed, deadline)

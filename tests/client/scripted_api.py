@@ -18,6 +18,7 @@ from tests.listening import Listening
 
 from .provider import SEALS, blocks_of, sealed
 
+STEP = re.compile(r"toolu_(.+)_(\d+)_\d+_\d+")  # the id of a call: its script, its step there
 MARKER = re.compile(r"\[\[SCRIPT:([A-Za-z0-9_-]+)\]\]")
 SUMMARY = "Scripted summary: the work so far went well."
 TITLE = '{"title": "Scripted session"}'
@@ -99,13 +100,18 @@ def kind_of(body: dict[str, Any]) -> str:
 def position(messages: list[dict[str, Any]]) -> tuple[str, int]:
     """The script that the last marker names, and how many assistant messages follow it; ('', 0) without a marker.
 
-    A message with another script's calls does not count: newer clients carry the last one over a compaction.
+    A message with another script's calls does not count: newer clients carry the last one over a compaction. A call tells itself which
+    step it was, where a compaction has left out earlier ones.
     """
     name, played = "", 0
     for message in messages:
         if message.get("role") == "assistant":
             ids = [block.get("id", "") for block in blocks_of(message) if block.get("type") == "tool_use"]
-            played += not name or not ids or ids[0].startswith(f"toolu_{name}_")
+            step = STEP.fullmatch(ids[0]) if ids else None
+            if step and step[1] == name:
+                played = int(step[2]) + 1
+            else:
+                played += not name or not ids
         elif message.get("role") == "user":
             texts = [block.get("text", "") for block in blocks_of(message) if block.get("type") == "text"]
             markers = MARKER.findall("\n".join(texts))

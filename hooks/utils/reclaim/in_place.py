@@ -94,7 +94,7 @@ def answer(site: Site, transcript_path: str, agent_id: str, rows: Sequence[objec
         raise Declined(f"the archive cannot be used: {error}") from None
     _note(site, agent_id, done, wanted.why, now)
     beside = max(0, conversation.last.tokens - done.before)
-    return Answer([message.to_json() for message in done.messages], done.before + beside, done.after + beside, done.left, [], done.met)
+    return Answer(_rows(done.messages), done.before + beside, done.after + beside, done.left, [], done.met)
 
 
 def take_in(site: Site) -> None:
@@ -148,7 +148,21 @@ def _with_back(
     ids = [record.tool_use_id for record in records if record.type not in (compacting.INPUT, compacting.CALLS)]
     entries = [journal.undone(ids, max(0, after - before), now), journal.put_back([record.id for record in records], now)]
     live.note(site, site.paths(agent_id), entries)
-    return Answer([message.to_json() for message in back], before, after, [], [record.tool_use_id for record in records], True)
+    _tell(site, agent_id, now)
+    beside = max(0, conversation.last.tokens - before)
+    return Answer(_rows(back), before + beside, after + beside, [], [record.tool_use_id for record in records], True)
+
+
+def _rows(standing: Sequence[Message]) -> list[dict[str, Any]]:
+    """The messages as the host takes them: what the assistant says and the calls behind it stand in one, so that the sides take turns."""
+    made: list[Message] = []
+    for message in standing:
+        before = made[-1] if made else None
+        if before is not None and before.role == message.role == messages.ASSISTANT and not before.uses:
+            made[-1] = Message(message.role, "\n".join(filter(None, (before.text, message.text))), message.uses)
+        else:
+            made.append(message)
+    return [message.to_json() for message in made]
 
 
 def _with_lists(db: Connection, said: Sequence[Message], handles: Collection[str]) -> list[str]:
@@ -212,5 +226,10 @@ def _note(site: Site, agent_id: str, done: Compacted, why: str, now: float) -> N
     paths = site.paths(agent_id)
     store.journal(paths, journal.compacted(why, done.before, done.after, [one.handle for one in done.left], now))
     store.journal(paths, journal.cleared([one.id for one in results], max(0, done.before - done.after), reasons, now))
+    _tell(site, agent_id, now)
+
+
+def _tell(site: Site, agent_id: str, now: float) -> None:
+    """The hook on sessions that start tells no index, and what memory holds once more: that stands beside the conversation, and goes."""
     if not agent_id:
-        site.remember(in_place=now)
+        site.remember(in_place=now, memory=None)
