@@ -1,7 +1,9 @@
-"""What `auto` brings on repositories that its model of need has not seen, and what the door brings, where results enter.
+"""What `auto` brings on repositories that its model of need has not seen, what the door brings, where results enter, and what compactions
+without a model cost.
 
     python benchmarks/held_out.py --transcripts FOLDER
     python benchmarks/held_out.py --transcripts FOLDER --door reads any safe any+safe any+safe+auto
+    python benchmarks/held_out.py --transcripts FOLDER --compact
 
 For each repository the model is fitted on the sessions of all others (a file's repository is its name up to "__", or up to the first
 "-"). Cost and carried tokens are relative to clearing nothing, means over repositories of the ratios of sums; misses per 100 requests and
@@ -15,6 +17,8 @@ A door is named by what it does: say once what the context shows (`reads`, `any`
 what says little too (`strong`); with `auto`, which then clears, held out as above. `bound8`, `bound4`, `bound1` are what no door can reach:
 of every result all lines go, without a word in their place, that stand anywhere in the context, in a result, a Write or an Edit, if so
 many in a row do. *Written again*: requests in 100 that edit a line which the newest result that held it left out as it entered.
+
+`--compact` compares compactions without a model with the host's own (compacting_cost.py).
 """
 
 from __future__ import annotations
@@ -30,12 +34,13 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "power-mode"))
 
+import compacting_cost
 import reference_decoder
 
 from hooks.utils.policy import door
 from hooks.utils.policy.economics import Prices
 from hooks.utils.policy.need import NeedModel
-from hooks.utils.policy.ruleset import Ruleset
+from hooks.utils.policy.ruleset import COMPACT_TARGET, Ruleset
 from popkit_retention.lab import fitting, measure, pricing, sessions
 from popkit_retention.lab.auto_policy import AutoPolicy
 from popkit_retention.lab.door_policy import Door
@@ -302,9 +307,13 @@ def main() -> int:
     parser.add_argument(
         "--door", nargs="*", type=door_named, metavar="NAME", help="what enters, instead of what auto clears; reads any strong any+strong"
     )
+    parser.add_argument("--compact", nargs="*", type=float, metavar="SHARE", help=f"compactions, down to these shares ({COMPACT_TARGET:g})")
     options = parser.parse_args()
     read = read_sessions(options.transcripts)
     rules = shipped_rules()
+    if options.compact is not None:
+        compacting_cost.report(read, models(read, rules), rules, options.compact or [COMPACT_TARGET])
+        return 0
     if options.door is not None:
         of_doors(read, rules, options.door or ["reads", "any", "strong", "any+strong"], options.bound)
         return 0

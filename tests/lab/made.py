@@ -41,7 +41,7 @@ class Made:
         text = text or f"{self.calls}-".ljust(chars, "x")
         outcome = responses.outcome_of_error(text) if error else responses.outcome_of_text(tool, tool_input, text)
         id = f"T{self.calls}"
-        self._add(20)
+        self._add(20).asks = id
         return self._add(tokens_of(len(text)), id=id, text=text, call=Call(id, tool, tool_input, outcome, self.at, "/p"))
 
     def read(self, path: str = "/p/a.py", chars: int = 6_000, **more) -> Block:
@@ -74,9 +74,10 @@ class Made:
             self.prompt()
             self.request()
 
-    def compact(self) -> None:
-        self.session.steps.append(("compact", Compacted(self.at)))
-        self._add(100)
+    def compact(self, tokens: int = 0) -> None:
+        """A recorded compaction and its summary: by itself at so many tokens, or where the user asked for it."""
+        self.session.steps.append(("compact", Compacted(self.at, (), tokens)))
+        self._add(100).is_summary = True
 
     def cut(self, kept: int) -> None:
         self.session.steps.append(("cut", kept, []))

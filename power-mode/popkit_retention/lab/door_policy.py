@@ -13,6 +13,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from hooks.utils.policy.events import Compacted
+
     from .measure import Choice, Event
     from .sessions import Request
 
@@ -71,6 +73,13 @@ class Door(Policy):
     def event(self, event: Event) -> None:
         self.tracked.event(event)
         self.then.event(event)
+
+    @property
+    def rebuilds(self) -> bool:  # type: ignore[override]
+        return self.then.rebuilds
+
+    def at_compaction(self, event: Compacted, view: View) -> str:
+        return self.then.at_compaction(event, view)
 
     def compact(self, event: Event) -> None:
         self.tracked.compact(event)

@@ -4,6 +4,9 @@ Units are input tokens, at the prices of a model and a lifetime of the cache (po
 the end of the last request before the first changed block, where that is within the look-back, else up to the messages; the rest is
 written. After an idle gap longer than the lifetime, or a compaction, all of it is written. Where the model binds its thinking, what it
 thought behind the first change is thought again.
+
+A recorded compaction empties the context, and its summary enters next. That is free unless the policy asks for it to be charged
+(SUMMARISED); under a policy that compacts by itself (STANDS) it does not take place.
 """
 
 from __future__ import annotations
@@ -19,22 +22,28 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from hooks.utils.policy.economics import Prices
-    from hooks.utils.policy.events import Event
+    from hooks.utils.policy.events import Compacted, Event
 
     from .sessions import Block, Request, Session
 
     Choice = tuple[Block, str, list[str]]  # a result, what stands in its place, why
 
 
+# What a recorded compaction does under a policy: it empties the context; it does, and the summariser's request and what the host put back
+# into the context with its summary count; it does not take place.
+FOLDED, SUMMARISED, STANDS = "folded", "summarised", "stands"
+
+
 class Score:
     """Sums over the requests of one session under one policy: `cost` in units, `carried` prompt tokens, results and their tokens, those
     that were cleared at least once, and those that were missed (each counted once). `curve`: prompt tokens of each request.
-    `rethought`: tokens of thinking that clears have lost. `shortened`: results that entered shorter, by `spared_tokens`. `warmed`: requests
-    that only kept the cache."""
+    `rethought`: tokens of thinking that clears have lost, and `forgotten` those that SUMMARISED compactions have: their output is in the
+    cost, once. `compactions`: how often the context was emptied or built anew. `shortened`: results that entered shorter, by
+    `spared_tokens`. `warmed`: requests that only kept the cache."""
 
     __slots__ = (
-        "carried", "cleared", "cleared_tokens", "cost", "curve", "missed", "missed_tokens", "requests", "results", "results_tokens",
-        "rethought", "shortened", "spared_tokens", "warmed",
+        "carried", "cleared", "cleared_tokens", "compactions", "cost", "curve", "forgotten", "missed", "missed_tokens", "requests",
+        "results", "results_tokens", "rethought", "shortened", "spared_tokens", "warmed",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -43,7 +52,7 @@ class Score:
         self.requests = 0
         self.results = self.results_tokens = 0
         self.cleared = self.cleared_tokens = 0
-        self.missed = self.missed_tokens = self.rethought = 0
+        self.missed = self.missed_tokens = self.rethought = self.forgotten = self.compactions = 0
         self.shortened = self.spared_tokens = self.warmed = 0
         self.curve: list[int] = []
 
@@ -100,7 +109,10 @@ class View:
 
 
 class Policy:
-    """What every policy has; one that clears nothing. It is told of everything as it happens, and asked before each request."""
+    """What every policy has; one that clears nothing. It is told of everything as it happens, and asked before each request. `rebuilds`:
+    whether what it clears leaves a conversation that is built anew, of which no message is read from the cache and no thinking is left."""
+
+    rebuilds = False
 
     def begin(self, cwd: str) -> None:
         """A session begins in a folder, "" where that is not known."""
@@ -115,6 +127,10 @@ class Policy:
     def event(self, event: Event) -> None:
         """Something else happened: the user spoke (an event of the engine)."""
 
+    def at_compaction(self, event: Compacted, view: View) -> str:
+        """What a recorded compaction does: FOLDED, SUMMARISED, STANDS."""
+        return FOLDED
+
     def compact(self, event: Event) -> None:
         """The conversation was folded; nothing of it is in the context any more."""
 
@@ -122,7 +138,7 @@ class Policy:
         """The conversation was taken back; this is left of it."""
 
     def decide(self, view: View) -> list[Choice]:
-        """[(Block, placeholder, [reasons])] of the results that are cleared right before a request."""
+        """[(Block, placeholder, [reasons])] of the results that are cleared right before a request, and of calls whose input is."""
         return []
 
     def warm(self, request: Request, prompt: int) -> int:
@@ -170,10 +186,17 @@ class _Play:
         self.view = View(session.base, prices)
         self.ever_cleared: set[Block] = set()
         self.ever_missed: set[Block] = set()
+        self.compaction = ""  # what the one before the next request did; "" for none
+        self.carried = 0  # how many blocks of the context stand where the recorded session had been folded
         policy.begin(session.cwd)
 
     def add(self, block: Block) -> None:
-        self.policy.add(block)
+        if block.is_summary and self.compaction == STANDS:
+            self.view.cleared[block] = ""  # nobody has written it
+        else:
+            self.policy.add(block)
+        if block.is_summary and self.compaction == SUMMARISED:
+            self.total.cost += self.prices.output * block.tokens
         if block.id:
             self.total.results += 1
             self.total.results_tokens += block.tokens
@@ -191,23 +214,56 @@ class _Play:
 
     def cut(self, kept: int, stays: list[Block]) -> None:
         view = self.view
+        self.carried = self.carried if kept else 0  # a clear context is clear
+        kept += self.carried
         view.context = view.context[:kept] + stays
         view.sizes = view.sizes[:kept] + list(map(view.size, stays))
         view.sent = min(view.sent, kept)
         self.policy.cut(view.context)
 
-    def compact(self, event: Event) -> None:
+    def compact(self, event: Compacted) -> None:
         view = self.view
+        self.compaction = self.policy.at_compaction(event, view)
+        if self.compaction == STANDS:
+            self.carried = len(view.context)
+            return
+        if self.compaction == SUMMARISED:
+            self._summarise(event.at)
         view.context, view.sizes = [], []
-        view.sent = 0
+        view.sent = self.carried = 0
         view.since = view.number + 1
-        view.compacted = True
+        view.compacted = self.compaction == FOLDED
+        self.total.compactions += 1
         self.policy.compact(event)
+
+    def _summarise(self, at: float) -> None:
+        """The summariser reads the whole conversation."""
+        view, total, prices = self.view, self.total, self.prices
+        view.now = at
+        self.keep_warm(at - view.last_at)
+        prompt, read = view.base + sum(view.sizes), self._read()
+        total.cost += prices.read * read + prices.write * (prompt - read)
+        lost = total.rethought
+        if prices.bound:
+            self._lose(0)
+        total.forgotten += total.rethought - lost
+        total.rethought = lost
+        view.last_at = view.used_at = at
+
+    def _put_back(self, request: Request) -> None:
+        """The host puts files back beside the summary; what that takes, the recorded usage tells. It stands where the summary does."""
+        view = self.view
+        at = next((at for at, block in enumerate(view.context) if block.is_summary), None)
+        if at is not None and request.usage is not None:
+            view.sizes[at] += max(0, request.usage.tokens - view.base - sum(view.sizes))
 
     def request(self, request: Request) -> None:
         view, total, prices = self.view, self.total, self.prices
         view.now, view.number = request.sent_at, request.number
         self.keep_warm(view.now - view.last_at)
+        if self.compaction == SUMMARISED:
+            self._put_back(request)
+        self.compaction = ""
         decisions = self._clear()
         if self.on_request:
             self.on_request(request, decisions, self.entries)
@@ -256,13 +312,15 @@ class _Play:
             at = places[block]
             view.cleared[block] = placeholder
             view.sizes[at] = tokens_of(len(placeholder))
-            view.sent = min(view.sent, at)
-            if block not in self.ever_cleared:
+            if block.id and block not in self.ever_cleared:
                 self.ever_cleared.add(block)
                 total.cleared += 1
                 total.cleared_tokens += block.tokens
+        first = 0 if self.policy.rebuilds else min(places[block] for block, _, _ in decisions)
+        view.sent = min(view.sent, first)
+        total.compactions += self.policy.rebuilds
         if self.prices.bound:
-            self._lose(min(places[block] for block, _, _ in decisions))
+            self._lose(first)
         return decisions
 
     def _lose(self, first: int) -> None:

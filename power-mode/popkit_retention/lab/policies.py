@@ -5,6 +5,8 @@ from __future__ import annotations
 from hooks.utils.policy import door
 
 from . import baselines, oracles
+from .auto_policy import AutoPolicy, shipped_model
+from .compact_policy import Compact, Compacts, Summaries
 from .door_policy import Door
 from .measure import Policy
 from .tiers import Tiers, shipped_rules
@@ -19,9 +21,11 @@ if TYPE_CHECKING:
 
 
 def _auto(session: Session, prices: Prices) -> Policy:
-    from .auto_policy import AutoPolicy, shipped_model
-
     return AutoPolicy(prices, shipped_model(), shipped_rules())
+
+
+def _compact(cold: bool) -> Callable[[Session, Prices], Policy]:
+    return lambda session, prices: Compact(prices, shipped_model(), shipped_rules(), Compacts(cold=cold))
 
 
 def _door(say_once: str, shape: str) -> Callable[[Session, Prices], Policy]:
@@ -49,6 +53,9 @@ POLICIES = {
     "aggressive": (_tiers("aggressive", False), "tiers that live half as long, at once"),
     "aggressive-cold": (_tiers("aggressive", True), "tiers that live half as long, when the cache is cold"),
     "auto": (_auto, "what is worth more gone than kept, by its chance of being needed again and the cache"),
+    "host-compaction": (_rule(Summaries), "clears nothing; recorded compactions count, with the summariser and the files put back"),
+    "compact": (_compact(False), "compacts without a model where the recorded session was compacted; to be compared with host-compaction"),
+    "compact-cold": (_compact(True), "the same, and by itself where a prompt finds the cache cold and it pays"),
     "door": (_door(door.ANY, door.SAFE), "clears nothing; results enter without noise, and say what is new to the context"),
     "door-reads": (_door(door.READS, door.SAFE), "clears nothing; results enter without noise, and files read again say what is new"),
     "door-strong": (_door(door.ANY, door.STRONG), "clears nothing; the same, and of long outputs only what says something enters"),

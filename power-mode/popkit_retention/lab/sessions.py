@@ -12,7 +12,7 @@ import json
 from hooks.utils.host import branch, entries, responses, transcript
 from hooks.utils.host.moments import ASKING, is_answer
 from hooks.utils.host.stamps import seconds_of
-from hooks.utils.host.usage import prompt_tokens, usage_of
+from hooks.utils.host.usage import compacted_at, prompt_tokens, usage_of
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.policy.events import Compacted, Prompted
 from hooks.utils.policy.placeholder import SHORTEST_HANDLE
@@ -40,9 +40,10 @@ class Block:
     """A piece of the conversation: what the user or the assistant said, a tool call, or a result, which alone has an `id` (of its tool
     use), a `text`, a `call` (the engine's event) and a `handle` (handles.py). `thinking`: tokens of what the assistant thought, in a block
     that has no other; only models that bind it carry it on. `tokens` are the lab's measure; `said`: what a Conversation is told of a block
-    that is no result, as a live one is. `place` counts all blocks of the session."""
+    that is no result, as a live one is. `asks`: of a tool call the id of its use, else "". `is_summary`: a recorded compaction left it.
+    `place` counts all blocks of the session."""
 
-    __slots__ = ("call", "handle", "id", "place", "said", "text", "thinking", "tokens")
+    __slots__ = ("asks", "call", "handle", "id", "is_summary", "place", "said", "text", "thinking", "tokens")
 
     def __init__(self, place: int, tokens: int, id: str = "", text: str = "", call: Call | None = None):
         self.place = place
@@ -54,6 +55,8 @@ class Block:
             self.call = call
         self.thinking = 0
         self.said = 0 if id else tokens
+        self.asks = ""
+        self.is_summary = False
         self.handle = NO_HANDLE
 
 
@@ -142,7 +145,8 @@ class _Reading:
         at, kind = seconds_of(entry.get("timestamp")), entry.get("type")
         try:
             if entry.get("subtype") == "compact_boundary":
-                self._compact(at, self.reader.index.kept.get(entry["uuid"], ()))
+                kept = self.reader.index.kept.get(entry["uuid"], ())
+                self._compact(Compacted(at, kept, compacted_at(entry.get("compactMetadata"))))
             elif kind == "user":
                 self._user(entry, at)
             elif kind == "assistant" and is_answer(entry):
@@ -155,8 +159,8 @@ class _Reading:
         self.ends[entry["uuid"]] = there if adds else self.ends.get(entry.get("parentUuid"), there)
         self.last_at = max(at, self.last_at)
 
-    def _compact(self, at: float, kept: tuple) -> None:
-        self.session.steps.append(("compact", Compacted(at, kept)))
+    def _compact(self, event: Compacted) -> None:
+        self.session.steps.append(("compact", event))
         self.blocks, self.ends, self.said, self.holders, self.pending, self.answered = [], {}, set(), {}, {}, set()
 
     def _follow(self, entry: dict) -> None:
@@ -189,16 +193,17 @@ class _Reading:
         if entries.is_prompt(entry):
             self.session.steps.append(("event", Prompted(at)))
         if isinstance(content, str):
-            self._hear(content, estimate_tokens(content))
+            self._hear(content, estimate_tokens(content), entry)
         for block in blocks:
             if block.get("type") == "tool_result" and isinstance(block.get("tool_use_id"), str):
                 self._result(entry, block)
             elif isinstance(block.get("text"), str):
-                self._hear(block["text"], responses.said_tokens(block))
+                self._hear(block["text"], responses.said_tokens(block), entry)
 
-    def _hear(self, text: str, said: int) -> None:
+    def _hear(self, text: str, said: int, entry: dict) -> None:
         made = self._add(tokens_of(len(text)))
         made.said = said
+        made.is_summary = bool(entry.get("isCompactSummary"))
         if self.with_texts:
             self.session.texts[made] = text
         if self.with_needs:
@@ -250,7 +255,8 @@ class _Reading:
                 if isinstance(block.get("id"), str):
                     self.pending[block["id"]] = (str(block.get("name") or ""), tool_input)
                     self.calls[block["id"]] = entry["uuid"]
-                self._write(block, json.dumps(tool_input, ensure_ascii=False), texts_in(tool_input))
+                asked = self._write(block, json.dumps(tool_input, ensure_ascii=False), texts_in(tool_input))
+                asked.asks = block["id"] if isinstance(block.get("id"), str) else ""
 
     def _begin(self, entry: dict, name: str, at: float) -> None:
         self._follow(entry)
@@ -266,15 +272,18 @@ class _Reading:
             session.models[model] = session.models.get(model, 0) + 1
         session.steps.append(("request", self.current))
 
-    def _write(self, block: dict, text: str, texts: list) -> None:
+    def _write(self, block: dict, text: str, texts: list) -> Block:
         tokens = tokens_of(len(text))
         made = self._add(tokens)
         made.said = responses.said_tokens(block)
         if self.with_texts:
             self.session.texts[made] = "\n".join(texts)
         self.current.output += tokens
-        if not self.with_needs:
-            return
+        if self.with_needs:
+            self._needs(texts)
+        return made
+
+    def _needs(self, texts: list) -> None:
         written: set = set().union(*map(strings_of, texts))
         standing = None
         for string in sorted(written - self.said):

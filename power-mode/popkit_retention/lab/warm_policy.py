@@ -10,6 +10,7 @@ from .measure import Policy
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hooks.utils.policy.economics import Prices
+    from hooks.utils.policy.events import Compacted
 
     from .measure import Choice, Event, View
     from .sessions import Block, Request
@@ -36,6 +37,13 @@ class KeepWarm(Policy):
 
     def event(self, event: Event) -> None:
         self.then.event(event)
+
+    @property
+    def rebuilds(self) -> bool:  # type: ignore[override]
+        return self.then.rebuilds
+
+    def at_compaction(self, event: Compacted, view: View) -> str:
+        return self.then.at_compaction(event, view)
 
     def compact(self, event: Event) -> None:
         self.then.compact(event)
