@@ -62,7 +62,7 @@ class _Carried:
         self.boundaries: dict = {}  # uuid -> its metadata
         self.ids: list = []  # of the results so far
         self.keys = array("q")  # and of each the hash of its entry's uuid
-        self.again: dict = {}  # uuid of a boundary -> ids of earlier results that were written down anew behind it
+        self.again: dict = {}  # uuid of a boundary -> [(id, uuid)] of earlier results that were written down anew behind it
         self.since: tuple = (set(), set())  # ids of the results behind the newest boundary, of the main thread and of subagents
 
     def begin(self, uuid: str, metadata: object) -> None:
@@ -71,19 +71,19 @@ class _Carried:
         self.again[uuid] = []
         self.since = (set(), set())
 
-    def write_again(self, id: str) -> None:
-        """A result of before the newest boundary stands behind it."""
+    def write_again(self, id: str, uuid: object) -> None:
+        """A result of before the newest boundary stands behind it, in the entry of this uuid."""
         if self.again:
-            next(reversed(self.again.values())).append(id)
+            next(reversed(self.again.values())).append((id, uuid))
 
-    def over(self, uuid: str) -> tuple[str, ...]:
-        """Ids of the results that stand behind the boundary of this uuid, and came before it."""
+    def over(self, uuid: str, chain: Uuids) -> tuple[str, ...]:
+        """Ids of the results that stand behind the boundary of this uuid, on the branch of this chain, and came before it."""
         metadata = self.boundaries[uuid]
         preserved = metadata.get("preservedMessages") if isinstance(metadata, dict) else None
         uuids = preserved.get("allUuids") or preserved.get("uuids") if isinstance(preserved, dict) else None
         wanted = {hash(uuid) for uuid in uuids if isinstance(uuid, str) and uuid} if isinstance(uuids, list) else ()
         named = [id for id, key in zip(self.ids, self.keys) if key in wanted] if wanted else []
-        return tuple(dict.fromkeys([*named, *self.again[uuid]]))
+        return tuple(dict.fromkeys([*named, *(id for id, written in self.again[uuid] if written in chain)]))
 
 
 def index(path: str) -> Index:
@@ -115,7 +115,7 @@ def index(path: str) -> Index:
     found.version = _version(version)
     found.result_ids = results[0] | results[1]
     found.abandoned = len(results[0] - found.calls)
-    found.kept = {uuid: carried.over(uuid) for uuid in carried.boundaries if uuid in found.chain}
+    found.kept = {uuid: carried.over(uuid, found.chain) for uuid in carried.boundaries if uuid in found.chain}
     return found
 
 
@@ -148,7 +148,7 @@ def _learn(entry: Entry, found: Index, results: set[str], carried: _Carried) -> 
             if id in since:
                 found.doubled.add(id)
             elif id in results:
-                carried.write_again(id)
+                carried.write_again(id, entry.get("uuid"))
             since.add(id)
             results.add(id)
             if isinstance(entry.get("uuid"), str):

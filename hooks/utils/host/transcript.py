@@ -54,7 +54,8 @@ class Reader:
                 if block.get("type") != "tool_result" or id is None or id not in self.pending:
                     continue
                 if id in self.seen:
-                    self._again(id, block.get("content"))
+                    if entry.get("uuid") in self.index.chain:  # else on a branch that a rewind has left
+                        self._again(id, block.get("content"))
                     continue
                 self.seen.add(id)
                 told.append(self.call_of(entry, block, self.pending.pop(id)))

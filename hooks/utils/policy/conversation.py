@@ -170,7 +170,7 @@ class Conversation:
 
     def _calibrate(self, usage: Usage) -> None:
         grown, added, growth = usage.tokens - self.last.tokens, self.unsent, self._growth
-        if not self.requests or added < _LEAST_ADDED or grown <= 0 or grown > _MOST_GROWTH * added:
+        if not self.last.tokens or added < _LEAST_ADDED or grown <= 0 or grown > _MOST_GROWTH * added:
             return  # too little to tell, a compaction, or an attachment that is no result
         for at, amount in enumerate((1, grown, added)):
             growth[at] += amount

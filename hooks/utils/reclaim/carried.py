@@ -1,23 +1,27 @@
 """What of a host's messages can be handed back as a compaction: texts and calls. What cannot is named where it stood. Reads only.
 
-An image or a document that the user gave stands in the transcript alone. A result that holds one is archived whole, its placeholder says
-how to see it. Commands that were typed at the host stand as messages, too: those of ours, and of compactions, say nothing to the model.
+An image or a document that the user gave stands in the transcript alone. A result that holds one, or anything else that is no text, is
+archived whole, its placeholder says how to see it. Commands that were typed at the host stand as messages, too: those of ours, and of
+compactions, say nothing to the model.
 """
 
 from __future__ import annotations
 
+import json  # noqa: TID253  only the helper comes here
+
 from ..host import entries
 from ..host.spans import NotUnderstood as NoSpans
 from ..host.spans import content_spans
-from ..policy.messages import Message, NotUnderstood, message_of
+from ..policy.messages import USER, Message, NotUnderstood, message_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-_OURS = ("<command-name>/compact</command-name>", "<command-name>/popkit", "<local-command-stdout>Compacted")
-_CAVEAT = "<local-command-caveat>"
-_MARKS = (b'"type":"image"', b'"type":"document"')
+_OURS = ("<command-name>/compact</command-name>", "<command-name>/popkit")
+_CAVEAT, _STDOUT, _COMPACTED = "<local-command-caveat>", "<local-command-stdout>", "Compacted"
+_CODES = 8  # characters of a terminal's codes that may stand before what a command printed
+_MARKS = (b'"image"', b'"document"')  # as a value: in a text their quotes are escaped
 _LIST = b'"content":[{'
 _NOT_HERE = "[{} stood here. A compaction cannot carry it: ask for it again if you need to see it.]"
 
@@ -53,9 +57,16 @@ def pictures(transcript_path: str, rows: Sequence[object]) -> Pictures:
         for id, (start, end) in spans.items():
             content = line[start:end].decode("utf-8")
             found.contents[id] = content
-            if any(mark.decode() in content for mark in _MARKS):
+            if not _is_text(json.loads(content)):
                 found.lost.add(id)
     return found
+
+
+def _is_text(content: object) -> bool:
+    """Whether the content of a result is nothing but text."""
+    if isinstance(content, list):
+        return all(isinstance(block, dict) and block.get("type") == "text" for block in content)
+    return isinstance(content, (str, type(None)))
 
 
 def _lines(path: str) -> Iterator[bytes]:
@@ -71,19 +82,28 @@ def readable(rows: Iterable[object], found: Pictures) -> list[Message]:
     made = []
     for row in rows:
         message = message_of(row)
-        for kind in found.said.get(row.get("handle", "") if isinstance(row, dict) else "", ()):
+        handle = row.get("handle") if isinstance(row, dict) else None
+        for kind in found.said.get(handle, ()) if isinstance(handle, str) else ():
             message.text = "\n".join(filter(None, (message.text, _NOT_HERE.format("An image" if kind == "image" else "A document"))))
         made.append(message)
     return made
 
 
 def without_commands(said: Sequence[Message]) -> list[Message]:
-    """Without what commands of ours and earlier compactions have left behind: it would grow with each of them."""
+    """Without what commands of ours and earlier compactions have left behind, and what they printed: it would grow with each of them."""
     kept: list[Message] = []
+    was_ours = False
     for message in said:
-        if message.role == "user" and message.text.startswith(_OURS) and not message.results:
-            if kept and kept[-1].text.startswith(_CAVEAT):
-                kept.pop()
-            continue
-        kept.append(message)
+        is_word = message.role == USER and not message.results
+        is_ours = is_word and message.text.startswith(_OURS)
+        if is_ours and kept and kept[-1].role == USER and kept[-1].text.startswith(_CAVEAT):
+            kept.pop()
+        if not is_ours and not (is_word and _is_printed(message.text, was_ours)):
+            kept.append(message)
+        was_ours = is_ours
     return kept
+
+
+def _is_printed(text: str, by_ours: bool) -> bool:
+    """Whether a text is what a command of ours, or a compaction, printed."""
+    return text.startswith(_STDOUT) and (by_ours or _COMPACTED in text[: len(_STDOUT) + _CODES + len(_COMPACTED)])
