@@ -35,10 +35,10 @@ export async function compacted($: EngineInterface, e: Compacting, next: Summari
   const rows = e.trigger === 'precompute' ? [] : e.messages.map(plain)
   const asked = { trigger: e.trigger, agent_id: e.agentId ?? '', instructions: e.instructions ?? '', own, rows }
   const answer = await ask($, '/compact', asked, WAIT_MS)
-  const made = await taken($, e, next, answer ?? {}, own)
+  const { made, stood } = await taken($, e, next, answer ?? {}, own)
 
   if (e.trigger !== 'precompute' && made.skip === undefined) {
-    await ask($, '/compacted', { agent_id: e.agentId ?? '' })
+    await ask($, '/compacted', { agent_id: e.agentId ?? '', stood }, WAIT_MS)
   }
 
   if (typeof answer?.notice === 'string' && e.agentId === undefined) {
@@ -48,28 +48,41 @@ export async function compacted($: EngineInterface, e: Compacting, next: Summari
   return made
 }
 
+/** What is made of a compaction, and whether what the helper answered stands. */
 async function taken($: EngineInterface, e: Compacting, next: Summarise, answer: Record<string, unknown>, own: boolean) {
   if (typeof answer.skip === 'string') {
-    return { skip: answer.skip }
+    return { made: { skip: answer.skip }, stood: false }
   }
 
   if (own && !Array.isArray(answer.rows)) {
-    return { skip: 'PopKit does not answer' }
+    return { made: { skip: 'PopKit does not answer' }, stood: false }
   }
 
   if (!Array.isArray(answer.rows)) {
-    return next(await advised($, e))
+    return { made: await next(await advised($, e)), stood: false }
   }
   const messages = answer.rows as Row[]
+  const behind = Array.isArray(answer.behind) ? (answer.behind as Row[]) : []
 
   if (answer.hand_on !== true) {
-    return { messages }
+    return { made: { messages }, stood: true }
   }
-  const summary = await next(await advised($, { ...e, messages }))
 
-  return summary.skip === undefined && Array.isArray(answer.behind)
-    ? { ...summary, messages: [...summary.messages, ...(answer.behind as Row[])] }
-    : summary
+  try {
+    const summary = await next(await advised($, { ...e, messages }))
+
+    return summary.skip === undefined
+      ? { made: { ...summary, messages: [...summary.messages, ...behind] }, stood: true }
+      : { made: summary, stood: false }
+  } catch (error) {
+    // The window is full, and there is too little to sum up: what ours made room for is better than nothing.
+    if (e.trigger !== 'auto') {
+      throw error
+    }
+    $.ui.log(`compaction: no summary: ${String(error).slice(0, 200)}`, { to: 'debug' })
+
+    return { made: { messages: [...messages, ...behind] }, stood: true }
+  }
 }
 
 /** A message as it is handed to the helper. */

@@ -10,7 +10,7 @@ from typing import Any
 from .client import ClientHome, Run
 from .provider import blocks_of, faults, thoughts
 from .reclaimed import EDIT, EXCERPT, LIST, Reclaimed
-from .scripted_api import Recorded, ScriptedApi, call, redacted, say, text_of, thought
+from .scripted_api import Recorded, ScriptedApi, Step, call, redacted, say, text_of, thought
 from .test_plugin import ROOT
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -67,8 +67,14 @@ class Compacted(Reclaimed):
         assert done.returncode == 0, done.stderr
         return done
 
+    def agent(self, script: str) -> Step:
+        """A step that has a subagent play a script."""
+        job = {"description": "small job", "prompt": f"Do it [[SCRIPT:{script}]]", "subagent_type": "general-purpose"}
+        return call(("Agent", {**job, "run_in_background": False}))
+
     def journal(self, session_id: str, event: str) -> list[dict[str, Any]]:
-        lines = (self.popkit_home / "sessions" / session_id / "main.journal.jsonl").read_text().splitlines()
+        path = self.popkit_home / "sessions" / session_id / "main.journal.jsonl"
+        lines = path.read_text().splitlines() if path.exists() else []
         return [entry for entry in map(json.loads, lines) if entry["event"] == event]
 
     def agrees(self, session_id: str) -> bool:

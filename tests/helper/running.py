@@ -30,7 +30,7 @@ class Running:
         answer = self.helper.ask("/compact", {"rows": self.rows() if trigger != "precompute" else [], **asked})
         if "rows" in answer and not answer.get("hand_on"):
             self._writes(answer["rows"], trigger)
-            self.helper.ask("/compacted", {"agent_id": ""})
+            self.helper.ask("/compacted", {"agent_id": "", "stood": True})
         return answer
 
     def _writes(self, rows: list[dict[str, Any]], trigger: str) -> None:

@@ -86,6 +86,16 @@ def test_a_clear_that_is_not_done_yet_is_taken_back_by_undo(busy: Helper):
     assert Running(busy).compacts(own=True) == {"skip": "nothing was asked for"}
 
 
+def test_nothing_is_noted_of_an_answer_that_does_not_stand(busy: Helper):
+    client = Running(busy)
+    assert "rows" in busy.ask("/compact", {"trigger": "manual", "agent_id": "", "rows": client.rows()})
+    busy.ask("/compacted", {"agent_id": "", "stood": False})
+    busy.ask("/compacted", {"agent_id": "", "stood": True})
+    assert [entry["event"] for entry in busy.journal() if entry["event"] in ("compact", "clear")] == []
+    client.compacts()
+    assert [entry["event"] for entry in busy.journal() if entry["event"] in ("compact", "clear")] == ["compact", "clear"]
+
+
 def test_a_compaction_of_ours_that_has_nothing_to_do_never_asks_a_model(busy: Helper):
     assert "skip" in Running(busy).compacts(own=True)
 

@@ -11,7 +11,7 @@ from ..reclaim.in_place import ASKED, AUTO, COLD, MANUAL, Declined, Wanted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from ..reclaim.in_place import Answer
@@ -29,6 +29,7 @@ class Compactions:
         self.wanted: Wanted | None = None
         self.is_begun = True  # whether the host has been told to start one for it
         self.declined = ""  # why the last one was left to the host; "" where it was not
+        self._answered: Callable[[], None] | None = None  # says in the journal what was answered last, once that stands
 
     def clear(self, ids: Sequence[str]) -> None:
         """The next compaction that we start takes these results out."""
@@ -54,11 +55,18 @@ class Compactions:
         is_due, self.is_begun = not self.is_begun, True
         return is_due
 
+    def stands(self, is_ours: bool) -> None:
+        """A compaction is done: with what was answered, or without it."""
+        if is_ours and self._answered is not None:
+            self._answered()
+        self._answered = None
+
     def answer(self, site: Site, transcript_path: str, asked: dict[str, Any], now: float) -> dict[str, Any]:
         """What the mod does with a compaction: `rows` stand as it; or `hand_on`, they go to the summariser; with `behind`, these rows stand
         behind its summary. `skip`: it is not done at all. {}: it is the host's. `notice`: what the person is told."""
         trigger, agent_id = str(asked.get("trigger") or ""), str(asked.get("agent_id") or "")
         is_own = asked.get("own") is True
+        self._answered = None
         wanted = self._wanted(site, trigger, agent_id, asked)
         if is_own:
             self.wanted = None
@@ -77,11 +85,18 @@ class Compactions:
             self.declined = str(error)
             return {}
         self.declined = ""
+        self._answered = made.note
         if trigger == MANUAL and wanted.why == MANUAL and str(asked.get("instructions") or "").strip():
             return {"rows": made.rows, "hand_on": True}
         if wanted.why == AUTO and not made.met:
             older, newer = _split(made.rows)
             return {"rows": older, "hand_on": True, "behind": newer} if older else {"rows": made.rows, "hand_on": True}
+
+        def note() -> None:
+            made.note()
+            in_place.tell(site, agent_id, now)
+
+        self._answered = note
         return {"rows": made.rows, "notice": notice(made)}
 
     def _wanted(self, site: Site, trigger: str, agent_id: str, asked: dict[str, Any]) -> Wanted | None:

@@ -159,6 +159,9 @@ class Session:
         return {"text": text or ""}
 
     def compacted(self, asked: dict[str, Any]) -> dict[str, Any]:
+        """A compaction is done; `stood`: what was answered stands."""
+        with self._settled():
+            self.compactions.stands(asked.get("stood") is True)
         with self.lock:
             self.door.compacted(_text(asked, "agent_id"))
         return {}

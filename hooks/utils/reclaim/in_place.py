@@ -23,7 +23,7 @@ from .outlook import context_of, plan_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Sequence
     from sqlite3 import Connection
     from typing import Any
 
@@ -52,17 +52,21 @@ class Wanted:
 
 class Answer:
     """`rows`: the messages that stand, as the host takes them · tokens of the context `before` and `after`, system and tools too where
-    they are known · `left`: what left · `back`: ids of the results that came back · `met`: whether the target was reached."""
+    they are known · `left`: what left · `back`: ids of the results that came back · `met`: whether the target was reached · `note`, once it
+    stands: says so in the journal."""
 
-    __slots__ = ("after", "back", "before", "left", "met", "rows")
+    __slots__ = ("after", "back", "before", "left", "met", "note", "rows")
 
-    def __init__(self, rows: list[dict[str, Any]], before: int, after: int, left: list[Left], back: list[str], met: bool) -> None:
+    def __init__(
+        self, rows: list[dict[str, Any]], before: int, after: int, left: list[Left], back: list[str], met: bool, note: Callable[[], None]
+    ) -> None:
         self.rows = rows
         self.before = before
         self.after = after
         self.left = left
         self.back = back
         self.met = met
+        self.note = note
 
 
 class Declined(Exception):
@@ -70,8 +74,8 @@ class Declined(Exception):
 
 
 def answer(site: Site, transcript_path: str, agent_id: str, rows: Sequence[object], wanted: Wanted, now: float) -> Answer:
-    """The answer to a compaction of the conversation `rows`, as the host gives them. Archives what leaves, and notes it. Declined where
-    something is not understood, or nothing would change."""
+    """The answer to a compaction of the conversation `rows`, as the host gives them. Archives what leaves. Declined where
+    something is not understood, or nothing would change. Nothing is noted of it before it stands."""
     try:
         found = carried.pictures(transcript_path, rows)
         said = messages.paired(carried.without_commands(carried.readable(rows, found)))
@@ -92,9 +96,12 @@ def answer(site: Site, transcript_path: str, agent_id: str, rows: Sequence[objec
         keeper.keep(done.left, conversation.state)
     except errors() as error:
         raise Declined(f"the archive cannot be used: {error}") from None
-    _note(site, agent_id, done, wanted.why, now)
     beside = max(0, conversation.last.tokens - done.before)
-    return Answer(_rows(done.messages), done.before + beside, done.after + beside, done.left, [], done.met)
+
+    def note() -> None:
+        _note(site, agent_id, done, wanted.why, now)
+
+    return Answer(_rows(done.messages), done.before + beside, done.after + beside, done.left, [], done.met, note)
 
 
 def take_in(site: Site) -> None:
@@ -147,10 +154,12 @@ def _with_back(
         raise Declined(f"with it the context would have {standing:,} tokens, more than fit")
     ids = [record.tool_use_id for record in records if record.type not in (compacting.INPUT, compacting.CALLS)]
     entries = [journal.undone(ids, max(0, after - before), now), journal.put_back([record.id for record in records], now)]
-    live.note(site, site.paths(agent_id), entries)
-    _tell(site, agent_id, now)
     beside = max(0, conversation.last.tokens - before)
-    return Answer(_rows(back), before + beside, after + beside, [], [record.tool_use_id for record in records], True)
+
+    def note() -> None:
+        live.note(site, site.paths(agent_id), entries)
+
+    return Answer(_rows(back), before + beside, after + beside, [], [record.tool_use_id for record in records], True, note)
 
 
 def _rows(standing: Sequence[Message]) -> list[dict[str, Any]]:
@@ -226,10 +235,9 @@ def _note(site: Site, agent_id: str, done: Compacted, why: str, now: float) -> N
     paths = site.paths(agent_id)
     store.journal(paths, journal.compacted(why, done.before, done.after, [one.handle for one in done.left], now))
     store.journal(paths, journal.cleared([one.id for one in results], max(0, done.before - done.after), reasons, now))
-    _tell(site, agent_id, now)
 
 
-def _tell(site: Site, agent_id: str, now: float) -> None:
+def tell(site: Site, agent_id: str, now: float) -> None:
     """The hook on sessions that start tells no index, and what memory holds once more: that stands beside the conversation, and goes."""
     if not agent_id:
         site.remember(in_place=now, memory=None)
