@@ -133,17 +133,28 @@ def test_an_archive_that_cannot_be_written_leaves_the_compaction_to_the_client(b
     assert Running(busy).compacts() == {}
 
 
-def test_a_threshold_that_ours_does_not_reach_hands_on_the_older_part_and_keeps_the_newer(helper_with):
+def with_runs(helper_with, runs: int) -> Helper:
+    """A session with so many runs, of which the newest four always stand, and a target that nothing reaches."""
     helper = helper_with({"compact_target": 0.05})
     made: Transcript = helper.has_read("app.py", lines(50))
-    for number in range(8):
+    for number in range(runs):
         made.called(f"toolu_1{number}", "Bash", {"command": f"echo {number}"}, "\n".join(lines(60, f"n{number}_")))
     made.answered(9_000)
-    answer = Running(helper).compacts("auto")
+    return helper
+
+
+def test_where_ours_makes_little_room_the_summariser_gets_the_older_part_and_the_newer_stands(helper_with):
+    answer = Running(with_runs(helper_with, 4)).compacts("auto")
     assert answer["hand_on"] is True
     assert answer["rows"]
     assert answer["behind"]
     assert not answer["behind"][0]["toolResults"]
+
+
+def test_where_ours_makes_room_it_stands_though_its_target_is_not_reached(helper_with):
+    answer = Running(with_runs(helper_with, 16)).compacts("auto")
+    assert "hand_on" not in answer
+    assert answer["rows"]
 
 
 def deeds_of(view: dict) -> list[str]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from ..answers import text
 from ..host.usage import newest_usage
+from ..policy.ruleset import COMPACT_TARGET
 from ..reclaim import in_place
 from ..reclaim.in_place import ASKED, AUTO, COLD, MANUAL, Declined, Wanted
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from ..state.site import Site
 
 PRECOMPUTE = "precompute"
+# Where more of the prompt is left than this, and the target is not reached, little room was made: a summary makes more.
+_MOST_LEFT = 0.6
 # Of what is left, so much goes to the summariser where we do not reach the target: the older part.
 _OLDER = 0.6
 
@@ -88,7 +91,7 @@ class Compactions:
         self._answered = made.note
         if trigger == MANUAL and wanted.why == MANUAL and str(asked.get("instructions") or "").strip():
             return {"rows": made.rows, "hand_on": True}
-        if wanted.why == AUTO and not made.met:
+        if wanted.why == AUTO and not made.met and made.after > _MOST_LEFT * made.before:
             older, newer = _split(made.rows)
             return {"rows": older, "hand_on": True, "behind": newer} if older else {"rows": made.rows, "hand_on": True}
 
@@ -110,7 +113,7 @@ class Compactions:
         switch = {MANUAL: "compact_manual", AUTO: "compact_auto", PRECOMPUTE: "compact_auto"}.get(trigger, "")
         if not is_on or not switch or config.get(switch) is False:
             return None
-        return Wanted(MANUAL if trigger == MANUAL else AUTO, float(config.get("compact_target", 0.4)))
+        return Wanted(MANUAL if trigger == MANUAL else AUTO, float(config.get("compact_target", COMPACT_TARGET)))
 
 
 def _is_warm(transcript_path: str, now: float) -> bool:

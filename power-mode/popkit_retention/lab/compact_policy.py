@@ -49,7 +49,7 @@ class Compacts:
     __slots__ = ("caution", "cold", "spares", "target")
 
     def __init__(
-        self, target: float = COMPACT_TARGET, cold: bool = False, caution: float = worth.THINKING_CAUTION, spares: bool = False
+        self, target: float = COMPACT_TARGET, cold: bool = False, caution: float = when_cold.THINKING_AGAIN, spares: bool = False
     ) -> None:
         self.target = target
         self.cold = cold
