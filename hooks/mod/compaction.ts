@@ -14,6 +14,11 @@ const TOAST_MS = 8_000
 // What holds a command is over by then.
 const START_MS = 100
 
+// Longer than the helper waits for somebody to ask.
+const LISTEN_MS = 60_000
+const PAUSE_MS = 200
+let isListening = false
+
 // Behind a compaction of ours stands this word: whoever types it himself gets what we were asked for, which is nothing.
 const MARK = 'popkit'
 
@@ -23,6 +28,33 @@ export function startOwn($: EngineInterface): void {
     .sleep(START_MS)
     .then(() => $.command.run({ command: 'compact', args: MARK }))
     .catch(error => $.ui.log(`compaction: did not start: ${String(error).slice(0, 200)}`, { to: 'debug' }))
+}
+
+/** Starts what somebody outside of the client has asked for, as long as the helper is there. */
+export async function listen($: EngineInterface): Promise<void> {
+  if (isListening) {
+    return
+  }
+  isListening = true
+
+  try {
+    for (;;) {
+      const answer = await ask($, '/wait', {}, LISTEN_MS)
+
+      if (answer === undefined) {
+        break
+      }
+
+      if (answer.compact === true) {
+        startOwn($)
+      }
+      await $.clock.sleep(PAUSE_MS)
+    }
+  } catch (error) {
+    $.ui.log(`compaction: nobody listens any more: ${String(error).slice(0, 200)}`, { to: 'debug' })
+  } finally {
+    isListening = false
+  }
 }
 
 /** What comes of a compaction. */

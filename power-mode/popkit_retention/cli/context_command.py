@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 COMMAND = "popkit context"
+_CHANGING = ("clear", "undo", "restore")
 
 
 def run_words(words: list[str], environ: Mapping[str, str]) -> int:
@@ -42,7 +43,8 @@ def answer(words: list[str], environ: Mapping[str, str], command: str = COMMAND)
         return fail(str(error), "--json" in words, environ, command)
     files.patience.left_s = files.LOCK_WAIT_S  # for all that a helper which stands still may hold: then it is told as far as it is known
     site = live.Site(environ, sessions.session_id_of(path), began)
-    given = answers.respond(parsed, site, path, time_of_day(environ), _called(parsed.flags))
+    in_place = _running(site) if parsed.word in _CHANGING else None
+    given = answers.respond(parsed, site, path, time_of_day(environ), _called(parsed.flags), in_place)
     if given.error:
         return fail(given.error, "json" in parsed.flags, environ, command)
     if "json" in parsed.flags:
@@ -50,6 +52,13 @@ def answer(words: list[str], environ: Mapping[str, str], command: str = COMMAND)
     else:
         screen.show(given.lines, sys.stdout, environ)
     return 0
+
+
+def _running(site: live.Site) -> answers.InPlace | None:
+    """Who changes the conversation of the session, where it runs with a mod."""
+    from hooks.utils.helper import through
+
+    return through.of_session(site.home, site.session_id)
 
 
 def _called(flags: dict) -> str:

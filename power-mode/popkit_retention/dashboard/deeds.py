@@ -9,6 +9,7 @@ from hooks.utils import flag_parser
 from hooks.utils.answers import command, text
 from hooks.utils.answers import warm as warming
 from hooks.utils.helper import deeds as known_deeds
+from hooks.utils.helper import through
 from hooks.utils.policy import planning, verdict
 from hooks.utils.reclaim import outlook
 
@@ -90,6 +91,7 @@ def do(desk: Desk, known: Known, id: str, why: str = "") -> DeedDone:
         site = desk.looks.site(known)
         with desk.laid_out():
             parsed = flag_parser.parse(command.split(id))
-            given = command.respond(parsed, site, known.transcript, desk.now(), command.COMMAND)
+            in_place = through.of_session(site.home, known.id)
+            given = command.respond(parsed, site, known.transcript, desk.now(), command.COMMAND, in_place)
         desk.changes += 1
     return DeedDone(done=not given.error, text=given.error or "\n".join(given.lines).strip("\n"))
