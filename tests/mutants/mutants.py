@@ -836,8 +836,8 @@ MUTANTS = [
     Mutant(
         "of calls that were made at once none is listed while another stands",
         "compacting.py",
-        "if all(pairs[use.id].now.listed",
-        "if any(pairs[use.id].now.listed",
+        "leave = all(pairs[use.id].now.listed",
+        "leave = any(pairs[use.id].now.listed",
         "test_compacting.py",
     ),
     Mutant(

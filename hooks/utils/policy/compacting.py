@@ -191,12 +191,13 @@ def _built(
             standing.append(message)
             continue
         answer = messages[at + 1]
-        made = [_pair_built(pairs[use.id], conversation, handle_of, left) for use in message.uses]
+        leave = all(pairs[use.id].now.listed for use in message.uses) and not (message.text or answer.text)
+        made = [_pair_built(pairs[use.id], leave, conversation, handle_of, left) for use in message.uses]
         both = [
             Message(message.role, message.text, [use for use, _ in made]),
             Message(answer.role, answer.text, (), [shown for _, shown in made]),
         ]
-        if all(pairs[use.id].now.listed for use in message.uses) and not (message.text or answer.text):
+        if leave:
             away += both
         else:
             list_them()
@@ -205,11 +206,13 @@ def _built(
     return standing, left
 
 
-def _pair_built(pair: Pair, conversation: Conversation, handle_of: Callable[[str, Content], str], left: list[Left]) -> tuple[Use, Shown]:
-    use, shown, way = pair.use, pair.shown, pair.now
+def _pair_built(
+    pair: Pair, leaves: bool, conversation: Conversation, handle_of: Callable[[str, Content], str], left: list[Left]
+) -> tuple[Use, Shown]:  # fmt: skip
+    use, shown, way = pair.use, pair.shown, pair.now if leaves else pair.beside
     if way.result != WHOLE and pair.decision is not None and not handle_in(shown.text):
         handle = handle_of(use.id, shown.text)
-        text = pair.placeholder(handle, conversation)
+        text = pair.placeholder(handle, conversation, way.result)
         if len(text) < len(shown.text) or not shown.text or pair.lost:  # of a picture there is no text
             left.append(Left(RESULT, use.id, pair.label, _why(pair), handle, shown.text))
             shown = Shown(shown.id, text, shown.error)

@@ -31,14 +31,15 @@ _CALLS, _FALLS = 10, 0.75
 _NEWEST_OF_FILE, _REPLACED, _INPUT, _SIZE = 2.0, 0.2, 1.5, 0.75
 _OUTLINED, _NOTICED = 0.5, 0.1
 _UNKNOWN_NEED = 0.1  # of a result that the engine does not know
-_LINE_TOKENS = 20  # of a line that stands for a call
+_LISTED_TOKENS = 4  # of a call in a line that stands for many
 _REPLACING = ("superseded", "same_content")
 _HANDLE = "a" * SHORTEST_HANDLE
 
 
 class Way:
-    """One way to stand: its `tokens` (estimated; of these `names` of an outline, at most) and its `worth`, how much of the `result` stands
-    (WHOLE, OUTLINED, NOTICED), and whether the `input` stands whole. `listed`: neither, but a line that names the call."""
+    """One way to stand: its `tokens` (estimated; of these `names` that may not be there: an outline is shorter, a line names many calls)
+    and its `worth`, how much of the `result` stands (WHOLE, OUTLINED, NOTICED), and whether the `input` stands whole. `listed`: neither,
+    but a line that names the call."""
 
     __slots__ = ("input", "listed", "names", "result", "tokens", "worth")
 
@@ -86,19 +87,24 @@ class Pair:
     def tokens_at(self, at: int) -> int:
         """Tokens that a way takes; of an outline that nobody has made yet none, so that no step seems to give less room than it gives."""
         way = self.ways[at]
-        known = estimate_tokens(self._outline) if self._outline else 0
+        known = estimate_tokens(self._outline) if self._outline and way.result == OUTLINED else 0
         return way.tokens - way.names + min(known, way.names)
+
+    @property
+    def beside(self) -> Way:
+        """The way in which it stands where it cannot be listed, as a call that was made with it stands."""
+        return self.ways[self.at - 1] if self.now.listed and self.at else self.now
 
     @property
     def label(self) -> str:
         """What a person reads of it."""
         return self.decision.result.label if self.decision else self.use.tool
 
-    def placeholder(self, handle: str, conversation: Conversation) -> str:
-        """What stands in the place of its result, which the engine knows."""
+    def placeholder(self, handle: str, conversation: Conversation, level: int) -> str:
+        """What stands in the place of its result, which the engine knows: OUTLINED or NOTICED."""
         result = self.decision.result  # type: ignore[union-attr]
         notice = placeholder(result.label, why(result, conversation.state.quiet_age(result)), handle)
-        if self.now.result == OUTLINED:
+        if level == OUTLINED:
             if self._outline is None:
                 self._outline = beside(result, self.shown.text, conversation.rules)
             return with_outline(notice, self._outline)
@@ -117,7 +123,8 @@ def _all_ways(pair: Pair) -> list[Way]:
         for tokens, worth, level, names in _results(pair)
         for of_input, worth_of_input, is_whole in inputs
     ]
-    return [*made, Way(_LINE_TOKENS, 0.0, NOTICED, False, listed=True)]
+    line = estimate_tokens(stubs.folded([pair.label], _HANDLE).text)
+    return [*made, Way(line, 0.0, NOTICED, False, listed=True, names=line - _LISTED_TOKENS)]
 
 
 def _results(pair: Pair) -> list[tuple[int, float, int, int]]:
