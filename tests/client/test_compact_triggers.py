@@ -86,6 +86,7 @@ def test_where_the_target_is_missed_the_summariser_gets_the_older_part_and_the_n
     assert world.errors() == ""
 
 
+@pytest.mark.slow
 def test_where_there_is_too_little_to_sum_up_ours_stands_though_the_target_is_missed(world: Compacted):
     world.home.extra_env |= WINDOW
     world.configure(compact_target=0.05)
@@ -102,6 +103,7 @@ def test_where_there_is_too_little_to_sum_up_ours_stands_though_the_target_is_mi
     assert world.errors() == ""
 
 
+@pytest.mark.slow
 def test_with_words_behind_it_the_summariser_gets_what_is_left_and_the_words(world: Compacted):
     done = world.play(["go [[SCRIPT:work]]", "and [[SCRIPT:rest]]", "/compact keep the plan", "now [[SCRIPT:talk]]"])
     (summary,) = world.api.of_kind("summary")
@@ -116,6 +118,7 @@ def test_with_words_behind_it_the_summariser_gets_what_is_left_and_the_words(wor
     assert world.errors() == ""
 
 
+@pytest.mark.slow
 def test_switched_off_the_clients_own_compaction_runs_as_ever(world: Compacted):
     world.configure(compact="off")
     done = world.play(["go [[SCRIPT:work]]", "and [[SCRIPT:rest]]", "/compact", "now [[SCRIPT:talk]]"])
