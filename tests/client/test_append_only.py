@@ -25,7 +25,8 @@ ROOT = Path(__file__).resolve().parents[2]
 SUBAGENTS = ("left", "right")
 DAY = ["go [[SCRIPT:morning]]", "go [[SCRIPT:afternoon]]", "/compact", "go [[SCRIPT:evening]]"]
 HALF_A_DAY = [prompt for prompt in DAY if "afternoon" not in prompt]
-CONFIGURATION = {"retention": {"say_once": "any", "shape": "safe"}}
+# The host's own compaction tells where a thread begins anew; what one of ours leaves, test_compact.py shows.
+CONFIGURATION = {"retention": {"say_once": "any", "shape": "safe", "compact": "off"}}
 # Commits have the same names in every session.
 ENVIRONMENT = {f"GIT_{who}_DATE": "2026-01-01T10:00:00Z" for who in ("AUTHOR", "COMMITTER")}
 OURS = re.compile(r"popkit|Retention status|Prompt cache (?:warm|cold)|Said once|Reclaimable", re.IGNORECASE)

@@ -312,7 +312,8 @@ def test_a_resumed_session_refers_to_what_it_showed_before(twice: Session):
     assert referred(twice.results()[-1])
 
 
-def test_after_a_compaction_nothing_leans_on_what_is_gone(twice: Session):
+def test_after_a_compaction_of_the_clients_nothing_leans_on_what_is_gone(twice: Session):
+    (twice.popkit / "retention-config.json").write_text(json.dumps({"compact": "off"}))
     twice.play("/compact")
     twice.play("go [[SCRIPT:more]]")
     assert not referred(twice.results()[-1])

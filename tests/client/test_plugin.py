@@ -132,6 +132,8 @@ def day(request: pytest.FixtureRequest, clients: dict[str, installs.Installed], 
         home = ClientHome(tmp_path_factory.mktemp("day"), clients[request.param], api.url)
         api.places["work"] = str(home.work)
         tracked = Tracked(home, api)
+        tracked.popkit_home.mkdir()
+        (tracked.popkit_home / "retention-config.json").write_text('{"compact": "off"}')  # of ours, see test_compact.py
         made = Day(tracked)
         made.play("worked", "go [[SCRIPT:day]]")
         made.errors = tracked.errors()
