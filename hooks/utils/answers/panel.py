@@ -175,7 +175,7 @@ def came_to(report: dict) -> list:
 def notes(report: dict) -> list:
     """What else there is to know, one paragraph each."""
     said = []
-    if report["compactions"]:
+    if report["compacted"]:
         said.append(
             f"{text.counted(report['compactions'], 'compaction')} has taken {text.counted(report['compacted'], 'live result')} out."
             if report["compactions"] == 1
