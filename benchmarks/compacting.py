@@ -1,6 +1,6 @@
 """What a compaction keeps of what is needed afterwards: the model-free one beside recorded summaries and what others do.
 
-    python benchmarks/compacting.py --transcripts FOLDER [--kind auto] [--share N …] [--held-out]
+    python benchmarks/compacting.py --transcripts FOLDER [--kind auto] [--share N …] [--held-out] [--tune]
 
 For each automatic compaction in the recorded sessions, and wherever a prompt first passes 150,000 tokens, the conversation is rebuilt as it
 stood. *Needs* are the strings (names, and lines of 20 characters and more) that the next 20 requests write and that stood somewhere in it;
@@ -34,7 +34,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "power-mode"))
 
 import held_out
 
-from hooks.utils.policy import compacting, planning
+from hooks.utils.policy import compacting, planning, ways
 from hooks.utils.policy.economics import prices_of
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.policy.messages import USER, Message, NotUnderstood, input_tokens, result_tokens, texts_in
@@ -48,6 +48,11 @@ SHARES = (0.1, 0.2, 0.4)
 FEWEST_NEEDS = 5
 KEPT_USES = 3
 _FILES_PUT_BACK = 5
+# Other values for the constants of policy/ways.py.
+STEPS = {
+    "_CALLS": (5, 20), "_FALLS": (0.5, 1.0), "_NEWEST_OF_FILE": (1.0, 3.0), "_REPLACED": (0.1, 0.4), "_INPUT": (1.0, 2.0),
+    "_SIZE": (0.6, 0.9), "_OUTLINED": (0.35, 0.65), "_NOTICED": (0.05, 0.2),
+}  # fmt: skip
 _WINDOW_S = 1e5  # so long after the last request the cache is cold
 
 
@@ -249,11 +254,25 @@ def report(found: list[Case], shares: list[float]) -> None:
         _met("summary's size", summarised, _summary_room)
         _met("all left", summarised, _left_room)
         until = statistics.median(_until_next(case, case.after.sent) for case in summarised)
-        print(f"{'recorded':<33}{statistics.fmean(map(_left_room, summarised)):>10,.0f} {until:>10,.0f}")
+        stands = statistics.fmean(_left_room(case) / case.tokens for case in summarised)
+        print(f"{'recorded':<16}{'':>5} {stands:>8.2f} {statistics.fmean(map(_left_room, summarised)):>10,.0f} {until:>10,.0f}")
     began = time.perf_counter()
     for case in found:
         compacted(case, round(0.4 * case.tokens))
     print(f"\n{1000 * (time.perf_counter() - began) / len(found):.1f} ms each, without reading and writing")
+
+
+def tune(found: list[Case], shares: list[float]) -> None:
+    """Prints what ours keeps with each constant of policy/ways.py a step lower and a step higher, all else equal."""
+    for name, tried in {"": (0.0,), **STEPS}.items():
+        shipped = getattr(ways, name, None)
+        for value in tried:
+            if name:
+                setattr(ways, name, value)
+            row = [kept(found, ours, lambda case, share=share: round(share * case.tokens)) for share in shares]  # type: ignore[misc]
+            print(f"{f'{name} {value:g}' if name else 'shipped':<24}" + "".join(f"{each:>14}" for each in row), flush=True)
+        if name:
+            setattr(ways, name, shipped)
 
 
 def _met(name: str, found: list[Case], room_of: Callable[[Case], int]) -> None:
@@ -283,6 +302,7 @@ def main() -> int:
     parser.add_argument("--transcripts", type=Path, required=True, help="a folder of *.jsonl")
     parser.add_argument("--kind", choices=("all", "auto"), default="all", help="auto: automatic compactions alone")
     parser.add_argument("--share", type=float, nargs="*", default=list(SHARES), help="sizes, as shares of the conversation")
+    parser.add_argument("--tune", action="store_true", help="with each constant of policy/ways.py a step lower and higher")
     parser.add_argument("--held-out", action="store_true", help="by a model of need that has not seen the repository; takes a minute more")
     options = parser.parse_args()
     models = held_out.models(held_out.read_sessions(options.transcripts), shipped_rules()) if options.held_out else None
@@ -290,7 +310,7 @@ def main() -> int:
     if not found:
         print("no boundary with enough needs behind it", file=sys.stderr)
         return 1
-    report(found, options.share)
+    (tune if options.tune else report)(found, options.share)
     return 0
 
 

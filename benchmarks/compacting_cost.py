@@ -17,6 +17,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
 from hooks.utils.policy.economics import Prices
+from hooks.utils.policy.when_cold import THINKING_AGAIN
 from popkit_retention.lab import measure
 from popkit_retention.lab.compact_policy import Compact, Compacts, Summaries
 
@@ -43,7 +44,9 @@ class Row(NamedTuple):
     spared: measure.Score
 
 
-def rows(read: list, by_repository: dict, rules: Ruleset, prices: Prices, target: float, cold: bool) -> list[Row]:
+def rows(
+    read: list, by_repository: dict, rules: Ruleset, prices: Prices, target: float, cold: bool, caution: float = THINKING_AGAIN
+) -> list[Row]:
     """Every session, scored."""
     made = []
     for repository, session in read:
@@ -54,7 +57,7 @@ def rows(read: list, by_repository: dict, rules: Ruleset, prices: Prices, target
             made.append(Row(repository, has, own, own, own))
             continue
         ours, spared = (
-            measure.score(session, Compact(prices, model, rules, Compacts(target, cold, spares=spares)), prices)
+            measure.score(session, Compact(prices, model, rules, Compacts(target, cold, caution, spares)), prices)
             for spares in ((False, True) if has else (False,) * 2)
         )
         made.append(Row(repository, has, own, ours, spared))
@@ -90,7 +93,7 @@ def line(made: list[Row], prices: Prices, again: float) -> str:
     )
 
 
-def report(read: list, by_repository: dict, rules: Ruleset, targets: list[float]) -> None:
+def report(read: list, by_repository: dict, rules: Ruleset, targets: list[float], caution: float) -> None:
     """Prints both policies at each target, for every price."""
     for cold in (False, True):
         for target in targets:
@@ -98,7 +101,7 @@ def report(read: list, by_repository: dict, rules: Ruleset, targets: list[float]
             for each in READS:
                 for ttl_s, write in LIFETIMES:
                     prices = Prices(each, write, 5.0, ttl_s, True)
-                    made = rows(read, by_repository, rules, prices, target, cold)
+                    made = rows(read, by_repository, rules, prices, target, cold, caution)
                     for again in AGAIN:
                         print(line(made, prices, again), flush=True)
             print()

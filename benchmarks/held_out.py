@@ -41,6 +41,7 @@ from hooks.utils.policy import door
 from hooks.utils.policy.economics import Prices
 from hooks.utils.policy.need import NeedModel
 from hooks.utils.policy.ruleset import COMPACT_TARGET, Ruleset
+from hooks.utils.policy.when_cold import THINKING_AGAIN
 from popkit_retention.lab import fitting, measure, pricing, sessions
 from popkit_retention.lab.auto_policy import AutoPolicy
 from popkit_retention.lab.door_policy import Door
@@ -308,11 +309,14 @@ def main() -> int:
         "--door", nargs="*", type=door_named, metavar="NAME", help="what enters, instead of what auto clears; reads any strong any+strong"
     )
     parser.add_argument("--compact", nargs="*", type=float, metavar="SHARE", help=f"compactions, down to these shares ({COMPACT_TARGET:g})")
+    parser.add_argument(
+        "--caution", type=float, default=THINKING_AGAIN, help="of --compact: when cold, thinking again counts so many times"
+    )
     options = parser.parse_args()
     read = read_sessions(options.transcripts)
     rules = shipped_rules()
     if options.compact is not None:
-        compacting_cost.report(read, models(read, rules), rules, options.compact or [COMPACT_TARGET])
+        compacting_cost.report(read, models(read, rules), rules, options.compact or [COMPACT_TARGET], options.caution)
         return 0
     if options.door is not None:
         of_doors(read, rules, options.door or ["reads", "any", "strong", "any+strong"], options.bound)

@@ -15,6 +15,7 @@ import pytest
 from hooks.utils.policy.masking import mask
 from tests.answers.written import Written
 from tests.hooks.test_secrets import HOSTILE
+from tests.lab.told import BASE, Told, filled
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -155,6 +156,52 @@ def test_the_held_out_benchmark_knows_no_other_door(tmp_path: Path):
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "reads+all: parts joined by +, of reads, any, safe, strong, auto; or bound8, bound4, bound1" in done.stderr
+
+
+def compacted(path: Path) -> None:
+    """A session that Claude Code compacted: six files were read, and the summary names what one of them holds; then two are quoted."""
+    told = Told()
+    told.prompt(filled(100))
+    for number in range(6):
+        told.wait(10)
+        text = "\n".join(f"    load('src/part_{number}/{at}_shop.ts')" for at in range(60))
+        if number:
+            told.call(f"t{number}")
+        else:
+            told.first("t0", visible=100)
+        told.wait(2)
+        told.result(f"t{number}", text)
+    told.wait(10)
+    told.fold("Look at src/part_0/1_shop.ts and src/part_0/2_shop.ts.")
+    for number in (0, 5):
+        told.wait(10)
+        told.answer(" ".join(f"src/part_{number}/{at}_shop.ts" for at in (1, 2, 3)), f"m-{number}")
+        usage = {"input_tokens": 1_000, "cache_read_input_tokens": BASE, "cache_creation_input_tokens": 0}
+        told.entries[-1]["message"]["usage"] = usage
+        told.prompt(filled(10))
+    told.write(path)
+
+
+def test_the_benchmark_of_compacting_tells_what_is_needed_and_still_stands(tmp_path: Path):
+    compacted(tmp_path / "shop__a.jsonl")
+    command = [sys.executable, "benchmarks/compacting.py", "--transcripts", str(tmp_path), "--share", "1", "0.1"]
+    shown = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert shown.startswith("1 boundaries, ")
+    kept = {name.strip(): shares for name, shares in re.findall(r"^(\D+?)  +(\d\.\d+ \(.*\))", shown, re.MULTILINE)}
+    assert kept["recorded summary"].startswith("0.333")
+    assert kept["ours"].startswith("1.000")
+
+
+def test_the_held_out_benchmark_compares_compactions_with_the_hosts_own(tmp_path: Path):
+    for repository in ("shop", "store"):
+        compacted(tmp_path / f"{repository}__a.jsonl")
+    command = [sys.executable, "benchmarks/held_out.py", "--transcripts", str(tmp_path), "--compact", "0.3"]
+    shown = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    heads = [line for line in shown.splitlines() if "down to" in line]
+    assert heads == ["at the threshold only, down to 30%", "and when cold, down to 30%"]
+    rows = re.findall(r"^0[.\d]+ +(?:5 minutes|1 hour) +[\d.]+ +(\d\.\d+) .* +(\d+) +(\d+)$", shown, re.MULTILINE)
+    assert len(rows) == 2 * 3 * 2 * 3
+    assert {(own, ours) for _, own, ours in rows} == {("2", "2")}
 
 
 def test_the_benchmark_of_parts_lets_in_what_is_needed_of_a_file_and_brings_back_what_was_missed(tmp_path: Path):
