@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -33,6 +35,21 @@ def client_version(request: pytest.FixtureRequest) -> str:
 def installed(clients: dict[str, installs.Installed], client_version: str) -> installs.Installed:
     """The client of this parameter."""
     return clients[client_version]
+
+
+@pytest.fixture(scope="session")
+def hooks_alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The plugin without code inside the client, as in those that know none: a clear changes the transcript, and /resume loads it."""
+    root = Path(__file__).resolve().parents[2]
+    copy = tmp_path_factory.mktemp("hooks_alone")
+    for name in (".claude-plugin", "bin", "commands", "hooks", "power-mode"):
+        shutil.copytree(root / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(root / "retention-config.json", copy)
+    hooks = copy / "hooks" / "hooks.json"
+    told = json.loads(hooks.read_text())
+    del told["modules"]
+    hooks.write_text(json.dumps(told))
+    return copy
 
 
 @pytest.fixture

@@ -142,7 +142,7 @@ def terminal(
                 screen.wait_idle()
             screen.rewind()
             screen.send("/popkit:context" if made.is_oldest else "/popkit")
-            screen.wait("Retention status")
+            screen.wait("Retention status" if made.is_oldest else "The pane is open.")
             screen.send("instead [[SCRIPT:evening]]")
             screen.wait("the evening is done")
             screen.wait_idle()

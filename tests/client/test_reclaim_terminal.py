@@ -1,9 +1,13 @@
-"""Clearing in the client's terminal, as a person does it: clear, /resume, undo, the ends of a session, /compact."""
+"""Clearing in the client's terminal where no code of ours runs inside the client: clear, /resume, undo, the ends of a session, /compact.
+
+Where it does, everything happens in place: test_compact_terminal.py.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 
@@ -15,7 +19,6 @@ from .installs import OLDEST_SUPPORTED, Installed
 from .reclaimed import LATE_RUN, READ, RUN, Reclaimed, Watched, blocks, changed, kinds, placeholders, plain, result, whole
 from .scripted_api import Recorded, ScriptedApi, call, say
 from .terminal import ESCAPE, ClientTerminal
-from .test_plugin import ROOT
 
 ROWS = 120  # a whole test on one screen
 ASKING = ["--permission-mode", "default", "--allowedTools", "Bash(npm test)", "Edit", "Write"]
@@ -52,13 +55,15 @@ def command(terminal: ClientTerminal, words: str, says: str) -> None:
 
 
 @pytest.fixture(scope="module", params=OLDEST_IF_SLOW)
-def story(request: pytest.FixtureRequest, clients: dict[str, Installed], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
+def story(
+    request: pytest.FixtureRequest, clients: dict[str, Installed], tmp_path_factory: pytest.TempPathFactory, hooks_alone: Path
+) -> Iterator[Story]:
     """Work, clear, /resume, restore, read again, undo, /resume; in the permission mode that asks."""
     with ScriptedApi() as api:
         home = ClientHome(tmp_path_factory.mktemp("story"), clients[request.param], api.url)
         api.places["work"] = str(home.work)
         world = Reclaimed(home, api)
-        with ClientTerminal(home, plugin_dir=ROOT, extra=ASKING, rows=ROWS) as terminal:
+        with ClientTerminal(home, plugin_dir=hooks_alone, extra=ASKING, rows=ROWS) as terminal:
             told = Story(world, terminal)
             terminal.wait_ready()
             clear_and_load(told, terminal)
@@ -200,11 +205,11 @@ def world(home: ClientHome, api: ScriptedApi) -> Reclaimed:
     return Reclaimed(home, api)
 
 
-def test_a_clear_typed_during_a_turn_runs_as_it_ends_and_loses_no_line(world: Reclaimed):
+def test_a_clear_typed_during_a_turn_runs_as_it_ends_and_loses_no_line(world: Reclaimed, hooks_alone: Path):
     (world.home.work / "many").write_text("")
     # Else hardly anything of the run enters, and its clear does not pay.
     world.configure(shape="off")
-    with ClientTerminal(world.home, plugin_dir=ROOT, rows=ROWS) as terminal:
+    with ClientTerminal(world.home, plugin_dir=hooks_alone, rows=ROWS) as terminal:
         terminal.wait_ready()
         terminal.send("go [[SCRIPT:late]]")
         terminal.wait(lambda _: (world.home.work / "count").exists())
@@ -246,13 +251,13 @@ def leave(terminal: ClientTerminal, ending: str) -> None:
         terminal.leave()
 
 
-def test_clear_at_exit_leaves_a_lean_transcript_for_the_next_resume(world: Reclaimed):
+def test_clear_at_exit_leaves_a_lean_transcript_for_the_next_resume(world: Reclaimed, hooks_alone: Path):
     world.clear_at_exit()
     session_id, cleared = None, set()
     for number, ending in enumerate(("exit", "ctrl-c twice", "hang-up")):
         world.lay_out()
         world.api.scripts[f"runs{number}"] = world.api.scripts["runs"]
-        with ClientTerminal(world.home, plugin_dir=ROOT, resume=session_id) as terminal:
+        with ClientTerminal(world.home, plugin_dir=hooks_alone, resume=session_id) as terminal:
             terminal.wait_ready()
             terminal.turn(f"go [[SCRIPT:runs{number}]]", "ran twice")
             session_id = world.session_id()
@@ -264,7 +269,7 @@ def test_clear_at_exit_leaves_a_lean_transcript_for_the_next_resume(world: Recla
         assert watched.lost() == [], ending
         assert whole(world.home.transcript(session_id)), ending
     world.configure()
-    run = world.home.run_headless("go [[SCRIPT:talk]]", plugin_dir=ROOT, resume=session_id)
+    run = world.home.run_headless("go [[SCRIPT:talk]]", plugin_dir=hooks_alone, resume=session_id)
     assert run.results[-1]["result"] == "just talking"
     assert set(placeholders(world.api.turns()[-1].tool_results())) == cleared
     assert whole(world.home.transcript(session_id))
@@ -282,10 +287,9 @@ def test_a_compaction_is_told_what_is_dead_and_gives_back_an_index(window: Story
     terminal.turn("go [[SCRIPT:look]]", "looked again")
     (summary,) = world.api.of_kind("summary")
     assert summary.text.count(ADVICE) == 1
-    # Only a hook's output is shown and repeated; what code inside the client says is for the summariser alone.
-    is_oldest = world.home.installed.version == OLDEST_SUPPORTED
-    assert (ADVICE in world.api.turns()[-1].text) == is_oldest
-    assert ("PopKit tracked" in shown) == is_oldest
+    # A hook's output is shown and repeated; what code inside the client says is for the summariser alone.
+    assert ADVICE in world.api.turns()[-1].text
+    assert "PopKit tracked" in shown
     assert "keep the plan" in summary.text
     assert "src/list.js" in summary.text[summary.text.index(ADVICE) :]
     first, last = (request.text for request in (world.api.turns()[-2], world.api.turns()[-1]))
