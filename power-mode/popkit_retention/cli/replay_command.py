@@ -73,7 +73,9 @@ def replay(session: lab_sessions.Session, policy: measure.Policy, prices: Prices
     """Writes the decisions of a policy as JSON lines while it goes; returns in words what they came to. OSError when it cannot write."""
 
     def tell(request: lab_sessions.Request, decisions: list, entered: list) -> None:
-        clear = [{"id": block.id, "placeholder": placeholder, "reasons": list(reasons)} for block, placeholder, reasons in decisions]
+        clear = [
+            {"id": block.id, "placeholder": placeholder, "reasons": list(reasons)} for block, placeholder, reasons in decisions if block.id
+        ]
         line = {"before_message_id": request.message_id, "request": request.number, "clear": clear}
         if entered:
             line["once"] = [{"id": block.id, "content": text} for block, text in entered]
