@@ -104,7 +104,7 @@ def test_a_clear_that_takes_nothing_in_a_full_context_ends_in_the_verdict_of_the
     _notice(asking, round(asking.data("retention")["context"]["tokens"] / 0.92))
     told = _joined(asking(line))
     assert told.startswith("Nothing to clear")
-    assert told.endswith("Full, and little to clear: /compact (Claude is told what is dead)")
+    assert told.endswith("Full, and little to clear: /compact (what is dead goes first)")
     assert told.endswith(_verdict(asking))
     assert asking.data(line)["verdict"] == asking.data("retention")["verdict"]
 

@@ -106,7 +106,7 @@ def test_a_threshold_is_told_once_with_what_to_do(tracked: Tracked):
         terminal.send("go [[SCRIPT:full]]")
         terminal.wait("it is full")
         terminal.wait("PopKit: the context is 92% full (162k of 176k).")
-        terminal.wait("Full, and little to clear: /compact (Claude is told what is dead)")
+        terminal.wait("Full, and little to clear: /compact (what is dead goes first)")
         terminal.wait_idle()
         terminal.turn("again [[SCRIPT:full]]", "it is full")
         assert terminal.text().count("PopKit: the context is") == 1

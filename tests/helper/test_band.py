@@ -37,7 +37,7 @@ def test_what_can_only_be_waited_for_is_not_said(asking: Asking) -> None:
 def test_near_the_limit_nobody_is_asked_to_wait(asking: Asking) -> None:
     kind, said = _band(asking, 54_000)
     assert kind == "wait"
-    assert said.startswith("Full: /compact (Claude is told what is dead); in ")
+    assert said.startswith("Full: /compact (what is dead goes first); in ")
     assert said.endswith(" a clear takes ~9.7k")
 
 

@@ -28,9 +28,9 @@ def _wait(said: dict, _report: dict) -> str:
 
 def _full(said: dict, _report: dict) -> str:
     if said["wait_s"] is None:
-        return "Full, and little to clear: /compact (Claude is told what is dead)"
+        return "Full, and little to clear: /compact (what is dead goes first)"
     tokens = text.tokens(said["tokens"])
-    return f"Full: /compact (Claude is told what is dead); in {text.countdown(said['wait_s'])} a clear takes {tokens}"
+    return f"Full: /compact (what is dead goes first); in {text.countdown(said['wait_s'])} a clear takes {tokens}"
 
 
 def _resume(said: dict, report: dict) -> str:

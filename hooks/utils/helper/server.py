@@ -202,7 +202,9 @@ class Session:
         }  # fmt: skip
 
     def _site(self) -> Site:
-        return Site(self.environ, self.door.session_id, self.door.cwd)
+        site = Site(self.environ, self.door.session_id, self.door.cwd)
+        site.in_place = True
+        return site
 
 
 # What is asked -> its method.

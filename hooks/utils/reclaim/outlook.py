@@ -32,6 +32,8 @@ if TYPE_CHECKING:
         def session(self) -> dict[str, Any]: ...
         @property
         def session_project(self) -> str: ...
+        @property
+        def in_place(self) -> bool: ...
         def paths(self, agent_id: str = "") -> store.ContextFiles: ...
 
 
@@ -70,8 +72,8 @@ class Outlook:
         self.context = context_of(conversation, site.session, self.at)
         if self.doubt:
             return  # a clear refuses it
-        now = plan_of(site, conversation, asked, self.at, bool(is_cold))
-        self.now, self.cold = now, plan_of(site, conversation, asked, self.at, True) if now.sum.warm else now
+        now = plan_of(site, conversation, asked, self.at, bool(is_cold), site.in_place)
+        self.now, self.cold = now, plan_of(site, conversation, asked, self.at, True, site.in_place) if now.sum.warm else now
 
     @property
     def doubt(self) -> str:
@@ -87,6 +89,8 @@ class Outlook:
     def verdict(self) -> dict[str, Any]:
         """What to do now."""
         pending = self.state.counts.ledger.get("pending_tokens", 0)
+        if self.made is not None and not self.made.conversation.last.tokens:
+            pending = 0  # behind a compaction nothing waits to be loaded
         return verdict.verdict(self.now, self.cold, self.context, self.rules.thresholds["critical"], self.expired["items"], pending)
 
 

@@ -15,9 +15,10 @@ if TYPE_CHECKING:
 
 
 class Site:
-    """Where things are for one hook or command: our folder, the project, the configuration, the session."""
+    """Where things are for one hook or command: our folder, the project, the configuration, the session. `in_place`: whether the session
+    runs with a mod, which changes its conversation."""
 
-    __slots__ = ("_session", "config", "environ", "home", "project", "session_id")
+    __slots__ = ("_session", "config", "environ", "home", "in_place", "project", "session_id")
 
     def __init__(self, environ: Mapping[str, str], session_id: str, project: str = ""):
         self.environ = environ
@@ -26,6 +27,7 @@ class Site:
         if len(self.project) > TEXT_CHARS:
             self.project = ""  # no folder has such a name
         self.session_id = session_id
+        self.in_place = False
         self.config = remembered.effective(home.plugin_root(), self.home, self.project)
         self._session: dict[str, Any] | None = None
 

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 COMMAND = "popkit context"
-_CHANGING = ("clear", "undo", "restore")
 
 
 def run_words(words: list[str], environ: Mapping[str, str]) -> int:
@@ -43,7 +42,8 @@ def answer(words: list[str], environ: Mapping[str, str], command: str = COMMAND)
         return fail(str(error), "--json" in words, environ, command)
     files.patience.left_s = files.LOCK_WAIT_S  # for all that a helper which stands still may hold: then it is told as far as it is known
     site = live.Site(environ, sessions.session_id_of(path), began)
-    in_place = _running(site) if parsed.word in _CHANGING else None
+    in_place = _running(site)
+    site.in_place = in_place is not None
     given = answers.respond(parsed, site, path, time_of_day(environ), _called(parsed.flags), in_place)
     if given.error:
         return fail(given.error, "json" in parsed.flags, environ, command)

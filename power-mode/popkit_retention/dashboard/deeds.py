@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 _DANGER = ("clear", "undo", "restore")
 # What a clear means beside its sum, for somebody who has never made one.
 CLEARED = "Cleared results are archived first. If the session is open, type /resume there to load the change. Undo brings everything back"
+CLEARED_IN_PLACE = "Cleared results are archived first, and the running session goes on without them. Undo brings everything back"
 _SHOW = "show"
 _WHY = "held in the dashboard"  # where nobody says why
 
@@ -35,10 +36,11 @@ _WHY = "held in the dashboard"  # where nobody says why
 def of_session(desk: Desk, known: Known, looked: Looked, kept: dict[str, Any]) -> list[Deed]:
     """What can be done about a whole session. `kept`: whether its cache is kept warm (answers/warm.py)."""
     found = [*known_deeds.of_context(looked.report), *known_deeds.of_warmth(kept)] if known.transcript else []
-    return [*_shown(found), *_anyway(looked, desk.now()), *desk.retention.deeds_of(known.id)]
+    cleared = CLEARED_IN_PLACE if through.of_session(looked.site.home, known.id) else CLEARED
+    return [*_shown(found, cleared), *_anyway(looked, desk.now(), cleared), *desk.retention.deeds_of(known.id)]
 
 
-def _anyway(looked: Looked, now: float) -> list[Deed]:
+def _anyway(looked: Looked, now: float, cleared: str) -> list[Deed]:
     """A clear that does not pay yet, where waiting is the advice."""
     made = looked.outlook.made
     if made is None or looked.report["verdict"]["kind"] not in ("wait", "full"):
@@ -54,7 +56,7 @@ def _anyway(looked: Looked, now: float) -> list[Deed]:
         Deed(
             id="clear --now",
             label="Clear anyway",
-            sum=f"{text.long_tokens(takes)} leave the context now. {again}, {costs}. {after}. {CLEARED}",
+            sum=f"{text.long_tokens(takes)} leave the context now. {again}, {costs}. {after}. {cleared}",
             danger=True,
         )
     ]
@@ -66,12 +68,12 @@ def of_result(known: Known, looked: Looked, row: dict[str, Any]) -> list[Deed]:
     return _shown(deed for deed in known_deeds.of_result(row, restores) if not deed.id.startswith(_SHOW))
 
 
-def _shown(found: Iterable[known_deeds.Deed]) -> list[Deed]:
-    return [Deed(id=each.id, label=each.label, sum=_sum(each), danger=each.id.startswith(_DANGER)) for each in found]
+def _shown(found: Iterable[known_deeds.Deed], cleared: str = CLEARED) -> list[Deed]:
+    return [Deed(id=each.id, label=each.label, sum=_sum(each, cleared), danger=each.id.startswith(_DANGER)) for each in found]
 
 
-def _sum(deed: known_deeds.Deed) -> str:
-    return f"{deed.sum}. {CLEARED}" if deed.id == "clear" else deed.sum
+def _sum(deed: known_deeds.Deed, cleared: str) -> str:
+    return f"{deed.sum}. {cleared}" if deed.id == "clear" else deed.sum
 
 
 def do(desk: Desk, known: Known, id: str, why: str = "") -> DeedDone:

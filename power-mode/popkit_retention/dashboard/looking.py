@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hooks.utils.answers import report as reports
 from hooks.utils.answers import verdict
+from hooks.utils.helper import through
 from hooks.utils.policy import events
 from hooks.utils.reclaim import outlook
 from hooks.utils.state import live
@@ -104,7 +105,9 @@ class Looks:
 
     def site(self, known: Known) -> Site:
         """Where the things of a session are."""
-        return live.Site(self._environ, known.id, began_in(known.transcript))
+        site = live.Site(self._environ, known.id, began_in(known.transcript))
+        site.in_place = through.of_session(site.home, known.id) is not None
+        return site
 
     def _keep(self, id: str, found: Looked, took_s: float) -> None:
         self._looked[id] = found
