@@ -52,6 +52,13 @@ def test_whoever_opens_the_archive_finds_it_under_its_handle(path: str):
     assert files.spilled(path) == []
 
 
+def test_what_is_left_at_once_waits_in_one_file_and_is_taken_in_whole(path: str):
+    left = {f"t{number}": f"line {number}\n\u2028and more" for number in range(5)}
+    archive.leave(path, CHAIN, *(record(id, text) for id, text in left.items()))
+    assert len(files.spilled(path)) == 1
+    assert {id: json.loads(content) for id, content in contents(path).items()} == left
+
+
 def test_popkit_restore_finds_what_only_waits(path: str, tmp_path: Path):
     archive.leave(path, CHAIN, record(text="line one\n\ud800 two"))
     handle = archive.handle_of(CHAIN, "t1", record(text="line one\n\ud800 two").content)

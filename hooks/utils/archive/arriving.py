@@ -1,5 +1,5 @@
-"""Contents on their way into the archive: each lies in a file of its own beside it, written without waiting for the disk, until somebody
-opens the archive and takes them in. The handle is known before: whoever left it may name it at once."""
+"""Contents on their way into the archive: those that were left at once lie in a file beside it, written without waiting for the disk, until
+somebody opens the archive and takes them in. The handle is known before: whoever left it may name it at once."""
 
 from __future__ import annotations
 
@@ -17,11 +17,15 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def leave(path: str, chain: Chain, record: NewRecord) -> None:
-    """Leaves a content beside the archive at `path`. OSError where it cannot be written."""
+def leave(path: str, chain: Chain, *records: NewRecord) -> None:
+    """Leaves contents beside the archive at `path`, each as a line that says what it is and a line of JSON. OSError where they cannot be
+    written; then none is."""
     of_chain = [chain.task_id, chain.session_id, chain.agent_id, chain.project, chain.transcript]
-    of_record = [record.tool_use_id, record.type, record.label, record.timestamp, list(record.subjects), record.tokens]
-    files.spill(path, dumps([of_chain, of_record]) + "\n" + record.content)
+    lines = []
+    for record in records:
+        of_record = [record.tool_use_id, record.type, record.label, record.timestamp, list(record.subjects), record.tokens]
+        lines += [dumps([of_chain, of_record]), record.content]
+    files.spill(path, "\n".join(lines))
 
 
 def take_in(db: Connection, waiting: Sequence[str]) -> None:
@@ -31,10 +35,11 @@ def take_in(db: Connection, waiting: Sequence[str]) -> None:
     done, arrivals = [], Arrivals(db)
     with Transaction(db):
         for path in waiting:
-            head, _, content = (files.read_text(path) or "").partition("\n")
-            found = _read(head, content)
-            if found is not None:
-                add_records(db, found[0], [found[1]], arrivals=arrivals)
+            lines = (files.read_text(path) or "").split("\n")
+            for head, content in zip(lines[::2], lines[1::2]):
+                found = _read(head, content)
+                if found is not None:
+                    add_records(db, found[0], [found[1]], arrivals=arrivals)
             done.append(path)
     for path in done:
         _remove(path)
@@ -48,7 +53,7 @@ def _remove(path: str) -> None:
 
 
 def _read(head: str, content: str) -> tuple[Chain, NewRecord] | None:
-    """The chain and the record of a file; None for one that is not ours, or that somebody else has taken in meanwhile."""
+    """The chain and the record of two lines; None for one that is not ours, or that somebody else has taken in meanwhile."""
     try:
         read: Any = loads(head)
         of_chain, (id, kind, label, timestamp, subjects, tokens) = read

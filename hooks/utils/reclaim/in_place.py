@@ -218,14 +218,15 @@ class _Keeper:
             files.make_private_folder(self.path.rpartition("/")[0])
             archive.open_archive(self.path).close()
         known = {**state.expired, **state.live}
+        records = []
         for one in left:
             result = known.get(one.id) if one.kind == compacting.RESULT else None
             kind = result.kind if result else one.kind
             stamp = places.stamp_of(result.at if result else state.at)
             tokens = round(result.tokens * state.calibration) if result else 0
             subjects = result.subjects if result else []
-            record = archive.NewRecord(one.id, kind, one.label, self._text(one.id, one.content), stamp, subjects, tokens)
-            archive.leave(self.path, self.chain, record)
+            records.append(archive.NewRecord(one.id, kind, one.label, self._text(one.id, one.content), stamp, subjects, tokens))
+        archive.leave(self.path, self.chain, *records)
 
 
 def _note(site: Site, agent_id: str, done: Compacted, why: str, now: float) -> None:

@@ -1,0 +1,79 @@
+"""How long a compaction without a model waits for the helper, and what the helper takes: conversations of 150,000 and 980,000 tokens.
+
+    python benchmarks/compact_latency.py [--tokens N …] [--times N]
+
+A real helper is asked over its socket with the whole conversation, as the mod does; the state is that which the hooks have left. Printed:
+the median and the 95th percentile from the question to the whole answer, against a bound of 100 ms at 150,000 tokens and 300 ms at 980,000,
+the size of what is sent, and the helper's memory (bound 150 MB). The client's own part, two copies of the messages between its threads, is not in
+it: tests/client/test_compact.py prints the whole.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "power-mode"))
+
+from tests.helper.asking import Helper, numbered
+from tests.helper.running import Running
+
+TOKENS = (150_000, 980_000)
+_RESULT_LINES = 60
+
+
+def conversation(helper: Helper, tokens: int) -> int:
+    """Writes a transcript of about so many tokens: reads, edits of every third file, commands; how many results it has."""
+    size = len(numbered(_lines(0))) / 3.2
+    many = round(tokens / size)
+    made = helper.has_read("f0.py", _lines(0))
+    for number in range(1, many):
+        path = str(helper.project / f"f{number % 97}.py")
+        made.called(f"toolu_{number:05}", "Read", {"file_path": path}, numbered(_lines(number)))
+        if number % 3 == 0:
+            edit = {"file_path": path, "old_string": f"value_{number}_1", "new_string": f"value_{number}_one"}
+            made.called(f"toolu_e{number:05}", "Edit", edit, "The file has been updated.")
+    made.answered(tokens)
+    return many
+
+
+def _lines(number: int) -> list[str]:
+    return [f"    value_{number}_{line} = compute_{number % 53}({line * 7}, {number})" for line in range(_RESULT_LINES)]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tokens", type=int, nargs="*", default=list(TOKENS))
+    parser.add_argument("--times", type=int, default=15)
+    options = parser.parse_args()
+    for tokens in options.tokens:
+        with tempfile.TemporaryDirectory(prefix="p") as folder:
+            helper = Helper(Path(folder))
+            try:
+                many = conversation(helper, tokens)
+                helper.run("context", "--transcript", str(helper.transcript))  # as the hooks would have left the state
+                rows = Running(helper).rows()
+                took = []
+                for _ in range(options.times):
+                    began = time.perf_counter()
+                    answer = helper.ask("/compact", {"trigger": "auto", "agent_id": "", "instructions": "", "own": False, "rows": rows})
+                    took.append(1000 * (time.perf_counter() - began))
+                    assert "rows" in answer
+                took.sort()
+                memory = helper.ask("/health")["rss_mb"]
+                print(
+                    f"{tokens:,} tokens, {many:,} results, transcript of {helper.transcript.stat().st_size / 1e6:.1f} MB: "
+                    f"median {statistics.median(took):.0f} ms, p95 {took[int(0.95 * (len(took) - 1))]:.0f} ms, helper {memory} MB", flush=True,
+                )  # fmt: skip
+            finally:
+                helper.stop()
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
