@@ -1,7 +1,7 @@
 // The mod: hands what happens in the session to the resident helper (popkit serve) and draws what that answers. No rule lives here.
 import type { Register } from 'claude-code'
 
-import { compacted, listen } from './mod/compaction'
+import { compacted } from './mod/compaction'
 import { enter, landed, late, remember, stand } from './mod/door'
 import { MOST_AGAIN, end, ready, start } from './mod/helper'
 import { band, openPane, pane, refresh, run } from './mod/panel'
@@ -34,7 +34,6 @@ export const register: Register = on => {
       rest()
       await ready($)
       await stand($)
-      void listen($)
     }
 
     return next(e)

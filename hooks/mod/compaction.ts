@@ -2,6 +2,7 @@
 import type { EngineEventOf, EngineInterface, Next } from 'claude-code'
 
 import { ask } from './helper'
+import { MARK } from './own'
 import { rest } from './warm'
 
 type Compacting = EngineEventOf['session.compact']
@@ -11,52 +12,6 @@ type Summarise = Next<'session.compact'>
 // Milliseconds: all that leaves is archived first. Without an answer the compaction is the client's own.
 const WAIT_MS = 15_000
 const TOAST_MS = 8_000
-// What holds a command is over by then.
-const START_MS = 100
-
-// Longer than the helper waits for somebody to ask.
-const LISTEN_MS = 60_000
-const PAUSE_MS = 200
-let isListening = false
-
-// Behind a compaction of ours stands this word: whoever types it himself gets what we were asked for, which is nothing.
-const MARK = 'popkit'
-
-/** Starts a compaction that does what the helper has been asked to do, once the session is idle. */
-export function startOwn($: EngineInterface): void {
-  void $.clock
-    .sleep(START_MS)
-    .then(() => $.command.run({ command: 'compact', args: MARK }))
-    .catch(error => $.ui.log(`compaction: did not start: ${String(error).slice(0, 200)}`, { to: 'debug' }))
-}
-
-/** Starts what somebody outside of the client has asked for, as long as the helper is there. */
-export async function listen($: EngineInterface): Promise<void> {
-  if (isListening) {
-    return
-  }
-  isListening = true
-
-  try {
-    for (;;) {
-      const answer = await ask($, '/wait', {}, LISTEN_MS)
-
-      if (answer === undefined) {
-        break
-      }
-
-      if (answer.compact === true) {
-        startOwn($)
-      }
-      await $.clock.sleep(PAUSE_MS)
-    }
-  } catch (error) {
-    $.ui.log(`compaction: nobody listens any more: ${String(error).slice(0, 200)}`, { to: 'debug' })
-  } finally {
-    isListening = false
-  }
-}
-
 /** What comes of a compaction. */
 export async function compacted($: EngineInterface, e: Compacting, next: Summarise) {
   const own = e.instructions === MARK && e.trigger === 'manual' && e.agentId === undefined

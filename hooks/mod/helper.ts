@@ -1,6 +1,8 @@
 // The helper: started once a session, asked over its socket. Whatever it does not answer in time goes on without it.
 import type { EngineInterface } from 'claude-code'
 
+import { startOwn } from './own'
+
 // Milliseconds that a row waits for its answer, where POPKIT_DOOR_MS says nothing else, and that a turn waits for the helper to come.
 const WAIT_MS = 150
 const TURN_WAIT_MS = 1_000
@@ -16,6 +18,9 @@ export const MOST_AGAIN = 3
 
 type Helper = { socket: string; session: string; stop: () => unknown }
 type Answer = Record<string, unknown>
+
+// The line by which the helper calls. A question that waits for that would keep a client from ending.
+const CALL = 'compact'
 
 let helper: Helper | undefined
 let isStarting = false
@@ -133,7 +138,7 @@ async function fetchJson($: EngineInterface, socketPath: string, path: string, a
   return answer as Answer
 }
 
-/** Reads the helper's output until it ends: its first line says where it listens. The loop is its life. */
+/** Reads the helper's output until it ends: its first line says where it listens, another that it is called. The loop is its life. */
 async function attend($: EngineInterface, session: string, words: string[]): Promise<void> {
   const child = $.process.spawn({ argv: [`${$.plugin.root}/bin/popkit`, 'serve', ...words] })
   let mine: Helper | undefined
@@ -149,6 +154,8 @@ async function attend($: EngineInterface, session: string, words: string[]): Pro
           helper = mine
           isStarting = false
         }
+      } else if (stream === 'stdout' && mine !== undefined && text.includes(CALL)) {
+        startOwn($)
       }
     }
   } catch (error) {

@@ -2,8 +2,8 @@
 import { atom, read, update } from 'claude-code'
 import type { EngineInterface, RenderInput, Timer } from 'claude-code'
 
-import { startOwn } from './compaction'
 import { AGAIN_MS, MOST_AGAIN, ask, usage } from './helper'
+import { startOwn } from './own'
 import type { PopkitDeed, PopkitView } from './state'
 import { again } from './warm'
 

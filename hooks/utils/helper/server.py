@@ -40,7 +40,7 @@ _LAST_TIMES = 500  # of how many rows the median is taken
 _COLUMNS = 70
 _ROWS = 40
 _STARTS = 5
-_WAIT_S = 20.0  # for which the mod waits for what others ask
+_CALL = "compact"  # tells the mod that a compaction is to be started
 
 
 class Session:
@@ -54,7 +54,6 @@ class Session:
         self.work: queue.Queue[tuple[Callable[..., object], tuple[Any, ...]]] = queue.Queue()
         self.door = Door(environ, session_id, transcript_path, cwd, lambda work, *what: self.work.put((work, what)))
         self.compactions = Compactions()
-        self.called = threading.Event()  # somebody outside has asked for a compaction
         self.views = Views(transcript_path, Native(environ, cwd), self.compactions)
         self.keeper = Keeper(environ, self._site, transcript_path)
         self.mail = outbox.of(self._site())
@@ -128,7 +127,7 @@ class Session:
         return answer
 
     def want(self, asked: dict[str, Any]) -> dict[str, Any]:
-        """Somebody outside of the client asks for a change of the conversation; the mod hears of it through `wait`."""
+        """Somebody outside of the client asks for a change of the conversation; the mod reads it in our output."""
         with self.stored:
             if asked.get("cancel") is True:
                 return {"heard": True, "cancelled": self.compactions.cancel()}
@@ -137,14 +136,9 @@ class Session:
             else:
                 self.compactions.put_back(_texts(asked, "back"))
             self.compactions.begin()
-        self.called.set()
+        sys.stdout.write(_CALL + "\n")
+        sys.stdout.flush()
         return {"heard": True}
-
-    def wait(self, _asked: dict[str, Any]) -> dict[str, Any]:
-        """Answers as soon as a compaction is to be started, or with nothing after a while."""
-        is_called = self.called.wait(_WAIT_S)
-        self.called.clear()
-        return {"compact": True} if is_called else {}
 
     def compacting(self, _asked: dict[str, Any]) -> dict[str, Any]:
         """What the summariser should know; the hook on compactions sees that it was said."""
@@ -212,7 +206,7 @@ _ASKED = {
     "/row": Session.row, "/rows": Session.stand, "/compact": Session.compact, "/compacting": Session.compacting,
     "/compacted": Session.compacted, "/late": Session.late, "/view": Session.view, "/command": Session.command, "/press": Session.press,
     "/warm": Session.warm, "/warmed": Session.warmed, "/health": Session.health,
-    "/want": Session.want, "/wait": Session.wait,
+    "/want": Session.want,
 }  # fmt: skip
 
 
