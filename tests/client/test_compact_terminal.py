@@ -11,7 +11,7 @@ from .client import ClientHome
 from .compacted import Compacted, good, own_rows, tell, words
 from .installs import Installed
 from .reclaimed import placeholders, result, whole
-from .scripted_api import Recorded, ScriptedApi
+from .scripted_api import Recorded, ScriptedApi, say
 from .terminal import ClientTerminal
 from .test_plugin import ROOT
 
@@ -33,15 +33,20 @@ class Told:
     lines: list = field(default_factory=list)
 
     def talk(self, stage: str) -> None:
-        """A turn, whose request shows what stands."""
-        self.terminal.turn(f"{stage} [[SCRIPT:talk]]", "just talking")
+        """A turn, whose request shows what stands. Its answer is like no other: a compaction draws the whole conversation anew."""
+        script, said = stage.replace(" ", "-"), f"that was said {stage}"
+        self.world.api.scripts[script] = [say(said)]
+        self.terminal.turn(f"{stage} [[SCRIPT:{script}]]", said)
         self.requests[stage] = self.world.api.turns()[-1]
         self.agrees[stage] = self.world.agrees(self.world.session_id())
 
     def does(self, stage: str, command: str, says: str) -> None:
-        """Types a command and waits until its compaction is over and told, then talks."""
+        """Types a command, or gives it in a shell beside the client, and waits until its compaction is over and told, then talks."""
         before = self.done()
-        self.terminal.send(command)
+        if command.startswith("/"):
+            self.terminal.send(command)
+        else:
+            assert self.world.popkit(*command.split(), "--session", self.world.session_id()).returncode == 0
         self.terminal.wait(lambda shown: says in shown and self.done() > before)
         self.screens[stage] = self.terminal.text()
         self.terminal.wait_idle()
@@ -68,6 +73,7 @@ def told(request: pytest.FixtureRequest, clients: dict[str, Installed], tmp_path
             made.does("compacted", "/compact", CLEARED)
             made.handle = placeholders(made.requests["compacted"].tool_results())[RUN]
             made.does("restored", f"/popkit restore {made.handle} --in-place", BACK)
+            made.does("cleared outside", "context clear --now", CLEARED)
             if request.config.getoption("--slow"):
                 terminal.rewind()
                 made.talk("rewound")
@@ -103,17 +109,22 @@ def test_one_result_is_put_back_in_its_place(told: Told):
     assert result(told.requests["restored"], RUN) == result(told.requests["before"], RUN)
 
 
+def test_a_clear_in_a_shell_is_done_in_the_running_conversation(told: Told):
+    tell("popkit context clear", told.requests["restored"], told.requests["cleared outside"])
+    assert RUN in placeholders(told.requests["cleared outside"].tool_results())
+
+
 @pytest.mark.slow
 def test_a_rewind_to_behind_a_compaction_has_what_was_answered(told: Told):
-    before, after = told.requests["restored"], told.requests["rewound"]
+    before, after = told.requests["cleared outside"], told.requests["rewound"]
     assert after.tool_results() == before.tool_results()
     assert words(after, "user")[:-1] == words(before, "user")[:-1]
 
 
 @pytest.mark.slow
 def test_a_rewind_to_before_a_compaction_has_what_stood_then(told: Told):
-    then, sent = told.requests["compacted"], told.requests["before it"]
-    tell("rewound to before the restore", told.requests["rewound"], sent)
+    then, sent = told.requests["restored"], told.requests["before it"]
+    tell("rewound to before the clear", told.requests["rewound"], sent)
     assert sent.tool_results() == then.tool_results()
     assert words(sent, "user")[:-1] == words(then, "user")[:-1]
 
