@@ -110,7 +110,7 @@ def test_with_words_behind_it_the_summariser_gets_what_is_left_and_the_words(wor
     (before, *_) = [turn for turn in reversed(world.api.turns()) if "toolu_rest_4_" in turn.text]
     tell("with words", before, summary)
     assert "keep the plan" in summary.text
-    assert set(placeholders(summary.tool_results())) == {"toolu_work_1_0", "toolu_work_2_0"}
+    assert set(placeholders(summary.tool_results())) >= {"toolu_work_1_0", "toolu_work_2_0"}
     assert "It was" not in summary.text
     after = world.api.turns()[-1]
     assert "Scripted summary" in after.text

@@ -77,6 +77,10 @@ def compact(
         if _leaves(pair, only, lost):
             pair.leave(pair.use.id in lost)
     target = share * before
+    # So much has to leave however short the outlines are: what goes by that needs none.
+    least = sum([estimate_tokens(message.text) for message in messages]) + sum([pair.tokens_at(pair.at) for pair in pairs.values()])
+    if only is None and least > target:
+        _make_room(least - target, pairs.values())
     while True:
         standing, left = _built(messages, pairs, conversation, handle_of)
         after = _tokens(standing, pairs)

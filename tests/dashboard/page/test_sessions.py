@@ -184,7 +184,7 @@ def test_a_cleared_result_is_put_back_from_its_reasons(home: Home, visit: Visits
     seen.page.get_by_role("button", name=re.compile("^T5 Glob")).click()
     expect(seen.page.get_by_role("complementary", name="Why T5")).to_be_visible()
     tokens = seen.told(f"/api/sessions/{SESSION}/results/5")["row"]["tokens"]
-    assert seen.confirm("Put back") == f"{text.long_tokens(tokens)} come back, once the session is loaded again."
+    assert seen.confirm("Put back") == f"{text.long_tokens(tokens)} come back in place."
     expect(seen.page.get_by_role("button", name=re.compile("^T5 Glob .*a placeholder is left"))).not_to_be_visible()
     assert set(home.cleared()) == EXPIRED - {"found"}
 
