@@ -138,8 +138,17 @@ def notice(made: Answer) -> str:
     sizes = f"{_size(made.before)} to {_size(made.after)} tokens"
     if made.back:
         return f"Put back in place: {text.counted(len(made.back), 'result')}, {sizes}."
-    things = text.counted(len(made.left), "result")
+    things = text.counted(len(_calls_of(made)), "result")
     return f"Compacted without a model: {sizes}. {things} taken out, and all can be restored."
+
+
+def _calls_of(made: Answer) -> set[str]:
+    """The ids of the calls of which something left."""
+    found = {one.id for one in made.left if one.id}
+    for one in made.left:
+        if isinstance(one.content, list):
+            found.update(use["tool_use_id"] for row in one.content for use in row["toolUses"])
+    return found
 
 
 def _size(tokens: int) -> str:

@@ -10,6 +10,7 @@ from math import sqrt
 
 from . import outline, stubs
 from .estimate import estimate_tokens
+from .masking import mask
 from .messages import Use, input_tokens, result_tokens
 from .placeholder import SHORTEST_HANDLE, beside, placeholder, why, with_outline
 
@@ -34,6 +35,8 @@ _UNKNOWN_NEED = 0.1  # of a result that the engine does not know
 _LISTED_TOKENS = 4  # of a call in a line that stands for many
 _REPLACING = ("superseded", "same_content")
 _HANDLE = "a" * SHORTEST_HANDLE
+# What tells of a call that the engine does not know, or whose result has left before.
+_ABOUT, _LABEL_CHARS = ("file_path", "command", "pattern", "path", "url", "description"), 100
 
 
 class Way:
@@ -98,7 +101,10 @@ class Pair:
     @property
     def label(self) -> str:
         """What a person reads of it."""
-        return self.decision.result.label if self.decision else self.use.tool
+        if self.decision:
+            return self.decision.result.label
+        about = next((self.use.input[name] for name in _ABOUT if isinstance(self.use.input.get(name), str)), "")
+        return mask(f"{self.use.tool} {about}".strip())[:_LABEL_CHARS]
 
     def placeholder(self, handle: str, conversation: Conversation, level: int) -> str:
         """What stands in the place of its result, which the engine knows: OUTLINED or NOTICED."""
