@@ -59,6 +59,16 @@ def test_of_a_run_how_it_went_stands_beside_its_placeholder():
     assert "3 failed 9 passed" in shown
 
 
+@pytest.mark.parametrize("share", [0.5, 0.1, 0.0])
+def test_the_newest_verdict_stands_at_every_target(share: float):
+    def runs(talk: Talk) -> None:
+        talk.bash("npm test", f"{LONG}\nTests: 4 failed, 8 passed")
+        talk.bash("npm test", f"{LONG}\nTests: 3 failed, 9 passed")
+
+    stands = standing(talk_of(runs, quiet=40).compact(share).messages)
+    assert "3 failed 9 passed" in stands["T2"][1]
+
+
 def test_where_nothing_is_dead_and_all_may_stand_all_stands():
     talk = talk_of(reads(6))
     done = talk.compact(1.0)

@@ -79,7 +79,7 @@ class Pair:
         shorter. What is `lost` leaves even then."""
         self.lost = lost
         ways = [way for way in _all_ways(self) if way.result != WHOLE]
-        if not ways[0].listed:
+        if ways and not ways[0].listed:
             self.ways = _falling(ways)
 
     @property
@@ -118,7 +118,7 @@ class Pair:
 
 
 def _all_ways(pair: Pair) -> list[Way]:
-    """Every way, the whole first."""
+    """Every way, the whole first. A newest verdict is never only listed: it stands, whatever else leaves."""
     whole = input_tokens(pair.use)
     inputs = [(whole, _worth_of_input(pair, whole), True)]
     if stubs.long_fields(pair.use):
@@ -129,6 +129,8 @@ def _all_ways(pair: Pair) -> list[Way]:
         for tokens, worth, level, names in _results(pair)
         for of_input, worth_of_input, is_whole in inputs
     ]
+    if pair.decision and outline.said_of(pair.decision.result):
+        return made
     line = estimate_tokens(stubs.folded([pair.label], _HANDLE).text)
     return [*made, Way(line, 0.0, NOTICED, False, listed=True, names=line - _LISTED_TOKENS)]
 
