@@ -38,7 +38,7 @@ def in_words(found: dict[str, Any], scope: str = "This session") -> str:
     if found["cleared_tokens"]:
         said.append(f"cleared {found['cleared_tokens']:,} tokens")
     if found["pending_tokens"]:
-        said.append(f"{text.long_tokens(found['pending_tokens'])} will be cleared once it is loaded again")
+        said.append(f"{text.long_tokens(found['pending_tokens'])} cleared, not counted until a request shows it")
     if found["kept_warm"]:
         said.append(f"cache kept warm {found['kept_warm']:,} times" if found["kept_warm"] > 1 else "cache kept warm once")
     if found["spared"]:

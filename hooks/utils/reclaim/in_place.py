@@ -153,7 +153,9 @@ def _with_back(
     if window and standing > _MOST_OF_WINDOW * window["window"]:
         raise Declined(f"with it the context would have {standing:,} tokens, more than fit")
     ids = [record.tool_use_id for record in records if record.type not in (compacting.INPUT, compacting.CALLS)]
-    entries = [journal.undone(ids, max(0, after - before), now), journal.put_back([record.id for record in records], now)]
+    # What a clear was noted with comes back with the undo of it: an estimate of now would be on another scale.
+    noted = journal.cleared_tokens(store.read_lines(site.paths(agent_id).journal), ids)
+    entries = [journal.undone(ids, noted or max(0, after - before), now), journal.put_back([record.id for record in records], now)]
     beside = max(0, conversation.last.tokens - before)
 
     def note() -> None:

@@ -290,6 +290,14 @@ def last_compacted(journal: list[Any]) -> list[str]:
     return []
 
 
+def cleared_tokens(journal: list[Any], ids: list[str]) -> int:
+    """The tokens that were noted for the clear that took out these results and no others, the newest one; 0 where there is none."""
+    clears = (entry for entry in reversed(journal) if isinstance(entry, dict) and entry.get("event") == "clear")
+    same = (entry for entry in clears if isinstance(entry.get("ids"), list) and sorted(map(str, entry["ids"])) == sorted(ids))
+    tokens = next(same, {}).get("tokens")
+    return tokens if isinstance(tokens, int) else 0
+
+
 def warmed_times(journal: list[Any]) -> list[float]:
     """When requests of ours kept the cache warm (seconds)."""
     return [_time(entry) for entry in journal if isinstance(entry, dict) and entry.get("event") == "warmed"]
