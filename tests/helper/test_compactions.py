@@ -77,6 +77,8 @@ def test_an_undo_puts_everything_back_as_it_was(busy: Helper):
     answer = client.compacts(own=True)
     assert results(answer["rows"]) == before
     assert answer["notice"].startswith("Put back in place: ")
+    [cleared], [undone] = ([entry for entry in busy.journal() if entry["event"] == event] for event in ("clear", "undo"))
+    assert undone["tokens"] == cleared["tokens"] > 0
     assert busy.ask("/command", {"words": "undo"}).get("compact") is None, "there is nothing left to undo"
 
 
