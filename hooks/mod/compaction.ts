@@ -3,6 +3,7 @@ import type { EngineEventOf, EngineInterface, Next } from 'claude-code'
 
 import { ask } from './helper'
 import { MARK } from './own'
+import { ended } from './panel'
 import { rest } from './warm'
 
 type Compacting = EngineEventOf['session.compact']
@@ -12,6 +13,7 @@ type Summarise = Next<'session.compact'>
 // Milliseconds: all that leaves is archived first. Without an answer the compaction is the client's own.
 const WAIT_MS = 15_000
 const TOAST_MS = 8_000
+
 /** What comes of a compaction. */
 export async function compacted($: EngineInterface, e: Compacting, next: Summarise) {
   const own = e.instructions === MARK && e.trigger === 'manual' && e.agentId === undefined
@@ -30,6 +32,7 @@ export async function compacted($: EngineInterface, e: Compacting, next: Summari
 
   if (typeof answer?.notice === 'string' && e.agentId === undefined) {
     $.ui.toast(answer.notice, { timeoutMs: TOAST_MS })
+    void ended($, answer.notice)
   }
 
   return made

@@ -25,6 +25,8 @@ const ROOMY = 57
 const ROOMY_ROWS = 16
 const MOST_COLUMNS = 110
 const TICK_MS = 1_000
+// By then the client has written down what stands behind a compaction.
+const WRITTEN_MS = 500
 const TOAST_MS = 8_000
 const TICKS_BETWEEN_LOOKS = 20
 // As the cache cools, what the band says changes, so it is asked for anew: soon where little is left.
@@ -112,6 +114,16 @@ async function press($: EngineInterface, id: string): Promise<void> {
   await update($, told, () => (typeof answer?.text === 'string' ? answer.text.trim() : 'PopKit does not answer now.'))
   await refresh($)
   await openPane($)
+}
+
+/** A compaction of ours is over: the pane says what it came to, where it still says what was begun. */
+export async function ended($: EngineInterface, notice: string): Promise<void> {
+  await $.clock.sleep(WRITTEN_MS)
+
+  if ((await read($, told)) !== '') {
+    await update($, told, () => notice)
+  }
+  await refresh($)
 }
 
 /** Opens the pane and keeps it live until it is closed; what to say, undefined where the helper does not answer. */

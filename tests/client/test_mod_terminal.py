@@ -133,7 +133,8 @@ def test_the_pane_is_worked_by_keys_and_every_deed_can_be_undone(session: Sessio
         terminal.press_until("4", lambda shown: "[ Let the provider clear ]" in shown)
         terminal.press_until("1", lambda shown: "Reclaimable: ~" in shown)
         terminal.press_until("c", lambda shown: "[ Undo the last clear ]" in shown)
-        terminal.press_until("u", lambda shown: "3 contents back in place" in shown)
+        terminal.press_until("u", lambda shown: re.search("Put(ting 3 contents)? back in place", shown))
+        terminal.wait(lambda shown: "Put back in place: 3 results" in shown and "Putting" not in shown)
         terminal.wait(lambda shown: "Undo the last clear" not in shown and "not counted until" not in shown)
         terminal.press_until(ESCAPE, lambda shown: "Reclaimable: " not in shown)
         assert asked(session.api) == before
