@@ -18,6 +18,8 @@ PASTED = [
     {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PNG}},
     {"type": "text", "text": "see [[SCRIPT:see]]"},
 ]
+# Calls of "work": the long file that is edited afterwards, the first run.
+READ, RUN = "toolu_work_2_0", "toolu_work_1_0"
 PICTURE = {"file_path": "{work}/picture.png"}
 SCRIPTS = {
     # What stands in the middle is dead: the long file is edited after its Read, the first run is superseded by the last.

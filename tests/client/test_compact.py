@@ -12,7 +12,7 @@ import pytest
 from hooks.utils.state import memory
 
 from .client import ClientHome, Run
-from .compacted import PASTED, Compacted, boundaries, good, own_rows, tell, thinks, toasts, words
+from .compacted import PASTED, READ, RUN, Compacted, boundaries, good, own_rows, tell, thinks, toasts, words
 from .installs import Installed
 from .probe import Probe, probe_hook
 from .reclaimed import placeholders, result, whole
@@ -26,7 +26,6 @@ SAID = [
     "once more [[SCRIPT:again]]", "then [[SCRIPT:talk]]", "third [[SCRIPT:again]]", "at last [[SCRIPT:talk]]",
 ]  # fmt: skip
 ANSWERED = ["Two files.", "the work is done", "seen", "rested", "just talking", "looked again", "ran again", "just talking", "ran again"]
-READ, RUN = "toolu_work_2_0", "toolu_work_1_0"
 STAGES = {
     "work": "go [[SCRIPT:work]]", "see": PASTED, "rest": "and [[SCRIPT:rest]]", "1": "/compact", "after 1": "now [[SCRIPT:talk]]",
     "look": "look [[SCRIPT:look]]", "again": "once more [[SCRIPT:again]]", "2": "/compact", "after 2": "then [[SCRIPT:talk]]",

@@ -8,14 +8,13 @@ from dataclasses import dataclass, field
 import pytest
 
 from .client import ClientHome
-from .compacted import Compacted, good, own_rows, tell, words
+from .compacted import READ, RUN, Compacted, good, own_rows, tell, words
 from .installs import Installed
 from .reclaimed import placeholders, result, whole
 from .scripted_api import Recorded, ScriptedApi, say
 from .terminal import ClientTerminal
 from .test_plugin import ROOT
 
-READ, RUN = "toolu_work_2_0", "toolu_work_1_0"
 CLEARED, BACK = "Compacted without a model: ", "Put back in place: "
 SAID = ["go [[SCRIPT:work]]", "and [[SCRIPT:rest]]"]
 

@@ -149,7 +149,10 @@ def _got(got: dict | None) -> list:
     life = "an hour" if got["cache_ttl_s"] == _HOUR_S else "five minutes"
     missed = f"; {text.counted(got['missed'], 'content')} fetched again" if got["missed"] else ""
     said = f"Counted over {text.counted(got['requests'], 'request')} as `popkit replay` counts, with a prompt cache that lives {life}: "
-    return [*lines, "", *text.wrap(f"{said}a clear whenever it pays{missed}. Net has what PopKit costs taken off.")]
+    lines += ["", *text.wrap(f"{said}a clear whenever it pays{missed}. Net has what PopKit costs taken off.")]
+    if not got["kept_out_tokens"] and not got["cleared_tokens"]:
+        lines += text.wrap("While it ran, no clear would have paid. What a clear would take, above, is what it would take now.")
+    return lines
 
 
 def _amount(tokens: int, results: int) -> str:
