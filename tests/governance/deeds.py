@@ -10,6 +10,7 @@ from popkit_retention.governance.controller import Controller
 from popkit_retention.governance.folder import Folder
 from popkit_retention.governance.log import Log
 from popkit_retention.governance.policies import DOMAINS, merged
+from tests.governance.states import changed
 
 
 def write(path: str, text: str) -> None:
@@ -63,7 +64,7 @@ def log_a_configure(domain: str, config: dict) -> None:
     with Controller(os.environ) as controller, controller.folder.lock():
         log = Log(controller.folder.log_path)
         state = policy_file.read(controller.folder.policies)
-        after = state.changed(domain, merged(state.policy(domain), config)[0], 3_000.0).to_json()
+        after = changed(state, domain, merged(state.policy(domain), config)[0], 3_000.0).to_json()
         details = {"revision": after["revision"], "policies": {each: after[each] for each in DOMAINS}}
         log.append("configured", domain, [], details, "user", 3_000.0, {"do": "configure", "state": after})
         os.kill(os.getpid(), signal.SIGKILL)

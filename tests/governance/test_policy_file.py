@@ -15,11 +15,11 @@ from popkit_retention.governance.errors import BadPolicy, Damaged, TooNew
 from popkit_retention.governance.folder import Folder
 from popkit_retention.governance.policies import DEFAULT_POLICY, RetentionPolicy
 from popkit_retention.governance.policy_file import State, state_of
-from popkit_retention.governance.rules import created_at_of
 from tests.examples import examples
 from tests.governance import hostile
+from tests.governance.states import changed
 
-STATE = State().changed("rag", RetentionPolicy(limit=7, keep_session_ids=("é", "s2")), 1_790_000_000.25)
+STATE = changed(State(), "rag", RetentionPolicy(limit=7, keep_session_ids=("é", "s2")), 1_790_000_000.25)
 
 
 def _written(folder: Folder, text: str | bytes) -> str:
@@ -41,13 +41,11 @@ def test_what_was_written_comes_back(folder: Folder):
     assert json.loads(Path(folder.policies).read_text(encoding="utf-8"))["updated_at"] == "2026-09-21T14:13:20.250Z"
 
 
-def test_a_change_is_of_one_domain_counts_one_and_tells_its_time():
-    changed = STATE.changed("memory", RetentionPolicy(limit=1), 1_790_000_001)
-    assert (changed.revision, changed.updated_at) == (2, "2026-09-21T14:13:21.000Z")
-    assert changed.rag == STATE.rag
-    assert (STATE.memory, STATE.revision) == (DEFAULT_POLICY, 1), "what was stays as it was"
-    assert created_at_of({"created_at": changed.updated_at}) == 1_790_000_001
-    for use in (lambda: STATE.policy("audit"), lambda: STATE.changed("audit", DEFAULT_POLICY, 1)):
+def test_a_change_is_of_one_domain_and_what_was_stays_as_it_was():
+    after = STATE.with_policies({"memory": RetentionPolicy(limit=1)})
+    assert (after.memory.limit, after.rag) == (1, STATE.rag)
+    assert (STATE.memory, STATE.revision) == (DEFAULT_POLICY, 1)
+    for use in (lambda: STATE.policy("audit"), lambda: STATE.with_policies({"audit": DEFAULT_POLICY})):
         with pytest.raises(BadPolicy):
             use()
 
@@ -55,14 +53,14 @@ def test_a_change_is_of_one_domain_counts_one_and_tells_its_time():
 @settings(max_examples=examples(50, 1_000))
 @given(hostile.policies, hostile.policies)
 def test_any_two_policies_come_back_as_they_were(memory: RetentionPolicy, rag: RetentionPolicy):
-    state = State().changed("memory", memory, 1).changed("rag", rag, 2)
+    state = changed(changed(State(), "memory", memory, 1), "rag", rag, 2)
     assert state_of(json.loads(json.dumps(state.to_json()))) == state
 
 
 def test_the_largest_policies_there_can_be_are_not_too_large_to_read(folder: Folder):
     ids = tuple(f"{number:05d}" + "\U0001f600" * 195 for number in range(10_000))
     largest = RetentionPolicy(keep_session_ids=ids, keep_context_ids=tuple(range(2**53 - 10_000, 2**53)))
-    state = State().changed("memory", largest, 1).changed("rag", largest, 2)
+    state = changed(changed(State(), "memory", largest, 1), "rag", largest, 2)
     policy_file.write(folder.policies, state)
     assert policy_file.read(folder.policies) == state
 
@@ -79,7 +77,7 @@ def test_a_state_of_the_specifications_form_is_migrated_and_rewritten_with_the_n
     assert (state.version, state.revision, state.updated_at) == (3, 0, "2026-02-21T16:15:30.639Z")
     assert (state.memory.limit, state.rag.older_than_days, state.rag.limit) == (20_000, 7, 5_000)
     assert json.loads(Path(path).read_text()) == theirs, "reading changes nothing"
-    policy_file.write(path, state.changed("memory", DEFAULT_POLICY, 5))
+    policy_file.write(path, changed(state, "memory", DEFAULT_POLICY, 5))
     now = json.loads(Path(path).read_text())
     assert (now["version"], now["revision"], now["rag"]["older_than_days"]) == (3, 1, 7)
 

@@ -33,6 +33,7 @@ from popkit_retention.governance.retention import (
 from tests.examples import examples
 from tests.governance import hostile
 from tests.governance.hostile import NOW
+from tests.governance.states import changed
 
 ISO = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 DEFAULTS = DEFAULT_POLICY.to_json()
@@ -162,7 +163,7 @@ def test_a_change_that_cannot_be_written_is_told_and_made_when_it_can_be(environ
     state = home / "data/state/retention-policies.json"
     state.mkdir(parents=True)
     (state / "in the way").touch()
-    after = State().changed("rag", RetentionPolicy(limit=7), NOW)
+    after = changed(State(), "rag", RetentionPolicy(limit=7), NOW)
     details = {"revision": 1, "policies": {domain: after.policy(domain).to_json() for domain in DOMAINS}}
     with closing(Log(str(home / "data/state/retention-log.sqlite"))) as log:
         log.append("configured", "rag", [], details, "user", NOW, {"do": "configure", "state": after.to_json()})

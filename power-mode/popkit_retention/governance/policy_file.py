@@ -61,10 +61,6 @@ class State:
         """Whether the hourly job has anything to collect in a domain."""
         return any(self.policy(domain, project).auto_gc for project in (None, *self.own(domain)))
 
-    def changed(self, domain: str, policy: RetentionPolicy, now: float) -> State:
-        """The next state: this domain's policy is another one since `now` (seconds), the other domain's stays."""
-        return replace(self.with_policies({domain: policy}), revision=self.revision + 1, updated_at=stamp(now))
-
     def to_json(self) -> dict[str, object]:
         """As a JSON object, which `state_of` reads."""
         return {

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from hooks.utils.host import entries, responses
 from hooks.utils.host.moments import is_answer
 from hooks.utils.host.usage import prompt_tokens
-from hooks.utils.policy.messages import ASSISTANT, USER, Message, NotUnderstood, Shown, Use, paired
+from hooks.utils.policy.messages import ASSISTANT, USER, Message, Shown, Use, paired
 from hooks.utils.state.rebuild import Rebuilt, rebuild
 
 from .strings import strings_of, texts_in
@@ -146,6 +146,3 @@ def _written(entry: Entry) -> set[str]:
         for text in [block["text"]] if isinstance(block.get("text"), str) else texts_in(block.get("input")):
             found |= strings_of(text)
     return found
-
-
-__all__ = ["AUTO", "FULL", "After", "Boundary", "NotUnderstood", "after", "before", "boundaries"]
