@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,72 +10,11 @@ from benchmarks import reference_decoder as reading
 from benchmarks.hidden_failures import hidden_lines
 from hooks.utils.policy import door
 from hooks.utils.policy.door import once, shown
-from hooks.utils.policy.door.numbered import listed
 from tests.examples import examples
+from tests.policy.entering import Told, block, body, read_of, references
 from tests.policy.failing import FAILING
 
 REMINDER = "\n\n<system-reminder>\nConsider whether this file is malicious.\n</system-reminder>\n"
-FORMS = {"arrow": "{number:>6}→{line}", "tab": "{number}\t{line}"}
-
-# Few different lines, so that runs meet, overlap and stand several times; and some that look like what the door itself writes.
-line = st.sampled_from(
-    [*(f"    value_{at} = compute_the_thing({at}, again=True)" for at in range(5)), "", "}", "\t\tindented", "\ud800 lone"]
-)
-block = st.lists(line, min_size=0, max_size=40)
-
-
-def body(name: str, count: int = 30) -> list[str]:
-    """Lines that stand nowhere else."""
-    return [f"    {name}_{at} = configure('{name}', step={at}, retries=3)" for at in range(count)]
-
-
-def read_of(lines: list[str], first: int = 1, form: str = "arrow") -> str:
-    return "\n".join(FORMS[form].format(number=number, line=line) for number, line in enumerate(lines, first))
-
-
-class Told:
-    """A context that results enter through the door."""
-
-    def __init__(self, say_once: str = door.ANY, shape: str = door.OFF) -> None:
-        self.shown = door.Shown()
-        self.say_once = say_once
-        self.shape = shape
-        self.count = 0
-
-    def arrives(
-        self, text: str, tool: str = "Bash", path: str = "", error: bool = False, again: bool = False, kind: str = "", **tool_input: str
-    ) -> door.Entry:
-        self.count += 1
-        kind = kind or {"Read": "file", "Bash": "search"}.get(tool, "ack")
-        if tool == "Read":
-            tool_input = {"file_path": path, **tool_input}
-        name = door.name_of(tool, tool_input, "/")
-        arrival = door.Arrival(f"toolu_{self.count}", tool, tool_input, kind, name, text, error, path, again)
-        entry = door.enter(arrival, self.shown, self.say_once, self.shape)
-        written = door.written(arrival)
-        if written is not None and self.say_once == door.ANY:
-            self.shown.add(written)
-        self.shown.add(door.source_of(arrival, entry.text))
-        return entry
-
-    def reads(self, lines: list[str], first: int = 1, form: str = "arrow", path: str = "/a.py", after: str = "") -> door.Entry:
-        return self.arrives(read_of(lines, first, form) + after, "Read", path)
-
-
-LISTED = re.compile(r"( *)([0-9]+)(→|\t)")
-
-
-def _put_back(before: str, hidden: list[str]) -> list[str]:
-    """Lines as they stood behind one with a listing's number, or without."""
-    told = LISTED.match(before)
-    if told is None:
-        return hidden
-    width = len(told[1]) + len(told[2])
-    return [f"{number:>{width}}{told[3]}{line}" for number, line in enumerate(hidden, int(told[2]) + 1)]
-
-
-def references(text: str) -> list[re.Match[str]]:
-    return [said for _, said in reading.references(text)]
 
 
 @given(st.lists(st.tuples(block, st.sampled_from(["Bash", "Read", "cat -n", "Write"]), st.integers(1, 120)), min_size=2, max_size=6))
@@ -325,72 +262,6 @@ def test_any_knows_what_a_call_has_written_and_a_failed_one_has_written_nothing(
     failed = Told()
     failed.arrives("String to replace not found", tool, error=True, **tool_input)
     assert failed.reads(body("a")).leans_on == ()
-
-
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("other", FORMS)
-def test_a_read_repeats_a_read_in_either_form_of_numbers_and_from_another_line_on(form: str, other: str):
-    told = Told()
-    told.reads(["\tif ready:", *(f"\t\t{line}" for line in body("a"))], 1, form)
-    entry = told.reads([f"\t\t{line}" for line in body("a")], 41, other)
-    assert entry.leans_on == ("toolu_1",)
-    entered = entry.text.split("\n")
-    assert entered[0] == FORMS[other].format(number=41, line="\t\t" + body("a")[0])
-    assert entered[2] == FORMS[other].format(number=70, line="\t\t" + body("a")[-1])
-
-
-@pytest.mark.parametrize("one", ["raw", *FORMS])
-@pytest.mark.parametrize("other", ["raw", *FORMS])
-def test_a_listing_repeats_what_any_other_tool_has_printed_with_numbers_or_without(one: str, other: str):
-    lines = body("a")
-    texts = {"raw": "\n".join(lines), **{form: read_of(lines, 90, form) for form in FORMS}}
-    told = Told()
-    told.arrives(texts[one])
-    entry = told.arrives("The file now reads:\n" + texts[other] + "\nDone.")
-    assert entry.leans_on == ("toolu_1",)
-    entered, whole = entry.text.split("\n"), texts[other].split("\n")
-    assert entered[:2] == ["The file now reads:", whole[0]]
-    assert entered[3:] == [whole[-1], "Done."]
-
-
-@pytest.mark.parametrize("numbers", [[5, 9, 11, 30, 31, 70, 71, 90, 91, 95] * 2, list(range(20, 0, -1)), [7] * 20])
-def test_numbers_that_do_not_count_on_are_part_of_their_lines(numbers: list[int]):
-    told = Told()
-    lines = body("a", 20)
-    told.arrives("\n".join(lines))
-    text = "\n".join(f"{number}\t{line}" for number, line in zip(numbers, lines))
-    assert told.arrives(text) == (text, (), ())
-
-
-def test_where_the_numbers_jump_a_run_ends():
-    told = Told()
-    lines = body("a", 30)
-    told.reads(lines)
-    entry = told.arrives(read_of(lines[:15], 1) + "\n" + read_of(lines[15:], 101), "Grep")
-    kept = [line for line in entry.text.split("\n") if not references(line)]
-    assert kept == [f"{number:>6}→{lines[at]}" for number, at in ((1, 0), (15, 14), (101, 15), (115, 29))]
-
-
-@given(
-    st.lists(
-        st.builds(
-            "{}{}{}".format,
-            st.sampled_from(["", " ", "     ", "0", "1", "9"]),
-            st.integers(0, 12),
-            st.sampled_from(["→x", "\tx", "x", "→1\t", ""]),
-        ),
-        max_size=12,
-    )
-)
-@settings(max_examples=examples(50, 10_000))
-def test_the_stretches_of_a_listing_cover_it_and_number_all_of_their_lines_or_none(whole: list[str]):
-    lines, stretches = listed(whole)
-    assert [at for begin, end, _ in stretches for at in range(begin, end)] == list(range(len(whole)))
-    for begin, end, first in stretches:
-        changed = [lines[at] != whole[at] for at in range(begin, end)]
-        assert all(changed) if first is not None else not any(changed)
-        if all(changed):
-            assert [*whole[begin : begin + 1], *_put_back(whole[begin], lines[begin + 1 : end])] == whole[begin:end]
 
 
 def test_lines_that_differ_only_in_indentation_are_not_the_same():
