@@ -97,7 +97,8 @@ def _uninstall(args: argparse.Namespace, environ: Mapping[str, str]) -> dict:
     found["deleted"], found["left"] = _delete(folder)
     if found["left"]:
         _show(text.wrap(f"Left in {folder}: {text.listed(found['left'])}"), environ)
-    _show(["Deleted. To remove the plugin itself, run in a shell:", *("  " + command for command in PLUGIN)], environ)
+    done = "Deleted. To" if found["deleted"] else "To"
+    _show([f"{done} remove the plugin itself, run in a shell:", *("  " + command for command in PLUGIN)], environ)
     return found
 
 
