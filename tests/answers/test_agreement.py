@@ -63,17 +63,27 @@ def test_what_is_reclaimable_once_the_cache_is_cold_is_what_a_clear_takes_then(w
     assert asking.data("clear")["items"] == found["now"]["items"]
 
 
-@pytest.mark.parametrize("cold_s", [0, COLD_S])
-def test_the_notice_says_what_the_panel_says_and_the_clear_does_it(tmp_path: Path, cold_s: float) -> None:
+def test_the_notice_says_what_the_panel_says_and_the_clear_does_it(tmp_path: Path) -> None:
     written = wandered(tmp_path / "projects")
     asking = Asking(written, tmp_path / "home", "auto")
-    written.now += cold_s
+    written.now += COLD_S
     tokens = asking.data("retention")["context"]["tokens"]
     notice = _notice(asking, round(tokens / 0.85))
-    verdict = asking("retention").split("\n\n")[-2].strip()
-    assert " ".join(verdict.split()) in " ".join(notice.split())
-    assert verdict.startswith("Not yet: " if not cold_s else "Clear now: ")
-    assert asking.data("clear")["cleared"] is bool(cold_s)
+    assert _verdict(asking).startswith("Clear now: ")
+    assert _verdict(asking) in " ".join(notice.split())
+    assert asking.data("clear")["cleared"] is True
+
+
+@pytest.mark.parametrize(("share", "says"), [(0.85, ""), (0.97, "Full: /compact ")])
+def test_the_notice_asks_nobody_to_wait(tmp_path: Path, share: float, says: str) -> None:
+    written = wandered(tmp_path / "projects")
+    asking = Asking(written, tmp_path / "home", "auto")
+    tokens = asking.data("retention")["context"]["tokens"]
+    notice = _notice(asking, round(tokens / share))
+    assert _verdict(asking).startswith("Not yet: ")
+    assert "Not yet" not in notice
+    assert says in notice
+    assert bool(notice) is bool(says)
 
 
 def _with_little_to_clear(folder: Path) -> Written:

@@ -124,15 +124,14 @@ def _retention(site: live.Site, transcript_path: str, now: float) -> dict[str, A
 
     try:
         if os.path.getsize(transcript_path) <= live.REBUILD_BYTES:
-            from ..answers import report, verdict
+            from ..answers import report
             from ..reclaim import outlook
 
             found = report.build(outlook.look(site, transcript_path, now))
-            suggestion = "" if found["verdict"]["kind"] == "nothing" else verdict.in_words(found)
             return {
                 "expired_count": found["expired"]["items"],
                 "reclaimable_tokens": found["reclaimable"]["now"]["tokens"],
-                "suggestion": suggestion,
+                "suggestion": _unasked(found, site.rules().thresholds["critical"]),
             }
     except (OSError, ValueError):
         pass  # no transcript (yet), or one that cannot be read
@@ -142,6 +141,14 @@ def _retention(site: live.Site, transcript_path: str, now: float) -> dict[str, A
     expired = peek.expired(site.paths(), known) if known else {"items": 0, "tokens": 0}
     said = f"{expired['items']} expired results hold ~{expired['tokens']:,} tokens. To see what a clear would take: {COMMAND}"
     return {"expired_count": expired["items"], "reclaimable_tokens": 0, "suggestion": said if expired["items"] else ""}
+
+
+def _unasked(found: dict[str, Any], critical: float) -> str:
+    """What a report says to do now; "" where that is nothing, or only to wait while there is room."""
+    from ..answers import verdict
+
+    kind = found["verdict"]["kind"]
+    return "" if kind == "nothing" or (kind == "wait" and found["context"]["ratio"] < critical) else verdict.unasked(found)
 
 
 def _short(tokens: int) -> str:
