@@ -103,3 +103,12 @@ def test_within_the_day_undo_brings_all_of_it_back(learnt: Remembered) -> None:
     learnt.memory("undo")
     assert learnt.items().keys() == before
     assert any(item["text"] == NOTE for item in learnt.items().values())
+
+
+def test_forget_names_the_archives_that_it_does_not_reach(learnt: Remembered) -> None:
+    first, second = secret_ids(learnt)[:2]
+    assert "Archives" not in learnt.memory("forget", first)
+    done = learnt.run("retention", "archive", second)
+    assert done.returncode == 0, done
+    said = learnt.memory("forget", second)
+    assert said.endswith("Archives that you have made may keep copies. To see them:\n  popkit retention archives\n")

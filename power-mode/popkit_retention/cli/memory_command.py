@@ -14,12 +14,13 @@ from hooks.utils.answers import memory as turns
 from hooks.utils.answers import text
 from hooks.utils.answers.ids import shown
 from hooks.utils.edges import failures
-from hooks.utils.edges.home import NoHome
+from hooks.utils.edges.home import NoHome, popkit_home
 from hooks.utils.edges.system import now as time_of_day
 from hooks.utils.state import memory as kept
 from hooks.utils.state.joining import NotJoined
 from hooks.utils.state.memory import MOST_TOKENS
 
+from ..governance.folder import Folder
 from ..memory.holds import OnHold
 from ..memory.items import TIERS, BadItem
 from ..memory.memory import Busy, NotThere
@@ -201,6 +202,9 @@ def _forget(asked: Asked) -> Answer:
     answer = _changed(asked, memory.forget(ids))
     if not asked.place.project.is_on():
         answer.lines += ["Memory is off, so this deletes it once 24 h have passed:", f"  {asked.command} run"]
+    archives = Folder(popkit_home(asked.environ)).archives
+    if os.path.isdir(archives) and os.listdir(archives):
+        answer.lines += ["Archives that you have made may keep copies. To see them:", "  popkit retention archives"]
     return answer
 
 
