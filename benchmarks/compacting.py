@@ -37,7 +37,7 @@ import held_out
 from hooks.utils.policy import compacting, planning, ways
 from hooks.utils.policy.economics import prices_of
 from hooks.utils.policy.estimate import estimate_tokens
-from hooks.utils.policy.messages import USER, Message, NotUnderstood, input_tokens, result_tokens, texts_in
+from hooks.utils.policy.messages import USER, Message, NotUnderstood, result_tokens, texts_in
 from popkit_retention.lab import conversations
 from popkit_retention.lab.auto_policy import shipped_model
 from popkit_retention.lab.strings import strings_of
@@ -199,7 +199,7 @@ def _whole(case: Case) -> list[Message]:
 
 
 def _tokens(case: Case, part: Message) -> int:
-    estimated = estimate_tokens(part.text) + sum(map(input_tokens, part.uses)) + sum(result_tokens(each.text) for each in part.results)
+    estimated = estimate_tokens(part.text) + sum(use.tokens for use in part.uses) + sum(result_tokens(each.text) for each in part.results)
     return round(estimated * case.conversation.state.calibration)
 
 

@@ -17,7 +17,6 @@ from hooks.utils.policy.messages import (
     NotUnderstood,
     Shown,
     Use,
-    input_tokens,
     message_of,
     paired,
     result_tokens,
@@ -281,7 +280,7 @@ def test_whatever_a_host_gives_is_a_message_or_not_understood(value: dict):
 def test_all_texts_of_an_input_count_names_of_fields_too():
     assert texts_in({"a": ["b", {"c": "d"}], "e": 1, "f": None}) == ["a", "b", "c", "d", "e", "1", "f", "None"]
     long = {"content": "word " * 1_000}
-    assert input_tokens(Use("T1", "Write", long)) > input_tokens(Use("T1", "Write", {"content": "word"})) + 1_500
+    assert Use("T1", "Write", long).tokens > Use("T1", "Write", {"content": "word"}).tokens + 1_500
 
 
 def test_a_result_takes_what_its_text_takes_or_what_was_estimated_of_it_already():

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from ..answers import text
 from ..host.usage import newest_usage
+from ..policy.outline import findings
 from ..policy.ruleset import COMPACT_TARGET
 from ..reclaim import in_place
 from ..reclaim.in_place import ASKED, AUTO, COLD, MANUAL, Declined, Wanted
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
+    from ..policy.outline import Findings
     from ..reclaim.in_place import Answer
     from ..state.site import Site
 
@@ -26,9 +28,10 @@ _OLDER = 0.6
 
 
 class Compactions:
-    """The compactions of one session. `wanted`: what the next one that we start is to do."""
+    """The compactions of one session. `wanted`: what the next one that we start is to do; `found`: as `outline.findings` does it."""
 
-    def __init__(self) -> None:
+    def __init__(self, found: Callable[[str, bool], Findings] = findings) -> None:
+        self.found = found
         self.wanted: Wanted | None = None
         self.is_begun = True  # whether the host has been told to start one for it
         self.declined = ""  # why the last one was left to the host; "" where it was not
@@ -81,7 +84,7 @@ class Compactions:
             return {"skip": "the prompt cache is warm again"}
         rows = asked.get("rows")
         try:
-            made = in_place.answer(site, transcript_path, agent_id, rows if isinstance(rows, list) else [], wanted, now)
+            made = in_place.answer(site, transcript_path, agent_id, rows if isinstance(rows, list) else [], wanted, now, self.found)
         except Declined as error:
             if is_own:
                 return {"skip": str(error), "notice": f"Nothing was changed: {error}."}

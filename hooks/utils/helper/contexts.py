@@ -12,7 +12,7 @@ from ..state import live
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
     from typing import Any
 
     from ..policy.context import Result
@@ -123,9 +123,11 @@ class Context:
             self._weigh()
 
 
-def learnt(site: Site, transcript_path: str, agent_id: str, cwd: str, say_once: str, editing: Editing | None) -> Context:
+def learnt(
+    site: Site, transcript_path: str, agent_id: str, cwd: str, say_once: str, editing: Editing | None, entered: Callable[[str, str], None]
+) -> Context:
     """The context of a session that goes on, from its transcript; an empty one where there is none that can be read. `cwd`: where the
-    session began; `say_once` and `editing` as the door goes by them."""
+    session began; `say_once`, `editing` and `entered` as the door goes by them."""
     context = Context()
     try:
         made = live.rebuilt(site, site.paths(agent_id), transcript_path)
@@ -142,23 +144,24 @@ def learnt(site: Site, transcript_path: str, agent_id: str, cwd: str, say_once: 
                 elif block.get("type") == "tool_result" and result is not None:
                     context.numbers[result.id] = result.index
                     stands = not result.cleared and result.id not in gone
-                    _show(context, result, block if stands else {}, called.pop(result.id, None), cwd, say_once)
+                    arrival = _arrival(result, block if stands else {}, called.pop(result.id, None), cwd)
+                    stand(context, arrival, say_once)
+                    entered(arrival.text, arrival.kind)
         context.floor = min(context.numbers.values(), default=context.count + 1) - 1
     except (OSError, ValueError):
         return context
     return context
 
 
-def _show(context: Context, result: Result, block: dict[str, Any], tool_input: object, cwd: str, say_once: str) -> None:
-    """What a result (its `block`, {} for one that stands no more: its call is named all the same) and the call that it answers show;
-    `tool_input`: of the call."""
+def _arrival(result: Result, block: dict[str, Any], tool_input: object, cwd: str) -> door.Arrival:
+    """A result as it came (its `block`, {} for one that stands no more: its call is named all the same); `tool_input`: of the call that it
+    answers."""
     given = tool_input if isinstance(tool_input, dict) else {}
     text = responses.text_of_blocks(block.get("content"))[0]
-    arrival = door.Arrival(
+    return door.Arrival(
         result.id, result.tool, given, result.kind, door.name_of(result.tool, given, cwd), text,
         result.error or not block, path_of(result.tool, result.subjects),
     )  # fmt: skip
-    stand(context, arrival, say_once)
 
 
 def stand(context: Context, arrival: door.Arrival, say_once: str) -> None:

@@ -39,14 +39,18 @@ def _seconds(configured: str | None) -> float:
 
 class Door:
     """The contexts of one session. Not for several threads at once: the server holds a lock. `later(work)` does what needs not be done
-    before the answer."""
+    before the answer; `entered(text, kind)` is told of every result as it stands in a context."""
 
-    def __init__(self, environ: Mapping[str, str], session_id: str, transcript_path: str, cwd: str, later: Callable[..., None]) -> None:
+    def __init__(
+        self, environ: Mapping[str, str], session_id: str, transcript_path: str, cwd: str, later: Callable[..., None],
+        entered: Callable[[str, str], None] = lambda text, kind: None,
+    ) -> None:  # fmt: skip
         self.environ = environ
         self.session_id = session_id
         self.transcript_path = transcript_path
         self.cwd = cwd
         self.later = later
+        self.entered = entered
         self.contexts: dict[str, Context] = {}
         self.returning: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {}
         self.rewritten = 0
@@ -68,7 +72,7 @@ class Door:
         """The context of the main thread ("") or of a subagent, learnt from its transcript the first time."""
         known = self.contexts.pop(agent_id, None)
         if known is None:
-            known = learnt(self.site, self.transcript_of(agent_id), agent_id, self.cwd, self.say_once, self.editing)
+            known = learnt(self.site, self.transcript_of(agent_id), agent_id, self.cwd, self.say_once, self.editing, self.entered)
         self.contexts[agent_id] = known  # the one that was asked about last stands last
         self._lighten()
         return known
@@ -182,6 +186,7 @@ class Door:
         entry = door.enter(arrival, context.shown, self.say_once, self.shape) if arrived.whole else door.Entry(arrived.text, (), ())
         if entry.reasons and (time.monotonic() - began > self.time_s or not self._kept(chain, arrival, found, content)):
             entry = door.Entry(arrived.text, (), ())
+        self.entered(entry.text, found.kind)
         context.grown += estimate_tokens(entry.text, found.content)
         context.before = asked if door.is_partial(entry) else ()
         if self.say_once == door.ANY:

@@ -12,7 +12,8 @@ import heapq
 
 from . import stubs
 from .estimate import estimate_tokens
-from .messages import Message, Shown, Use, input_tokens, result_tokens
+from .messages import Message, Shown, Use, result_tokens
+from .outline import findings
 from .placeholder import handle_in
 from .planning import last_words
 from .ways import WHOLE, Pair, loss
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
     from typing import Any, Union
 
     from .conversation import Conversation
+    from .outline import Findings
     from .planning import Plan
+    from .ways import Way
 
     Content = Union[str, dict[str, Any], list[dict[str, Any]]]
 
@@ -65,11 +68,11 @@ class Compacted:
 
 def compact(
     messages: Sequence[Message], conversation: Conversation, plan: Plan, share: float, handle_of: Callable[[str, Content], str],
-    only: Collection[str] | None = None, lost: Collection[str] = (),
+    only: Collection[str] | None = None, lost: Collection[str] = (), found: Callable[[str, bool], Findings] = findings,
 ) -> Compacted:  # fmt: skip
     """What stands of `messages` (as `messages.paired` gives them) in at most this `share` of their tokens, where that can be. `plan`: made
     as for a cold cache. `handle_of(id, content)`: under which handle something is archived. `only`: ids of results that leave, and nothing
-    else does; but `lost`, those that cannot be handed back as they are, leave in any case."""
+    else does; but `lost`, those that cannot be handed back as they are, leave in any case. `found`: as `outline.findings` does it."""
     calibration = conversation.state.calibration
     pairs = _pairs(messages, plan, conversation)
     before = _tokens(messages, pairs)
@@ -81,8 +84,9 @@ def compact(
     least = sum([estimate_tokens(message.text) for message in messages]) + sum([pair.tokens_at(pair.at) for pair in pairs.values()])
     if only is None and least > target:
         _make_room(least - target, pairs.values())
+    builder = _Builder(conversation, handle_of, found)
     while True:
-        standing, left = _built(messages, pairs, conversation, handle_of)
+        standing, left = _built(messages, pairs, builder)
         after = _tokens(standing, pairs)
         # Outlines are made here alone, and what is listed takes more than its line where a neighbour stands: so it is counted each time.
         if only is not None or after <= target or not _make_room(after - target, pairs.values()):
@@ -92,10 +96,10 @@ def compact(
 
 def tokens_of(messages: Sequence[Message], conversation: Conversation) -> int:
     """Tokens of a conversation, system and tools apart: estimated by its texts."""
-    estimated = sum(
-        estimate_tokens(message.text) + sum(map(input_tokens, message.uses)) + sum(result_tokens(shown.text) for shown in message.results)
-        for message in messages
-    )
+    estimated = 0
+    for message in messages:
+        estimated += estimate_tokens(message.text) + sum(use.tokens for use in message.uses)
+        estimated += sum(result_tokens(shown.text) for shown in message.results)
     return round(estimated * conversation.state.calibration)
 
 
@@ -118,7 +122,9 @@ def _tokens(messages: Iterable[Message], pairs: dict[str, Pair]) -> int:
     """Estimated tokens of messages; of a result that stands whole what the engine has estimated."""
     total = 0
     for message in messages:
-        total += estimate_tokens(message.text) + sum(map(input_tokens, message.uses))
+        total += estimate_tokens(message.text) if message.text else 0
+        for use in message.uses:
+            total += use.tokens
         for shown in message.results:
             pair = pairs[shown.id]
             known = pair.decision.result.tokens if pair.decision and shown.text is pair.shown.text else None
@@ -170,9 +176,7 @@ def _offer(steps: list[tuple[float, int, Pair]], order: int, pair: Pair) -> None
 # --- what stands ---------------------------------------------------------------------------------------------------------------
 
 
-def _built(
-    messages: Sequence[Message], pairs: dict[str, Pair], conversation: Conversation, handle_of: Callable[[str, Content], str]
-) -> tuple[list[Message], list[Left]]:
+def _built(messages: Sequence[Message], pairs: dict[str, Pair], builder: _Builder) -> tuple[list[Message], list[Left]]:
     """The messages that stand, and what left. Calls that are only listed are listed together where nothing stands between them."""
     standing: list[Message] = []
     left: list[Left] = []
@@ -182,7 +186,7 @@ def _built(
         if away:
             labels = [pairs[use.id].label for message in away for use in message.uses]
             content = [message.to_json() for message in away]
-            handle = handle_of("", content)
+            handle = builder.handle_of("", content)
             standing.append(stubs.folded(labels, handle))
             left.append(Left(CALLS, "", f"{len(labels)} calls", _NEEDED_ROOM, handle, content))
             away.clear()
@@ -196,7 +200,7 @@ def _built(
             continue
         answer = messages[at + 1]
         leave = all(pairs[use.id].now.listed for use in message.uses) and not (message.text or answer.text)
-        made = [_pair_built(pairs[use.id], leave, conversation, handle_of, left) for use in message.uses]
+        made = [builder.built(pairs[use.id], leave, left) for use in message.uses]
         both = [
             Message(message.role, message.text, [use for use, _ in made]),
             Message(answer.role, answer.text, (), [shown for _, shown in made]),
@@ -210,21 +214,41 @@ def _built(
     return standing, left
 
 
-def _pair_built(
-    pair: Pair, leaves: bool, conversation: Conversation, handle_of: Callable[[str, Content], str], left: list[Left]
-) -> tuple[Use, Shown]:  # fmt: skip
-    use, shown, way = pair.use, pair.shown, pair.now if leaves else pair.beside
-    if way.result != WHOLE and pair.decision is not None and not handle_in(shown.text):
-        handle = handle_of(use.id, shown.text)
-        text = pair.placeholder(handle, conversation, way.result)
-        if len(text) < len(shown.text) or not shown.text or pair.lost:  # of a picture there is no text
-            left.append(Left(RESULT, use.id, pair.label, _why(pair), handle, shown.text))
-            shown = Shown(shown.id, text, shown.error)
-    if not way.input and stubs.long_fields(use):
-        handle = handle_of(use.id, use.input)
-        left.append(Left(INPUT, use.id, f"{use.tool} {_file_of(use)}".strip(), stubs.WHY, handle, use.input))
-        use = Use(use.id, use.tool, stubs.stub(use, handle))
-    return use, shown
+class _Builder:
+    """Calls with their results as they stand, each way built once."""
+
+    __slots__ = ("_known", "conversation", "found", "handle_of")
+
+    def __init__(
+        self, conversation: Conversation, handle_of: Callable[[str, Content], str], found: Callable[[str, bool], Findings]
+    ) -> None:
+        self.conversation = conversation
+        self.handle_of = handle_of
+        self.found = found
+        self._known: dict[str, tuple[Way, Use, Shown, list[Left]]] = {}
+
+    def built(self, pair: Pair, leaves: bool, left: list[Left]) -> tuple[Use, Shown]:
+        """A call and its result as they stand; what of them left is added to `left`. `leaves`: the whole message does."""
+        way = pair.now if leaves else pair.beside
+        known = self._known.get(pair.use.id)
+        if known is None or known[0] is not way:
+            known = self._known[pair.use.id] = (way, *self._build(pair, way))
+        left += known[3]
+        return known[1], known[2]
+
+    def _build(self, pair: Pair, way: Way) -> tuple[Use, Shown, list[Left]]:
+        use, shown, left = pair.use, pair.shown, []
+        if way.result != WHOLE and pair.decision is not None and not handle_in(shown.text):
+            handle = self.handle_of(use.id, shown.text)
+            text = pair.placeholder(handle, self.conversation, way.result, self.found)
+            if len(text) < len(shown.text) or not shown.text or pair.lost:  # of a picture there is no text
+                left.append(Left(RESULT, use.id, pair.label, _why(pair), handle, shown.text))
+                shown = Shown(shown.id, text, shown.error)
+        if not way.input and stubs.long_fields(use):
+            handle = self.handle_of(use.id, use.input)
+            left.append(Left(INPUT, use.id, f"{use.tool} {_file_of(use)}".strip(), stubs.WHY, handle, use.input))
+            use = Use(use.id, use.tool, stubs.stub(use, handle))
+        return use, shown, left
 
 
 def _why(pair: Pair) -> str:

@@ -25,12 +25,20 @@ class NotUnderstood(ValueError):
 class Use:
     """A tool call as it was made: `input` is the host's object."""
 
-    __slots__ = ("id", "input", "tool")
+    __slots__ = ("_tokens", "id", "input", "tool")
 
     def __init__(self, id: str, tool: str, input: dict[str, Any]) -> None:
         self.id = id
         self.tool = tool
         self.input = input
+        self._tokens: int | None = None
+
+    @property
+    def tokens(self) -> int:
+        """Estimated tokens of the call."""
+        if self._tokens is None:
+            self._tokens = _CALL_TOKENS + sum([estimate_tokens(text, "markup") for text in texts_in(self.input)])
+        return self._tokens
 
 
 class Shown:
@@ -136,11 +144,6 @@ class _Run:
             return []
         results = [self.results.get(use.id) or Shown(use.id, NO_RESULT, True) for use in self.uses]
         return [Message(ASSISTANT, "", self.uses), Message(USER, "", (), results)]
-
-
-def input_tokens(use: Use) -> int:
-    """Estimated tokens of a call."""
-    return _CALL_TOKENS + sum(estimate_tokens(text, "markup") for text in texts_in(use.input))
 
 
 def result_tokens(text: str, estimated: int | None = None) -> int:

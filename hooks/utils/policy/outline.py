@@ -11,6 +11,8 @@ from .masking import mask, shapes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from .context import Result
 
 # Identifiers, paths, versions, addresses: long enough not to be chance.
@@ -38,9 +40,25 @@ _BETWEEN = " -- "
 _ENDING = ("run", "error")
 
 
+class Findings:
+    """What an outline is made of, which takes long to find: of a run's output the lines that tell of a failure (`telling`), secrets
+    masked, and the `names` in the rest; of any other text its names. Names come once, the short ones first, a tenth of the text at most."""
+
+    __slots__ = ("names", "telling")
+
+    def __init__(self, names: Sequence[str], telling: Sequence[str] = ()) -> None:
+        self.names = names
+        self.telling = telling
+
+
 def most_tokens(tokens: int) -> int:
     """Tokens of the outline of a result of so many, at most."""
     return int(tokens * SHARE) if tokens * 2.9 >= LEAST_CHARS else 0
+
+
+def is_run(kind: str) -> bool:
+    """Whether a result of this kind is the output of a run."""
+    return kind.startswith("run")
 
 
 def is_superseded(result: Result) -> bool:
@@ -57,28 +75,37 @@ def said_of(result: Result) -> str:
     return _in_letters(result.verdict if hidden else f"exit 0: {result.verdict}".rstrip(": "))
 
 
-def outline_of(result: Result, text: str) -> str:
-    """What stays of a Result of this text, on one line; "" for nothing."""
+def findings(text: str, is_run: bool) -> Findings:
+    """What an outline of this text is made of; `is_run`: it is the output of a run."""
+    if len(text) < LEAST_CHARS:
+        rest, told = [], []  # there is no room for any
+    elif is_run:
+        rest = [line for line in shapes.without(text).splitlines() if not passes(line)]
+        told = [mask(line[:_LINE_CHARS]) for line in rest if tells(line)]
+        rest = [line for line in rest if not tells(line)]
+    else:
+        rest, told = [shapes.without(text)], []
+    return Findings(_fitting(_names("\n".join(rest)), _room(text)), told)
+
+
+def outline_of(result: Result, text: str, found: Callable[[str, bool], Findings] = findings) -> str:
+    """What stays of a Result of this text, on one line; "" for nothing. `found`: as `findings` does it."""
     said = said_of(result)
     kept = [said] if said else []
-    return _BETWEEN.join(_run(result, text, kept) if result.kind.startswith("run") else [*kept, *filter(None, [outline(text)])])
-
-
-def _in_letters(line: str) -> str:
-    return " ".join("".join(char if char in CHARS else " " for char in line).split())
-
-
-def _run(result: Result, text: str, kept: list[str]) -> list[str]:
-    """What a run told beside what is `kept` of it whatever its size, in a tenth of its text."""
-    room = int(len(text) * SHARE) if len(text) >= LEAST_CHARS else 0
-    rest = [] if is_superseded(result) else [line for line in shapes.without(text).splitlines() if not passes(line)]
-    for line in [result.verdict, *(mask(line[:_LINE_CHARS]) for line in rest if tells(line))]:
+    if not is_run(result.kind):
+        return _BETWEEN.join(filter(None, [*kept, " ".join(found(text, False).names)]))
+    room = _room(text)
+    known = Findings([]) if is_superseded(result) else found(text, True)
+    for line in [result.verdict, *known.telling]:
         said = _in_letters(line)
         if said and not any(said in other for other in kept) and len(said) + len(_BETWEEN) <= room:
             kept.append(said)
             room -= len(said) + len(_BETWEEN)
-    names = _names("\n".join(line for line in rest if not tells(line)), room)
-    return [*kept, names] if names else kept
+    return _BETWEEN.join(filter(None, [*kept, " ".join(_fitting(known.names, room))]))
+
+
+def _in_letters(line: str) -> str:
+    return " ".join("".join(char if char in CHARS else " " for char in line).split())
 
 
 def passes(line: str) -> bool:
@@ -94,20 +121,30 @@ def tells(line: str) -> bool:
 
 def outline(text: str) -> str:
     """The names in a text, each once, in at most a tenth of its characters; "" for none."""
-    return _names(text, int(len(text) * SHARE)) if len(text) >= LEAST_CHARS else ""
+    return " ".join(findings(text, False).names)
 
 
-def _names(text: str, room: int) -> str:
+def _room(text: str) -> int:
+    """Characters that an outline of this text may have."""
+    return int(len(text) * SHARE) if len(text) >= LEAST_CHARS else 0
+
+
+def _names(text: str) -> list[str]:
+    """The names in a text, each once, by length."""
     import re
 
+    if not text:
+        return []
     plain = re.compile(PLAIN).match
-    names = sorted(
-        {name for name in re.findall(_BEGINNING + NAME, shapes.without(text)) if not plain(name)}, key=lambda name: (len(name), name)
-    )
+    return sorted({name for name in re.findall(_BEGINNING + NAME, text) if not plain(name)}, key=lambda name: (len(name), name))
+
+
+def _fitting(names: Sequence[str], room: int) -> list[str]:
+    """As many of the names, from the first, as fit into so many characters."""
     kept = []
     for name in names:
         room -= len(name) + 1
         if room < 0:
             break
         kept.append(name)
-    return " ".join(kept)
+    return kept

@@ -4,11 +4,14 @@ outline. Pure."""
 from __future__ import annotations
 
 from .estimate import estimate_tokens
-from .outline import CHARS, most_tokens, outline_of, said_of
+from .outline import CHARS, findings, most_tokens, outline_of, said_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from .context import Result
+    from .outline import Findings
     from .ruleset import Ruleset
 
 
@@ -38,8 +41,10 @@ def placeholder(label: str, why: str, handle: str) -> str:
     why = why[:LONGEST_WHY]
     end = f" ({why}). {_MIDDLE}{handle}{_TAIL}"
     room = LONGEST - len(HEAD) - len(end)
-    label = " ".join("".join(char if char.isprintable() else " " for char in label).split())
-    wide = sum(not char.isascii() for char in label)
+    if not label.isprintable():
+        label = "".join(char if char.isprintable() else " " for char in label)
+    label = " ".join(label.split())
+    wide = 0 if label.isascii() else sum(not char.isascii() for char in label)
     room = max(8, room - 2 * wide)  # such characters take a token or so each
     return HEAD + (label if len(label) <= room else label[: room - 1] + "…") + end
 
@@ -54,9 +59,9 @@ def with_outline(notice: str, outline: str) -> str:
     return notice + "\n" + outline if outline else notice
 
 
-def beside(result: Result, text: str, rules: Ruleset) -> str:
-    """What stays of a Result of this text beside the notice: what it said, and under `auto` an outline."""
-    return outline_of(result, text) if rules.weighs else said_of(result)
+def beside(result: Result, text: str, rules: Ruleset, found: Callable[[str, bool], Findings] = findings) -> str:
+    """What stays of a Result of this text beside the notice: what it said, and under `auto` an outline. `found`: as `findings` does it."""
+    return outline_of(result, text, found) if rules.weighs else said_of(result)
 
 
 def handle_in(content: object) -> str:

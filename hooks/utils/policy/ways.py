@@ -11,16 +11,17 @@ from math import sqrt
 from . import outline, stubs
 from .estimate import estimate_tokens
 from .masking import mask
-from .messages import Use, input_tokens, result_tokens
+from .messages import Use, result_tokens
 from .placeholder import SHORTEST_HANDLE, beside, placeholder, why, with_outline
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from .context import Result
     from .conversation import Conversation
     from .messages import Shown
+    from .outline import Findings
     from .planning import Decision
 
 # How much of a result stands.
@@ -60,7 +61,7 @@ class Pair:
     is the `newest` call on its file, whether it `stands` whole whatever the target is. `ways`: from the most to the least, each step losing
     more worth for each token than the one before; `at`: which of them holds. `lost`: its text alone would not say what it showed."""
 
-    __slots__ = ("_outline", "age", "at", "decision", "lost", "newest", "shown", "stands", "use", "ways")
+    __slots__ = ("_all", "_outline", "age", "at", "decision", "lost", "newest", "shown", "stands", "use", "ways")
 
     def __init__(self, use: Use, shown: Shown, decision: Decision | None, age: int, newest: bool, stands: bool) -> None:
         self.use = use
@@ -72,13 +73,16 @@ class Pair:
         self.lost = False
         self._outline: str | None = None  # once it is known: to find it takes longer than all else
         self.at = 0
-        self.ways = _falling(_all_ways(self))
+        self._all = _all_ways(self)
+        self.ways = _falling(self._all)
 
     def leave(self, lost: bool = False) -> None:
         """Its result has left, before any target is looked at, and what it was called with stands: unless a placeholder would be no
         shorter. What is `lost` leaves even then."""
-        self.lost = lost
-        ways = [way for way in _all_ways(self) if way.result != WHOLE]
+        if lost:
+            self.lost = lost
+            self._all = _all_ways(self)
+        ways = [way for way in self._all if way.result != WHOLE]
         if ways and not ways[0].listed:
             self.ways = _falling(ways)
 
@@ -106,23 +110,23 @@ class Pair:
         about = next((self.use.input[name] for name in _ABOUT if isinstance(self.use.input.get(name), str)), "")
         return mask(f"{self.use.tool} {about}".strip())[:_LABEL_CHARS]
 
-    def placeholder(self, handle: str, conversation: Conversation, level: int) -> str:
-        """What stands in the place of its result, which the engine knows: OUTLINED or NOTICED."""
+    def placeholder(self, handle: str, conversation: Conversation, level: int, found: Callable[[str, bool], Findings]) -> str:
+        """What stands in the place of its result, which the engine knows: OUTLINED or NOTICED. `found`: as `outline.findings` does it."""
         result = self.decision.result  # type: ignore[union-attr]
         notice = placeholder(result.label, why(result, conversation.state.quiet_age(result)), handle)
         if level == OUTLINED:
             if self._outline is None:
-                self._outline = beside(result, self.shown.text, conversation.rules)
+                self._outline = beside(result, self.shown.text, conversation.rules, found)
             return with_outline(notice, self._outline)
         return with_outline(notice, outline.said_of(result))
 
 
 def _all_ways(pair: Pair) -> list[Way]:
     """Every way, the whole first. A newest verdict is never only listed: it stands, whatever else leaves."""
-    whole = input_tokens(pair.use)
+    whole = pair.use.tokens
     inputs = [(whole, _worth_of_input(pair, whole), True)]
     if stubs.long_fields(pair.use):
-        short = input_tokens(Use(pair.use.id, pair.use.tool, stubs.stub(pair.use, _HANDLE)))
+        short = Use(pair.use.id, pair.use.tool, stubs.stub(pair.use, _HANDLE)).tokens
         inputs.append((short, _NOTICED * inputs[0][1], False))
     made = [
         Way(tokens + of_input, worth + worth_of_input, level, is_whole, names=names)

@@ -11,7 +11,7 @@ import json  # noqa: TID253  only the helper comes here
 from .. import archive
 from ..edges import files, home
 from ..host import responses, usage
-from ..policy import compacting, events, messages, planning, stubs
+from ..policy import compacting, events, messages, outline, planning, stubs
 from ..policy.context import ContextState
 from ..policy.conversation import Conversation, Place
 from ..policy.messages import Message
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..policy.compacting import Compacted, Content, Left
+    from ..policy.outline import Findings
     from ..state.site import Site
 
 _TAIL_BYTES = 256 * 1024
@@ -73,9 +74,13 @@ class Declined(Exception):
     """There is no answer of ours; the message says why."""
 
 
-def answer(site: Site, transcript_path: str, agent_id: str, rows: Sequence[object], wanted: Wanted, now: float) -> Answer:
+def answer(
+    site: Site, transcript_path: str, agent_id: str, rows: Sequence[object], wanted: Wanted, now: float,
+    found_in: Callable[[str, bool], Findings] = outline.findings,
+) -> Answer:  # fmt: skip
     """The answer to a compaction of the conversation `rows`, as the host gives them. Archives what leaves. Declined where
-    something is not understood, or nothing would change. Nothing is noted of it before it stands."""
+    something is not understood, or nothing would change. Nothing is noted of it before it stands. `found_in`: as `outline.findings` does
+    it."""
     try:
         found = carried.pictures(transcript_path, rows)
         said = messages.paired(carried.without_commands(carried.readable(rows, found)))
@@ -89,7 +94,7 @@ def answer(site: Site, transcript_path: str, agent_id: str, rows: Sequence[objec
     keeper = _Keeper(site, agent_id, transcript_path, found.contents)
     plan = plan_of(site, conversation, planning.Asked(ids=tuple(wanted.only or ())), now, True)
     share = _NO_TARGET if wanted.only is not None else wanted.target
-    done = compacting.compact(said, conversation, plan, share, keeper.name, wanted.only, found.lost)
+    done = compacting.compact(said, conversation, plan, share, keeper.name, wanted.only, found.lost, found_in)
     if not done.left:
         raise Declined("nothing would leave")
     try:
@@ -201,12 +206,16 @@ class _Keeper:
 
     def __init__(self, site: Site, agent_id: str, transcript_path: str, contents: dict[str, str]) -> None:
         self.contents = contents
+        self.texts: dict[str, str] = {}  # by handle
         self.path = home.archive_path(site.home)
         self.chain = archive.Chain(task_id(site.session_id, agent_id), site.session_id, agent_id, site.session_project, transcript_path)
 
     def name(self, id: str, content: Content) -> str:
         """The handle under which it is archived."""
-        return archive.handle_of(self.chain, id, self._text(id, content))
+        text = self._text(id, content)
+        handle = archive.handle_of(self.chain, id, text)
+        self.texts[handle] = text
+        return handle
 
     def _text(self, id: str, content: Content) -> str:
         known = self.contents.get(id) if isinstance(content, str) else None
@@ -227,7 +236,7 @@ class _Keeper:
             stamp = places.stamp_of(result.at if result else state.at)
             tokens = round(result.tokens * state.calibration) if result else 0
             subjects = result.subjects if result else []
-            records.append(archive.NewRecord(one.id, kind, one.label, self._text(one.id, one.content), stamp, subjects, tokens))
+            records.append(archive.NewRecord(one.id, kind, one.label, self.texts[one.handle], stamp, subjects, tokens))
         archive.leave(self.path, self.chain, *records)
 
 
