@@ -18,8 +18,10 @@ from tests.patience import until
 from .client import ClientHome
 from .compacted import Compacted, boundaries, good, tell, toasts, words
 from .installs import Installed
+from .probe import Probe, probe_hook
 from .reclaimed import placeholders, result, whole
 from .scripted_api import Recorded, ScriptedApi
+from .terminal import ClientTerminal
 from .test_mod import copied
 
 WINDOW = {"CLAUDE_CODE_AUTO_COMPACT_WINDOW": "100000"}
@@ -196,3 +198,61 @@ def wake(world: Compacted) -> None:
     for socket in (world.popkit_home / "run").glob("*.sock"):
         with suppress(ProcessLookupError):
             os.kill(int(socket.stem.rpartition("-")[2]), signal.SIGCONT)
+
+
+# --- others at that moment -------------------------------------------------------------------------------------------------------
+
+# The person has two seconds to type.
+LATE = """
+_answered = answer
+
+
+def answer(*given):
+    import time
+
+    made = _answered(*given)
+    open({begun!r}, "w").close()
+    time.sleep(2)
+    return made
+"""
+
+
+def test_a_hook_of_another_plugin_that_forbids_a_summary_leaves_all_as_it_was(world: Compacted, tmp_path: Path):
+    probe = Probe.with_hooks(tmp_path / "other", {"PreCompact": probe_hook()})
+    probe.answer(PreCompact={"decision": "block", "reason": "not now, says the other plugin"})
+    world.home.extra_env |= probe.env
+    said = ["go [[SCRIPT:work]]", "and [[SCRIPT:rest]]", "/compact keep the plan", "now [[SCRIPT:talk]]"]
+    done = world.play(said, extra=["--plugin-dir", str(probe.plugin_dir)])
+    assert len(probe.payloads("PreCompact")) == 1
+    assert world.api.of_kind("summary") == []
+    before, after = world.api.turns()[-2:]
+    assert {id: after.tool_results()[id] for id in before.tool_results()} == before.tool_results()
+    assert good(after) == []
+    assert toasts(done) == []
+    assert [world.journal(done.session_id, event) for event in ("compact", "clear")] == [[], []]
+    assert world.agrees(done.session_id)
+    assert world.errors() == ""
+
+
+def test_what_the_person_types_while_it_is_answered_is_sent_behind_it(world: Compacted, tmp_path: Path):
+    plugin = copied(tmp_path / "popkit")
+    with (plugin / "hooks" / "utils" / "reclaim" / "in_place.py").open("a") as file:
+        file.write(LATE.format(begun=str(tmp_path / "begun")))
+    with ClientTerminal(world.home, plugin_dir=plugin, rows=120) as terminal:
+        terminal.wait_ready()
+        terminal.turn("go [[SCRIPT:work]]", "the work is done")
+        terminal.turn("and [[SCRIPT:rest]]", "rested")
+        before = world.api.turns()[-1]
+        terminal.send("/compact")
+        until((tmp_path / "begun").exists, "the answer to begin")
+        terminal.turn("now [[SCRIPT:talk]]", "just talking")
+        session = world.session_id()
+    after = world.api.turns()[-1]
+    tell("typed while it is answered", before, after)
+    assert world.api.of_kind("summary") == []
+    assert words(after, "user") == [*words(before, "user"), "now [[SCRIPT:talk]]"]
+    assert set(placeholders(after.tool_results())) >= {"toolu_work_1_0", "toolu_work_2_0"}
+    assert good(after) == []
+    assert len(world.journal(session, "compact")) == 1
+    assert world.agrees(session)
+    assert world.errors() == ""

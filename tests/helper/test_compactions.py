@@ -212,3 +212,26 @@ def test_a_configuration_that_says_on_or_off_holds_whatever_was_answered(helper_
         assert f"compact_when_cold: {said}" in helper.run(
             "context", "cold", "on" if said == "off" else "off", "--transcript", str(helper.transcript)
         )
+
+
+def test_a_reference_whose_source_leaves_is_whole_again_in_the_answer_and_for_the_tracker(helper_with):
+    helper = helper_with({"compact_target": 0.15})
+    shown, other = lines(300), lines(40, "other")
+    made = helper.has_read("app.py", shown)
+    helper.stop()
+    helper.start()  # it learns what stands
+    again = {"file_path": str(helper.project / "copy.py")}
+    id, entered = helper.read("copy.py", [*shown[:250], *other])
+    assert "above: from" in entered
+    for number in range(12):
+        made.called(f"toolu_1{number}", "Read", {"file_path": str(helper.project / f"{number}.py")}, numbered(lines(80, f"of_{number}")))
+        if number == 10:
+            made.called(id, "Read", again, entered)
+    made.answered(60_000)
+    helper.run("context", "--transcript", str(helper.transcript))
+    stands = results(Running(helper).compacts()["rows"])
+    assert stands.get("toolu_00") != numbered(shown)
+    assert stands[id] == numbered([*shown[:250], *other])
+    told = helper.run("context", "why", id, "--transcript", str(helper.transcript))
+    assert "whole again: what it referred to was taken out" in " ".join(told.split())
+    assert helper.failures() == ""

@@ -721,8 +721,8 @@ MUTANTS = [
     Mutant(
         "no key stays in an outline",
         "outline.py",
-        "NAME, shapes.without(text)",
-        "NAME, text",
+        "bare, told = shapes.without(text), []",
+        "bare, told = text, []",
         "test_outline.py",
     ),
     Mutant(
@@ -832,6 +832,13 @@ MUTANTS = [
         "last - at < NEWEST or use.id in standing",
         "use.id in standing",
         "test_compacting.py",
+    ),
+    Mutant(
+        "no reference stands to what a compaction took out",
+        "compacting.py",
+        "not any(_has_left(each, pairs) for each in event.leans_on)",
+        "event.leans_on",
+        "test_compacting_references.py",
     ),
     Mutant(
         "of calls that were made at once none is listed while another stands",

@@ -31,6 +31,7 @@ class Talk(Conversing):
     def __init__(self, profile: str = "auto", config: dict | None = None):
         super().__init__(config, profile)
         self.rows: list[Message] = []
+        self.wholes: dict[str, str] = {}  # id of a result that entered shorter -> its whole text
         self._together: list[Message] | None = None
 
     @property
@@ -69,9 +70,11 @@ class Talk(Conversing):
     def change(self, path: str, old: str, new: str, text: str = "The file has been updated"):
         return self.call("Edit", {"file_path": path, "old_string": old, "new_string": new}, text)
 
-    def compact(self, share: float, model: NeedModel = NEVER, only: tuple[str, ...] | None = None, lost=()) -> Compacted:
+    def compact(self, share: float, model: NeedModel = NEVER, only: tuple[str, ...] | None = None, lost=(), wholes=()) -> Compacted:
+        """`wholes`: id of a result that entered shorter -> its whole text, as far as the archive has it."""
         plan = self.plan(model, True, prices(), ids=tuple(only or ()))
-        return compacting.compact(self.messages, self.conversation, plan, share, handle_of, only, lost)
+        given = (self.messages, self.conversation, plan, share, handle_of, only, lost)
+        return compacting.compact(*given, whole_of=lambda called: dict(wholes).get(called, ""))
 
     def went_on_with(self, done: Compacted) -> None:
         """What a compaction left is the conversation now, as a transcript tells it."""
@@ -186,5 +189,12 @@ def _do(talk: Talk, act: str, number: int, size: str) -> None:
 def _lean(talk: Talk, known: str) -> None:
     """A result that entered as a reference to an earlier one."""
     if talk.steps:
-        talk.call("Read", {"file_path": f"/p/{talk.steps}.md"}, f"[PopKit: as in {known}]" + WORDS)
-        talk.observe(events.Entered(f"T{talk.steps}", 60, [known], "wwww2345", 1_000, ["said already"], talk.at))
+        refer(talk, known, f"/p/{talk.steps}.md", f"{talk.steps} {CODE * 12}")
+
+
+def refer(talk: Talk, known: str, path: str, whole: str) -> None:
+    """A Read whose result enters as a reference to an earlier one."""
+    talk.call("Read", {"file_path": path}, f"[PopKit: as in {known}]" + WORDS)
+    id = f"T{talk.steps}"
+    talk.wholes[id] = whole
+    talk.observe(events.Entered(id, 60, [known], "wwww2345", 1_000, ["said already"], talk.at, 300))

@@ -89,6 +89,8 @@ def _weighed(report: dict, row: dict) -> list:
 
 def _entered(entered: dict) -> list[str]:
     """What of a result never entered the context, why, and where it is."""
+    if not entered["kept_out_tokens"]:
+        return _pair("Entered", "shorter; " + "; ".join(entered["reasons"]))
     lines = _pair("Entered", f"shorter, {text.long_tokens(entered['kept_out_tokens'])} kept out: " + "; ".join(entered["reasons"]))
     if entered["leans_on"]:
         lines += _pair("", "it refers to " + ", ".join(f"T{number}" for number in entered["leans_on"]))

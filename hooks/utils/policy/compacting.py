@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 # Calls at the end that stand whole: the work is about them.
 NEWEST = 4
 # Why a result stands whatever the target is (planning.REASONS).
-_STANDS = ("pinned", "preserved", "last_word", "unseen", "leaned_on")
+_STANDS = ("pinned", "preserved", "last_word", "unseen")
 RESULT, INPUT, CALLS = "result", "input", "calls"
 _NEEDED_ROOM = "to make room: of all that stood it was the least likely to be needed"
 
@@ -54,25 +54,33 @@ class Left:
 
 
 class Compacted:
-    """`messages` that stand, what `left`, tokens `before` and `after` (system and tools apart), and whether the target was `met`."""
+    """`messages` that stand, what `left`, tokens `before` and `after` (system and tools apart), whether the target was `met`, and ids of
+    the results that were `made_whole`: what the door had put a reference in the place of left, so all of it stands in them again."""
 
-    __slots__ = ("after", "before", "left", "messages", "met")
+    __slots__ = ("after", "before", "left", "made_whole", "messages", "met")
 
-    def __init__(self, messages: list[Message], left: list[Left], before: int, after: int, met: bool) -> None:
+    def __init__(self, messages: list[Message], left: list[Left], before: int, after: int, met: bool, made_whole: list[str]) -> None:
         self.messages = messages
         self.left = left
         self.before = before
         self.after = after
         self.met = met
+        self.made_whole = made_whole
+
+
+def _unknown(_id: str) -> str:
+    return ""
 
 
 def compact(
     messages: Sequence[Message], conversation: Conversation, plan: Plan, share: float, handle_of: Callable[[str, Content], str],
     only: Collection[str] | None = None, lost: Collection[str] = (), found: Callable[[str, bool], Findings] = findings,
+    whole_of: Callable[[str], str] = _unknown,
 ) -> Compacted:  # fmt: skip
     """What stands of `messages` (as `messages.paired` gives them) in at most this `share` of their tokens, where that can be. `plan`: made
     as for a cold cache. `handle_of(id, content)`: under which handle something is archived. `only`: ids of results that leave, and nothing
-    else does; but `lost`, those that cannot be handed back as they are, leave in any case. `found`: as `outline.findings` does it."""
+    else does; but `lost`, those that cannot be handed back as they are, leave in any case. `found`: as `outline.findings` does it.
+    `whole_of(id)`: the text of a result before the door shortened it, "" where it is not known."""
     calibration = conversation.state.calibration
     pairs = _pairs(messages, plan, conversation)
     before = _tokens(messages, pairs)
@@ -85,13 +93,15 @@ def compact(
     if only is None and least > target:
         _make_room(least - target, pairs.values())
     builder = _Builder(conversation, handle_of, found)
+    made_whole: list[str] = []
     while True:
+        made_whole += _make_whole(pairs, conversation, whole_of)
         standing, left = _built(messages, pairs, builder)
         after = _tokens(standing, pairs)
         # Outlines are made here alone, and what is listed takes more than its line where a neighbour stands: so it is counted each time.
         if only is not None or after <= target or not _make_room(after - target, pairs.values()):
             break
-    return Compacted(standing, left, round(before * calibration), round(after * calibration), after <= target)
+    return Compacted(standing, left, round(before * calibration), round(after * calibration), after <= target, made_whole)
 
 
 def tokens_of(messages: Sequence[Message], conversation: Conversation) -> int:
@@ -127,8 +137,7 @@ def _tokens(messages: Iterable[Message], pairs: dict[str, Pair]) -> int:
             total += use.tokens
         for shown in message.results:
             pair = pairs[shown.id]
-            known = pair.decision.result.tokens if pair.decision and shown.text is pair.shown.text else None
-            total += result_tokens(shown.text, known)
+            total += result_tokens(shown.text, pair.estimated if shown.text is pair.shown.text else None)
     return total
 
 
@@ -149,7 +158,7 @@ def _leaves(pair: Pair, only: Collection[str] | None, lost: Collection[str]) -> 
         return True
     if only is not None:
         return pair.use.id in only and not decision.result.pinned
-    return decision.result.ended is not None and decision.reason != "small" and not pair.stands
+    return decision.result.ended is not None and decision.reason not in ("small", "leaned_on") and not pair.stands
 
 
 def _make_room(needed: float, pairs: Iterable[Pair]) -> bool:
@@ -171,6 +180,31 @@ def _make_room(needed: float, pairs: Iterable[Pair]) -> bool:
 def _offer(steps: list[tuple[float, int, Pair]], order: int, pair: Pair) -> None:
     if pair.at + 1 < len(pair.ways):
         heapq.heappush(steps, (loss(pair.now, pair.ways[pair.at + 1]), order, pair))
+
+
+# --- references ------------------------------------------------------------------------------------------------------------------
+
+
+def _make_whole(pairs: dict[str, Pair], conversation: Conversation, whole_of: Callable[[str], str]) -> list[str]:
+    """Ids of the results that stand, whose references named what has left, and which are whole now."""
+    made = []
+    for id, event in conversation.entered.items():
+        pair = pairs.get(id)
+        if pair is None or pair.now.result != WHOLE or pair.estimated is None or not any(_has_left(each, pairs) for each in event.leans_on):
+            continue
+        text = whole_of(id)
+        if text:
+            pair.make_whole(text)
+            made.append(id)
+    return made
+
+
+def _has_left(id: str, pairs: dict[str, Pair]) -> bool:
+    """Whether what a reference names stands no more: a result, or what a call was made with ("call ID")."""
+    pair = pairs.get(id.removeprefix("call "))
+    if pair is None or pair.now.listed:
+        return True
+    return not pair.now.input if id.startswith("call ") else pair.now.result != WHOLE or bool(handle_in(pair.shown.text))
 
 
 # --- what stands ---------------------------------------------------------------------------------------------------------------

@@ -78,14 +78,13 @@ def said_of(result: Result) -> str:
 def findings(text: str, is_run: bool) -> Findings:
     """What an outline of this text is made of; `is_run`: it is the output of a run."""
     if len(text) < LEAST_CHARS:
-        rest, told = [], []  # there is no room for any
-    elif is_run:
-        rest = [line for line in shapes.without(text).splitlines() if not passes(line)]
+        return Findings([])  # there is no room for any
+    bare, told = shapes.without(text), []
+    if is_run:
+        rest = [line for line in bare.splitlines() if not passes(line)]
         told = [mask(line[:_LINE_CHARS]) for line in rest if tells(line)]
-        rest = [line for line in rest if not tells(line)]
-    else:
-        rest, told = [shapes.without(text)], []
-    return Findings(_fitting(_names("\n".join(rest)), _room(text)), told)
+        bare = "\n".join(line for line in rest if not tells(line))
+    return Findings(_fitting(_names(bare), _room(text)), told)
 
 
 def outline_of(result: Result, text: str, found: Callable[[str, bool], Findings] = findings) -> str:

@@ -11,7 +11,7 @@ from math import sqrt
 from . import outline, stubs
 from .estimate import estimate_tokens
 from .masking import mask
-from .messages import Use, result_tokens
+from .messages import Shown, Use, result_tokens
 from .placeholder import SHORTEST_HANDLE, beside, placeholder, why, with_outline
 
 TYPE_CHECKING = False
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from .context import Result
     from .conversation import Conversation
-    from .messages import Shown
     from .outline import Findings
     from .planning import Decision
 
@@ -59,9 +58,10 @@ class Way:
 class Pair:
     """A call with its result: what is known and decided of it (None where the engine knows nothing), its `age` in calls since, whether it
     is the `newest` call on its file, whether it `stands` whole whatever the target is. `ways`: from the most to the least, each step losing
-    more worth for each token than the one before; `at`: which of them holds. `lost`: its text alone would not say what it showed."""
+    more worth for each token than the one before; `at`: which of them holds. `estimated`: tokens of its result, None where its text tells.
+    `lost`: its text does not say what it showed."""
 
-    __slots__ = ("_all", "_outline", "age", "at", "decision", "lost", "newest", "shown", "stands", "use", "ways")
+    __slots__ = ("_all", "_outline", "age", "at", "decision", "estimated", "lost", "newest", "shown", "stands", "use", "ways")
 
     def __init__(self, use: Use, shown: Shown, decision: Decision | None, age: int, newest: bool, stands: bool) -> None:
         self.use = use
@@ -70,6 +70,7 @@ class Pair:
         self.age = age
         self.newest = newest
         self.stands = stands
+        self.estimated = decision.result.tokens if decision else None
         self.lost = False
         self._outline: str | None = None  # once it is known: to find it takes longer than all else
         self.at = 0
@@ -85,6 +86,13 @@ class Pair:
         ways = [way for way in self._all if way.result != WHOLE]
         if ways and not ways[0].listed:
             self.ways = _falling(ways)
+
+    def make_whole(self, text: str) -> None:
+        """Its result stands as it was before the door shortened it, or leaves as that."""
+        self.shown = Shown(self.shown.id, text, self.shown.error)
+        self.estimated = self._outline = None
+        self._all = _all_ways(self)
+        self.ways, self.at = _falling(self._all), 0
 
     @property
     def now(self) -> Way:
@@ -142,12 +150,12 @@ def _all_ways(pair: Pair) -> list[Way]:
 def _results(pair: Pair) -> list[tuple[int, float, int, int]]:
     """(tokens, worth, how much stands, tokens of an outline) of the result, the whole first."""
     result = pair.decision.result if pair.decision else None
-    whole = result_tokens(pair.shown.text, result.tokens if result else None)
+    whole = result_tokens(pair.shown.text, pair.estimated)
     worth = _worth_of_result(pair, result, whole)
     found = [(whole, worth, WHOLE, 0)]
     if result is not None:
         notice = result_tokens(with_outline(placeholder(result.label, why(result), _HANDLE), outline.said_of(result)))
-        most = outline.most_tokens(result.tokens)
+        most = outline.most_tokens(whole)
         for share, level, names in ((_OUTLINED, OUTLINED, most), (_NOTICED, NOTICED, 0)):
             if notice + names < found[-1][0] or pair.lost:
                 found.append((notice + names, share * worth, level, names))

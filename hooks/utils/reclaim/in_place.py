@@ -7,6 +7,7 @@ The answer is whole or there is none: whatever is not understood is left to the 
 from __future__ import annotations
 
 import json  # noqa: TID253  only the helper comes here
+from contextlib import nullcontext
 
 from .. import archive
 from ..edges import files, home
@@ -18,7 +19,7 @@ from ..policy.messages import Message
 from ..state import disk, journal, live, store
 from ..state.archived import content_of, errors, task_id
 from . import carried, places
-from .access import Opened
+from .access import Opened, Refused
 from .outlook import context_of, plan_of
 
 TYPE_CHECKING = False
@@ -94,7 +95,14 @@ def answer(
     keeper = _Keeper(site, agent_id, transcript_path, found.contents)
     plan = plan_of(site, conversation, planning.Asked(ids=tuple(wanted.only or ())), now, True)
     share = _NO_TARGET if wanted.only is not None else wanted.target
-    done = compacting.compact(said, conversation, plan, share, keeper.name, wanted.only, found.lost, found_in)
+    try:
+        with Opened(site.home) if _leans(conversation) else nullcontext() as db:
+            wholes = _wholes(db, conversation)
+            done = compacting.compact(said, conversation, plan, share, keeper.name, wanted.only, found.lost, found_in, wholes)
+    except Refused as error:
+        raise Declined(str(error)) from None
+    except errors() as error:
+        raise Declined(f"the archive cannot be read: {error}") from None
     if not done.left:
         raise Declined("nothing would leave")
     try:
@@ -104,7 +112,7 @@ def answer(
     beside = max(0, conversation.last.tokens - done.before)
 
     def note() -> None:
-        _note(site, agent_id, done, wanted.why, now)
+        _note(site, agent_id, done, conversation, wanted.why, now)
 
     return Answer(_rows(done.messages), done.before + beside, done.after + beside, done.left, [], done.met, note)
 
@@ -139,6 +147,21 @@ def _conversation(site: Site, agent_id: str, transcript_path: str, said: Sequenc
     last = max((at for at, message in enumerate(said) if message.role == messages.ASSISTANT), default=-1)
     made.unseen = {shown.id for message in said[last + 1 :] for shown in message.results}
     return made
+
+
+def _leans(conversation: Conversation) -> bool:
+    """Whether a result may stand that refers to another."""
+    return any(event.leans_on and id in conversation.places for id, event in conversation.entered.items())
+
+
+def _wholes(db: Connection | None, conversation: Conversation) -> Callable[[str], str]:
+    """id of a result that entered shorter -> its whole text, as archived; "" where it is not."""
+
+    def whole_of(id: str) -> str:
+        content = _content(content_of(db, conversation.entered[id].handle)) if db else None
+        return content if isinstance(content, str) else ""
+
+    return whole_of
 
 
 def _with_back(
@@ -240,11 +263,15 @@ class _Keeper:
         archive.leave(self.path, self.chain, *records)
 
 
-def _note(site: Site, agent_id: str, done: Compacted, why: str, now: float) -> None:
+def _note(site: Site, agent_id: str, done: Compacted, conversation: Conversation, why: str, now: float) -> None:
     """The journal says what left; what the tracker knows follows from the transcript."""
     results = [one for one in done.left if one.kind == compacting.RESULT]
     reasons = {one.id: one.why for one in results}
     paths = site.paths(agent_id)
+    chars = {shown.id: len(shown.text) for message in done.messages for shown in message.results}
+    whole = [journal.made_whole(conversation.entered[id], chars[id], now) for id in done.made_whole if id in chars]
+    if whole:
+        live.note(site, paths, whole)
     store.journal(paths, journal.compacted(why, done.before, done.after, [one.handle for one in done.left], now))
     store.journal(paths, journal.cleared([one.id for one in results], max(0, done.before - done.after), reasons, now))
 

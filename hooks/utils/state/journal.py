@@ -78,6 +78,13 @@ def entered_whole(id: str, at: float) -> Entry:
     return {"event": "entered", "at": at, "id": id, "whole": True}
 
 
+def made_whole(event: events.Entered, chars: int, at: float) -> Entry:
+    """What had entered shorter stands whole from now on, so many characters: what it referred to has left. Nothing of it counts as kept
+    out, not even what was until now."""
+    tokens = event.tokens + event.kept_out
+    return entered(event.id, (), event.handle, chars, chars, tokens, ["whole again: what it referred to was taken out"], at)
+
+
 def cleared(ids: list[str], tokens: int, reasons: dict[str, str], at: float) -> Entry:
     """Results left the transcript; `tokens` is what the context loses by it, `reasons`: id -> why."""
     entry: Entry = {"event": "clear", "at": at, "ids": ids, "tokens": tokens}
@@ -252,7 +259,7 @@ class Sorted:
     def _enter(self, entry: Entry, event: Noted | None) -> None:
         if isinstance(event, events.Entered):
             self.entered[event.id] = event
-        elif _entered_whole(entry):
+        elif _is_whole(entry):
             self.entered.pop(entry["id"], None)
 
 
@@ -331,7 +338,7 @@ def bookings(
         booking = booking_of(entry)
         if isinstance(booking, KeptOut):
             kept_out[booking.id] = booking
-        elif _entered_whole(entry):
+        elif _is_whole(entry):
             kept_out.pop(entry["id"], None)
         elif booking is not None and not (entry.get("event") == "clear" and known.isdisjoint(_ids(entry) or known)):
             booked.append(booking)
@@ -341,9 +348,11 @@ def bookings(
     return booked
 
 
-def _entered_whole(entry: object) -> bool:
+def _is_whole(entry: object) -> bool:
     """Whether an entry takes back that a result entered shorter."""
-    return isinstance(entry, dict) and entry.get("event") == "entered" and entry.get("whole") is True and isinstance(entry.get("id"), str)
+    if not isinstance(entry, dict) or entry.get("event") != "entered" or not isinstance(entry.get("id"), str):
+        return False
+    return entry.get("whole") is True or entry.get("chars") == entry.get("entered_chars")
 
 
 def _put_back(journal: list[Any]) -> set[str]:
