@@ -1,12 +1,15 @@
 """How long a compaction without a model waits for the helper, and what the helper takes: conversations of 150,000 and 980,000 tokens.
 
-    python benchmarks/compact_latency.py [--tokens N …] [--times N]
+    python benchmarks/compact_latency.py [--tokens N …] [--times N] [--client]
 
 A real helper is asked over its socket with the whole conversation, as the mod does; the state is that which the hooks have left. Printed:
 the median and the 95th percentile from the question to the whole answer (aimed at: 100 ms at 150,000 tokens, 300 ms at 980,000), and the
 helper's memory (150 MB). Before each question the helper has a pause, as between a person's prompts: what the last answer left beside the
 archive is taken in. `at once` is the first question to a helper that has just begun with the session, before it knows any outline. The
 client's own part, two copies of the messages between its threads, is not in it.
+
+With `--client` the newest client reads so much and is compacted, which takes a minute or two: what it says of the time from the event to
+the answer, its own part in it.
 """
 
 from __future__ import annotations
@@ -23,6 +26,10 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "power-mode"))
 
+from tests.client import installs
+from tests.client.client import ClientHome
+from tests.client.compacted import Compacted, boundaries, toasts
+from tests.client.scripted_api import ScriptedApi, call, say
 from tests.helper.asking import Helper, numbered
 from tests.helper.running import Running
 
@@ -58,11 +65,34 @@ def answered_ms(helper: Helper, rows: list[dict[str, Any]]) -> float:
     return 1000 * (time.perf_counter() - began)
 
 
+def in_client(tokens: int) -> str:
+    """What the newest client says of a compaction of about so many tokens, as a line."""
+    with ScriptedApi() as api, tempfile.TemporaryDirectory(prefix="popkit-") as folder:
+        home = ClientHome(Path(folder, "home"), installs.install(installs.newest_version()), api.url)
+        home.extra_env |= {"DISABLE_AUTO_COMPACT": "1"}
+        api.places["work"] = str(home.work)
+        world = Compacted(home, api)
+        many = round(tokens / (len(numbered(_lines(0))) / 3.2))
+        for number in range(many):
+            (home.work / f"f{number}.py").write_text("\n".join(_lines(number)))
+        reads = [("Read", {"file_path": f"{{work}}/f{number}.py"}) for number in range(many)]
+        steps = [call(*reads[at : at + 10]) for at in range(0, many, 10)]
+        api.scripts["read"] = [*steps, say("read all")]
+        done = world.play(["read [[SCRIPT:read]]", "/compact", "now [[SCRIPT:talk]]"])
+        (entry,) = boundaries(done)
+        return f"{tokens:,} tokens, {many:,} results, in the client: {entry['duration_ms']} ms. {toasts(done)[0]}"
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tokens", type=int, nargs="*", default=list(TOKENS))
     parser.add_argument("--times", type=int, default=40)
+    parser.add_argument("--client", action="store_true")
     options = parser.parse_args()
+    if options.client:
+        for tokens in options.tokens:
+            print(in_client(tokens), flush=True)
+        return 0
     for tokens in options.tokens:
         with tempfile.TemporaryDirectory(prefix="p") as folder:
             helper = Helper(Path(folder))
