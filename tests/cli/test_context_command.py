@@ -255,7 +255,6 @@ def test_only_the_called_command_is_imported() -> None:
         "retention",
         "mcp",
         "lab",
-        "replay",
         "try",
         "native",
         "budget",

@@ -50,7 +50,7 @@ def hostile_transcript(shop: Remembered, path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("words", [["try"], ["replay"], ["lab", "survey"], ["memory", "learn"]], ids=" ".join)
+@pytest.mark.parametrize("words", [["try"], ["lab", "--decisions"], ["lab", "survey"], ["memory", "learn"]], ids=" ".join)
 def test_a_hostile_transcript_is_read_and_nothing_is_written_elsewhere(shop: Remembered, tmp_path: Path, words: list) -> None:
     transcript = hostile_transcript(shop, tmp_path / "got.jsonl")
     before = everything(tmp_path, shop.home)

@@ -86,10 +86,10 @@ def _wandered_and_came_back(folder: Path) -> Written:
     return written
 
 
-def test_it_ends_in_what_the_session_would_have_got_as_replay_counts_it(tmp_path, capsys) -> None:
+def test_it_ends_in_what_the_session_would_have_got_as_the_lab_counts_it(tmp_path, capsys) -> None:
     path = str(_wandered_and_came_back(tmp_path / "claude" / "projects" / "-home-dev-shop").path)
     got = json.loads(_try(tmp_path, capsys, path, "--json")[1])["installed"]
-    code, shown, said = main(["replay", path, "--say-once", "reads", "--shape", "safe"], {}), *capsys.readouterr()
+    code, shown, said = main(["lab", "--decisions", path, "--say-once", "reads", "--shape", "safe"], {}), *capsys.readouterr()
     lines = [json.loads(line) for line in shown.splitlines()]
     assert code == 0
     assert got["requests"] == len(lines) == 61

@@ -21,9 +21,9 @@ from tests.reclaim.shops import EXPIRED, LATER_S, Shop, Talk, contents_of, stamp
 
 
 def replayed(path: Path, policy: str, folder: Path) -> dict[str, str]:
-    """tool_use id -> what `popkit replay` puts into its place first."""
+    """tool_use id -> what `popkit lab --decisions` puts into its place first."""
     out = folder / f"{policy}.jsonl"
-    assert main(["replay", str(path), "--policy", policy, "--decisions", str(out)], {}) == 0
+    assert main(["lab", "--decisions", str(path), "--policy", policy, "--out", str(out)], {}) == 0
     found: dict[str, str] = {}
     for line in out.read_text().splitlines():
         for one in json.loads(line)["clear"]:

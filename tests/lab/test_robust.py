@@ -38,12 +38,12 @@ def surveyed(folder: Path) -> dict:
 
 
 def replayed(path: Path, capsys: pytest.CaptureFixture, policy: str = "auto") -> str:
-    """What `popkit replay` says of a file; it ends by itself, and what it writes is JSON."""
-    code = main(["replay", str(path), "--policy", policy], {})
+    """What `popkit lab --decisions` says of a file, without blanks, for it is folded; it ends by itself, and what it writes is JSON."""
+    code = main(["lab", "--decisions", str(path), "--policy", policy], {})
     shown, said = capsys.readouterr()
-    assert code == (1 if said.startswith("popkit replay: ") else 0)
+    assert code == (1 if said.startswith("popkit lab:") else 0)
     assert all(isinstance(json.loads(line)["clear"], list) for line in shown.splitlines())
-    return said
+    return "".join(said.split())
 
 
 def entries(seed: int, length: int = 40) -> list[dict]:
@@ -137,7 +137,7 @@ def test_what_other_tools_write_is_no_conversation(tmp_path, capsys, content: st
     path = tmp_path / "x.jsonl"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     assert surveyed(tmp_path)["skipped"] == {"no conversation": 1}
-    assert "is not a Claude Code transcript" in replayed(path, capsys) or not content.strip()
+    assert "isnotaClaudeCodetranscript" in replayed(path, capsys) or not content.strip()
 
 
 def test_a_file_may_be_cut_anywhere(tmp_path, capsys, count) -> None:
@@ -168,7 +168,7 @@ def test_what_is_no_file_is_counted_and_never_opened(tmp_path, capsys, monkeypat
         assert reasons.pop("not a regular file") == 4
         assert list(reasons.values()) == [2], "the two that are links to each other"
         for path in tmp_path.glob("*.jsonl"):
-            assert "cannot be read: " in replayed(path, capsys)
+            assert "cannotberead:" in replayed(path, capsys)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="nothing is closed to this user")
@@ -179,7 +179,7 @@ def test_what_may_not_be_read_is_counted(tmp_path, capsys) -> None:
     closed.parent.chmod(0)
     try:
         assert surveyed(tmp_path)["skipped"] == {"cannot be read: Permission denied": 2}
-        assert "cannot be read: Permission denied" in replayed(secret, capsys)
+        assert "cannotberead:Permissiondenied" in replayed(secret, capsys)
     finally:
         closed.parent.chmod(0o700)
 

@@ -44,7 +44,7 @@ def test_nothing_that_prints_contents_puts_a_control_character_into_a_pipe(shop:
     ]
     asked += [("retention", "explain", handle), ("retention", "apply", "--all")]
     asked += [(*words, "--json") for words in asked]
-    asked += [(*words, str(shop.transcript)) for words in (["try"], ["replay"], ["lab", "survey"])]
+    asked += [(*words, str(shop.transcript)) for words in (["try"], ["lab", "--decisions"], ["lab", "survey"])]
     for words in asked:
         done = shop.popkit(*words)
         assert done.out, words

@@ -1,6 +1,6 @@
 """`popkit lab`: what past sessions would have saved, cost and missed under each policy.
 
-Reads transcripts only; writes the page that --html names. Exit 0, or 1 when there is nothing to show.
+Reads transcripts only; writes what --html or --decisions names. Exit 0, or 1 when there is nothing to show.
 """
 
 from __future__ import annotations
@@ -16,26 +16,23 @@ from hooks.utils.answers import text
 from hooks.utils.edges import files
 
 from ..lab import keeping, survey
-from . import screen, setup_command
-from .past_sessions import Bar, Refused, add_model, add_paths, check_writable, paths_of
+from . import lab_decisions, screen, setup_command
+from .past_sessions import TTLS, Bar, Refused, add_model, add_paths, check_writable, paths_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-TTLS = {"5m": 300, "1h": 3_600}
 _SAID = {"300": "5 minutes", "3600": "1 hour"}
 _NAME = 22
 
 
 def run_words(words: list, environ: Mapping[str, str] = os.environ) -> int:
-    """Runs `popkit lab`, and `popkit lab learn`."""
+    """Runs `popkit lab`, and `popkit lab --decisions`."""
     gc.enable()  # a long run, unlike other commands
     try:
-        if words[:1] == ["learn"]:
-            from . import learn_command
-
-            return learn_command.run_words(words[1:], environ)
+        if lab_decisions.FLAG in words:
+            return lab_decisions.run_words([word for word in words if word != lab_decisions.FLAG])
         args = _parser().parse_args(words)
         return _keep_warm(args, environ) if args.keep_warm else _survey(args, environ)
     except Refused as error:
@@ -48,7 +45,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="popkit lab",
         description="What past sessions would have saved, cost and missed under each policy.",
-        epilog="`popkit lab learn [PATH …]` learns from them what is needed again; `popkit lab learn --help` says more.",
+        epilog="`popkit lab --decisions FILE` writes what one policy clears in one session, request by request; with --help it says more.",
     )
     add_paths(parser)
     parser.add_argument("--policy", metavar="NAME", nargs="+", action="extend", help="only these (default: all)")

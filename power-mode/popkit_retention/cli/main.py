@@ -24,7 +24,6 @@ COMMANDS = {
     "memory": ("memory_command", "what past sessions have taught: list, search, why, learn"),
     "retention": ("retention_command", "what stored data may be deleted: policies, holds, the log"),
     "try": ("try_command", "show what PopKit would say about your newest session"),
-    "replay": ("replay_command", "what a policy would have cleared in a past session"),
     "lab": ("lab_command", "what past sessions would have saved under each policy"),
     "native": ("native_command", "let the provider clear old tool results by itself"),
     "budget": ("budget_command", "limits of a session and a month, and what is used"),
@@ -75,6 +74,8 @@ def _run(argv: list[str], environ: Mapping[str, str]) -> int:
             screen.show(overview(), sys.stdout, environ)
             return 0
         name, rest = rest[0], ["--help"]
+    if name == "replay":
+        name, rest = "lab", _as_decisions(rest)
     if name in ("--version", "-V", "version"):
         print("popkit " + version())
         return 0
@@ -84,6 +85,13 @@ def _run(argv: list[str], environ: Mapping[str, str]) -> int:
         screen.show(lines, sys.stderr, environ)
         return 1
     return _call(name, rest, environ)
+
+
+def _as_decisions(words: list[str]) -> list[str]:
+    """Turns the words of `popkit replay` into those of `popkit lab --decisions`, and says so."""
+    print("popkit replay is another name of popkit lab --decisions, where its --decisions is --out", file=sys.stderr)
+    old, new = "--decisions", "--out"
+    return [old, *(new + word[len(old) :] if word.partition("=")[0] == old else word for word in words)]
 
 
 def _call(name: str, rest: list[str], environ: Mapping[str, str]) -> int:

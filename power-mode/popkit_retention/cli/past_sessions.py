@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from hooks.utils.policy.economics import Prices
 
+TTLS = {"5m": 300, "1h": 3_600}
 _BAR = 30
 
 

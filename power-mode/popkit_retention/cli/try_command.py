@@ -20,7 +20,7 @@ from hooks.utils.state import store
 from hooks.utils.state.rebuild import rebuild
 
 from ..lab import installed
-from . import replay_command, screen, sessions
+from . import lab_decisions, past_sessions, screen, sessions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,8 +67,8 @@ def _counted(path: str, project: str, environ: Mapping[str, str]) -> dict:
         found = report_of(path, project, environ)
         try:
             config = layers.load(home.plugin_root(), _home(environ), project)
-            found["installed"] = installed.came_with(replay_command.read(path), Ruleset.from_config(config)).to_json()
-        except replay_command.Refused:
+            found["installed"] = installed.came_with(lab_decisions.read(path), Ruleset.from_config(config)).to_json()
+        except past_sessions.Refused:
             found["installed"] = None
         return found
     finally:
@@ -148,8 +148,8 @@ def _got(got: dict | None) -> list:
         lines += [f"{name:<10}{first}", *(" " * 10 + line for line in rest)]
     life = "an hour" if got["cache_ttl_s"] == _HOUR_S else "five minutes"
     missed = f"; {text.counted(got['missed'], 'content')} fetched again" if got["missed"] else ""
-    said = f"Counted over {text.counted(got['requests'], 'request')} as `popkit replay` counts, with a prompt cache that lives {life}: "
-    lines += ["", *text.wrap(f"{said}a clear whenever it pays{missed}. Net has what PopKit costs taken off.")]
+    said = f"Counted over {text.counted(got['requests'], 'request')} as `popkit lab --decisions` counts, with a prompt cache that lives"
+    lines += ["", *text.wrap(f"{said} {life}: a clear whenever it pays{missed}. Net has what PopKit costs taken off.")]
     if not got["kept_out_tokens"] and not got["cleared_tokens"]:
         lines += text.wrap("While it ran, no clear would have paid. What a clear would take, above, is what it would take now.")
     return lines

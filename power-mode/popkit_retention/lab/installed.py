@@ -1,5 +1,5 @@
-"""What a past session would have got with PopKit installed, counted as `popkit replay` counts: the door as it is configured, and a clear
-whenever `auto` finds that it pays. Reads only."""
+"""What a past session would have got with PopKit installed, counted as `popkit lab --decisions` counts: the door as it is configured, and a
+clear whenever `auto` finds that it pays. Reads only."""
 
 from __future__ import annotations
 

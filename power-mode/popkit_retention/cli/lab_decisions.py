@@ -1,8 +1,10 @@
-"""`popkit replay`: what a policy would have cleared in a past session, and what would have entered, request by request. Reads the
-transcript, writes the decisions."""
+"""`popkit lab --decisions`: what a policy would have cleared in one past session, and what would have entered, request by request.
+
+Reads the transcript, writes the decisions."""
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import json
 import os
@@ -16,57 +18,50 @@ from ..lab import sessions as lab_sessions
 from ..lab.door_policy import Door
 from ..lab.tiers import shipped_rules
 from . import sessions
-from .past_sessions import add_model, told
+from .past_sessions import TTLS, Refused, add_model, told
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from typing import TextIO
 
     from hooks.utils.policy.economics import Prices
 
     from ..lab import measure
 
-LIFETIMES = {"5m": 300, "1h": 3_600}
+FLAG = "--decisions"
 _STDOUT = "-"
 _DEFAULT = "auto"
 _MESSAGE = 60  # characters of an error
 
 
-class Refused(Exception):
-    """The command cannot be done; the message says why."""
+def run_words(words: list[str]) -> int:
+    """Writes a line for each request, with what is cleared before it and what enters shorter, and on standard error what that came to;
+    Refused when it cannot."""
+    args = _parser().parse_args(words)
+    factory = _factory(args.policy)
+    session = read(args.transcript)
+    prices = pricing.prices_for(session, TTLS[args.ttl], args.model)
+    policy = factory(session, prices)
+    if args.say_once or args.shape:
+        policy = Door(shipped_rules(), policy, args.say_once or door.OFF, args.shape or door.OFF)
+    said = _written(session, policy, prices, args.out)
+    print(f"{args.policy}, {args.ttl} cache, {told(prices)}: {said}", file=sys.stderr)
+    return 0
 
 
-def add_parser(subparsers: argparse._SubParsersAction) -> None:
-    parser = subparsers.add_parser("replay", help="what a policy would have cleared in a past session, request by request")
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=f"popkit lab {FLAG}", description="What one policy would have cleared in a past session, request by request, as JSON lines."
+    )
     parser.add_argument("transcript", metavar="FILE", help="the transcript of a session, or of a subagent")
     parser.add_argument("--policy", default=_DEFAULT, metavar="NAME", help=f"the rule to follow (default: {_DEFAULT})")
-    parser.add_argument("--ttl", choices=LIFETIMES, default="5m", help="lifetime of the prompt cache (default: 5m)")
+    parser.add_argument("--ttl", choices=TTLS, default="5m", help="lifetime of the prompt cache (default: 5m)")
     parser.add_argument("--say-once", choices=door.SAY_ONCE, help="what results leave out because the context shows it (default: off)")
     parser.add_argument("--shape", choices=door.SHAPES, help="what results leave out because it says nothing (default: off)")
     add_model(parser)
-    parser.add_argument("--decisions", default=_STDOUT, metavar="OUT.jsonl", help="where to write them (default: standard output)")
-    parser.set_defaults(run=run)
-
-
-def run(args: argparse.Namespace, environ: Mapping[str, str] = os.environ) -> int:
-    """Writes a line for each request, with what is cleared before it and what enters shorter, and on standard error what that came to."""
-    path, ttl_s = args.transcript, LIFETIMES[args.ttl]
-    try:
-        factory = _factory(args.policy)
-        sessions.check(path)
-        session = read(path)
-        prices = pricing.prices_for(session, ttl_s, args.model)
-        policy = factory(session, prices)
-        if args.say_once or args.shape:
-            policy = Door(shipped_rules(), policy, args.say_once or door.OFF, args.shape or door.OFF)
-        said = _written(session, policy, prices, args.decisions)
-    except (sessions.NoSession, Refused) as error:
-        print(f"popkit replay: {error}", file=sys.stderr)
-        return 1
-    print(f"{args.policy}, {args.ttl} cache, {told(prices)}: {said}", file=sys.stderr)
-    return 0
+    parser.add_argument("--out", default=_STDOUT, metavar="OUT.jsonl", help="where to write them (default: standard output)")
+    return parser
 
 
 def replay(session: lab_sessions.Session, policy: measure.Policy, prices: Prices, file: TextIO) -> str:
@@ -103,9 +98,12 @@ def _factory(name: str) -> Callable[[lab_sessions.Session, Prices], measure.Poli
 def read(path: str) -> lab_sessions.Session:
     """A session with the handles that a live clear would give. Refused where it cannot be read."""
     try:
+        sessions.check(path)
         session = lab_sessions.read(path)
         handles.name(session)
         return session
+    except sessions.NoSession as error:
+        raise Refused(str(error)) from None
     except OSError as error:
         raise Refused(f"{clean(path)}: cannot be read: {clean(error.strerror or str(error))}") from None
     except Exception as error:  # noqa: BLE001  a file may hold what nobody foresaw; the lab leaves it out

@@ -1,4 +1,4 @@
-"""`popkit replay`: what a policy would have cleared, a line for each request."""
+"""`popkit lab --decisions`: what a policy would have cleared, a line for each request."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from popkit_retention.cli import replay_command
+from popkit_retention.cli import lab_decisions
 from popkit_retention.cli.main import main
 from popkit_retention.lab import sessions
 from popkit_retention.lab.policies import POLICIES
@@ -45,15 +45,20 @@ def _long(folder: Path) -> Written:
 
 
 def _replay(*words: str, capsys) -> tuple[int, str, str]:
-    code = main(["replay", *words], {})
+    code = main(["lab", "--decisions", *words], {})
     return code, *capsys.readouterr()
+
+
+def _unwrapped(said: str) -> str:
+    """An error without its blanks: it is folded where a path is long."""
+    return "".join(said.split())
 
 
 def test_a_line_says_what_is_cleared_before_which_message(tmp_path) -> None:
     session = sessions.read(_told().write(tmp_path / "session.jsonl"))
     policy = Script({2: {"a": "[gone]"}, 3: {"b": "[gone too] …"}})
     with (tmp_path / "out.jsonl").open("w+") as file:
-        said = replay_command.replay(session, policy, prices(), file)
+        said = lab_decisions.replay(session, policy, prices(), file)
         file.seek(0)
         lines = [json.loads(line) for line in file]
     assert lines == [
@@ -67,7 +72,7 @@ def test_a_line_says_what_is_cleared_before_which_message(tmp_path) -> None:
 def test_decisions_are_written_to_a_private_file_and_the_sum_to_standard_error(tmp_path, capsys) -> None:
     out = tmp_path / "out.jsonl"
     written = _long(tmp_path)
-    code, shown, said = _replay(str(written.path), "--policy", "auto", "--ttl", "1h", "--decisions", str(out), capsys=capsys)
+    code, shown, said = _replay(str(written.path), "--policy", "auto", "--ttl", "1h", "--out", str(out), capsys=capsys)
     assert (code, shown) == (0, "")
     assert said.startswith("auto, 1h cache, claude-opus-4-8 (read 0.1, write 2, output 5): 120 requests, ")
     assert out.stat().st_mode & 0o777 == 0o600
@@ -108,7 +113,7 @@ def test_it_can_be_reckoned_at_the_prices_of_another_model_and_says_so(tmp_path,
 def test_an_unknown_policy_is_refused_with_the_known_ones(tmp_path, capsys) -> None:
     code, shown, said = _replay(str(_long(tmp_path).path), "--policy", "nonsense", capsys=capsys)
     assert (code, shown) == (1, "")
-    assert said.startswith("popkit replay: no policy nonsense. Known: ")
+    assert said.startswith("popkit lab: no policy nonsense. Known: ")
     assert all(name in said for name in POLICIES)
 
 
@@ -122,21 +127,21 @@ def test_what_is_no_transcript_is_refused(tmp_path, capsys, content: bytes | Non
         path.write_bytes(content)
     code, shown, said = _replay(str(path), capsys=capsys)
     assert (code, shown) == (1, "")
-    assert f"{path}: {why}" in said
+    assert _unwrapped(f"{path}: {why}") in _unwrapped(said)
 
 
 def test_an_out_that_can_not_be_written_is_refused(tmp_path, capsys) -> None:
     out = tmp_path / "nowhere" / "out.jsonl"
-    code, shown, said = _replay(str(_long(tmp_path).path), "--decisions", str(out), capsys=capsys)
+    code, shown, said = _replay(str(_long(tmp_path).path), "--out", str(out), capsys=capsys)
     assert (code, shown) == (1, "")
-    assert f"{out}: cannot be written: No such file or directory" in said
+    assert _unwrapped(f"{out}: cannot be written: No such file or directory") in _unwrapped(said)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no full device here")
 def test_a_full_disk_is_told_of(tmp_path, capsys) -> None:
-    code, _, said = _replay(str(_long(tmp_path).path), "--policy", "masking-10", "--decisions", "/dev/full", capsys=capsys)
+    code, _, said = _replay(str(_long(tmp_path).path), "--policy", "masking-10", "--out", "/dev/full", capsys=capsys)
     assert code == 1
-    assert said == "popkit replay: /dev/full: cannot be written: No space left on device\n"
+    assert said == "popkit lab: /dev/full: cannot be written: No space left on device\n"
 
 
 def test_where_nothing_is_cleared_the_requests_are_told_too(tmp_path, capsys) -> None:
@@ -150,9 +155,9 @@ def test_where_nothing_is_cleared_the_requests_are_told_too(tmp_path, capsys) ->
 def test_the_transcript_itself_is_never_written_over(tmp_path, capsys) -> None:
     path = _long(tmp_path).path
     before = path.read_bytes()
-    code, _, said = _replay(str(path), "--decisions", str(path), capsys=capsys)
+    code, _, said = _replay(str(path), "--out", str(path), capsys=capsys)
     assert code == 1
-    assert "is the transcript itself" in said
+    assert "isthetranscriptitself" in _unwrapped(said)
     assert path.read_bytes() == before
 
 
@@ -224,3 +229,23 @@ def test_what_cannot_be_chosen_is_refused(tmp_path, capsys, words: tuple[str, st
         _replay(str(_read_twice(tmp_path)[0].path), *words, capsys=capsys)
     assert refused.value.code == 2
     assert f"argument {words[0]}: invalid choice: '{words[1]}'" in capsys.readouterr().err
+
+
+def test_the_flag_may_stand_anywhere_and_takes_no_file_for_a_policy(tmp_path, capsys) -> None:
+    path = str(_long(tmp_path).path)
+    shown = [
+        (main(["lab", *words], {}), *capsys.readouterr()) for words in (("--policy", "spec", path, "--decisions"), (path, "--decisions"))
+    ]
+    assert [said.partition(",")[0] for _, _, said in shown] == ["spec", "auto"]
+    assert {code for code, *_ in shown} == {0}
+
+
+@pytest.mark.parametrize("given", [("--decisions", "{out}"), ("--decisions={out}",)])
+def test_replay_is_another_name_of_it_and_says_so(tmp_path, capsys, given: tuple[str, ...]) -> None:
+    path, out = str(_long(tmp_path).path), tmp_path / "out.jsonl"
+    code = main(["replay", "--policy", "nothing", path, *(word.format(out=out) for word in given)], {})
+    shown, said = capsys.readouterr()
+    assert (code, shown) == (0, "")
+    assert said.startswith("popkit replay is another name of popkit lab --decisions, where its --decisions is --out\n")
+    assert "nothing, 5m cache, " in said
+    assert len(out.read_text().splitlines()) == 120
