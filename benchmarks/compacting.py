@@ -38,8 +38,8 @@ from hooks.utils.policy import compacting, planning, ways
 from hooks.utils.policy.economics import prices_of
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.policy.messages import USER, Message, NotUnderstood, result_tokens, texts_in
+from hooks.utils.state import shipped
 from popkit_retention.lab import conversations
-from popkit_retention.lab.auto_policy import shipped_model
 from popkit_retention.lab.strings import strings_of
 from popkit_retention.lab.tiers import shipped_rules
 
@@ -84,7 +84,7 @@ def cases(folder: Path, held_out_models: dict | None = None) -> list[Case]:
     rules = shipped_rules()
     found = []
     for path in sorted(folder.glob("*.jsonl")):
-        model = held_out_models.get(held_out.repository_of(path), shipped_model()) if held_out_models else shipped_model()
+        model = held_out_models.get(held_out.repository_of(path), shipped.need_model()) if held_out_models else shipped.need_model()
         for boundary in conversations.boundaries(str(path)):
             after = conversations.after(str(path), boundary.begin, AHEAD)
             try:

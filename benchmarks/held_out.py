@@ -36,13 +36,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "power-mode"))
 
 import compacting_cost
 import reference_decoder
+from lab import fitting
 
 from hooks.utils.policy import door
 from hooks.utils.policy.economics import Prices
 from hooks.utils.policy.need import NeedModel
 from hooks.utils.policy.ruleset import COMPACT_TARGET, Ruleset
 from hooks.utils.policy.when_cold import THINKING_AGAIN
-from popkit_retention.lab import fitting, measure, pricing, sessions
+from popkit_retention.lab import measure, pricing, sessions
 from popkit_retention.lab.auto_policy import AutoPolicy
 from popkit_retention.lab.door_policy import Door
 from popkit_retention.lab.tiers import shipped_rules

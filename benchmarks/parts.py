@@ -26,11 +26,12 @@ from typing import NamedTuple
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import held_out
+from lab import fitting
 
 from hooks.utils.policy import outline
 from hooks.utils.policy.door.numbered import listed
 from hooks.utils.policy.door.once import REMINDER
-from popkit_retention.lab import fitting, sessions
+from popkit_retention.lab import sessions
 from popkit_retention.lab.strings import strings_of
 from popkit_retention.lab.tiers import shipped_rules
 

@@ -1,7 +1,6 @@
 """What `clear` answers under `auto`, the profile that is shipped, and what the other answers say afterwards; kept as files.
 
-How likely a result is needed again is told by a model of our own, learnt (as if) from the user's sessions: the shipped one is learnt anew
-from time to time."""
+How likely a result is needed again is told by a model of our own: the shipped one is learnt anew from time to time."""
 
 from __future__ import annotations
 
@@ -10,18 +9,22 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.policy.need import SCHEMA
+from hooks.utils.policy.need import SCHEMA, NeedModel
 from hooks.utils.policy.placeholder import handle_in
+from hooks.utils.state import shipped
 from tests.answers.test_clear_answers import COLD_S, GOLDENS, Asking
 from tests.answers.written import Written, long_session, spec_session
 
 NEED = {"bias": -1.0, "kind read": 1.0, "kind run": -0.5, "quiet": -0.5, "edited": -1.0, "replaced": -1.5, "old": -0.5}
 
 
+@pytest.fixture(autouse=True)
+def model_of_our_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shipped, "need_model", lambda: NeedModel(NEED))
+
+
 def asked(written: Written, home: Path) -> Asking:
-    asking = Asking(written, home, "")
-    (home / "need-model.json").write_text(json.dumps({"schema": SCHEMA, "weights": NEED}))
-    return asking
+    return Asking(written, home, "")
 
 
 def wandered(folder: Path) -> Written:
@@ -122,6 +125,13 @@ def test_what_is_said_of_a_clear_is_what_it_does(cold: Asking) -> None:
         "outlines are counted at their longest"
     )
     assert [handle_in(content) for content in _placeholders(cold)] == [row["handle"] for row in done["results"]]
+
+
+@pytest.mark.parametrize("left", ["{", json.dumps({"schema": SCHEMA, "weights": {"bias": 9.0}})])
+def test_a_model_that_lies_in_our_folder_changes_nothing(cold: Asking, tmp_path: Path, left: str) -> None:
+    before = cold.data("clear --dry-run")
+    (tmp_path / "home" / "need-model.json").write_text(left)
+    assert cold.data("clear --dry-run") == before
 
 
 @pytest.mark.parametrize("session", [wandered, long_session, spec_session])

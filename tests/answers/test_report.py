@@ -15,7 +15,7 @@ from hooks.utils.policy import events
 from hooks.utils.policy.planning import Asked
 from hooks.utils.policy.ruleset import PROFILES
 from hooks.utils.policy.tiers import TIERS
-from hooks.utils.state import learnt
+from hooks.utils.state import shipped
 from tests.answers.seen import planned, seen
 from tests.policy.scenario import Scenario
 
@@ -211,7 +211,7 @@ def test_unasked_what_lives_would_go_under_auto_and_is_told_with_the_chance_that
     planned = _planned(session)
     (row,) = [row for row in planned["results"] if row["label"] == "Read long.ts:1-900"]
     assert (row["state"], planned["profile"]) == ("live", "auto")
-    assert row["need"] == round(learnt.shipped().model.probability(session.result("T13"), session.state), 4)
+    assert row["need"] == round(shipped.need_model().probability(session.result("T13"), session.state), 4)
     assert all(0 <= row["need"] <= 1 for row in planned["results"])
     assert {row["need"] for row in _planned(session, tier="medium")["results"]} == {None}, "what is forced was not weighed"
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from hooks.utils.policy.messages import paired
+from hooks.utils.state import shipped
 from popkit_retention.lab import measure, sessions, standing
-from popkit_retention.lab.auto_policy import shipped_model
 from popkit_retention.lab.compact_policy import Compact, Compacts, Summaries
 from popkit_retention.lab.door_policy import Door
 from popkit_retention.lab.tiers import shipped_rules
@@ -43,7 +43,7 @@ class Watched(Compact):
 
 def ours(session: sessions.Session, bound: bool = False, **how) -> tuple[measure.Score, Watched]:
     at = prices(bound=bound)
-    policy = Watched(at, shipped_model(), RULES, Compacts(**how))
+    policy = Watched(at, shipped.need_model(), RULES, Compacts(**how))
     return measure.score(session, policy, at), policy
 
 
@@ -225,7 +225,7 @@ def test_in_any_session_calls_keep_their_results_and_nothing_comes_that_was_not_
 
 def test_behind_a_door_it_compacts_what_entered():
     session = compacted_once().session
-    scored = score(session, Door(RULES, Compact(prices(), shipped_model(), RULES)))
+    scored = score(session, Door(RULES, Compact(prices(), shipped.need_model(), RULES)))
     assert scored.compactions == 1
     assert scored.curve[12] < scored.curve[11]
     with_host = score(session, Door(RULES, Summaries()))

@@ -10,9 +10,9 @@ import pytest
 
 from hooks.utils.policy import planning
 from hooks.utils.reclaim import clearing
-from hooks.utils.state import live
+from hooks.utils.state import live, shipped
 from popkit_retention.lab import measure, pricing, sessions
-from popkit_retention.lab.auto_policy import AutoPolicy, shipped_model
+from popkit_retention.lab.auto_policy import AutoPolicy
 from popkit_retention.lab.tiers import shipped_rules
 from tests.lab.tales import Tale
 from tests.lab.test_online import long_tale
@@ -25,7 +25,7 @@ class Watching(AutoPolicy):
     """Clears nothing, and keeps the plans that it would have acted upon: request -> (when, Plan)."""
 
     def __init__(self, prices, wanted: list[int]) -> None:
-        super().__init__(prices, shipped_model(), shipped_rules())
+        super().__init__(prices, shipped.need_model(), shipped_rules())
         self.wanted = wanted
         self.plans: dict = {}
 

@@ -8,7 +8,7 @@ from hooks.utils.policy import planning, worth
 from hooks.utils.policy.need import NeedModel
 from hooks.utils.policy.placeholder import gain
 from hooks.utils.policy.planning import CLEAR, Asked
-from hooks.utils.state import learnt
+from hooks.utils.state import shipped
 from tests.policy.conversing import LARGE, LONG, SURE, Conversing
 from tests.policy.priced import prices
 from tests.policy.test_planning import spec
@@ -62,7 +62,7 @@ def test_what_is_surely_needed_stays_even_if_it_has_expired():
 def test_by_the_shipped_model_what_was_long_unused_goes_and_what_was_used_lately_stays():
     session = quiet()
     session.read("b.py", text=LARGE + "b")
-    model = learnt.shipped().model
+    model = shipped.need_model()
     assert session.going(model) == ["T1", "T2", "T3"]
     long_ago, lately = (model.probability(session.result(id), session.state) for id in ("T2", "T64"))
     assert lately > 1.5 * long_ago

@@ -80,7 +80,3 @@ def archive_path(popkit_home: str) -> str:
 
 def session_folder(home: str, session_id: str) -> str:
     return join(home, "sessions", safe_name(session_id))
-
-
-def project_folder(popkit_home: str, project: str) -> str:
-    return join(popkit_home, "projects", safe_name(project))

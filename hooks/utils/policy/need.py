@@ -1,7 +1,8 @@
 """How likely a result is needed again: the forgetting curve of the context. Pure.
 
 A logistic model over what the engine knows of a result: what it is, how long it has been quiet, its size, what ended it. Its weights are
-learnt from recorded sessions (`popkit lab learn`), where needed means: the assistant later wrote a string that only this result held.
+learnt from recorded sessions (`benchmarks/lab/fitting.py`), where needed means: the assistant later wrote a string that only this result
+held.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from ..policy import economics
 from ..policy.when_cold import Cold, when_cold
-from ..state import consents, learnt
+from ..state import consents, shipped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def prospect(site: Site, conversation: Conversation, now: float) -> Cold | None:
     if not last.tokens or last.is_warm(now):
         return None
     prices = economics.prices_of(conversation.rules.models.model(last.model), last.cache_ttl_s)
-    return when_cold(conversation, now, learnt.load(site.home, site.session_project).model, prices)
+    return when_cold(conversation, now, shipped.need_model(), prices)
 
 
 def worth_of(found: Cold, conversation: Conversation) -> tuple[int, float | None]:

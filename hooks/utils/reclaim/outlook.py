@@ -9,7 +9,7 @@ from ..host import usage
 from ..policy import economics, engine, events, figures, planning, verdict
 from ..policy.context import ContextState
 from ..policy.context import reclaimable as dead_of
-from ..state import journal, learnt, live, settling, store
+from ..state import journal, live, settling, shipped, store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     class Whose(Protocol):
         """What of a Site an outlook needs; `popkit try` has one of which nothing is kept."""
 
-        @property
-        def home(self) -> str: ...
         @property
         def session(self) -> dict[str, Any]: ...
         @property
@@ -172,12 +170,11 @@ def remember(found: Outlook, site: Site) -> None:
 def plan_of(
     site: Whose, conversation: Conversation, asked: planning.Asked, now: float, cold: bool = False, in_place: bool = False
 ) -> planning.Plan:
-    """The plan over a conversation with the model and the prices that hold for it; `cold`: the next request will find no cache;
+    """The plan over a conversation at the prices that hold for it; `cold`: the next request will find no cache;
     `in_place`: see `planning.plan`."""
     last = conversation.newest
     prices = economics.prices_of(conversation.rules.models.model(last.model), last.cache_ttl_s)
-    model = learnt.load(site.home, site.session_project).model
-    return planning.plan(conversation, asked, now, model, prices, cold or None, in_place=in_place)
+    return planning.plan(conversation, asked, now, shipped.need_model(), prices, cold or None, in_place=in_place)
 
 
 def context_of(conversation: Conversation, session: dict[str, Any], now: float) -> dict[str, Any] | None:

@@ -7,7 +7,7 @@ import functools
 from hooks.utils.config import layers
 from hooks.utils.edges import home
 from hooks.utils.policy.ruleset import Ruleset
-from hooks.utils.state import learnt
+from hooks.utils.state import shipped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def rules() -> Ruleset:
 @functools.lru_cache(maxsize=1)
 def need_model() -> NeedModel:
     """How likely results are needed again."""
-    return learnt.shipped().model
+    return shipped.need_model()
 
 
 def binds_thinking(model: str) -> bool:

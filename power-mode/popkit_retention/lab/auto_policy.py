@@ -75,10 +75,3 @@ class AutoPolicy(Tracked):
         text = self.notice(block, result)
         said = [f"needed again with a chance of {decision.need:.0%}", f"{decision.tokens:,} tokens"]
         return block, text, [*said, *(result.ended[4] if result.ended else ())]
-
-
-def shipped_model() -> NeedModel:
-    """The model of need that comes with the plugin."""
-    from hooks.utils.state import learnt
-
-    return learnt.shipped().model

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from hooks.utils.policy import door
+from hooks.utils.state import shipped
 
 from . import baselines, oracles
-from .auto_policy import AutoPolicy, shipped_model
+from .auto_policy import AutoPolicy
 from .compact_policy import Compact, Compacts, Summaries
 from .door_policy import Door
 from .measure import Policy
@@ -21,11 +22,11 @@ if TYPE_CHECKING:
 
 
 def _auto(session: Session, prices: Prices) -> Policy:
-    return AutoPolicy(prices, shipped_model(), shipped_rules())
+    return AutoPolicy(prices, shipped.need_model(), shipped_rules())
 
 
 def _compact(cold: bool) -> Callable[[Session, Prices], Policy]:
-    return lambda session, prices: Compact(prices, shipped_model(), shipped_rules(), Compacts(cold=cold))
+    return lambda session, prices: Compact(prices, shipped.need_model(), shipped_rules(), Compacts(cold=cold))
 
 
 def _door(say_once: str, shape: str) -> Callable[[Session, Prices], Policy]:

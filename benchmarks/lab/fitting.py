@@ -1,22 +1,36 @@
-"""Learning the model of need from recorded sessions: rows of what was and was not needed again, and the logistic regression over them."""
+"""Fits the model of need to recorded sessions: rows of what was and was not needed again, and the logistic regression over them.
+
+    python benchmarks/lab/fitting.py --transcripts FOLDER [--out hooks/utils/data/need-model.json]
+
+Prints from how much it was learnt, and the AUC and the log loss of each fifth of the sessions under what the others teach.
+"""
 
 from __future__ import annotations
 
+import argparse
+import json
 import random
+import sys
 from array import array
 from math import exp, log
 from operator import mul
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "power-mode"))
 
 from hooks.utils.policy.need import FEATURES, NeedModel, features
 from hooks.utils.policy.ruleset import Ruleset
-
-from .tracked import Tracked
+from popkit_retention.lab import sessions, survey
+from popkit_retention.lab.tiers import shipped_rules
+from popkit_retention.lab.tracked import Tracked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
-    from .sessions import Block, Session
+    from hooks.utils.policy.ruleset import Ruleset
+    from popkit_retention.lab.sessions import Block, Session
 
     Row = tuple[list[tuple[str, float]], int, float]  # the features of a result, whether it was needed, weight
     Group = tuple[list[array[float]], array[float], array[float]]
@@ -30,10 +44,7 @@ _SEED = 20_260_101
 _PLACES = {name: place for place, name in enumerate(FEATURES)}
 _STEPS = 30
 _SMALL_STEP = 1e-5
-# How strongly weights are held to a prior. Fitted on the other repositories, with this half of the sessions of each of five took 0.003 to
-# 0.044 off the log loss (0.20 to 0.34) of the other half; a tenth of it takes off 0.004 more, but two sessions may then add 0.10 to it.
-PRIOR_L2 = 300.0
-PLAIN_L2 = 1.0  # to zero, where there is no prior
+L2 = 1.0  # how strongly weights are held to zero
 FOLDS = 5
 
 
@@ -114,14 +125,13 @@ class Table:
             yield [1.0 / (1.0 + exp(-max(-30.0, min(30.0, total)))) for total in totals], places, group
 
 
-def fit(rows: Iterable[Row] | Table, l2: float = PLAIN_L2, prior: Mapping[str, float] | None = None) -> dict[str, float]:
-    """Weights by the name of their feature: the logistic regression of rows (or a Table), with a penalty of l2/2 x (weight - prior)^2;
-    `prior` has weights by name, zero where it lacks one."""
+def fit(rows: Iterable[Row] | Table) -> dict[str, float]:
+    """Weights by the name of their feature: the logistic regression of rows (or a Table), with a penalty of L2/2 x weight^2."""
     table = rows if isinstance(rows, Table) else Table(rows)
-    centre, weights = _listed(prior), [0.0] * len(FEATURES)  # from zero Newton's steps do not go astray, from a wrong prior they may
+    weights = [0.0] * len(FEATURES)
     for _ in range(_STEPS):
-        gradient = [l2 * (weight - middle) for weight, middle in zip(weights, centre)]
-        curvature = [[l2 if row == column else 0.0 for column in range(row + 1)] for row in range(len(weights))]
+        gradient = [L2 * weight for weight in weights]
+        curvature = [[L2 if row == column else 0.0 for column in range(row + 1)] for row in range(len(weights))]
         for chances, places, (columns, needed, counts) in table.scores(weights):
             wrong = [count * (chance - was) for chance, was, count in zip(chances, needed, counts)]
             steep = [count * chance * (1.0 - chance) for chance, count in zip(chances, counts)]
@@ -136,10 +146,6 @@ def fit(rows: Iterable[Row] | Table, l2: float = PLAIN_L2, prior: Mapping[str, f
         if max(map(abs, step)) < _SMALL_STEP:
             break
     return dict(zip(FEATURES, weights))
-
-
-def _listed(weights: Mapping[str, float] | None) -> list[float]:
-    return [(weights or {}).get(name, 0.0) for name in FEATURES]
 
 
 def solve(matrix: list, right: list) -> list:
@@ -183,14 +189,6 @@ def auc(chances: list, labels: list) -> float:
     return wins / (needed * others)
 
 
-def calibration(chances: list, labels: list, bins: int = 10) -> list:
-    """[(mean predicted, share needed, rows)] of as many equal parts of the rows, from the least likely to the most."""
-    ranked = sorted(zip(chances, labels), key=lambda pair: pair[0])
-    edges = [len(ranked) * part // bins for part in range(bins + 1)]
-    parts = [ranked[begin:end] for begin, end in zip(edges, edges[1:]) if end > begin]
-    return [(sum([chance for chance, _ in part]) / len(part), sum([label for _, label in part]) / len(part), len(part)) for part in parts]
-
-
 def log_loss(chances: list, labels: list) -> float:
     """The mean of -log of the probability that was given to what came; 0 without rows."""
     return -sum([log(chance if label else 1.0 - chance) for chance, label in zip(chances, labels)]) / max(1, len(labels))
@@ -201,56 +199,45 @@ def judged(weights: Mapping[str, float], rows: Iterable[Row] | Table) -> tuple[l
     table = rows if isinstance(rows, Table) else Table(rows)
     chances: list[float] = []
     labels: list[float] = []
-    for found, _, group in table.scores(_listed(weights)):
+    for found, _, group in table.scores([weights.get(name, 0.0) for name in FEATURES]):
         chances += found
         labels += group[1]
     return chances, labels
 
 
-def learn(
-    sessions: Iterable[Session],
-    progress: Callable[[int], object] | None = None,
-    rules: Ruleset | None = None,
-    prior: Mapping[str, float] | None = None,
-    before: Mapping[str, float] | None = None,
-    l2: float | None = None,
-) -> dict:
-    """The plain values of a NeedModel learnt from sessions (an iterable; each is let go once its rows are taken), and under "learnt" how
-    much it was learnt from and whether that helps. The weights are held to those of `prior`, without one to zero; `before` (`prior` where
-    none is given) are those that they would replace. `progress(sessions so far)` is called after each. ValueError, which says what it
-    takes, when there is nothing to learn or nothing to judge by."""
-    rules = rules or Ruleset.from_config({})
-    rng = random.Random(_SEED)  # noqa: S311  a sample, no secret
+def learn(sessions: Iterable[Session], rules: Ruleset) -> dict:
+    """Gives the plain values of a NeedModel that is learnt from sessions (an iterable; each is let go once its rows are taken), and under
+    "learnt" how much it was learnt from and how well each fold is told by what the others teach. ValueError where there is nothing to learn
+    or nothing to judge by."""
+    rng = random.Random(_SEED)
     table, count = Table(), 0
     for session in sessions:
         table.add(rows_of(session, rules, rng), count % FOLDS)
         count += 1
-        if progress:
-            progress(count)
     if count < 2 or len({was for _, needed, _ in table.groups.values() for was in needed}) < 2:
         raise ValueError("it takes two sessions, results that were needed again, and some that were not")
-    if l2 is None:
-        l2 = PRIOR_L2 if prior else PLAIN_L2
-    weights = fit(table, l2, prior)
-    about = {"sessions": count, "rows": table.size(), **_held_out(table, l2, prior, before or prior or {})}
-    return {**NeedModel(weights).to_json(), "learnt": about}
-
-
-def _held_out(table: Table, l2: float, prior: Mapping[str, float] | None, before: Mapping[str, float]) -> dict[str, float]:
-    """How well the rows of each fold are told by what the others teach, and how well by the weights before."""
     chances: list[float] = []
-    known: list[float] = []
     labels: list[float] = []
     for fold in range(FOLDS):
-        held = table.of([fold])
-        if held.groups:
-            chances += judged(fit(table.of([other for other in range(FOLDS) if other != fold]), l2, prior), held)[0]
-            told, was = judged(before, held)
-            known += told
-            labels += was
-    return {
-        "auc": round(auc(chances, labels), 4),
-        "auc_before": round(auc(known, labels), 4),
-        "log_loss": round(log_loss(chances, labels), 4),
-        "log_loss_before": round(log_loss(known, labels), 4),
-    }
+        told, was = judged(fit(table.of([other for other in range(FOLDS) if other != fold])), table.of([fold]))
+        chances += told
+        labels += was
+    scores = {"auc": round(auc(chances, labels), 4), "log_loss": round(log_loss(chances, labels), 4)}
+    return {**NeedModel(fit(table)).to_json(), "learnt": {"sessions": count, "rows": table.size(), **scores}}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--transcripts", type=Path, required=True, help="a folder of *.jsonl")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="write the model there (default: only print how good it is)")
+    options = parser.parse_args()
+    found = (sessions.read(path) for _, path in survey.find([str(options.transcripts)], print))
+    model = learn((session for session in found if session.requests), shipped_rules())
+    if options.out:
+        options.out.write_text(json.dumps(model, indent=1) + "\n", encoding="utf-8")
+    print(json.dumps(model["learnt"]))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

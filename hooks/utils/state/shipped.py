@@ -1,0 +1,20 @@
+"""The model of need that comes with the plugin."""
+
+from __future__ import annotations
+
+from ..edges import codec, files, home
+from ..edges.system import join
+from ..policy.need import model_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..policy.need import NeedModel
+
+
+def need_model() -> NeedModel:
+    """Reads the model; an error where that fails, for then the plugin is broken."""
+    path = join(home.plugin_root(), "hooks", "utils", "data", "need-model.json")
+    text = files.read_text(path)
+    if text is None:
+        raise FileNotFoundError(2, "not there", path)
+    return model_of(codec.loads(text))
