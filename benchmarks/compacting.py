@@ -33,13 +33,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "power-mode"))
 
 import held_out
+from lab import conversations
 
 from hooks.utils.policy import compacting, planning, ways
 from hooks.utils.policy.economics import prices_of
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.policy.messages import USER, Message, NotUnderstood, result_tokens, texts_in
 from hooks.utils.state import shipped
-from popkit_retention.lab import conversations
 from popkit_retention.lab.strings import strings_of
 from popkit_retention.lab.tiers import shipped_rules
 

@@ -19,11 +19,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from hooks.utils.policy.economics import Prices
 from hooks.utils.policy.when_cold import THINKING_AGAIN
 from popkit_retention.lab import measure
-from popkit_retention.lab.compact_policy import Compact, Compacts, Summaries
+from popkit_retention.lab.compact_policy import Compact, Summaries
 
 if TYPE_CHECKING:
     from hooks.utils.policy.ruleset import Ruleset
+    from popkit_retention.lab.sessions import Block
 
+# A result of so many characters or more, of which so many lines stand in one that an earlier compaction left whole, was not needed again.
+LEAST_CHARS, SAME_LINES = 200, 0.9
 AGAIN = (0.0, 0.5, 1.5)
 DEARER = 1.0001
 # Of three models that bind their thinking, for a cache of five minutes and of an hour.
@@ -32,6 +35,25 @@ HEAD = (
     "                          compacted sessions        all sessions          thinking lost        compactions\n"
     "read   lifetime   again   cost  dearer  spared   cost  dearer  carried  misses/100   host's     ours  host's  ours"
 )
+
+
+class Spared(Compact):
+    """What the recorded session fetched again behind its summary, though it stands here, does not enter. Whether it would have been fetched
+    nobody knows."""
+
+    def enter(self, block: Block) -> str | None:
+        return "" if self.passed and self._stands_already(block) else None
+
+    def _stands_already(self, block: Block) -> bool:
+        if len(block.text) < LEAST_CHARS:
+            return False
+        lines = block.text.split("\n")
+        for other in self.view.context:
+            if other.id and other.place <= self.passed and other not in self.view.cleared:
+                held = set(other.text.split("\n"))
+                if sum(line in held for line in lines) >= SAME_LINES * len(lines):
+                    return True
+        return False
 
 
 class Row(NamedTuple):
@@ -57,8 +79,8 @@ def rows(
             made.append(Row(repository, has, own, own, own))
             continue
         ours, spared = (
-            measure.score(session, Compact(prices, model, rules, Compacts(target, cold, caution, spares)), prices)
-            for spares in ((False, True) if has else (False,) * 2)
+            measure.score(session, policy(prices, model, rules, target, cold, caution), prices)
+            for policy in (Compact, Spared if has else Compact)
         )
         made.append(Row(repository, has, own, ours, spared))
     return made

@@ -21,15 +21,22 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "power-mode"))
 
 from held_out import LEAST_REQUESTS, all_prices, repository_of
 
-from hooks.utils.policy import door
 from hooks.utils.policy.economics import Prices
 from popkit_retention.lab import measure, sessions
 from popkit_retention.lab.door_policy import Door
+from popkit_retention.lab.keeping import KeepWarm
 from popkit_retention.lab.tiers import shipped_rules
-from popkit_retention.lab.warm_policy import KeepWarm
 
 COUNTS = (1, 2, 3, 4, 6, 8, 12)
 SHARES = (0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4)
+
+
+class Behind(KeepWarm, Door):
+    """Keeps the cache warm where results enter shorter."""
+
+    def __init__(self, prices: Prices, number: int) -> None:
+        KeepWarm.__init__(self, prices, number)
+        Door.__init__(self, shipped_rules())
 
 
 class Played:
@@ -37,16 +44,14 @@ class Played:
 
     def __init__(self, read: list, prices: Prices, with_door: bool) -> None:
         self.read, self.prices = read, prices
-        self.rules = shipped_rules() if with_door else None
+        self.policy = Behind if with_door else KeepWarm
         self.scores: dict = {}
         self.without = [measure.score(session, measure.Policy(), prices).cost for _, session in read]
 
     def under(self, number: int) -> list:
         """A Score for each session."""
         if number not in self.scores:
-            then = Door(self.rules, None, door.ANY, door.SAFE) if self.rules else measure.Policy()
-            policy = KeepWarm(self.prices, then, number)
-            self.scores[number] = [measure.score(session, policy, self.prices) for _, session in self.read]
+            self.scores[number] = [measure.score(session, self.policy(self.prices, number), self.prices) for _, session in self.read]
         return self.scores[number]
 
     def of_repositories(self, number: int) -> dict:

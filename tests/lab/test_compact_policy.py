@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from benchmarks.compacting_cost import Spared
 from hooks.utils.policy.messages import paired
 from hooks.utils.state import shipped
 from popkit_retention.lab import measure, sessions, standing
-from popkit_retention.lab.compact_policy import Compact, Compacts, Summaries
+from popkit_retention.lab.compact_policy import Compact, Summaries
 from popkit_retention.lab.door_policy import Door
 from popkit_retention.lab.tiers import shipped_rules
 from tests.lab.made import Made
@@ -22,13 +23,18 @@ RULES = shipped_rules()
 _given = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 
-class Watched(Compact):
-    """Remembers what stood when each request was sent: [(number of the request, its View's sizes, its messages)]."""
+class Watched(Spared):
+    """Remembers what stood when each request was sent: [(number of the request, its View's sizes, its messages)]. `spares`: whether what
+    stands does not enter again."""
 
-    def __init__(self, *args, **more) -> None:
+    def __init__(self, *args, spares: bool = False, **more) -> None:
         super().__init__(*args, **more)
+        self.spares = spares
         self.compacted: list[int] = []
         self.seen: list[list] = []
+
+    def enter(self, block: sessions.Block) -> str | None:
+        return super().enter(block) if self.spares else None
 
     def decide(self, view: measure.View) -> list:
         found = super().decide(view)
@@ -43,7 +49,7 @@ class Watched(Compact):
 
 def ours(session: sessions.Session, bound: bool = False, **how) -> tuple[measure.Score, Watched]:
     at = prices(bound=bound)
-    policy = Watched(at, shipped.need_model(), RULES, Compacts(**how))
+    policy = Watched(at, shipped.need_model(), RULES, **how)
     return measure.score(session, policy, at), policy
 
 

@@ -77,12 +77,12 @@ def test_every_policy_is_in_the_table_and_in_the_plot_for_each_lifetime(found, t
 
 def test_every_plot_says_in_words_what_it_shows(tags) -> None:
     figures = [attributes for tag, attributes in tags.tags if tag == "figure"]
-    assert len(figures) == 4
+    assert len(figures) == 3
     assert all(attributes["role"] == "img" and len(attributes["aria-label"]) > 40 for attributes in figures)
 
 
 def test_every_axis_says_what_it_counts(found) -> None:
-    for figure in (report.trade_off(found["ttls"]["300"]), report.curve(found["curve"]), report.survival(found["survival"])):
+    for figure in (report.trade_off(found["ttls"]["300"]), report.curve(found["curve"])):
         assert figure.layout.xaxis.title.text
         assert figure.layout.yaxis.title.text
 
@@ -106,7 +106,7 @@ def test_names_from_the_disk_are_harmless(found) -> None:
     assert "img" not in [tag for tag, _ in tags.tags]
     assert "b" not in [tag for tag, _ in tags.tags]
     assert "\u202e" not in tags.text
-    assert sum(tag == "script" for tag, _ in tags.tags) == 1 + 4  # the library, and one for each plot
+    assert sum(tag == "script" for tag, _ in tags.tags) == 1 + 3  # the library, and one for each plot
 
 
 def test_a_survey_that_found_nothing_has_a_page_too(tmp_path) -> None:

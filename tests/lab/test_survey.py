@@ -1,4 +1,4 @@
-"""Many sessions under many policies: what is read, what is left out, how sums become means, and how long results stay of use."""
+"""Many sessions under many policies: what is read, what is left out, how sums become means."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from popkit_retention.lab import measure, pricing, sessions, survey, survival
+from popkit_retention.lab import measure, pricing, sessions, survey
 from tests.answers.written import spec_session
 from tests.lab.told import Told, filled
 
@@ -181,21 +181,7 @@ def test_a_long_curve_is_thinned(tmp_path) -> None:
     assert len(curve["with"]) == len(curve["without"]) == len(curve["requests"]) <= survey.CURVE_POINTS
 
 
-def test_survival_counts_quiet_spells_and_which_of_them_ended_in_a_need(tmp_path) -> None:
-    told = Told()
-    told.prompt("begin")
-    told.first("t1", 10)
-    told.result("t1", filled(100, "src/module_1/handler.ts"))
-    for number in range(2, 6):  # requests 2 to 5; the fourth needs the result
-        told.answer("see src/module_1/handler.ts" if number == 4 else "go on", f"m{number}")
-        told.prompt("and then")
-    # Quiet before requests 2 and 3, needed by the fourth; then quiet for one more, to the end.
-    marks = survival.survival(sessions.read(told.write(tmp_path / "s.jsonl")))
-    assert list(marks.values()) == [[[2, 1], [2, 1], [1, 1], *[[0, 0]] * 6]]
-
-
 def test_a_real_looking_session_is_read_whole(tmp_path) -> None:
     spec_session(tmp_path / "-shop")
     found = found_in(tmp_path)
     assert (found["sessions"], found["skipped"]) == (1, {})
-    assert set(found["survival"]["kinds"]) <= {"read", "search", "run", "ack", "error", "decision", "other"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from copy import copy, deepcopy
 
-from hooks.utils.policy import compacting, engine, planning, when_cold, worth
+from hooks.utils.policy import compacting, engine, planning, when_cold
 from hooks.utils.policy.conversation import Usage
 from hooks.utils.policy.events import Cleared, ManualClear, Tick
 from hooks.utils.policy.ruleset import COMPACT_TARGET
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
 # A conversation that has come to so much of the prompt at which the recorded one was compacted by itself is compacted there too.
 _AS_LARGE = 0.98
-# A result of so many characters or more, of which so many lines stand in one that an earlier compaction left whole, was not needed again.
-_LEAST_CHARS, _SAME_LINES = 200, 0.9
 
 
 class Summaries(Policy):
@@ -41,33 +39,21 @@ class Summaries(Policy):
         return SUMMARISED
 
 
-class Compacts:
-    """How it compacts: where room is needed, to this share of the conversation (`target`); between turns too, where the cache has gone
-    cold and it pays (`cold`), with thinking again counted so many times (`caution`). `spares`: what the recorded session fetched again
-    behind its summary, though it stands here, does not enter. Whether it would have been fetched nobody knows: without, it costs more."""
-
-    __slots__ = ("caution", "cold", "spares", "target")
-
-    def __init__(
-        self, target: float = COMPACT_TARGET, cold: bool = False, caution: float = when_cold.THINKING_AGAIN, spares: bool = False
-    ) -> None:
-        self.target = target
-        self.cold = cold
-        self.caution = caution
-        self.spares = spares
-
-
 class Compact(AutoPolicy):
     """Compacts where the user asked for it, where the recorded session was compacted by itself, if this conversation is as large by then,
-    and wherever that size is reached again."""
+    and wherever that size is reached again, down to `target` of the conversation. `cold`: between turns too, where the cache has gone cold
+    and it pays, with thinking again counted `caution` times."""
 
     rebuilds = True
 
     def __init__(
-        self, prices: Prices, model: NeedModel, rules: Ruleset, how: Compacts | None = None, tuned: worth.Tuned = worth.TUNED
-    ) -> None:
-        super().__init__(prices, model, rules, tuned)
-        self.how = how or Compacts()
+        self, prices: Prices, model: NeedModel, rules: Ruleset, target: float = COMPACT_TARGET, cold: bool = False,
+        caution: float = when_cold.THINKING_AGAIN,
+    ) -> None:  # fmt: skip
+        super().__init__(prices, model, rules)
+        self.target = target
+        self.cold = cold
+        self.caution = caution
         self.recorded: list[Block] = []  # the context of the recorded session
         self.threshold = 0  # tokens of the largest prompt at which that was compacted by itself, 0 for none
         self.is_due = False  # whether the user has asked for a compaction
@@ -80,9 +66,6 @@ class Compact(AutoPolicy):
     def add(self, block: Block) -> None:
         super().add(block)
         self.recorded.append(block)
-
-    def enter(self, block: Block) -> str | None:
-        return "" if self.how.spares and self.passed and self._stands_already(block) else None
 
     def event(self, event: Event) -> None:
         super().event(event)
@@ -117,17 +100,6 @@ class Compact(AutoPolicy):
         else:
             super().answered(request)
 
-    def _stands_already(self, block: Block) -> bool:
-        if len(block.text) < _LEAST_CHARS:
-            return False
-        lines = block.text.split("\n")
-        for other in self.view.context:
-            if other.id and other.place <= self.passed and other not in self.view.cleared:
-                held = set(other.text.split("\n"))
-                if sum(line in held for line in lines) >= _SAME_LINES * len(lines):
-                    return True
-        return False
-
     # --- what leaves ----------------------------------------------------------------------------------------------------------
 
     def decide(self, view: View) -> list[Choice]:
@@ -136,9 +108,9 @@ class Compact(AutoPolicy):
         if self.is_due or is_full:
             self.is_due = False
             return self._compacted(view, self._later(view.now), None)
-        if self.how.cold and self.is_turn and self.is_cold(view.now):
+        if self.cold and self.is_turn and self.is_cold(view.now):
             conversation = self._later(view.now)
-            found = when_cold.when_cold(conversation, view.now, self.model, self.prices, self.tuned, self.how.caution)
+            found = when_cold.when_cold(conversation, view.now, self.model, self.prices, self.tuned, self.caution)
             standing_yet = {block.id for block in view.context}  # what was carried over a compaction can be cleared no more
             ids = [id for id in found.ids if id in standing_yet]
             return self._compacted(view, conversation, ids) if ids else []
@@ -154,7 +126,7 @@ class Compact(AutoPolicy):
     def _compacted(self, view: View, conversation: Conversation, only: Sequence[str] | None) -> list[Choice]:
         before = standing.messages_of(view)
         plan = planning.plan(conversation, planning.Asked(), view.now, self.model, self.prices, True, self.tuned)
-        share = self.how.target if only is None else 1.0
+        share = self.target if only is None else 1.0
         found = standing.choices(view, before, compacting.compact(before, conversation, plan, share, self._handle, only))
         live = {result.id for result in self.conversation.results() if not result.cleared}
         left = [(block, text) for block, text, _ in found if block.id in live]

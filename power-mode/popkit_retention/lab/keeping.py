@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
+from hooks.utils.policy import warming
+from hooks.utils.policy.ruleset import KEEP_WARM_REQUESTS
+
 from . import sessions
 from .measure import Policy, score
 from .pricing import prices_for
 from .survey import DEARER, LEAST_REQUESTS
-from .warm_policy import KeepWarm
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
+
+    from hooks.utils.policy.economics import Prices
+
+    from .sessions import Request
+
+
+class KeepWarm(Policy):
+    """Clears nothing; sends `number` requests after each answer while the user is to speak, as many as a session does where none is
+    given."""
+
+    def __init__(self, prices: Prices, number: int | None = None) -> None:
+        self.number = warming.most(prices, KEEP_WARM_REQUESTS) if number is None else number
+
+    def warm(self, request: Request, prompt: int) -> int:
+        return 0 if request.calls else self.number
 
 
 def keeping(paths: Sequence[str], ttl_s: int, model: str = "", progress: Callable[[int, int], object] | None = None) -> dict[str, Any]:

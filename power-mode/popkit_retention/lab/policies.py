@@ -7,7 +7,7 @@ from hooks.utils.state import shipped
 
 from . import baselines, oracles
 from .auto_policy import AutoPolicy
-from .compact_policy import Compact, Compacts, Summaries
+from .compact_policy import Compact, Summaries
 from .door_policy import Door
 from .measure import Policy
 from .tiers import Tiers, shipped_rules
@@ -26,7 +26,7 @@ def _auto(session: Session, prices: Prices) -> Policy:
 
 
 def _compact(cold: bool) -> Callable[[Session, Prices], Policy]:
-    return lambda session, prices: Compact(prices, shipped.need_model(), shipped_rules(), Compacts(cold=cold))
+    return lambda session, prices: Compact(prices, shipped.need_model(), shipped_rules(), cold=cold)
 
 
 def _door(say_once: str, shape: str) -> Callable[[Session, Prices], Policy]:

@@ -16,18 +16,12 @@ from plotly.io import to_html
 from plotly.offline import get_plotlyjs
 
 LIFETIMES = {"300": "5 minutes", "3600": "1 hour"}
-KINDS = {
-    "read": "files read", "search": "searches", "run": "commands", "ack": "acknowledgements", "error": "errors", "decision": "decisions",
-    "tasks": "task lists", "other": "other",
-}  # fmt: skip
 # Mid tones, which stand out on a light page as on a dark one.
 BLUE, ORANGE, GREEN, GREY = "#3b82d6", "#d97a1e", "#2e9e6b", "#8a8f98"
-PALETTE = (BLUE, ORANGE, GREEN, "#c2559d", "#8b6fd8", "#b8912a", "#2a9fb0", GREY)
 _GRID = "rgba(128,128,128,0.22)"
 _WIDTH, _TALL = 1000, 600  # pixels of the trade-off plot
 _WAYS = ((1, 0), (-1, 0), (0, 1), (0, -1), (0.8, 0.6), (0.8, -0.6), (-0.8, 0.6), (-0.8, -0.6))  # where a label may stand
 _MOST = 8  # sessions in each of the two lists
-_LEAST_SPELLS = 50  # below that a share says little
 _NO_NETWORK = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; font-src data:"
 
 _STYLE = """
@@ -66,8 +60,6 @@ def page(survey: dict) -> str:
         )
     if survey["curve"]:
         parts.append(_section("The context of the longest session", _curve_text(survey["curve"]), curve(survey["curve"]), "carried"))
-    if survey["survival"]["kinds"]:
-        parts.append(_section("How long results are of use", _SURVIVAL, survival(survey["survival"]), "survival"))
     parts += [_extremes(survey), _tables(survey), _skipped(survey)]
     policy = f'<meta http-equiv="Content-Security-Policy" content="{_NO_NETWORK}">'
     head = f'<meta charset="utf-8">{policy}<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -82,10 +74,6 @@ def page(survey: dict) -> str:
 _TRADE_OFF = (
     "Down and to the left is better: cheaper, and less is cleared that is needed again. The line joins the policies than which none is both"
     " cheaper and safer. Diamonds are oracles, which know the future; the dotted line is the cheapest of them."
-)
-_SURVIVAL = (
-    "Of the results that nobody has used for so many requests, the share that is still needed later: the assistant writes something that"
-    " only this result held."
 )
 
 
@@ -175,22 +163,6 @@ def curve(found: dict) -> go.Figure:
         shown = f"request %{{x}}: %{{y:,}} tokens<extra>{html.escape(name)}</extra>"
         figure.add_trace(go.Scatter(x=found["requests"], y=found[key], mode="lines", name=name, line=line, hovertemplate=shown, **fill))
     figure.update_yaxes(rangemode="tozero")
-    return figure
-
-
-def survival(found: dict) -> go.Figure:
-    """The share of results that is needed again after so many quiet requests, a line for each kind."""
-    figure = _figure("requests since it was last of use", "needed again later", height=420)
-    for at, (kind, marks) in enumerate(found["kinds"].items()):
-        points = [(str(quiet), needed / all_, all_) for quiet, (all_, needed) in zip(found["quiet"], marks) if all_ >= _LEAST_SPELLS]
-        if points:
-            xs, ys, counts = zip(*points)
-            name = KINDS.get(kind, kind)
-            shown = f"after %{{x}} quiet requests: %{{y:.1%}} of %{{customdata:,}}<extra>{name}</extra>"
-            style = {"line": {"color": PALETTE[at % len(PALETTE)], "width": 2}, "marker": {"symbol": at, "size": 8}}
-            figure.add_trace(go.Scatter(x=xs, y=ys, customdata=counts, mode="lines+markers", name=name, hovertemplate=shown, **style))
-    figure.update_xaxes(type="category", categoryorder="array", categoryarray=[str(quiet) for quiet in found["quiet"]])
-    figure.update_yaxes(tickformat=".0%", rangemode="tozero")
     return figure
 
 

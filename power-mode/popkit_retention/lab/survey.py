@@ -1,4 +1,4 @@
-"""Many sessions under many policies: what each would have cost, carried and missed, and how long results stay of use. Reads only.
+"""Many sessions under many policies: what each would have cost, carried and missed. Reads only.
 
 A session is read by one process, scored under every policy and forgotten; what stays of it is a row of numbers.
 """
@@ -9,12 +9,9 @@ import os
 import stat
 import time
 
-from hooks.utils.policy.need import KINDS
-
 from . import sessions
 from .measure import score
 from .pricing import dated, is_known, prices_for
-from .survival import QUIET, survival
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -109,7 +106,7 @@ def row_of(path: str, names: list, ttls: list, model: str = "") -> dict:
             if ttl_s == ttls[0] and name in ("nothing", drawn(names)):
                 curves[name] = total.curve
     counts = {"requests": len(session.requests), "bytes": session.size, "bad_lines": session.bad, "model": session.model}
-    return {"path": path, "repository": repository_of(path), **counts, "scores": scores, "curves": curves, "survival": survival(session)}
+    return {"path": path, "repository": repository_of(path), **counts, "scores": scores, "curves": curves}
 
 
 def drawn(names: list) -> str:
@@ -220,7 +217,6 @@ class _Total:
         self.requests = self.bytes = 0
         self.sums: dict = {}  # (lifetime, repository, policy) -> [cost, carried]
         self.pooled = {(ttl_s, name): dict.fromkeys((*_COUNTS, "dearer"), 0) for ttl_s in ttls for name in names}
-        self.survival: dict = {}
         self.longest: dict | None = None
         self.models: dict = {}  # id -> sessions that it answered
 
@@ -251,10 +247,6 @@ class _Total:
             lifetimes[str(ttl_s)] = {"base_cost": round(base["cost"]), "results": base["results"], "policies": ratios}
         named = {key: row[key] for key in ("path", "repository", "requests")}
         self.rows.append({**named, "ttls": lifetimes})
-        for kind, marks in row["survival"].items():
-            known = self.survival.setdefault(kind, [[0, 0] for _ in QUIET])
-            for at, mark in enumerate(marks):
-                known[at] = [known[at][0] + mark[0], known[at][1] + mark[1]]
         if self.longest is None or (row["requests"], row["path"]) > (self.longest["requests"], self.longest["path"]):
             self.longest = {"path": row["path"], "requests": row["requests"], "curves": row["curves"]}
 
@@ -269,7 +261,6 @@ class _Total:
             "skipped_files": self.skipped_files,
             "ttls": lifetimes if self.rows else {},
             "rows": sorted(self.rows, key=lambda row: row["path"]),
-            "survival": {"quiet": list(QUIET), "kinds": {kind: self.survival[kind] for kind in KINDS if kind in self.survival}},
             "curve": self._curve(),
         }
 

@@ -1,20 +1,31 @@
-"""How long results stay of use: what was needed again after so many quiet requests, by kind."""
+"""How long results stay of use: of those that nobody has used for so many requests, the share that is still needed later, by kind.
+
+    python benchmarks/lab/survival.py --transcripts FOLDER
+
+Needed: the assistant writes something that only this result held; it then begins anew.
+"""
 
 from __future__ import annotations
 
-from hooks.utils.policy.need import KINDS
+import argparse
+import sys
+from pathlib import Path
 
-from .measure import score
-from .pricing import ANY
-from .tiers import shipped_rules
-from .tracked import Tracked
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "power-mode"))
+
+from hooks.utils.policy.need import KINDS
+from popkit_retention.lab import sessions, survey
+from popkit_retention.lab.measure import score
+from popkit_retention.lab.pricing import ANY
+from popkit_retention.lab.tiers import shipped_rules
+from popkit_retention.lab.tracked import Tracked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hooks.utils.policy.events import Event
     from hooks.utils.policy.ruleset import Ruleset
-
-    from .sessions import Block, Request, Session
+    from popkit_retention.lab.sessions import Block, Request, Session
 
 # Quiet requests after which it is counted what is needed again.
 QUIET = (0, 1, 2, 4, 8, 16, 32, 64, 128)
@@ -71,3 +82,21 @@ class _Watch(Tracked):
                 mark[0] += 1
                 mark[1] += needed
         return kind
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--transcripts", type=Path, required=True, help="a folder of *.jsonl")
+    options = parser.parse_args()
+    sums = {kind: [[0, 0] for _ in QUIET] for kind in KINDS}
+    for _, path in survey.find([str(options.transcripts)], print):
+        for kind, marks in survival(sessions.read(path)).items():
+            sums[kind] = [[one + more for one, more in zip(*pair)] for pair in zip(sums[kind], marks)]
+    print("quiet for   " + "".join(f"{quiet:>7}" for quiet in QUIET))
+    for kind, marks in sums.items():
+        print(f"{kind:<12}" + "".join(f"{needed / came:>7.1%}" if came else f"{'':>7}" for came, needed in marks))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -8,8 +8,7 @@ import pytest
 
 from hooks.utils.policy import warming
 from popkit_retention.lab import measure
-from popkit_retention.lab.keeping import keeping
-from popkit_retention.lab.warm_policy import KeepWarm
+from popkit_retention.lab.keeping import KeepWarm, keeping
 from tests.lab.made import Made
 from tests.lab.test_survey import session
 from tests.lab.told import Told, filled

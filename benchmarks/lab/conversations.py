@@ -5,8 +5,8 @@ The conversation is folded from the file as it was at that moment, by the code t
 
 from __future__ import annotations
 
-import os
 import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from hooks.utils.host import entries, responses
@@ -14,8 +14,7 @@ from hooks.utils.host.moments import is_answer
 from hooks.utils.host.usage import prompt_tokens
 from hooks.utils.policy.messages import ASSISTANT, USER, Message, Shown, Use, paired
 from hooks.utils.state.rebuild import Rebuilt, rebuild
-
-from .strings import strings_of, texts_in
+from popkit_retention.lab.strings import strings_of, texts_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,7 +66,7 @@ def boundaries(path: str) -> list[Boundary]:
 def before(path: str, begin: int, rules: Ruleset) -> tuple[Rebuilt, list[Message]]:
     """The conversation as it stood, folded and as messages. NotUnderstood where it could not be handed back."""
     with tempfile.NamedTemporaryFile(suffix=".jsonl") as file:
-        with open(path, "rb") as whole:
+        with Path(path).open("rb") as whole:
             file.write(whole.read(begin))
         file.flush()
         made = rebuild(file.name, [], lambda _: rules)
@@ -102,7 +101,7 @@ def after(path: str, begin: int, ahead: int) -> After:
 
 
 def _entries(path: str) -> Iterator[tuple[int, Entry]]:
-    for begin, line in entries.lines(path, os.path.getsize(path)):
+    for begin, line in entries.lines(path, Path(path).stat().st_size):
         entry = entries.entry_of(line)
         if entry is not None and not entry.get("isSidechain"):
             yield begin, entry
