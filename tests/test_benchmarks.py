@@ -20,85 +20,60 @@ from tests.lab.told import BASE, Told, filled
 ROOT = Path(__file__).resolve().parents[1]
 
 
+def run(name: str, *words: object, env: dict[str, str] | None = None, check: bool = True) -> subprocess.CompletedProcess[str]:
+    """Runs a benchmark in a process of its own."""
+    command = [sys.executable, f"benchmarks/{name}.py", *map(str, words)]
+    return subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=check)
+
+
 @pytest.mark.bench
-def test_a_tool_call_costs_no_more_than_its_bound():
-    done = subprocess.run([sys.executable, "benchmarks/hook_latency.py", "--check"], cwd=ROOT, capture_output=True, text=True, check=False)
+@pytest.mark.parametrize(
+    "name",
+    [
+        "hook_latency", "clear_speed", "restore_latency", "door", "archive_search", "mcp_server", "governance", "context_data",
+        "context_clients",
+    ],
+)  # fmt: skip
+def test_what_it_measures_keeps_within_its_bounds(name: str):
+    done = run(name, "--check", check=False)
     print(done.stdout)
     assert done.returncode == 0, done.stderr
 
 
 def test_the_replay_benchmark_runs():
-    done = subprocess.run(
-        [sys.executable, "benchmarks/replay_speed.py", "--calls", "500"], cwd=ROOT, capture_output=True, text=True, check=True
-    )
+    done = run("replay_speed", "--calls", 500)
     assert done.stdout.startswith("500 calls, best of 3: ")
 
 
-@pytest.mark.bench
-@pytest.mark.parametrize("name", ["clear_speed.py", "restore_latency.py"])
-def test_reclaiming_costs_no_more_than_its_bounds(name):
-    done = subprocess.run([sys.executable, "benchmarks/" + name, "--check"], cwd=ROOT, capture_output=True, text=True, check=False)
-    print(done.stdout)
-    assert done.returncode == 0, done.stderr
-
-
 def test_the_benchmark_of_clearing_runs_and_its_undo_puts_everything_back():
-    command = [sys.executable, "benchmarks/clear_speed.py", "--mb", "0.3", "--runs", "1", "--json"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    done = run("clear_speed", "--mb", "0.3", "--runs", "1", "--json")
     rows = json.loads(done.stdout)
     assert [row["what"].partition(",")[0] for row in rows] == ["clear --dry-run", "clear", "undo"]
     assert all(row["results"] > 0 for row in rows)
 
 
-@pytest.mark.bench
-def test_the_door_adds_no_more_than_its_bounds():
-    done = subprocess.run([sys.executable, "benchmarks/door.py", "--check"], cwd=ROOT, capture_output=True, text=True, check=False)
-    print(done.stdout)
-    assert done.returncode == 0, done.stderr
-
-
 def test_the_benchmark_of_the_door_runs_and_results_are_rewritten_in_it():
-    command = [sys.executable, "benchmarks/door.py", "--results", "200", "--json"]
     env = {**os.environ, "POPKIT_DOOR_MS": "60000"}  # a result that takes longer enters whole
-    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=True)
+    done = run("door", "--results", "200", "--json", env=env)
     figures = json.loads(done.stdout)
     assert figures["results"] == 200
     assert 0 < figures["rewritten"] < 200
 
 
 def test_the_benchmark_of_restoring_runs():
-    command = [sys.executable, "benchmarks/restore_latency.py", "--records", "50", "--runs", "1", "--json"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    done = run("restore_latency", "--records", "50", "--runs", "1", "--json")
     assert json.loads(done.stdout)["records"] == 50
 
 
-@pytest.mark.bench
-def test_searching_the_archive_costs_no_more_than_its_bounds():
-    done = subprocess.run(
-        [sys.executable, "benchmarks/archive_search.py", "--check"], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    print(done.stdout)
-    assert done.returncode == 0, done.stderr
-
-
 def test_the_benchmark_of_searching_runs_and_the_index_is_smaller_than_what_it_is_of():
-    command = [sys.executable, "benchmarks/archive_search.py", "--records", "300", "--runs", "1", "--json"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    done = run("archive_search", "--records", "300", "--runs", "1", "--json")
     figures = json.loads(done.stdout)
     assert 0 < figures["share"] < 0.5
     assert any(row["found"] for row in figures["questions"])
 
 
-@pytest.mark.bench
-def test_the_server_for_agents_is_ready_and_answers_within_its_bounds():
-    done = subprocess.run([sys.executable, "benchmarks/mcp_server.py", "--check"], cwd=ROOT, capture_output=True, text=True, check=False)
-    print(done.stdout)
-    assert done.returncode == 0, done.stderr
-
-
 def test_the_benchmark_of_the_server_for_agents_runs():
-    command = [sys.executable, "benchmarks/mcp_server.py", "--runs", "1", "--calls", "4", "--json"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    done = run("mcp_server", "--runs", "1", "--calls", "4", "--json")
     assert json.loads(done.stdout)["listed_characters"] < 5_500
 
 
@@ -111,8 +86,7 @@ def test_the_benchmark_of_thinking_finds_what_a_signature_holds(tmp_path: Path):
         message = {"id": f"m{number}", "model": "thinker", "content": blocks, "usage": usage}
         lines.append(json.dumps({"type": "assistant", "uuid": f"u{number}", "message": message}) + "\n")
     (tmp_path / "session.jsonl").write_text("".join(lines))
-    command = [sys.executable, "benchmarks/thinking_tokens.py", "--transcripts", str(tmp_path)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    done = run("thinking_tokens", "--transcripts", tmp_path)
     assert done.stdout.startswith("thinker: 60 messages. Signature: 3.0 characters a token, r2 1.000. Text: 3.0")
     assert "a signature is 235 characters and 1.33 for each byte of its text" in done.stdout
 
@@ -140,8 +114,7 @@ def test_the_held_out_benchmark_tells_what_the_door_brings_and_what_is_written_a
     written.call("Edit", edit, "The file has been updated.")
     for number in range(4):
         written.call("Bash", {"command": f"./show {number}"}, "done")
-    command = [sys.executable, "benchmarks/held_out.py", "--transcripts", str(tmp_path), "--door", "reads", "safe"]
-    shown = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    shown = run("held_out", "--transcripts", tmp_path, "--door", "reads", "safe").stdout
     assert "reads: 4 results enter shorter, written again 10.00 of 100 requests" in shown
     assert "safe: 0 results enter shorter, written again 0.00 of 100 requests" in shown
     rows = re.findall(r"^0[.\d]+ +(?:5 minutes|1 hour) +(\d\.\d+) +(\d\.\d+) +(\d\.\d+) +(\d+\.\d)%$", shown, re.MULTILINE)
@@ -152,8 +125,7 @@ def test_the_held_out_benchmark_tells_what_the_door_brings_and_what_is_written_a
 
 
 def test_the_held_out_benchmark_knows_no_other_door(tmp_path: Path):
-    command = [sys.executable, "benchmarks/held_out.py", "--transcripts", str(tmp_path), "--door", "reads+all"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    done = run("held_out", "--transcripts", tmp_path, "--door", "reads+all", check=False)
     assert done.returncode == 2
     assert "reads+all: parts joined by +, of reads, any, safe, strong, auto; or bound8, bound4, bound1" in done.stderr
 
@@ -184,8 +156,7 @@ def compacted(path: Path) -> None:
 
 def test_the_benchmark_of_compacting_tells_what_is_needed_and_still_stands(tmp_path: Path):
     compacted(tmp_path / "shop__a.jsonl")
-    command = [sys.executable, "benchmarks/compacting.py", "--transcripts", str(tmp_path), "--share", "1", "0.1"]
-    shown = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    shown = run("compacting", "--transcripts", tmp_path, "--share", "1", "0.1").stdout
     assert shown.startswith("1 boundaries, ")
     kept = {name.strip(): shares for name, shares in re.findall(r"^(\D+?)  +(\d\.\d+ \(.*\))", shown, re.MULTILINE)}
     assert kept["recorded summary"].startswith("0.333")
@@ -195,8 +166,7 @@ def test_the_benchmark_of_compacting_tells_what_is_needed_and_still_stands(tmp_p
 def test_the_held_out_benchmark_compares_compactions_with_the_hosts_own(tmp_path: Path):
     for repository in ("shop", "store"):
         compacted(tmp_path / f"{repository}__a.jsonl")
-    command = [sys.executable, "benchmarks/held_out.py", "--transcripts", str(tmp_path), "--compact", "0.3"]
-    shown = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    shown = run("held_out", "--transcripts", tmp_path, "--compact", "0.3").stdout
     heads = [line for line in shown.splitlines() if "down to" in line]
     assert heads == ["at the threshold only, down to 30%", "and when cold, down to 30%"]
     rows = re.findall(r"^0[.\d]+ +(?:5 minutes|1 hour) +[\d.]+ +(\d\.\d+) .* +(\d+) +(\d+)$", shown, re.MULTILINE)
@@ -215,8 +185,7 @@ def test_the_benchmark_of_parts_lets_in_what_is_needed_of_a_file_and_brings_back
     written.call("Edit", {"file_path": path, "old_string": "    voucher_17 = configure(17)", "new_string": "    v = 1"}, "Updated.")
     for number in range(8):
         written.call("Bash", {"command": f"./show {number}"}, "done")
-    command = [sys.executable, "benchmarks/parts.py", "--transcripts", str(tmp_path), "--door", "safe", "--caution", "0.001", "1000"]
-    shown = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    shown = run("parts", "--transcripts", tmp_path, "--door", "safe", "--caution", "0.001", "1000").stdout
     assert shown.startswith("8 parts, 12.5% needed\n")
     rows = re.findall(r"^0[.\d]+ +(?:5 minutes|1 hour) +(\d\.\d+) +(\d\.\d+) +(\d+\.\d+) +(\d+\.\d)%$", shown, re.MULTILINE)
     oracle, careful, bold = rows[:6], rows[12:18], rows[24:30]
@@ -225,16 +194,8 @@ def test_the_benchmark_of_parts_lets_in_what_is_needed_of_a_file_and_brings_back
     assert all(float(cost) > float(least) and missed != "0.00" for (cost, _, missed, _), (least, *_) in zip(bold, oracle))
 
 
-@pytest.mark.bench
-def test_judging_resources_costs_no_more_than_its_bound():
-    done = subprocess.run([sys.executable, "benchmarks/governance.py", "--check"], cwd=ROOT, capture_output=True, text=True, check=False)
-    print(done.stdout)
-    assert done.returncode == 0, done.stderr
-
-
 def test_the_benchmark_of_governance_runs():
-    command = [sys.executable, "benchmarks/governance.py", "--resources", "300", "--entries", "20", "--runs", "1", "--json"]
-    rows = json.loads(subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout)
+    rows = json.loads(run("governance", "--resources", "300", "--entries", "20", "--runs", "1", "--json").stdout)
     assert [row["what"] for row in rows] == [
         "judge 300 resources",
         "judge 300 resources, half of them hostile",
@@ -246,30 +207,12 @@ def test_the_benchmark_of_governance_runs():
     assert rows[0]["found"] > rows[1]["found"] > 0
 
 
-@pytest.mark.bench
-def test_the_pages_questions_to_a_full_database_and_a_snapshot_cost_no_more_than_their_bounds():
-    done = subprocess.run([sys.executable, "benchmarks/context_data.py", "--check"], cwd=ROOT, capture_output=True, text=True, check=False)
-    print(done.stdout)
-    assert done.returncode == 0, done.stderr
-
-
 def test_the_benchmark_of_the_database_asks_all_that_the_page_does():
-    command = [sys.executable, "benchmarks/context_data.py", "--sqlite", "--snapshots", "500", "--writers", "1", "--runs", "2", "--json"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    done = run("context_data", "--sqlite", "--snapshots", "500", "--writers", "1", "--runs", "2", "--json")
     assert len(json.loads(done.stdout)["rows"]) == 7
 
 
-@pytest.mark.bench
-def test_a_wrapped_client_adds_no_more_than_its_bounds():
-    done = subprocess.run(
-        [sys.executable, "benchmarks/context_clients.py", "--check"], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    print(done.stdout)
-    assert done.returncode == 0, done.stderr
-
-
 def test_the_benchmark_of_clients_runs():
-    command = [sys.executable, "benchmarks/context_clients.py", "--pairs", "1", "--json"]
-    rows = json.loads(subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout)
+    rows = json.loads(run("context_clients", "--pairs", "1", "--json").stdout)
     assert {row["client"] for row in rows} == {"anthropic", "anthropic-async", "openai", "openai-async"}
     assert {row["user"] for row in rows} == {False, True}
