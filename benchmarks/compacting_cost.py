@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 # A result of so many characters or more, of which so many lines stand in one that an earlier compaction left whole, was not needed again.
 LEAST_CHARS, SAME_LINES = 200, 0.9
 AGAIN = (0.0, 0.5, 1.5)
-DEARER = 1.0001
 # Of three models that bind their thinking, for a cache of five minutes and of an hour.
 READS, LIFETIMES = (0.1, 0.05, 0.025), ((300, 1.25), (3_600, 2.0))
 HEAD = (
@@ -103,7 +102,7 @@ def line(made: list[Row], prices: Prices, again: float) -> str:
         for at, amount in enumerate((*pair(row), row.ours.carried, row.own.carried)):
             sums[row.repository][at] += amount
     whole, carried = (sum(each[at] / each[at + 1] for each in sums.values()) / len(sums) for at in (0, 2))
-    dearer = [[ours > DEARER * own for ours, own in map(pair, some)] for some in (folded, made)]
+    dearer = [[ours > measure.DEARER * own for ours, own in map(pair, some)] for some in (folded, made)]
     shares = [sum(each) / len(each) for each in dearer]
     missed = 100 * sum(row.ours.missed for row in made) / sum(row.ours.requests for row in made)
     thought = sum(row.own.forgotten for row in made), sum(row.ours.rethought for row in made)

@@ -97,7 +97,7 @@ def compared(read: list, prices: Prices, policy_of: Callable) -> tuple:
             sums[repository][place] += amount
         missed += scored.missed
         requests += scored.requests
-        dearer += scored.cost > 1.0001 * without.cost
+        dearer += scored.cost > measure.DEARER * without.cost
     cost = sum(with_it / without for with_it, without, _, _ in sums.values()) / len(sums)
     carried = sum(with_it / without for _, _, with_it, without in sums.values()) / len(sums)
     return cost, carried, 100 * missed / requests, dearer / len(read)

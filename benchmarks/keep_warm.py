@@ -65,7 +65,7 @@ class Played:
     def in_words(self, number: int) -> str:
         scores = self.under(number)
         of_all = sum(scored.cost for scored in scores) / sum(self.without)
-        dearer = sum(scored.cost > 1.0001 * without for scored, without in zip(scores, self.without)) / len(scores)
+        dearer = sum(scored.cost > measure.DEARER * without for scored, without in zip(scores, self.without)) / len(scores)
         sent = 100 * sum(scored.warmed for scored in scores) / sum(scored.requests for scored in scores)
         return f"{mean(self.of_repositories(number).values()):.3f}  {of_all:.3f}  {sent:>6.2f}    {dearer:>6.1%}"
 

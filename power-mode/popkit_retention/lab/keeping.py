@@ -6,9 +6,9 @@ from hooks.utils.policy import warming
 from hooks.utils.policy.ruleset import KEEP_WARM_REQUESTS
 
 from . import sessions
-from .measure import Policy, score
+from .measure import DEARER, Policy, score
 from .pricing import prices_for
-from .survey import DEARER, LEAST_REQUESTS
+from .survey import LEAST_REQUESTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     Choice = tuple[Block, str, list[str]]  # a result, what stands in its place, why
 
 
+# A session that costs so many times what it costs with nothing cleared became dearer.
+DEARER = 1.0001
 # What a recorded compaction does under a policy: it empties the context; it does, and the summariser's request and what the host put back
 # into the context with its summary count; it does not take place.
 FOLDED, SUMMARISED, STANDS = "folded", "summarised", "stands"

@@ -11,7 +11,7 @@ from itertools import product
 from hooks.utils.policy.economics import Prices
 
 from .baselines import ContextEditing
-from .measure import Policy, score
+from .measure import DEARER, Policy, score
 from .pricing import prices_for
 
 TYPE_CHECKING = False
@@ -45,7 +45,6 @@ else:
 TRIGGERS = (60_000, 100_000, 150_000, 250_000)
 KEEPS = (5, 15, 30)
 AT_LEASTS = (20_000, 40_000)
-_DEARER = 1.0001
 # Results that had to be fetched again interrupt the work: settings with more of them per 100 requests are not advised, however cheap.
 MOST_MISSES = 3.0
 
@@ -69,7 +68,7 @@ def fits(
     for number, settings in enumerate(tried, 1):
         scored = [score(session, ContextEditing(*settings), prices) for session, prices in zip(sessions, priced)]
         requests = sum(one.requests for one in scored) or 1
-        dearer = sum(one.cost > _DEARER * alone for one, alone in zip(scored, without))
+        dearer = sum(one.cost > DEARER * alone for one, alone in zip(scored, without))
         cost = sum(one.cost for one in scored) / (sum(without) or 1.0)
         found.append(Fit(settings, cost, 100 * sum(one.missed for one in scored) / requests, dearer / (len(sessions) or 1)))
         if progress:

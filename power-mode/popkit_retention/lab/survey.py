@@ -10,7 +10,7 @@ import stat
 import time
 
 from . import sessions
-from .measure import score
+from .measure import DEARER, score
 from .pricing import dated, is_known, prices_for
 
 TYPE_CHECKING = False
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 SCHEMA = 1
 LEAST_REQUESTS = 5
-DEARER = 1.0001
 # Of the session whose curve is drawn, so many points stay.
 CURVE_POINTS = 400
 _ENDED = "a process that replayed them was ended"
