@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+import socket
 import sys
 import tarfile
 from collections.abc import Iterator
@@ -21,8 +22,9 @@ from tests.patience import HANG_S
 ROOT = Path(__file__).resolve().parents[1]
 SESSIONS = ROOT.parent / "shared" / "transcripts" / "dev-sessions.tar.xz"
 OPT_IN = {"slow": "the counts that take long", "bench": "measurements of time"}
-# What starts another process, or listens: the events of Python's audit.
-STARTS = {"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.exec", "os.spawn", "os.system", "socket.bind"}
+# Events of Python's audit: what starts another process.
+STARTS = {"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.exec", "os.spawn", "os.system"}
+NETWORK = (socket.AF_INET, socket.AF_INET6)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -32,14 +34,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         parser.addoption("--" + marker, action="store_true", help=f"also run {what}")
 
 
-def alone(event: str, _arguments: object) -> None:
-    """Skips the test, or the module, that is about to need another process or a server."""
-    if event in STARTS:
+def alone(event: str, arguments: tuple[object, ...]) -> None:
+    """Skips the test, or the module, that is about to need another process or the network."""
+    if event in STARTS or (event == "socket.__new__" and arguments[1] in NETWORK):
         raise pytest.skip.Exception("it needs another process: scripts/test without --fast runs it", allow_module_level=True)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    choose(slow=config.getoption("--slow"))
+    choose(slow=config.getoption("--slow"), fast=config.getoption("--fast"))
     if config.getoption("--fast"):
         sys.addaudithook(alone)
     # No example is too slow: that would be a time, and the machine may be busy.
