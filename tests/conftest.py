@@ -5,6 +5,8 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+import socket
+import sys
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,16 +22,28 @@ from tests.patience import HANG_S
 ROOT = Path(__file__).resolve().parents[1]
 SESSIONS = ROOT.parent / "shared" / "transcripts" / "dev-sessions.tar.xz"
 OPT_IN = {"slow": "the counts that take long", "bench": "measurements of time"}
+# Events of Python's audit: what starts another process.
+STARTS = {"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.exec", "os.spawn", "os.system"}
+NETWORK = (socket.AF_INET, socket.AF_INET6)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-goldens", action="store_true", help="write what comes out into the golden files")
+    parser.addoption("--fast", action="store_true", help="only what needs no other process, server, client or browser")
     for marker, what in OPT_IN.items():
         parser.addoption("--" + marker, action="store_true", help=f"also run {what}")
 
 
+def alone(event: str, arguments: tuple[object, ...]) -> None:
+    """Skips the test, or the module, that is about to need another process or the network."""
+    if event in STARTS or (event == "socket.__new__" and arguments[1] in NETWORK):
+        raise pytest.skip.Exception("it needs another process: scripts/test without --fast runs it", allow_module_level=True)
+
+
 def pytest_configure(config: pytest.Config) -> None:
-    choose(slow=config.getoption("--slow"))
+    choose(slow=config.getoption("--slow"), fast=config.getoption("--fast"))
+    if config.getoption("--fast"):
+        sys.addaudithook(alone)
     # No example is too slow: that would be a time, and the machine may be busy.
     leave = [HealthCheck.too_slow, HealthCheck.data_too_large]
     settings.register_profile("any time", max_examples=examples(40, 100), deadline=None, suppress_health_check=leave)

@@ -136,7 +136,7 @@ def compacted(path: Path) -> None:
     told.prompt(filled(100))
     for number in range(6):
         told.wait(10)
-        text = "\n".join(f"    load('src/part_{number}/{at}_shop.ts')" for at in range(60))
+        text = "\n".join(f"    load('src/part_{number}/{at}_shop.ts')" for at in range(300))
         if number:
             told.call(f"t{number}")
         else:

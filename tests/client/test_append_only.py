@@ -30,7 +30,7 @@ CONFIGURATION = {"retention": {"say_once": "any", "shape": "safe", "compact": "o
 # Commits have the same names in every session.
 ENVIRONMENT = {f"GIT_{who}_DATE": "2026-01-01T10:00:00Z" for who in ("AUTHOR", "COMMITTER")}
 OURS = re.compile(r"popkit|Retention status|Prompt cache (?:warm|cold)|Said once|Reclaimable", re.IGNORECASE)
-# The texts that docs/design.md tells of, "The compaction partner": what the summariser is told, which the host repeats, and the index.
+# The texts of docs/decisions/clearing/advice-for-the-summariser.md: what the summariser is told, which the host repeats, and the index.
 # How a reference ends that says how to see what stayed out.
 WAY_BACK = re.compile(r"; to see all: popkit restore [a-z2-7]{8,}\]")
 AT_COMPACTION = re.compile(

@@ -108,7 +108,7 @@ def test_the_shipped_file_holds_what_the_specification_leaves_to_us():
         "compact_auto": True,
         "compact_agents": True,
         "compact_when_cold": "ask",
-        "compact_target": 0.2,
+        "compact_target": 0.1,
         "say_once": "any",
         "shape": "safe",
         "clear_at_exit": False,

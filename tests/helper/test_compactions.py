@@ -138,10 +138,10 @@ def test_an_archive_that_cannot_be_written_leaves_the_compaction_to_the_client(b
 def with_runs(helper_with, runs: int) -> Helper:
     """A session with so many runs, of which the newest four always stand, and a target that nothing reaches."""
     helper = helper_with({"compact_target": 0.05})
-    made: Transcript = helper.has_read("app.py", lines(50))
+    made: Transcript = helper.has_read("app.py", lines(200))
     for number in range(runs):
-        made.called(f"toolu_1{number}", "Bash", {"command": f"echo {number}"}, "\n".join(lines(60, f"n{number}_")))
-    made.answered(9_000)
+        made.called(f"toolu_1{number}", "Bash", {"command": f"echo {number}"}, "\n".join(lines(240, f"n{number}_")))
+    made.answered(36_000)
     return helper
 
 

@@ -215,7 +215,7 @@ def escapes(tmp_path: Path):
     """Fails when something appears where a hostile name points to."""
     yield
     assert not TEMPTING.exists()
-    assert sorted(path.name for path in tmp_path.iterdir()) in (["popkit"], ["cwd", "popkit"], ["cwd", "given", "popkit"])
+    assert {path.name for path in tmp_path.iterdir()} <= {"cwd", "given", "popkit"}
     assert {path.suffix for path in tmp_path.glob("given/*")} <= {".payload", ".hook", ".out", ".err", ".code"}
 
 

@@ -194,7 +194,7 @@ def _lean(talk: Talk, known: str) -> None:
 
 def refer(talk: Talk, known: str, path: str, whole: str) -> None:
     """A Read whose result enters as a reference to an earlier one."""
-    talk.call("Read", {"file_path": path}, f"[PopKit: as in {known}]" + WORDS)
+    talk.call("Read", {"file_path": path}, f"[PopKit: as in {known}]" + WORDS * 4)
     id = f"T{talk.steps}"
     talk.wholes[id] = whole
     talk.observe(events.Entered(id, 60, [known], "wwww2345", 1_000, ["said already"], talk.at, 300))

@@ -169,6 +169,16 @@ def test_a_target_that_what_must_stand_is_larger_than_is_not_met_and_that_is_sai
     assert kinds(done) == []
 
 
+def test_where_so_many_tokens_may_stand_in_any_case_no_more_is_taken_than_that_needs():
+    talk = talk_of(reads(8))
+    whole, none, some = (
+        compact(talk.messages, talk.conversation, talk.plan(), 0.0, handle_of, least=least) for least in (20_000, 0, 5_000)
+    )
+    assert whole.left == []
+    assert whole.met
+    assert none.after < some.after <= 5_000 < whole.after
+
+
 def test_words_alone_stand_whatever_the_target_is():
     talk = Talk()
     for n in range(20):

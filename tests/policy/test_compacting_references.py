@@ -24,7 +24,7 @@ def has_left(talk: Talk, done: compacting.Compacted, named: str) -> bool:
     before, after = standing(talk.messages), standing(done.messages)
     id = named.removeprefix("call ")
     part = 0 if named.startswith("call ") else 1
-    return id not in after or before[id][part] != after[id][part]
+    return id not in after or after[id][part] not in (before[id][part], talk.wholes.get(id))
 
 
 @many

@@ -75,19 +75,20 @@ def _unknown(_id: str) -> str:
 def compact(
     messages: Sequence[Message], conversation: Conversation, plan: Plan, share: float, handle_of: Callable[[str, Content], str],
     only: Collection[str] | None = None, lost: Collection[str] = (), found: Callable[[str, bool], Findings] = findings,
-    whole_of: Callable[[str], str] = _unknown,
+    whole_of: Callable[[str], str] = _unknown, least: int = 0,
 ) -> Compacted:  # fmt: skip
     """What stands of `messages` (as `messages.paired` gives them) in at most this `share` of their tokens, where that can be. `plan`: made
     as for a cold cache. `handle_of(id, content)`: under which handle something is archived. `only`: ids of results that leave, and nothing
     else does; but `lost`, those that cannot be handed back as they are, leave in any case. `found`: as `outline.findings` does it.
-    `whole_of(id)`: the text of a result before the door shortened it, "" where it is not known."""
+    `whole_of(id)`: the text of a result before the door shortened it, "" where it is not known. `least`: tokens that may stand whatever
+    their share is."""
     calibration = conversation.state.calibration
     pairs = _pairs(messages, plan, conversation)
     before = _tokens(messages, pairs)
     for pair in pairs.values():
         if _leaves(pair, only, lost):
             pair.leave(pair.use.id in lost)
-    target = share * before
+    target = max(share * before, least / calibration)
     # So much has to leave however short the outlines are: what goes by that needs none.
     least = sum([estimate_tokens(message.text) for message in messages]) + sum([pair.tokens_at(pair.at) for pair in pairs.values()])
     if only is None and least > target:

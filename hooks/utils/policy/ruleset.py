@@ -39,8 +39,10 @@ DEFAULT_SAY_ONCE, DEFAULT_SHAPE = "any", "safe"
 # Whether compactions are answered without a model, and down to which share of the conversation where a target is needed.
 COMPACT, WHEN_COLD = ("off", "on"), ("off", "ask", "on")
 # At a fifth of the conversation a compaction costs what the host's own does, and keeps half as much again of what is needed
-# (docs/compaction.md).
-DEFAULT_COMPACT, DEFAULT_WHEN_COLD, COMPACT_TARGET = "on", "ask", 0.2
+# (docs/measured.md).
+DEFAULT_COMPACT, DEFAULT_WHEN_COLD, COMPACT_TARGET = "on", "ask", 0.1
+# Nobody needs more room than a conversation of so few tokens leaves.
+COMPACT_LEAST_TOKENS = 10_000
 # Days for which what is stored beside the archive is kept (state/sweeping.py).
 KEEP_DAYS = {"originals": 14, "sessions": 90}
 # Where memory across sessions is kept ("": SQLite in our folder), tokens of its MEMORY.md, what shortens texts ("": we).

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .need import NeedModel
 
 # Thinking again counts so many times what it costs. How much of it is thought again nobody knows: with none, half, and one and a half times
-# of it, this came out best on repositories that were held out (docs/compaction.md).
+# of it, this came out best on repositories that were held out (docs/measured.md).
 THINKING_AGAIN = 0.5
 
 

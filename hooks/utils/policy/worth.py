@@ -3,7 +3,7 @@
 A result that leaves while the cache is cold saves all of its writing, and its tokens with every request to come. If it is needed again,
 it has to be fetched: one more request over the whole prompt, and its tokens once more. While the cache is warm nothing goes: what stands
 behind the first change would be written again, all messages where that is far back, and over recorded sessions every rule that was tried
-for it cost more than it brought (docs/lab.md). Where the model binds its thinking, what it thought behind the first change has to be
+for it cost more than it brought (docs/measured.md). Where the model binds its thinking, what it thought behind the first change has to be
 thought again. So results are valued one by one, and the place is chosen from which on it is worth most to clear whatever has a value.
 """
 

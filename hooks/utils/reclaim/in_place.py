@@ -16,6 +16,7 @@ from ..policy import compacting, events, messages, outline, planning, stubs
 from ..policy.context import ContextState
 from ..policy.conversation import Conversation, Place
 from ..policy.messages import Message
+from ..policy.ruleset import COMPACT_LEAST_TOKENS
 from ..state import disk, journal, live, store
 from ..state.archived import content_of, errors, task_id
 from . import carried, places
@@ -98,7 +99,9 @@ def answer(
     try:
         with Opened(site.home) if _leans(conversation) else nullcontext() as db:
             wholes = _wholes(db, conversation)
-            done = compacting.compact(said, conversation, plan, share, keeper.name, wanted.only, found.lost, found_in, wholes)
+            done = compacting.compact(
+                said, conversation, plan, share, keeper.name, wanted.only, found.lost, found_in, wholes, COMPACT_LEAST_TOKENS
+            )
     except Refused as error:
         raise Declined(str(error)) from None
     except errors() as error:

@@ -40,7 +40,7 @@ class Depth(NamedTuple):
 
 # Strategies that let no more exchanges than this stay begin with what nobody misses.
 LEAN = 5
-# Chosen over recorded sessions (docs/context.md). Everything is less likely than 2.
+# Chosen over recorded sessions (docs/measured.md). Everything is less likely than 2.
 DEPTHS = (Depth(10, 0.1, 0.1, True, False), Depth(5, 0.08, 0.08, False, True), Depth(2, 0.35, 2.0, False, True))
 
 

@@ -1,1 +1,1 @@
-"""Retention policies of stored data: what may be deleted when, what is held, what was done and by whom. docs/governance.md maps it."""
+"""Retention policies of stored data: what may be deleted when, what is held, what was done and by whom."""

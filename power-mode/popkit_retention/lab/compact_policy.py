@@ -7,7 +7,7 @@ from copy import copy, deepcopy
 from hooks.utils.policy import compacting, engine, planning, when_cold
 from hooks.utils.policy.conversation import Usage
 from hooks.utils.policy.events import Cleared, ManualClear, Tick
-from hooks.utils.policy.ruleset import COMPACT_TARGET
+from hooks.utils.policy.ruleset import COMPACT_LEAST_TOKENS, COMPACT_TARGET
 
 from . import standing
 from .auto_policy import AutoPolicy
@@ -127,7 +127,9 @@ class Compact(AutoPolicy):
         before = standing.messages_of(view)
         plan = planning.plan(conversation, planning.Asked(), view.now, self.model, self.prices, True, self.tuned)
         share = self.target if only is None else 1.0
-        found = standing.choices(view, before, compacting.compact(before, conversation, plan, share, self._handle, only))
+        found = standing.choices(
+            view, before, compacting.compact(before, conversation, plan, share, self._handle, only, least=COMPACT_LEAST_TOKENS)
+        )
         live = {result.id for result in self.conversation.results() if not result.cleared}
         left = [(block, text) for block, text, _ in found if block.id in live]
         self.out.update((block.id, view.size(block) - tokens_of(len(text))) for block, text in left)

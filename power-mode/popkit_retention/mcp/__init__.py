@@ -1,1 +1,1 @@
-"""`popkit mcp`: the same deeds for agents, as an MCP server on standard input and output. docs/governance.md maps it."""
+"""`popkit mcp`: the same deeds for agents, as an MCP server on standard input and output."""

@@ -1,7 +1,7 @@
 """What an item is worth, by its profile. Pure.
 
 Counting tells which names a project needs again, and the specification's composite adds nothing to it; of prose neither tells
-anything, what a sentence says does: docs/memory.md has the figures.
+anything, what a sentence says does: docs/measured.md has the figures.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ else:
 
     Told = namedtuple("Told", "text lines")
 
-# Characters up to which an output of a kind enters whole, and which it gets where it is longer. From recorded sessions: docs/lab.md.
+# Characters up to which an output of a kind enters whole, and which it gets where it is longer. From recorded sessions: docs/measured.md.
 BUDGETS = {"run": 1_000, "search": 2_000, "other": 2_000, "error": 2_000}
 # What stands around lines that tell of failures may take so many characters with them; those lines themselves as many as they have.
 AROUND = 4_000
