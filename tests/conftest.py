@@ -24,6 +24,7 @@ SESSIONS = ROOT.parent / "shared" / "transcripts" / "dev-sessions.tar.xz"
 OPT_IN = {"slow": "the counts that take long", "bench": "measurements of time"}
 # Events of Python's audit: what starts another process.
 STARTS = {"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.exec", "os.spawn", "os.system"}
+ALONE = "it needs another process or the network: scripts/test without --fast runs it"
 NETWORK = (socket.AF_INET, socket.AF_INET6)
 
 
@@ -37,7 +38,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def alone(event: str, arguments: tuple[object, ...]) -> None:
     """Skips the test, or the module, that is about to need another process or the network."""
     if event in STARTS or (event == "socket.__new__" and arguments[1] in NETWORK):
-        raise pytest.skip.Exception("it needs another process: scripts/test without --fast runs it", allow_module_level=True)
+        raise pytest.skip.Exception(ALONE, allow_module_level=True)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -55,6 +56,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if item.path.is_relative_to(ROOT / "tests" / "client"):
             item.add_marker("client")
     items.sort(key=lambda item: item.get_closest_marker("client") is None)  # they wait longest, so they begin first
+    if config.getoption("--fast"):
+        for item in items:
+            if item.get_closest_marker("server"):
+                item.add_marker(pytest.mark.skip(reason=ALONE))
     for marker, what in OPT_IN.items():
         if config.getoption("--" + marker):
             continue

@@ -99,6 +99,7 @@ def test_a_session_over_its_limit_sends_the_least(place: Place):
     assert get_context_status("s1", place.environ).budget_used_percent == pytest.approx(200)
 
 
+@pytest.mark.server
 def test_a_database_that_cannot_be_reached_fails_nothing(place: Place, caplog: pytest.LogCaptureFixture):
     place.configure(database="postgresql://127.0.0.1:1/nothing", session_tokens=1_000)
     with place.service() as service:

@@ -206,6 +206,7 @@ def test_a_server_that_does_not_answer_is_left_alone_and_named_without_its_passw
     board.get(f"/api/sessions/{SESSION}")
 
 
+@pytest.mark.server
 def test_another_database_is_asked_as_soon_as_another_one_is_configured(board: Board) -> None:
     board.worked()
     book(board, "theirs", "erik")
