@@ -20,6 +20,7 @@ from typing import NamedTuple
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "power-mode"))
 
+from hooks.utils.policy import kinds
 from hooks.utils.policy.ruleset import SAY_ONCE, SHAPES
 from popkit_retention.lab import measure, pricing, sessions
 from popkit_retention.lab.door_policy import Door
@@ -120,7 +121,7 @@ class Noted(Door):
     def enter(self, block: sessions.Block) -> str | None:
         result = self.tracked.result(block)
         if result is not None:
-            self.kinds[block] = result.kind.partition(":")[0]
+            self.kinds[block] = kinds.name_of(result.kind)
         return super().enter(block)
 
     kinds: dict[sessions.Block, str]

@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.hidden_failures import hidden_lines
-from hooks.utils.policy import door
+from hooks.utils.policy import door, kinds
 from hooks.utils.policy.calls import Call, Outcome
 from hooks.utils.policy.classify import classify
 from hooks.utils.policy.door import failures
-from hooks.utils.policy.door.informative import BUDGETS, LEAST_FAILED, LEAST_SAVED, shorten
+from hooks.utils.policy.door.informative import LEAST_FAILED, LEAST_SAVED, shorten
 from popkit_retention.lab.tiers import shipped_rules
 from tests.examples import examples
 from tests.policy.failing import COMMANDS, FAILING
@@ -54,7 +54,7 @@ def test_of_a_failed_run_the_failures_their_values_and_places_and_the_summary_st
 def test_of_a_passed_run_the_verdict_stays():
     told = entered([*PASSED, "100 passed in 0.71s"], "run:test")
     assert told[-2] == "100 passed in 0.71s"
-    assert len("\n".join(told)) < 2 * BUDGETS["run"]
+    assert len("\n".join(told)) < 2 * kinds.of("run").budget
     assert told[-1].startswith("[PopKit left out ")
 
 
@@ -268,7 +268,7 @@ def test_it_gets_shorter_or_stays_as_it_is_and_once_is_enough(text: str, kind: s
     told = shorten(text, kind, error, HANDLE)
     assert told.text == text or len(told.text) <= len(text) - LEAST_SAVED
     assert shorten(told.text, kind, error, HANDLE) == (told.text, 0)
-    if len(text) <= min(BUDGETS.values()):
+    if len(text) <= min(kind.budget for kind in kinds.ALL if kind.budget):
         assert told == (text, 0)
 
 
@@ -281,4 +281,4 @@ def test_a_line_of_a_long_text_takes_a_few_steps(kind: str, one: str):
     assert large < 4.4 * small
     assert large < 2_000 * 40
     text = (one + "\n") * (500_000 // (len(one) + 1))
-    assert len(shorten(text, kind).text) < 20_000 or len(one) > BUDGETS[kind] or one.startswith("FAIL")
+    assert len(shorten(text, kind).text) < 20_000 or len(one) > kinds.of(kind).budget or one.startswith("FAIL")

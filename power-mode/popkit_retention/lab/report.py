@@ -16,10 +16,6 @@ from plotly.io import to_html
 from plotly.offline import get_plotlyjs
 
 LIFETIMES = {"300": "5 minutes", "3600": "1 hour"}
-KINDS = {
-    "read": "files read", "search": "searches", "run": "commands", "ack": "acknowledgements", "error": "errors", "decision": "decisions",
-    "tasks": "task lists", "other": "other",
-}  # fmt: skip
 # Mid tones, which stand out on a light page as on a dark one.
 BLUE, ORANGE, GREEN, GREY = "#3b82d6", "#d97a1e", "#2e9e6b", "#8a8f98"
 PALETTE = (BLUE, ORANGE, GREEN, "#c2559d", "#8b6fd8", "#b8912a", "#2a9fb0", GREY)
@@ -185,7 +181,7 @@ def survival(found: dict) -> go.Figure:
         points = [(str(quiet), needed / all_, all_) for quiet, (all_, needed) in zip(found["quiet"], marks) if all_ >= _LEAST_SPELLS]
         if points:
             xs, ys, counts = zip(*points)
-            name = KINDS.get(kind, kind)
+            name = found["names"][kind]
             shown = f"after %{{x}} quiet requests: %{{y:.1%}} of %{{customdata:,}}<extra>{name}</extra>"
             style = {"line": {"color": PALETTE[at % len(PALETTE)], "width": 2}, "marker": {"symbol": at, "size": 8}}
             figure.add_trace(go.Scatter(x=xs, y=ys, customdata=counts, mode="lines+markers", name=name, hovertemplate=shown, **style))

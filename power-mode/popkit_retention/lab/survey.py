@@ -9,7 +9,7 @@ import os
 import stat
 import time
 
-from hooks.utils.policy.need import KINDS
+from hooks.utils.policy import kinds
 
 from . import sessions
 from .measure import score
@@ -269,7 +269,11 @@ class _Total:
             "skipped_files": self.skipped_files,
             "ttls": lifetimes if self.rows else {},
             "rows": sorted(self.rows, key=lambda row: row["path"]),
-            "survival": {"quiet": list(QUIET), "kinds": {kind: self.survival[kind] for kind in KINDS if kind in self.survival}},
+            "survival": {
+                "quiet": list(QUIET),
+                "kinds": {name: self.survival[name] for name in kinds.LEARNT if name in self.survival},
+                "names": {name: kinds.of(name).many for name in kinds.LEARNT},
+            },
             "curve": self._curve(),
         }
 

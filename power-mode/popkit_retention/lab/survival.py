@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hooks.utils.policy.need import KINDS
+from hooks.utils.policy import kinds
 
 from .measure import score
 from .pricing import ANY
@@ -44,8 +44,7 @@ class _Watch(Tracked):
         super().add(block)
         result = self.result(block)
         if result is not None and block.tokens >= _LEAST_TOKENS:
-            kind = result.kind.partition(":")[0]
-            self.alive[block] = (kind if kind in KINDS else "other", self.requests)
+            self.alive[block] = (kinds.learnt_as(result.kind), self.requests)
 
     def answered(self, request: Request) -> None:
         super().answered(request)

@@ -7,6 +7,7 @@ is changed. A driver archives the whole first, pins what references lean on, and
 
 from __future__ import annotations
 
+from .. import kinds
 from ..ruleset import SAY_ONCE, SHAPES
 from . import failures, informative, noise, once
 from .naming import name_of
@@ -54,8 +55,6 @@ else:
 OFF, READS, ANY = SAY_ONCE
 # What it leaves out unsaid: nothing, what carries nothing, also what says little.
 SAFE, STRONG = SHAPES[1:]
-# What the kinds of results hold that noise is looked for in; a file or a match is never noise.
-_NOISY = ("run", "other", "ack", "tasks")
 # What runs commands, whose outputs tell of failures.
 _SHELLS = ("Bash", "PowerShell", "BashOutput")
 # What prints outputs and lists of matches. Others return what was made for the reader: a report, a page, data.
@@ -105,7 +104,7 @@ def enter(arrival: Arrival, shown: Shown, say_once: str = ANY, shape: str = SAFE
     """What enters of a result, given what the context shows; an error enters whole, but for what `strong` leaves out of a long one."""
     text, reasons = arrival.text, []
     leans_on: tuple[str, ...] = ()
-    if shape != OFF and not arrival.error and not arrival.again and arrival.kind.startswith(_NOISY):
+    if shape != OFF and not arrival.error and not arrival.again and kinds.of(arrival.kind).is_noisy:
         quieted = noise.quiet(text)
         if quieted != text:
             reasons.append(f"{max(0, len(text) - len(quieted)):,} characters of noise left out")
@@ -129,7 +128,7 @@ def is_partial(entry: Entry) -> bool:
 
 def _may_refer(arrival: Arrival, say_once: str) -> bool:
     """Whether lines of a result may enter as references."""
-    if arrival.error or arrival.again or (arrival.kind.startswith("run") and len(arrival.text) < _SHORT_RUN):
+    if arrival.error or arrival.again or (kinds.is_run(arrival.kind) and len(arrival.text) < _SHORT_RUN):
         return False
     return say_once == ANY or (say_once == READS and arrival.is_read)
 
@@ -139,7 +138,7 @@ def _stay(arrival: Arrival) -> Callable[[list[str]], Sequence[int]] | None:
     failed again is what was asked for. Of a file, a log or whatever else a command may print, those that do so outright."""
     if arrival.tool not in _SHELLS:
         return None
-    kind = "run" if arrival.kind.startswith("run") else "search"
+    kind = kinds.RUN if kinds.is_run(arrival.kind) else kinds.SEARCH
     return lambda lines: failures.told_in(lines, kind)
 
 
