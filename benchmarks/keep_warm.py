@@ -21,7 +21,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "power-mode"))
 
 from held_out import LEAST_REQUESTS, all_prices, repository_of
 
-from hooks.utils.policy import door
 from hooks.utils.policy.economics import Prices
 from popkit_retention.lab import measure, sessions
 from popkit_retention.lab.door_policy import Door
@@ -44,7 +43,7 @@ class Played:
     def under(self, number: int) -> list:
         """A Score for each session."""
         if number not in self.scores:
-            then = Door(self.rules, None, door.ANY, door.SAFE) if self.rules else measure.Policy()
+            then = Door(self.rules) if self.rules else measure.Policy()
             policy = KeepWarm(self.prices, then, number)
             self.scores[number] = [measure.score(session, policy, self.prices) for _, session in self.read]
         return self.scores[number]
