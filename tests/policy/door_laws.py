@@ -27,7 +27,7 @@ _line = st.one_of(
     st.text(st.sampled_from("ab/._:- 1é\ud800"), max_size=90),
     st.integers(0, 400).map(lambda at: f"src/module_{at % 7}/file_{at % 40}.py:{at}:    return configure_the_shop({at})"),
 )
-outputs = st.lists(_line, max_size=120).map("\n".join)
+outputs = st.one_of(st.lists(_line, max_size=120), st.lists(_line, min_size=60, max_size=120)).map("\n".join)
 
 
 class Result(NamedTuple):
@@ -41,21 +41,27 @@ class Result(NamedTuple):
 
 
 _blocks = block.map("\n".join)
-printed = st.builds(
-    Result,
-    st.sampled_from(["Bash", "PowerShell", "Grep"]),
-    st.sampled_from([{"command": "make"}, {"command": "cat notes"}, {"pattern": "shop"}]),
-    st.sampled_from(["run:test", *(kind.name for kind in kinds.ALL)]),
-    st.one_of(noisy, outputs, _blocks),
-    st.sampled_from([False, False, False, True]),
-)
-listed = st.builds(
+
+
+def _printed(texts: st.SearchStrategy[str]) -> st.SearchStrategy[Result]:
+    return st.builds(
+        Result,
+        st.sampled_from(["Bash", "PowerShell", "Grep"]),
+        st.sampled_from([{"command": "make"}, {"command": "cat notes"}, {"pattern": "shop"}]),
+        st.sampled_from(["run:test", *(kind.name for kind in kinds.ALL)]),
+        texts,
+        st.sampled_from([False, False, False, True]),
+    )
+
+
+_listed = st.builds(
     lambda lines, first, form: Result("Bash", {"command": "cat -n /a.py"}, "read", read_of(lines, first, form)),
     block, st.integers(1, 120), st.sampled_from(["arrow", "tab"]),
 )  # fmt: skip
-read = st.builds(lambda lines, first: Result("Read", {"file_path": "/a.py"}, "read", read_of(lines, first)), block, st.integers(1, 120))
-written = _blocks.map(lambda text: Result("Write", {"file_path": "/a.py", "content": text}, "ack", text))
-results = st.lists(st.one_of(printed, listed, read, written), min_size=1, max_size=6)
+_read = st.builds(lambda lines, first: Result("Read", {"file_path": "/a.py"}, "read", read_of(lines, first)), block, st.integers(1, 120))
+_written = _blocks.map(lambda text: Result("Write", {"file_path": "/a.py", "content": text}, "ack", text))
+_shown = st.one_of(_listed, _read, _written, _printed(_blocks))
+results = st.lists(st.one_of(_shown, _printed(noisy), _printed(outputs)), min_size=1, max_size=6)
 
 
 class Context:
@@ -121,11 +127,17 @@ def is_chosen(result: Result, entered: str, reader: reading.Reader) -> None:
     assert f"to see all: popkit restore {HANDLE}" in notice
 
 
-# What a rule's law asks of every result that it has shortened.
-LAWS: dict[str, Callable[[Result, str, reading.Reader], None]] = {
-    door.REBUILT: is_rebuilt,
-    door.REBUILT_BUT_FOR_NOISE: is_rebuilt_but_for_noise,
-    door.CHOSEN: is_chosen,
+class Law(NamedTuple):
+    """`holds(result, what of it entered, a reader of the context)` asserts it · `results` in which rules of this law find a lot."""
+
+    holds: Callable[[Result, str, reading.Reader], None]
+    results: st.SearchStrategy[list[Result]]
+
+
+LAWS = {
+    door.REBUILT: Law(is_rebuilt, st.lists(_shown, min_size=2, max_size=6)),
+    door.REBUILT_BUT_FOR_NOISE: Law(is_rebuilt_but_for_noise, st.lists(_printed(noisy), min_size=4, max_size=12)),
+    door.CHOSEN: Law(is_chosen, st.lists(_printed(outputs), min_size=1, max_size=6)),
 }
 
 
