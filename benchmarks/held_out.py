@@ -45,12 +45,13 @@ from hooks.utils.policy.ruleset import COMPACT_TARGET, Ruleset
 from hooks.utils.policy.when_cold import THINKING_AGAIN
 from popkit_retention.lab import measure, pricing, sessions
 from popkit_retention.lab.auto_policy import AutoPolicy
-from popkit_retention.lab.door_policy import Door
+from popkit_retention.lab.door_policy import NAMES, Door, settings_of
 from popkit_retention.lab.tiers import shipped_rules
 
 LEAST_REQUESTS = 5
 LEAST_CHARS = 20  # of a line that is looked for
-DOORS = (door.READS, door.ANY, door.SAFE, door.STRONG)
+# The rules whose results need no context.
+UNREFERRED = [rule for rule in door.RULES if rule.law != door.REBUILT]
 BOUNDS = {"bound8": 8, "bound4": 4, "bound1": 1}
 
 
@@ -107,7 +108,7 @@ class Bound(Door):
     """Leaves out, in silence, all lines in rows of `least` or more that stand anywhere in the context."""
 
     def __init__(self, rules: Ruleset, least: int) -> None:
-        super().__init__(rules, None, door.OFF, door.OFF)
+        super().__init__(rules, None, settings_of(door.OFF))
         self.least = least
         self.lines: dict = {}  # a line -> id of what showed it last
 
@@ -183,8 +184,8 @@ def _edited(tool_input: dict) -> list:
 class Followed(Door):
     """A door whose references somebody follows who sees the context alone (reference_decoder.py); `counts` what came of it."""
 
-    def __init__(self, rules: Ruleset, then: measure.Policy | None, say_once: str, shape: str) -> None:
-        super().__init__(rules, then, say_once, shape)
+    def __init__(self, rules: Ruleset, then: measure.Policy | None, settings: door.Settings) -> None:
+        super().__init__(rules, then, settings)
         self.counts: Counter = Counter()
         self.standing: dict = {}  # id of a result -> its references
 
@@ -199,7 +200,7 @@ class Followed(Door):
             return text
         entered = block.text if text is None else text
         # What a result itself holds, and no reference put there, is none.
-        whole = door.enter(arrival, door.Shown(), door.OFF, self.shape).text
+        whole = door.enter(arrival, door.Shown(), self.settings, UNREFERRED).text
         said = [(at, one) for at, one in reference_decoder.references(entered) if one[0] not in whole]
         found = {at: self.reader.follows(one) for at, one in said}
         self.counts["references"] += len(said)
@@ -238,10 +239,9 @@ class Named:
 
     def __init__(self, name: str, rules: Ruleset, by_repository: dict) -> None:
         parts = name.split("+")
-        self.say_once = next((part for part in parts if part in door.SAY_ONCE), door.OFF)
-        self.shape = next((part for part in parts if part in door.SHAPES), door.OFF)
         self.clears = "auto" in parts
         self.bound = BOUNDS.get(name)
+        self.settings = settings_of(door.OFF if self.bound else "+".join(part for part in parts if part != "auto") or door.OFF)
         self.rules = rules
         self.by_repository = by_repository
         self.entered: dict = {}  # Session -> texts that enter
@@ -251,7 +251,7 @@ class Named:
         counts: Counter = Counter()
         for repository, session in sessions_read:
             then = AutoPolicy(pricing.ANY, self.by_repository[repository], self.rules) if self.clears else None
-            entering = Bound(self.rules, self.bound) if self.bound else Followed(self.rules, then, self.say_once, self.shape)
+            entering = Bound(self.rules, self.bound) if self.bound else Followed(self.rules, then, self.settings)
             self.entered[session] = texts_entered(session, entering)
             counts.update(getattr(entering, "counts", {}))
         return counts
@@ -260,9 +260,7 @@ class Named:
         """policy_of(repository, session) at some Prices."""
         if not self.clears:
             return lambda repository, session: Entered(self.entered[session])
-        return lambda repository, session: Door(
-            self.rules, AutoPolicy(prices, self.by_repository[repository], self.rules), self.say_once, self.shape
-        )
+        return lambda repository, session: Door(self.rules, AutoPolicy(prices, self.by_repository[repository], self.rules), self.settings)
 
 
 def of_doors(read: list, rules: Ruleset, names: list, bound: bool) -> None:
@@ -292,9 +290,9 @@ def row(prices: Prices, found: tuple) -> str:
 
 def door_named(name: str) -> str:
     """A door's name, for argparse."""
-    if name in BOUNDS or set(name.split("+")) <= {*DOORS, "auto"}:
+    if name in BOUNDS or set(name.split("+")) <= {*NAMES, "auto"}:
         return name
-    raise argparse.ArgumentTypeError(f"{name}: parts joined by +, of {', '.join(DOORS)}, auto; or {', '.join(BOUNDS)}")
+    raise argparse.ArgumentTypeError(f"{name}: parts joined by +, of {', '.join(NAMES)}, auto; or {', '.join(BOUNDS)}")
 
 
 def all_prices(bound: bool = False) -> list:

@@ -20,9 +20,9 @@ from typing import NamedTuple
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "power-mode"))
 
-from hooks.utils.policy.ruleset import SAY_ONCE, SHAPES
+from hooks.utils.policy import door, kinds
 from popkit_retention.lab import measure, pricing, sessions
-from popkit_retention.lab.door_policy import Door
+from popkit_retention.lab.door_policy import Door, settings_of
 from popkit_retention.lab.tiers import shipped_rules
 
 SHELLS = ("Bash", "BashOutput", "PowerShell")
@@ -120,7 +120,7 @@ class Noted(Door):
     def enter(self, block: sessions.Block) -> str | None:
         result = self.tracked.result(block)
         if result is not None:
-            self.kinds[block] = result.kind.partition(":")[0]
+            self.kinds[block] = kinds.name_of(result.kind)
         return super().enter(block)
 
     kinds: dict[sessions.Block, str]
@@ -130,12 +130,12 @@ def _into(entered: dict[sessions.Block, str]) -> Callable[[object, object, list[
     return lambda request, decisions, some: entered.update(some)
 
 
-def of_door(read: Iterable[sessions.Session], say_once: str, shape: str) -> Hidden:
+def of_door(read: Iterable[sessions.Session], settings: door.Settings) -> Hidden:
     """What a door hides over recorded sessions."""
     total = Hidden(Counter(), Counter(), Counter(), [])
     rules = shipped_rules()
     for session in read:
-        entering = Noted(rules, None, say_once, shape)
+        entering = Noted(rules, None, settings)
         entering.kinds = {}
         entered: dict[sessions.Block, str] = {}
         measure.score(session, entering, pricing.ANY, _into(entered))
@@ -160,15 +160,12 @@ def main() -> int:
     parser.add_argument("--door", default="any+strong", help="say once and shape, joined by + (default: any+strong)")
     parser.add_argument("--show", type=int, default=0, metavar="N", help="print N of the hidden lines")
     options = parser.parse_args()
-    parts = options.door.split("+")
-    if not set(parts) <= {*SAY_ONCE, *SHAPES}:
-        parser.error(f"{options.door}: parts joined by +, of {', '.join(dict.fromkeys((*SAY_ONCE, *SHAPES)))}")
+    try:
+        settings = settings_of(options.door)
+    except ValueError as error:
+        parser.error(str(error))
     read = (sessions.read(str(path), with_needs=False) for path in sorted(options.transcripts.glob("*.jsonl")))
-    found = of_door(
-        read,
-        next((part for part in parts if part in SAY_ONCE), "off"),
-        next((part for part in parts if part in SHAPES), "off"),
-    )
+    found = of_door(read, settings)
     print(f"{options.door}: {one_line(found)}")
     print("kind     shortened  with failures  hiding some  lines hidden")
     lines = Counter(kind for kind, _, _ in found.lines)

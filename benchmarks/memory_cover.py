@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 import memory_transcripts
 
 from hooks.utils.host import repository
+from hooks.utils.policy import kinds
 from hooks.utils.policy.classify import classify
 from hooks.utils.policy.outline import NAME
 from hooks.utils.policy.ruleset import Ruleset
@@ -128,7 +129,7 @@ def _told(some: list, name: str) -> list[Told]:
                         made.known.add(need)
                     firsts[held[0]].add(need)
         for block, needs in firsts.items():
-            if classify(block.call, block.call.cwd, rules).kind in ("search", "read"):
+            if kinds.of(classify(block.call, block.call.cwd, rules).kind).is_lookup:
                 made.lookups.append(needs)
         seen.update(*(_all_names(text, place.root) for text in _texts(session)))
         told.append(made)

@@ -14,7 +14,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "power-mode"))
 
-from hooks.utils.policy.need import KINDS
+from hooks.utils.policy import kinds
 from popkit_retention.lab import sessions, survey
 from popkit_retention.lab.measure import score
 from popkit_retention.lab.pricing import ANY
@@ -55,8 +55,7 @@ class _Watch(Tracked):
         super().add(block)
         result = self.result(block)
         if result is not None and block.tokens >= _LEAST_TOKENS:
-            kind = result.kind.partition(":")[0]
-            self.alive[block] = (kind if kind in KINDS else "other", self.requests)
+            self.alive[block] = (kinds.learnt_as(result.kind), self.requests)
 
     def answered(self, request: Request) -> None:
         super().answered(request)
@@ -88,7 +87,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--transcripts", type=Path, required=True, help="a folder of *.jsonl")
     options = parser.parse_args()
-    sums = {kind: [[0, 0] for _ in QUIET] for kind in KINDS}
+    sums = {kind: [[0, 0] for _ in QUIET] for kind in kinds.LEARNT}
     for _, path in survey.find([str(options.transcripts)], print):
         for kind, marks in survival(sessions.read(path)).items():
             sums[kind] = [[one + more for one, more in zip(*pair)] for pair in zip(sums[kind], marks)]

@@ -19,7 +19,7 @@ from datetime import datetime, timezone
 from .context_carrier import HookContext, ToolResultMeta
 from .host import responses
 from .host.responses import hash_content
-from .policy import engine, events, lifecycle, parts, tiers
+from .policy import engine, events, kinds, lifecycle, parts, tiers
 from .policy.classify import classify
 from .policy.commandline import bash
 from .policy.context import ContextState, Result
@@ -229,7 +229,7 @@ def detect_events(ctx: HookContext) -> list[str]:
         told.append("edit:" + found.edits)
     if found.commits and not ctx.error:
         told.append("commit")
-    if found.kind in ("run", "search"):
+    if found.kind in (kinds.RUN, kinds.SEARCH):
         told.extend(
             "supersede:" + "\0".join((part[0], *(part[1] or ("",)))) for part in found.parts if part[0].startswith(("run:", "search:"))
         )

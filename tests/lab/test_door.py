@@ -21,7 +21,7 @@ def numbered(name: str, count: int = 60) -> str:
 
 
 def policy(say_once: str = door.READS, shape: str = door.OFF, then: Policy | None = None) -> Door:
-    return Door(shipped_rules(), then, say_once, shape)
+    return Door(shipped_rules(), then, door.Settings(say_once, shape))
 
 
 def _twice(between=lambda made: None) -> Made:

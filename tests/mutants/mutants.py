@@ -88,7 +88,7 @@ MUTANTS = [
     Mutant(
         "a newer run ends the earlier one even when it fails",
         "engine.py",
-        'answers = not new.error or new.kind.startswith("run") or "supersede" in rules.tier_rule(new.tier).events',
+        'answers = not new.error or kinds.is_run(new.kind) or "supersede" in rules.tier_rule(new.tier).events',
         "answers = not new.error",
         "commandline/test_same_run.py",
     ),
@@ -137,7 +137,7 @@ MUTANTS = [
     Mutant(
         "of task lists only the newest is kept, preserved ones too",
         "engine.py",
-        'if old.pinned or (old.tier == "preserved" and old.kind != "tasks"):',
+        'if old.pinned or (old.tier == "preserved" and old.kind != kinds.TASKS):',
         'if old.pinned or old.tier == "preserved":',
         "test_supersession.py",
     ),
@@ -245,8 +245,8 @@ MUTANTS = [
     Mutant(
         "an edit touches the files that were read in the same turn, and no others",
         "context.py",
-        'self.edits.get(str(result.turn), 0) if result.kind == "read" and',
-        'max(self.edits.values(), default=0) if result.kind == "read" and',
+        'self.edits.get(str(result.turn), 0) if result.kind == kinds.READ and',
+        'max(self.edits.values(), default=0) if result.kind == kinds.READ and',
         "test_touching.py",
     ),
     Mutant(

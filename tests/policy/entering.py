@@ -32,8 +32,7 @@ class Told:
 
     def __init__(self, say_once: str = door.ANY, shape: str = door.OFF) -> None:
         self.shown = door.Shown()
-        self.say_once = say_once
-        self.shape = shape
+        self.settings = door.Settings(say_once, shape)
         self.count = 0
 
     def arrives(
@@ -45,15 +44,18 @@ class Told:
             tool_input = {"file_path": path, **tool_input}
         name = door.name_of(tool, tool_input, "/")
         arrival = door.Arrival(f"toolu_{self.count}", tool, tool_input, kind, name, text, error, path, again)
-        entry = door.enter(arrival, self.shown, self.say_once, self.shape)
-        written = door.written(arrival)
-        if written is not None and self.say_once == door.ANY:
-            self.shown.add(written)
-        self.shown.add(door.source_of(arrival, entry.text))
+        entry = door.enter(arrival, self.shown, self.settings)
+        for source in door.shows(arrival, entry.text, self.settings):
+            self.shown.add(source)
         return entry
 
     def reads(self, lines: list[str], first: int = 1, form: str = "arrow", path: str = "/a.py", after: str = "") -> door.Entry:
         return self.arrives(read_of(lines, first, form) + after, "Read", path)
+
+
+def shaped(shape: str) -> door.Settings:
+    """Settings of which `shape` alone leaves something out."""
+    return door.Settings(door.OFF, shape)
 
 
 def references(text: str) -> list[re.Match[str]]:

@@ -7,17 +7,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.hidden_failures import hidden_lines
-from hooks.utils.policy import door
+from hooks.utils.policy import door, kinds
 from hooks.utils.policy.calls import Call, Outcome
 from hooks.utils.policy.classify import classify
 from hooks.utils.policy.door import failures
-from hooks.utils.policy.door.informative import BUDGETS, LEAST_FAILED, LEAST_SAVED, shorten
+from hooks.utils.policy.door.informative import LEAST_FAILED, LEAST_SAVED, shorten
 from popkit_retention.lab.tiers import shipped_rules
 from tests.examples import examples
+from tests.policy.door_laws import HANDLE, outputs
+from tests.policy.entering import shaped
 from tests.policy.failing import COMMANDS, FAILING
 from tests.work import steps
 
-HANDLE = "abcdefgh"
 KINDS = ["run:test", "run", "search", "other", "error"]
 PASSED = [f"tests/test_shop.py::test_order_{at:03} PASSED   [{at:3}%]" for at in range(100)]
 FAILED = [
@@ -30,13 +31,6 @@ FAILED = [
     "tests/test_shop.py:41: AssertionError",
 ]
 SUMMARY = ["=========================== short test summary info ===========================", "1 failed, 100 passed in 0.71s"]
-
-line = st.one_of(
-    st.sampled_from(["", "  ", "ok", "E   assert 1 == 2", "FAIL tests/a.py", "src/a.py:12:def price():", "src/b.py-3-x", "\r"]),
-    st.text(st.sampled_from("ab/._:- 1é\ud800"), max_size=90),
-    st.integers(0, 400).map(lambda at: f"src/module_{at % 7}/file_{at % 40}.py:{at}:    return configure_the_shop({at})"),
-)
-outputs = st.lists(line, max_size=120).map("\n".join)
 
 
 def entered(lines: list[str], kind: str, error: bool = False) -> list[str]:
@@ -54,7 +48,7 @@ def test_of_a_failed_run_the_failures_their_values_and_places_and_the_summary_st
 def test_of_a_passed_run_the_verdict_stays():
     told = entered([*PASSED, "100 passed in 0.71s"], "run:test")
     assert told[-2] == "100 passed in 0.71s"
-    assert len("\n".join(told)) < 2 * BUDGETS["run"]
+    assert len("\n".join(told)) < 2 * kinds.of("run").budget
     assert told[-1].startswith("[PopKit left out ")
 
 
@@ -107,7 +101,7 @@ def test_whatever_runs_the_tasks_a_failure_stays(command: str):
     text, failure = FAILING["tsc"]
     call = Call("toolu_1", "Bash", {"command": command}, Outcome(len(text)), cwd="/p")
     kind = classify(call, "/p", shipped_rules()).kind
-    entry = door.enter(door.Arrival("toolu_1", "Bash", {"command": command}, kind, "T1", text), door.Shown(), door.OFF, door.STRONG)
+    entry = door.enter(door.Arrival("toolu_1", "Bash", {"command": command}, kind, "T1", text), door.Shown(), shaped(door.STRONG))
     assert failure in entry.text
     assert len(entry.text) < len(text)
 
@@ -197,20 +191,20 @@ def test_an_error_whose_message_is_one_long_line_enters_whole():
 @pytest.mark.parametrize("tool", ["Read", "Task", "WebFetch", "mcp__shop__list", "Edit"])
 def test_what_no_shell_and_no_search_prints_enters_whole(tool: str):
     text = "\n".join(f"row {at} of it" for at in range(900))
-    assert door.enter(door.Arrival("t", tool, {}, "other", "T1", text), door.Shown(), door.OFF, door.STRONG).reasons == ()
+    assert door.enter(door.Arrival("t", tool, {}, "other", "T1", text), door.Shown(), shaped(door.STRONG)).reasons == ()
 
 
 def test_only_strong_shortens_and_the_same_call_made_at_once_again_enters_whole():
     text = "\n".join(f"row {at} of it" for at in range(900))
     arrival = door.Arrival("t", "Bash", {}, "other", "T1", text, handle=HANDLE)
-    entry = door.enter(arrival, door.Shown(), door.OFF, door.STRONG)
+    entry = door.enter(arrival, door.Shown(), shaped(door.STRONG))
     assert entry.text == shorten(text, "other", False, HANDLE).text
     assert door.is_partial(entry)
     assert entry.reasons == (f"{shorten(text, 'other').lines:,} lines over its budget left out",)
     for shape in (door.OFF, door.SAFE):
-        assert door.enter(arrival, door.Shown(), door.OFF, shape) == (text, (), ())
+        assert door.enter(arrival, door.Shown(), shaped(shape)) == (text, (), ())
     arrival.again = True
-    assert door.enter(arrival, door.Shown(), door.OFF, door.STRONG) == (text, (), ())
+    assert door.enter(arrival, door.Shown(), shaped(door.STRONG)) == (text, (), ())
 
 
 def test_what_is_left_of_an_output_is_still_said_once():
@@ -218,7 +212,7 @@ def test_what_is_left_of_an_output_is_still_said_once():
     shown = door.Shown()
     shown.add(door.Source("a", "T1, Bash cat", first))
     text = "\n".join([*first, *(f"row {at} of it" for at in range(900))])
-    entry = door.enter(door.Arrival("t", "Bash", {}, "other", "T2", text, handle=HANDLE), shown, door.ANY, door.STRONG)
+    entry = door.enter(door.Arrival("t", "Bash", {}, "other", "T2", text, handle=HANDLE), shown, door.Settings(door.ANY, door.STRONG))
     assert len(entry.reasons) == 2
     assert entry.leans_on == ("a",)
 
@@ -227,30 +221,6 @@ def test_what_the_host_adds_for_the_model_stays():
     reminder = "<system-reminder>\nThe file is long.\n</system-reminder>"
     text = "row of it\n" * 900 + reminder
     assert shorten(text, "other").text.endswith("]\n" + reminder)
-
-
-@given(outputs, st.sampled_from(KINDS), st.booleans())
-@settings(max_examples=examples(50, 10_000))
-def test_every_line_but_marks_and_the_notice_stands_in_the_output_in_its_order(text: str, kind: str, error: bool):
-    told = shorten(text, kind, error, HANDLE)
-    if not told.lines:
-        assert told.text == text
-        return
-    lines = text.rstrip("\n").split("\n")
-    *said, notice = told.text.rstrip("\n").split("\n")
-    if kind == "search" and not error:
-        rest = iter(lines)
-        assert all(line in rest for line in said)
-        assert len(said) == len(lines) - told.lines
-    else:
-        at = hidden = 0
-        for line in said:
-            gap = 0 if line == lines[at] else int(line.removeprefix("[… ").split(" ")[0].replace(",", ""))
-            hidden += gap
-            at += gap or 1
-        assert (at, hidden) == (len(lines), told.lines)
-    assert notice.startswith(f"[PopKit left out {told.lines:,} of {len(lines):,} lines")
-    assert "to see all: popkit restore abcdefgh" in notice
 
 
 @given(outputs, st.sampled_from(KINDS))
@@ -268,7 +238,7 @@ def test_it_gets_shorter_or_stays_as_it_is_and_once_is_enough(text: str, kind: s
     told = shorten(text, kind, error, HANDLE)
     assert told.text == text or len(told.text) <= len(text) - LEAST_SAVED
     assert shorten(told.text, kind, error, HANDLE) == (told.text, 0)
-    if len(text) <= min(BUDGETS.values()):
+    if len(text) <= min(kind.budget for kind in kinds.ALL if kind.budget):
         assert told == (text, 0)
 
 
@@ -281,4 +251,4 @@ def test_a_line_of_a_long_text_takes_a_few_steps(kind: str, one: str):
     assert large < 4.4 * small
     assert large < 2_000 * 40
     text = (one + "\n") * (500_000 // (len(one) + 1))
-    assert len(shorten(text, kind).text) < 20_000 or len(one) > BUDGETS[kind] or one.startswith("FAIL")
+    assert len(shorten(text, kind).text) < 20_000 or len(one) > kinds.of(kind).budget or one.startswith("FAIL")

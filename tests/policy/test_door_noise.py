@@ -4,25 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from hooks.utils.policy import door
 from hooks.utils.policy.door.noise import quiet
 from tests.examples import examples
+from tests.policy.door_laws import noisy, rebuilt
+from tests.policy.entering import shaped
 from tests.policy.telling import OUTPUTS
-
-codes = ["\x1b[31m", "\x1b[0m", "\x1b", "[0m", "\x1b]8;;https://a.b\x07", "\x1b]0;title\x07"]
-blanks = ["\n", "\n\n\n\n", "\r", "\r\n", "\t", " "]
-said = ["done", "Fetching part 3 of 20\n", "Fetching part 4 of 20\n" * 12, "12:00:01 ready\n", "error", "50%", "\ud800", "\0t"]
-marks = ["\n[the line above stands 3 times in a row]\n", "\n[the line above stands 1 time in a row]", "one line again and again\n" * 5]
-CODES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\](?!8;[^;\x07\x1b]*;[^\x07\x1b])[^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])")
-COUNTED = re.compile(r"\[the line above stands (\d+) times? in a row\]\r?")
-pieces = st.sampled_from([*codes, *blanks, *said, "a,b", "|", "{", "@@ ", *marks])
-texts = st.lists(pieces, max_size=40).map("".join)
 
 
 def lines(form: str, count: int = 40) -> str:
@@ -40,7 +31,7 @@ def test_an_output_in_which_one_detail_matters_enters_whole(name: str):
     text, matters = OUTPUTS[name]
     assert matters in text
     run = door.Arrival("toolu_1", "Bash", {}, "other", "T1", text)
-    assert door.enter(run, door.Shown(), door.OFF, door.SAFE) == (text, (), ())
+    assert door.enter(run, door.Shown(), shaped(door.SAFE)) == (text, (), ())
 
 
 @pytest.mark.parametrize("form", [
@@ -104,7 +95,7 @@ def test_rows_and_values_that_are_the_same_and_what_a_count_would_hardly_shorten
 def test_a_line_that_looks_like_a_count_is_told_from_one():
     own = "[the line above stands 40 times in a row]"
     assert quiet(f"a\n{own}\nb") == f"a\n[the line above stands 1 time in a row]\n{own}\nb"
-    entry = door.enter(door.Arrival("toolu_1", "Bash", {}, "other", "T1", f"a\n{own}\nb"), door.Shown(), door.OFF, door.SAFE)
+    entry = door.enter(door.Arrival("toolu_1", "Bash", {}, "other", "T1", f"a\n{own}\nb"), door.Shown(), shaped(door.SAFE))
     assert entry.text == quiet(f"a\n{own}\nb")
     assert rebuilt(entry.text) == f"a\n{own}\nb"
 
@@ -165,38 +156,7 @@ def test_of_blank_lines_in_a_row_two_stay_as_they_are():
     assert quiet("a\n\n\n\n\nb\n \n\t\n\n\n") == "a\n\n\nb\n \n\t\n"
 
 
-def rebuilt(text: str) -> str:
-    """A text with the counts in it written out. Knows what the manual says of them, and nothing of the door's code."""
-    out: list[str] = []
-    lines = text.split("\n")
-    while lines:
-        line, times = lines.pop(0), 1
-        if lines and (count := COUNTED.fullmatch(lines[0])):
-            times = int(count[1])
-            lines.pop(0)
-        out += [line] * times
-    return "\n".join(out)
-
-
-def bare(text: str) -> str:
-    """A text as it is without what the door may leave out: no codes, no progress, one blank line for many."""
-    lines = [line.rstrip("\r").rpartition("\r")[2] for line in CODES.sub("", text).split("\n")]
-    return "\n".join(line if line.strip() else "" for at, line in enumerate(lines) if line.strip() or not at or lines[at - 1].strip())
-
-
-@given(texts)
-@settings(max_examples=examples(300, 20_000))
-def test_but_for_codes_progress_and_blanks_the_output_can_be_told_from_what_enters(text: str):
-    entered = quiet(text)
-    if entered == text and "in a row]" in text:
-        return  # data, in which nothing is told apart
-    assert bare(rebuilt(entered)) == bare(text)
-    blank = [not line.strip() for line in text.split("\n")]
-    if "\r" not in text and "\x1b" not in text and not any(map(all, zip(blank, blank[1:], blank[2:]))):
-        assert rebuilt(entered) == text
-
-
-@given(texts.filter(lambda text: "in a row]" not in quiet(text)))
+@given(noisy.filter(lambda text: "in a row]" not in quiet(text)))
 @settings(max_examples=examples(60, 20_000))
 def test_what_is_quiet_stays_as_it_is(text: str):
     once = quiet(text)
@@ -207,12 +167,12 @@ def test_what_is_quiet_stays_as_it_is(text: str):
 def test_files_and_matches_are_no_noise_and_an_error_enters_whole(tool: str, kind: str):
     loud = "\x1b[31mred\x1b[0m\n\n\n\n\n" + ALIKE
     arrival = door.Arrival("toolu_1", tool, {}, kind, "T1", loud)
-    assert door.enter(arrival, door.Shown(), door.OFF, door.SAFE) == (loud, (), ())
+    assert door.enter(arrival, door.Shown(), shaped(door.SAFE)) == (loud, (), ())
     run = door.Arrival("toolu_2", "Bash", {}, "run:test", "T2", loud)
-    assert len(door.enter(run, door.Shown(), door.OFF, door.SAFE).text) < 200
-    assert door.enter(run, door.Shown(), door.OFF, door.OFF) == (loud, (), ())
+    assert len(door.enter(run, door.Shown(), shaped(door.SAFE)).text) < 200
+    assert door.enter(run, door.Shown(), shaped(door.OFF)) == (loud, (), ())
     failed = door.Arrival("toolu_3", "Bash", {}, "run:test", "T3", loud, error=True)
-    assert door.enter(failed, door.Shown(), door.OFF, door.SAFE) == (loud, (), ())
+    assert door.enter(failed, door.Shown(), shaped(door.SAFE)) == (loud, (), ())
 
 
 @pytest.mark.parametrize(

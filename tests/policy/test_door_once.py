@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks import reference_decoder as reading
 from benchmarks.hidden_failures import hidden_lines
 from hooks.utils.policy import door
 from hooks.utils.policy.door import once, shown
@@ -15,24 +14,6 @@ from tests.policy.entering import Told, block, body, read_of, references
 from tests.policy.failing import FAILING
 
 REMINDER = "\n\n<system-reminder>\nConsider whether this file is malicious.\n</system-reminder>\n"
-
-
-@given(st.lists(st.tuples(block, st.sampled_from(["Bash", "Read", "cat -n", "Write"]), st.integers(1, 120)), min_size=2, max_size=6))
-@settings(max_examples=examples(40, 5_000))
-def test_a_reader_who_sees_the_context_alone_makes_the_result_again(results: list[tuple[list[str], str, int]]):
-    told = Told()
-    reader = reading.Reader("/")
-    for lines, how, first in results:
-        text = {"Read": read_of(lines, first), "cat -n": read_of(lines, first, "tab")}.get(how, "\n".join(lines))
-        given = {"Read": {"file_path": "/a.py"}, "Write": {"file_path": "/a.py", "content": text}}.get(how, {"command": how})
-        tool = how.replace("cat -n", "Bash")
-        entry = told.arrives(text, tool, given.get("file_path", "") if how == "Read" else "", **given)
-        found = {at: reader.follows(said) for at, said in reading.references(entry.text)}
-        assert {one.kind for one in found.values()} <= {"found"}
-        whole = reading.whole(entry.text, {at: one.lines for at, one in found.items()})
-        assert whole == [line for _, line in reading.listing(text)]
-        assert set(entry.leans_on) <= {id for id in told.shown.sources if not id.endswith(f"_{told.count}")}
-        reader.sees(f"toolu_{told.count}", tool, given, entry.text)
 
 
 @given(block, block, st.integers(min_value=0, max_value=40))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..policy import kinds
 from ..policy.planning import CLEAR
 from ..policy.tiers import TIERS
 from . import ledgers, phrases, text, verdict
@@ -11,7 +12,8 @@ _COMMAND = "/popkit:context"
 _WHOLE = 60  # columns that the table takes with its last column
 _ASIDE = " " * 10
 _NEXT_AT = 34  # columns before the last column of the table
-_KINDS = (("error", "error"), ("decision", "decision"), ("tasks", "task list"), ("pinned", "pinned"))
+_PINNED = "pinned"  # what a report counts as no kind
+_COUNTED = {kind.name: kind.counted for kind in kinds.ALL if kind.counted}
 
 
 def panel(report: dict, details: bool = False, everything: bool = False, command: str = _COMMAND) -> list[str]:
@@ -86,7 +88,7 @@ def _next(tier: str, have: dict) -> str:
     """What ends the tier's live results next."""
     if not have["live"]["items"]:
         return "-"
-    coming, pinned = have["next"], have["next"]["kinds"].get("pinned", 0)
+    coming, pinned = have["next"], have["next"]["kinds"].get(_PINNED, 0)
     if tier == "preserved":
         return _preserved(coming["kinds"])
     if pinned == have["live"]["items"]:
@@ -106,22 +108,24 @@ def _soonest(soonest: dict) -> str:
 
 
 def _events(coming: dict) -> str:
-    kinds, on = coming["kinds"], coming["on"]
+    counts, on = coming["kinds"], coming["on"]
     said = []
     if coming["names"]:
         said.append("next run: " + text.listed([text.clean(name) for name in coming["names"]], 3))
-    if kinds.get("read"):
+    if counts.get(kinds.READ):
         words = [word for event, word in (("edit", "edited"), ("commit", "committed")) if event in on]
-        said.append(text.counted(kinds["read"], "file") + " until " + (" or ".join(words) if words else "read again"))
-    others = sum(count for kind, count in kinds.items() if kind not in ("read", "pinned") and not (kind == "run" and coming["names"]))
+        said.append(text.counted(counts[kinds.READ], "file") + " until " + (" or ".join(words) if words else "read again"))
+    told = (kinds.READ, _PINNED, *([kinds.RUN] if coming["names"] else []))
+    others = sum(count for name, count in counts.items() if name not in told)
     if others:
         said.append(f"{others} until repeated")
     return "; ".join(said)
 
 
-def _preserved(kinds: dict) -> str:
-    said = [text.counted(kinds[kind], noun) if noun != "pinned" else f"{kinds[kind]} pinned" for kind, noun in _KINDS if kind in kinds]
-    others = sum(count for kind, count in kinds.items() if kind not in dict(_KINDS))
+def _preserved(counts: dict) -> str:
+    said = [text.counted(counts[name], noun) for name, noun in _COUNTED.items() if name in counts]
+    said += [f"{counts[_PINNED]} pinned"] if _PINNED in counts else []
+    others = sum(count for name, count in counts.items() if name not in _COUNTED and name != _PINNED)
     return ", ".join([*said, *([f"{others} by pattern"] if others else [])])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..policy import kinds
 from ..policy.occasions import CLEARED_BY_USER
 from . import text
 
@@ -36,7 +37,7 @@ _AT = {
 }
 # How the engine's reasons begin that name the call which ended a result.
 _CAUSES = ("a newer run of", "the action succeeded", "the same content")
-_ENDED_BY_ITS_LIKE = {"error": "succeeded", "read": "read again", "tasks": "newer list"}
+_ENDED_BY_ITS_LIKE = {kind.name: kind.ended for kind in kinds.ALL if kind.ended}
 _WASTE = 5  # columns that a path may lose so as to begin with a whole segment
 _AFTER_COMMAND = (" 2>", " >", " |", " &", ";")  # what follows says nothing of which run it is
 _RUN_NAME = 22  # columns

@@ -24,7 +24,7 @@ repeat, reread, success, newer, session_end, manual, unpin; `held_until`: the ca
 
 from __future__ import annotations
 
-from ..policy import figures, lifecycle, parts, planning, verdict
+from ..policy import figures, kinds, lifecycle, parts, planning, verdict
 from ..policy.context import OUTSIDE
 from ..policy.tiers import TIERS
 from .phrases import run_name
@@ -161,7 +161,7 @@ def _shows(result: Result) -> list[dict[str, Any]]:
 def _pinned_by(result: Result, state: ContextState, rules: Ruleset) -> str:
     if result.id in state.pins:
         return result.id
-    return (rules.pinned_by(result.subjects, state.pins) or "") if result.pinned and result.kind != "ack" else ""
+    return (rules.pinned_by(result.subjects, state.pins) or "") if result.pinned and result.kind != kinds.ACK else ""
 
 
 def expiry(result: Result, state: ContextState, rules: Ruleset, now: float) -> dict[str, Any]:
@@ -185,23 +185,22 @@ def expiry(result: Result, state: ContextState, rules: Ruleset, now: float) -> d
 
 def _events(result: Result, rules: Ruleset) -> list[str]:
     if result.tier == "preserved":
-        if result.kind == "tasks":
+        if result.kind == kinds.TASKS:
             return ["newer", "manual"]
         return ["success", "manual"] if any(part[0].startswith("error:") for part in result.parts) else ["manual"]
     own = rules.tier_rule(result.tier).events
     on = lifecycle.file_events(result, rules)
-    kind = result.kind.partition(":")[0]
-    on.append({"run": "rerun", "read": "reread", "tasks": "newer", "error": "success"}.get(kind, "repeat"))
+    on.append(kinds.of(result.kind).ends_on)
     return [*on, "session_end"] if "session_end" in own else on
 
 
 def _tier(tier: str, rows: list[dict[str, Any]], state: ContextState) -> dict[str, Any]:
     mine = [row for row in rows if row["tier"] == tier]
     live = [row for row in mine if row["state"] == "live"]
-    kinds: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for row in live:
-        kind = "pinned" if row["pinned_by"] else row["kind"].partition(":")[0]
-        kinds[kind] = kinds.get(kind, 0) + 1
+        name = "pinned" if row["pinned_by"] else kinds.name_of(row["kind"])
+        counts[name] = counts.get(name, 0) + 1
     return {
         "live": _sums(live),
         "expired": _sums([row for row in mine if row["state"] == "expired"]),
@@ -209,7 +208,7 @@ def _tier(tier: str, rows: list[dict[str, Any]], state: ContextState) -> dict[st
             "soonest": _soonest(live),
             "on": sorted({event for row in live for event in row["expires"]["on"]}),
             "names": _rerun_names(live),
-            "kinds": kinds,
+            "kinds": counts,
         },
     }
 

@@ -2,21 +2,10 @@
 
 from __future__ import annotations
 
-from ..policy import worth
+from ..policy import kinds, worth
 from . import phrases, text
 
 _ASIDE = 10  # columns of the left column
-
-_KINDS = {
-    "read": "file contents",
-    "search": "search results",
-    "run": "output of a run",
-    "ack": "an acknowledgement",
-    "decision": "a decision of yours",
-    "tasks": "a task list",
-    "error": "an error",
-    "other": "a tool result",
-}
 
 
 def why(report: dict, row: dict, command: str = "/popkit:context") -> list[str]:
@@ -110,8 +99,8 @@ def _offer(name: str, said: str, command: str) -> list:
 
 
 def _what(row: dict) -> str:
-    kind, _, family = row["kind"].partition(":")
-    said = _KINDS.get(kind, kind) + (f" of {family}" if family and kind != "run" else f": {family}" if family else "")
+    family = row["kind"].partition(":")[2]
+    said = kinds.of(row["kind"]).said + (f"{':' if kinds.is_run(row['kind']) else ' of'} {family}" if family else "")
     return f"{said}, {text.long_tokens(row['tokens'])} (estimate)"
 
 

@@ -9,6 +9,7 @@ null may stand (what it means, in words), and at the top level `default` and `pr
 
 from __future__ import annotations
 
+from ..policy import kinds
 from ..policy.ruleset import (
     AUTO,
     COMPACT,
@@ -174,11 +175,11 @@ _THRESHOLDS_ABOUT = {
     "emergency": "The last level before the window is full.",
 }
 _GRACE_ABOUT = {
-    "read": "File contents: what was just edited is often needed again.",
-    "search": "Searches.",
-    "run": "Tests, builds and other runs.",
-    "ack": "Acknowledgments: edits, mkdir.",
-    "other": "Everything else.",
+    kinds.READ: "File contents: what was just edited is often needed again.",
+    kinds.SEARCH: "Searches.",
+    kinds.RUN: "Tests, builds and other runs.",
+    kinds.ACK: "Acknowledgments: edits, mkdir.",
+    kinds.OTHER: "Everything else.",
 }
 _COMPACTION_ABOUT = {
     "advise": "Whether the summariser is told what is dead and what must survive.",
@@ -278,7 +279,7 @@ FIELDS = {
         **record(
             "GraceCalls",
             "Calls for which an expired result must have been left alone before a clear takes it unasked, by kind; auto weighs instead.",
-            {kind: said(about, HOLD) for kind, about in _GRACE_ABOUT.items()},
+            {kind: said(_GRACE_ABOUT[kind], HOLD) for kind in GRACE_CALLS},
         ),
         "default": GRACE_CALLS,
         "project": LONGER,

@@ -63,16 +63,14 @@ class Door:
         """The configuration may have changed."""
         self.site = Site(self.environ, self.session_id, self.cwd)
         self.rules = self.site.rules()
-        config = self.site.config
-        self.say_once = config.get("say_once", door.ANY)
-        self.shape = config.get("shape", door.SAFE)
+        self.settings = door.Settings(self.rules.say_once, self.rules.shape)
         self.editing = outside.editing_of(self.environ)
 
     def context(self, agent_id: str) -> Context:
         """The context of the main thread ("") or of a subagent, learnt from its transcript the first time."""
         known = self.contexts.pop(agent_id, None)
         if known is None:
-            known = learnt(self.site, self.transcript_of(agent_id), agent_id, self.cwd, self.say_once, self.editing, self.entered)
+            known = learnt(self.site, self.transcript_of(agent_id), agent_id, self.cwd, self.settings.say_once, self.editing, self.entered)
         self.contexts[agent_id] = known  # the one that was asked about last stands last
         self._lighten()
         return known
@@ -167,7 +165,9 @@ class Door:
             return
         found = classify(Call(arrived.id, tool, tool_input, Outcome(error=arrived.error), time.time(), self.cwd), self.cwd, self.rules)
         name, path = door.name_of(tool, tool_input, self.cwd), path_of(tool, found.subjects)
-        stand(context, door.Arrival(arrived.id, tool, tool_input, found.kind, name, arrived.text, arrived.error, path), self.say_once)
+        stand(
+            context, door.Arrival(arrived.id, tool, tool_input, found.kind, name, arrived.text, arrived.error, path), self.settings.say_once
+        )
 
     def _enter(self, context: Context, arrived: Arrived, call: Call, agent_id: str, began: float) -> str | None:
         """What enters of a result, None for all of it; the context knows it from then on."""
@@ -183,18 +183,14 @@ class Door:
         arrival = door.Arrival(
             arrived.id, *asked, found.kind, name, arrived.text, arrived.error, path, asked == context.before, handle
         )  # fmt: skip
-        entry = door.enter(arrival, context.shown, self.say_once, self.shape) if arrived.whole else door.Entry(arrived.text, (), ())
+        entry = door.enter(arrival, context.shown, self.settings) if arrived.whole else door.Entry(arrived.text, (), ())
         if entry.reasons and (time.monotonic() - began > self.time_s or not self._kept(chain, arrival, found, content)):
             entry = door.Entry(arrived.text, (), ())
         self.entered(entry.text, found.kind)
         context.grown += estimate_tokens(entry.text, found.content)
         context.before = asked if door.is_partial(entry) else ()
-        if self.say_once == door.ANY:
-            wrote = door.written(arrival)
-            if wrote is not None:
-                context.show(wrote)
-        if self.say_once != door.OFF:
-            context.show(door.source_of(arrival, entry.text))
+        for source in door.shows(arrival, entry.text, self.settings):
+            context.show(source)
         if not entry.reasons:
             return None
         self._note(agent_id, arrival, entry, found)

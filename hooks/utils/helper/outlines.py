@@ -6,7 +6,7 @@ import hashlib  # noqa: TID253  only the helper comes here
 import queue
 import threading
 
-from ..policy import outline
+from ..policy import kinds, outline
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Outlines:
     def prepare(self, text: str, kind: str) -> None:
         """Finds it soon, of a result of this text and kind."""
         if len(text) >= outline.LEAST_CHARS:
-            self._waiting.put((text, outline.is_run(kind)))
+            self._waiting.put((text, kinds.is_run(kind)))
 
     def findings(self, text: str, is_run: bool) -> Findings:
         """As `outline.findings` finds it."""

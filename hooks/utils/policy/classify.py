@@ -6,7 +6,7 @@ the built-in reading of the tool (`bash.py` for command lines).
 
 from __future__ import annotations
 
-from . import parts
+from . import kinds, parts
 from .calls import TEXT_CHARS, bounded
 from .estimate import content_of_path
 from .masking import mask, without_numbers
@@ -112,7 +112,7 @@ def _read(call: Call, cwd: str, table: Table) -> Classification:
     path = mask(parts.normal_path(_text(call.tool_input, "file_path", "notebook_path", "path"), cwd), tell_apart=True)
     if call.outcome.unchanged:
         label = "Read " + shown_path(path, cwd) + " (unchanged)"
-        return Classification("ack", tier_of_tool("Edit", table), label, [("do:unchanged " + path, [])], [path], action="Read:" + path)
+        return Classification(kinds.ACK, tier_of_tool("Edit", table), label, [("do:unchanged " + path, [])], [path], action="Read:" + path)
     lines = call.outcome.interval
     if lines is None:
         first = max(1, _number(call.tool_input.get("offset"), 1))
@@ -120,13 +120,17 @@ def _read(call: Call, cwd: str, table: Table) -> Classification:
         lines = [first, first + limit - 1] if limit else [first, 0]
     label = "Read " + shown_path(path, cwd) + ("" if lines == [1, 0] else ":" + parts.describe_interval(lines))
     content = content_of_path(path)
-    return Classification("read", tier_of_tool(call.tool, table), label, [("read:" + path, lines)], [path], content, action="Read:" + path)
+    return Classification(
+        kinds.READ, tier_of_tool(call.tool, table), label, [("read:" + path, lines)], [path], content, action="Read:" + path
+    )
 
 
 def _edit(call: Call, cwd: str, table: Table) -> Classification:
     path = mask(parts.normal_path(_text(call.tool_input, "file_path", "notebook_path"), cwd), tell_apart=True)
     label = call.tool + " " + shown_path(path, cwd)
-    return Classification("ack", tier_of_tool(call.tool, table), label, [("edit:" + path, [])], [path], edits=path, action="edit:" + path)
+    return Classification(
+        kinds.ACK, tier_of_tool(call.tool, table), label, [("edit:" + path, [])], [path], edits=path, action="edit:" + path
+    )
 
 
 def _grep(call: Call, cwd: str, table: Table) -> Classification:
@@ -136,7 +140,7 @@ def _grep(call: Call, cwd: str, table: Table) -> Classification:
     narrowed = "".join(" " + name + "=" + mask(value) for name in ("glob", "type") if (value := _text(call.tool_input, name)))
     key, scope = parts.content_search(pattern + narrowed, roots, insensitive=call.tool_input.get("-i") is True)
     label = 'Grep "' + pattern + '"' + (" in " + shown_path(roots[0], cwd) if root else "") + narrowed
-    return Classification("search", tier_of_tool(call.tool, table), label, [(key, scope)], roots, "matches", action=key)
+    return Classification(kinds.SEARCH, tier_of_tool(call.tool, table), label, [(key, scope)], roots, "matches", action=key)
 
 
 def _glob(call: Call, cwd: str, table: Table) -> Classification:
@@ -144,7 +148,7 @@ def _glob(call: Call, cwd: str, table: Table) -> Classification:
     root = mask(_text(call.tool_input, "path"), tell_apart=True)
     roots = [parts.normal_path(root, cwd)] if root else [cwd]
     key, scope = parts.file_search(pattern, roots)
-    return Classification("search", tier_of_tool(call.tool, table), call.tool + " " + pattern, [(key, scope)], roots, "log", action=key)
+    return Classification(kinds.SEARCH, tier_of_tool(call.tool, table), call.tool + " " + pattern, [(key, scope)], roots, "log", action=key)
 
 
 def _bash(call: Call, cwd: str, table: Table) -> Classification:
@@ -161,7 +165,7 @@ def _bash(call: Call, cwd: str, table: Table) -> Classification:
     for action in found:
         keys.append(parts.deed(action.part))
         commits = commits or action.commits
-        if action.kind != "ack":
+        if action.kind != kinds.ACK:
             shown.append(action.part)
     # Acknowledgements show nothing that a re-run would have to cover, unless there is nothing else.
     shown = shown or [action.part for action in found]
@@ -189,7 +193,7 @@ def _subjects(command: str, found: list[Action]) -> list[str]:
     """What patterns match of a command line: the line, its commands, the files that it reads."""
     subjects = [without_numbers(" ".join(command[:400].split()))]
     for action in found[:8]:
-        path = action.part[0].partition(":")[2] if action.kind == "read" else ""
+        path = action.part[0].partition(":")[2] if action.kind == kinds.READ else ""
         subjects.extend(name for name in (path, without_numbers(action.name)) if name and name not in subjects)
     return subjects
 
@@ -197,7 +201,7 @@ def _subjects(command: str, found: list[Action]) -> list[str]:
 def _content_of(leading: Action, command: str) -> str:
     """The kind of content that a command prints."""
     key = leading.part[0]
-    if leading.kind == "read":
+    if leading.kind == kinds.READ:
         return content_of_path(key)
     if key.startswith("search:content:"):
         return "matches"
@@ -208,15 +212,15 @@ def _other(call: Call, cwd: str, table: Table) -> Classification:
     tool = call.tool
     tier = tier_of_tool(tool, table)
     content = "dialogue" if tool in _DIALOGUE else "markup"
-    kind = "other"
+    kind = kinds.OTHER
     if tool in _TASK_LISTS:
-        kind, key = "tasks", "call:tasks"
+        kind, key = kinds.TASKS, "call:tasks"
     else:
         key = "call:" + tool + ":" + _identity(call.tool_input)
         if tool in _DECISIONS:
-            kind = "decision"
+            kind = kinds.DECISION
         elif tier == "ephemeral":
-            kind = "ack"
+            kind = kinds.ACK
     said = _text(call.tool_input, "description", "query", "url", "skill", "subject", "name", "task_id", "taskId", "path")
     label = tool.replace("mcp__", "").replace("__", ".") + (" " + mask(said) if said else "")
     return Classification(kind, tier, label, [(key, [])], [mask(said)] if said else [], content, action=key)
@@ -257,12 +261,12 @@ def classify(call: Call, cwd: str, rules: Ruleset) -> Classification:
         found.tier, found.basis = override
     if found.error:
         _keep_error(found, call.tool, rules)
-    elif found.kind == "decision":
+    elif found.kind == kinds.DECISION:
         if rules.preserve_decisions:
             found.tier, found.basis = "preserved", "a decision of the user"
         elif override is None and found.tier == "preserved":
             found.tier = DEFAULT_TIER
-    pattern = rules.preserving_glob(found.subjects) if found.kind != "ack" else None
+    pattern = rules.preserving_glob(found.subjects) if found.kind != kinds.ACK else None
     if pattern is not None:
         found.tier, found.basis = "preserved", "preserved pattern " + pattern
     return found
@@ -270,7 +274,7 @@ def classify(call: Call, cwd: str, rules: Ruleset) -> Classification:
 
 def _found_nothing(found: Classification, outcome: Outcome) -> bool:
     """A search that exits 1 with no output found nothing; that is an answer, no error."""
-    return found.kind == "search" and outcome.exit_code == 1 and outcome.chars == 0
+    return found.kind == kinds.SEARCH and outcome.exit_code == 1 and outcome.chars == 0
 
 
 def _keep_error(found: Classification, tool: str, rules: Ruleset) -> None:
@@ -280,7 +284,7 @@ def _keep_error(found: Classification, tool: str, rules: Ruleset) -> None:
     found.changes = []
     if tool in _SHELLS and "supersede" in rules.tier_rule(found.tier).events:
         return
-    found.kind = "error"
+    found.kind = kinds.ERROR
     found.parts = [("error:" + found.action, [])]
     if rules.preserve_errors:
         found.tier, found.basis = "preserved", "an error"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from . import kinds
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -163,7 +165,7 @@ class ContextState:
 
     def touched(self, result: Result) -> int:
         """The index of a result's last touch, 0 for none."""
-        edited = self.edits.get(str(result.turn), 0) if result.kind == "read" and not result.ended else 0
+        edited = self.edits.get(str(result.turn), 0) if result.kind == kinds.READ and not result.ended else 0
         return max(result.touched, edited) if edited > result.index else result.touched
 
     def quiet_age(self, result: Result) -> int:

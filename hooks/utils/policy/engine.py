@@ -6,7 +6,7 @@ changed in place; every decision carries its reasons.
 
 from __future__ import annotations
 
-from . import lifecycle, parts
+from . import kinds, lifecycle, parts
 from .calls import verdict_of
 from .classify import classify
 from .context import ContextState, Result, add
@@ -106,9 +106,9 @@ def _result_of(state: ContextState, call: Call, found: Classification, rules: Ru
     result = Result(
         call.id, state.index, call.at, state.turn, call.tool, found.kind + (":" + found.family if found.family else ""), found.tier,
         found.basis, found.label, [list(part) for part in found.parts], found.subjects, tokens, outcome.content_hash, found.error,
-        verdict_of(outcome.tail, outcome.exit_code) if found.error or found.kind == "run" else "",
+        verdict_of(outcome.tail, outcome.exit_code) if found.error or found.kind == kinds.RUN else "",
     )  # fmt: skip
-    if found.kind == "restored" and not found.error:
+    if found.kind == kinds.RESTORED and not found.error:
         state.holds[call.id] = state.index + rules.restore_hold_calls
     result.pinned = is_pinned(state, result, rules)
     return result
@@ -120,7 +120,7 @@ def _supersede(state: ContextState, rules: Ruleset, new: Result, found: Classifi
         for old in list(state.by_key.get("error:" + found.action, {}).values()):
             if not old.pinned:
                 end(state, old, "superseded", ["the action succeeded later: " + new.label], decisions, new.id)
-    answers = not new.error or new.kind.startswith("run") or "supersede" in rules.tier_rule(new.tier).events
+    answers = not new.error or kinds.is_run(new.kind) or "supersede" in rules.tier_rule(new.tier).events
     if answers:
         for part in new.parts:
             for old in list(state.by_key.get(part[0], {}).values()):
@@ -132,7 +132,7 @@ def _supersede(state: ContextState, rules: Ruleset, new: Result, found: Classifi
 
 
 def _cover(state: ContextState, old: Result, part: Part, new: Result, decisions: list[Decision]) -> None:
-    if old.pinned or (old.tier == "preserved" and old.kind != "tasks"):
+    if old.pinned or (old.tier == "preserved" and old.kind != kinds.TASKS):
         return
     dead = [have for have in old.parts if parts.covers(part, have)]
     if not dead:

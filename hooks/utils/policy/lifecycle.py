@@ -6,7 +6,7 @@ user says so, when the action that failed succeeds later, or (task lists) when a
 
 from __future__ import annotations
 
-from . import parts
+from . import kinds, parts
 from .context import RECENT, ContextState, Result, add
 from .tiers import tier_of_tool
 
@@ -76,7 +76,7 @@ def is_pinned(state: ContextState, result: Result, rules: Ruleset) -> bool:
     if result.id in state.pins or result.id in state.holds:
         return True
     # Who pins a path means what was seen of it, not the acknowledgements of its edits.
-    return bool((state.pins or rules.pins) and result.kind != "ack" and rules.pinned_by(result.subjects, state.pins))
+    return bool((state.pins or rules.pins) and result.kind != kinds.ACK and rules.pinned_by(result.subjects, state.pins))
 
 
 def leave(state: ContextState, result: Result) -> None:
@@ -117,7 +117,7 @@ def end(state: ContextState, result: Result, trigger: str, reasons: list[str], d
 
 def can_be_missed(result: Result) -> bool:
     """Whether the same content, fetched again, shows that it was missed. A run is repeated for the sake of its outcome."""
-    return bool(result.hash) and result.kind != "ack" and not result.kind.startswith("run")
+    return bool(result.hash) and result.kind != kinds.ACK and not kinds.is_run(result.kind)
 
 
 def may_expire(result: Result) -> bool:

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from math import exp, log, log1p
 
+from . import kinds
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from .context import ContextState, Result
 
-KINDS = ("read", "search", "run", "ack", "error", "decision", "tasks", "other")
 SCHEMA = 2
 _LEAST_TOKENS = 20
 # Triggers of the engine, by what they say of a later need.
@@ -33,8 +34,8 @@ _FAR_TOOLS = frozenset(("Agent", "Task", "WebFetch", "WebSearch"))
 
 FEATURES = (
     "bias",
-    *("kind " + kind for kind in KINDS),
-    *("quiet " + kind for kind in KINDS),
+    *("kind " + kind for kind in kinds.LEARNT),
+    *("quiet " + kind for kind in kinds.LEARNT),
     "quiet", "quiet squared", "age", "size", "quiet x size", "error", "touched", "calls", "turns",
     "edited", "since edited", "replaced", "since replaced", "old", "settled", "far", "shell read",
 )  # fmt: skip
@@ -43,8 +44,7 @@ FEATURES = (
 def features(result: Result, state: ContextState) -> list[tuple[str, float]]:
     """[(name of FEATURES, value)] of a Result in a ContextState, zeros left out. Ages are in calls; ages and sizes as
     logarithms."""
-    kind = result.kind.partition(":")[0]
-    kind = kind if kind in KINDS else "other"
+    kind = kinds.learnt_as(result.kind)
     quiet = log1p(max(0, state.quiet_age(result)))
     size = log(max(_LEAST_TOKENS, result.tokens))
     found = [
@@ -58,7 +58,7 @@ def features(result: Result, state: ContextState) -> list[tuple[str, float]]:
         found.append(("touched", 1.0))
     if result.tool in _FAR_TOOLS:
         found.append(("far", 1.0))
-    elif kind == "read" and result.tool == "Bash":
+    elif kind == kinds.READ and result.tool == "Bash":
         found.append(("shell read", 1.0))
     if result.ended:
         ending = _ENDINGS.get(result.ended[0], "settled")

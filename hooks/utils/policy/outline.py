@@ -7,6 +7,7 @@ verdict alone. The verdict of any other stays whatever its size, or an older run
 
 from __future__ import annotations
 
+from . import kinds
 from .masking import mask, shapes
 
 TYPE_CHECKING = False
@@ -36,10 +37,6 @@ _LINE_CHARS = 200
 _BETWEEN = " -- "
 
 
-# Kinds of results that end in a verdict.
-_ENDING = ("run", "error")
-
-
 class Findings:
     """What an outline is made of, which takes long to find: of a run's output the lines that tell of a failure (`telling`), secrets
     masked, and the `names` in the rest; of any other text its names. Names come once, the short ones first, a tenth of the text at most."""
@@ -56,11 +53,6 @@ def most_tokens(tokens: int) -> int:
     return int(tokens * SHARE) if tokens * 2.9 >= LEAST_CHARS else 0
 
 
-def is_run(kind: str) -> bool:
-    """Whether a result of this kind is the output of a run."""
-    return kind.startswith("run")
-
-
 def is_superseded(result: Result) -> bool:
     """Whether a newer run of the same has had the word since."""
     return result.ended is not None and result.ended[0] == "superseded"
@@ -68,7 +60,7 @@ def is_superseded(result: Result) -> bool:
 
 def said_of(result: Result) -> str:
     """What a run or an error said, in a line that stays whatever its size; "" of anything else, and of what is superseded."""
-    if not result.kind.startswith(_ENDING) or is_superseded(result):
+    if not kinds.of(result.kind).ends_in_verdict or is_superseded(result):
         return ""
     line = result.subjects[0] if result.subjects else ""
     hidden = result.error or "|" in line or ";" in line  # else the command's exit is the run's
@@ -91,7 +83,7 @@ def outline_of(result: Result, text: str, found: Callable[[str, bool], Findings]
     """What stays of a Result of this text, on one line; "" for nothing. `found`: as `findings` does it."""
     said = said_of(result)
     kept = [said] if said else []
-    if not is_run(result.kind):
+    if not kinds.is_run(result.kind):
         return _BETWEEN.join(filter(None, [*kept, " ".join(found(text, False).names)]))
     room = _room(text)
     known = Findings([]) if is_superseded(result) else found(text, True)

@@ -8,7 +8,7 @@ run of a thing stays where no line says how it went, because its command did oth
 
 from __future__ import annotations
 
-from . import globs, worth
+from . import globs, kinds, worth
 from .economics import LIKELY_REQUESTS, Change, Prices, Sum, pays
 from .placeholder import placeholder_tokens
 
@@ -199,8 +199,7 @@ def grace(result: Result, rules: Ruleset) -> int:
     """The quiet age, in calls, that an expired result must have before it goes unasked under a profile of fixed lifetimes."""
     if result.ended is None or result.ended[0] in worth.REPLACED:
         return 0
-    kind = result.kind.partition(":")[0]
-    return rules.grace_calls.get(kind, rules.grace_calls["other"])
+    return rules.grace_calls.get(kinds.name_of(result.kind), rules.grace_calls[kinds.OTHER])
 
 
 # --- by worth ------------------------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ the configuration leaves out, or holds in a form that is not understood, comes f
 
 from __future__ import annotations
 
-from . import globs
+from . import globs, kinds
 from .tiers import EVENT_ALIASES, EVENTS, TIER_CONFIG, TIERS, TOOL_TIERS, starts_with_words
 
 TYPE_CHECKING = False
@@ -29,7 +29,7 @@ DEFAULT = "default"
 
 # Quiet age, in calls, that an expired result must have before a clear takes it unasked. No profile scales it: what was just edited is
 # needed again whatever the lifetimes are.
-GRACE_CALLS = {"read": 20, "search": 5, "run": 1, "ack": 0, "other": 5}
+GRACE_CALLS = {kind.name: kind.grace for kind in kinds.ALL if kind.grace is not None}
 RESTORE_HOLD_CALLS = 20
 # What of the compaction partner is switched on.
 COMPACTION = {"advise": True, "index": True}

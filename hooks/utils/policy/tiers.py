@@ -6,6 +6,8 @@ says so: what is changed here changes what results live by. A configuration lies
 
 from __future__ import annotations
 
+from . import kinds
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -72,10 +74,6 @@ TOOL_TIERS = {
 }
 
 
-# What a command does counts as what this tool does; runs and whatever is not known have the tier of Bash.
-_SAME_AS = {"read": "Read", "restored": "Read", "search": "Grep", "ack": "Edit"}
-
-
 def tier_of_tool(tool: str, table: Table = TOOL_TIERS) -> str:
     """The tier of a tool by its name alone: `session` for tools that no table names."""
     entry = table.get(tool, DEFAULT_TIER)
@@ -91,7 +89,7 @@ def tier_of_command(kind: str, name: str, table: Table = TOOL_TIERS) -> str:
     for pattern, tier in patterns.items() if isinstance(patterns, dict) else ():
         if starts_with_words(name, pattern) and tier in TIERS:
             return tier
-    return tier_of_tool(_SAME_AS.get(kind, "Bash"), table)
+    return tier_of_tool(kinds.of(kind).tool, table)
 
 
 def starts_with_words(command: str, words: str) -> bool:

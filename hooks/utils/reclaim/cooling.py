@@ -7,6 +7,7 @@ import time
 from .. import archive
 from ..archive import holds
 from ..host import repository
+from ..policy import kinds
 from ..state.archived import errors
 
 TYPE_CHECKING = False
@@ -51,7 +52,7 @@ def _is_kept(db: Connection, id: str) -> bool:
 
 def _source(record: Record, content: str) -> dict[str, Any]:
     """From where git gives the content; nothing where it does not."""
-    for path in record.subjects if record.type == "read" else ():
+    for path in record.subjects if record.type == kinds.READ else ():
         source = archive.source_of(content, path) if path.startswith("/") else None
         if source and archive.is_kept(source, content):
             return source

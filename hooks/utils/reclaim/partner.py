@@ -8,6 +8,7 @@ from ..edges import files
 from ..edges.codec import dumps, loads
 from ..edges.system import os
 from ..host import branch
+from ..policy import kinds
 from ..policy.estimate import estimate_tokens
 from ..state import disk, journal, live, store
 from ..state.archived import errors
@@ -26,10 +27,10 @@ if TYPE_CHECKING:
 
 # Contents of fewer tokens are not worth a line of the index, nor a record.
 _LEAST_TOKENS = 100
+# Kinds of results that must survive a summary word for word.
+_VERBATIM = tuple([kind.name for kind in kinds.ALL if kind.is_verbatim])
 # The hook on a compaction runs so soon after the code inside the client, or it is about another one.
 _ADVISED_S = 60.0
-# Kinds of results that must survive a summary word for word.
-_VERBATIM = ("error", "decision")
 
 
 def before(site: Site, transcript_path: str, now: float, manual: bool) -> str | None:
@@ -49,7 +50,7 @@ def before(site: Site, transcript_path: str, now: float, manual: bool) -> str | 
     if rules.compaction_advise:
         pinned = [(result.label, "") for result in _held(state) if result.pinned]
         keep = [(result.label, texts.get(result.id) or result.verdict or result.label) for result in verbatim]
-        dead = [(result.label, result.ended[0]) for result in reversed(state.expired.values()) if result.ended and result.kind != "ack"]
+        dead = [(result.label, result.ended[0]) for result in reversed(state.expired.values()) if result.ended and result.kind != kinds.ACK]
         advice = compaction.advice(dead, [*pinned, *keep], compaction.MANUAL_TOKENS if manual else compaction.ADVICE_TOKENS)
     echo = advice + _command_of_hook(site) if manual else ""
     site.remember(index=compaction.index(rows) or None, echo_tokens=estimate_tokens(echo) or None)
@@ -102,7 +103,7 @@ def _contents(site: Site, transcript_path: str, made: Rebuilt, verbatim: set[str
             if place.id in verbatim:
                 texts[place.id] = archive.text_of(content)
             tokens = round(result.tokens * state.calibration)
-            if archived and tokens >= _LEAST_TOKENS and not result.cleared and result.kind != "ack":
+            if archived and tokens >= _LEAST_TOKENS and not result.cleared and result.kind != kinds.ACK:
                 stamp = places.stamp_of(result.at)
                 records.append(archive.NewRecord(place.id, result.kind, result.label, content, stamp, result.subjects, tokens))
     except (Refused, OSError):

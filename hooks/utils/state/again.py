@@ -6,7 +6,7 @@ how they went.
 
 from __future__ import annotations
 
-from ..policy import parts
+from ..policy import kinds, parts
 from ..policy.bookings import Refetched
 
 TYPE_CHECKING = False
@@ -33,7 +33,7 @@ class Again:
 
     def take(self, result: Result, left_out: int) -> None:
         """A result, of which so many tokens did not enter."""
-        if result.kind in ("ack", "restored") or result.error:
+        if result.kind in (kinds.ACK, kinds.RESTORED) or result.error:
             return
         for name in _names(result):
             self._shown.setdefault(name, []).append((result.id, result.at, result.tokens))
@@ -61,7 +61,7 @@ class Again:
 
 
 def _names(result: Result) -> list[str]:
-    content = [] if result.kind.startswith("run") else [result.kind + "|" + result.hash]
+    content = [] if kinds.is_run(result.kind) else [result.kind + "|" + result.hash]
     return content + [part[0] for part in result.parts if part[0].startswith("read:")]
 
 
@@ -69,7 +69,7 @@ def _shows_again(result: Result, other: Result, shown: list[Part]) -> bool:
     """Whether a result may show what was left out of another one, that had `shown` these parts: the same content, or lines of a file that
     has not changed since."""
     if result.kind == other.kind and result.hash and result.hash == other.hash:
-        return not result.kind.startswith("run")
+        return not kinds.is_run(result.kind)
     if other.ended and other.ended[0] in _CHANGED:
         return False
     reads = [part for part in shown if part[0].startswith("read:")]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from ..host.entries import blocks_of
 from ..host.responses import dumps_or_nothing, text_of_blocks
 from ..host.stamps import seconds_of
+from ..policy import kinds
 from ..policy.placeholder import handle_in
-from .recall import LOOKUPS, Recall
+from .recall import Recall
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class Listener:
 
     def looked_up(self, result: Result) -> None:
         """A result that has come."""
-        if result.kind in LOOKUPS and not result.error and self._recall is not None:
+        if kinds.of(result.kind).is_lookup and not result.error and self._recall is not None:
             self._recall.looked_up(result.tokens, self._answers.get(result.id, ""))
 
     def bookings(self, calibration: float) -> list[Spared]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from ..edges import files
 from ..edges.codec import dumps, loads
 from ..edges.system import os
+from ..policy import kinds
 from ..policy.calls import TEXT_CHARS, Call, Outcome, verdict_of
 from ..policy.classify import COMMAND_CHARS, classify
 from ..policy.masking import mask
@@ -51,7 +52,7 @@ def _row_of(call: Call) -> list[Any]:
     kept.update({name: given[name] for name in _NUMBERS if isinstance(given.get(name), int)})
     outcome = {name: getattr(call.outcome, name) for name in _KEPT}
     found = classify(call, call.cwd, Ruleset.from_config({}))
-    if found.error or found.kind == "run":
+    if found.error or found.kind == kinds.RUN:
         outcome["tail"] = verdict_of(call.outcome.tail, None)
     return [call.id, call.tool, kept, outcome, call.at, call.cwd, call.prompt_id, call.committed]
 

@@ -7,7 +7,7 @@ disk, git's answers, what was cleared and restored. An entry that names a call s
 from __future__ import annotations
 
 from ..host import branch, entries, responses, transcript, usage
-from ..policy import events, ledger
+from ..policy import events, kinds, ledger
 from ..policy.context import ContextState
 from ..policy.conversation import Conversation
 from ..policy.economics import prices_of
@@ -113,7 +113,7 @@ class _Telling:
             result.cleared = self.reader.cleared.get(call.id, "")
             if self.clear_times or self.left_out:
                 self.again.take(result, self.left_out.get(result.id, 0))
-                if result.kind == "restored":
+                if result.kind == kinds.RESTORED:
                     self.printed.append((result.at, result.tokens))
             if self.listener is not None:
                 self.listener.looked_up(result)

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 # Shorter paths are guessed as often as they are known.
 LEAST_CHARS = 12
-LOOKUPS = ("read", "search")  # kinds of results
 # What separates paths, and the names in them.
 _SEPARATORS = {code: " " for code in range(128) if not chr(code).isalnum() and chr(code) not in "_.+@~-/"}
 _NAME_SEPARATORS = {**_SEPARATORS, ord("/"): " "}

@@ -12,6 +12,7 @@ import sys
 
 from hooks.utils.answers.text import clean, counted
 from hooks.utils.policy import door
+from hooks.utils.policy.ruleset import SAY_ONCE, SHAPES
 
 from ..lab import handles, installed, pricing
 from ..lab import sessions as lab_sessions
@@ -44,7 +45,7 @@ def run_words(words: list[str]) -> int:
     prices = pricing.prices_for(session, TTLS[args.ttl], args.model)
     policy = factory(session, prices)
     if args.say_once or args.shape:
-        policy = Door(shipped_rules(), policy, args.say_once or door.OFF, args.shape or door.OFF)
+        policy = Door(shipped_rules(), policy, door.Settings(args.say_once or door.OFF, args.shape or door.OFF))
     said = _written(session, policy, prices, args.out)
     print(f"{args.policy}, {args.ttl} cache, {told(prices)}: {said}", file=sys.stderr)
     return 0
@@ -57,8 +58,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("transcript", metavar="FILE", help="the transcript of a session, or of a subagent")
     parser.add_argument("--policy", default=_DEFAULT, metavar="NAME", help=f"the rule to follow (default: {_DEFAULT})")
     parser.add_argument("--ttl", choices=TTLS, default="5m", help="lifetime of the prompt cache (default: 5m)")
-    parser.add_argument("--say-once", choices=door.SAY_ONCE, help="what results leave out because the context shows it (default: off)")
-    parser.add_argument("--shape", choices=door.SHAPES, help="what results leave out because it says nothing (default: off)")
+    parser.add_argument("--say-once", choices=SAY_ONCE, help="what results leave out because the context shows it (default: off)")
+    parser.add_argument("--shape", choices=SHAPES, help="what results leave out because it says nothing (default: off)")
     add_model(parser)
     parser.add_argument("--out", default=_STDOUT, metavar="OUT.jsonl", help="where to write them (default: standard output)")
     return parser

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hooks.utils.host import entries
+from hooks.utils.policy import kinds
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.policy.tiers import TIERS
 from hooks.utils.state import journal as journals
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from hooks.utils.policy.conversation import Conversation
 
 MOST = 300
-_FILES = "read"  # the kind of a result that shows a file
 
 
 class _Sample(NamedTuple):
@@ -77,7 +77,7 @@ class Sampler:
 
     def layers(self, conversation: Conversation, report: dict[str, Any]) -> Layers:
         """Of the context as it stands now, as a report tells it."""
-        carried = [row["tokens"] for row in report["results"] if row["state"] != "cleared" and row["kind"] == _FILES]
+        carried = [row["tokens"] for row in report["results"] if row["state"] != "cleared" and row["kind"] == kinds.READ]
         prompt = round(self.prompt * conversation.state.calibration)
         return self._layers((report["context"] or {}).get("tokens", 0), conversation.base, prompt, sum(carried), report["at"])
 
@@ -124,7 +124,7 @@ class Sampler:
 
 
 def _files(results: Iterable[Result]) -> list[Result]:
-    return [result for result in results if result.kind == _FILES]
+    return [result for result in results if result.kind == kinds.READ]
 
 
 def _tokens(results: Iterable[Result]) -> int:

@@ -19,15 +19,32 @@ if TYPE_CHECKING:
     from .sessions import Request
 
 
+_SHIPPED = door.Settings()
+# setting -> the values with which a rule is on; by these a door is named.
+SWITCHES = {
+    setting: tuple(dict.fromkeys(value for rule in door.RULES if rule.setting == setting for value in rule.values))
+    for setting in door.Settings._fields
+}
+NAMES = tuple(value for values in SWITCHES.values() for value in values)
+
+
+def settings_of(name: str) -> door.Settings:
+    """Return the settings that a door's name tells, values joined by + (`any+safe`), with all else off. Raise ValueError for what switches
+    no rule."""
+    parts = name.split("+")
+    if not {*NAMES, door.OFF}.issuperset(parts):
+        raise ValueError(f"{name}: parts joined by +, of {', '.join(NAMES)}")
+    return door.Settings(*(next((part for part in parts if part in values), door.OFF) for values in SWITCHES.values()))
+
+
 class Door(Policy):
     """What enters is said once and without noise. What a standing reference leans on is not cleared by the policy `then`."""
 
-    def __init__(self, rules: Ruleset, then: Policy | None = None, say_once: str = door.ANY, shape: str = door.SAFE) -> None:
+    def __init__(self, rules: Ruleset, then: Policy | None = None, settings: door.Settings = _SHIPPED) -> None:
         self.then = then or Policy()
         self.tracked = Tracked(rules)
         self.cwd = ""  # where the session began
-        self.say_once = say_once
-        self.shape = shape
+        self.settings = settings
         self.shown = door.Shown()
         self.leans_on: dict[str, tuple[str, ...]] = {}  # id of a result that stands -> ids of what its references name
         self.before: tuple[object, ...] = ()  # (tool, input) of the call before, if its result entered in part
@@ -59,13 +76,10 @@ class Door(Policy):
         if arrival is None:
             return None
         call = block.call
-        entry = door.enter(arrival, self.shown, self.say_once, self.shape)
+        entry = door.enter(arrival, self.shown, self.settings)
         self.before = (call.tool, call.tool_input) if door.is_partial(entry) else ()
-        written = door.written(arrival)
-        if written is not None and self.say_once == door.ANY:
-            self.shown.add(written)
-        if self.say_once != door.OFF:
-            self.shown.add(door.source_of(arrival, entry.text))
+        for source in door.shows(arrival, entry.text, self.settings):
+            self.shown.add(source)
         if entry.leans_on:
             self.leans_on[block.id] = entry.leans_on
         return entry.text if entry.reasons else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from hooks.utils.policy import door
 from hooks.utils.state import shipped
 
 from . import measure, pricing
@@ -65,5 +66,5 @@ def came_with(session: Session, rules: Ruleset) -> Came:
     """What a session would have come to under these rules, with a cache that lives as long as its requests show."""
     ttl_s = max((request.usage.cache_ttl_s for request in session.requests if request.usage is not None), default=300)
     prices = pricing.prices_for(session, ttl_s)
-    policy = Door(rules, AutoPolicy(prices, shipped.need_model(), rules), rules.say_once, rules.shape)
+    policy = Door(rules, AutoPolicy(prices, shipped.need_model(), rules), door.Settings(rules.say_once, rules.shape))
     return came_of(session, policy, prices)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from hooks.utils.policy import door
 from hooks.utils.state import shipped
 
 from . import baselines, oracles
 from .auto_policy import AutoPolicy
 from .compact_policy import Compact, Summaries
-from .door_policy import Door
+from .door_policy import Door, settings_of
 from .measure import Policy
 from .tiers import Tiers, shipped_rules
 
@@ -29,8 +28,8 @@ def _compact(cold: bool) -> Callable[[Session, Prices], Policy]:
     return lambda session, prices: Compact(prices, shipped.need_model(), shipped_rules(), cold=cold)
 
 
-def _door(say_once: str, shape: str) -> Callable[[Session, Prices], Policy]:
-    return lambda session, prices: Door(shipped_rules(), None, say_once, shape)
+def _door(name: str) -> Callable[[Session, Prices], Policy]:
+    return lambda session, prices: Door(shipped_rules(), None, settings_of(name))
 
 
 def _tiers(profile: str, only_cold: bool) -> Callable[[Session, Prices], Policy]:
@@ -57,9 +56,9 @@ POLICIES = {
     "host-compaction": (_rule(Summaries), "clears nothing; recorded compactions count, with the summariser and the files put back"),
     "compact": (_compact(False), "compacts without a model where the recorded session was compacted; to be compared with host-compaction"),
     "compact-cold": (_compact(True), "the same, and by itself where a prompt finds the cache cold and it pays"),
-    "door": (_door(door.ANY, door.SAFE), "clears nothing; results enter without noise, and say what is new to the context"),
-    "door-reads": (_door(door.READS, door.SAFE), "clears nothing; results enter without noise, and files read again say what is new"),
-    "door-strong": (_door(door.ANY, door.STRONG), "clears nothing; the same, and of long outputs only what says something enters"),
+    "door": (_door("any+safe"), "clears nothing; results enter without noise, and say what is new to the context"),
+    "door-reads": (_door("reads+safe"), "clears nothing; results enter without noise, and files read again say what is new"),
+    "door-strong": (_door("any+strong"), "clears nothing; the same, and of long outputs only what says something enters"),
     "context-editing": (_rule(baselines.ContextEditing), "Anthropic clear_tool_uses: above 100,000 tokens, all but the last 3"),
     "context-editing-20k": (_rule(baselines.ContextEditing, 100_000, 3, 20_000), "the same, if that is at least 20,000 tokens"),
     "opencode-prune": (_rule(baselines.OpencodePrune), "opencode: beyond the newest 40,000 tokens, if over 20,000"),

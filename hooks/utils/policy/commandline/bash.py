@@ -8,6 +8,7 @@ several things, the result lives as long as its longest-lived part; what only pr
 from __future__ import annotations
 
 # `lookups` and `reads` are imported where a line searches or reads: a hook loads what its one line needs.
+from .. import kinds
 from ..calls import bounded
 from ..parts import EXCERPT, KEY_CHARS, UNKNOWN, WHOLE, Action, describe_interval, has_variable, normal_path, plain, read_part
 from ..tiers import TOOL_TIERS, outlives, tier_of_command
@@ -58,7 +59,7 @@ def _actions(line: str, cwd: str, depth: int) -> tuple[list[Action], str]:
         found += _pipeline(commands[begin:end], place)
         begin = end
     if not found and not depth:
-        found.append(plain("other", line.split(), place.folders[()]))
+        found.append(plain(kinds.OTHER, line.split(), place.folders[()]))
     return found, place.folders[()]
 
 
@@ -100,7 +101,7 @@ def _pipeline(stages: list, place: _Place) -> list[Action]:
     """What a pipeline does: its first stage decides, unless that only feeds the next, or `xargs` runs something."""
     command = stages[0]
     if not command.words:
-        return [plain("ack", ["> " + target], place.cwd) for target in _written(command)]
+        return [plain(kinds.ACK, ["> " + target], place.cwd) for target in _written(command)]
     inner = unwrap(command.words, place.cwd)
     kind = KINDS.get(inner.program)
     if kind == "move":
@@ -147,15 +148,15 @@ def _other(stages: list, cwd: str) -> Action:
             if operator != "2>&" and target not in _NOWHERE:
                 extra += f" {operator}{target}"
     words = first.assignments + first.words if first.assignments else first.words
-    return plain("other", words, cwd, extra)
+    return plain(kinds.OTHER, words, cwd, extra)
 
 
 def _acknowledged(inner: Inner, stages: list, deciding: int, place: _Place) -> list[Action]:
-    return [plain("ack", inner.words, inner.cwd)]
+    return [plain(kinds.ACK, inner.words, inner.cwd)]
 
 
 def _aside(inner: Inner, stages: list, deciding: int, place: _Place) -> list[Action]:
-    return [plain("ack", [inner.program, "> " + target], inner.cwd) for target in _written(stages[-1])[:1]]
+    return [plain(kinds.ACK, [inner.program, "> " + target], inner.cwd) for target in _written(stages[-1])[:1]]
 
 
 def _content(inner: Inner, stages: list, deciding: int, place: _Place) -> list[Action]:
@@ -173,12 +174,12 @@ def _is_fed(stages: list, deciding: int) -> bool:
 def _searched(name: str, part: tuple, stages: list, deciding: int, inner: Inner) -> list[Action]:
     target = _written(stages[-1])
     if target:
-        return [plain("ack", [inner.program, "> " + target[0]], inner.cwd)]
+        return [plain(kinds.ACK, [inner.program, "> " + target[0]], inner.cwd)]
     key, roots = part
     for stage in stages[deciding + 1 :]:
         if stage.words and stage.words[0] not in _SAME_SEARCH:
             key += " | " + " ".join(stage.words)
-    return [Action("search", name, (bounded(key, KEY_CHARS), ["?variable"] if has_variable(key) else roots))]
+    return [Action(kinds.SEARCH, name, (bounded(key, KEY_CHARS), ["?variable"] if has_variable(key) else roots))]
 
 
 def _files(inner: Inner, stages: list, deciding: int, place: _Place) -> list[Action]:
@@ -189,7 +190,7 @@ def _files(inner: Inner, stages: list, deciding: int, place: _Place) -> list[Act
         part, title = lookups.listing_parts(inner.program, words, inner.cwd)
         return _searched(f"{inner.program} {title}".rstrip(), part, stages, deciding, inner)
     if "-delete" in words:
-        return [plain("ack", words, inner.cwd)]
+        return [plain(kinds.ACK, words, inner.cwd)]
     for at, word in enumerate(words):
         if word in ("-exec", "-execdir", "-ok") and at + 1 < len(words):
             executed = unwrap([word for word in words[at + 1 :] if word not in ("{}", ";", "+")] or ["true"], inner.cwd)
@@ -212,13 +213,13 @@ def _read(inner: Inner, stages: list, deciding: int, place: _Place) -> list[Acti
         files = [target for operator, target in stages[deciding].redirects if operator == "<"]
     target = _written(stages[-1])
     if target:
-        return [plain("ack", [inner.program, "> " + target[0]], inner.cwd)]
+        return [plain(kinds.ACK, [inner.program, "> " + target[0]], inner.cwd)]
     if not files and stages[deciding].words[0] in ("xargs", "find"):
-        return [Action("read", f"{inner.program} (found files)", ("read:?/found", list(EXCERPT)))]
+        return [Action(kinds.READ, f"{inner.program} (found files)", ("read:?/found", list(EXCERPT)))]
     if not files:
         return [_other(stages, inner.cwd)]
     if len(files) > lookups.MOST_PLACES:
-        return [Action("read", f"{inner.program} ({len(files)} files)", ("read:?/many", list(EXCERPT)))]
+        return [Action(kinds.READ, f"{inner.program} ({len(files)} files)", ("read:?/many", list(EXCERPT)))]
     if deciding + 1 < len(stages):
         intervals = [_seen_through(stages[deciding + 1 :], intervals[0]) if len(files) == len(intervals) == 1 else EXCERPT]
     return [_read_action(inner, file, interval) for file in files for interval in intervals]
@@ -228,7 +229,7 @@ def _read_action(inner: Inner, file: str, interval: list[int]) -> Action:
     name = f"{inner.program} {file}"
     if interval[0] and interval != WHOLE:
         name += ":" + describe_interval(interval)
-    return Action("read", name, read_part(file, interval, inner.cwd))
+    return Action(kinds.READ, name, read_part(file, interval, inner.cwd))
 
 
 def _seen_through(stages: list, interval: list[int]) -> list[int]:
@@ -263,7 +264,7 @@ def _git(inner: Inner, stages: list, deciding: int, place: _Place) -> list[Actio
         part, pattern = lookups.content_parts("git grep", words[at:], cwd, False)
         return _searched(f"git grep {pattern}", part, stages, deciding, inner)
     if command in GIT_KINDS:
-        made = plain("ack", ["git commit"] if command == "commit" else ["git", *words[at:]], cwd, "", command == "commit")
+        made = plain(kinds.ACK, ["git commit"] if command == "commit" else ["git", *words[at:]], cwd, "", command == "commit")
     else:
         made = _other(stages, cwd)
         made.part = worktree.part_of(made.part, words[at:], cwd)
@@ -273,7 +274,7 @@ def _git(inner: Inner, stages: list, deciding: int, place: _Place) -> list[Actio
 
 def _popkit(inner: Inner, stages: list, deciding: int, place: _Place) -> list[Action]:
     if inner.words[1:2] == ["restore"] and deciding + 1 == len(stages):
-        return [plain("restored", ["popkit", *inner.words[1:]], inner.cwd)]
+        return [plain(kinds.RESTORED, ["popkit", *inner.words[1:]], inner.cwd)]
     return [_other(stages, inner.cwd)]
 
 
@@ -288,7 +289,7 @@ def _run_or_other(inner: Inner, stages: list, deciding: int, place: _Place) -> l
         return found
     run = run_of(inner.program, inner.words, inner.cwd, (*inner.outer, *stages[deciding].assignments))
     if run:
-        return [Action("run", run.name, run.part, run.family)]
+        return [Action(kinds.RUN, run.name, run.part, run.family)]
     return [_other(stages, inner.cwd)]
 
 

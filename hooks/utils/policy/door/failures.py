@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from .. import kinds
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -60,7 +62,7 @@ _LONGEST = 400
 def told_in(lines: Sequence[str], kind: str) -> list[int]:
     """The places of the lines that tell of a failure, in an output of a kind; of a line that was drawn over, any that was drawn."""
     drawn = _drawn(lines)
-    tells = _outright() if kind == "search" else _any("\n".join(map("\n".join, drawn)).lower())
+    tells = _outright() if kind == kinds.SEARCH else _any("\n".join(map("\n".join, drawn)).lower())
     return [at for at, some in enumerate(drawn) if any(map(tells, some))]
 
 

@@ -7,7 +7,7 @@ structured data are never touched, nor an error's message.
 
 from __future__ import annotations
 
-from .. import outline
+from .. import kinds, outline
 from . import failures
 from .noise import is_data
 from .once import REMINDER
@@ -28,8 +28,6 @@ else:
 
     Told = namedtuple("Told", "text lines")
 
-# Characters up to which an output of a kind enters whole, and which it gets where it is longer. From recorded sessions: docs/measured.md.
-BUDGETS = {"run": 1_000, "search": 2_000, "other": 2_000, "error": 2_000}
 # What stands around lines that tell of failures may take so many characters with them; those lines themselves as many as they have.
 AROUND = 4_000
 # A result of a failed command of fewer characters enters whole.
@@ -64,27 +62,28 @@ _SETTINGS = 0.8
 
 def shorten(text: str, kind: str, error: bool = False, handle: str = "") -> Told:
     """The informative part of an output of a kind; the whole where that is within its budget or of a kind that has none."""
-    kind = "error" if error and not kind.startswith("run") else kind.partition(":")[0]
-    if len(text) <= max(BUDGETS.get(kind, len(text)), LEAST_FAILED if error else 0):
+    kind = kinds.ERROR if error and not kinds.is_run(kind) else kinds.name_of(kind)
+    budget = kinds.of(kind).budget
+    if budget is None or len(text) <= max(budget, LEAST_FAILED if error else 0):
         return Told(text, 0)
     own, added, rest = text.partition(REMINDER)
     lines = own.split("\n")
     end = len(lines) - 1 if not lines[-1] else len(lines)
     if not end or lines[end - 1].startswith(_NOTICE):
         return Told(text, 0)
-    if kind == "search":
+    if kind == kinds.SEARCH:
         files = _files(lines[:end])
         if _defines(lines[:end], files):
             return Told(text, 0)
-    elif is_data(own, lines) or (kind == "other" and is_listed(lines)) or (error and max(map(len, lines)) > BUDGETS[kind]):
+    elif is_data(own, lines) or (kind == kinds.OTHER and is_listed(lines)) or (error and max(map(len, lines)) > budget):
         return Told(text, 0)
     telling = failures.told_in(lines[:end], kind)
-    if kind == "search":
-        kept = _within(lines, _round(files.values()), BUDGETS[kind]) | set(telling)
+    if kind == kinds.SEARCH:
+        kept = _within(lines, _round(files.values()), budget) | set(telling)
         about = _counts(files, kept)
     else:
-        kept, about = _told(lines, end, kind, telling), ""
-    told = _written(lines[:end], kept, kind != "search", about, handle)
+        kept, about = _told(lines, end, kind, telling, budget), ""
+    told = _written(lines[:end], kept, kind != kinds.SEARCH, about, handle)
     shorter = told.text + "\n" * (end < len(lines)) + added + rest
     return Told(shorter, told.lines) if len(text) - len(shorter) >= LEAST_SAVED else Told(text, 0)
 
@@ -111,12 +110,12 @@ def _defines(lines: Sequence[str], files: dict[str, list[int]]) -> bool:
     return beside > 0 and any(match[2] == ":" and re.match(_DEFINITION, line[match.end() :]) for line, match in found)
 
 
-def _told(lines: Sequence[str], end: int, kind: str, telling: Sequence[int]) -> set[int]:
+def _told(lines: Sequence[str], end: int, kind: str, telling: Sequence[int], budget: int) -> set[int]:
     """The places of what stays of a run, an error or another output: its ends, what tells of failures, what stands around that."""
-    ends = _ends(end) if kind == "other" else [*range(min(_HEAD, end)), *range(end - 1, max(-1, end - 1 - _TAIL), -1)]
-    kept = _within(lines, ends, BUDGETS[kind]) | set(telling)
+    ends = _ends(end) if kind == kinds.OTHER else [*range(min(_HEAD, end)), *range(end - 1, max(-1, end - 1 - _TAIL), -1)]
+    kept = _within(lines, ends, budget) | set(telling)
     kept = _within(lines, _around(telling, end), AROUND, kept)
-    return _within(lines, _ends(end), BUDGETS[kind], kept) if kind == "error" else kept
+    return _within(lines, _ends(end), budget, kept) if kind == kinds.ERROR else kept
 
 
 def _within(lines: Sequence[str], places: Iterable[int], room: int, kept: Collection[int] = ()) -> set[int]:

@@ -18,6 +18,7 @@ from hooks.utils.archive import holds as holding
 from hooks.utils.archive.content import to_bytes, to_text
 from hooks.utils.edges import home
 from hooks.utils.host import repository
+from hooks.utils.policy import kinds
 from hooks.utils.policy.masking import mask
 from hooks.utils.state import standing
 from hooks.utils.state.archived import THINKING
@@ -34,7 +35,9 @@ if TYPE_CHECKING:
 
     from hooks.utils.archive.records import Record
 
-_SOURCE_TYPES = {"read": CONTEXT, "search": CONTEXT, "decision": THOUGHT, "tasks": THOUGHT, "note": THOUGHT, THINKING: THOUGHT}
+_SOURCE_TYPES = {
+    kinds.READ: CONTEXT, kinds.SEARCH: CONTEXT, kinds.DECISION: THOUGHT, kinds.TASKS: THOUGHT, "note": THOUGHT, THINKING: THOUGHT,
+}  # fmt: skip
 _CHAINS = """
 SELECT c.task_id, c.session_id, c.project, r.seq FROM chains AS c
 JOIN thought_records AS r ON r.task_id = c.task_id AND r.place = 1

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from hooks.utils.policy import kinds
 from hooks.utils.policy.classify import classify
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.policy.ruleset import Ruleset
@@ -22,8 +23,6 @@ from .reading import Asked, Returned, Wrote, conversation
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hooks.utils.host.repository import Repository
-
-_LOOKUPS = ("search", "read")
 
 
 def lesson(path: str, repository: Repository, session: str = "") -> Lesson:
@@ -45,7 +44,7 @@ def lesson(path: str, repository: Repository, session: str = "") -> Lesson:
         else:
             names.see(told.text)
             commands.see(told.call, told.text, told.cwd)
-            if classify(told.call, told.cwd or repository.root, rules).kind in _LOOKUPS:
+            if kinds.of(classify(told.call, told.cwd or repository.root, rules).kind).is_lookup:
                 lookups += 1
                 tokens += estimate_tokens(told.text)
     observed = [Observed(NOTE, text, 1, at) for text, at in notes.items()] + commands.observed() + names.observed()
