@@ -245,8 +245,8 @@ MUTANTS = [
     Mutant(
         "an edit touches the files that were read in the same turn, and no others",
         "context.py",
-        'self.edits.get(str(result.turn), 0) if result.kind == kinds.READ and',
-        'max(self.edits.values(), default=0) if result.kind == kinds.READ and',
+        "self.edits.get(str(result.turn), 0) if result.kind == kinds.READ and",
+        "max(self.edits.values(), default=0) if result.kind == kinds.READ and",
         "test_touching.py",
     ),
     Mutant(
