@@ -45,7 +45,7 @@ def test_the_first_and_every_later_answer_is_what_is_in_the_text(text: str, is_r
 def test_what_is_prepared_is_known_before_it_is_asked_for():
     made = Outlines(failing)
     made.prepare(FILE, "read")
-    made.prepare(RUN, "run_test")
+    made.prepare(RUN, "run:test")
     assert waited_for(made, 2) == 2
     before = dict(made.known)
     assert same(made.findings(FILE, False), outline.findings(FILE, False))
@@ -83,7 +83,7 @@ def test_it_goes_on_after_a_text_at_which_it_fails(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(outline, "findings", spoilt)
     made = Outlines(lambda error: told.set())
-    made.prepare(RUN, "run_test")
+    made.prepare(RUN, "run:test")
     made.prepare(FILE, "read")
     assert waited_for(made, 1) == 1
     assert told.wait(HANG_S)
