@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import json
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
 import pytest
 
 from popkit_retention.cli.memory_place import Place
 from popkit_retention.dashboard.changes import STATS_S
 from popkit_retention.dashboard.history import MOST_TOLD
 from tests.dashboard.board import Board, book
+from tests.dashboard.served import Served
 from tests.patience import until
 from tests.reclaim.shops import SESSION, Talk, spoke, worked
 
+PAGES = 50
 LIST, ONE, STATS = "/api/sessions?", f"/api/sessions/{SESSION}", "/api/stats"
 
 
@@ -63,6 +69,20 @@ def test_a_session_that_goes_on_is_told_once_to_everybody_who_asks(board: Board,
     assert asker.told() == []
     assert other.told() == [ONE, LIST, STATS]
     assert other.told() == []
+
+
+def test_fifty_pages_that_ask_at_once_are_all_told(tmp_path: Path) -> None:
+    served = Served(tmp_path)
+    try:
+        served.worked()
+        token = served.get("/api/changes")["token"]
+        _goes_on(served)
+        request = served.request(f"/api/changes?since={token}", "GET", "Connection: close")
+        with ThreadPoolExecutor(PAGES) as pages:
+            told = list(pages.map(lambda _: served.raw(request, goes_on=True).partition(b"\r\n\r\n")[2], range(PAGES)))
+    finally:
+        served.close()
+    assert {tuple(json.loads(each)["changed"]) for each in told} == {(ONE, LIST, STATS)}
 
 
 def test_who_has_no_token_or_one_of_another_start_is_told_of_everything(board: Board, asker: Asker) -> None:
