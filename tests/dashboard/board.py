@@ -9,7 +9,7 @@ from starlette.testclient import TestClient
 
 from popkit_retention.context.database import usage
 from popkit_retention.context.database.opening import open_database
-from popkit_retention.dashboard.app import Application
+from popkit_retention.dashboard.app import application
 from popkit_retention.dashboard.desk import Desk
 from popkit_retention.dashboard.security import Access
 from tests.reclaim.shops import SESSION, Shop, worked
@@ -32,8 +32,7 @@ class Board:
     def restart(self) -> None:
         """The same home, served anew."""
         self.desk = Desk({**self.shop.environ(), **self.environ}, lambda: self.shop.at)
-        made = Application(self.desk, self.access, "1.2.3", *([str(self.page)] if self.page else []))
-        self.application, self.app = made, made.app
+        self.app = application(self.desk, self.access, "1.2.3", *([str(self.page)] if self.page else []))
         self.client = self.visitor(authorization="Bearer a-token")
 
     def visitor(self, **headers: str) -> TestClient:

@@ -1,12 +1,10 @@
-"""A board behind a real server on loopback, and pages that listen to it over sockets."""
+"""A board behind a real server on loopback."""
 
 from __future__ import annotations
 
 import asyncio
-import json
 import socket
 import threading
-import time
 from pathlib import Path
 
 from popkit_retention.dashboard import serving
@@ -24,19 +22,13 @@ class Served(Board):
         self.port = self.sockets[0].getsockname()[1]
         self.access = Access(self.port, "a-token", "a-second-token", "a-secret")
         self.restart()
-        self.server = serving.server_of(self.application)
-        self.pages: list[Page] = []
-        self.loop: asyncio.AbstractEventLoop | None = None
+        self.server = serving.server_of(self.app)
         self.thread = threading.Thread(target=self._run, daemon=True)
         self.thread.start()
         until(lambda: self.server.started, "the server")
 
     def _run(self) -> None:
-        async def serve() -> None:
-            self.loop = asyncio.get_running_loop()
-            await self.server.serve(self.sockets)
-
-        asyncio.run(serve())
+        asyncio.run(self.server.serve(self.sockets))
 
     def end(self) -> None:
         """As a signal does it."""
@@ -45,8 +37,6 @@ class Served(Board):
 
     def close(self) -> None:
         """Lets go of everything, at the end of a test."""
-        for page in self.pages:
-            page.close()
         self.end()
         for each in self.sockets:
             each.close()
@@ -69,50 +59,3 @@ class Served(Board):
         """A request with the token, as bytes."""
         lines = [f"{method} {path} HTTP/1.1", f"Host: 127.0.0.1:{self.port}", "Authorization: Bearer a-token", *headers, "", ""]
         return "\r\n".join(lines).encode()
-
-
-class Page:
-    """A page that listens."""
-
-    def __init__(self, served: Served, buffer: int = 0) -> None:
-        self.socket = socket.socket()
-        served.pages.append(self)
-        if buffer:
-            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
-        self.socket.connect(("127.0.0.1", served.port))
-        self.socket.settimeout(HANG_S)
-        self.socket.sendall(served.request("/api/events"))
-        self._read = b""
-
-    def events(self, kind: str) -> list[dict]:
-        """Waits for the next event of a kind; all that came up to it."""
-        found: list[dict] = []
-        until_s = time.monotonic() + HANG_S
-        while not found or found[-1]["type"] != kind:
-            assert time.monotonic() < until_s, f"waited in vain for {kind}: {found}"  # there are heartbeats
-            line = self._line()
-            if line.startswith(b"data: "):
-                found.append(json.loads(line[6:]))
-        return found
-
-    def _line(self) -> bytes:
-        while b"\n" not in self._read:
-            piece = self.socket.recv(65_536)
-            assert piece, "the stream has ended"
-            self._read += piece
-        line, _, self._read = self._read.partition(b"\n")
-        return line.strip()
-
-    def ends(self) -> bool:
-        """Waits for the end of the stream."""
-        while True:
-            try:
-                piece = self.socket.recv(65_536)
-            except ConnectionError:
-                return True
-            if not piece:
-                return True
-            self._read += piece
-
-    def close(self) -> None:
-        self.socket.close()

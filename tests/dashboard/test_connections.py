@@ -9,7 +9,7 @@ from contextlib import ExitStack, suppress
 
 import pytest
 
-from tests.dashboard.served import Page, Served
+from tests.dashboard.served import Served
 from tests.patience import HANG_S
 
 MANY = 520  # more than the server answers at once
@@ -107,13 +107,14 @@ def test_bodies_that_never_come_keep_nobody_out(served: Served) -> None:
     assert status(served) == b"HTTP/1.1 200"
 
 
-def test_connections_that_say_nothing_are_dropped_and_keep_out_neither_the_owner_nor_a_page_that_listens(served: Served) -> None:
-    page = Page(served)
-    page.events("hello")
+def test_connections_that_say_nothing_are_dropped_and_keep_out_neither_the_owner_nor_a_page_that_asks(served: Served) -> None:
     with ExitStack() as opened:
+        page = opened.enter_context(connected(served))
+        page.sendall(served.request("/api/changes"))
+        assert page.recv(65_536).startswith(b"HTTP/1.1 200")
         idle = [opened.enter_context(connected(served)) for _ in range(MANY)]
         assert status(served) == b"HTTP/1.1 200"
         assert [ends(each) for each in idle] == [b""] * MANY
-    assert status(served) == b"HTTP/1.1 200"
-    served.shop.transcript.touch()
-    assert page.events("sessions")
+        assert status(served) == b"HTTP/1.1 200"
+        page.sendall(served.request("/api/changes", "GET", "Connection: close"))
+        assert b"HTTP/1.1 200" in ends(page)

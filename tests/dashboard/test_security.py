@@ -11,7 +11,7 @@ from tests.reclaim.shops import SESSION
 
 CHANGE = {"X-PopKit-Change": "a-second-token"}
 OUR_PAGE = {"sec_fetch_site": "same-origin"}
-PATHS = ["/", "/app.js", "/api/me", "/api/sessions", "/api/openapi.json", "/api/events", "/api/nothing"]
+PATHS = ["/", "/app.js", "/api/me", "/api/sessions", "/api/openapi.json", "/api/changes", "/api/nothing"]
 
 
 @pytest.fixture

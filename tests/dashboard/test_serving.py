@@ -82,24 +82,24 @@ def begin(board: Board) -> Iterator:
 
 
 @pytest.mark.parametrize("sig", [signal.SIGINT, signal.SIGTERM])
-def test_it_prints_its_address_answers_there_and_ends_at_a_signal_with_open_streams(board: Board, begin, sig: int) -> None:
+def test_it_prints_its_address_answers_there_and_ends_at_a_signal_with_open_connections(board: Board, begin, sig: int) -> None:
     process = begin("--port", "0")
     address = process.address()
     assert urlsplit(address).hostname == "127.0.0.1"
     status, body = ask(address)
     assert (status, json.loads(body)["home"]) == (200, str(board.shop.home))
-    stream = http.client.HTTPConnection("127.0.0.1", urlsplit(address).port, timeout=HANG_S)
-    stream.request("GET", "/api/events", headers={"Authorization": "Bearer " + parse_qs(urlsplit(address).query)["token"][0]})
-    opened = stream.getresponse()
-    assert opened.status == 200
+    page = http.client.HTTPConnection("127.0.0.1", urlsplit(address).port, timeout=HANG_S)
+    page.request("GET", "/api/changes", headers={"Authorization": "Bearer " + parse_qs(urlsplit(address).query)["token"][0]})
+    answer = page.getresponse()
+    assert (answer.status, answer.getheader("connection")) == (200, None), "the connection is kept"
+    answer.read()
     note = board.shop.home / "dashboard.json"
     assert note.stat().st_mode & 0o777 == 0o600
     code, said, errors = process.end(sig)
     assert (code, errors) == (0, "")
     assert said.count("\n") <= 3
     assert not note.exists()
-    opened.close()
-    stream.close()
+    page.close()
 
 
 def test_the_token_is_no_argument_of_the_browser_that_is_opened(board: Board, tmp_path: Path) -> None:

@@ -15,7 +15,6 @@ from hooks.utils.reclaim import outlook
 from popkit_retention.dashboard import sessions
 from popkit_retention.dashboard.catalog import RUNS_S
 from popkit_retention.dashboard.looking import KEPT
-from popkit_retention.dashboard.watching import Watcher
 from tests.dashboard.board import Board
 from tests.patience import HANG_S
 from tests.reclaim.shops import LATER_S, SESSION, Talk, spoke, worked
@@ -82,10 +81,9 @@ def test_a_verdict_that_the_clock_has_overtaken_is_told_of_no_session_that_has_e
     assert row["verdict"] == board.session()["session"]["verdict"] != warm["verdict"]
 
 
-def test_a_session_that_cannot_be_read_keeps_no_other_from_the_list_or_the_stream(board: Board) -> None:
+def test_a_session_that_cannot_be_read_keeps_no_other_from_the_list_or_the_changes(board: Board) -> None:
     board.worked()
-    watcher = Watcher(board.desk, print)
-    watcher.poll()
+    token = board.get("/api/changes")["token"]
     talk = Talk(str(board.shop.project), session_id="roots")
     talk.prompt("Where are the apples?")
     locked = board.shop.transcript.with_name("roots.jsonl")
@@ -96,7 +94,7 @@ def test_a_session_that_cannot_be_read_keeps_no_other_from_the_list_or_the_strea
         pytest.skip("root may read every file")
     assert {row["id"] for row in board.get("/api/sessions")["sessions"]} == {SESSION, "roots"}
     assert {row["id"] for row in board.get("/api/sessions")["sessions"]} == {SESSION, "roots"}
-    assert [row.id for event in watcher.poll() if event.type == "sessions" for row in event.sessions] == ["roots"]
+    assert "/api/sessions/roots" in board.get("/api/changes", since=token)["changed"]
     assert board.desk.failed == 1, "it is noted once"
 
 

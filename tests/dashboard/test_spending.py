@@ -19,7 +19,6 @@ from popkit_retention.context.database.opening import open_database
 from popkit_retention.dashboard import posting
 from popkit_retention.dashboard.others import AGAIN_S, Others
 from popkit_retention.dashboard.problems import Unusable
-from popkit_retention.dashboard.watching import Watcher
 from tests import debian
 from tests.context import postgresql
 from tests.dashboard.board import Board, book
@@ -220,16 +219,15 @@ def test_another_database_is_asked_as_soon_as_another_one_is_configured(board: B
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # the driver drops a socket that it could not use
-def test_a_server_that_hangs_stalls_neither_the_list_nor_who_watches(board: Board) -> None:
+def test_a_server_that_hangs_stalls_neither_the_list_nor_who_asks_for_changes(board: Board) -> None:
     board.worked()
     with socket.create_server(("127.0.0.1", 0)) as silent:
         board.environ = {"POPKIT_DATABASE_URL": f"postgresql://dana@127.0.0.1:{silent.getsockname()[1]}/popkit"}
         board.restart()
-        watcher = Watcher(board.desk, print)
-        assert watcher.poll() == []
+        token = board.get("/api/changes")["token"]
         assert board.get("/api/sessions")["total"] == 1
         board.shop.transcript.unlink()
-        assert [event.gone for event in watcher.poll() if event.type == "sessions"] == [[SESSION]]
+        assert f"/api/sessions/{SESSION}" in board.get("/api/changes", since=token)["changed"]
         assert re.search("is not responding|timed out", board.get("/api/sessions/theirs", 503)["error"])
     until(lambda: not any(each.name == "popkit-others" for each in threading.enumerate()), "the end of the question")
     gc.collect()

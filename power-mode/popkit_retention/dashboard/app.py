@@ -16,10 +16,9 @@ from starlette.staticfiles import StaticFiles
 from hooks.utils.reclaim.access import Refused
 
 from .problems import Problem
-from .routes import about, events, memory, retention, sessions, spending, worth
+from .routes import about, changes, memory, retention, sessions, spending, worth
 from .routes.common import WITHIN
 from .security import CHANGE_HEADER, UNFORESEEN, Access, Guard
-from .stream import Streams
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -28,25 +27,18 @@ if TYPE_CHECKING:
     from .security import Receive, Scope, Send
 
 PAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "page")
-_FIRST = ("/", "/index.html")  # what a page is loaded with
 _SAID = {404: "there is nothing at this address. GET /api/openapi.json lists what there is", 405: "this address does not take that method"}
 
 
-class Application:
-    """What serves: `app` is the ASGI application with its guard before it, `streams` who listens."""
+def application(desk: Desk, access: Access, version: str, page: str = PAGE) -> Guard:
+    """The ASGI application, with its guard before it."""
+    api, files = _api(desk, access, version), _files(page)
 
-    def __init__(self, desk: Desk, access: Access, version: str, page: str = PAGE) -> None:
-        self.streams = Streams(desk)
-        api, files = _api(desk, access, version, self.streams), _files(page)
+    async def either(scope: Scope, receive: Receive, send: Send) -> None:
+        is_api = scope.get("path", "").startswith("/api/")
+        await (api({**scope, "path": _in_parts(scope)}, receive, send) if is_api else files(scope, receive, send))
 
-        async def either(scope: Scope, receive: Receive, send: Send) -> None:
-            path = scope.get("path", "")
-            is_api = path.startswith("/api/")
-            if scope.get("method") == "GET" and (is_api or path in _FIRST):
-                self.streams.attend()
-            await (api({**scope, "path": _in_parts(scope)}, receive, send) if is_api else files(scope, receive, send))
-
-        self.app = Guard(either, access, desk.failure)
+    return Guard(either, access, desk.failure)
 
 
 def _in_parts(scope: Scope) -> str:
@@ -63,14 +55,13 @@ def _files(page: str) -> FastAPI:
     return made
 
 
-def _api(desk: Desk, access: Access, version: str, streams: Streams) -> FastAPI:
+def _api(desk: Desk, access: Access, version: str) -> FastAPI:
     api = FastAPI(
         title="PopKit dashboard", version=version, docs_url=None, redoc_url=None, openapi_url="/api/openapi.json", redirect_slashes=False
     )
     api.include_router(about.router(desk, access, version))
-    for part in (sessions, memory, retention, spending, worth):
+    for part in (changes, sessions, memory, retention, spending, worth):
         api.include_router(part.router(desk))
-    api.include_router(events.router(streams))
     _tell_failures(api)
     api.openapi = lambda: _document(api)  # type: ignore[method-assign]
     return api

@@ -20,7 +20,7 @@ from hooks.utils.state import store
 from .ends import End, end_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Container, Iterator, Mapping
 
 RUNS_S = 300.0
 WORKS_S = 3_600.0
@@ -76,7 +76,7 @@ class Catalog:
             seen, ours = transcripts.get(id), kept.get(name)
             end = self._end_of(seen) if seen else None
             at = end.at if end else max(each.at for each in (seen, ours) if each)
-            runs = end is not None and self._goes_on(end, now, sockets.stem(id) in alive) and not self._has_ended(id, ours)
+            runs = end is not None and _goes_on(end, now, id, alive) and not self._has_ended(id, ours)
             stamp = _stamp(seen, ours, runs)
             yield Known(id, seen.path if seen else "", at, runs, stamp)
 
@@ -88,9 +88,6 @@ class Catalog:
                 self._ends.clear()
             known = self._ends[seen.path] = (seen.mark, end_of(seen.path))
         return known[1]
-
-    def _goes_on(self, end: End, now: float, has_helper: bool) -> bool:
-        return now - end.at < (WORKS_S if end.in_turn and has_helper else RUNS_S)
 
     def _kept(self) -> dict[str, _Seen]:
         """name -> the folder of what we keep of a session."""
@@ -122,6 +119,11 @@ class Catalog:
             last = next((event for event in reversed(noted) if event not in _BY_HAND), "")
             known = self._ended[id] = (mark, last == "end")
         return known[1]
+
+
+def _goes_on(end: End, now: float, id: str, alive: Container[str]) -> bool:
+    age = now - end.at
+    return age < RUNS_S or (age < WORKS_S and end.in_turn and sockets.stem(id) in alive)
 
 
 def _entries(folder: str) -> list[os.DirEntry[str]]:

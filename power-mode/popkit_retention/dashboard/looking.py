@@ -86,6 +86,8 @@ class Looks:
         self._now = now
         self._failed = failed
         self._unreadable: dict[str, str] = {}  # id -> stamp
+        self._late: set[str] = set()  # sessions that were told of before their contexts were read
+        self._reader: threading.Thread | None = None
         self._lock = threading.RLock()
         self._looked: OrderedDict[str, Looked] = OrderedDict()
         self._briefs: OrderedDict[str, Brief] = OrderedDict()
@@ -134,7 +136,22 @@ class Looks:
             is_small = is_patient or _size(known.transcript) <= SMALL_BYTES
             if in_memory or (may_read and rested and is_small):
                 before = self._read(known, is_patient) or before
+        if before is None or before.stamp != known.stamp:
+            self._late.add(known.id)
         return before if known.running or (before is not None and not self._has_turned(before, known.running)) else None
+
+    def have_caught_up(self, known: Mapping[str, Known]) -> bool:
+        """Whether contexts have been read since, of which the list told without. Of those that run one is read at a time, beside all else,
+        beginning now. One thread asks at a time."""
+        told = set(self._late)
+        late = [known[id] for id in told if id in known]
+        unread = [each for each in late if not self.is_read(each)]
+        self._late -= told - {each.id for each in unread}
+        waiting = [each for each in unread if each.running and not self.is_unreadable(each)]
+        if waiting and (self._reader is None or not self._reader.is_alive()):
+            self._reader = threading.Thread(target=self.brief, args=(waiting[0], True, True), daemon=True, name="popkit-reader")
+            self._reader.start()
+        return len(unread) < len(late)
 
     def _read(self, known: Known, is_patient: bool) -> Brief | None:
         """How a context stands; None where that cannot be read, or somebody else reads one and this one is not `is_patient`."""

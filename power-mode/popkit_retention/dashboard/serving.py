@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     import uvicorn
 
-    from popkit_retention.dashboard.app import Application
     from popkit_retention.dashboard.running import Running
+    from popkit_retention.dashboard.security import Guard
 
 PORT = 7457
 CLOSING_S = 2
@@ -85,27 +85,16 @@ def _socket(family: int, host: str, port: int) -> socket.socket:
     return made
 
 
-def server_of(made: Application) -> uvicorn.Server:
+def server_of(app: Guard) -> uvicorn.Server:
     """The server of an application. It says nothing by itself: its log would have the token in it."""
     import uvicorn
 
     from popkit_retention.dashboard.connections import Connection
 
-    class Server(uvicorn.Server):
-        """Ends the streams before all else: they would keep it waiting."""
-
-        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-            made.streams.begin()
-            await super().startup(sockets)
-
-        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-            made.streams.end()
-            await super().shutdown(sockets)
-
     logging.getLogger("uvicorn").addHandler(logging.NullHandler())
-    return Server(
+    return uvicorn.Server(
         uvicorn.Config(
-            made.app, log_config=None, access_log=False, server_header=False, lifespan="off", ws="none", http=Connection,
+            app, log_config=None, access_log=False, server_header=False, lifespan="off", ws="none", http=Connection,
             backlog=BACKLOG, timeout_graceful_shutdown=CLOSING_S, timeout_keep_alive=30, limit_concurrency=CONNECTIONS,
             h11_max_incomplete_event_size=HEAD_BYTES,
         )
@@ -113,14 +102,14 @@ def server_of(made: Application) -> uvicorn.Server:
 
 
 def _serve(asked: dict[str, Any], environ: Mapping[str, str], running: Running, sockets: list[socket.socket], note: str) -> int:
-    from popkit_retention.dashboard.app import Application
+    from popkit_retention.dashboard.app import application
     from popkit_retention.dashboard.desk import Desk
     from popkit_retention.dashboard.posting import keep_sending
     from popkit_retention.dashboard.security import Access
 
     access = Access(sockets[0].getsockname()[1])
     desk = Desk(environ)
-    server = server_of(Application(desk, access, asked["version"]))
+    server = server_of(application(desk, access, asked["version"]))
     running.note(access.address)
     over = threading.Event()
     threading.Thread(target=desk.warm_up, daemon=True, name="popkit-warm-up").start()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .desk import Desk
 
 TAIL_BYTES = 128 * 1024
-# So long a list may take to read contexts; what is left out of it then is in the stream soon.
+# So long a list may take to read contexts; what is left out of it then is read behind it (looking.py).
 READING_S = 0.2
 _KEPT = 4_000
 _NAMES_KEPT = 20_000

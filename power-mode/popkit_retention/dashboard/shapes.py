@@ -2,8 +2,7 @@
 
 Times are seconds since 1970 (UTC) unless a name says otherwise; tokens are whole numbers, estimated unless a field says otherwise. Words
 for people (`words`, `lines`, `sum`) are those of the panel (hooks/utils/answers), so page and panel agree to the digit. All answers are
-JSON; errors are {"error": what is wrong and what to do}. A browser opens six connections to one host at most: of several pages one alone
-should hold the stream.
+JSON; errors are {"error": what is wrong and what to do}.
 
 | method and path | answer |
 |---|---|
@@ -23,7 +22,7 @@ should hold the stream.
 | POST /api/retention/deeds | DeedDone; body RetentionDeedAsked |
 | GET /api/budgets?user= | Budgets |
 | GET /api/stats?days= | Stats: what PopKit was worth, by day and project |
-| GET /api/events | text/event-stream: see Event |
+| GET /api/changes?since= | Changes: what has changed since a token was given |
 """
 
 from typing import Any, Literal, Optional
@@ -446,21 +445,15 @@ class Stats(_Shape):
     causes: dict[str, str]
 
 
-# --- the stream ------------------------------------------------------------------------------------------------------------------------
+# --- what has changed ------------------------------------------------------------------------------------------------------------------
 
 
-class Event(_Shape):
-    """One message of the stream, as the `data` of an event with this `type` as its name. The page fetches anew what has another stamp.
+class Changes(_Shape):
+    """What may be answered otherwise since a token was given. `changed`: how the addresses of such answers begin; "/api/sessions?" is the
+    list, "/api/sessions/ID" a session with all that is below it. `everything`: any may, and `changed` says nothing: nobody gave a token, or
+    one of another start, or too much has changed. `token`: asks for what changes from now on; `at`: the time here."""
 
-    `hello`: first of all, with the server's `started_at`, so that a page that comes back knows whether it is the same server; behind it the
-    events of the last seconds, so that nothing falls between a page's first questions and its stream · `sessions`: the rows that changed,
-    at most 50, also of sessions that only a database tells of, and the ids of those that have `gone` since; where more have changed than
-    are sent, the `stamp` alone says that the list is another · `memory`, `retention`, `budgets`, `stats`: another stamp.
-    """
-
-    type: Literal["hello", "sessions", "memory", "retention", "budgets", "stats"]
+    token: str
     at: float
-    stamp: str = ""
-    started_at: float = 0.0
-    sessions: list[SessionRow] = []
-    gone: list[str] = []
+    everything: bool
+    changed: list[str]

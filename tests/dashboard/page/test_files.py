@@ -66,7 +66,7 @@ def test_the_html_has_neither_scripts_nor_styles_in_it() -> None:
 def test_every_module_is_fetched_at_once_and_every_import_is_there() -> None:
     told = set(re.findall(r'modulepreload" href="(.+?)"', (FILES / "index.html").read_text()))
     modules = {path.relative_to(FILES).as_posix() for path in [*ours(".js"), VENDOR / "preact-htm.js"]}
-    assert told == modules - {"app.js", "first.js", "stream-worker.js"}
+    assert told == modules - {"app.js", "first.js"}
     for path in ours(".js"):
         assert all(named.is_file() for named in imports(path)), path.name
 

@@ -1,4 +1,4 @@
-"""What is shown is the newest that is known: as the clock goes, as events come, and whichever answer is there first."""
+"""What is shown is the newest that is known: as the clock goes, as things change, and whichever answer is there first."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ from tests.patience import HANG_S
 Visits = Callable[..., Visit]
 DETAIL = re.compile(f"/api/sessions/{SESSION}$")
 LIST = re.compile(r"/api/sessions\?")
-KNOW = """async ([changes, seconds]) => {
-  const { know, rowOf } = await import('/live.js');
-  know([{ ...rowOf(changes.id), ...changes }], performance.now() + seconds * 1000);
+CHANGES = re.compile(r"/api/changes\b")
+TURN = """(away) => {
+  Object.defineProperty(document, "hidden", { value: away, configurable: true });
+  document.dispatchEvent(new Event("visibilitychange"));
 }"""
 COLD_S = 320
 
@@ -88,7 +89,7 @@ def test_how_long_ago_something_was_goes_on_by_the_minute(clocked: Clocked, brow
     seen.close()
 
 
-def test_of_fast_events_each_view_asks_one_question_at_a_time_and_shows_every_answer(home: Home, visit: Visits) -> None:
+def test_of_fast_changes_each_view_asks_one_question_at_a_time_and_shows_every_answer(home: Home, visit: Visits) -> None:
     seen = visit(PLACE)
     page = seen.page
     expect(page.locator(".connection")).to_have_text("Live")
@@ -108,15 +109,14 @@ def test_of_fast_events_each_view_asks_one_question_at_a_time_and_shows_every_an
     assert len(held) == 2
 
 
-def test_the_newest_row_of_a_session_is_shown_whatever_brought_it(visit: Visits) -> None:
-    page = visit().page
-    title = page.locator(".row-words")
-    expect(title).to_have_text("please fix it")
-    page.evaluate(KNOW, [{"id": SESSION, "stamp": "another", "title": "asked for since"}, 0])
-    expect(title).to_have_text("asked for since")
-    page.evaluate(KNOW, [{"id": SESSION, "stamp": "a third", "title": "asked for before"}, -600])
-    page.evaluate(KNOW, [{"id": SESSION, "calls": 35}, 0])
-    expect(title).to_have_text("asked for since")
+def test_the_list_says_of_a_session_what_the_session_says(home: Home, visit: Visits) -> None:
+    page = visit(PLACE).page
+    row, verdict = page.locator(".row-verdict"), page.get_by_label("What to do now")
+    expect(verdict).to_contain_text("Clear now")
+    expect(row).to_contain_text("Clear now")
+    home.clear()
+    expect(verdict).to_contain_text("were cleared")
+    expect(row).to_contain_text("were cleared")
 
 
 def test_a_session_that_has_gone_leaves_the_list(home: Home, visit: Visits) -> None:
@@ -155,20 +155,41 @@ def test_who_types_keeps_the_focus_when_a_session_is_there(visit: Visits) -> Non
     expect(page.get_by_role("searchbox")).to_be_focused()
 
 
-JOINS_LATER = """async () => {
-  const { Stream } = await import("/stream.js");
-  const stream = new Stream(() => {});
-  while (!stream.hello) await new Promise((go) => setTimeout(go, 20));
-  const now = Date.now;
-  const then = stream.hello.at - now() / 1000;
-  Date.now = () => now() + 3_600_000;
-  let told;
-  stream.introduce((said) => (told = said.event ?? told));
-  stream.source.close();
-  return [then, told.at - Date.now() / 1000];
-}"""
+def test_a_page_whose_clock_is_wrong_goes_by_the_servers(clocked: Clocked, browser: Browser) -> None:
+    seen = Visit(browser, clocked, PLACE, clock=clocked.shop.at - 3_600)
+    expect(seen.page.locator(".connection")).to_have_text("Live")
+    expect(seen.page.locator("#context .cache")).to_have_text(re.compile(r"^Cache warm, \d min .* left$"))
+    assert seen.page.evaluate("import('/live.js').then(({ now }) => now())") == pytest.approx(clocked.shop.at, abs=HANG_S)
+    seen.close()
 
 
-def test_a_page_that_joins_an_hour_later_goes_by_the_same_clock(visit: Visits) -> None:
-    then, later = visit().page.evaluate(JOINS_LATER)
-    assert later == pytest.approx(then, abs=HANG_S), "and not an hour behind"
+def test_a_page_asks_while_it_is_looked_at_and_at_once_when_it_is_again(clocked: Clocked, browser: Browser) -> None:
+    seen = clocked.visit(browser, PLACE)
+    expect(seen.page.locator(".connection")).to_have_text("Live")
+    expect(seen.page.get_by_label("What to do now")).to_contain_text("Not yet")
+    with seen.page.expect_response(CHANGES):
+        seen.page.clock.run_for(1_000)
+    seen.page.evaluate(TURN, True)
+    seen.page.wait_for_load_state("networkidle")
+    asked: list[str] = []
+    seen.page.on("request", lambda request: asked.append(request.url))
+    seen.page.clock.run_for(10_000)
+    os.utime(clocked.shop.transcript)
+    assert not any(CHANGES.search(url) for url in asked)
+    with seen.page.expect_response(CHANGES), seen.page.expect_response(DETAIL):
+        seen.page.evaluate(TURN, False)
+    with seen.page.expect_response(CHANGES):
+        seen.page.clock.run_for(1_000)
+    seen.close()
+
+
+def test_what_changes_while_a_page_loads_is_on_it(home: Home, visit: Visits) -> None:
+    page = visit(PLACE).page
+    held: list[Route] = []
+    page.route(LIST, lambda route, _request: held.append(route), times=1)
+    with page.expect_request(LIST):
+        page.reload()
+    answer = held[0].fetch()
+    home.with_others(1)
+    held[0].fulfill(response=answer)
+    expect(page.locator(".row")).to_have_count(2)

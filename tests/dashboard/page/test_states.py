@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Route, expect
 
-from tests.dashboard.page.homes import FOLDED, PLACE, Home
+from tests.dashboard.page.homes import FOLDED, PLACE, SESSION, Home
 from tests.dashboard.page.served import VIEWS, Served, Visit
 
 Visits = Callable[..., Visit]
+DETAIL = re.compile(f"/api/sessions/{SESSION}$")
+CHANGES = re.compile(r"/api/changes\b")
 EMPTY = {
     "sessions": ("No sessions yet", "Start Claude Code in a project"),
     "memory": ("Nothing is remembered yet", "popkit memory on"),
@@ -97,10 +99,12 @@ def test_another_server_needs_its_own_address_and_then_everything_is_asked_for_a
     expect(seen.page.get_by_role("button", name=re.compile("^T1 Read old.ts, expired"))).to_be_visible()
 
 
-def test_the_banner_says_when_the_connection_was_lost_whatever_is_found_then(served: Served, visit: Visits) -> None:
+def test_the_banner_says_when_the_server_answered_last_whatever_is_found_then(served: Served, visit: Visits) -> None:
     seen = visit()
     expect(seen.page.locator(".connection")).to_have_text("Live")
     before = seen.page.evaluate("new Date().toISOString()")
+    with seen.page.expect_response(CHANGES):
+        pass
     served.stop()
     banner = seen.page.locator(".stale")
     expect(banner).to_contain_text("It reconnects automatically once popkit dashboard is running.")
@@ -111,7 +115,7 @@ def test_the_banner_says_when_the_connection_was_lost_whatever_is_found_then(ser
     assert banner.locator("time").get_attribute("datetime") == lost
 
 
-def test_many_pages_of_one_browser_share_one_stream(served: Served, visit: Visits) -> None:
+def test_many_pages_of_one_browser_are_all_kept_up(home: Home, served: Served, visit: Visits) -> None:
     first = visit(PLACE)
     more = [first.context.new_page() for _ in range(9)]
     for page in more:
@@ -119,3 +123,42 @@ def test_many_pages_of_one_browser_share_one_stream(served: Served, visit: Visit
     for page in more:
         expect(page.get_by_text("37,000 of 1,000,000 tokens (4%)").first).to_be_visible()
         expect(page.locator(".connection")).to_have_text("Live")
+    home.clear()
+    for page in more:
+        expect(page.get_by_role("button", name=re.compile("^T1 Read old.ts, cleared"))).to_be_visible()
+
+
+def test_a_page_that_has_lost_its_server_finds_it_again_by_itself_and_asks_anew(visit: Visits) -> None:
+    page = visit(PLACE).page
+    expect(page.locator(".connection")).to_have_text("Live")
+    page.route(CHANGES, lambda route: route.abort())
+    expect(page.locator(".stale")).to_contain_text("The connection is lost")
+    with page.expect_request(DETAIL):  # what may have changed meanwhile
+        page.unroute(CHANGES)
+    expect(page.locator(".connection")).to_have_text("Live")
+    expect(page.locator(".stale")).to_have_count(0)
+
+
+def test_a_page_that_has_lost_its_server_tries_again_when_it_is_told_to(home: Home, visit: Visits) -> None:
+    page = visit(PLACE, clock=home.at).page
+    expect(page.locator(".connection")).to_have_text("Live")
+    page.route(CHANGES, lambda route: route.abort())
+    expect(page.locator(".stale")).to_contain_text("The connection is lost")
+    page.clock.pause_at(home.at + 3_600)  # nothing happens there by itself
+    with page.expect_event("requestfailed", lambda request: CHANGES.search(request.url)):
+        page.get_by_role("button", name="Try now").click()
+    page.unroute(CHANGES)
+    page.get_by_role("button", name="Try now").click()
+    expect(page.locator(".connection")).to_have_text("Live")
+
+
+def test_before_the_first_answer_the_page_says_that_it_is_connecting(visit: Visits) -> None:
+    page = visit().page
+    held: list[Route] = []
+    page.route(re.compile("/api/changes$"), lambda route, _request: held.append(route))  # the first one, which has no token
+    page.reload()
+    expect(page.locator(".connection")).to_have_text("Connecting")
+    expect(page.get_by_text("Loading the sessions")).to_be_attached()
+    held[0].continue_()
+    expect(page.locator(".connection")).to_have_text("Live")
+    expect(page.locator(".row")).to_have_count(1)

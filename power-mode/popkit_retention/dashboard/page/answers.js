@@ -2,16 +2,15 @@
 
 import { useEffect, useRef } from "./vendor/preact-htm.js";
 import { get } from "./api.js";
-import { useLive } from "./live.js";
 import { News, useNews } from "./news.js";
 
-const known = new Map(); // path -> {path, data, at, error, stamp, wanted, asking, news}
+const known = new Map(); // path -> {path, data, error, due, asking, news}
 const MOST = 60;
 
 function entry(path) {
   let found = known.get(path);
   if (!found) {
-    found = { path, data: null, at: 0, error: null, stamp: undefined, wanted: false, asking: false, news: new News() };
+    found = { path, data: null, error: null, due: true, asking: false, news: new News() };
     known.set(path, found);
     for (const [other, { news }] of known) {
       if (known.size <= MOST) break;
@@ -21,16 +20,20 @@ function entry(path) {
   return found;
 }
 
+let first = null;
+/** Holds all questions until a promise is kept: that of the first token, so that nothing that changes behind an answer is missed. */
+export const holdUntil = (promise) => (first = promise);
+
 /** One question for a path at a time: its answer is shown, and what is wanted meanwhile is asked for once when it is there. */
-async function ask(here, stamp) {
-  Object.assign(here, { stamp, wanted: true });
+async function ask(here) {
+  here.due = true;
   if (here.asking) return;
   here.asking = true;
-  while (here.wanted) {
-    here.wanted = false;
-    const at = performance.now();
+  await first;
+  while (here.due) {
+    here.due = false;
     try {
-      Object.assign(here, { data: await get(here.path), at, error: null });
+      Object.assign(here, { data: await get(here.path), error: null });
     } catch (error) {
       here.error = error;
     }
@@ -40,27 +43,25 @@ async function ask(here, stamp) {
 }
 
 /**
- * {data, at, error, again} of a path; asked for anew whenever `newest` is another stamp, and after every new connection. `at`: when the
- * answer was asked for (performance.now). Where the path is another, the answer that was shown stays until there is one to the new path.
+ * {data, error, again} of a path; asked for anew whenever it may be answered otherwise. Where the path is another, the answer that was
+ * shown stays until there is one to the new path.
  */
-export function useAnswer(path, newest = "") {
-  const stamp = `${useLive().round} ${newest}`;
+export function useAnswer(path) {
   const here = entry(path);
   const shown = useRef(here);
   useNews(here.news);
   useEffect(() => {
-    if (here.stamp !== stamp || here.error) ask(here, stamp);
-  }, [here, stamp]);
+    if (here.due || here.error) ask(here);
+  }, [here]);
   if (here.data) shown.current = here;
-  const { data, at } = shown.current;
-  return { data, at, error: here.error, again: () => ask(here, stamp) };
+  return { data: shown.current.data, error: here.error, again: () => ask(here) };
 }
 
-/** Asks anew for everything under a path that is shown: after a deed. */
-export function refresh(prefix) {
+/** What begins so may be answered otherwise now: what is shown of it is asked for at once, all else when it is shown again. */
+export function renew(beginning) {
   for (const [path, here] of known) {
-    if (!path.startsWith(prefix)) continue;
-    if (here.news.watchers.size) ask(here, here.stamp);
-    else known.delete(path);
+    if (!path.startsWith(beginning)) continue;
+    here.due = true;
+    if (here.news.watchers.size) ask(here);
   }
 }

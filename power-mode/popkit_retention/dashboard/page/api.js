@@ -12,10 +12,9 @@ export class Failure extends Error {
 
 /** What first.js has asked already, once. */
 function early(path) {
-  const asked = globalThis.askedEarly;
-  if (asked?.path !== path) return null;
-  delete globalThis.askedEarly;
-  return asked.response;
+  const response = globalThis.askedEarly?.get(path);
+  globalThis.askedEarly?.delete(path);
+  return response;
 }
 
 async function answer(path, how) {
@@ -35,8 +34,8 @@ async function answer(path, how) {
   throw new Failure(said?.error ?? `The server answered ${response.status}. Look at what popkit dashboard printed.`, response.status);
 }
 
-/** GET: the answer, or a Failure. */
-export const get = (path) => answer(path);
+/** GET: the answer, or a Failure. `how`: as of fetch. */
+export const get = (path, how) => answer(path, how);
 
 /** Who answers: version, where the data is, the token for changes. */
 export function me() {

@@ -1,9 +1,10 @@
 // The page: its head with the views, the view that the address names, and what it says when the connection is lost.
 
 import { html, render, useEffect, useRef, useState } from "./vendor/preact-htm.js";
-import { useAnswer } from "./answers.js";
+import { holdUntil, useAnswer } from "./answers.js";
+import { hurry, start } from "./changes.js";
 import { moment } from "./format.js";
-import { hurry, start, useLive } from "./live.js";
+import { useLive } from "./live.js";
 import { Patterns } from "./palette.js";
 import { Deeds } from "./parts/deeds.js";
 import { useRoute, VIEWS } from "./route.js";
@@ -105,7 +106,7 @@ function Foot() {
   </footer>`;
 }
 
-start();
+holdUntil(start());
 const root = document.getElementById("app");
 root.textContent = "";
 render(html`<${App} />`, root);

@@ -6,9 +6,13 @@
   } catch {
     // A browser may keep no storage for us: the system's scheme holds.
   }
-  // The list takes the server longest, so it is asked for before the modules are there; api.js takes the answer.
+  // What takes the server longest is asked for before the modules are there; api.js takes the answers. The list comes behind the token of
+  // changes, or one between the two would be missed.
+  const ask = (path) => fetch(path, { credentials: "same-origin" }).catch(() => null);
+  const token = ask("/api/changes");
+  globalThis.askedEarly = new Map([["/api/changes", token]]);
   if (/^(#\/(sessions?(\/.*)?)?)?$/.test(location.hash)) {
     const path = "/api/sessions?limit=100&offset=0";
-    globalThis.askedEarly = { path, response: fetch(path, { credentials: "same-origin" }).catch(() => null) };
+    globalThis.askedEarly.set(path, token.then(() => ask(path)));
   }
 })();

@@ -1,103 +1,36 @@
-// What the stream told, for every view: the newest rows of sessions, a stamp for each part, and whether there is a connection.
+// Whether there is a connection, and the clock: what is shown goes by the server's.
 
-import { useEffect, useState } from "./vendor/preact-htm.js";
-import { forgetServer } from "./api.js";
+import { useEffect, useRef, useState } from "./vendor/preact-htm.js";
 import { News, useNews } from "./news.js";
-import { Stream } from "./stream.js";
 
 const news = new News();
-const MOST_ROWS = 50; // that the server sends at once
 const SKEW_S = 2; // so far our clock and the server's may be apart before we go by its own
 const MINUTE_S = 60;
 
 export const live = {
-  phase: "connecting",
-  since: Date.now() / 1000, // when there was a connection last, by our clock; with one: since when
-  startedAt: 0, // which server
+  phase: "connecting", // then live, lost or locked
+  since: Date.now() / 1000, // when the server answered last, by our clock
   ahead: 0, // seconds that its clock is ahead of ours
-  rows: new Map(), // id -> {row, at}: the newest row of a session, and when it was told or asked for (performance.now)
-  round: 0, // grows with every connection after the first: what is shown may be old then
-  list: 0, // changes when the list has to be asked for anew
-  stamps: { memory: "", retention: "", budgets: "", stats: "" },
 };
 
 /** Seconds since 1970, by the server's clock. */
 export const now = () => Date.now() / 1000 + live.ahead;
 
-/** The newest row of a session; undefined where none was told. */
-export const rowOf = (id) => live.rows.get(id)?.row;
-
-function heard(event) {
-  if (event.type === "hello") greeted(event);
-  else if (event.type === "sessions") told(event);
-  else live.stamps = { ...live.stamps, [event.type]: event.stamp };
-}
-
-function told({ sessions, gone = [] }) {
-  // No rows: sessions have gone; so many: there are more that were not sent.
-  if (gone.length || !sessions.length || sessions.length >= MOST_ROWS) live.list += 1;
-  for (const id of gone) live.rows.delete(id);
-  // Another order of the list is worth a question; other figures in it are not.
-  if (sessions.some(({ id, running }) => rowOf(id)?.running !== running)) live.list += 1;
-  keep(sessions, performance.now());
-}
-
-/** Keeps rows that were told or asked for at that time, where none is newer; whether any says something else than before. */
-function keep(rows, at) {
-  let differs = false;
-  for (const row of rows) {
-    const before = live.rows.get(row.id);
-    if (before && before.at > at) continue;
-    const same = before && JSON.stringify(before.row) === JSON.stringify(row);
-    differs ||= !same;
-    live.rows.set(row.id, { row: same ? before.row : row, at }); // a row that stays the same object is not drawn anew
-  }
-  return differs;
-}
-
-function greeted(event) {
-  const off = event.at - Date.now() / 1000;
-  live.ahead = Math.abs(off) > SKEW_S ? off : 0;
-  if (live.ahead) tickAll(); // what was drawn before went by our own clock
-  const another = live.startedAt !== 0;
-  live.startedAt = event.started_at;
-  if (!another) return;
-  // We were away, and do not know what was missed; and it may be another server with another token.
-  forgetServer();
-  live.rows.clear();
-  live.round += 1;
-}
-
-function take(said) {
-  if (said.kind === "event") heard(said.event);
-  else Object.assign(live, { phase: said.phase, since: said.since });
+/** There is a connection, or none, from now on. */
+export function become(phase) {
+  if (phase === live.phase) return;
+  live.phase = phase;
   news.tell();
 }
 
-/** Takes note of rows that came with an answer, which was asked for at that time. */
-export function know(rows, at) {
-  if (keep(rows, at)) news.tell();
+/** Takes over the server's clock, which says `at`. */
+export function setClock(at) {
+  const off = at - Date.now() / 1000;
+  live.ahead = Math.abs(off) > SKEW_S ? off : 0;
+  if (live.ahead) tickAll(); // what was drawn before went by our own clock
 }
 
-let hurryUp = () => {};
-/** Tries to connect now, not after the wait. */
-export const hurry = () => hurryUp();
-
-export function start() {
-  if (typeof SharedWorker === "undefined") {
-    const stream = new Stream(take);
-    hurryUp = () => stream.hurry();
-    return;
-  }
-  const worker = new SharedWorker(new URL("./stream-worker.js", import.meta.url), { type: "module", name: "popkit" });
-  worker.port.onmessage = ({ data }) => take(data);
-  hurryUp = () => worker.port.postMessage("hurry");
-  addEventListener("pagehide", () => worker.port.postMessage("leave"));
-  // A page that comes back out of the browser's memory has left.
-  addEventListener("pageshow", ({ persisted }) => persisted && location.reload());
-}
-
-/** Draws a component anew when something was heard. */
+/** Draws a component anew when the phase is another. */
 export function useLive() {
   useNews(news);
   return live;
@@ -129,18 +62,19 @@ export function useNow(seconds = MINUTE_S) {
   return at;
 }
 
-/** When the clock alone last changed what is true of a session, "" for any: a cache went cold, or it runs a minute longer. First: now. */
-export function useTurn(id = "") {
-  const [turn, set] = useState(now);
+/** Calls `turned` when the clock alone changes what is true of one of these sessions: its cache goes cold, or it runs a minute longer. */
+export function useTurns(sessions, turned) {
+  const newest = useRef();
+  newest.current = { sessions, turned };
   useEffect(() => {
     let from = now();
     return every(1, () => {
       const to = now();
-      if ([...live.rows.values()].some(({ row }) => (!id || row.id === id) && hasTurned(row, from, to))) set(to);
+      const { sessions: known, turned: tell } = newest.current;
+      if (known.some((session) => hasTurned(session, from, to))) tell();
       from = to;
     });
-  }, [id]);
-  return turn;
+  }, []);
 }
 
 function hasTurned({ running, context }, from, to) {

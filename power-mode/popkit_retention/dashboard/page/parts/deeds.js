@@ -1,7 +1,7 @@
 // What can be done: a button asks, a dialog shows the sum, and what came of it is said as a status message.
 
 import { html, useEffect, useRef } from "../vendor/preact-htm.js";
-import { refresh } from "../answers.js";
+import { renew } from "../answers.js";
 import { get, post } from "../api.js";
 import { sentence } from "../format.js";
 import { News, useNews } from "../news.js";
@@ -81,7 +81,7 @@ async function carryOut(asking, said) {
   // Meanwhile another dialog may have been opened, and another message said.
   if (shown.asking === mine) show({ asking: null });
   const notice = say(text, { failed: !done });
-  mine.where.touches.forEach(refresh); // of a deed that is refused, too: what offered it is old
+  mine.where.touches.forEach(renew); // of a deed that is refused, too: what offered it is old
   afterIt(mine.from);
   const again = done ? await wayBack(mine.deed, mine.where) : null;
   if (again && shown.notice === notice) show({ notice: { ...notice, again } });

@@ -5,7 +5,6 @@ import { useAnswer } from "../answers.js";
 import { query } from "../api.js";
 import { DayBars } from "../charts/bars.js";
 import { counted, usd, whole } from "../format.js";
-import { useLive } from "../live.js";
 import { fillOf, Legend } from "../palette.js";
 import { Meter } from "../parts/fill.js";
 import { Answered, Card, Empty } from "../parts/states.js";
@@ -21,9 +20,8 @@ const USED = [
 const SCOPES = { session: "Session", month: "This month" };
 
 export function Budgets() {
-  const { stamps } = useLive();
   const [user, choose] = useState("");
-  const answer = useAnswer(query("/api/budgets", { user }), stamps.budgets);
+  const answer = useAnswer(query("/api/budgets", { user }));
   useTitle("Budgets");
   return html`<div class="view">
     <div class="view-head"><h1 tabindex="-1">Budgets</h1></div>

@@ -4,7 +4,6 @@ import { html, useEffect, useState } from "../vendor/preact-htm.js";
 import { useAnswer } from "../answers.js";
 import { get, query } from "../api.js";
 import { capital, counted, percent, quoted, tokens, whole } from "../format.js";
-import { useLive } from "../live.js";
 import { DeedButtons, place } from "../parts/deeds.js";
 import { Meter } from "../parts/fill.js";
 import { Answered, Card, Choice, Empty, More } from "../parts/states.js";
@@ -17,8 +16,7 @@ const TYPING_MS = 200;
 const MEMORY_TIERS = ["HOT", "WARM", "COLD", "ARCHIVE"];
 
 export function Memory({ id }) {
-  const { stamps } = useLive();
-  const answer = useAnswer("/api/memory/projects", stamps.memory);
+  const answer = useAnswer("/api/memory/projects");
   useTitle("Memory");
   return html`<div class="view">
     <div class="view-head"><h1 tabindex="-1">Memory</h1></div>
@@ -30,8 +28,7 @@ export function Memory({ id }) {
           <//>`;
         }
         const chosen = projects.find(({ project }) => project === id) ?? projects.find(({ on }) => on) ?? projects[0];
-        return html`<${Projects} projects=${projects} chosen=${chosen} /><${Project} key=${chosen.project} project=${chosen.project}
-          stamp=${stamps.memory} />`;
+        return html`<${Projects} projects=${projects} chosen=${chosen} /><${Project} key=${chosen.project} project=${chosen.project} />`;
       }}
     <//>
   </div>`;
@@ -49,14 +46,14 @@ function Projects({ projects, chosen }) {
   </label>`;
 }
 
-function Project({ project, stamp }) {
+function Project({ project }) {
   const [typed, type] = useState("");
   const [asked, ask] = useState({ q: "", tier: "", limit: PAGE });
   useEffect(() => {
     const timer = setTimeout(() => ask((before) => ({ ...before, q: typed, limit: typed === before.q ? before.limit : PAGE })), TYPING_MS);
     return () => clearTimeout(timer);
   }, [typed]);
-  const answer = useAnswer(query("/api/memory", { project, ...asked }), stamp);
+  const answer = useAnswer(query("/api/memory", { project, ...asked }));
   return html`<${Answered} answer=${answer} what="the memory" lines=${10}>
     ${(shown) => html`<div class="cards">
       <${Overview} shown=${shown} />

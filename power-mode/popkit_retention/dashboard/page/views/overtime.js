@@ -40,9 +40,9 @@ const WAYS = {
 };
 
 /** `fixed`: "layer" where nothing is known of results. */
-export function OverTime({ base, stamp, fixed = "" }) {
+export function OverTime({ base, fixed = "" }) {
   const [by, choose] = useState(fixed || "use");
-  const answer = useAnswer(`${base}/series`, stamp);
+  const answer = useAnswer(`${base}/series`);
   const [parts, drawn, words] = WAYS[by];
   const tools = !fixed && html`<${Choice} label="What the areas are" chosen=${by} choose=${choose} options=${[
     ["use", "By use"],

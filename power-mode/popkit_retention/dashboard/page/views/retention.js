@@ -5,7 +5,6 @@ import { useAnswer } from "../answers.js";
 import { query } from "../api.js";
 import { NamedBars } from "../charts/bars.js";
 import { capital, counted, date, moment, sentence, size, whole } from "../format.js";
-import { useLive } from "../live.js";
 import { fillOf, Legend } from "../palette.js";
 import { DeedButtons, place } from "../parts/deeds.js";
 import { Answered, Card, Empty, More } from "../parts/states.js";
@@ -19,8 +18,7 @@ const LOG_MOST = 1_000; // that the server tells at once
 const WHERE = place("/api/retention/deeds", { touches: ["/api/retention", "/api/memory", "/api/sessions/"] });
 
 export function Retention() {
-  const { stamps } = useLive();
-  const answer = useAnswer("/api/retention", stamps.retention);
+  const answer = useAnswer("/api/retention");
   useTitle("Retention");
   return html`<div class="view">
     <div class="view-head"><h1 tabindex="-1">Retention</h1><p class="note">What stored data may be deleted, and what may not</p></div>
@@ -41,7 +39,7 @@ export function Retention() {
         <${Holds} holds=${data.holds} />
         <${Zones} zones=${data.zones} />
         <${Sizes} sizes=${data.sizes} />
-        <${Log} whole=${data.log_whole} stamp=${stamps.retention} />
+        <${Log} whole=${data.log_whole} />
       </div>`}
     <//>
   </div>`;
@@ -144,9 +142,9 @@ function Sizes({ sizes }) {
   <//>`;
 }
 
-function Log({ whole: sound, stamp }) {
+function Log({ whole: sound }) {
   const [limit, more] = useState(LOG_PAGE);
-  const answer = useAnswer(query("/api/retention/log", { limit }), stamp);
+  const answer = useAnswer(query("/api/retention/log", { limit }));
   return html`<${Card} title="Log" id="log" wide
     note=${sound ? WHOLE : BROKEN}>
     <${Answered} answer=${answer} what="the log" lines=${5}>

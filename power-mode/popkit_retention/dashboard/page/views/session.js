@@ -1,9 +1,9 @@
 // One session: what to do now, what its context holds, how that came about, and what it was worth.
 
 import { html, useEffect, useRef, useState } from "../vendor/preact-htm.js";
-import { useAnswer } from "../answers.js";
+import { renew, useAnswer } from "../answers.js";
 import { baseName, capital, counted, longTokens, modelOf, money, percent, titleOf, tokens, whole } from "../format.js";
-import { know, rowOf, useLive, useTurn } from "../live.js";
+import { useTurns } from "../live.js";
 import { fillOf, LAYERS, Swatch, TIERS } from "../palette.js";
 import { DeedButtons, offeredAt, place } from "../parts/deeds.js";
 import { Cache, fillWords, Meter } from "../parts/fill.js";
@@ -14,13 +14,10 @@ import { OverTime } from "./overtime.js";
 import { Timeline } from "./timeline.js";
 
 export function Session({ id }) {
-  useLive();
   const base = `/api/sessions/${encodeURIComponent(id)}`;
-  const row = rowOf(id);
-  const stamp = `${row?.stamp} ${useTurn(id)}`;
-  const answer = useAnswer(base, stamp);
-  useEffect(() => answer.data && know([answer.data.session], answer.at), [answer.data]);
-  const session = row ?? answer.data?.session;
+  const answer = useAnswer(base);
+  const session = answer.data?.session;
+  useTurns(session ? [session] : [], () => renew(base));
   useTitle(
     session?.verdict?.kind === "clear" ? "Clear now" : session?.context && percent(session.context.ratio),
     session ? titleOf(session) : "Session",
@@ -30,8 +27,8 @@ export function Session({ id }) {
     <${Answered} answer=${answer} what="the session" lines=${14}>
       ${(detail) => {
         const Shown = isRead(detail) ? Detail : Elsewhere;
-        return html`<${Head} session=${session} detail=${detail} />
-          <${Shown} detail=${detail} session=${session} base=${base} stamp=${stamp} />`;
+        return html`<${Head} detail=${detail} />
+          <${Shown} detail=${detail} base=${base} />`;
       }}
     <//>
   </article>`;
@@ -43,17 +40,14 @@ const IN_USE = "input, select, textarea, dialog *";
 /** Whether there is a transcript; else a database alone tells of the session. */
 const isRead = ({ report }) => report.calls !== undefined;
 
-/** Of the newest row and the detail, whose context was read: a row may be told before its own was. */
-const readOf = (session, detail) => (session.verdict ? session : detail.session);
-
-function Head({ session, detail }) {
-  const { report } = detail;
+function Head({ detail }) {
+  const { report, session } = detail;
   const title = useRef(null);
   useEffect(() => {
     if (!document.activeElement?.matches(IN_USE)) title.current.focus({ preventScroll: true });
   }, []);
   const did = isRead(detail)
-    ? counted(readOf(session, detail).calls, "tool call")
+    ? counted(session.calls, "tool call")
     : counted(session.requests || session.calls, "request");
   return html`<header class="session-head">
     <h1 id="session-title" ref=${title} tabindex="-1">${titleOf(session)}</h1>
@@ -65,29 +59,29 @@ function Head({ session, detail }) {
   </header>`;
 }
 
-function Detail({ detail, session, base, stamp }) {
+function Detail({ detail, base }) {
   const deeds = place(`${base}/deeds`, { touches: [base, "/api/sessions?", "/api/retention"], offers: offeredAt(base) });
   const about = detail.deeds.filter(({ id }) => !id.startsWith("warm"));
-  const { report } = detail;
-  return html`<${Verdict} verdict=${readOf(session, detail).verdict} doubt=${detail.doubt}>
+  const { report, session } = detail;
+  return html`<${Verdict} verdict=${session.verdict} doubt=${detail.doubt}>
       <${DeedButtons} deeds=${about} where=${deeds} strong="clear" />
     <//>
     <div class="cards">
-      <${Context} fill=${session.context ?? detail.session.context} layers=${detail.layers} />
+      <${Context} fill=${session.context} layers=${detail.layers} />
       <${Dead} report=${report} />
-      <${OverTime} base=${base} stamp=${session.stamp} />
-      <${Timeline} bars=${detail.bars} calls=${report.calls} base=${base} deeds=${deeds} stamp=${stamp} />
+      <${OverTime} base=${base} />
+      <${Timeline} bars=${detail.bars} calls=${report.calls} base=${base} deeds=${deeds} />
       <${Worth} detail=${detail} deeds=${deeds} />
       <${Panel} lines=${detail.lines} id=${session.id} />
     </div>`;
 }
 
 /** A session of which only a database tells: what it used, and what its contexts were made of. */
-function Elsewhere({ detail, session, base }) {
+function Elsewhere({ detail, base }) {
   return html`<div class="cards">
     <${Card} title="What it used" id="used"><pre class="lines" tabindex="0" aria-label="What it used">${detail.lines.join("\n")}</pre><//>
     ${sumOf(detail.layers) > 0 && html`<${Card} title="Context" id="context"><${MadeOf} layers=${detail.layers} /><//>`}
-    <${OverTime} base=${base} stamp=${session.stamp} fixed="layer" />
+    <${OverTime} base=${base} fixed="layer" />
   </div>`;
 }
 

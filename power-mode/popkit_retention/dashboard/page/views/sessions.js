@@ -1,10 +1,10 @@
 // The list of sessions, and beside it the one that is looked at.
 
 import { html, useEffect, useMemo, useState } from "../vendor/preact-htm.js";
-import { useAnswer } from "../answers.js";
+import { renew, useAnswer } from "../answers.js";
 import { query } from "../api.js";
 import { baseName, counted, percent, titleOf, whole } from "../format.js";
-import { know, rowOf, useLive, useTurn } from "../live.js";
+import { useTurns } from "../live.js";
 import { Cache, fillWords, Meter } from "../parts/fill.js";
 import { Answered, Empty } from "../parts/states.js";
 import { Ago } from "../parts/when.js";
@@ -25,10 +25,8 @@ export function Sessions({ id }) {
 }
 
 function List({ asked, ask, chosen }) {
-  const { list } = useLive();
   const [pages, more] = useState(1);
-  const stamp = `${list} ${useTurn()}`;
-  const first = useAnswer(pathOf(asked, 0), stamp);
+  const first = useAnswer(pathOf(asked, 0));
   const running = first.data?.running ?? 0;
   useTitle(...(chosen ? [] : [running ? `${running} running` : "", "Sessions"]));
   const change = (changes) => {
@@ -44,7 +42,7 @@ function List({ asked, ask, chosen }) {
     <${Answered} answer=${first} what="the sessions" lines=${12}>
       ${(data) =>
         data.total
-          ? html`<${Rows} asked=${asked} pages=${pages} stamp=${stamp} data=${data} chosen=${chosen} />`
+          ? html`<${Rows} asked=${asked} pages=${pages} data=${data} chosen=${chosen} />`
           : html`<${None} asked=${asked} />`}
     <//>
     ${
@@ -84,7 +82,7 @@ function None({ asked }) {
   <//>`;
 }
 
-function Rows({ asked, pages, stamp, data, chosen }) {
+function Rows({ asked, pages, data, chosen }) {
   const walk = (event) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     const links = step ? [...event.currentTarget.querySelectorAll("a")] : [];
@@ -94,15 +92,14 @@ function Rows({ asked, pages, stamp, data, chosen }) {
     next.focus();
   };
   return html`<ol class="rows" onKeyDown=${walk} aria-label=${`${counted(data.total, "session")}, running ones first`}>
-    ${Array.from({ length: pages }, (_, at) => html`<${Page} key=${at} path=${pathOf(asked, at)} stamp=${stamp} chosen=${chosen} />`)}
+    ${Array.from({ length: pages }, (_, at) => html`<${Page} key=${at} path=${pathOf(asked, at)} chosen=${chosen} />`)}
   </ol>`;
 }
 
-function Page({ path, stamp, chosen }) {
-  useLive();
-  const { data, at } = useAnswer(path, stamp);
-  useEffect(() => data && know(data.sessions, at), [data]);
-  return (data?.sessions ?? []).map((row) => html`<${Row} key=${row.id} row=${rowOf(row.id) ?? row} chosen=${row.id === chosen} />`);
+function Page({ path, chosen }) {
+  const rows = useAnswer(path).data?.sessions ?? [];
+  useTurns(rows, () => renew(path));
+  return rows.map((row) => html`<${Row} key=${row.id} row=${row} chosen=${row.id === chosen} />`);
 }
 
 function Row({ row, chosen }) {
@@ -133,6 +130,6 @@ function Row({ row, chosen }) {
       </span>
     </a>
   </li>`,
-    [row, chosen],
+    [JSON.stringify(row), chosen],
   );
 }

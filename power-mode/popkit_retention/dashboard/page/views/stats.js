@@ -6,7 +6,6 @@ import { query } from "../api.js";
 import { DayBars, NamedBars } from "../charts/bars.js";
 import { DataTable } from "../charts/frame.js";
 import { baseName, capital, counted, longTokens, money, whole } from "../format.js";
-import { useLive } from "../live.js";
 import { fillOf, Legend, LINE } from "../palette.js";
 import { Answered, Card, Choice, Empty } from "../parts/states.js";
 import { useTitle } from "../route.js";
@@ -17,9 +16,8 @@ const NET = { key: "net_usd", name: "Net" };
 const CENT = 0.01;
 
 export function Stats() {
-  const { stamps } = useLive();
   const [days, choose] = useState("30");
-  const answer = useAnswer(query("/api/stats", { days }), stamps.stats);
+  const answer = useAnswer(query("/api/stats", { days }));
   useTitle("Stats");
   return html`<div class="view">
     <div class="view-head"><h1 tabindex="-1">Stats</h1><p class="note">What PopKit kept out, cleared and cost, and what is left</p></div>

@@ -20,9 +20,9 @@ export function pairs(lines) {
   return found;
 }
 
-export function Why({ number, base, deeds, stamp, close }) {
+export function Why({ number, base, deeds, close }) {
   const path = `${base}/results/${number}`;
-  const answer = useAnswer(path, stamp);
+  const answer = useAnswer(path);
   const head = useRef(null);
   useEffect(() => head.current.focus({ preventScroll: false }), []);
   const escape = (event) => {
