@@ -8,6 +8,7 @@ import time
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
+from ..usage.sqlite import FILE
 from .sessions import row_of
 from .shapes import Event, SessionRow
 
@@ -30,7 +31,7 @@ _PLACES = {
     "memory": ("memory.sqlite", "memory.sqlite-wal", "memory"),
     "retention": ("archive.sqlite", "archive.sqlite-wal", "data"),
 }
-_BUDGETS = ("context.sqlite", "context.sqlite-wal", "retention-config.json")
+_BUDGETS = (FILE, "retention-config.json")
 
 
 class Watcher:

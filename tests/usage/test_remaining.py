@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from popkit_retention.context.budget import remaining_of
+from popkit_retention.usage.remaining import range_of, remaining_of
 
 
 @pytest.mark.parametrize(
@@ -15,3 +15,11 @@ from popkit_retention.context.budget import remaining_of
 )
 def test_what_is_not_used_remains_and_never_less_than_nothing(used, remaining):
     assert remaining_of(used) == remaining
+
+
+@pytest.mark.parametrize(
+    ("remaining", "named"),
+    [(100, ">80%"), (80, ">80%"), (79.9, "60-80%"), (60, "60-80%"), (40, "40-60%"), (39.9, "<40%"), (math.nan, "<40%")],
+)
+def test_the_range_is_the_specifications(remaining, named):
+    assert range_of(remaining) == named

@@ -7,44 +7,38 @@ that came out may be less than was billed.
 from __future__ import annotations
 
 import os
-from glob import escape, glob
 from typing import TYPE_CHECKING, Any
 
 from hooks.utils.edges.codec import loads
-from hooks.utils.edges.files import open_regular
+from hooks.utils.host.projects import SUFFIX, names
 from hooks.utils.host.stamps import seconds_of
 
-from .database.usage import TRANSCRIPT, Tokens, Used, usd_of
+from .records import TRANSCRIPT, Tokens, Used, usd_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from hooks.utils.policy.models import Models
 
 _MOST_TOKENS = 10**9
 
 
-def used_in(transcript_path: str, session_id: str, user: str, project: str, models: Models) -> list[Used]:
-    """The requests of a session. OSError for a transcript that cannot be read."""
-    stem = transcript_path.removesuffix(".jsonl")
-    found: dict[str, Used] = {}
-    for path in [transcript_path, *sorted(glob(os.path.join(escape(stem), "subagents", "*.jsonl")))]:
-        for id, model, at, tokens in _answers(path):
-            usd = usd_of(models.model(model), tokens)
-            found[id] = Used(TRANSCRIPT, id, session_id, user, model, at, tokens, usd, project)
-    return list(found.values())
+def of_subagents(transcript_path: str) -> list[str]:
+    """Return the transcripts of a session's subagents."""
+    folder = os.path.join(transcript_path.removesuffix(SUFFIX), "subagents")
+    return [os.path.join(folder, name) for name in names(folder) if name.endswith(SUFFIX)]
 
 
-def _answers(path: str) -> Iterator[tuple[str, str, float, Tokens]]:
-    with open_regular(path) as file:
-        for line in file:
-            if b'"usage"' in line and b'"assistant"' in line:
-                try:
-                    answer = _answer(loads(line.decode("utf-8", "replace")))
-                except ValueError:
-                    continue  # the host is writing it
-                if answer is not None:
-                    yield answer
+def used_of(line: bytes, session_id: str, user: str, project: str, models: Models) -> Used | None:
+    """Return what the request used whose answer a line of a transcript tells of; None for any other line."""
+    if b'"usage"' not in line or b'"assistant"' not in line:
+        return None
+    try:
+        answer = _answer(loads(line.decode("utf-8", "replace")))
+    except ValueError:
+        return None  # the host is writing it
+    if answer is None:
+        return None
+    id, model, at, tokens = answer
+    return Used(TRANSCRIPT, id, session_id, user, model, at, tokens, usd_of(models.model(model), tokens), project)
 
 
 def _answer(entry: Any) -> tuple[str, str, float, Tokens] | None:

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from sqlalchemy import func, select
 
 from popkit_retention.context.books import DatabaseBooks
 from popkit_retention.context.clients.wrapping import with_context
 from popkit_retention.context.configured import configured_service
-from popkit_retention.context.database import tables
-from popkit_retention.context.database.opening import open_database
+from popkit_retention.usage.opening import open_store
 from tests.context.clients.callers import KINDS, QUESTION, Desk, Kind, id_of
 from tests.context.clients.providers import TEXT, Providers
 from tests.context.hostile import HOSTILE
 from tests.patience import HANG_S
+from tests.usage.made import rows
 
 USAGE = {"anthropic": {}, "openai": {"stream_options": {"include_usage": True}}}
 
@@ -26,10 +25,10 @@ def api() -> Iterator[Providers]:
         yield running
 
 
-def rows(environ: dict[str, str]) -> list[int]:
-    """How many snapshots and requests the database holds."""
-    with open_database(environ) as database, database.reading() as connection:
-        return [connection.execute(select(func.count()).select_from(table)).scalar_one() for table in (tables.snapshots, tables.usage)]
+def written(environ: dict[str, str]) -> list[int]:
+    """How many snapshots and requests the store holds."""
+    with open_store(environ) as store:
+        return rows(store)
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=id_of)
@@ -46,7 +45,7 @@ def test_a_request_goes_out_built_and_is_booked_whatever_its_caller_is_called(
             assert (kind.said(answer) if stream else kind.text(answer)) == TEXT, which
         assert books.flush(HANG_S), which
         assert [record.getMessage() for record in caplog.records if record.name.startswith("popkit")] == [], which
-        assert rows(environ) == [2 * sent + 2] * 2, which
+        assert written(environ) == [2 * sent + 2] * 2, which
     service.close()
     assert [seen.messages[-1]["content"] for seen in api.requests] == [QUESTION[-1]["content"]] * 2 * len(HOSTILE)
 

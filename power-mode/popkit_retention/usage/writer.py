@@ -16,16 +16,15 @@ from typing import TYPE_CHECKING, Union
 
 from hooks.utils.edges import home
 
-from . import snapshots, sweeping, usage
-from .opening import DatabaseUnavailable, NotWritable
-from .snapshots import Snapshot
+from .records import Snapshot, Used
+from .store import DatabaseUnavailable, NotWritable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .opening import Database
+    from .store import UsageStore
 
-    Item = Union[Snapshot, usage.Used]
+    Item = Union[Snapshot, Used]
 
 _LOG = logging.getLogger("popkit")
 MOST_WAITING = 10_000
@@ -38,7 +37,7 @@ SWEPT_EVERY_S = 60.0
 class Writer:
     """One for each process. `open`: opens the database, in the thread that writes. `keep_days`: for how long snapshots are kept."""
 
-    def __init__(self, open: Callable[[], Database], keep_days: int, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, open: Callable[[], UsageStore], keep_days: int, clock: Callable[[], float] = time.time) -> None:
         self._open = open
         self._keep_days = keep_days
         self._clock = clock
@@ -53,7 +52,7 @@ class Writer:
         self._wake = threading.Condition()
         self._writing = 0
         self._ends = False
-        self._database: Database | None = None
+        self._store: UsageStore | None = None
         self._thread: threading.Thread | None = None
         self._swept = 0.0
         self._sessions: set[str] = set()  # that were written to since
@@ -128,9 +127,9 @@ class Writer:
 
     def _let_go(self) -> None:
         """The next batch opens the database again, which makes the tables of one that was set up anew meanwhile."""
-        if self._database is not None:
-            self._database.close()
-            self._database = None
+        if self._store is not None:
+            self._store.close()
+            self._store = None
 
     def _put_back(self, batch: list[Item]) -> None:
         """What could not be written waits in front again; what there is no room for any more is lost, the oldest first."""
@@ -140,11 +139,10 @@ class Writer:
 
     def _written(self, batch: list[Item]) -> bool:
         try:
-            if self._database is None:
-                self._database = self._open()
-            with self._database.writing() as connection:
-                snapshots.put(connection, [item for item in batch if isinstance(item, Snapshot)])
-                usage.book(connection, [item for item in batch if not isinstance(item, Snapshot)])
+            if self._store is None:
+                self._store = self._open()
+            used = [item for item in batch if not isinstance(item, Snapshot)]
+            self._store.write(used, [item for item in batch if isinstance(item, Snapshot)])
         except NotWritable as error:
             self._leave_out(batch, error)
         except (DatabaseUnavailable, OSError, home.NoHome):
@@ -163,10 +161,10 @@ class Writer:
         """Removes what is old, now and then, while nothing waits to be written. Where that fails it waits for the next time."""
         self._sessions |= sessions
         now = self._clock()
-        if self._database is None or 0 <= now - self._swept < SWEPT_EVERY_S:  # a clock may be set back
+        if self._store is None or 0 <= now - self._swept < SWEPT_EVERY_S:  # a clock may be set back
             return
         try:
-            done = sweeping.sweep(self._database, now, self._keep_days, self._sessions, lambda: not self._waiting and not self._ends)
+            done = self._store.sweep(now, self._keep_days, self._sessions, lambda: not self._waiting and not self._ends)
         except Exception as error:  # noqa: BLE001  the thread must live: nothing that is to be written hangs on this
             _LOG.debug("What is old could not be removed (%s).", type(error).__name__)
             done = True

@@ -7,13 +7,10 @@ from collections.abc import Callable
 
 import pytest
 
-from popkit_retention.context.database import snapshots, usage
-from popkit_retention.context.database.opening import Database
-from popkit_retention.context.database.snapshots import Snapshot
-from popkit_retention.context.database.usage import CLIENT, Sum, Tokens, Used
+from popkit_retention.usage.records import CLIENT, Snapshot, Sum, Tokens, Used
+from popkit_retention.usage.store import SqlStore, UsageStore
 
 NOW = 1_795_400_000.0
-DAY_S = 86_400.0
 BREAKDOWN = {name: {"tokens": 10, "items": 1} for name in ("tier1", "tier2", "tier3", "tier4")}
 TOKENS = Tokens(1, 2, 3, 4, 5)
 STRATEGY = {"budgetRange": "60-80%", "tier1Messages": 1, "tier2Items": "all", "tier3Mode": "summary", "tier4Messages": 10}
@@ -38,19 +35,22 @@ def used(
     return Used(source, id, session, user, "claude-opus-5", at, tokens, usd, "/shop")
 
 
-def put(database: Database, *found: Snapshot) -> None:
-    with database.writing() as connection:
-        snapshots.put(connection, found)
+def put(store: UsageStore, *found: Snapshot) -> None:
+    store.write(snapshots=found)
 
 
-def book(database: Database, *found: usage.Used) -> None:
-    with database.writing() as connection:
-        usage.book(connection, found)
+def book(store: UsageStore, *found: Used) -> None:
+    store.write(found)
 
 
-def total(database: Database, session: str = "s") -> Sum:
-    with database.reading() as connection:
-        return usage.of_session(connection, session)
+def total(store: UsageStore, session: str = "s") -> Sum:
+    return store.of_session(session)
+
+
+def rows(store: SqlStore) -> list[int]:
+    """How many snapshots and requests a store holds."""
+    with store.reading() as db:
+        return [db.ask(f"SELECT count(*) FROM {table}")[0][0] for table in ("context_snapshots", "context_usage")]  # noqa: S608  our names
 
 
 def cut_off(test: Callable[..., None]) -> Callable[..., None]:

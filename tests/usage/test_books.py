@@ -9,14 +9,12 @@ from pathlib import Path
 import pytest
 
 from popkit_retention.context import ContextBuildOptions, Provider, build_context
-from popkit_retention.context.books import DatabaseBooks
-from popkit_retention.context.database import usage
-from popkit_retention.context.database.opening import open_database
-from popkit_retention.context.database.snapshots import snapshot_of
+from popkit_retention.context.books import DatabaseBooks, snapshot_of
 from popkit_retention.context.service import Caller, ContextService, Request, Used
 from popkit_retention.context.status import get_context_status
-from tests.context.database.made import NOW, snapshot
+from popkit_retention.usage.opening import open_store
 from tests.patience import HANG_S, until
+from tests.usage.made import NOW, snapshot
 
 CALLER = Caller("alice", "s1", agent="reviewer")
 REQUEST = Request(Provider.ANTHROPIC, "claude-opus-5", [{"role": "user", "content": "the question"}])
@@ -44,15 +42,15 @@ def test_a_build_leaves_a_snapshot_without_contents(environ: dict[str, str], boo
     assert status.current_context["agent"] == "reviewer"
     assert status.current_context["model"] == "claude-opus-5"
     assert status.tier_breakdown.total == status.current_context["totalTokens"] > 0
-    assert b"the question" not in b"".join(path.read_bytes() for path in Path(environ["POPKIT_HOME"]).glob("context.sqlite*"))
+    assert b"the question" not in b"".join(path.read_bytes() for path in Path(environ["POPKIT_HOME"]).glob("usage.sqlite*"))
 
 
 def test_what_calls_use_is_booked_and_fills_the_limit(environ: dict[str, str], books: DatabaseBooks) -> None:
     until(lambda: books.used_percent("alice", "s1") == 0.0, "the first answer")
     books.answered(CALLER, "claude-fable-5-2", Used(100, 200, 150, 50, 50))
     assert books.flush(HANG_S)
-    with open_database(environ) as database, database.reading() as connection:
-        found = usage.of_session(connection, "s1")
+    with open_store(environ) as store:
+        found = store.of_session("s1")
     assert found[:5] == (1, 100, 200, 150, 50)
     assert found.usd == pytest.approx((100 + 200 * 0.025 + 100 * 1.25 + 50 * 2) * 8 / 1e6 + 50 * 40 / 1e6)
     until(lambda: books.used_percent("alice", "s1") == 50.0, "the thread to ask again")
@@ -70,8 +68,8 @@ def test_a_limit_that_is_set_meanwhile_holds_at_once(environ: dict[str, str], bo
 def test_a_model_without_a_price_costs_nobody_knows_what(environ: dict[str, str], books: DatabaseBooks) -> None:
     books.answered(CALLER, "gpt-of-tomorrow", Used(100))
     assert books.flush(HANG_S)
-    with open_database(environ) as database, database.reading() as connection:
-        assert usage.of_session(connection, "s1")[5:] == (0.0, 1)
+    with open_store(environ) as store:
+        assert store.of_session("s1")[5:] == (0.0, 1)
 
 
 def test_a_snapshot_is_what_the_build_said() -> None:

@@ -13,17 +13,14 @@ import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hooks.utils.edges import home
-from hooks.utils.state.days import day_of
 
-from . import usage
-from .opening import DatabaseUnavailable
+from .records import Sum, month_of
+from .store import DatabaseUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from sqlalchemy.engine import Connection
-
-    from .opening import Database
+    from .store import UsageStore
 
     _Key = tuple[str, str]
 
@@ -69,24 +66,20 @@ def limits_of(config: Mapping[str, Any]) -> Limits:
     return Limits(*(config.get(name) for name in Limits._fields))
 
 
-def month_of(at: float) -> str:
-    """The first day of the month that a time is in, here: "2026-11-01"."""
-    return day_of(at)[:8] + "01"
-
-
-def standings(connection: Connection | None, limits: Limits, session: str, user: str, now: float) -> list[Standing]:
-    """How each limit stands that there is, for a session ("" for none) and a user. Without a database nothing is used yet."""
+def standings(store: UsageStore | None, limits: Limits, session: str, user: str, now: float) -> list[Standing]:
+    """Return how each limit stands that there is, for a session ("" for none) and a user; `now`: seconds since 1970. Without a store
+    nothing is used yet."""
     found = []
     if session and (limits.session_tokens is not None or limits.session_usd is not None):
-        used = usage.of_session(connection, session, user) if connection is not None else usage.Sum()
+        used = store.of_session(session, user) if store is not None else Sum()
         found += _against(SESSION, session, used, limits.session_tokens, limits.session_usd)
     if limits.month_tokens is not None or limits.month_usd is not None:
-        used = usage.of_user(connection, user, month_of(now)) if connection is not None else usage.Sum()
+        used = store.of_user(user, month_of(now)) if store is not None else Sum()
         found += _against(MONTH, user, used, limits.month_tokens, limits.month_usd)
     return found
 
 
-def _against(scope: str, of: str, used: usage.Sum, tokens: int | None, usd: float | None) -> list[Standing]:
+def _against(scope: str, of: str, used: Sum, tokens: int | None, usd: float | None) -> list[Standing]:
     pairs = ((TOKENS, used.tokens, tokens), (USD, used.usd, usd))
     return [Standing(scope, of, unit, amount, limit) for unit, amount, limit in pairs if limit is not None]
 
@@ -105,7 +98,7 @@ class Budgets:
     database, in the thread.
     """
 
-    def __init__(self, limits: Callable[[], Limits], open: Callable[[], Database], clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, limits: Callable[[], Limits], open: Callable[[], UsageStore], clock: Callable[[], float] = time.time) -> None:
         self._limits = limits
         self._open = open
         self._clock = clock
@@ -119,7 +112,7 @@ class Budgets:
         self._pending: dict[_Key, threading.Event] = {}
         self._asking = self._ends = False
         self._answers = True
-        self._database: Database | None = None
+        self._store: UsageStore | None = None
         self._lock = threading.Lock()
         self._pid = os.getpid()
 
@@ -185,18 +178,17 @@ class Budgets:
 
     def _let_go(self) -> None:
         """What is asked next opens the database again, which makes the tables of one that was set up anew meanwhile."""
-        if self._database is not None:
-            self._database.close()
-            self._database = None
+        if self._store is not None:
+            self._store.close()
+            self._store = None
 
     def _found(self, key: _Key) -> float | None:
         limits = self._limits()
         if not limits.any:
             return None
-        if self._database is None:
-            self._database = self._open()
-        with self._database.reading() as connection:
-            return used_percent(standings(connection, limits, *key, self._clock()))
+        if self._store is None:
+            self._store = self._open()
+        return used_percent(standings(self._store, limits, *key, self._clock()))
 
     def _warn(self, error: Exception) -> None:
         if not self._said and not isinstance(error, (DatabaseUnavailable, OSError, home.NoHome)):  # `popkit budget` tells of these

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from popkit_retention.context.database import opening
-from popkit_retention.context.database.opening import Database, open_database
+from popkit_retention.usage import postgres, sqlite
+from popkit_retention.usage.opening import open_store
+from popkit_retention.usage.store import SqlStore
 from tests import debian
 from tests.context import postgresql
 from tests.patience import HANG_S, until
@@ -23,7 +24,8 @@ SQLITE, POSTGRESQL = "SQLite", "PostgreSQL"
 def patience() -> Iterator[None]:
     """A database is waited for as long as it takes: the machine may be busy."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(opening, "PATIENCE_S", HANG_S)
+        for of in (postgres, sqlite):
+            patch.setattr(of, "PATIENCE_S", HANG_S)
         yield
 
 
@@ -50,7 +52,7 @@ def unopened(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, str]:
 def made_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of ours with an empty database of today's tables."""
     folder = tmp_path_factory.mktemp("made") / "home"
-    open_database({"POPKIT_HOME": str(folder)}).close()
+    open_store({"POPKIT_HOME": str(folder)}).close()
     return folder
 
 
@@ -58,7 +60,7 @@ def made_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def made_on_server(server: postgresql.Server, tmp_path_factory: pytest.TempPathFactory) -> str:
     """The name of an empty database of today's tables."""
     name = server.new_database()
-    open_database({"POPKIT_HOME": str(tmp_path_factory.mktemp("none")), **server.environ(name)}).close()
+    open_store({"POPKIT_HOME": str(tmp_path_factory.mktemp("none")), **server.environ(name)}).close()
     return name
 
 
@@ -75,8 +77,8 @@ def environ(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, str]:
 
 
 @pytest.fixture
-def database(environ: dict[str, str]) -> Iterator[Database]:
-    with open_database(environ) as found:
+def store(environ: dict[str, str]) -> Iterator[SqlStore]:
+    with open_store(environ) as found:
         yield found
 
 

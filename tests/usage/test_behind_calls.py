@@ -13,18 +13,17 @@ from pathlib import Path
 
 import pg8000
 import pytest
-from sqlalchemy import text
 
-from popkit_retention.context.database import budgets, snapshots, sweeping
-from popkit_retention.context.database.budgets import Budgets, Limits
-from popkit_retention.context.database.opening import Database, DatabaseUnavailable, open_database
-from popkit_retention.context.database.snapshots import Snapshot
-from popkit_retention.context.database.usage import Tokens
-from popkit_retention.context.database.writer import Writer
+from popkit_retention.usage import budgets
+from popkit_retention.usage.budgets import Budgets, Limits
+from popkit_retention.usage.opening import open_store
+from popkit_retention.usage.records import DAY_S, Snapshot, Tokens
+from popkit_retention.usage.store import AT_ONCE, DatabaseUnavailable, SqlStore, UsageStore
+from popkit_retention.usage.writer import Writer
 from tests.context import postgresql
-from tests.context.database.made import DAY_S, NOW, book, cut_off, put, snapshot, total, used
 from tests.paths import PYTHONPATH
 from tests.patience import HANG_S, until
+from tests.usage.made import NOW, book, cut_off, put, snapshot, total, used
 
 # --- limits ------------------------------------------------------------------------------------------------------------------------------
 
@@ -36,10 +35,9 @@ def _runs(code: str, environ: dict[str, str]) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_of_several_limits_the_one_that_is_used_up_most_counts(database: Database) -> None:
-    book(database, used("1"), used("2", "t"))
-    with database.reading() as connection:
-        found = budgets.standings(connection, Limits(100, 1_000, 1.0, 2.0), "s", "alice", NOW)
+def test_of_several_limits_the_one_that_is_used_up_most_counts(store: SqlStore) -> None:
+    book(store, used("1"), used("2", "t"))
+    found = budgets.standings(store, Limits(100, 1_000, 1.0, 2.0), "s", "alice", NOW)
     assert [(each.scope, each.unit, each.used, each.used_percent) for each in found] == [
         ("session", "tokens", 15, 15.0),
         ("session", "usd", 0.25, 25.0),
@@ -49,49 +47,48 @@ def test_of_several_limits_the_one_that_is_used_up_most_counts(database: Databas
     assert budgets.used_percent(found) == 25.0
 
 
-def test_the_month_before_counts_no_more(database: Database) -> None:
-    book(database, used("1", at=NOW - 40 * DAY_S), used("2"))
-    with database.reading() as connection:
-        (found,) = budgets.standings(connection, Limits(month_tokens=100), "s", "alice", NOW)
+def test_the_month_before_counts_no_more(store: SqlStore) -> None:
+    book(store, used("1", at=NOW - 40 * DAY_S), used("2"))
+    (found,) = budgets.standings(store, Limits(month_tokens=100), "s", "alice", NOW)
     assert found.used == 15
 
 
-def test_a_build_learns_how_much_is_used_and_asks_no_more_than_once_a_second(database: Database) -> None:
+def test_a_build_learns_how_much_is_used_and_asks_no_more_than_once_a_second(store: SqlStore) -> None:
     asked: list[float] = []
     now = [NOW]
 
-    def ask() -> Database:
+    def ask() -> UsageStore:
         asked.append(now[0])
-        return database
+        return store
 
     found = Budgets(lambda: Limits(session_tokens=100), ask, lambda: now[0])
-    book(database, used("1"))
+    book(store, used("1"))
     until(lambda: found.used_percent("s", "alice") == 15.0, "the first answer")
     assert [found.used_percent("s", "alice") for _ in range(50)] == [15.0] * 50
     assert len(asked) == 1
-    book(database, used("2"))
+    book(store, used("2"))
     now[0] += 2
     until(lambda: found.used_percent("s", "alice") == 30.0, "the thread to ask again")
 
 
-def test_a_clock_that_is_set_back_lets_a_standing_hold_no_longer(database: Database) -> None:
+def test_a_clock_that_is_set_back_lets_a_standing_hold_no_longer(store: SqlStore) -> None:
     now = [NOW]
-    found = Budgets(lambda: Limits(session_tokens=100), lambda: database, lambda: now[0])
-    book(database, used("1"))
+    found = Budgets(lambda: Limits(session_tokens=100), lambda: store, lambda: now[0])
+    book(store, used("1"))
     until(lambda: found.used_percent("s", "alice") == 15.0, "the first answer")
-    book(database, used("2"))
+    book(store, used("2"))
     now[0] -= 3_600
     until(lambda: found.used_percent("s", "alice") == 30.0, "the thread to ask again")
 
 
 def test_without_limits_nobody_is_asked() -> None:
-    def ask() -> Database:
+    def ask() -> UsageStore:
         raise AssertionError
 
     assert Budgets(Limits, ask).used_percent("s", "alice") is None
 
 
-def test_an_error_that_nobody_expects_freezes_no_limit(database: Database, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_error_that_nobody_expects_freezes_no_limit(store: SqlStore, caplog: pytest.LogCaptureFixture) -> None:
     broken = [True]
 
     def limits() -> Limits:
@@ -100,26 +97,26 @@ def test_an_error_that_nobody_expects_freezes_no_limit(database: Database, caplo
         return Limits(session_tokens=100)
 
     now = [NOW]
-    found = Budgets(limits, lambda: database, lambda: now[0])
+    found = Budgets(limits, lambda: store, lambda: now[0])
     assert found.used_percent("s", "alice") is None
     until(lambda: "KeyError" in caplog.text, "the thread to say so")
     broken[0] = False
-    book(database, used("1"))
+    book(store, used("1"))
     now[0] += 2
     until(lambda: found.used_percent("s", "alice") == 15.0, "the thread to ask again")
 
 
-def test_a_process_that_is_forked_off_while_limits_are_asked_for_asks_for_itself(environ: dict[str, str], database: Database) -> None:
-    book(database, used("1"))
+def test_a_process_that_is_forked_off_while_limits_are_asked_for_asks_for_itself(environ: dict[str, str], store: SqlStore) -> None:
+    book(store, used("1"))
     code = (
         "import os, threading, time\n"
-        "from popkit_retention.context.database.budgets import Budgets, Limits\n"
-        "from popkit_retention.context.database.opening import open_database\n"
+        "from popkit_retention.usage.budgets import Budgets, Limits\n"
+        "from popkit_retention.usage.opening import open_store\n"
         "asks, goes_on, parent = threading.Event(), threading.Event(), os.getpid()\n"
         "def limits():\n"
         "    if os.getpid() == parent: asks.set(), goes_on.wait()\n"
         "    return Limits(session_tokens=100)\n"
-        "found = Budgets(limits, lambda: open_database(os.environ))\n"
+        "found = Budgets(limits, lambda: open_store(os.environ))\n"
         "threading.Thread(target=found.used_percent, args=('s', 'alice')).start(); asks.wait()\n"
         "child = os.fork()\n"
         "if child: goes_on.set(), os._exit(os.waitpid(child, 0)[1])\n"
@@ -132,108 +129,106 @@ def test_a_process_that_is_forked_off_while_limits_are_asked_for_asks_for_itself
 # --- writing behind calls ----------------------------------------------------------------------------------------------------------------
 
 
-def test_what_is_put_is_written_behind_the_call(environ: dict[str, str], database: Database) -> None:
-    writer = Writer(lambda: open_database(environ), 30, lambda: NOW)
+def test_what_is_put_is_written_behind_the_call(environ: dict[str, str], store: SqlStore) -> None:
+    writer = Writer(lambda: open_store(environ), 30, lambda: NOW)
     assert all(writer.put(snapshot(at=NOW + n)) and writer.put(used(str(n))) for n in range(450))
     assert writer.flush(HANG_S)
     writer.close()
-    with database.reading() as connection:
-        assert len(snapshots.of_session(connection, "s", 999)) == 450
-    assert (total(database).requests, writer.lost) == (450, 0)
+    assert len(store.snapshots("s", 999)) == 450
+    assert (total(store).requests, writer.lost) == (450, 0)
 
 
-def test_counts_that_no_column_holds_are_booked_as_the_most_that_is(environ: dict[str, str], database: Database) -> None:
-    writer = Writer(lambda: open_database(environ), 30, lambda: NOW)
+def test_counts_that_no_column_holds_are_booked_as_the_most_that_is(environ: dict[str, str], store: SqlStore) -> None:
+    writer = Writer(lambda: open_store(environ), 30, lambda: NOW)
     writer.put(used("1", tokens=Tokens(2**70, -5, 0, 0, 1)))
     writer.put(used("2"))
     assert writer.flush(HANG_S)
     writer.close()
-    found = total(database)
+    found = total(store)
     assert (found.requests, found.input_tokens, found.cache_read_tokens) == (2, 10**12 + 1, 2)
 
 
-def test_what_cannot_be_written_at_all_ends_no_writer(
-    environ: dict[str, str], database: Database, caplog: pytest.LogCaptureFixture
-) -> None:
-    writer = Writer(lambda: open_database(environ), 30, lambda: NOW)
+def test_what_cannot_be_written_at_all_ends_no_writer(environ: dict[str, str], store: SqlStore, caplog: pytest.LogCaptureFixture) -> None:
+    writer = Writer(lambda: open_store(environ), 30, lambda: NOW)
     writer.put(used("1", session=None))  # type: ignore[arg-type]  what a caller gives, who checks no types
     assert writer.flush(HANG_S)
     writer.put(used("2"))
     assert writer.flush(HANG_S)
     writer.close()
-    assert (total(database).requests, writer.lost) == (1, 1)
+    assert (total(store).requests, writer.lost) == (1, 1)
     assert "TypeError" in caplog.text
 
 
-def refuse_to_delete(database: Database) -> None:
+def refuse_to_delete(store: SqlStore, patch: pytest.MonkeyPatch) -> None:
     """Lets the database fail where snapshots are removed, and nowhere else."""
-    with database.writing() as connection:
-        if not database.shared:
-            connection.execute(text("CREATE TRIGGER refused BEFORE DELETE ON context_snapshots BEGIN SELECT RAISE(ABORT, 'no'); END"))
-            return
-        connection.execute(text("CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE ''no''; END'"))
-        connection.execute(text("CREATE TRIGGER refused BEFORE DELETE ON context_snapshots EXECUTE FUNCTION refuse()"))
+    if store.shared:
+        with store.writing() as db:
+            db.change("CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE ''no''; END'")
+            db.change("CREATE TRIGGER refused BEFORE DELETE ON context_snapshots EXECUTE FUNCTION refuse()")
+        return
+
+    def refused(*_: object) -> int:
+        raise DatabaseUnavailable("no")
+
+    patch.setattr(SqlStore, "sweep_some", refused)
 
 
 def test_where_what_is_old_cannot_be_removed_all_is_written_once_and_what_comes_later_too(
-    environ: dict[str, str], database: Database
+    environ: dict[str, str], store: SqlStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    put(database, snapshot("old", NOW - 99 * DAY_S))
-    refuse_to_delete(database)
-    writer = Writer(lambda: open_database(environ), 30, lambda: NOW)
+    put(store, snapshot("old", NOW - 99 * DAY_S))
+    refuse_to_delete(store, monkeypatch)
+    writer = Writer(lambda: open_store(environ), 30, lambda: NOW)
     for number in range(3):
         writer.put(snapshot(at=NOW + number))
         writer.put(used(str(number)))
         assert writer.flush(HANG_S)
     writer.close()
-    with database.reading() as connection:
-        assert len(snapshots.of_session(connection, "s", 99)) == 3
-    assert (total(database).requests, writer.lost) == (3, 0)
+    assert len(store.snapshots("s", 99)) == 3
+    assert (total(store).requests, writer.lost) == (3, 0)
 
 
-def test_a_snapshot_that_is_written_already_keeps_nothing_from_being_written(environ: dict[str, str], database: Database) -> None:
+def test_a_snapshot_that_is_written_already_keeps_nothing_from_being_written(environ: dict[str, str], store: SqlStore) -> None:
     again = snapshot()
-    put(database, again)
-    writer = Writer(lambda: open_database(environ), 30, lambda: NOW)
+    put(store, again)
+    writer = Writer(lambda: open_store(environ), 30, lambda: NOW)
     writer.put(again)
     writer.put(used("1"))
     assert writer.flush(HANG_S)
     writer.close()
-    with database.reading() as connection:
-        assert snapshots.of_session(connection, "s", 99) == [again]
-    assert (total(database).requests, writer.lost) == (1, 0)
+    assert store.snapshots("s", 99) == [again]
+    assert (total(store).requests, writer.lost) == (1, 0)
 
 
 @pytest.mark.parametrize("wrong", [snapshot()._replace(total_tokens=None), snapshot()._replace(created_at=1e300)])  # type: ignore[arg-type]
 def test_what_the_database_will_never_take_is_left_out_and_counted(
-    environ: dict[str, str], database: Database, wrong: Snapshot, caplog: pytest.LogCaptureFixture
+    environ: dict[str, str], store: SqlStore, wrong: Snapshot, caplog: pytest.LogCaptureFixture
 ) -> None:
-    writer = Writer(lambda: open_database(environ), 30, lambda: NOW)
+    writer = Writer(lambda: open_store(environ), 30, lambda: NOW)
     writer.put(wrong)
     assert writer.flush(HANG_S)
     writer.put(used("1"))
     assert writer.flush(HANG_S)
     writer.close()
-    assert (total(database).requests, writer.lost) == (1, 1)
+    assert (total(store).requests, writer.lost) == (1, 1)
     assert "left out" in caplog.text
 
 
-def test_a_writer_removes_what_is_old_until_nothing_of_it_is_left(environ: dict[str, str], database: Database) -> None:
-    put(database, *[snapshot("old", NOW - 99 * DAY_S) for _ in range(2 * sweeping.AT_ONCE + 1)])
-    writer = Writer(lambda: open_database(environ), 30, lambda: NOW)
+def test_a_writer_removes_what_is_old_until_nothing_of_it_is_left(environ: dict[str, str], store: SqlStore) -> None:
+    put(store, *[snapshot("old", NOW - 99 * DAY_S) for _ in range(2 * AT_ONCE + 1)])
+    writer = Writer(lambda: open_store(environ), 30, lambda: NOW)
     writer.put(snapshot())
 
     def left() -> int:
-        with database.reading() as connection:
-            return len(snapshots.of_session(connection, "old", 9_999))
+        return len(store.snapshots("old", 9_999))
 
     until(lambda: not left(), "the writer to remove all")
     writer.close()
 
 
-def test_several_writers_at_once_lose_nothing(environ: dict[str, str], database: Database) -> None:
+def test_several_writers_at_once_lose_nothing(environ: dict[str, str], store: SqlStore) -> None:
     def write(number: int) -> int:
-        writer = Writer(lambda: open_database(environ), 30, lambda: NOW)
+        writer = Writer(lambda: open_store(environ), 30, lambda: NOW)
         for n in range(100):
             writer.put(used(f"{number}-{n}"))
         assert writer.flush(HANG_S)
@@ -242,37 +237,37 @@ def test_several_writers_at_once_lose_nothing(environ: dict[str, str], database:
 
     with ThreadPoolExecutor(8) as pool:
         assert sum(pool.map(write, range(8))) == 0
-    assert total(database).requests == 800
+    assert total(store).requests == 800
 
 
-def test_what_is_waiting_is_written_at_the_end_of_the_process(environ: dict[str, str], database: Database) -> None:
+def test_what_is_waiting_is_written_at_the_end_of_the_process(environ: dict[str, str], store: SqlStore) -> None:
     code = (
-        "import os; from tests.context.database.made import NOW, used; from popkit_retention.context.database.writer import Writer; "
-        "from popkit_retention.context.database.opening import open_database\n"
+        "import os; from tests.usage.made import NOW, used; from popkit_retention.usage.writer import Writer; "
+        "from popkit_retention.usage.opening import open_store\n"
         "Writer.close.__defaults__ = (1200.0,)\n"  # the machine may be busy
-        "writer = Writer(lambda: open_database(os.environ), 30, lambda: NOW); writer.put(used('1')); writer.put(used('2'))"
+        "writer = Writer(lambda: open_store(os.environ), 30, lambda: NOW); writer.put(used('1')); writer.put(used('2'))"
     )
     env = {**os.environ, **environ, "PYTHONPATH": PYTHONPATH}
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False, timeout=HANG_S)
     assert (done.returncode, done.stderr) == (0, "")
-    assert total(database).requests == 2
+    assert total(store).requests == 2
 
 
-def test_a_process_that_is_forked_off_writes_with_a_connection_of_its_own(environ: dict[str, str], database: Database) -> None:
+def test_a_process_that_is_forked_off_writes_with_a_connection_of_its_own(environ: dict[str, str], store: SqlStore) -> None:
     code = (
-        "import os; from tests.context.database.made import NOW, used; from popkit_retention.context.database.writer import Writer\n"
-        "from popkit_retention.context.database.opening import open_database\n"
-        "writer = Writer(lambda: open_database(os.environ), 30, lambda: NOW); writer.put(used('parent')); assert writer.flush(1200)\n"
+        "import os; from tests.usage.made import NOW, used; from popkit_retention.usage.writer import Writer\n"
+        "from popkit_retention.usage.opening import open_store\n"
+        "writer = Writer(lambda: open_store(os.environ), 30, lambda: NOW); writer.put(used('parent')); assert writer.flush(1200)\n"
         "child = os.fork()\n"
         "writer.put(used('again' if child else 'child')); assert writer.flush(1200); writer.close()\n"
         "if child: os.waitpid(child, 0)\n"
     )
     _runs(code, environ)
-    assert total(database).requests == 3
+    assert total(store).requests == 3
 
 
 def test_a_database_that_cannot_be_reached_delays_nobody_and_is_said_once(caplog: pytest.LogCaptureFixture) -> None:
-    def fail() -> Database:
+    def fail() -> UsageStore:
         raise DatabaseUnavailable("it is down")
 
     writer = Writer(fail, 30)
@@ -290,10 +285,10 @@ def test_a_server_that_comes_back_gets_what_was_waiting(server: postgresql.Serve
     environ = {"POPKIT_HOME": str(tmp_path), **server.environ(name)}
     down = [True]
 
-    def open_it() -> Database:
+    def open_it() -> UsageStore:
         if down[0]:
             raise DatabaseUnavailable("it is down")
-        return open_database(environ)
+        return open_store(environ)
 
     writer = Writer(open_it, 30, lambda: NOW)
     writer.put(used("1"))
@@ -317,9 +312,9 @@ def set_up_anew(server: postgresql.Server, name: str) -> None:
 def test_limits_are_asked_of_a_database_that_was_set_up_anew(server: postgresql.Server, tmp_path: Path) -> None:
     name = server.new_database()
     environ = {"POPKIT_HOME": str(tmp_path), **server.environ(name)}
-    with open_database(environ) as database:
-        book(database, used("1"))
-    found = Budgets(lambda: Limits(session_tokens=100), lambda: open_database(environ), itertools.count(NOW).__next__)
+    with open_store(environ) as store:
+        book(store, used("1"))
+    found = Budgets(lambda: Limits(session_tokens=100), lambda: open_store(environ), itertools.count(NOW).__next__)
     until(lambda: found.used_percent("s", "alice") == 15.0, "what is used")
     set_up_anew(server, name)
     until(lambda: found.used_percent("s", "alice") == 0.0, "what is used since")
@@ -330,7 +325,7 @@ def test_limits_are_asked_of_a_database_that_was_set_up_anew(server: postgresql.
 def test_what_waits_for_a_database_that_is_set_up_anew_finds_its_tables_made(server: postgresql.Server, tmp_path: Path) -> None:
     name = server.new_database()
     environ = {"POPKIT_HOME": str(tmp_path), **server.environ(name)}
-    writer = Writer(lambda: open_database(environ), 30, lambda: NOW)
+    writer = Writer(lambda: open_store(environ), 30, lambda: NOW)
     writer.put(used("1"))
     assert writer.flush(HANG_S)
     set_up_anew(server, name)
@@ -346,11 +341,11 @@ def test_a_server_that_dies_in_the_middle_of_a_statement_gets_all_of_it_once(ser
     name = server.new_database()
     environ = {"POPKIT_HOME": str(tmp_path), **server.environ(name)}
     server.ask(f"ALTER DATABASE {name} SET synchronous_commit = on")  # what it says is written outlives it
-    open_database(environ).close()
+    open_store(environ).close()
     other = server.connect(name)
     other.autocommit = False
     other.cursor().execute("LOCK TABLE context_usage")
-    writer = Writer(lambda: open_database(environ), 30, lambda: NOW)
+    writer = Writer(lambda: open_store(environ), 30, lambda: NOW)
     assert all(writer.put(snapshot(at=NOW + number)) and writer.put(used(str(number))) for number in range(450))
     server.crash(name)
     assert writer.flush(HANG_S)
@@ -365,7 +360,7 @@ def test_a_server_that_dies_in_the_middle_of_a_statement_gets_all_of_it_once(ser
 def test_while_a_database_is_known_to_refuse_no_other_session_waits_for_it() -> None:
     began, goes_on = threading.Event(), threading.Event()
 
-    def ask() -> Database:
+    def ask() -> UsageStore:
         if began.is_set():
             goes_on.wait()
         began.set()
@@ -381,8 +376,8 @@ def test_while_a_database_is_known_to_refuse_no_other_session_waits_for_it() -> 
     goes_on.set()
 
 
-def test_a_session_of_the_same_name_of_somebody_else_uses_nothing_up(database: Database) -> None:
-    book(database, used("1"))
-    found = Budgets(lambda: Limits(session_tokens=100), lambda: database)
+def test_a_session_of_the_same_name_of_somebody_else_uses_nothing_up(store: SqlStore) -> None:
+    book(store, used("1"))
+    found = Budgets(lambda: Limits(session_tokens=100), lambda: store)
     until(lambda: found.used_percent("s", "alice") == 15.0, "the first answer")
     until(lambda: found.used_percent("s", "bob") == 0.0, "the answer to another user")

@@ -13,28 +13,27 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import func, select
 
 from popkit_retention.context.clients.wrapping import with_context
 from popkit_retention.context.configured import configured_service
-from popkit_retention.context.database import opening, tables, writer
-from popkit_retention.context.database.opening import DatabaseUnavailable, open_database
 from popkit_retention.context.service import ContextService
+from popkit_retention.usage import postgres, writer
+from popkit_retention.usage.opening import open_store
+from popkit_retention.usage.store import DatabaseUnavailable
 from tests.context import postgresql
 from tests.context.clients.callers import KINDS, Kind
 from tests.context.clients.providers import TEXT, Providers
 from tests.context.silent import Way
 from tests.patience import HANG_S, until
+from tests.usage.made import cut_off, rows
 
-from .made import cut_off
-
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is silent is known to be so after a second, and is tried again soon."""
-    monkeypatch.setattr(opening, "PATIENCE_S", 1.0)
+    monkeypatch.setattr(postgres, "PATIENCE_S", 1.0)
     monkeypatch.setattr(writer, "AGAIN_S", (0.1,))
 
 
@@ -81,8 +80,8 @@ def asks(api: Providers, service: ContextService, kind: Kind, count: int = 2) ->
 
 
 def booked(environ: dict[str, str]) -> list[int]:
-    with open_database(environ) as database, database.reading() as connection:
-        return [connection.execute(select(func.count()).select_from(table)).scalar_one() for table in (tables.snapshots, tables.usage)]
+    with open_store(environ) as store:
+        return rows(store)
 
 
 def processes_of(server: postgresql.Server) -> list[int]:
@@ -176,7 +175,7 @@ def test_a_server_that_falls_silent_in_the_middle_of_a_statement_gets_all_of_it_
 ):
     name = server.new_database()
     environ = environ_of(server, way.port, name, tmp_path)
-    open_database(environ).close()
+    open_store(environ).close()
     holds = server.connect(name)
     holds.autocommit = False
     cursor = holds.cursor()
@@ -203,7 +202,7 @@ def test_who_asks_a_silent_server_is_told_so_and_how_to_go_on(server: postgresql
         with pytest.raises(
             DatabaseUnavailable, match=r"PostgreSQL at 127\.0\.0\.1:\d+ cannot be used: .*\. Check context\.database"
         ) as told:
-            open_database(environ_of(server, nobody.port, "none", tmp_path))
+            open_store(environ_of(server, nobody.port, "none", tmp_path))
         assert postgresql.PASSWORD not in str(told.value)
     finally:
         nobody.close()
