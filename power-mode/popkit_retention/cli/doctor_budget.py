@@ -33,8 +33,8 @@ def budget(popkit_home: str, environ: Mapping[str, str]) -> Check:
     if context.get("traces") and not setup_command.place_of("traces", environ):
         return Check(NAME, WARNING, "context.traces is set, but nothing can send them", "popkit setup traces", **facts)
     try:
-        facts["database"] = _look(environ)
         facts["waiting"] = _waiting(environ)
+        facts["database"] = _look(environ)
     except (DatabaseUnavailable, OSError) as error:
         return Check(NAME, WARNING, clean(str(error)), "Contexts are built without limits, and nothing is booked, until then.", **facts)
     said = f"{counted(limits, 'limit')}; {clean(facts['database'])}" + ("; traces are sent" if context.get("traces") else "")

@@ -50,13 +50,12 @@ def catch_up(environ: Mapping[str, str], progress: Progress | None = None) -> in
     the bytes that are done, and all. DatabaseUnavailable, also where the server alone cannot be told: what it has yet to be told waits.
     NoHome."""
     ours = home.popkit_home(environ)
-    sources = list(_sources(environ, ours))
-    if not sources and not os.path.lexists(os.path.join(ours, FILE)):
+    names = projects.names(os.path.join(ours, "sessions"))
+    if not names and not os.path.lexists(os.path.join(ours, FILE)):
         return 0
-    now, found = time_of_day(environ), 0
+    sources, now = list(_sources(environ, ours, names)), time_of_day(environ)
     with open_local(environ) as store:
-        server = server_in(environ)
-        share = sharing.Share(store, server, now)
+        share = sharing.Share(store, server_in(environ), now)
         found = _Round(store, share, now - KEPT_DAYS * DAY_S).read(sources, progress or (lambda done, whole: None))
         days = remembered.effective(home.plugin_root(), ours, "")["context"]["snapshot_days"]
         if found:
@@ -78,25 +77,30 @@ class _Source(NamedTuple):
         return self.path.encode("utf-8", "backslashreplace").decode()
 
 
-def _sources(environ: Mapping[str, str], ours: str) -> Iterator[_Source]:
-    """Yield the files of all sessions that our folder knows."""
+def _sources(environ: Mapping[str, str], ours: str, names: list[str]) -> Iterator[_Source]:
+    """Yield the files of these sessions of our folder."""
     models = models_of(remembered.effective(home.plugin_root(), ours, ""))
     user, others = user_in(environ), _Others(environ)
-    for name in projects.names(os.path.join(ours, "sessions")):
+    for name in names:
         if home.safe_name(name) != name:
             continue  # none of ours
         facts = session.read(ours, name)
         transcript = facts.get("transcript") or others.transcript(name)
         id = _id_of(name, transcript)
         project = facts.get("project", "")
-        for path in (transcript, *of_subagents(transcript)) if transcript else ():
-            mark = mark_of(path)
-            if mark is not None:
-                yield _Source(path, mark, partial(used_of, session_id=id, user=user, project=project, models=models))
-        path = ContextFiles(ours, name).journal
+        told = partial(used_of, session_id=id, user=user, project=project, models=models)
+        if transcript and mark_of(transcript) is not None:
+            yield from _marked([transcript, *of_subagents(transcript)], told)
+        warmed = partial(_warmed, session_id=id, user=user, model=facts.get("model", ""), project=project)
+        yield from _marked([ContextFiles(ours, name).journal], warmed)
+
+
+def _marked(paths: list[str], used: Callable[[bytes], Used | None]) -> Iterator[_Source]:
+    """Yield those of the files that are there."""
+    for path in paths:
         mark = mark_of(path)
         if mark is not None:
-            yield _Source(path, mark, partial(_warmed, session_id=id, user=user, model=facts.get("model", ""), project=project))
+            yield _Source(path, mark, used)
 
 
 def _id_of(name: str, transcript: str) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any
+
+from hooks.utils.edges.system import now as time_of_day
 
 from . import budgets
 from .opening import configuration, login_name, open_store
@@ -18,7 +19,7 @@ def report(environ: Mapping[str, str], session: str = "", user: str = "", now: f
     """Return limits and usage of a session ("": the user's newest) and a user ("": the configured one); `now`: seconds since 1970.
     DatabaseUnavailable; NoHome."""
     config = configuration(environ)
-    now = time.time() if now is None else now
+    now = time_of_day(environ) if now is None else now
     user = user or config["user"] or login_name(environ)
     with open_store(environ) as store:
         session = session or next((found.session_id for found in store.by_session(user=user, most=1)), "")

@@ -12,13 +12,13 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from popkit_retention.context.database import usage
+from popkit_retention.context.database.opening import open_database
+from popkit_retention.context.sending import send
 
 from hooks.utils.edges import files
 from hooks.utils.state import outbox
 from hooks.utils.state.site import Site
-from popkit_retention.context.database import usage
-from popkit_retention.context.database.opening import open_database
-from popkit_retention.context.sending import send
 from tests.context.traces.receiver import Receiver, attributes, receiving
 from tests.patience import HANG_S, until
 
