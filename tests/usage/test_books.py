@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ from popkit_retention.context.service import Caller, ContextService, Request, Us
 from popkit_retention.context.status import get_context_status
 from popkit_retention.usage.opening import open_store
 from tests.patience import HANG_S, until
+from tests.usage.homes import House, answer, append
 from tests.usage.made import NOW, snapshot
 
 CALLER = Caller("alice", "s1", agent="reviewer")
@@ -78,3 +80,34 @@ def test_a_snapshot_is_what_the_build_said() -> None:
     assert (found.budget_percent, found.budget_remaining_percent) == (30.0, 70.0)
     assert found.pruning_strategy["budgetRange"] == "60-80%"
     assert set(found.tier_breakdown) == set(snapshot().tier_breakdown)
+
+
+@pytest.mark.usefixtures("collected")
+def test_what_sessions_of_the_host_use_fills_the_months_limit_too(tmp_path: Path) -> None:
+    house = House(tmp_path)
+    house.configure(month_tokens=30)
+    append(house.begin(), answer("m1"))
+    books = DatabaseBooks(house.environ, itertools.count(NOW).__next__)
+    until(lambda: books.used_percent("alice", "another") == 50.0, "the session to be booked")
+    books.close()
+
+
+@pytest.mark.usefixtures("collected")
+def test_a_server_that_cannot_be_told_of_sessions_fails_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    house = House(tmp_path)
+    house.configure(month_tokens=30, database="postgresql://127.0.0.1:1/x")
+    append(house.begin(), answer("m1"))
+    books = DatabaseBooks(house.environ)
+    assert books.used_percent("alice", "another") is None
+    until(lambda: house.used().requests == 1, "the session to be booked here")
+    books.close()
+    assert not [record for record in caplog.records if record.levelname == "ERROR"]
+
+
+def test_without_limits_no_transcript_is_read(tmp_path: Path) -> None:
+    house = House(tmp_path)
+    append(house.begin(), answer("m1"))
+    books = DatabaseBooks(house.environ)
+    assert books.used_percent("alice", "another") is None
+    books.close()
+    assert house.used().requests == 0

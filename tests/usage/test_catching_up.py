@@ -175,6 +175,13 @@ def test_a_session_whose_id_is_no_file_name_is_booked_under_its_id(house: House)
     assert catching_up._id_of(home.safe_name("ä"), "/t/ä.jsonl") == "ä"
 
 
+def test_a_folder_that_is_being_removed_is_no_session(house: House) -> None:
+    house.begin()
+    house.warmed()
+    (house.home / "sessions" / "s1").rename(house.home / "sessions" / ".swept-s1")
+    assert house.catch_up() == 0
+
+
 def test_what_is_so_old_that_it_would_be_removed_is_not_booked(house: House) -> None:
     append(house.begin(), answer("m1"), answer("m2", at=NOW - (KEPT_DAYS + 1) * DAY_S))
     house.catch_up()

@@ -68,7 +68,7 @@ def run(args: argparse.Namespace, environ: Mapping[str, str] = os.environ) -> in
 
 
 def asked(args: argparse.Namespace, environ: Mapping[str, str]) -> dict[str, Any]:
-    """What the store answers, brought up to date; Refused, DatabaseUnavailable."""
+    """Return what the store answers, brought up to date. Refused, DatabaseUnavailable."""
     from ..usage import catching_up, opening, report
 
     if opening.server_in(environ) is not None:
@@ -84,7 +84,7 @@ def asked(args: argparse.Namespace, environ: Mapping[str, str]) -> dict[str, Any
 
 
 def _get_driver(args: argparse.Namespace, environ: Mapping[str, str]) -> None:
-    """Lets an interpreter that has the driver take the place of this one, where this one has not."""
+    """Let an interpreter that has the driver take the place of this one, where this one lacks it. Refused where none has it."""
     from ..usage.postgres import DRIVER
 
     if find_spec(DRIVER) is not None:

@@ -43,7 +43,7 @@ def budget(popkit_home: str, environ: Mapping[str, str]) -> Check:
 
 
 def _look(environ: Mapping[str, str]) -> str:
-    """What a person calls the database; DatabaseUnavailable where it cannot be used. The driver of a server is another interpreter's."""
+    """Return what a person calls the database; DatabaseUnavailable where it cannot be used. Another interpreter may have its driver."""
     if opening.server_in(environ) is None:
         return opening.look(environ)
     command = children.command_line(["budget", "--check", "--json"])
@@ -58,7 +58,7 @@ def _look(environ: Mapping[str, str]) -> str:
 
 
 def _waiting(environ: Mapping[str, str]) -> int:
-    """How many requests a server has yet to be told of."""
+    """Return how many requests a server has yet to be told of."""
     if opening.server_in(environ) is None:
         return 0
     try:

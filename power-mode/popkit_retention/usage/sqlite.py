@@ -102,12 +102,12 @@ class SqliteStore(SqlStore):
             kind = DatabaseTooNew if isinstance(error, StoreTooNew) else DatabaseUnavailable
             raise kind(str(error)) from None
         except sqlite3.Error as error:
-            raise DatabaseUnavailable(f"{self.path} cannot be used: {error}. {advice_for(str(error))}") from None
+            raise DatabaseUnavailable(f"{self.path} cannot be used: {error}. {_advice_for(str(error))}") from None
         except OSError as error:
             raise DatabaseUnavailable(f"{self.path} cannot be used: {error.strerror or error}. Move it away, or set POPKIT_HOME") from None
 
 
-def advice_for(said: str) -> str:
+def _advice_for(said: str) -> str:
     """Return what to do about an error of SQLite, by its words."""
     if "locked" in said or "busy" in said:
         return f"Another process has kept it busy for {PATIENCE_S:.0f} s. Try again when that is done"
