@@ -41,7 +41,7 @@ from tests.context import postgresql  # noqa: E402
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from popkit_retention.usage.store import SqlStore, UsageStore
+    from popkit_retention.usage.store import UsageStore
 
 BOUND_MS = 50.0
 BOUND_ADDED_MS = 1.0  # of a median build of some milliseconds: what two runs of the same differ by
@@ -112,7 +112,7 @@ def _row(what: str, times_ms: list[float], bound_ms: float) -> dict[str, Any]:
     return {"what": what, "median_ms": round(statistics.median(ordered), 3), "p95_ms": round(p95, 3), "bound_ms": bound_ms}
 
 
-def _fill(store: SqlStore, count: int) -> None:
+def _fill(store: UsageStore, count: int) -> None:
     """Snapshots and requests of the last 30 days, as many of a session as are usual."""
     chance = random.Random(1)
     for start in range(0, count, 1_000):

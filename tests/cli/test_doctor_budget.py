@@ -48,7 +48,7 @@ def test_a_database_that_cannot_be_used_is_a_warning_without_credentials(played:
 
 def test_it_tells_how_many_requests_a_server_has_yet_to_be_told_of(played: Played) -> None:
     played.start()
-    played.read("src/a.ts", "const a = 1")
+    played.read("a.ts", "const a = 1")
     configured(played, database="postgresql://127.0.0.1:9/team")
     assert played.run("budget").returncode == 1
     assert found(played, "budget")["waiting"] > 0

@@ -12,7 +12,7 @@ import pytest
 
 from popkit_retention.usage import postgres, sqlite
 from popkit_retention.usage.opening import open_store
-from popkit_retention.usage.store import SqlStore
+from popkit_retention.usage.store import UsageStore
 from tests import debian
 from tests.context import postgresql
 from tests.patience import HANG_S, until
@@ -77,7 +77,7 @@ def environ(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, str]:
 
 
 @pytest.fixture
-def store(environ: dict[str, str]) -> Iterator[SqlStore]:
+def store(environ: dict[str, str]) -> Iterator[UsageStore]:
     with open_store(environ) as found:
         yield found
 

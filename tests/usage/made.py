@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from popkit_retention.usage.records import CLIENT, Snapshot, Sum, Tokens, Used
-from popkit_retention.usage.store import SqlStore, UsageStore
+from popkit_retention.usage.store import UsageStore
 
 NOW = 1_795_400_000.0
 BREAKDOWN = {name: {"tokens": 10, "items": 1} for name in ("tier1", "tier2", "tier3", "tier4")}
@@ -47,7 +47,7 @@ def total(store: UsageStore, session: str = "s") -> Sum:
     return store.of_session(session)
 
 
-def rows(store: SqlStore) -> list[int]:
+def rows(store: UsageStore) -> list[int]:
     """How many snapshots and requests a store holds."""
     with store.reading() as db:
         return [db.ask(f"SELECT count(*) FROM {table}")[0][0] for table in ("context_snapshots", "context_usage")]  # noqa: S608  our names

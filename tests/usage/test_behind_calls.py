@@ -18,7 +18,7 @@ from popkit_retention.usage import budgets
 from popkit_retention.usage.budgets import Budgets, Limits
 from popkit_retention.usage.opening import open_store
 from popkit_retention.usage.records import DAY_S, Snapshot, Tokens
-from popkit_retention.usage.store import AT_ONCE, DatabaseUnavailable, SqlStore, UsageStore
+from popkit_retention.usage.store import AT_ONCE, DatabaseUnavailable, UsageStore
 from popkit_retention.usage.writer import Writer
 from tests.context import postgresql
 from tests.paths import PYTHONPATH
@@ -35,7 +35,7 @@ def _runs(code: str, environ: dict[str, str]) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_of_several_limits_the_one_that_is_used_up_most_counts(store: SqlStore) -> None:
+def test_of_several_limits_the_one_that_is_used_up_most_counts(store: UsageStore) -> None:
     book(store, used("1"), used("2", "t"))
     found = budgets.standings(store, Limits(100, 1_000, 1.0, 2.0), "s", "alice", NOW)
     assert [(each.scope, each.unit, each.used, each.used_percent) for each in found] == [
@@ -47,13 +47,13 @@ def test_of_several_limits_the_one_that_is_used_up_most_counts(store: SqlStore) 
     assert budgets.used_percent(found) == 25.0
 
 
-def test_the_month_before_counts_no_more(store: SqlStore) -> None:
+def test_the_month_before_counts_no_more(store: UsageStore) -> None:
     book(store, used("1", at=NOW - 40 * DAY_S), used("2"))
     (found,) = budgets.standings(store, Limits(month_tokens=100), "s", "alice", NOW)
     assert found.used == 15
 
 
-def test_a_build_learns_how_much_is_used_and_asks_no_more_than_once_a_second(store: SqlStore) -> None:
+def test_a_build_learns_how_much_is_used_and_asks_no_more_than_once_a_second(store: UsageStore) -> None:
     asked: list[float] = []
     now = [NOW]
 
@@ -71,7 +71,7 @@ def test_a_build_learns_how_much_is_used_and_asks_no_more_than_once_a_second(sto
     until(lambda: found.used_percent("s", "alice") == 30.0, "the thread to ask again")
 
 
-def test_a_clock_that_is_set_back_lets_a_standing_hold_no_longer(store: SqlStore) -> None:
+def test_a_clock_that_is_set_back_lets_a_standing_hold_no_longer(store: UsageStore) -> None:
     now = [NOW]
     found = Budgets(lambda: Limits(session_tokens=100), lambda: store, lambda: now[0])
     book(store, used("1"))
@@ -88,7 +88,7 @@ def test_without_limits_nobody_is_asked() -> None:
     assert Budgets(Limits, ask).used_percent("s", "alice") is None
 
 
-def test_an_error_that_nobody_expects_freezes_no_limit(store: SqlStore, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_error_that_nobody_expects_freezes_no_limit(store: UsageStore, caplog: pytest.LogCaptureFixture) -> None:
     broken = [True]
 
     def limits() -> Limits:
@@ -106,7 +106,7 @@ def test_an_error_that_nobody_expects_freezes_no_limit(store: SqlStore, caplog: 
     until(lambda: found.used_percent("s", "alice") == 15.0, "the thread to ask again")
 
 
-def test_a_process_that_is_forked_off_while_limits_are_asked_for_asks_for_itself(environ: dict[str, str], store: SqlStore) -> None:
+def test_a_process_that_is_forked_off_while_limits_are_asked_for_asks_for_itself(environ: dict[str, str], store: UsageStore) -> None:
     book(store, used("1"))
     code = (
         "import os, threading, time\n"
@@ -129,7 +129,7 @@ def test_a_process_that_is_forked_off_while_limits_are_asked_for_asks_for_itself
 # --- writing behind calls ----------------------------------------------------------------------------------------------------------------
 
 
-def test_what_is_put_is_written_behind_the_call(environ: dict[str, str], store: SqlStore) -> None:
+def test_what_is_put_is_written_behind_the_call(environ: dict[str, str], store: UsageStore) -> None:
     writer = Writer(lambda: open_store(environ), 30, lambda: NOW)
     assert all(writer.put(snapshot(at=NOW + n)) and writer.put(used(str(n))) for n in range(450))
     assert writer.flush(HANG_S)
@@ -138,7 +138,7 @@ def test_what_is_put_is_written_behind_the_call(environ: dict[str, str], store: 
     assert (total(store).requests, writer.lost) == (450, 0)
 
 
-def test_counts_that_no_column_holds_are_booked_as_the_most_that_is(environ: dict[str, str], store: SqlStore) -> None:
+def test_counts_that_no_column_holds_are_booked_as_the_most_that_is(environ: dict[str, str], store: UsageStore) -> None:
     writer = Writer(lambda: open_store(environ), 30, lambda: NOW)
     writer.put(used("1", tokens=Tokens(2**70, -5, 0, 0, 1)))
     writer.put(used("2"))
@@ -148,7 +148,7 @@ def test_counts_that_no_column_holds_are_booked_as_the_most_that_is(environ: dic
     assert (found.requests, found.input_tokens, found.cache_read_tokens) == (2, 10**12 + 1, 2)
 
 
-def test_what_cannot_be_written_at_all_ends_no_writer(environ: dict[str, str], store: SqlStore, caplog: pytest.LogCaptureFixture) -> None:
+def test_what_cannot_be_written_at_all_ends_no_writer(environ: dict[str, str], store: UsageStore, caplog: pytest.LogCaptureFixture) -> None:
     writer = Writer(lambda: open_store(environ), 30, lambda: NOW)
     writer.put(used("1", session=None))  # type: ignore[arg-type]  what a caller gives, who checks no types
     assert writer.flush(HANG_S)
@@ -159,7 +159,7 @@ def test_what_cannot_be_written_at_all_ends_no_writer(environ: dict[str, str], s
     assert "TypeError" in caplog.text
 
 
-def refuse_to_delete(store: SqlStore, patch: pytest.MonkeyPatch) -> None:
+def refuse_to_delete(store: UsageStore, patch: pytest.MonkeyPatch) -> None:
     """Lets the database fail where snapshots are removed, and nowhere else."""
     if store.shared:
         with store.writing() as db:
@@ -170,11 +170,11 @@ def refuse_to_delete(store: SqlStore, patch: pytest.MonkeyPatch) -> None:
     def refused(*_: object) -> int:
         raise DatabaseUnavailable("no")
 
-    patch.setattr(SqlStore, "sweep_some", refused)
+    patch.setattr(UsageStore, "sweep_some", refused)
 
 
 def test_where_what_is_old_cannot_be_removed_all_is_written_once_and_what_comes_later_too(
-    environ: dict[str, str], store: SqlStore, monkeypatch: pytest.MonkeyPatch
+    environ: dict[str, str], store: UsageStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put(store, snapshot("old", NOW - 99 * DAY_S))
     refuse_to_delete(store, monkeypatch)
@@ -188,7 +188,7 @@ def test_where_what_is_old_cannot_be_removed_all_is_written_once_and_what_comes_
     assert (total(store).requests, writer.lost) == (3, 0)
 
 
-def test_a_snapshot_that_is_written_already_keeps_nothing_from_being_written(environ: dict[str, str], store: SqlStore) -> None:
+def test_a_snapshot_that_is_written_already_keeps_nothing_from_being_written(environ: dict[str, str], store: UsageStore) -> None:
     again = snapshot()
     put(store, again)
     writer = Writer(lambda: open_store(environ), 30, lambda: NOW)
@@ -202,7 +202,7 @@ def test_a_snapshot_that_is_written_already_keeps_nothing_from_being_written(env
 
 @pytest.mark.parametrize("wrong", [snapshot()._replace(total_tokens=None), snapshot()._replace(created_at=1e300)])  # type: ignore[arg-type]
 def test_what_the_database_will_never_take_is_left_out_and_counted(
-    environ: dict[str, str], store: SqlStore, wrong: Snapshot, caplog: pytest.LogCaptureFixture
+    environ: dict[str, str], store: UsageStore, wrong: Snapshot, caplog: pytest.LogCaptureFixture
 ) -> None:
     writer = Writer(lambda: open_store(environ), 30, lambda: NOW)
     writer.put(wrong)
@@ -214,7 +214,7 @@ def test_what_the_database_will_never_take_is_left_out_and_counted(
     assert "left out" in caplog.text
 
 
-def test_a_writer_removes_what_is_old_until_nothing_of_it_is_left(environ: dict[str, str], store: SqlStore) -> None:
+def test_a_writer_removes_what_is_old_until_nothing_of_it_is_left(environ: dict[str, str], store: UsageStore) -> None:
     put(store, *[snapshot("old", NOW - 99 * DAY_S) for _ in range(2 * AT_ONCE + 1)])
     writer = Writer(lambda: open_store(environ), 30, lambda: NOW)
     writer.put(snapshot())
@@ -226,7 +226,7 @@ def test_a_writer_removes_what_is_old_until_nothing_of_it_is_left(environ: dict[
     writer.close()
 
 
-def test_several_writers_at_once_lose_nothing(environ: dict[str, str], store: SqlStore) -> None:
+def test_several_writers_at_once_lose_nothing(environ: dict[str, str], store: UsageStore) -> None:
     def write(number: int) -> int:
         writer = Writer(lambda: open_store(environ), 30, lambda: NOW)
         for n in range(100):
@@ -240,7 +240,7 @@ def test_several_writers_at_once_lose_nothing(environ: dict[str, str], store: Sq
     assert total(store).requests == 800
 
 
-def test_what_is_waiting_is_written_at_the_end_of_the_process(environ: dict[str, str], store: SqlStore) -> None:
+def test_what_is_waiting_is_written_at_the_end_of_the_process(environ: dict[str, str], store: UsageStore) -> None:
     code = (
         "import os; from tests.usage.made import NOW, used; from popkit_retention.usage.writer import Writer; "
         "from popkit_retention.usage.opening import open_store\n"
@@ -253,7 +253,7 @@ def test_what_is_waiting_is_written_at_the_end_of_the_process(environ: dict[str,
     assert total(store).requests == 2
 
 
-def test_a_process_that_is_forked_off_writes_with_a_connection_of_its_own(environ: dict[str, str], store: SqlStore) -> None:
+def test_a_process_that_is_forked_off_writes_with_a_connection_of_its_own(environ: dict[str, str], store: UsageStore) -> None:
     code = (
         "import os; from tests.usage.made import NOW, used; from popkit_retention.usage.writer import Writer\n"
         "from popkit_retention.usage.opening import open_store\n"
@@ -376,7 +376,7 @@ def test_while_a_database_is_known_to_refuse_no_other_session_waits_for_it() -> 
     goes_on.set()
 
 
-def test_a_session_of_the_same_name_of_somebody_else_uses_nothing_up(store: SqlStore) -> None:
+def test_a_session_of_the_same_name_of_somebody_else_uses_nothing_up(store: UsageStore) -> None:
     book(store, used("1"))
     found = Budgets(lambda: Limits(session_tokens=100), lambda: store)
     until(lambda: found.used_percent("s", "alice") == 15.0, "the first answer")

@@ -18,7 +18,7 @@ from popkit_retention.context.status import NoSnapshot, get_context_status
 from popkit_retention.usage import opening, postgres, records
 from popkit_retention.usage.opening import open_store
 from popkit_retention.usage.records import CLIENT, DAY_S, MOD, TRANSCRIPT, Sum, Tokens
-from popkit_retention.usage.store import MOST_OF_A_SESSION, SNAPSHOTS, USAGE, DatabaseTooNew, DatabaseUnavailable, NotWritable, SqlStore
+from popkit_retention.usage.store import MOST_OF_A_SESSION, SNAPSHOTS, USAGE, DatabaseTooNew, DatabaseUnavailable, NotWritable, UsageStore
 from tests.context import postgresql
 from tests.paths import PYTHONPATH
 from tests.patience import HANG_S, until
@@ -31,7 +31,7 @@ MADE = SPECIFIED | {"idx_context_snapshots_newest"}
 # --- tables ------------------------------------------------------------------------------------------------------------------------------
 
 
-def test_both_have_the_same_columns_and_the_specifications_indexes(store: SqlStore) -> None:
+def test_both_have_the_same_columns_and_the_specifications_indexes(store: UsageStore) -> None:
     with store.reading() as db:
         for table, columns in (("context_snapshots", SNAPSHOTS), ("context_usage", USAGE)):
             if store.shared:
@@ -165,7 +165,7 @@ def test_looking_at_a_database_that_nobody_has_made_makes_nothing(unopened: dict
         assert store.words == said
 
 
-def test_a_transaction_that_fails_leaves_nothing(store: SqlStore) -> None:
+def test_a_transaction_that_fails_leaves_nothing(store: UsageStore) -> None:
     def fail() -> None:
         with store.writing() as db:
             store.book(db, [used("1")])
@@ -176,7 +176,7 @@ def test_a_transaction_that_fails_leaves_nothing(store: SqlStore) -> None:
     assert total(store).requests == 0
 
 
-def test_what_cannot_be_written_leaves_nothing_of_what_was_to_be_written_with_it(store: SqlStore) -> None:
+def test_what_cannot_be_written_leaves_nothing_of_what_was_to_be_written_with_it(store: UsageStore) -> None:
     for wrong in (snapshot()._replace(total_tokens=None), snapshot()._replace(created_at=1e300)):  # type: ignore[arg-type]
         with pytest.raises(NotWritable):
             store.write([used("1")], [snapshot(), wrong])
@@ -196,14 +196,14 @@ def test_a_connection_that_the_server_has_dropped_is_opened_again(server: postgr
 # --- snapshots ---------------------------------------------------------------------------------------------------------------------------
 
 
-def test_the_newest_snapshot_comes_back_as_it_was_written(store: SqlStore) -> None:
+def test_the_newest_snapshot_comes_back_as_it_was_written(store: UsageStore) -> None:
     newer = snapshot(at=NOW + 1.25)
     put(store, newer, snapshot(), snapshot("other", NOW + 9))
     assert store.snapshots("s", 1) == [newer]
     assert [found.created_at for found in store.snapshots("s", 9)] == [NOW + 1.25, NOW]
 
 
-def test_status_is_the_newest_snapshot_in_the_words_of_the_specification(environ: dict[str, str], store: SqlStore) -> None:
+def test_status_is_the_newest_snapshot_in_the_words_of_the_specification(environ: dict[str, str], store: UsageStore) -> None:
     put(store, snapshot(tokens=40, used=25.5))
     status = get_context_status("s", environ).model_dump(by_alias=True)
     assert status["sessionId"] == "s"
@@ -213,7 +213,7 @@ def test_status_is_the_newest_snapshot_in_the_words_of_the_specification(environ
     assert status["lastUpdated"] == time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(NOW))
 
 
-def test_a_session_without_a_snapshot_has_no_status(environ: dict[str, str], store: SqlStore) -> None:
+def test_a_session_without_a_snapshot_has_no_status(environ: dict[str, str], store: UsageStore) -> None:
     with pytest.raises(NoSnapshot, match="'nobody'"):
         get_context_status("nobody", environ)
     with pytest.raises(ValueError, match="name a session"):
@@ -226,21 +226,21 @@ def test_asking_for_a_status_makes_no_database(tmp_path: Path) -> None:
     assert not (tmp_path / "usage.sqlite").exists()
 
 
-def test_old_snapshots_go_a_few_at_a_time(store: SqlStore) -> None:
+def test_old_snapshots_go_a_few_at_a_time(store: UsageStore) -> None:
     put(store, *[snapshot(at=NOW - n * DAY_S) for n in range(10)])
     assert store.sweep_some(NOW, 4, [], most=3) == 3
     assert store.sweep_some(NOW, 4, [], most=3) == 2
     assert len(store.snapshots("s", 99)) == 5
 
 
-def test_of_a_long_session_the_newest_snapshots_stay(store: SqlStore) -> None:
+def test_of_a_long_session_the_newest_snapshots_stay(store: UsageStore) -> None:
     most = MOST_OF_A_SESSION
     put(store, *[snapshot(at=NOW + n) for n in range(most + 3)], snapshot("other"))
     assert store.sweep_some(NOW, 30, ["s", "other"], 500) == 3
     assert min(found.created_at for found in store.snapshots("s", most)) == NOW + 3
 
 
-def test_names_from_outside_are_stored_cut_masked_and_without_what_no_database_holds(store: SqlStore) -> None:
+def test_names_from_outside_are_stored_cut_masked_and_without_what_no_database_holds(store: UsageStore) -> None:
     hostile = "a\0b\ud800" + "x" * 5_000
     secret = "sk-ant-api03-" + "a" * 40
     book(store, used("1", hostile, user=secret))
@@ -252,25 +252,25 @@ def test_names_from_outside_are_stored_cut_masked_and_without_what_no_database_h
 # --- usage -------------------------------------------------------------------------------------------------------------------------------
 
 
-def test_a_request_is_booked_once_however_often_it_is_told(store: SqlStore) -> None:
+def test_a_request_is_booked_once_however_often_it_is_told(store: UsageStore) -> None:
     book(store, used("1"), used("1"))
     book(store, used("1"), used("2"))
     assert total(store) == Sum(2, 2, 4, 14, 10, 0.5, 0)
 
 
-def test_a_request_that_was_told_before_its_answer_was_whole_counts_as_it_is_then(store: SqlStore) -> None:
+def test_a_request_that_was_told_before_its_answer_was_whole_counts_as_it_is_then(store: UsageStore) -> None:
     book(store, used("1", tokens=Tokens(1, 0, 0, 0, 1), usd=0.1))
     book(store, used("1", tokens=Tokens(1, 0, 0, 0, 50), usd=0.2))
     book(store, used("1", tokens=Tokens(1, 0, 0, 0, 1), usd=0.1))
     assert total(store) == Sum(1, 1, 0, 0, 50, 0.2, 0)
 
 
-def test_the_same_id_of_another_source_is_another_request(store: SqlStore) -> None:
+def test_the_same_id_of_another_source_is_another_request(store: UsageStore) -> None:
     book(store, used("1", source=MOD), used("1", source=TRANSCRIPT))
     assert total(store).requests == 2
 
 
-def test_a_request_that_a_client_and_a_transcript_tell_of_is_booked_once_by_the_clients_word(store: SqlStore) -> None:
+def test_a_request_that_a_client_and_a_transcript_tell_of_is_booked_once_by_the_clients_word(store: UsageStore) -> None:
     ours, theirs = used("msg_1", source=CLIENT, user="dana"), used("msg_1", source=TRANSCRIPT, user="alice")
     for first, second in ((ours, theirs), (theirs, ours)):
         book(store, first)
@@ -288,12 +288,12 @@ def test_an_answer_is_booked_by_its_own_id_where_that_can_be_told_from_others() 
     assert records.request_id("chatcmpl-7") != records.request_id("chatcmpl-7") != ""
 
 
-def test_a_request_whose_price_nobody_knows_counts_its_tokens_and_says_so(store: SqlStore) -> None:
+def test_a_request_whose_price_nobody_knows_counts_its_tokens_and_says_so(store: UsageStore) -> None:
     book(store, used("1", usd=None), used("2", usd=0.5))
     assert (total(store).usd, total(store).unpriced, total(store).tokens) == (0.5, 1, 30)
 
 
-def test_sums_by_day_user_and_session(store: SqlStore) -> None:
+def test_sums_by_day_user_and_session(store: UsageStore) -> None:
     book(store, used("1"), used("2", at=NOW - DAY_S), used("3", "t", NOW - 2 * DAY_S, user="bob"), used("4", "t", user="bob"))
     days = store.by_day(day_of(NOW - DAY_S))
     assert [(day, each.requests) for day, each in days] == [(day_of(NOW - DAY_S), 1), (day_of(NOW), 2)]
@@ -309,7 +309,7 @@ def test_sums_by_day_user_and_session(store: SqlStore) -> None:
 # --- what is old -------------------------------------------------------------------------------------------------------------------------
 
 
-def test_what_is_old_goes_until_nothing_of_it_is_left(store: SqlStore) -> None:
+def test_what_is_old_goes_until_nothing_of_it_is_left(store: UsageStore) -> None:
     put(store, *[snapshot(at=NOW - n * DAY_S) for n in range(10)])
     book(store, *[used(str(n), at=NOW - n * DAY_S) for n in range(396, 406)])
     assert store.sweep(NOW, 4, at_once=2)
@@ -317,13 +317,13 @@ def test_what_is_old_goes_until_nothing_of_it_is_left(store: SqlStore) -> None:
     assert total(store).requests == 5
 
 
-def test_usage_of_a_year_and_of_the_month_before_it_is_kept(store: SqlStore) -> None:
+def test_usage_of_a_year_and_of_the_month_before_it_is_kept(store: UsageStore) -> None:
     book(store, used("1", at=NOW - 396 * DAY_S))
     store.sweep(NOW, 1)
     assert total(store).requests == 1
 
 
-def test_who_has_something_else_to_do_stops_and_goes_on_later(store: SqlStore) -> None:
+def test_who_has_something_else_to_do_stops_and_goes_on_later(store: UsageStore) -> None:
     put(store, *[snapshot(at=NOW - n * DAY_S) for n in range(10)])
     assert not store.sweep(NOW, 4, goes_on=lambda: False, at_once=2)
     assert len(store.snapshots("s", 99)) == 8

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from .address import Server
-    from .store import SqlStore
+    from .store import UsageStore
 
 LIMITS = ("session_tokens", "month_tokens", "session_usd", "month_usd")
 
@@ -28,7 +28,7 @@ def configuration(environ: Mapping[str, str]) -> dict[str, Any]:
     return found
 
 
-def open_store(environ: Mapping[str, str] = os.environ, create: bool = True) -> SqlStore:
+def open_store(environ: Mapping[str, str] = os.environ, create: bool = True) -> UsageStore:
     """Open the store that the user's configuration means. DatabaseUnavailable; FileNotFoundError, without `create`, where nobody has made
     its file or its tables yet. NoHome."""
     server = server_in(environ)

@@ -1,5 +1,5 @@
-"""Usage in a PostgreSQL that a team shares, through one connection that threads take turns with. Its tables are made, and brought up to
-date, by whoever opens it first."""
+"""Usage in a PostgreSQL that a team shares, through one connection that threads take turns with. Its tables are made by whoever opens it
+first."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from .address import ENCRYPTION, PASSWORD, USER
-from .store import DatabaseTooNew, DatabaseUnavailable, NotWritable, SqlStore, Statements
+from .store import DatabaseTooNew, DatabaseUnavailable, NotWritable, Statements, UsageStore
 
 if TYPE_CHECKING:
     import ssl
@@ -28,40 +28,35 @@ _NO_TLS = "Server refuses SSL"  # as the driver says it
 # SQLSTATEs that begin so: the server does not let this user in; it takes no such data.
 _REFUSED, _WRONG = "28", ("22", "23")
 VERSION_TABLE = "popkit_context_version"
-# The versions of the tables, oldest first, each with the statements that lead to it. What has been released is never edited.
-VERSIONS = (
-    (
-        "0001",
-        (
-            f"CREATE TABLE {VERSION_TABLE} (version_num VARCHAR(32) NOT NULL, CONSTRAINT {VERSION_TABLE}_pkc PRIMARY KEY (version_num))",
-            """CREATE TABLE context_snapshots (
-              id UUID DEFAULT gen_random_uuid() NOT NULL, session_id TEXT NOT NULL, user_id TEXT NOT NULL, tier_breakdown JSONB NOT NULL,
-              total_tokens INTEGER NOT NULL, budget_percent NUMERIC NOT NULL, pruning_strategy JSONB NOT NULL,
-              created_at TIMESTAMP WITH TIME ZONE DEFAULT now() NOT NULL, budget_remaining_percent NUMERIC NOT NULL,
-              full_tokens INTEGER NOT NULL, model TEXT NOT NULL, project TEXT NOT NULL, agent TEXT NOT NULL, counted TEXT NOT NULL,
-              PRIMARY KEY (id)
-            )""",
-            "CREATE INDEX idx_context_snapshots_session ON context_snapshots (session_id)",
-            "CREATE INDEX idx_context_snapshots_user ON context_snapshots (user_id)",
-            "CREATE INDEX idx_context_snapshots_created ON context_snapshots (created_at DESC)",
-            "CREATE INDEX idx_context_snapshots_newest ON context_snapshots (session_id, created_at DESC)",
-            """CREATE TABLE context_usage (
-              source TEXT NOT NULL, request_id TEXT NOT NULL, session_id TEXT NOT NULL, user_id TEXT NOT NULL, project TEXT NOT NULL,
-              model TEXT NOT NULL, at TIMESTAMP WITH TIME ZONE NOT NULL, day TEXT NOT NULL, input_tokens BIGINT NOT NULL,
-              cache_read_tokens BIGINT NOT NULL, cache_write_5m_tokens BIGINT NOT NULL, cache_write_1h_tokens BIGINT NOT NULL,
-              output_tokens BIGINT NOT NULL, usd NUMERIC, PRIMARY KEY (source, request_id)
-            )""",
-            "CREATE INDEX idx_context_usage_session ON context_usage (session_id)",
-            "CREATE INDEX idx_context_usage_user ON context_usage (user_id, day)",
-            "CREATE INDEX idx_context_usage_day ON context_usage (day)",
-        ),
-    ),
+VERSION = "0001"
+_TABLES = (
+    f"CREATE TABLE {VERSION_TABLE} (version_num VARCHAR(32) NOT NULL, CONSTRAINT {VERSION_TABLE}_pkc PRIMARY KEY (version_num))",
+    """CREATE TABLE context_snapshots (
+      id UUID DEFAULT gen_random_uuid() NOT NULL, session_id TEXT NOT NULL, user_id TEXT NOT NULL, tier_breakdown JSONB NOT NULL,
+      total_tokens INTEGER NOT NULL, budget_percent NUMERIC NOT NULL, pruning_strategy JSONB NOT NULL,
+      created_at TIMESTAMP WITH TIME ZONE DEFAULT now() NOT NULL, budget_remaining_percent NUMERIC NOT NULL,
+      full_tokens INTEGER NOT NULL, model TEXT NOT NULL, project TEXT NOT NULL, agent TEXT NOT NULL, counted TEXT NOT NULL,
+      PRIMARY KEY (id)
+    )""",
+    "CREATE INDEX idx_context_snapshots_session ON context_snapshots (session_id)",
+    "CREATE INDEX idx_context_snapshots_user ON context_snapshots (user_id)",
+    "CREATE INDEX idx_context_snapshots_created ON context_snapshots (created_at DESC)",
+    "CREATE INDEX idx_context_snapshots_newest ON context_snapshots (session_id, created_at DESC)",
+    """CREATE TABLE context_usage (
+      source TEXT NOT NULL, request_id TEXT NOT NULL, session_id TEXT NOT NULL, user_id TEXT NOT NULL, project TEXT NOT NULL,
+      model TEXT NOT NULL, at TIMESTAMP WITH TIME ZONE NOT NULL, day TEXT NOT NULL, input_tokens BIGINT NOT NULL,
+      cache_read_tokens BIGINT NOT NULL, cache_write_5m_tokens BIGINT NOT NULL, cache_write_1h_tokens BIGINT NOT NULL,
+      output_tokens BIGINT NOT NULL, usd NUMERIC, PRIMARY KEY (source, request_id)
+    )""",
+    "CREATE INDEX idx_context_usage_session ON context_usage (session_id)",
+    "CREATE INDEX idx_context_usage_user ON context_usage (user_id, day)",
+    "CREATE INDEX idx_context_usage_day ON context_usage (day)",
+    f"INSERT INTO {VERSION_TABLE} VALUES ('{VERSION}')",
 )
-NEWEST = VERSIONS[-1][0]
 _TAKEN, _MADE = "SELECT to_regclass('context_snapshots') IS NOT NULL", f"SELECT to_regclass('{VERSION_TABLE}') IS NOT NULL"
 
 
-class PostgresStore(SqlStore):
+class PostgresStore(UsageStore):
     """The store on a server. `create`: whether its tables are made where there are none. DatabaseUnavailable; FileNotFoundError without
     `create`, where nobody has made them yet."""
 
@@ -160,27 +155,20 @@ class PostgresStore(SqlStore):
     # --- tables --------------------------------------------------------------------------------------------------------------------------
 
     def _bring_up(self, create: bool) -> None:
-        """Bring the tables up to date."""
+        """See to it that there are tables."""
         with self.reading() as db:
-            version = self._version(db)
-        if version == NEWEST:
+            is_made = self._is_made(db)
+        if is_made:
             return
-        if version is None and not create:
+        if not create:
             raise FileNotFoundError(f"{self.words}: nobody has made the tables yet")
         with self.writing() as db:
             _lock(db)
-            version = self._version(db)
-            known = [number for number, _ in VERSIONS]
-            for _, statements in VERSIONS[known.index(version) + 1 if version else 0 :]:
-                for statement in statements:
-                    db.change(statement)
-            if version is None:
-                db.change(f"INSERT INTO {VERSION_TABLE} VALUES (:version)", version=NEWEST)
-            else:
-                db.change(f"UPDATE {VERSION_TABLE} SET version_num = :version", version=NEWEST)
+            for statement in () if self._is_made(db) else _TABLES:
+                db.change(statement)
 
-    def _version(self, db: Statements) -> str | None:
-        """Return the version of the tables; None where there are none."""
+    def _is_made(self, db: Statements) -> bool:
+        """Return whether there are tables of ours."""
         # Asked in this order: who makes both, in one transaction, may do so between the two questions.
         ((is_taken,),) = db.ask(_TAKEN)
         ((is_made,),) = db.ask(_MADE)
@@ -189,13 +177,12 @@ class PostgresStore(SqlStore):
                 raise DatabaseUnavailable(
                     f"{self.words}: has a table context_snapshots that PopKit did not make. Name another database, or rename the table"
                 )
-            return None
-        ((version,),) = db.ask(f"SELECT version_num FROM {VERSION_TABLE}") or ((None,),)
-        if version not in [None, *(number for number, _ in VERSIONS)]:
-            raise DatabaseTooNew(
-                f"{self.words}: a later PopKit has made its tables (version {version}; this one knows {NEWEST}). Update PopKit"
-            )
-        return str(version) if version else None
+            return False
+        version = [number for (number,) in db.ask(f"SELECT version_num FROM {VERSION_TABLE}")]
+        if version != [VERSION]:
+            said = f"version {version[0]}; this one knows {VERSION}" if version else f"of no version; this one knows {VERSION}"
+            raise DatabaseTooNew(f"{self.words}: a later PopKit has made its tables ({said}). Update PopKit")
+        return True
 
 
 def _lock(db: Statements) -> None:

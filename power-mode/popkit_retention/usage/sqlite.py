@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from hooks.utils.edges.sqlite_file import Schema, StoreError, StoreTooNew, Transaction, open_store
 
 from . import earlier
-from .store import DatabaseTooNew, DatabaseUnavailable, NotWritable, SqlStore, Statements
+from .store import DatabaseTooNew, DatabaseUnavailable, NotWritable, Statements, UsageStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -56,7 +56,7 @@ _TABLES = (
 SCHEMA = Schema("usage", APPLICATION_ID, (("usage and snapshots", _TABLES),), anew="usage is read from your transcripts anew")
 
 
-class SqliteStore(SqlStore):
+class SqliteStore(UsageStore):
     """The store in a file. `create`: whether it is made where there is none. DatabaseUnavailable; FileNotFoundError without `create`, where
     there is none. A `context.sqlite` of an earlier PopKit beside it is taken in first, whenever there is one."""
 

@@ -1,4 +1,4 @@
-"""Where usage and snapshots are kept: what a store answers (`UsageStore`), and the statements that SQLite and PostgreSQL share.
+"""Where usage and snapshots are kept: what a store answers, in statements that SQLite and PostgreSQL share.
 
 A request is booked once, whoever reports it how often; of what is told twice the larger answer counts, for a transcript may be read while
 it grows. A request that a proxy of ours sent for the host is told by client and transcript: the client's word counts, for the answer was
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from .records import Used
 
-    _Self = TypeVar("_Self", bound="SqlStore")
+    _Self = TypeVar("_Self", bound="UsageStore")
 
 MOST_OF_A_SESSION = 500  # snapshots of one session that are kept, the newest
 AT_ONCE = 500  # rows that a statement names, or that a transaction removes
@@ -58,59 +58,6 @@ class DatabaseTooNew(DatabaseUnavailable):
     """A later version of PopKit has made its tables."""
 
 
-class UsageStore(Protocol):
-    """`words`: what a person calls it; `shared`: whether others may write to it too. Threads may share one. Everything raises
-    DatabaseUnavailable where the database cannot be used. Times are seconds since 1970, a day is one like "2026-11-01", where it was
-    booked; `user` "" means everybody."""
-
-    words: str
-    shared: bool
-
-    def write(self, used: Iterable[Used] = (), snapshots: Iterable[Snapshot] = ()) -> None:
-        """Book requests and keep snapshots, in one transaction. NotWritable where the same would fail again."""
-        ...
-
-    def of_session(self, session_id: str, user: str = "") -> Sum:
-        """Return what a session has used so far: in a shared database others may give theirs the same name."""
-        ...
-
-    def of_user(self, user: str, since: str) -> Sum:
-        """Return what a user has used since a day."""
-        ...
-
-    def by_day(self, since: str, user: str = "") -> list[tuple[str, Sum]]:
-        """Return what was used on each day since one, oldest first."""
-        ...
-
-    def by_session(self, since: str = "", user: str = "", most: int = 100) -> list[SessionUsed]:
-        """Return the sessions that used anything since a day, the newest first, at most so many."""
-        ...
-
-    def users(self, since: str = "") -> list[str]:
-        """Return who has used anything since a day, by name."""
-        ...
-
-    def snapshots(self, session_id: str, most: int) -> list[Snapshot]:
-        """Return the newest snapshots of a session, newest first, at most so many."""
-        ...
-
-    def sweep(
-        self,
-        now: float,
-        snapshot_days: int,
-        sessions: Collection[str] = (),
-        goes_on: Callable[[], bool] = lambda: True,
-        at_once: int = AT_ONCE,
-    ) -> bool:
-        """Remove what is old, in transactions so small that nobody waits for one, until nothing is left or it no longer `goes_on`: usage
-        after KEPT_DAYS, snapshots after `snapshot_days`, and of these sessions those beyond the newest. Return whether nothing is left."""
-        ...
-
-    def close(self) -> None:
-        """Let go of what is open."""
-        ...
-
-
 class Statements(Protocol):
     """A transaction of a database, with named parameters (`:name`)."""
 
@@ -127,8 +74,12 @@ class Statements(Protocol):
         ...
 
 
-class SqlStore:
-    """What both databases share. `time`, `seconds`: how one is told a time, as a parameter, and tells a column of times."""
+class UsageStore:
+    """What both databases share; each says how a transaction is begun. `words`: what a person calls it; `shared`: whether others may write
+    to it too; `time`, `seconds`: how it is told a time, as a parameter, and tells a column of times. Threads may share one.
+
+    Everything raises DatabaseUnavailable where the database cannot be used. Times are seconds since 1970; a day is one like "2026-11-01",
+    where it was booked; `user` "" means everybody."""
 
     words: str
     shared: bool
@@ -155,6 +106,7 @@ class SqlStore:
     # --- writing -------------------------------------------------------------------------------------------------------------------------
 
     def write(self, used: Iterable[Used] = (), snapshots: Iterable[Snapshot] = ()) -> None:
+        """Book requests and keep snapshots, in one transaction. NotWritable where the same would fail again."""
         rows, kept = list(used), [_kept(each) for each in snapshots]
         with self.writing() as db:
             self.book(db, rows)
@@ -194,6 +146,8 @@ class SqlStore:
         goes_on: Callable[[], bool] = lambda: True,
         at_once: int = AT_ONCE,
     ) -> bool:
+        """Remove what is old, in transactions so small that nobody waits for one, until nothing is left or it no longer `goes_on`: usage
+        after KEPT_DAYS, snapshots after `snapshot_days`, and of these sessions those beyond the newest. Return whether nothing is left."""
         while self.sweep_some(now, snapshot_days, sessions, at_once):
             if not goes_on():
                 return False
@@ -212,26 +166,32 @@ class SqlStore:
     # --- asking --------------------------------------------------------------------------------------------------------------------------
 
     def of_session(self, session_id: str, user: str = "") -> Sum:
+        """Return what a session has used so far: in a shared database others may give theirs the same name."""
         (found,) = self._asked(f"SELECT {_SUMS} FROM context_usage", "", user, "", session=name_of(session_id))
         return _sum(found)
 
     def of_user(self, user: str, since: str) -> Sum:
+        """Return what a user has used since a day."""
         (found,) = self._asked(f"SELECT {_SUMS} FROM context_usage", since, user, "")
         return _sum(found)
 
     def by_day(self, since: str, user: str = "") -> list[tuple[str, Sum]]:
+        """Return what was used on each day since one, oldest first."""
         found = self._asked(f"SELECT day, {_SUMS} FROM context_usage", since, user, "GROUP BY day ORDER BY day")
         return [(row[0], _sum(row[1:])) for row in found]
 
     def by_session(self, since: str = "", user: str = "", most: int = 100) -> list[SessionUsed]:
+        """Return the sessions that used anything since a day, the newest first, at most so many."""
         asked = f"SELECT session_id, max(user_id), max(project), {self.seconds.format('max(at)')} AS newest, {_SUMS} FROM context_usage"
         found = self._asked(asked, since, user, "GROUP BY session_id ORDER BY newest DESC LIMIT :most", most=most)
         return [SessionUsed(row[0], row[1], row[2], float(row[3]), _sum(row[4:])) for row in found]
 
     def users(self, since: str = "") -> list[str]:
+        """Return who has used anything since a day, by name."""
         return sorted(user for (user,) in self._asked("SELECT user_id FROM context_usage", since, "", "GROUP BY user_id"))
 
     def snapshots(self, session_id: str, most: int) -> list[Snapshot]:
+        """Return the newest snapshots of a session, newest first, at most so many."""
         columns = ", ".join(self.seconds.format(name) if name in _TIMES else name for name in SNAPSHOTS)
         asked = f"SELECT {columns} FROM context_snapshots WHERE session_id = :session ORDER BY created_at DESC LIMIT :most"
         with self.reading() as db:
