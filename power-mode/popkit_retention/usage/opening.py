@@ -10,6 +10,7 @@ from hooks.utils.edges import home
 
 from . import earlier
 from .address import WHOLE, BadAddress, server_of
+from .budgets import limits_of
 from .sqlite import FILE, WORDS, SqliteStore
 from .store import DatabaseUnavailable
 
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 
     from .address import Server
     from .store import UsageStore
-
-LIMITS = ("session_tokens", "month_tokens", "session_usd", "month_usd")
 
 
 def configuration(environ: Mapping[str, str]) -> dict[str, Any]:
@@ -67,7 +66,7 @@ def server_in(environ: Mapping[str, str]) -> Server | None:
 
 def is_asked_for(context: Mapping[str, Any], environ: Mapping[str, str]) -> bool:
     """Return whether the user has set anything that usage is booked for: a limit or a database. `context`: the settings of that name."""
-    return any(context.get(name) is not None for name in LIMITS) or bool(context.get("database") or environ.get(WHOLE))
+    return limits_of(context).any or bool(context.get("database") or environ.get(WHOLE))
 
 
 def user_in(environ: Mapping[str, str]) -> str:
