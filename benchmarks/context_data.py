@@ -1,5 +1,5 @@
-"""What the database of assembled contexts costs: the page's questions to a PostgreSQL with 100,000 snapshots while 8 writers go on, and
-what a snapshot adds to a build.
+"""What the store of usage and snapshots costs: the page's questions to a PostgreSQL with 100,000 snapshots while 8 writers go on, and what
+a snapshot adds to a build.
 
     python benchmarks/context_data.py [--snapshots N] [--writers N] [--runs N] [--sqlite] [--json] [--check]
 
@@ -27,21 +27,21 @@ from typing import TYPE_CHECKING, Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "power-mode")]
 
-from popkit_retention.context import ContextBuildOptions, build_context  # noqa: E402  the benchmark runs from anywhere
+from hooks.utils.state.days import day_of  # noqa: E402  the benchmark runs from anywhere
+from popkit_retention.context import ContextBuildOptions, build_context  # noqa: E402
 from popkit_retention.context.books import DatabaseBooks  # noqa: E402
-from popkit_retention.context.database import budgets, snapshots, usage  # noqa: E402
-from popkit_retention.context.database.opening import open_database  # noqa: E402
 from popkit_retention.context.models import Provider  # noqa: E402
 from popkit_retention.context.service import Caller, Request  # noqa: E402
+from popkit_retention.usage import budgets  # noqa: E402
+from popkit_retention.usage.opening import open_store  # noqa: E402
+from popkit_retention.usage.records import CLIENT, Snapshot, Tokens, Used, month_of  # noqa: E402
 from tests import debian  # noqa: E402
 from tests.context import postgresql  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sqlalchemy.engine import Connection
-
-    from popkit_retention.context.database.opening import Database
+    from popkit_retention.usage.store import UsageStore
 
 BOUND_MS = 50.0
 BOUND_ADDED_MS = 1.0  # of a median build of some milliseconds: what two runs of the same differ by
@@ -90,15 +90,15 @@ def _environment(home: str, sqlite: bool) -> Iterator[tuple[dict[str, str], str]
 
 
 def _measure(args: argparse.Namespace, environ: Mapping[str, str]) -> list[dict[str, Any]]:
-    with open_database(environ) as database:
-        _fill(database, args.snapshots)
+    with open_store(environ) as store:
+        _fill(store, args.snapshots)
         command = [sys.executable, __file__, "--write"]
         writers = [subprocess.Popen(command, env={**os.environ, **environ}, stdout=subprocess.PIPE) for _ in range(args.writers)]
         try:
             for writer in writers:
                 assert writer.stdout is not None
                 writer.stdout.readline()  # it has written
-            rows = [_row(what, [_timed(database, ask) for _ in range(args.runs)], BOUND_MS) for what, ask in _questions(args.snapshots)]
+            rows = [_row(what, [_timed(store, ask) for _ in range(args.runs)], BOUND_MS) for what, ask in _questions(args.snapshots)]
         finally:
             for writer in writers:
                 writer.terminate()
@@ -112,67 +112,62 @@ def _row(what: str, times_ms: list[float], bound_ms: float) -> dict[str, Any]:
     return {"what": what, "median_ms": round(statistics.median(ordered), 3), "p95_ms": round(p95, 3), "bound_ms": bound_ms}
 
 
-def _fill(database: Database, count: int) -> None:
+def _fill(store: UsageStore, count: int) -> None:
     """Snapshots and requests of the last 30 days, as many of a session as are usual."""
     chance = random.Random(1)
     for start in range(0, count, 1_000):
         made = [_snapshot(n, NOW - chance.random() * 30 * DAY_S) for n in range(start, min(count, start + 1_000))]
-        with database.writing() as connection:
-            snapshots.put(connection, made)
-            usage.book(connection, [_used(snapshot) for snapshot in made])
-    with database.writing() as connection:
-        connection.exec_driver_sql("ANALYZE")
+        store.write([_used(snapshot) for snapshot in made], made)
+    with store.writing() as db:
+        db.change("ANALYZE")
 
 
-def _snapshot(number: int, at: float) -> snapshots.Snapshot:
+def _snapshot(number: int, at: float) -> Snapshot:
     session = number // OF_A_SESSION
     user = USERS[session % len(USERS)]
-    return snapshots.Snapshot(
+    return Snapshot(
         str(uuid.uuid4()), f"session-{session}", user, BREAKDOWN, 40_000, 30.0, STRATEGY, at, 70.0, 90_000, "claude-opus-5", "/home/me/shop"
     )
 
 
-def _used(of: snapshots.Snapshot) -> usage.Used:
-    tokens = usage.Tokens(500, 38_000, 1_000, 500, 700)
-    return usage.Used(usage.CLIENT, of.id, of.session_id, of.user_id, of.model, of.created_at, tokens, 0.05, of.project)
+def _used(of: Snapshot) -> Used:
+    tokens = Tokens(500, 38_000, 1_000, 500, 700)
+    return Used(CLIENT, of.id, of.session_id, of.user_id, of.model, of.created_at, tokens, 0.05, of.project)
 
 
-def _questions(count: int) -> list[tuple[str, Callable[[Connection], object]]]:
+def _questions(count: int) -> list[tuple[str, Callable[[UsageStore], object]]]:
     """What the page asks."""
     chance = random.Random(2)
     sessions = max(1, count // OF_A_SESSION)
-    month, since = budgets.month_of(NOW), budgets.day_of(NOW - 30 * DAY_S)
+    month, since = month_of(NOW), day_of(NOW - 30 * DAY_S)
     limits = budgets.Limits(10**9, 10**9, 100.0, 1_000.0)
 
     def some() -> str:
         return f"session-{chance.randrange(sessions)}"
 
     return [
-        ("the newest snapshot of a session", lambda connection: snapshots.newest(connection, some())),
-        ("a session's course, 300 snapshots", lambda connection: snapshots.of_session(connection, some(), 300)),
-        ("the newest 100 sessions with what they used", lambda connection: usage.by_session(connection, since=budgets.day_of(NOW - DAY_S))),
-        ("what a user used by day, 30 days", lambda connection: usage.by_day(connection, since, USERS[0])),
-        ("who has used anything this month", lambda connection: usage.users(connection, month)),
-        ("how four limits stand", lambda connection: budgets.standings(connection, limits, some(), USERS[0], NOW)),
+        ("the newest snapshot of a session", lambda store: store.snapshots(some(), 1)),
+        ("a session's course, 300 snapshots", lambda store: store.snapshots(some(), 300)),
+        ("the newest 100 sessions with what they used", lambda store: store.by_session(day_of(NOW - DAY_S))),
+        ("what a user used by day, 30 days", lambda store: store.by_day(since, USERS[0])),
+        ("who has used anything this month", lambda store: store.users(month)),
+        ("how four limits stand", lambda store: budgets.standings(store, limits, some(), USERS[0], NOW)),
     ]
 
 
-def _timed(database: Database, ask: Callable[[Connection], object]) -> float:
+def _timed(store: UsageStore, ask: Callable[[UsageStore], object]) -> float:
     began = time.perf_counter()
-    with database.reading() as connection:
-        ask(connection)
+    ask(store)
     return (time.perf_counter() - began) * 1000
 
 
 def _write_on() -> int:
     """One writer: snapshots and usage as a busy client leaves them, until it is told to end."""
     chance = random.Random(os.getpid())
-    with open_database(os.environ) as database:
+    with open_store(os.environ) as store:
         while True:
             made = [_snapshot(chance.randrange(100_000), time.time()) for _ in range(5)]
-            with database.writing() as connection:
-                snapshots.put(connection, made)
-                usage.book(connection, [_used(snapshot) for snapshot in made])
+            store.write([_used(snapshot) for snapshot in made], made)
             print("written", flush=True)
             time.sleep(0.25)
 

@@ -30,6 +30,7 @@ NEED_MORE = {
 WITHIN_A_FUNCTION = {
     SERVICES / "popkit_retention" / "memory" / "stores" / "neo4j.py": {"neo4j"},
     SERVICES / "popkit_retention" / "memory" / "vectors.py": {"numpy", "onnxruntime"},
+    SERVICES / "popkit_retention" / "usage" / "postgres.py": {"pg8000"},
 }
 BARE_SERVICES = sorted({*SERVICES.rglob("*.py")} - NEED_MORE)
 VERSIONS = ("3.9", "3.10", "3.11", "3.12", "3.13")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -12,11 +14,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from popkit_retention.cli import budget_command, budget_settings, main
-from popkit_retention.context.database import usage
-from popkit_retention.context.database.opening import open_database
-from popkit_retention.context.report import report
-from tests.context.database.made import NOW, used
+from popkit_retention.cli import budget_command, budget_settings, main, setup_command
+from popkit_retention.usage.opening import open_store
+from popkit_retention.usage.report import report
+from tests.paths import ROOT
+from tests.patience import HANG_S
+from tests.usage.homes import House, answer, append
+from tests.usage.made import NOW, used
 
 GOLDENS = Path(__file__).parent / "goldens" / "budget"
 SUM = {
@@ -61,8 +65,8 @@ def configuration(environ: dict[str, str]) -> Path:
 
 def test_the_report_has_what_is_used_and_what_remains_of_each_limit(environ: dict[str, str]) -> None:
     configuration(environ).write_text('{"context": {"session_tokens": 100, "month_usd": 1}}')
-    with open_database(environ) as database, database.writing() as connection:
-        usage.book(connection, [used("1"), used("2", "t", NOW - 5), used("3", "t", user="bob")])
+    with open_store(environ) as store:
+        store.write([used("1"), used("2", "t", NOW - 5), used("3", "t", user="bob")])
     found = report(environ, now=NOW)
     assert (found["user"], found["session"]) == ("alice", "s")
     assert [(each["used"], each["remaining"], each["remaining_percent"], each["range"]) for each in found["limits"]] == [
@@ -73,7 +77,34 @@ def test_the_report_has_what_is_used_and_what_remains_of_each_limit(environ: dic
     assert report(environ, "t", "bob", NOW)["usage"]["session"]["requests"] == 2
 
 
-def test_the_command_asks_the_interpreter_that_has_the_packages(environ: dict[str, str], capsys: pytest.CaptureFixture) -> None:
+def test_a_bare_interpreter_tells_what_sessions_have_used(tmp_path: Path) -> None:
+    house = House(tmp_path)
+    append(house.begin(), answer("m1"), answer("m2"))
+    command = [sys.executable, "-X", "utf8", "-S", "-E", str(ROOT / "hooks" / "popkit.py"), "budget", "--json"]
+    done = subprocess.run(command, env=house.environ, capture_output=True, text=True, check=True, timeout=HANG_S)
+    found = json.loads(done.stdout)
+    assert (found["session"], found["usage"]["session"]["requests"], found["usage"]["month"]["output_tokens"]) == ("s1", 2, 10)
+    assert done.stderr == "", "no bar where there is no terminal"
+
+
+def test_where_nothing_has_the_driver_of_a_server_it_is_said_how_to_get_it(
+    environ: dict[str, str], capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(budget_command, "find_spec", lambda name: None)
+    monkeypatch.setattr(setup_command, "place_of", lambda name, environ: "")
+    assert main.main(["budget"], {**environ, "POPKIT_DATABASE_URL": "postgresql://me:swordfish@127.0.0.1:1/x"}) == 1
+    assert "Install it with: popkit setup postgres" in " ".join(capsys.readouterr().err.split())
+
+
+def test_whether_the_database_can_be_used_is_checked_without_making_one(environ: dict[str, str], capsys: pytest.CaptureFixture) -> None:
+    assert main.main(["budget", "--check"], environ) == 0
+    assert capsys.readouterr().out == "SQLite on this machine can be used.\n"
+    assert main.main(["budget", "--check", "--json"], {**environ, "POPKIT_DATABASE_URL": "postgresql://me@127.0.0.1:1/x"}) == 1
+    assert "cannot be used" in json.loads(capsys.readouterr().out)["error"]
+    assert not (Path(environ["POPKIT_HOME"]) / "usage.sqlite").exists()
+
+
+def test_the_command_tells_of_the_user_who_is_asked_for(environ: dict[str, str], capsys: pytest.CaptureFixture) -> None:
     assert main.main(["budget", "--json", "--user", "bob"], environ) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["user"], found["limits"], found["database"]) == ("bob", [], "SQLite on this machine")
@@ -139,7 +170,7 @@ def test_what_else_the_file_says_stays(other: dict, wrapped: bool, has_database:
 
 def test_asking_leaves_one_private_file(environ: dict[str, str]) -> None:
     report(environ, now=NOW)
-    (path,) = Path(environ["POPKIT_HOME"]).glob("context.sqlite")
+    (path,) = Path(environ["POPKIT_HOME"]).glob("usage.sqlite")
     assert path.stat().st_mode & 0o777 == 0o600
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("SELECT count(*) FROM context_usage").fetchone() == (0,)

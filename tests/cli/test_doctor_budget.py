@@ -1,4 +1,4 @@
-"""`popkit doctor` on limits, database and traces: what the configuration asks for, and what waits to be sent."""
+"""`popkit doctor` on limits, database and traces: whether what the configuration asks for can be used."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from hooks.utils.state import outbox
+from popkit_retention.cli import setup_command
 from tests.cli.healthy import found, machine
 from tests.cli.played import Played
 
@@ -25,18 +25,16 @@ def test_where_nothing_is_asked_for_no_database_is_opened(played: Played) -> Non
     played.start()
     check = found(played, "budget")
     assert (check["level"], check["text"]) == ("ok", "no limits and no traces. To set a limit: popkit budget set month_usd=50")
-    assert not (played.home / "context.sqlite").exists()
+    assert not (played.home / "usage.sqlite").exists()
 
 
 def test_it_tells_how_many_limits_there_are_and_where_usage_is_kept(played: Played) -> None:
     played.start()
     configured(played, month_usd=50.0, session_tokens=1_000_000)
     check = found(played, "budget")
-    assert (check["level"], check["limits"], check["waiting_bytes"]) == ("ok", 2, 0)
-    assert check["text"].startswith("2 limits; ")
-    (played.home / outbox.NAME).write_text("{}\n" * 400)
-    assert found(played, "budget")["text"].endswith("; 1.2 kB wait to be sent")
-    assert not (played.home / "context.sqlite").exists(), "it changes nothing"
+    assert (check["level"], check["limits"], check["waiting"]) == ("ok", 2, 0)
+    assert check["text"] == "2 limits; SQLite on this machine"
+    assert not (played.home / "usage.sqlite").exists(), "it changes nothing"
 
 
 def test_a_database_that_cannot_be_used_is_a_warning_without_credentials(played: Played) -> None:
@@ -48,10 +46,24 @@ def test_a_database_that_cannot_be_used_is_a_warning_without_credentials(played:
     assert check["advice"] == "Contexts are built without limits, and nothing is booked, until then."
 
 
-def test_an_outbox_that_takes_no_more_is_a_warning(played: Played) -> None:
+def test_it_tells_how_many_requests_a_server_has_yet_to_be_told_of(played: Played) -> None:
+    played.start()
+    played.read("a.ts", "const a = 1")
+    configured(played, database="postgresql://127.0.0.1:9/team")
+    assert played.run("budget").returncode == 1
+    assert found(played, "budget")["waiting"] > 0
+
+
+def test_a_file_that_is_damaged_is_a_warning(played: Played) -> None:
     played.start()
     configured(played, month_usd=50.0)
-    with (played.home / outbox.NAME).open("wb") as file:
-        file.truncate(outbox.MOST_BYTES + 1)
+    (played.home / "usage.sqlite").write_bytes(b"no database " * 500)
     check = found(played, "budget")
-    assert (check["level"], check["advice"]) == ("warning", "popkit budget send says what hinders it.")
+    assert (check["level"], "Move it away" in check["text"]) == ("warning", True)
+
+
+def test_traces_that_nothing_can_send_are_a_warning(played: Played, monkeypatch: pytest.MonkeyPatch) -> None:
+    played.start()
+    configured(played, traces="http://127.0.0.1:4318")
+    monkeypatch.setattr(setup_command, "place_of", lambda name, environ: "")
+    assert found(played, "budget")["advice"] == "popkit setup traces"

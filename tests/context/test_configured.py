@@ -13,14 +13,13 @@ import pytest
 
 from hooks.utils.state.memory import project_of
 from popkit_retention.context.configured import configured_service
-from popkit_retention.context.database import usage
-from popkit_retention.context.database.opening import open_database
 from popkit_retention.context.memories import REST_S, ProjectMemory
 from popkit_retention.context.models import Provider
 from popkit_retention.context.service import Caller, ContextService, Request, Used
 from popkit_retention.context.status import get_context_status
 from popkit_retention.memory import Memory
 from popkit_retention.memory.items import AGENT, USER
+from popkit_retention.usage.opening import open_store
 from tests.patience import HANG_S, until
 
 MODEL = "claude-opus-4-5"
@@ -76,8 +75,8 @@ def test_what_was_built_and_used_stands_in_the_users_database(place: Place):
         assert service._books.flush(HANG_S)
     status = get_context_status("s1", place.environ)
     assert status.tier_breakdown.total > 0
-    with open_database(place.environ) as database, database.reading() as connection:
-        used = usage.of_session(connection, "s1")
+    with open_store(place.environ) as store:
+        used = store.of_session("s1")
     assert (used.requests, used.input_tokens, used.cache_read_tokens, used.cache_write_tokens, used.output_tokens) == (1, 100, 50, 30, 20)
     assert (used.unpriced, used.usd > 0) == (0, True)
 

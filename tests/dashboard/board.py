@@ -7,11 +7,11 @@ from pathlib import Path
 
 from starlette.testclient import TestClient
 
-from popkit_retention.context.database import usage
-from popkit_retention.context.database.opening import open_database
 from popkit_retention.dashboard.app import application
 from popkit_retention.dashboard.desk import Desk
 from popkit_retention.dashboard.security import Access
+from popkit_retention.usage.opening import open_store
+from popkit_retention.usage.records import CLIENT, Tokens, Used
 from tests.reclaim.shops import SESSION, Shop, worked
 
 PORT = 8000
@@ -70,7 +70,7 @@ def book(
     board: Board, session: str, user: str, ago_s: float = 10.0, tokens: int = 1_000, number: int = 1, usd: float | None = 0.5, **env: str
 ) -> None:
     """Books a request of somebody's, as a client of theirs does."""
-    at, spent = board.shop.at - ago_s, usage.Tokens(input=tokens, output=10)
-    used = usage.Used(usage.CLIENT, f"{session}-{number}", session, user, "claude-opus-5-5", at, spent, usd, "/their/shop")
-    with open_database({**board.shop.environ(), **env}) as database, database.writing() as connection:
-        usage.book(connection, [used])
+    at, spent = board.shop.at - ago_s, Tokens(input=tokens, output=10)
+    used = Used(CLIENT, f"{session}-{number}", session, user, "claude-opus-5-5", at, spent, usd, "/their/shop")
+    with open_store({**board.shop.environ(), **env}) as store:
+        store.write([used])

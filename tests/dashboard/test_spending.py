@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import gc
+import json
 import re
 import socket
 import threading
 import uuid
 from collections.abc import Iterator
+from datetime import datetime, timezone
 from pathlib import Path
 
 import pytest
 
-from hooks.utils.state import days
-from hooks.utils.state.outbox import Outbox
-from popkit_retention.context.database import opening, snapshots, usage
-from popkit_retention.context.database.opening import open_database
-from popkit_retention.dashboard import posting
+from hooks.utils.state import days, session
+from popkit_retention.dashboard import booking
 from popkit_retention.dashboard.others import AGAIN_S, Others
 from popkit_retention.dashboard.problems import Unusable
+from popkit_retention.usage import postgres
+from popkit_retention.usage.opening import open_store
+from popkit_retention.usage.records import SessionUsed, Snapshot, Sum
 from tests import debian
 from tests.context import postgresql
 from tests.dashboard.board import Board, book
@@ -30,9 +32,9 @@ STRATEGY = {"budgetRange": "60-80%", "tier1Messages": 1, "tier2Items": "all", "t
 
 
 def _build(board: Board, session: str, ago_s: float = 10.0, **env: str) -> None:
-    found = snapshots.Snapshot(str(uuid.uuid4()), session, "dana", BREAKDOWN, 1_000, 30.0, STRATEGY, board.shop.at - ago_s, 70.0, 4_000)
-    with open_database({**board.shop.environ(), **env}) as database, database.writing() as connection:
-        snapshots.put(connection, [found])
+    found = Snapshot(str(uuid.uuid4()), session, "dana", BREAKDOWN, 1_000, 30.0, STRATEGY, board.shop.at - ago_s, 70.0, 4_000)
+    with open_store({**board.shop.environ(), **env}) as store:
+        store.write(snapshots=[found])
 
 
 def test_nothing_is_told_and_nothing_made_where_there_is_no_database(board: Board) -> None:
@@ -40,7 +42,7 @@ def test_nothing_is_told_and_nothing_made_where_there_is_no_database(board: Boar
     assert (told["configured"], told["limits"], told["users"]) == ({}, [], [])
     assert not any(day["input_tokens"] or day["usd"] for day in told["usage"])
     assert "popkit budget" in told["how"]
-    assert not (board.shop.home / "context.sqlite").exists()
+    assert not (board.shop.home / "usage.sqlite").exists()
     assert board.get("/api/me")["database"] == "SQLite on this machine"
 
 
@@ -96,38 +98,56 @@ def _used(board: Board) -> list[dict]:
     return [day for day in board.get("/api/budgets")["usage"] if day["input_tokens"]]
 
 
-def test_what_hooks_have_left_is_sent_while_the_dashboard_runs(board: Board) -> None:
-    board.shop.configure(context={"user": "dana", "month_usd": 10})
-    assert posting.send(board.desk), "nothing waits"
-    site = board.shop.site()
-    Outbox(str(board.shop.home), site.config, board.shop.environ(), "s1").used(board.shop.at - 5, "claude-opus-5-5", 500, 400, 60, 7, 300)
+def _answer(board: Board, id: str, **tokens: int) -> None:
+    """An answer in the session's transcript, as the host writes it."""
+    message = {"id": id, "model": "claude-opus-5-5", "usage": {"input_tokens": 1, "output_tokens": 1, **tokens}, "content": []}
+    stamp = datetime.fromtimestamp(board.shop.at - 5, timezone.utc).isoformat()
+    with board.shop.transcript.open("a") as file:
+        file.write(json.dumps({"type": "assistant", "timestamp": stamp, "message": message}) + "\n")
+
+
+def _knows(board: Board) -> None:
+    """The home knows the session, which has used nothing yet."""
+    board.shop.transcript.write_text("")
+    session.update(str(board.shop.home), SESSION, transcript=str(board.shop.transcript), project="/shop")
+
+
+def test_what_sessions_use_is_booked_while_the_dashboard_runs(board: Board) -> None:
+    board.shop.configure(context={"user": "dana"})
+    assert booking.book(board.desk), "there is nothing"
+    assert not (board.shop.home / "usage.sqlite").exists()
+    _knows(board)
+    _answer(board, "msg_1", input_tokens=40, cache_read_input_tokens=400, cache_creation_input_tokens=60, output_tokens=7)
     assert _used(board) == []
-    assert posting.send(board.desk)
+    assert booking.book(board.desk)
     (day,) = _used(board)
     assert (day["input_tokens"], day["cache_read_tokens"], day["cache_write_tokens"], day["output_tokens"]) == (40, 400, 60, 7)
-    assert not (board.shop.home / "outbox.jsonl").exists()
+    before = (board.shop.home / "usage.sqlite").stat()
+    assert booking.book(board.desk)
+    assert (board.shop.home / "usage.sqlite").stat() == before, "nothing is written where nothing has changed"
 
 
-def test_a_database_that_cannot_be_reached_is_left_alone_for_a_while(board: Board) -> None:
+def test_a_server_that_cannot_be_told_is_left_alone_for_a_while(board: Board) -> None:
     board.shop.configure(context={"user": "dana", "database": "postgresql://127.0.0.1:1/x"})
-    site = board.shop.site()
-    Outbox(str(board.shop.home), site.config, board.shop.environ(), "s1").used(board.shop.at - 5, "claude-opus-5-5", 500, 400, 60, 7, 300)
-    assert not posting.send(board.desk)
+    _knows(board)
+    _answer(board, "msg_1")
+    assert not booking.book(board.desk)
+    assert board.desk.failed == 0, "the page says so where it asks"
 
 
 def test_what_is_old_is_removed_while_the_dashboard_runs(board: Board) -> None:
-    posting.sweep(board.desk)
-    assert not (board.shop.home / "context.sqlite").exists(), "nobody has booked anything yet"
+    booking.sweep(board.desk)
+    assert not (board.shop.home / "usage.sqlite").exists(), "nobody has booked anything yet"
     for user, ago_days in (("dana", 0), ("erik", 401)):
         book(board, f"of-{user}", user, ago_days * 86_400 + 10)
-    posting.sweep(board.desk)
-    with open_database(board.shop.environ()) as database, database.reading() as connection:
-        assert usage.users(connection) == ["dana"]
+    booking.sweep(board.desk)
+    with open_store(board.shop.environ()) as store:
+        assert store.users() == ["dana"]
 
 
-def test_an_outbox_that_cannot_be_read_is_noted_and_harms_nothing(board: Board) -> None:
-    (board.shop.home / "outbox.sending").mkdir(parents=True)
-    assert not posting.send(board.desk)
+def test_a_fault_while_booking_is_noted_and_harms_nothing(board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(booking, "catch_up", lambda environ: 1 / 0)
+    assert not booking.book(board.desk)
     assert board.desk.failed == 1
     assert _used(board) == []
 
@@ -184,7 +204,7 @@ def test_a_session_whose_id_has_slashes_is_told(board: Board) -> None:
 
 def test_a_database_that_is_damaged_keeps_nothing_else_from_being_told(board: Board) -> None:
     board.worked()
-    (board.shop.home / "context.sqlite").write_bytes(b"no database" * 100)
+    (board.shop.home / "usage.sqlite").write_bytes(b"no database" * 100)
     assert board.get("/api/budgets", 503).keys() == {"error"}
     assert board.get("/api/sessions")["total"] == 1
     assert board.session()["lines"]
@@ -236,7 +256,7 @@ def test_a_server_that_hangs_stalls_neither_the_list_nor_who_asks_for_changes(bo
 def test_while_a_database_is_asked_what_it_said_last_is_told() -> None:
     goes_on, answers = threading.Event(), [[_session("first")], [_session("second")]]
 
-    def ask() -> list[usage.SessionUsed]:
+    def ask() -> list[SessionUsed]:
         if len(answers) == 1:
             goes_on.wait(HANG_S)
         return answers.pop(0)
@@ -253,7 +273,7 @@ def test_while_a_database_is_asked_what_it_said_last_is_told() -> None:
 def test_a_question_that_came_to_nothing_is_asked_again_though_nothing_has_changed() -> None:
     now, answers = [0.0], [[_session("theirs")]]
 
-    def ask() -> list[usage.SessionUsed]:
+    def ask() -> list[SessionUsed]:
         if now[0] < AGAIN_S:
             raise Unusable("it is locked")
         return answers.pop()
@@ -268,8 +288,8 @@ def test_a_question_that_came_to_nothing_is_asked_again_though_nothing_has_chang
     assert others.problem is None
 
 
-def _session(id: str) -> usage.SessionUsed:
-    return usage.SessionUsed(id, "erik", "", 0.0, usage.Sum())
+def _session(id: str) -> SessionUsed:
+    return SessionUsed(id, "erik", "", 0.0, Sum())
 
 
 # --- a shared one ----------------------------------------------------------------------------------------------------------------------
@@ -286,7 +306,7 @@ def server() -> Iterator[postgresql.Server]:
 def test_the_page_stands_on_a_postgresql_that_a_team_shares(
     server: postgresql.Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(opening, "PATIENCE_S", HANG_S)
+    monkeypatch.setattr(postgres, "PATIENCE_S", HANG_S)
     board = Board(tmp_path)
     board.worked()
     board.environ = server.environ(server.new_database())
@@ -297,5 +317,5 @@ def test_the_page_stands_on_a_postgresql_that_a_team_shares(
     until(lambda: {row["id"] for row in board.get("/api/sessions")["sessions"]} == {"theirs", SESSION}, "the server's answer")
     assert board.get("/api/context/status", sessionId="theirs")["tierBreakdown"] == BREAKDOWN
     assert [day["input_tokens"] for day in _used(board)] == [1_000]
-    assert not (board.shop.home / "context.sqlite").exists()
+    assert not (board.shop.home / "usage.sqlite").exists()
     board.desk.spending.close()

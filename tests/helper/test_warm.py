@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from hooks.utils.helper.warming import LINE
+from popkit_retention.usage.catching_up import catch_up
+from popkit_retention.usage.opening import open_store
 from tests.answers.written import Written
 from tests.patience import until
 
@@ -128,12 +130,14 @@ def test_for_a_cache_that_lasts_an_hour_nothing_is_sent(made: Any):
     assert helper.show()["ended"] == "hour"
 
 
-def test_what_was_sent_is_left_to_be_booked_with_the_lifetime_of_the_cache(made: Any):
-    helper = made(context={"month_usd": 50})
+def test_what_was_sent_is_booked_as_usage_at_the_price_that_the_journal_has(helper: Asked):
     assert helper.warm() == {"prompt": LINE}
     helper.warmed()
-    (line,) = [json.loads(line) for line in (helper.home / "outbox.jsonl").read_text().splitlines() if '"usage"' in line]
-    assert (line["read"], line["written"], line["output"], line["lifetime_s"]) == (20_500, 100, 4, 300)
+    (entry,) = [entry for entry in helper.journal() if entry["event"] == "warmed"]
+    environ = {"POPKIT_HOME": str(helper.home), "LOGNAME": "alice"}
+    assert catch_up(environ) == 1
+    with open_store(environ) as store:
+        assert store.of_session(SESSION) == (1, 0, 20_500, 100, 4, entry["usd"], 0)
 
 
 def test_the_next_turn_begins_a_new_row(helper: Asked):

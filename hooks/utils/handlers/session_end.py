@@ -7,7 +7,7 @@ from ..edges.system import now as time_of_day
 from ..edges.system import os
 from ..host.payload import text
 from ..policy import engine, events
-from ..state import collecting, journal, live, memory, outbox, settling, store, sweeping
+from ..state import collecting, journal, live, memory, settling, store, sweeping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,10 +45,6 @@ def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> None:
 
         missed.note(paths, entries=[entry])
     transcript_path = text(payload, "transcript_path")
-    mail = outbox.of(site)
-    if mail.wanted:
-        mail.tells_more(transcript_path, site.session_project)
-        outbox.send(site)
     learns = False
     if memory.is_used(site.home):
         from ..state import remembering

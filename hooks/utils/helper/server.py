@@ -19,7 +19,6 @@ from http.server import BaseHTTPRequestHandler
 
 from ..edges import failures
 from ..edges.system import now
-from ..state import outbox
 from ..state.site import Site
 from . import sockets
 from .compactions import Compactions
@@ -62,7 +61,6 @@ class Session:
         self.compactions = Compactions(outlines.findings)
         self.views = Views(transcript_path, Native(environ, cwd), self.compactions)
         self.keeper = Keeper(environ, self._site, transcript_path)
-        self.mail = outbox.of(self._site())
         self.times: list[float] = []
         self.rows = 0
         threading.Thread(target=self._work, daemon=True).start()
@@ -96,23 +94,18 @@ class Session:
     # --- one method a request -------------------------------------------------------------------------------------------------------
 
     def row(self, asked: dict[str, Any]) -> dict[str, Any]:
-        began, began_ns = time.perf_counter(), time.time_ns()
+        began = time.perf_counter()
         calls = asked.get("calls")
         with self.lock:
             blocks = self.door.row(asked, calls if isinstance(calls, dict) else {}, _text(asked, "agent_id"), _text(asked, "cwd"))
             self.rows += 1
             self.times = [*self.times[1 - _LAST_TIMES :], time.perf_counter() - began]
-        if self.mail.wanted:
-            self.work.put((lambda: self.mail.span("POPKIT_DOOR", began_ns, rewritten=int(blocks is not None)), ()))
         return {} if blocks is None else {"content": blocks}
 
     def stand(self, asked: dict[str, Any]) -> dict[str, Any]:
         """A turn begins; with `ids` of the results that stand, where some were taken back, and what the client says of its usage."""
         site = self._site()
         self.views.told(site, asked.get("usage"))
-        self.mail = outbox.of(site)
-        if self.mail.wanted:
-            self.work.put((self.mail.tells_more, (self.door.transcript_path, site.session_project)))
         with self.lock:
             self.door.turn()
             if "ids" in asked:

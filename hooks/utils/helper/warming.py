@@ -11,7 +11,7 @@ from ..edges.system import elapsed
 from ..edges.system import now as time_of_day
 from ..host.usage import prompt_tokens
 from ..policy import warming
-from ..state import journal, outbox, store
+from ..state import journal, store
 from ..state.warmth import Warmth, ask, locked
 
 TYPE_CHECKING = False
@@ -74,7 +74,6 @@ class Keeper:
             if prompt:
                 usd = found.usd_for(prompt, read, created, output) if found.usd is not None else None
                 store.journal(site.paths(), journal.warmed(prompt, read, created, output, at or now, usd))
-                outbox.of(site).used(at or now, _word(asked.get("model")), prompt, read, created, output, found.prices.ttl_s)
                 _note(site, found, used=at or now)
             if not row or found.row != row:
                 return {}  # another turn has come between

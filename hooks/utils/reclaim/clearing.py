@@ -7,14 +7,13 @@ tracker knows follows from the transcript, so a kill in between leaves nothing t
 from __future__ import annotations
 
 import json  # noqa: TID253  see places.py
-import time
 
 from .. import archive
 from ..host import responses
 from ..policy import events, planning
 from ..policy.estimate import estimate_tokens
 from ..policy.placeholder import SHORTEST_HANDLE, beside, placeholder, why, with_outline
-from ..state import journal, live, outbox
+from ..state import journal, live
 from . import places, rewrite, thinking
 from .access import Opened, Refused, chain_of, check_understood, once_answered, original_path, sweep, trouble_of, turnstile, until_whole
 from .cooling import cool
@@ -67,7 +66,6 @@ def clear(
     the first result that leaves (None: where the model binds it). `in_place`: only the prospect of one that a compaction does.
     Refused where nothing may be changed (with thinking also in mid-turn),
     RewriteFailed (OSError) where that failed; either way nothing was changed."""
-    began = time.time_ns()
     with turnstile(site):
         sweep(site, transcript_path)
 
@@ -77,10 +75,7 @@ def clear(
                 return found, None
             return found, _clear(site, transcript_path, found, found.plan.prices.bound if with_thinking is None else with_thinking)
 
-        found, cleared = once_answered(change)
-        if cleared is not None:
-            outbox.of(site).span("POPKIT_CLEAR", began, results=len(cleared.handles), tokens=cleared.tokens, thinking=cleared.thinking)
-        return found, cleared
+        return once_answered(change)
 
 
 def prospect(site: Site, transcript_path: str, now: float, asked: Wanted, at_end: bool = False, in_place: bool = False) -> Prospect:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import time
-
 from .. import archive
 from ..host import branch
-from ..state import journal, live, outbox
+from ..state import journal, live
 from ..state.archived import THINKING, content_of, task_id
 from . import places, rewrite, thinking
 from .access import (
@@ -56,14 +54,11 @@ def undo(site: Site, transcript_path: str, now: float, with_thinking: bool | Non
     thinking that it took. What of it, and of newer ones, is gone for good is named. `with_thinking` (None: where the model binds it),
     which holds for a clear that took some anyway, what was thought since leaves: it is bound to what stood there. Refused where nothing
     can come back, or nothing may be changed (with thinking also in mid-turn); RewriteFailed (OSError) where that failed."""
-    began = time.time_ns()
     if with_thinking is None:
         with_thinking = binds(site, transcript_path)
     with turnstile(site), Opened(site.home) as db:
         sweep(site, transcript_path)
-        back = once_answered(lambda: _undo(site, transcript_path, now, db, with_thinking))
-        outbox.of(site).span("POPKIT_UNDO", began, results=len(back.records), thinking=back.thinking)
-        return back
+        return once_answered(lambda: _undo(site, transcript_path, now, db, with_thinking))
 
 
 def _undo(site: Site, transcript_path: str, now: float, db: Connection, with_thinking: bool) -> PutBack:

@@ -3,10 +3,8 @@ hook, and what went wrong stands in the log."""
 
 from __future__ import annotations
 
-import time
-
 from ..policy.estimate import estimate_tokens
-from . import disk, journal, memory, outbox, store
+from . import disk, journal, memory, store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +18,7 @@ _HOOK = "memory"  # in the log
 def deliver(site: Site, now: float) -> str:
     """The MEMORY.md that a session's empty context is given, booked; "" where memory is off, knows nothing, or this context has it. What a
     compaction or a clear empties is told by `emptied`."""
-    said, began = "", time.time_ns()
+    said = ""
 
     def work(project: memory.Project) -> None:
         nonlocal said
@@ -28,7 +26,6 @@ def deliver(site: Site, now: float) -> str:
         if text and site.claim("memory", now):
             store.journal(site.paths(), journal.remembered(text, estimate_tokens(text, memory.CONTENT), now))
             said = text
-            outbox.of(site).span("POPKIT_REMEMBER", began, tokens=estimate_tokens(text, memory.CONTENT))
 
     _where_on(site, work)
     return said

@@ -1,18 +1,22 @@
 """`popkit budget`: the limits of a session and of a month, what is used of them, and how much of a context they let in.
 
-The database needs packages that this process cannot see (-S): the interpreter that has them asks it. Exit 0, or 1 for what cannot be done.
+What sessions have used since is booked first. A PostgreSQL needs a driver that this process may not see (-S): then an interpreter that has
+it takes the place of the process. Exit 0, or 1 for what cannot be done.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
+from importlib.util import find_spec
 
 from hooks.utils.answers import text
+from hooks.utils.edges import home
 
+from ..usage.store import DatabaseUnavailable
 from . import budget_settings, screen, setup_command
+from .past_sessions import Bar
 from .statusline_install import Refused
 
 TYPE_CHECKING = False
@@ -33,14 +37,13 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser.add_argument("--session", metavar="ID", default="", help="of this session (default: your newest)")
     parser.add_argument("--user", metavar="NAME", default="", help="of this user (default: context.user, or your login name)")
     parser.add_argument("--json", action="store_true", help="as JSON")
+    parser.add_argument("--check", action="store_true", help="only check that the database can be used; nothing is changed")
     parser.set_defaults(run=run, act=None)
     acts = parser.add_subparsers(dest="act", metavar="ACT")
     change = acts.add_parser("set", help="set limits in your own configuration: the change is shown first, and made on your word")
     change.add_argument("settings", metavar="KEY=VALUE", nargs="+", help=f"{', '.join(budget_settings.LIMITS)}; none takes a limit away")
     change.add_argument("--yes", action="store_true", help="do not ask")
     change.add_argument("--dry-run", action="store_true", help="only show the change")
-    send = acts.add_parser("send", help="send what hooks have noted: usage to the database, spans to context.traces (hooks start this)")
-    send.add_argument("--quiet", action="store_true", help="say nothing")
 
 
 def run(args: argparse.Namespace, environ: Mapping[str, str] = os.environ) -> int:
@@ -48,12 +51,8 @@ def run(args: argparse.Namespace, environ: Mapping[str, str] = os.environ) -> in
     try:
         if args.act == "set":
             return budget_settings.change(args.settings, args.yes, args.dry_run, environ)
-        if args.act == "send":
-            return _send(args, environ)
-        found = asked({"do": "report", "session": args.session, "user": args.user}, environ)
-    except (Refused, OSError) as error:
-        if getattr(args, "quiet", False):
-            return 1
+        found = asked(args, environ)
+    except (Refused, DatabaseUnavailable, OSError) as error:
         if args.json:
             print(text.as_json({"error": str(error)}))
         else:
@@ -61,41 +60,43 @@ def run(args: argparse.Namespace, environ: Mapping[str, str] = os.environ) -> in
         return 1
     if args.json:
         print(json.dumps(found, indent=2))
+    elif args.check:
+        screen.show(text.wrap(f"{text.clean(found['database'])} can be used."), sys.stdout, environ)
     else:
         screen.show(lines_of(found), sys.stdout, environ)
     return 0
 
 
-def asked(errand: dict[str, str], environ: Mapping[str, str]) -> dict[str, Any]:
-    """What an errand answers; Refused where it cannot be done."""
-    python = setup_command.place_of("dashboard", environ)
-    if not python:
-        raise Refused("budgets need packages beyond Python. Install them with: popkit setup dashboard")
-    script = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "context", "errands.py")
-    kept = {name: value for name, value in environ.items() if not name.startswith("PYTHON")}
-    done = subprocess.run(  # noqa: S603  our own script
-        [python, "-I", script, json.dumps(errand)], env=kept, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
-    )
+def asked(args: argparse.Namespace, environ: Mapping[str, str]) -> dict[str, Any]:
+    """Return what the store answers, brought up to date. Refused, DatabaseUnavailable."""
+    from ..usage import catching_up, opening, report
+
+    if opening.server_in(environ) is not None:
+        _get_driver(args, environ)
+    if args.check:
+        return {"database": opening.look(environ)}
+    bar = Bar(environ)
     try:
-        answer: dict[str, Any] = json.loads(done.stdout)
-    except ValueError:
-        last = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
-        raise Refused(f"{python} could not do it: {text.cut(text.clean(last), 200)}") from None
-    if "error" in answer:
-        raise Refused(answer["error"])
-    return answer
+        catching_up.catch_up(environ, bar.show)
+    finally:
+        bar.end()
+    return report.report(environ, args.session, args.user)
 
 
-def _send(args: argparse.Namespace, environ: Mapping[str, str]) -> int:
-    """Sends what waits; 0 when nothing is left."""
-    found = asked({"do": "send"}, environ)
-    said = f"{text.counted(found['booked'], 'request')} booked, {text.counted(found['traced'], 'span')} sent"
-    said += f", {text.counted(found['left'], 'line')} left. " if found["left"] else "."
-    if args.json:
-        print(json.dumps(found))
-    elif not args.quiet:
-        screen.show(text.wrap(said + " ".join(map(text.clean, found["why"]))), sys.stdout, environ)
-    return 1 if found["left"] else 0
+def _get_driver(args: argparse.Namespace, environ: Mapping[str, str]) -> None:
+    """Let an interpreter that has the driver take the place of this one, where this one lacks it. Refused where none has it."""
+    from ..usage.postgres import DRIVER
+
+    if find_spec(DRIVER) is not None:
+        return
+    python = setup_command.place_of("postgres", environ)
+    if not python:
+        raise Refused("context.database names a PostgreSQL, which needs a driver. Install it with: popkit setup postgres")
+    words = ["budget", "--session", args.session, "--user", args.user]
+    words += [word for word, is_said in (("--json", args.json), ("--check", args.check)) if is_said]
+    kept = {name: value for name, value in environ.items() if not name.startswith("PYTHON")}
+    sys.stdout.flush()
+    os.execve(python, [python, "-X", "utf8", os.path.join(home.plugin_root(), "hooks", "popkit.py"), *words], kept)  # noqa: S606  us again
 
 
 def lines_of(found: dict[str, Any]) -> list[str]:

@@ -32,7 +32,7 @@ _CONFIGURATION = "retention-config.json"
 _FILES = {
     "archive.sqlite": ARCHIVE,
     memory.STORE: MEMORY,
-    **dict.fromkeys(("context.sqlite", "outbox.jsonl", "outbox.sending", "outbox.left"), CONTEXTS),
+    **dict.fromkeys(("usage.sqlite", "context.sqlite", "outbox.jsonl", "outbox.sending", "outbox.left"), CONTEXTS),
     **dict.fromkeys(("need-model.json", "breaks.json"), LEARNT),
     **dict.fromkeys(
         (

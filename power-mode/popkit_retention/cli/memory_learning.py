@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 
@@ -14,7 +13,6 @@ from hooks.utils.edges.files import open_regular
 from hooks.utils.host import projects, repository
 from hooks.utils.host.stamps import seconds_of
 from hooks.utils.state import memory as kept
-from hooks.utils.state import outbox
 from hooks.utils.state.live import Site
 
 from . import sessions
@@ -98,7 +96,7 @@ def _of_project(environ: Mapping[str, str], key: str) -> list[str]:
 def learn(paths: Sequence[str], environ: Mapping[str, str], into: Place | None, bar: Bar) -> Learnt:
     """Learns transcripts, those first that began first: each into the project that it began in, or all into one. MEMORY.md is rewritten at
     the end. What cannot be read is left out and counted, unless it is the only one: then NoSession says why."""
-    learnt, began = Learnt(), time.time_ns()
+    learnt = Learnt()
     places: dict[str, Place] = {} if into is None else {into.project.repository.key: into}
     ordered = sorted((_began(path), path) for path in {os.path.realpath(path): path for path in paths}.values())
     with ExitStack() as opened:
@@ -115,7 +113,6 @@ def learn(paths: Sequence[str], environ: Mapping[str, str], into: Place | None, 
             place.refresh()
         learnt.projects = sorted(place.name for place in places.values())
         learnt.off = sorted(place.name for place in places.values() if not place.project.is_on())
-    outbox.of_command(environ).span("POPKIT_LEARN", began, sessions=learnt.sessions, added=learnt.added, used=learnt.used)
     return learnt
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..usage.remaining import remaining_of, used_percent_of
 from . import continuity, naming, remembering, showing
-from .budget import remaining_of, used_percent_of
 from .dialogue import texts_of
 from .models import ContextResult, ContextTier, TierContent
 from .pruning import calculate_tier_breakdown

@@ -7,9 +7,9 @@ the thinking behind it, is decided here, what leaves in history.py.
 
 from __future__ import annotations
 
+from ..usage.remaining import remaining_of
 from . import continuity, history, naming, remembering, showing
 from .assembling import Assembled, untouched
-from .budget import remaining_of
 from .dialogue import Addition, Changes, read
 from .metering import Meter
 from .models import ContextBuildOptions, ContextResult

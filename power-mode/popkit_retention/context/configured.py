@@ -11,6 +11,7 @@ from contextlib import nullcontext
 
 from hooks.utils.edges import home
 
+from .books import DatabaseBooks
 from .builder import build_context
 from .files import ProjectFiles
 from .memories import ProjectMemory
@@ -39,10 +40,8 @@ def configured_service(environ: Mapping[str, str]) -> ContextService:
     """A service as the user has configured it; it is said what of it cannot be had, and done without."""
     books: Books | None = None
     try:
-        from .books import DatabaseBooks
-
         books = DatabaseBooks(environ)
-    except (ImportError, home.NoHome) as error:
+    except home.NoHome as error:
         _log.warning("PopKit: no limits hold, and nothing is kept of what is built: %s.", error)
     return ContextService(build_context, _Sources(environ), books)
 

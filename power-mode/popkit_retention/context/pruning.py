@@ -5,6 +5,7 @@ The four strategies are the specification's; its bounds are meant of what *remai
 
 from __future__ import annotations
 
+from ..usage.remaining import range_of
 from .models import ContextTier, LayerShare, PruningStrategy, TierBreakdown
 
 TYPE_CHECKING = False
@@ -13,22 +14,20 @@ if TYPE_CHECKING:
 
     from .models import TierContent
 
-# The least remaining percent of each strategy, from the most generous down.
+# From the most generous down.
 STRATEGIES = (
-    (80.0, PruningStrategy(budget_range=">80%", tier1_messages=1, tier2_items="all", tier3_mode="full", tier4_messages=10)),
-    (60.0, PruningStrategy(budget_range="60-80%", tier1_messages=1, tier2_items="all", tier3_mode="full", tier4_messages=5)),
-    (40.0, PruningStrategy(budget_range="40-60%", tier1_messages=1, tier2_items=3, tier3_mode="summary", tier4_messages=2)),
+    PruningStrategy(budget_range=">80%", tier1_messages=1, tier2_items="all", tier3_mode="full", tier4_messages=10),
+    PruningStrategy(budget_range="60-80%", tier1_messages=1, tier2_items="all", tier3_mode="full", tier4_messages=5),
+    PruningStrategy(budget_range="40-60%", tier1_messages=1, tier2_items=3, tier3_mode="summary", tier4_messages=2),
+    PruningStrategy(budget_range="<40%", tier1_messages=1, tier2_items=1, tier3_mode="none", tier4_messages=0),
 )
-MINIMUM = PruningStrategy(budget_range="<40%", tier1_messages=1, tier2_items=1, tier3_mode="none", tier4_messages=0)
-FULL = STRATEGIES[0][1]
+FULL, MINIMUM = STRATEGIES[0], STRATEGIES[-1]
+_BY_RANGE = {strategy.budget_range: strategy for strategy in STRATEGIES}
 
 
 def get_pruning_strategy(remaining_percent: float) -> PruningStrategy:
     """The strategy for what remains of the budget, in percent; the minimum where nothing does, and for what is no number."""
-    for least, strategy in STRATEGIES:
-        if remaining_percent >= least:
-            return strategy.model_copy()
-    return MINIMUM.model_copy()
+    return _BY_RANGE[range_of(remaining_percent)].model_copy()
 
 
 def with_forced(strategy: PruningStrategy, tiers: Iterable[ContextTier]) -> PruningStrategy:

@@ -6,15 +6,14 @@ import datetime as dt
 import os
 from typing import TYPE_CHECKING, Any
 
-from .database import snapshots
-from .database.opening import open_database
+from ..usage.opening import open_store
 from .models import ContextStatus
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from .database.opening import Database
-    from .database.snapshots import Snapshot
+    from ..usage.records import Snapshot
+    from ..usage.store import UsageStore
 
 
 class NoSnapshot(LookupError):
@@ -26,16 +25,15 @@ def get_context_status(session_id: str, environ: Mapping[str, str] = os.environ)
     if not session_id:
         raise ValueError("name a session")
     try:
-        with open_database(environ, create=False) as database:
-            return status_of(database, session_id)
+        with open_store(environ, create=False) as store:
+            return status_of(store, session_id)
     except FileNotFoundError:
         raise _none(session_id) from None
 
 
-def status_of(database: Database, session_id: str) -> ContextStatus:
-    """The same in a database that is open."""
-    with database.reading() as connection:
-        found = snapshots.newest(connection, session_id)
+def status_of(store: UsageStore, session_id: str) -> ContextStatus:
+    """The same in a store that is open."""
+    found = next(iter(store.snapshots(session_id, 1)), None)
     if found is None:
         raise _none(session_id)
     return ContextStatus.model_validate(

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
     from .models import ContextResult
 
-SCOPE = "popkit_retention"
+SERVICE, SCOPE = "popkit", "popkit_retention"
+PATIENCE_S = 5
+PATH = "/v1/traces"
 BUILD, USAGE = "CONTEXT_BUILD", "CONTEXT_USAGE"
 _lock = threading.Lock()
 _own: dict[int, Tracer | None] = {}
@@ -92,8 +94,11 @@ def sending_to(endpoint: str) -> Tracer | None:
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
     except ImportError:
         return None
-    from .exporting import PATIENCE_S, SERVICE, url_of
-
     provider = TracerProvider(resource=Resource.create({"service.name": SERVICE}))
-    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(endpoint=url_of(endpoint), timeout=PATIENCE_S)))
+    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(endpoint=_url_of(endpoint), timeout=PATIENCE_S)))
     return provider.get_tracer(SCOPE)
+
+
+def _url_of(endpoint: str) -> str:
+    """Return where spans are sent, of a receiver's address."""
+    return endpoint if endpoint.endswith(PATH) else endpoint.rstrip("/") + PATH

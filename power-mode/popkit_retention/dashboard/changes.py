@@ -8,6 +8,7 @@ import threading
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from ..usage.sqlite import FILE as USAGE
 from .history import History
 from .shapes import Changes
 
@@ -27,7 +28,7 @@ _BUDGETS = ("/api/budgets", "")
 _PLACES: dict[Name, tuple[str, ...]] = {
     ("/api/memory", ""): ("memory.sqlite", "memory.sqlite-wal", "memory"),
     ("/api/retention", ""): ("archive.sqlite", "archive.sqlite-wal", "data"),
-    _BUDGETS: ("context.sqlite", "context.sqlite-wal", "retention-config.json"),
+    _BUDGETS: (USAGE, "retention-config.json"),
 }
 
 

@@ -12,7 +12,7 @@ from .problems import Unusable
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..context.database.usage import SessionUsed
+    from ..usage.records import SessionUsed
 
 
 AGAIN_S = 5.0  # after so long a question that came to nothing is asked again

@@ -103,8 +103,8 @@ def server_of(app: Guard) -> uvicorn.Server:
 
 def _serve(asked: dict[str, Any], environ: Mapping[str, str], running: Running, sockets: list[socket.socket], note: str) -> int:
     from popkit_retention.dashboard.app import application
+    from popkit_retention.dashboard.booking import keep_booked
     from popkit_retention.dashboard.desk import Desk
-    from popkit_retention.dashboard.posting import keep_sending
     from popkit_retention.dashboard.security import Access
 
     access = Access(sockets[0].getsockname()[1])
@@ -113,7 +113,7 @@ def _serve(asked: dict[str, Any], environ: Mapping[str, str], running: Running, 
     running.note(access.address)
     over = threading.Event()
     threading.Thread(target=desk.warm_up, daemon=True, name="popkit-warm-up").start()
-    threading.Thread(target=keep_sending, args=(desk, over), daemon=True, name="popkit-outbox").start()
+    threading.Thread(target=keep_booked, args=(desk, over), daemon=True, name="popkit-booking").start()
     try:
         _say(asked, access.address, note)
         # A browser can take seconds to begin, or block until it is closed.

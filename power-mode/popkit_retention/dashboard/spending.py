@@ -1,5 +1,5 @@
-"""What requests used, and the limits: from the database that clients and the mod write to, which a team may share. Where nobody has made it
-yet nothing is used; where it does not answer, it is left alone for a while, so that the rest of the page stays quick."""
+"""What requests used, and the limits: from the store that usage is booked in, which a team may share. Where nobody has made it yet nothing
+is used; where it does not answer, it is left alone for a while, so that the rest of the page stays quick."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING
 from hooks.utils.policy.masking import mask
 from hooks.utils.state.days import day_of, days_before
 
-from ..context import report, status
-from ..context.database import budgets, snapshots, usage
-from ..context.database.address import BadAddress, server_of
-from ..context.database.opening import FILE, Database, DatabaseUnavailable, configuration, login_name, open_database
+from ..context import status
+from ..usage import budgets, report
+from ..usage.opening import configuration, open_store, server_in, user_in
+from ..usage.records import SessionUsed, Snapshot, Sum, month_of
+from ..usage.sqlite import FILE, WORDS
+from ..usage.store import DatabaseUnavailable
 from .catalog import RUNS_S
 from .others import Others
 from .problems import NotThere, Unusable
@@ -24,10 +26,9 @@ from .shapes import Budgets, BudgetShown, Layers, Point, Series, SessionRow, Usa
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sqlalchemy.engine import Connection
-
-    from ..context.database.address import Server
     from ..context.models import ContextStatus
+    from ..usage.address import Server
+    from ..usage.store import UsageStore
     from .desk import Desk
 
 DAYS = 30
@@ -41,12 +42,12 @@ _SHOWN = 300
 
 
 class Spending:
-    """Of one Desk. Threads share the database."""
+    """Of one Desk. Threads share the store."""
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
         self._lock = threading.Lock()
-        self._database: Database | None = None
+        self._store: UsageStore | None = None
         self._meant: object = None  # which database the configuration meant when it was last looked at
         self._silent_until = 0.0
         self._others = Others(self._sessions, lambda error: desk.failure("dashboard-others", error))
@@ -58,30 +59,25 @@ class Spending:
         server = self._server()
         if isinstance(server, str):
             return server, False
-        return (server.words, True) if server else ("SQLite on this machine", False)
+        return (server.words, True) if server else (WORDS, False)
 
     def _server(self) -> Server | str | None:
         """The server that the configuration means; None for SQLite in our folder, words for an address that means nothing."""
         try:
-            return server_of(configuration(self._desk.environ)["database"], self._desk.environ, self._user)
-        except BadAddress as error:
+            return server_in(self._desk.environ)
+        except DatabaseUnavailable as error:
             return str(error)
 
-    @property
-    def _user(self) -> str:
-        named: str = configuration(self._desk.environ).get("user") or ""
-        return named or login_name(self._desk.environ)
-
     @contextmanager
-    def _asked(self) -> Iterator[Database | None]:
-        """The database; None where nobody has made it yet. Unusable where it does not answer."""
+    def _asked(self) -> Iterator[UsageStore | None]:
+        """The store; None where nobody has made it yet. Unusable where it does not answer."""
         self._look_where()
         try:
             with self._lock:
                 if time.monotonic() < self._silent_until:
                     raise Unusable(self._silent())
-                database = self._opened()
-            yield database
+                store = self._opened()
+            yield store
         except DatabaseUnavailable as error:
             self._silent_until = time.monotonic() + REST_S if self.place()[1] else 0.0
             raise Unusable(str(error)) from None
@@ -97,32 +93,22 @@ class Spending:
             self.close()
             self._others.forget()
 
-    @contextmanager
-    def _reading(self) -> Iterator[Connection | None]:
-        """A connection for questions; None and Unusable as of `_asked`."""
-        with self._asked() as database:
-            if database is None:
-                yield None
-                return
-            with database.reading() as connection:
-                yield connection
-
-    def _opened(self) -> Database | None:
+    def _opened(self) -> UsageStore | None:
         is_here = os.path.exists(os.path.join(self._desk.home, FILE))
-        if self._database is not None and not self._database.shared and not is_here:
+        if self._store is not None and not self._store.shared and not is_here:
             self.close()
-        if self._database is None:
+        if self._store is None:
             try:
-                self._database = open_database(self._desk.environ, create=False)
+                self._store = open_store(self._desk.environ, create=False)
             except FileNotFoundError:
                 return None
-        return self._database
+        return self._store
 
     def close(self) -> None:
-        """Lets go of the database."""
-        database, self._database = self._database, None
-        if database is not None:
-            database.close()
+        """Lets go of the store."""
+        store, self._store = self._store, None
+        if store is not None:
+            store.close()
 
     # --- what is told ------------------------------------------------------------------------------------------------------------------
 
@@ -131,19 +117,19 @@ class Spending:
         now = self._desk.now()
         limits = budgets.limits_of(configuration(self._desk.environ))
         since = days_before(day_of(now), DAYS - 1)
-        with self._reading() as connection:
-            found = budgets.standings(connection, limits, "", user or self._user, now)
-            used = dict(usage.by_day(connection, since, user)) if connection is not None else {}
-            if connection is not None and (limits.session_tokens is not None or limits.session_usd is not None):
-                newest = [each.session_id for each in usage.by_session(connection, budgets.month_of(now), user, LIMITED)]
+        with self._asked() as store:
+            found = budgets.standings(store, limits, "", user or user_in(self._desk.environ), now)
+            used = dict(store.by_day(since, user)) if store is not None else {}
+            if store is not None and (limits.session_tokens is not None or limits.session_usd is not None):
+                newest = [each.session_id for each in store.by_session(month_of(now), user, LIMITED)]
                 alone = limits._replace(month_tokens=None, month_usd=None)
-                found += [each for session in newest for each in budgets.standings(connection, alone, session, "", now)]
-            users = usage.users(connection) if connection is not None else []
+                found += [each for session in newest for each in budgets.standings(store, alone, session, "", now)]
+            users = store.users() if store is not None else []
         return Budgets(
             configured={name: limit for name, limit in limits._asdict().items() if limit is not None},
             limits=[BudgetShown.model_validate(report.shown(each)) for each in found],
             user=user,
-            usage=[_day(day, used.get(day, usage.Sum())) for day in self._desk.days(DAYS, used)],
+            usage=[_day(day, used.get(day, Sum())) for day in self._desk.days(DAYS, used)],
             users=users,
             how=_HOW,
         )
@@ -166,19 +152,18 @@ class Spending:
             return ""
         return repr([(each.session_id, each.at, each.used.requests) for each in self._newest()])
 
-    def _newest(self) -> list[usage.SessionUsed]:
-        """Asked for when the database may tell of something new: now and again where it is a server, else with its files, which never
-        hang."""
+    def _newest(self) -> list[SessionUsed]:
+        """Asked for when the store may tell of something new: now and again where it is a server, else with its file, which never hangs."""
         if self.place()[1]:
             return self._others.known(time.monotonic() // FRESH_S, PATIENCE_S)
-        return self._others.known([_stamp(os.path.join(self._desk.home, name)) for name in (FILE, FILE + "-wal")], None)
+        return self._others.known(_stamp(os.path.join(self._desk.home, FILE)), None)
 
-    def _sessions(self) -> list[usage.SessionUsed]:
+    def _sessions(self) -> list[SessionUsed]:
         since = days_before(day_of(self._desk.now()), DAYS - 1)
-        with self._reading() as connection:
-            return [] if connection is None else usage.by_session(connection, since, most=SESSIONS)
+        with self._asked() as store:
+            return [] if store is None else store.by_session(since, most=SESSIONS)
 
-    def _row(self, used: usage.SessionUsed, shared: bool) -> SessionRow:
+    def _row(self, used: SessionUsed, shared: bool) -> SessionRow:
         running = self._desk.now() - used.at < RUNS_S
         return SessionRow(
             id=used.session_id,
@@ -194,8 +179,8 @@ class Spending:
 
     def lines(self, id: str) -> list[str]:
         """What a session has used, in words."""
-        with self._reading() as connection:
-            used = usage.of_session(connection, id) if connection is not None else usage.Sum()
+        with self._asked() as store:
+            used = store.of_session(id) if store is not None else Sum()
         cost = f" ${used.usd:,.2f}" + (f" without {used.unpriced:,} of unknown price" if used.unpriced else "")
         return [
             f"Requests  {used.requests:,}, for{cost}",
@@ -206,17 +191,17 @@ class Spending:
 
     def series(self, id: str, most: int) -> Series:
         """The layers of the contexts that were assembled for a session, oldest first."""
-        with self._reading() as connection:
-            found = snapshots.of_session(connection, id, most) if connection is not None else []
+        with self._asked() as store:
+            found = store.snapshots(id, most) if store is not None else []
         return Series(points=[_point(each, number) for number, each in enumerate(reversed(found), 1)])
 
     def status(self, id: str) -> ContextStatus:
         """How the context of a session stood when it was last assembled; NotThere for none."""
         try:
-            with self._asked() as database:
-                if database is None:
+            with self._asked() as store:
+                if store is None:
                     raise NotThere(f"no context of session {mask(id)!r:.100} was assembled here")
-                return status.status_of(database, id)
+                return status.status_of(store, id)
         except status.NoSnapshot as error:
             raise NotThere(str(error)) from None
 
@@ -229,7 +214,7 @@ def _stamp(path: str) -> object:
     return stat.st_mtime_ns, stat.st_size
 
 
-def _day(day: str, used: usage.Sum) -> UsageDay:
+def _day(day: str, used: Sum) -> UsageDay:
     return UsageDay(
         day=day,
         input_tokens=used.input_tokens,
@@ -241,7 +226,7 @@ def _day(day: str, used: usage.Sum) -> UsageDay:
     )
 
 
-def _point(found: snapshots.Snapshot, number: int) -> Point:
+def _point(found: Snapshot, number: int) -> Point:
     shares = {name: _tokens(found.tier_breakdown.get(name)) for name in ("tier1", "tier2", "tier3", "tier4")}
     return Point(at=found.created_at, request=number, tokens=found.total_tokens, tiers={}, expired=0, layers=Layers(**shares))
 

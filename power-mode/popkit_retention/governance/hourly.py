@@ -7,13 +7,12 @@ Hooks start it when a session ends (`hooks.utils.state.collecting`), in the chil
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, cast
 
 from hooks.utils.edges import files
 from hooks.utils.edges.home import popkit_home
 from hooks.utils.edges.system import now as time_of_day
-from hooks.utils.state import collecting, outbox
+from hooks.utils.state import collecting
 
 from . import policy_file
 from .controller import Controller
@@ -40,7 +39,6 @@ def collect(environ: Mapping[str, str], now: Callable[[], float] | None = None) 
         return {"domains": [], "unindexed": None}
     state = policy_file.read(Folder(ours).policies)
     files.replace_text(collecting.note_path(ours), collecting.note(now()))  # at once: whoever comes meanwhile leaves it to us
-    began = time.time_ns()
     found: list[object] = []
     unindexed: int | None = None
     failed: GovernanceError | None = None
@@ -56,7 +54,6 @@ def collect(environ: Mapping[str, str], now: Callable[[], float] | None = None) 
             unindexed = cast("RagDomain", controller.domain(RAG)).index(for_s=INDEX_S)
         except GovernanceError as error:
             failed = error
-    outbox.of_command(environ).span("POPKIT_COLLECT", began, domains=len(found), failed=int(failed is not None))
     if failed is not None:
         raise failed
     return {"domains": found, "unindexed": unindexed}

@@ -28,7 +28,7 @@ OF_THE_PROXY = (
     "apscheduler backoff cryptography email-validator expression fastapi fastapi-sso httpx2 mcp orjson pyjwt python-multipart redis "
     "restrictedpython rich soundfile uvicorn uvloop websockets"
 ).split()
-OF_OURS = "alembic>=1.14 ast-grep-py>=0.39 opentelemetry-api>=1.30 sqlalchemy>=2.0".split()
+OF_OURS = "ast-grep-py>=0.39 opentelemetry-api>=1.30".split()
 COMPLETE = "complete"
 KEY = "sk-of-the-proxy"
 # Nothing is fetched, and nobody is told.

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from hooks.utils.policy.models import models_of
-from popkit_retention.context.database import usage
-from popkit_retention.context.database.opening import open_database
-from popkit_retention.context.transcripts import used_in
-from tests.context.database.made import DAY_S, used
+from popkit_retention.usage.opening import open_store
+from popkit_retention.usage.records import DAY_S, Sum, Tokens
+from popkit_retention.usage.transcripts import used_of
 from tests.patience import until
+from tests.usage.made import used
 
 from . import litellm_proxy
 from .providers import CACHE_READ, INPUT, OUTPUT, TEXT, Providers
@@ -56,9 +56,9 @@ class Team:
         contents = [message["content"] for message in self.api.last.messages]
         return [content if isinstance(content, str) else "".join(block["text"] for block in content) for content in contents]
 
-    def used(self, session: str) -> usage.Sum:
-        with open_database(self.environ) as database, database.reading() as connection:
-            return usage.of_session(connection, session)
+    def used(self, session: str) -> Sum:
+        with open_store(self.environ) as store:
+            return store.of_session(session)
 
 
 @pytest.fixture(scope="module")
@@ -69,9 +69,9 @@ def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Team]:
     environ = {"POPKIT_HOME": str(folder / "popkit"), "LOGNAME": DANA}
     (folder / "popkit").mkdir()
     (folder / "popkit" / "retention-config.json").write_text(json.dumps(USED_UP))
-    with open_database(environ) as database, database.writing() as connection:
+    with open_store(environ) as store:
         tomorrow = time.time() + DAY_S  # it counts in this month, and in the one that may begin meanwhile
-        usage.book(connection, [used("before", "before", tomorrow, user=DANA, tokens=usage.Tokens(5_000, 0, 0, 0, 0))])
+        store.write([used("before", "before", tomorrow, user=DANA, tokens=Tokens(5_000, 0, 0, 0, 0))])
     with Providers() as api, litellm_proxy.running(CONFIG.format(url=api.url, key=litellm_proxy.KEY), folder, **environ) as proxy:
         team = Team(proxy, api, environ)
         yield team
@@ -125,13 +125,11 @@ def test_what_a_host_behind_the_proxy_writes_down_of_the_same_answer_is_not_book
     answer = team.anthropic.messages.create(**asked, stream=stream, extra_headers={"x-claude-code-session-id": session})
     message = next(iter(answer)).message if stream else answer
     until(lambda: team.used(session).requests == 1, "what the call used is booked")
-    transcript = tmp_path / f"{session}.jsonl"
     entry = {"type": "assistant", "timestamp": "2026-11-20T10:00:00Z", "message": message.model_dump(mode="json")}
-    transcript.write_text(json.dumps(entry) + "\n")
-    found = used_in(str(transcript), session, DANA, "/shop", models_of({}))
-    assert len(found) == 1
-    with open_database(team.environ) as database, database.writing() as connection:
-        usage.book(connection, found)
+    found = used_of(json.dumps(entry).encode(), session, DANA, "/shop", models_of({}))
+    assert found is not None
+    with open_store(team.environ) as store:
+        store.write([found])
     assert team.used(session).requests == 1
 
 
@@ -146,8 +144,8 @@ def test_a_user_of_claude_code_is_booked_under_one_name_in_every_session(team: T
             extra_headers={"x-claude-code-session-id": session},
         )
         until(lambda: team.used(session).requests == 1, "what the call used is booked")  # noqa: B023  asked before the next session
-    with open_database(team.environ) as database, database.reading() as connection:
-        assert usage.of_user(connection, person, "").requests == 2
+    with open_store(team.environ) as store:
+        assert store.of_user(person, "").requests == 2
 
 
 def test_a_request_that_names_nobody_goes_as_it_came(team: Team):

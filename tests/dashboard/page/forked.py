@@ -9,9 +9,6 @@ import sys
 from multiprocessing.connection import Connection
 from typing import Any
 
-import popkit_retention.dashboard.app
-import popkit_retention.dashboard.desk
-import popkit_retention.dashboard.posting  # noqa: F401
 from popkit_retention.dashboard import serving
 
 _forking = multiprocessing.get_context("forkserver")

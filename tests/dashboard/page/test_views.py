@@ -9,10 +9,10 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from hooks.utils.answers import text
-from popkit_retention.context.database import usage
-from popkit_retention.context.database.opening import open_database
 from popkit_retention.governance.controller import Controller
 from popkit_retention.governance.domains import USER
+from popkit_retention.usage.opening import open_store
+from popkit_retention.usage.records import CLIENT, Tokens, Used
 from tests.cli.conftest import *  # noqa: F403  `filled` and what it stands on
 from tests.cli.remembered import Remembered
 from tests.dashboard.page.homes import PLACE, SESSION, Home
@@ -34,10 +34,10 @@ MORE = """async ([shown, total, limit]) => {
 
 def book(home: Home, session: str, user: str, tokens: int = 1_000, dollars: float | None = 0.5, number: int = 1) -> None:
     """A request of a session that has no transcript here."""
-    spent = usage.Tokens(input=tokens, output=10)
-    used = usage.Used(usage.CLIENT, f"{session}-{number}", session, user, "claude-opus-5", home.at - 100, spent, dollars, "/their/shop")
-    with open_database(home.environ()) as database, database.writing() as connection:
-        usage.book(connection, [used])
+    spent = Tokens(input=tokens, output=10)
+    used = Used(CLIENT, f"{session}-{number}", session, user, "claude-opus-5", home.at - 100, spent, dollars, "/their/shop")
+    with open_store(home.environ()) as store:
+        store.write([used])
 
 
 def answers(seen: Visit, path: str, **more: object) -> None:

@@ -1,1 +1,0 @@
-"""Snapshots, usage and budgets, in SQLite or PostgreSQL."""

@@ -1,0 +1,243 @@
+"""Usage in a PostgreSQL that a team shares, through one connection that threads take turns with. Its tables are made by whoever opens it
+first."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+from .address import ENCRYPTION, PASSWORD, USER
+from .store import DatabaseTooNew, DatabaseUnavailable, NotWritable, Statements, UsageStore
+
+if TYPE_CHECKING:
+    import ssl
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from .address import Server
+
+DRIVER = "pg8000"
+PATIENCE_S = 5.0  # for an answer of the server, and for another thread's transaction
+MIGRATION_S = 60.0  # for another process that makes the tables
+LOCK = 0x506F704B  # of the server's advisory locks the one that who makes the tables holds
+_ASK_S = 0.1
+_ROWS = 50  # that one INSERT has
+_NO_TLS = "Server refuses SSL"  # as the driver says it
+# SQLSTATEs that begin so: the server does not let this user in; it takes no such data.
+_REFUSED, _WRONG = "28", ("22", "23")
+VERSION_TABLE = "popkit_context_version"
+VERSION = "0001"
+_TABLES = (
+    f"CREATE TABLE {VERSION_TABLE} (version_num VARCHAR(32) NOT NULL, CONSTRAINT {VERSION_TABLE}_pkc PRIMARY KEY (version_num))",
+    """CREATE TABLE context_snapshots (
+      id UUID DEFAULT gen_random_uuid() NOT NULL, session_id TEXT NOT NULL, user_id TEXT NOT NULL, tier_breakdown JSONB NOT NULL,
+      total_tokens INTEGER NOT NULL, budget_percent NUMERIC NOT NULL, pruning_strategy JSONB NOT NULL,
+      created_at TIMESTAMP WITH TIME ZONE DEFAULT now() NOT NULL, budget_remaining_percent NUMERIC NOT NULL,
+      full_tokens INTEGER NOT NULL, model TEXT NOT NULL, project TEXT NOT NULL, agent TEXT NOT NULL, counted TEXT NOT NULL,
+      PRIMARY KEY (id)
+    )""",
+    "CREATE INDEX idx_context_snapshots_session ON context_snapshots (session_id)",
+    "CREATE INDEX idx_context_snapshots_user ON context_snapshots (user_id)",
+    "CREATE INDEX idx_context_snapshots_created ON context_snapshots (created_at DESC)",
+    "CREATE INDEX idx_context_snapshots_newest ON context_snapshots (session_id, created_at DESC)",
+    """CREATE TABLE context_usage (
+      source TEXT NOT NULL, request_id TEXT NOT NULL, session_id TEXT NOT NULL, user_id TEXT NOT NULL, project TEXT NOT NULL,
+      model TEXT NOT NULL, at TIMESTAMP WITH TIME ZONE NOT NULL, day TEXT NOT NULL, input_tokens BIGINT NOT NULL,
+      cache_read_tokens BIGINT NOT NULL, cache_write_5m_tokens BIGINT NOT NULL, cache_write_1h_tokens BIGINT NOT NULL,
+      output_tokens BIGINT NOT NULL, usd NUMERIC, PRIMARY KEY (source, request_id)
+    )""",
+    "CREATE INDEX idx_context_usage_session ON context_usage (session_id)",
+    "CREATE INDEX idx_context_usage_user ON context_usage (user_id, day)",
+    "CREATE INDEX idx_context_usage_day ON context_usage (day)",
+    f"INSERT INTO {VERSION_TABLE} VALUES ('{VERSION}')",
+)
+_TAKEN, _MADE = "SELECT to_regclass('context_snapshots') IS NOT NULL", f"SELECT to_regclass('{VERSION_TABLE}') IS NOT NULL"
+
+
+class PostgresStore(UsageStore):
+    """The store on a server. `create`: whether its tables are made where there are none. DatabaseUnavailable; FileNotFoundError without
+    `create`, where nobody has made them yet."""
+
+    shared = True
+    time, seconds = "to_timestamp(:{})", "CAST(extract(epoch FROM {}) AS double precision)"
+
+    def __init__(self, server: Server, create: bool = True) -> None:
+        try:
+            import pg8000.native
+        except ImportError:
+            raise DatabaseUnavailable("the driver for PostgreSQL is missing. Install it with popkit setup postgres") from None
+        self.words = server.words
+        self._server = server
+        self._new, self._errors = pg8000.native.Connection, (pg8000.native.Error, OSError)
+        self._turn = threading.Lock()
+        self._connection: Any = None
+        try:
+            self._bring_up(create)
+        except BaseException:
+            self.close()
+            raise
+
+    @contextmanager
+    def writing(self) -> Iterator[Statements]:
+        if not self._turn.acquire(timeout=PATIENCE_S):
+            raise DatabaseUnavailable(f"{self.words} is busy with another thread's question. Try again when that is answered")
+        try:
+            with self._speaking():
+                connection = self._begun()
+                try:
+                    yield _Statements(connection)
+                    connection.run("COMMIT")
+                except BaseException:
+                    self._give_up()
+                    raise
+        finally:
+            self._turn.release()
+
+    reading = writing  # what only asks, changes nothing
+
+    def close(self) -> None:
+        waited = self._turn.acquire(timeout=PATIENCE_S)  # another thread may be in the middle of a question
+        try:
+            self._let_go()
+        finally:
+            if waited:
+                self._turn.release()
+
+    def _let_go(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with suppress(*self._errors):
+                connection.close()
+
+    def _begun(self) -> Any:
+        """Return the connection with a transaction begun; a new one where the server has dropped it."""
+        if self._connection is not None:
+            try:
+                self._connection.run("BEGIN")
+            except self._errors:
+                self._let_go()
+            else:
+                return self._connection
+        self._connection = self._connect()
+        self._connection.run("BEGIN")
+        return self._connection
+
+    def _give_up(self) -> None:
+        """Take a transaction back; a connection over which that cannot be said is of no use any more."""
+        try:
+            self._connection.run("ROLLBACK")
+        except self._errors:
+            self._let_go()
+
+    def _connect(self) -> Any:
+        server, patience_ms = self._server, str(int(PATIENCE_S * 1000))
+        return self._new(
+            server.user,
+            host=server.host,
+            port=server.port,
+            database=server.name,
+            password=server.password,  # "" too: without any the driver fails where it is asked for one
+            timeout=PATIENCE_S,
+            ssl_context=_encryption(server.encryption),
+            application_name="popkit",
+            startup_params={"statement_timeout": patience_ms, "lock_timeout": patience_ms},
+        )
+
+    @contextmanager
+    def _speaking(self) -> Iterator[None]:
+        try:
+            yield
+        except self._errors as error:
+            raise _unavailable(self.words, error) from None
+
+    # --- tables --------------------------------------------------------------------------------------------------------------------------
+
+    def _bring_up(self, create: bool) -> None:
+        """See to it that there are tables."""
+        with self.reading() as db:
+            is_made = self._is_made(db)
+        if is_made:
+            return
+        if not create:
+            raise FileNotFoundError(f"{self.words}: nobody has made the tables yet")
+        with self.writing() as db:
+            _lock(db)
+            for statement in () if self._is_made(db) else _TABLES:
+                db.change(statement)
+
+    def _is_made(self, db: Statements) -> bool:
+        """Return whether there are tables of ours."""
+        # Asked in this order: who makes both, in one transaction, may do so between the two questions.
+        ((is_taken,),) = db.ask(_TAKEN)
+        ((is_made,),) = db.ask(_MADE)
+        if not is_made:
+            if is_taken:
+                raise DatabaseUnavailable(
+                    f"{self.words}: has a table context_snapshots that PopKit did not make. Name another database, or rename the table"
+                )
+            return False
+        version = [number for (number,) in db.ask(f"SELECT version_num FROM {VERSION_TABLE}")]
+        if version != [VERSION]:
+            said = f"version {version[0]}; this one knows {VERSION}" if version else f"of no version; this one knows {VERSION}"
+            raise DatabaseTooNew(f"{self.words}: a later PopKit has made its tables ({said}). Update PopKit")
+        return True
+
+
+def _lock(db: Statements) -> None:
+    """See to it that one process makes the tables. The server is asked again and again: an answer that takes longer than PATIENCE_S would
+    be taken for a server that hangs. TimeoutError."""
+    until = time.monotonic() + MIGRATION_S
+    while not db.ask("SELECT pg_try_advisory_xact_lock(:lock)", lock=LOCK)[0][0]:
+        if time.monotonic() > until:
+            raise TimeoutError(f"another process has been making the tables for {MIGRATION_S:.0f} s")
+        time.sleep(_ASK_S)
+
+
+def _encryption(word: str) -> ssl.SSLContext | bool | None:
+    """Return what the driver calls it."""
+    if word == "verify-full":
+        import ssl
+
+        return ssl.create_default_context()
+    return {"disable": False, "require": True}.get(word)
+
+
+class _Statements(Statements):
+    """A transaction of PostgreSQL."""
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+
+    def ask(self, statement: str, **values: object) -> list[Any]:
+        rows: list[Any] = self._connection.run(statement, **values)
+        return rows
+
+    def change(self, statement: str, **values: object) -> int:
+        self._connection.run(statement, **values)
+        return max(0, self._connection.row_count or 0)
+
+    def insert(self, head: str, row: str, tail: str, rows: Sequence[Mapping[str, object]]) -> None:
+        """Insert many rows with one statement: each is a message there and back."""
+        for at in range(0, len(rows), _ROWS):
+            some = rows[at : at + _ROWS]
+            marked = ", ".join(re.sub(r":(\w+)", rf":\g<1>_{number}", row) for number in range(len(some)))
+            values = {f"{name}_{number}": value for number, one in enumerate(some) for name, value in one.items()}
+            self._connection.run(f"{head} {marked} {tail}", **values)
+
+
+def _unavailable(words: str, error: BaseException) -> DatabaseUnavailable:
+    """Return the error in words. What a driver says of a statement may hold what was to be written, so its first line alone is told."""
+    told: Any = error.args[0] if error.args else ""
+    kind, advice = DatabaseUnavailable, "Check context.database (popkit config show) and that it runs"
+    if isinstance(told, dict):  # the driver hands on the fields of the server's answer: M is its message, C its SQLSTATE
+        state, told = str(told.get("C")), told.get("M", "")
+        kind = NotWritable if state.startswith(_WRONG) else DatabaseUnavailable
+        if state.startswith(_REFUSED):
+            advice = f"Set {USER} and {PASSWORD} to a user of that server"
+    if told == _NO_TLS:
+        advice = f"Let the server speak TLS, or set {ENCRYPTION} to prefer"
+    lines = str(told).strip().splitlines()
+    said = (lines[0][:200] if lines else type(error).__name__).rstrip(".")
+    return kind(f"{words} cannot be used: {said}. {advice}")

@@ -1,0 +1,63 @@
+"""What the requests of a Claude Code session used, as its transcripts tell: the main thread's and those of its subagents.
+
+The host writes an answer down block by block, each with the usage so far; of a message the last counts. What a transcript says of tokens
+that came out may be less than was billed.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from hooks.utils.edges.codec import loads
+from hooks.utils.host.projects import SUFFIX, names
+from hooks.utils.host.stamps import seconds_of
+
+from .records import TRANSCRIPT, Tokens, Used, usd_of
+
+if TYPE_CHECKING:
+    from hooks.utils.policy.models import Models
+
+_MOST_TOKENS = 10**9
+
+
+def of_subagents(transcript_path: str) -> list[str]:
+    """Return the transcripts of a session's subagents."""
+    folder = os.path.join(transcript_path.removesuffix(SUFFIX), "subagents")
+    return [os.path.join(folder, name) for name in names(folder) if name.endswith(SUFFIX)]
+
+
+def used_of(line: bytes, session_id: str, user: str, project: str, models: Models) -> Used | None:
+    """Return what the request used whose answer a line of a transcript tells of; None for any other line."""
+    if b'"usage"' not in line or b'"assistant"' not in line:
+        return None
+    try:
+        answer = _answer(loads(line.decode("utf-8", "replace")))
+    except ValueError:
+        return None  # the host is writing it
+    if answer is None:
+        return None
+    id, model, at, tokens = answer
+    return Used(TRANSCRIPT, id, session_id, user, model, at, tokens, usd_of(models.model(model), tokens), project)
+
+
+def _answer(entry: Any) -> tuple[str, str, float, Tokens] | None:
+    message = entry.get("message") if isinstance(entry, dict) and entry.get("type") == "assistant" else None
+    usage = message.get("usage") if isinstance(message, dict) else None
+    if not isinstance(message, dict) or not isinstance(usage, dict):
+        return None
+    id, model, at = message.get("id"), message.get("model"), seconds_of(entry.get("timestamp"))
+    if not isinstance(id, str) or not id or not isinstance(model, str) or model == "<synthetic>" or not at:
+        return None
+    written = _count(usage, "cache_creation_input_tokens")
+    created = usage.get("cache_creation")
+    hour = min(written, _count(created, "ephemeral_1h_input_tokens")) if isinstance(created, dict) else 0
+    tokens = Tokens(
+        _count(usage, "input_tokens"), _count(usage, "cache_read_input_tokens"), written - hour, hour, _count(usage, "output_tokens")
+    )
+    return id, model, at, tokens
+
+
+def _count(usage: dict[str, Any], name: str) -> int:
+    value = usage.get(name)
+    return value if type(value) is int and 0 < value < _MOST_TOKENS else 0
