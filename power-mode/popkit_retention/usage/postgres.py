@@ -53,7 +53,8 @@ _TABLES = (
     "CREATE INDEX idx_context_usage_day ON context_usage (day)",
     f"INSERT INTO {VERSION_TABLE} VALUES ('{VERSION}')",
 )
-_TAKEN, _MADE = "SELECT to_regclass('context_snapshots') IS NOT NULL", f"SELECT to_regclass('{VERSION_TABLE}') IS NOT NULL"
+# Asked of the catalog itself: to_regclass may answer from before another process has made them.
+_IS_THERE = "SELECT count(*) FROM pg_catalog.pg_class WHERE relname = :name AND relkind = 'r' AND pg_catalog.pg_table_is_visible(oid)"
 
 
 class PostgresStore(UsageStore):
@@ -170,8 +171,8 @@ class PostgresStore(UsageStore):
     def _is_made(self, db: Statements) -> bool:
         """Return whether there are tables of ours."""
         # Asked in this order: who makes both, in one transaction, may do so between the two questions.
-        ((is_taken,),) = db.ask(_TAKEN)
-        ((is_made,),) = db.ask(_MADE)
+        ((is_taken,),) = db.ask(_IS_THERE, name="context_snapshots")
+        ((is_made,),) = db.ask(_IS_THERE, name=VERSION_TABLE)
         if not is_made:
             if is_taken:
                 raise DatabaseUnavailable(
