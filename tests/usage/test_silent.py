@@ -4,8 +4,10 @@ was to be written is written once the server speaks again."""
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -18,6 +20,7 @@ from popkit_retention.context.clients.wrapping import with_context
 from popkit_retention.context.configured import configured_service
 from popkit_retention.context.service import ContextService
 from popkit_retention.usage import postgres, writer
+from popkit_retention.usage.address import Server
 from popkit_retention.usage.opening import open_store
 from popkit_retention.usage.store import DatabaseUnavailable
 from tests.context import postgresql
@@ -31,10 +34,13 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(autouse=True)
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is silent is known to be so after a second, and is tried again soon."""
+def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """What is silent is known to be so after a second, and is tried again soon. A connection that was left open fails here, not in whatever
+    test comes next."""
     monkeypatch.setattr(postgres, "PATIENCE_S", 1.0)
     monkeypatch.setattr(writer, "AGAIN_S", (0.1,))
+    yield
+    gc.collect()
 
 
 @pytest.fixture
@@ -236,3 +242,15 @@ def test_a_process_that_ends_while_the_database_is_silent_ends(server: postgresq
         nobody.close()
     assert (done.returncode, done.stdout.strip()) == (0, TEXT)
     assert "Some snapshots and usage are not written" in done.stderr
+
+
+def test_no_connection_stays_open_over_which_a_server_says_nothing():
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        with pytest.raises(DatabaseUnavailable) as refused:
+            postgres.PostgresStore(Server("127.0.0.1", mute.getsockname()[1], "popkit", "dana", "", "prefer"))
+        accepted, _ = mute.accept()
+        with accepted:
+            accepted.settimeout(HANG_S)
+            assert accepted.recv(1_000) != b""
+            assert accepted.recv(1_000) == b"", "it is closed although the error is known still"
+    assert "timed out" in str(refused.value)

@@ -4,8 +4,10 @@ first."""
 from __future__ import annotations
 
 import re
+import socket
 import threading
 import time
+import traceback
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -71,7 +73,7 @@ class PostgresStore(UsageStore):
             raise DatabaseUnavailable("the driver for PostgreSQL is missing. Install it with popkit setup postgres") from None
         self.words = server.words
         self._server = server
-        self._new, self._errors = pg8000.native.Connection, (pg8000.native.Error, OSError)
+        self._driver, self._errors = pg8000.native, (pg8000.native.Error, OSError)
         self._turn = threading.Lock()
         self._connection: Any = None
         try:
@@ -133,24 +135,39 @@ class PostgresStore(UsageStore):
             self._let_go()
 
     def _connect(self) -> Any:
+        """Return a new connection. Its socket is ours until it stands: the driver leaves one open over which a server says nothing."""
         server, patience_ms = self._server, str(int(PATIENCE_S * 1000))
-        return self._new(
-            server.user,
-            host=server.host,
-            port=server.port,
-            database=server.name,
-            password=server.password,  # "" too: without any the driver fails where it is asked for one
-            timeout=PATIENCE_S,
-            ssl_context=_encryption(server.encryption),
-            application_name="popkit",
-            startup_params={"statement_timeout": patience_ms, "lock_timeout": patience_ms},
-        )
+        line = self._socket()
+        try:
+            return self._driver.Connection(
+                server.user,
+                host=server.host,
+                sock=line,
+                database=server.name,
+                password=server.password,  # "" too: without any the driver fails where it is asked for one
+                ssl_context=_encryption(server.encryption),
+                application_name="popkit",
+                startup_params={"statement_timeout": patience_ms, "lock_timeout": patience_ms},
+            )
+        except BaseException:
+            line.close()
+            raise
+
+    def _socket(self) -> socket.socket:
+        server = self._server
+        try:
+            line = socket.create_connection((server.host, server.port), PATIENCE_S)
+        except OSError:
+            raise self._driver.InterfaceError(f"Can't create a connection to host {server.host} and port {server.port}") from None
+        line.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        return line
 
     @contextmanager
     def _speaking(self) -> Iterator[None]:
         try:
             yield
         except self._errors as error:
+            _let_frames_go(error)
             raise _unavailable(self.words, error) from None
 
     # --- tables --------------------------------------------------------------------------------------------------------------------------
@@ -194,6 +211,13 @@ def _lock(db: Statements) -> None:
         if time.monotonic() > until:
             raise TimeoutError(f"another process has been making the tables for {MIGRATION_S:.0f} s")
         time.sleep(_ASK_S)
+
+
+def _let_frames_go(error: BaseException | None) -> None:
+    """Clear what the driver's frames hold: among it the file over a socket, which would stay open for as long as the error is known."""
+    while error is not None:
+        traceback.clear_frames(error.__traceback__)
+        error = error.__context__
 
 
 def _encryption(word: str) -> ssl.SSLContext | bool | None:
