@@ -60,6 +60,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for item in items:
             if item.get_closest_marker("server"):
                 item.add_marker(pytest.mark.skip(reason=ALONE))
+            if "transcripts" in getattr(item, "fixturenames", ()):
+                item.add_marker(pytest.mark.skip(reason="it goes through real sessions: scripts/test without --fast runs it"))
     for marker, what in OPT_IN.items():
         if config.getoption("--" + marker):
             continue

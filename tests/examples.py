@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 _slow = _fast = False
-_SHARE, _LEAST = 5, 5  # of the few with --fast
+_SHARE, _LEAST = 10, 4  # of the few with --fast
 
 
 def choose(slow: bool, fast: bool) -> None:

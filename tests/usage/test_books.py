@@ -92,6 +92,7 @@ def test_what_sessions_of_the_host_use_fills_the_months_limit_too(tmp_path: Path
     books.close()
 
 
+@pytest.mark.server
 @pytest.mark.usefixtures("collected")
 def test_a_server_that_cannot_be_told_of_sessions_fails_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     house = House(tmp_path)
