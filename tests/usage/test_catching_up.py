@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,8 +12,7 @@ from hooks.utils.edges import home
 from popkit_retention.usage import catching_up, reading
 from popkit_retention.usage.opening import open_local
 from popkit_retention.usage.records import CLIENT, DAY_S, KEPT_DAYS
-from tests.paths import PYTHONPATH
-from tests.patience import HANG_S
+from tests.usage.crowd import all_do
 from tests.usage.homes import NOW, House, answer, append, said
 from tests.usage.made import book, used
 
@@ -289,31 +286,12 @@ def test_a_price_that_is_none_is_not_known(house: House, usd: object) -> None:
 
 # --- all at once -------------------------------------------------------------------------------------------------------------------------
 
-CATCHES_UP = """
-import os, sys
-from popkit_retention.usage import sqlite
-from popkit_retention.usage.catching_up import catch_up
-
-sqlite.PATIENCE_S = 1200.0  # the machine may be busy
-waits, begin = os.pipe()
-for _ in range(3):
-    if not os.fork():
-        os.close(begin)
-        os.read(waits, 1)
-        catch_up(os.environ)
-        os._exit(0)
-os.close(begin)
-sys.exit(max(os.wait()[1] for _ in range(3)) > 0)
-"""
-
 
 def test_processes_that_catch_up_at_once_book_everything_once(house: House) -> None:
     for number in range(20):
         append(house.begin(f"s{number}"), *[answer(f"m{number}-{of}") for of in range(50)])
         house.warmed(id=f"s{number}")
-    env = {**os.environ, **house.environ, "PYTHONPATH": PYTHONPATH}
-    done = subprocess.run([sys.executable, "-c", CATCHES_UP], env=env, capture_output=True, text=True, check=False, timeout=HANG_S)
-    assert (done.returncode, done.stderr) == (0, "")
+    all_do("from popkit_retention.usage.catching_up import catch_up", "catch_up(os.environ)", house.environ, 3)
     with open_local(house.environ) as store:
         assert store.of_user("alice", "").requests == 20 * 51
     assert house.catch_up() == 0

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -17,8 +14,7 @@ from popkit_retention.usage import opening
 from popkit_retention.usage.opening import open_store
 from popkit_retention.usage.records import CLIENT, MOD, TRANSCRIPT
 from popkit_retention.usage.store import DatabaseTooNew, DatabaseUnavailable
-from tests.paths import PYTHONPATH
-from tests.patience import HANG_S
+from tests.usage.crowd import all_open
 from tests.usage.homes import House
 from tests.usage.made import BREAKDOWN, NOW, STRATEGY, rows, total
 
@@ -175,28 +171,8 @@ def test_a_link_in_its_place_is_not_followed(old: Old) -> None:
     assert elsewhere.exists()
 
 
-OPENED = """
-import os, sys
-from popkit_retention.usage import sqlite
-from popkit_retention.usage.opening import open_store
-
-sqlite.PATIENCE_S = 1200.0  # the machine may be busy
-waits, begin = os.pipe()
-for _ in range(4):
-    if not os.fork():
-        os.close(begin)
-        os.read(waits, 1)
-        open_store(os.environ).close()
-        os._exit(0)
-os.close(begin)
-sys.exit(max(os.wait()[1] for _ in range(4)) > 0)
-"""
-
-
 def test_processes_that_find_it_at_once_take_it_in_once(old: Old) -> None:
-    env = {**os.environ, **old.environ, "PYTHONPATH": PYTHONPATH}
-    done = subprocess.run([sys.executable, "-c", OPENED], env=env, capture_output=True, text=True, check=False, timeout=HANG_S)
-    assert (done.returncode, done.stderr) == (0, "")
+    all_open(old.environ)
     with open_store(old.environ) as store:
         assert rows(store) == [1, 3]
     assert not old.path.exists()

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import stat
-import subprocess
-import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -20,8 +17,8 @@ from popkit_retention.usage.opening import open_store
 from popkit_retention.usage.records import CLIENT, DAY_S, MOD, TRANSCRIPT, Sum, Tokens
 from popkit_retention.usage.store import MOST_OF_A_SESSION, SNAPSHOTS, USAGE, DatabaseTooNew, DatabaseUnavailable, NotWritable, UsageStore
 from tests.context import postgresql
-from tests.paths import PYTHONPATH
 from tests.patience import HANG_S, until
+from tests.usage.crowd import all_open
 from tests.usage.made import NOW, STRATEGY, book, cut_off, put, rows, snapshot, total, used
 
 SPECIFIED = {"idx_context_snapshots_session", "idx_context_snapshots_user", "idx_context_snapshots_created"}
@@ -76,28 +73,8 @@ def test_the_columns_of_the_specification_have_its_types(server: postgresql.Serv
     assert dict(server.ask(defaults, name)) == {"id": "gen_random_uuid()", "created_at": "now()"}
 
 
-FOUR_OPEN_IT = """
-import os, sys
-from popkit_retention.usage import postgres, sqlite
-from popkit_retention.usage.opening import open_store
-
-postgres.PATIENCE_S = sqlite.PATIENCE_S = 1200.0  # the machine may be busy
-waits, begin = os.pipe()
-for _ in range(4):
-    if not os.fork():
-        os.close(begin)
-        os.read(waits, 1)
-        open_store(os.environ).close()
-        sys.exit()
-os.close(begin)
-sys.exit(max(os.wait()[1] for _ in range(4)) > 0)
-"""
-
-
 def test_processes_that_open_it_at_once_make_the_tables_once(unopened: dict[str, str]) -> None:
-    env = {**os.environ, **unopened, "PYTHONPATH": PYTHONPATH}
-    done = subprocess.run([sys.executable, "-c", FOUR_OPEN_IT], env=env, capture_output=True, text=True, check=False, timeout=HANG_S)
-    assert (done.returncode, done.stderr) == (0, "")
+    all_open(unopened)
 
 
 def test_tables_that_another_process_makes_while_one_looks_for_them_are_ours(
