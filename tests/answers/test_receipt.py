@@ -35,7 +35,7 @@ def made(left: list[Any] = LEFT, **more: Any) -> dict[str, Any]:
         {"id": f"toolu_{n}", "number": n + 3, "label": label, "tokens": tokens, "left": [[kind, "abcd2345", why] for kind, why in parts]}
         for n, (label, tokens, parts, _) in enumerate(left)
     ]
-    [found] = receipts.receipts([journal.compacted("auto", 120_000, 13_000, [], NOW - 600, 48_000, rows)])
+    [found] = receipts.receipts([journal.compacted("auto", 120_000, 13_000, [], NOW - 600, 48_000)], [receipts.noted(rows, NOW - 600)])
     for call, (_, _, _, state) in zip(found["calls"], left):
         call["state"] = state
     return {**found, **more}

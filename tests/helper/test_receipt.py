@@ -1,4 +1,4 @@
-"""The receipt of a compaction through the helper: the pane, the words and the journal say the same of each result that left."""
+"""The receipt of a compaction through the helper: the pane, the words and what was noted say the same of each result that left."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ def test_before_anything_has_left_the_page_has_no_receipt(busy: Helper):
     assert receipts(busy) == []
 
 
-def test_pane_words_and_data_say_the_same_and_what_the_journal_has(busy: Helper):
+def test_pane_words_and_data_say_the_same_and_what_was_noted(busy: Helper):
     notice = Running(busy).compacts("auto")["notice"]
-    [noted] = [entry for entry in busy.journal() if entry["event"] == "compact"]
+    noted = json.loads((busy.home / "sessions" / busy.transcript.stem / "main.receipts.jsonl").read_text())
     reasons = {call["id"]: call["left"][0][2] for call in noted["calls"]}
     assert reasons["toolu_00"] == "its file was edited: Edit app.py"
     assert reasons["toolu_10"] == ROOM
@@ -142,7 +142,7 @@ def test_while_the_archive_cannot_be_read_nothing_is_claimed(busy: Helper):
 def test_calls_of_which_nothing_stands_tell_why_they_left_and_come_back(helper: Helper):
     made = helper.has_read("app.py", lines(3))
     for number in range(260):
-        made.called(f"toolu_1{number}", "Bash", {"command": f"echo {number} of many, to be looked at"}, "\n".join(lines(2, f"of_{number}_")))
+        made.called(f"toolu_1{number}", "Bash", {"command": f"echo {number} of many, to be looked at"}, f"said {number}\n" * 9)
     made.answered(40_000)
     client = Running(helper)
     before = {row["tool_use_id"]: row["text"] for each in client.rows() for row in each["toolResults"]}
@@ -161,9 +161,10 @@ def test_calls_of_which_nothing_stands_tell_why_they_left_and_come_back(helper: 
 def test_a_journal_of_an_older_version_gives_a_receipt_as_well(busy: Helper):
     Running(busy).compacts("auto")
     now = receipts(busy)[0]
-    path = busy.home / "sessions" / busy.transcript.stem / "main.journal.jsonl"
-    older = [{name: value for name, value in entry.items() if name not in ("calls", "beside")} for entry in busy.journal()]
-    path.write_text("".join(json.dumps(entry) + "\n" for entry in older))
+    folder = busy.home / "sessions" / busy.transcript.stem
+    (folder / "main.receipts.jsonl").unlink()
+    older = [{name: value for name, value in entry.items() if name != "beside"} for entry in busy.journal()]
+    (folder / "main.journal.jsonl").write_text("".join(json.dumps(entry) + "\n" for entry in older))
     [found] = receipts(busy)
 
     def known(receipt: dict[str, Any]) -> list[tuple[Any, ...]]:

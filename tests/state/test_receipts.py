@@ -18,13 +18,16 @@ from tests.policy.conversing import SURE, prices
 
 ROW = {"id": "t1", "number": 1, "label": "Read a.py", "tokens": 900, "left": [[RESULT, "aaaa2345", "its file was edited: Edit a.py"]]}
 OTHER = {**ROW, "id": "t2", "number": 2, "left": [[RESULT, "bbbb2345", NEEDED_ROOM], [INPUT, "cccc2345", "its effect is on disk"]]}
-COMPACTED = journal.compacted("auto", 50_000, 20_000, ["aaaa2345", "bbbb2345", "cccc2345"], 10.0, 8_000, [ROW, OTHER])
+COMPACTED = journal.compacted("auto", 50_000, 20_000, ["aaaa2345", "bbbb2345", "cccc2345"], 10.0, 8_000)
 BESIDE = journal.cleared(["t1", "t2"], 30_000, {"t1": "its file was edited: Edit a.py", "t2": NEEDED_ROOM}, 10.0)
 
 
-def read(*entries: object) -> list[dict[str, Any]]:
+NOTED = [receipts.noted([ROW, OTHER], 10.0), receipts.noted([ROW, OTHER], 12.0), receipts.noted([ROW], 20.0)]
+
+
+def read(*entries: object, noted: list[Any] = NOTED) -> list[dict[str, Any]]:
     """The receipts of entries that have been on disk."""
-    return receipts.receipts(json.loads(json.dumps(entries)))
+    return receipts.receipts(json.loads(json.dumps(entries)), json.loads(json.dumps(noted)))
 
 
 def back(receipt: dict[str, Any]) -> dict[str, bool]:
@@ -65,7 +68,8 @@ def test_calls_that_left_whole_have_a_row_each_under_the_handle_of_all():
 @given(st.builds(talked, DEEDS), SHARES)
 def test_every_call_stands_once_on_a_receipt_with_each_handle_under_which_something_of_it_is(talk: Talk, share: float):
     done = talk.compact(share)
-    [found] = read(journal.compacted("auto", 1, 0, [], 1.0, 0, receipts.calls_of(done.left, talk.conversation.state))) or [{"calls": []}]
+    noted = [receipts.noted(receipts.calls_of(done.left, talk.conversation.state), 1.0)]
+    [found] = read(journal.compacted("auto", 1, 0, [], 1.0), noted=noted) or [{"calls": []}]
     assert {part["handle"] for row in found["calls"] for part in row["left"]} == {one.handle for one in done.left}
     assert len({row["id"] for row in found["calls"]}) == len(found["calls"])
     numbers = [row["number"] for row in found["calls"] if row["number"]]
@@ -96,7 +100,7 @@ def test_a_compaction_is_one_receipt_with_the_system_and_the_tools_in_its_tokens
 
 
 def test_the_newest_is_first_and_a_clear_of_a_transcript_is_a_receipt_of_its_own():
-    cleared = journal.cleared(["t1"], 800, {}, 20.0, [ROW])
+    cleared = journal.cleared(["t1"], 800, {}, 20.0)
     assert [(each["why"], each["at"], each["tokens"]) for each in read(COMPACTED, BESIDE, cleared)] == [
         ("clear", 20.0, 800),
         ("auto", 10.0, 30_000),
@@ -114,14 +118,14 @@ def test_what_was_put_back_is_no_longer_out_and_leaves_once_more_on_a_receipt_of
 
 @pytest.mark.parametrize("entry", [journal.undone(["t1"], 900, 21.0), journal.restored("t1", 21.0, 900)])
 def test_what_an_undo_or_a_restore_put_back_into_a_transcript_is_no_longer_out(entry):
-    cleared = journal.cleared(["t1"], 800, {}, 20.0, [ROW])
+    cleared = journal.cleared(["t1"], 800, {}, 20.0)
     assert [back(each) for each in read(cleared, entry)] == [{"t1": True}]
     assert [back(each) for each in read(cleared, journal.restored("t1", 21.0))] == [{"t1": False}], "it was printed"
 
 
 def test_what_an_older_version_noted_tells_ids_and_reasons():
-    older = {name: value for name, value in COMPACTED.items() if name not in ("calls", "beside")}
-    [found] = read(older, BESIDE)
+    older = {name: value for name, value in COMPACTED.items() if name != "beside"}
+    [found] = read(older, BESIDE, noted=[])
     assert (found["why"], found["before"], found["after"]) == ("auto", 50_000, 20_000)
     assert [(row["id"], row["number"], row["left"][0]["why"]) for row in found["calls"]] == [
         ("t1", None, "its file was edited: Edit a.py"),
@@ -134,7 +138,7 @@ def test_of_nothing_that_left_there_is_no_receipt():
 
 
 def test_what_went_to_the_summariser_says_so():
-    [found] = read(journal.compacted("manual", 9, 5, ["aaaa2345"], 1.0, 0, [ROW], True))
+    [found] = read(journal.compacted("manual", 9, 5, ["aaaa2345"], 10.0, 0, True))
     assert found["summarised"] is True
 
 
@@ -145,17 +149,18 @@ ANYTHING = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
     max_leaves=4,
 )
-FIELDS = ("at", "why", "before", "after", "beside", "tokens", "ids", "id", "handles", "reasons", "calls", "in_place", "summarised")
+FIELDS = ("at", "why", "before", "after", "beside", "tokens", "ids", "id", "handles", "reasons", "in_place", "summarised")
 CALLS_OF_ANY = st.lists(st.fixed_dictionaries({}, optional=dict.fromkeys(ROW, ANYTHING)) | st.just(ROW) | ANYTHING, max_size=3)
 ENTRIES = st.fixed_dictionaries(
     {"event": st.sampled_from(["compact", "clear", "back", "undo", "restore"])},
-    optional={**dict.fromkeys(FIELDS, ANYTHING), "calls": ANYTHING | CALLS_OF_ANY},
+    optional=dict.fromkeys(FIELDS, ANYTHING),
 )
+LINES = ANYTHING | st.fixed_dictionaries({}, optional={"at": st.just(10.0) | ANYTHING, "calls": ANYTHING | CALLS_OF_ANY})
 
 
-@given(st.lists(ENTRIES | ANYTHING | st.sampled_from([COMPACTED, BESIDE]), max_size=6))
-def test_a_journal_may_hold_anything(entries):
-    for found in receipts.receipts(entries):
+@given(st.lists(ENTRIES | ANYTHING | st.sampled_from([COMPACTED, BESIDE]), max_size=6), st.lists(LINES, max_size=3))
+def test_a_journal_and_what_is_noted_beside_it_may_hold_anything(entries, noted):
+    for found in receipts.receipts(entries, noted):
         assert abs(found["at"]) < 1e11
         assert found["calls"]
         for row in found["calls"]:

@@ -38,7 +38,7 @@ _NOTHING = "No clear or compaction of PopKit has taken anything out of this cont
 
 def look(site: Site, report: dict[str, Any]) -> list[Receipt]:
     """The data, see above, of the main thread. `report`: of the same context; it completes what an older version has noted."""
-    found = receipts.receipts(store.read_lines(site.paths().journal))
+    found = _read(site)
     rows = {row["id"]: row for row in report["results"]}
     calls = [call for receipt in found for call in receipt["calls"]]
     for call in calls:
@@ -51,6 +51,11 @@ def look(site: Site, report: dict[str, Any]) -> list[Receipt]:
     for call in calls:
         call["state"] = _state(call, held)
     return found
+
+
+def _read(site: Site) -> list[Receipt]:
+    paths = site.paths()
+    return receipts.receipts(store.read_lines(paths.journal), store.read_lines(paths.receipts))
 
 
 def _state(call: dict[str, Any], held: set[str] | None) -> str:
@@ -74,7 +79,7 @@ def find(found: list[Receipt], word: str) -> tuple[Receipt, dict[str, Any]] | No
 
 def handles_of(site: Site, word: str) -> list[str]:
     """Under which handles a call is archived that has left: by number or id; [] where none has."""
-    gone = find(receipts.receipts(store.read_lines(site.paths().journal)), word)
+    gone = find(_read(site), word)
     return list(dict.fromkeys(part["handle"] for part in gone[1]["left"] if part["handle"])) if gone else []
 
 

@@ -14,7 +14,7 @@ from ..policy import events, planning
 from ..policy.estimate import estimate_tokens
 from ..policy.occasions import CLEARED_BY_USER
 from ..policy.placeholder import SHORTEST_HANDLE, beside, placeholder, why, with_outline
-from ..state import journal, live, receipts
+from ..state import journal, live, receipts, store
 from . import places, rewrite, thinking
 from .access import Opened, Refused, chain_of, check_understood, once_answered, original_path, sweep, trouble_of, turnstile, until_whole
 from .cooling import cool
@@ -179,7 +179,9 @@ def _book(site: Site, found: Prospect, handles: dict[str, str], tokens: int) -> 
         for result in found.plan.going
         if result.id in handles
     ]
-    entry, placeholders = journal.cleared(list(handles), tokens, reasons, found.now, calls), events.Cleared(handles)
-    live.note(site, site.paths(), [entry], placeholders)
+    entry, placeholders = journal.cleared(list(handles), tokens, reasons, found.now), events.Cleared(handles)
+    paths = site.paths()
+    live.note(site, paths, [entry], placeholders)
     for event in (journal.event_of(entry), placeholders):
         found.made.conversation.observe(event)
+    store.append(paths, paths.receipts, receipts.noted(calls, found.now))

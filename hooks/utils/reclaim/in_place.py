@@ -282,10 +282,10 @@ def _note(
     whole = [journal.made_whole(conversation.entered[id], chars[id], now) for id in done.made_whole if id in chars]
     if whole:
         live.note(site, paths, whole)
-    calls = receipts.calls_of(done.left, conversation.state)
     handles = [one.handle for one in done.left]
-    store.journal(paths, journal.compacted(why, done.before, done.after, handles, now, beside, calls, summarised))
+    store.journal(paths, journal.compacted(why, done.before, done.after, handles, now, beside, summarised))
     store.journal(paths, journal.cleared([one.id for one in results], max(0, done.before - done.after), reasons, now))
+    store.append(paths, paths.receipts, receipts.noted(receipts.calls_of(done.left, conversation.state), now))
 
 
 def tell(site: Site, agent_id: str, now: float) -> None:

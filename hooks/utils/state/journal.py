@@ -1,5 +1,5 @@
-"""The journal: what the transcript does not tell, as entries on disk and as what they mean. The one place that knows an entry's form;
-what left at once, call by call, is read in receipts.py.
+"""The journal: what the transcript does not tell, as entries on disk and as what they mean. The one place that knows an entry's form,
+but for receipts (receipts.py).
 
 An entry is a JSON object with `event` and `at` (seconds). What cannot be understood means nothing. Reads and writes no file.
 """
@@ -86,21 +86,17 @@ def made_whole(event: events.Entered, chars: int, at: float) -> Entry:
     return entered(event.id, (), event.handle, chars, chars, tokens, ["whole again: what it referred to was taken out"], at)
 
 
-def cleared(ids: list[str], tokens: int, reasons: dict[str, str], at: float, calls: Sequence[Entry] = ()) -> Entry:
-    """Results left the transcript; `tokens` is what the context loses by it, `reasons`: id -> why, `calls`: see receipts.py."""
+def cleared(ids: list[str], tokens: int, reasons: dict[str, str], at: float) -> Entry:
+    """Results left the transcript; `tokens` is what the context loses by it, `reasons`: id -> why."""
     entry: Entry = {"event": "clear", "at": at, "ids": ids, "tokens": tokens}
-    more = {"reasons": reasons, "calls": list(calls)}
-    return {**entry, **{name: value for name, value in more.items() if value}}
+    return {**entry, "reasons": reasons} if reasons else entry
 
 
-def compacted(
-    why: str, before: int, after: int, handles: Sequence[str], at: float, beside: int = 0, calls: Sequence[Entry] = (),
-    summarised: bool = False,
-) -> Entry:  # fmt: skip
+def compacted(why: str, before: int, after: int, handles: Sequence[str], at: float, beside: int = 0, summarised: bool = False) -> Entry:
     """A compaction was answered without a model: what is archived under these handles left, and the conversation went from `before` to
-    `after` tokens, with so many `beside` it. `calls`: see receipts.py; `summarised`: what was left went to the host's summariser."""
+    `after` tokens, with so many `beside` it. `summarised`: what was left went to the host's summariser."""
     entry: Entry = {"event": "compact", "at": at, "why": why, "before": before, "after": after, "beside": beside, "handles": list(handles)}
-    return {**entry, "calls": list(calls), **({"summarised": True} if summarised else {})}
+    return {**entry, "summarised": True} if summarised else entry
 
 
 def put_back(handles: Sequence[str], at: float) -> Entry:

@@ -1,4 +1,4 @@
-"""What left a conversation at once, call by call, and why: as the journal keeps it, and as a receipt that is read back. Pure.
+"""What left a conversation at once, call by call, and why: as it is noted beside the journal, and as a receipt that is read back. Pure.
 
 A receipt: `at` (seconds) · `why` (asked, manual, auto, cold; clear: of a transcript) · tokens of the context `before` and `after`, null
 where they are not known · `tokens` that left · `summarised`: what was left went to the host's summariser · `calls`, in their order:
@@ -8,7 +8,7 @@ it was put back}. Of what older versions noted, only ids and reasons are known.
 
 from __future__ import annotations
 
-from ..policy.messages import Use, message_of, result_tokens
+from ..policy.messages import Use, result_tokens
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,8 +27,13 @@ _LATEST = 1e11
 # --- what is written ------------------------------------------------------------------------------------------------------------
 
 
+def noted(calls: list[dict[str, Any]], at: float) -> dict[str, Any]:
+    """The line that is kept of a compaction or a clear: its calls, under the time of its entry in the journal."""
+    return {"at": at, "calls": calls}
+
+
 def calls_of(left: Sequence[Left], state: ContextState) -> list[dict[str, Any]]:
-    """What left, one row for each call, as the journal keeps it."""
+    """What left, one row for each call."""
     known = {**state.expired, **state.live}
     rows: dict[str, dict[str, Any]] = {}
     for one in left:
@@ -57,10 +62,10 @@ def _calls_in(one: Left, known: dict[str, Result]) -> Iterator[tuple[str, str, f
     elif isinstance(one.content, dict):
         yield one.id, one.label, Use(one.id, "", one.content).tokens
     else:
-        messages = [message_of(each) for each in one.content]
-        shown = {shown.id: shown.text for message in messages for shown in message.results}
-        for use in (use for message in messages for use in message.uses):
-            yield use.id, use.tool, use.tokens + _tokens(use.id, shown.get(use.id, ""), known)
+        shown = {shown["tool_use_id"]: shown["text"] for message in one.content for shown in message["toolResults"]}
+        for use in (use for message in one.content for use in message["toolUses"]):
+            id = use["tool_use_id"]
+            yield id, use["tool"], _tokens(id, shown.get(id, ""), known)  # the host waits: no input is estimated
 
 
 def _tokens(id: str, text: str, known: dict[str, Result]) -> int:
@@ -72,17 +77,18 @@ def _tokens(id: str, text: str, known: dict[str, Result]) -> int:
 # --- what is read ---------------------------------------------------------------------------------------------------------------
 
 
-def receipts(journal: Sequence[object]) -> list[dict[str, Any]]:
-    """The receipts of a journal, the newest first. What cannot be understood is passed over."""
+def receipts(journal: Sequence[object], noted: Sequence[object]) -> list[dict[str, Any]]:
+    """The receipts of a journal and of the lines beside it, the newest first. What cannot be understood is passed over."""
     found: list[dict[str, Any]] = []
+    rows = {_time(line): _rows(line) for line in noted if isinstance(line, dict)}
     for entry in journal:
         if not isinstance(entry, dict):
             continue
         kind = entry.get("event")
         if kind == "compact":
-            found.append(_compaction(entry))
+            found.append(_compaction(entry, rows))
         elif kind == "clear":
-            _clear(entry, found)
+            _clear(entry, found, rows)
         elif kind in ("back", "undo") or (kind == "restore" and entry.get("in_place") is True):
             _put_back(entry, kind == "back", found)
     for receipt in found:
@@ -91,20 +97,20 @@ def receipts(journal: Sequence[object]) -> list[dict[str, Any]]:
     return [receipt for receipt in reversed(found) if receipt["calls"]]
 
 
-def _compaction(entry: dict[str, Any]) -> dict[str, Any]:
+def _compaction(entry: dict[str, Any], rows: dict[float, list[dict[str, Any]]]) -> dict[str, Any]:
     before, after, beside = (_amount(entry.get(name)) for name in ("before", "after", "beside"))
     found: dict[str, Any] = {"at": _time(entry), "why": _text(entry.get("why")), "before": None, "after": None, "tokens": None}
     if before is not None and after is not None:
         found.update(before=before + (beside or 0), after=after + (beside or 0), tokens=max(0, before - after))
-    return {**found, "summarised": entry.get("summarised") is True, "calls": _rows(entry)}
+    return {**found, "summarised": entry.get("summarised") is True, "calls": rows.pop(_time(entry), [])}
 
 
-def _clear(entry: dict[str, Any], found: list[dict[str, Any]]) -> None:
+def _clear(entry: dict[str, Any], found: list[dict[str, Any]], rows: dict[float, list[dict[str, Any]]]) -> None:
     """A clear of its own, or what is noted beside the compaction that took the same results out."""
     at, newest = _time(entry), found[-1] if found else None
     if newest is None or newest["why"] == CLEAR or newest["at"] != at:
         newest = {"at": at, "why": CLEAR, "before": None, "after": None, "tokens": _amount(entry.get("tokens")), "summarised": False,
-                  "calls": _rows(entry)}  # fmt: skip
+                  "calls": rows.pop(at, [])}  # fmt: skip
         found.append(newest)
     if not newest["calls"]:
         reasons = entry.get("reasons")
