@@ -112,7 +112,14 @@ WORDS = (
         "a bar for each call: how long its result lived",
         (Flag("--last", "only the newest N calls (default 40)", "N"), _ALL, _JSON),
     ),
-    Word("why", "why a result has its tier, what ends it, whether a clear takes it", (_JSON,), "ID", 1, 1),
+    Word(
+        "why",
+        "why a result has its tier, what ends it, whether a clear takes it; without ID, what left the context and why",
+        (Flag("--all", "also each result of earlier compactions and clears"), _JSON),
+        "[ID]",
+        0,
+        1,
+    ),
     Word("pin", "keep a result, or everything of a path: it never expires", (_JSON,), "ID|PATH…", 1, 50),
     Word("unpin", "let go of what you pinned", (_JSON,), "ID|PATH…", 1, 50),
     Word(

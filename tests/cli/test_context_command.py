@@ -103,7 +103,7 @@ def test_a_transcript_file_may_lie_anywhere(shell: Shell, tmp_path: Path) -> Non
         (["--session", "one", "--transcript", "x"], "give either --session or --transcript"),
         (["--transcript", "/no/such/file"], "/no/such/file: cannot be read: No such file or directory"),
         (["why", "T99", "--session", "one"], "there is no call T99"),
-        (["why", "--session", "one"], "why needs ID"),
+        (["pin", "--session", "one"], "pin needs ID|PATH"),
         (["clear", "--tier", "all", "--session", "one"], 'unknown tier "all"'),
         (["help", "nonsense"], 'unknown word "nonsense"'),
     ],

@@ -9,7 +9,7 @@ from ..policy import planning
 from ..policy.tiers import TIERS
 from ..reclaim import access, outlook, restoring, rewrite
 from ..state import journal, settling
-from . import changes, clear, ids, memory, phrases, putback, report, text, timeline, times, why
+from . import changes, clear, ids, memory, phrases, putback, receipt, report, text, timeline, times, why
 from .help import of_word, overview
 from .panel import panel
 
@@ -166,8 +166,24 @@ def _timeline(asked: Asked) -> Answer:
 
 def _why(asked: Asked) -> Answer:
     found = asked.report()
-    row = ids.find(found, asked.arguments[0])
-    return Answer(why.why(found, row, asked.command), row)
+    left = receipt.look(asked.site, found)
+    if not asked.arguments:
+        return Answer(receipt.lines(left, asked.now, "all" in asked.flags, asked.command), {"receipts": left})
+    gone = receipt.find(left, asked.arguments[0])
+    try:
+        row = ids.find(found, asked.arguments[0])
+    except ids.NotFound:
+        if gone is None:
+            raise
+        return Answer(receipt.why_lines(*gone, asked.now, asked.command), {**gone[1], "receipt": _brief(gone[0])})
+    if gone is None or row["state"] != "cleared":
+        return Answer(why.why(found, row, asked.command), row)
+    return Answer(why.why(found, row, asked.command, receipt.when(gone[0], asked.now)), {**row, "receipt": _brief(gone[0])})
+
+
+def _brief(found: dict[str, Any]) -> dict[str, Any]:
+    """A receipt without the calls that stand on it."""
+    return {name: value for name, value in found.items() if name != "calls"}
 
 
 def _pin(asked: Asked) -> Answer:
@@ -309,12 +325,18 @@ def _restore(asked: Asked) -> Answer:
 
 def _records(db: Connection, shown: dict[str, Any], word: str, site: Site) -> list[Record]:
     """The archived records that a word means: T12 of this context, else what `restoring.meant` finds."""
-    number = ids.number_of(word)
-    row = ids.find(shown, word) if number is not None else {}
-    handle = row.get("handle") or (row.get("entered") or {}).get("handle") if row else ""
-    if row and not handle:
-        raise ids.NotFound(f"{phrases.number(row)} was not cleared. It is still in the context")
-    return restoring.meant(db, handle or word, site.session_id, site.session_project)
+    handles = [word]
+    if ids.number_of(word) is not None:
+        try:
+            row = ids.find(shown, word)
+            handles = [row.get("handle") or (row["entered"] or {}).get("handle", "")]
+        except ids.NotFound:
+            handles = receipt.handles_of(site, word)
+            if not handles:
+                raise
+        if not handles[0]:
+            raise ids.NotFound(f"{phrases.number(row)} was not cleared. It is still in the context")
+    return [record for handle in handles for record in restoring.meant(db, handle, site.session_id, site.session_project)]
 
 
 def _warm(asked: Asked) -> Answer:

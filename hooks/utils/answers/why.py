@@ -8,8 +8,8 @@ from . import phrases, text
 _ASIDE = 10  # columns of the left column
 
 
-def why(report: dict, row: dict, command: str = "/popkit:context") -> list[str]:
-    """The lines that explain one row of a report."""
+def why(report: dict, row: dict, command: str = "/popkit:context", left: str = "") -> list[str]:
+    """The lines that explain one row of a report; `left`: when and by what it left the context."""
     lines = [*text.title(phrases.title(row))]
     lines += _pair("What", _what(row))
     if row["verdict"]:
@@ -25,7 +25,7 @@ def why(report: dict, row: dict, command: str = "/popkit:context") -> list[str]:
     if row["state"] == "live":
         lines += _state(report, row, command)
     else:
-        lines += _end(row, command)
+        lines += _end(row, command, left)
     if row["plan"]:
         lines += _weighed(report, row)
     return [*lines, "", *text.wrap("Its id: " + row["id"], indent="  ")]
@@ -133,7 +133,7 @@ def _state(report: dict, row: dict, command: str) -> list:
     return lines + _offer("Pinned", f"yes, by {row['pinned_by']}. To let go:", f"{command} unpin {phrases.quoted(row['pinned_by'])}")
 
 
-def _end(row: dict, command: str) -> list:
+def _end(row: dict, command: str, left: str) -> list:
     ended = row["ended"]
     by = f" (T{ended['by_number']})" if ended["by_number"] is not None and ended["by_number"] != ended["at_call"] else ""
     cleared = row["state"] == "cleared"
@@ -142,6 +142,8 @@ def _end(row: dict, command: str) -> list:
     )
     for name, reason in zip(("Because", *[""] * 20), ended["reasons"]):
         lines += _pair(name, reason)
+    if left:
+        lines += _pair("Left", left)
     if cleared:
         return lines + _offer("Back", f"popkit restore {row['handle']} or", f"{command} restore {phrases.number(row)}")
     return lines + _offer("Pin", "to keep it after all:", f"{command} pin {phrases.number(row)}")

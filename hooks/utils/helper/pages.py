@@ -15,7 +15,7 @@ NOW, RESULTS, SAVED, SETTINGS = "now", "results", "saved", "settings"
 # id -> (label, the key that opens it).
 TITLES = {NOW: ("Now", "1"), RESULTS: ("Results", "2"), SAVED: ("Saved", "3"), SETTINGS: ("Settings", "4")}
 _LABEL = 48
-_TABS = 1  # rows above all else
+TABS = 1  # rows above all else
 _CLEARED = "archived first; undo brings it back"  # the verdict above it says what leaves
 COMMAND = "/popkit"
 
@@ -33,11 +33,11 @@ def page(name: str, report: dict[str, Any], chosen: str, rows: int, question: st
         lines, choices = _results(report, row)
         offered = deeds.of_result(row, not report["doubt"]) if row else []
     elif shown in (SAVED, SETTINGS):
-        lines, offered = [], []
+        lines, offered = [], [deed for deed in offered if deed.id == "undo" and shown == SAVED]
     else:
         head = pane.head(report)
         offered = [deed._replace(sum=_CLEARED) if deed.id == "clear" else deed for deed in offered] + deeds.of_cold(question)
-        lines = pane.lines(report, rows - _TABS - len(head) - len(offered))
+        lines = pane.lines(report, rows - TABS - len(head) - len(offered))
     return {
         "pages": [{"id": id, "label": label, "key": key} for id, (label, key) in TITLES.items()],
         "page": shown,

@@ -6,7 +6,7 @@ import threading
 
 from .. import archive
 from .. import efficiency_tracker as tracker
-from ..answers import cold, command, ids, ledgers, phrases, putback, report, text, verdict, warm
+from ..answers import cold, command, ids, ledgers, phrases, putback, receipt, report, text, verdict, warm
 from ..policy import figures
 from ..policy.verdict import is_worth_a_word
 from ..reclaim import access, outlook, restoring
@@ -75,7 +75,11 @@ class Views:
             cold_now = cold.look(site, looked)
             shown = pages.page(asked.page, found, asked.chosen, asked.rows, cold.question(cold_now))
             if shown["page"] == pages.SAVED:
-                shown["lines"] = [*_saved(site, found, now), *self._spent()]
+                saved = [*_saved(site, found, now), *self._spent()]
+                told = receipt.look(site, found)
+                shown["head"] = receipt.pane_head(told, now)
+                room = asked.rows - pages.TABS - len(shown["head"]) - len(shown["deeds"]) - len(saved)
+                shown["lines"] = [*receipt.pane_lines(told, now, room, pages.COMMAND), *saved]
             if shown["page"] == pages.SETTINGS:
                 self.native.look()
                 kept = warm.look(site, self.transcript_path, now)
