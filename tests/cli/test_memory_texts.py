@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils.answers import text
-from popkit_retention.cli import memory_texts, memory_why
+from hooks.utils import text
 from popkit_retention.memory.items import KINDS, LEVELS, MARKERS, SOURCES, TIERS, Item
-from tests.answers.test_width import HOSTILE
+from popkit_retention.views import memory_items as memory_texts
+from popkit_retention.views import memory_why
+from tests.views.test_width import HOSTILE
 
 NOW = 1_800_000_000.0
 TIMES = st.floats(0, NOW)

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from popkit_retention.cli import retention_deeds, retention_texts, retention_verdicts
-from popkit_retention.cli import retention_phrases as phrases
 from popkit_retention.governance import collection, explaining, rules
+from popkit_retention.views import retention_activity as retention_deeds
+from popkit_retention.views import retention_phrases as phrases
+from popkit_retention.views import retention_policies as retention_texts
+from popkit_retention.views import retention_verdicts
 from tests.cli import answers_of_retention as answers
 from tests.cli.answers_of_retention import HOSTILE, NOW, at, thing
 from tests.cli.remembered import WIDTH

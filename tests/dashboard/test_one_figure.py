@@ -7,12 +7,14 @@ import re
 
 import pytest
 
-from hooks.utils.answers import command, ledgers, text
+from hooks.utils import text
 from hooks.utils.helper.compactions import Compactions
 from hooks.utils.helper.native import Native
 from hooks.utils.helper.views import Asked, Views
+from hooks.utils.operations import context as command
 from hooks.utils.policy.figures import of
 from hooks.utils.state import journal, session, store
+from hooks.utils.views import ledgers
 from popkit_retention.cli.statusline_command import line_for
 from tests.dashboard.board import Board
 from tests.reclaim.shops import BEGAN, LATER_S, SESSION, STEP_S, Talk, stamp, worked

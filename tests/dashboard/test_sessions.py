@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.answers import command, text
+from hooks.utils import text
+from hooks.utils.operations import context as command
 from hooks.utils.reclaim import outlook
 from popkit_retention.dashboard import sessions
 from popkit_retention.dashboard.catalog import RUNS_S

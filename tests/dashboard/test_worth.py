@@ -8,8 +8,9 @@ import os
 import pytest
 
 from hooks.utils import efficiency_tracker as tracker
-from hooks.utils.answers import command, ledgers
+from hooks.utils.operations import context as command
 from hooks.utils.state import days, session
+from hooks.utils.views import ledgers
 from tests.dashboard.board import Board
 from tests.reclaim.shops import BEGAN, LATER_S, SESSION, STEP_S, Talk, stamp, worked
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.answers import marks
 from hooks.utils.state import marked
+from hooks.utils.views import marks
 from popkit_retention.governance.controller import Controller
 from popkit_retention.memory.folder import Folder
 from popkit_retention.memory.memory import Memory

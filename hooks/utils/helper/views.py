@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import threading
 
-from .. import archive
+from .. import archive, text
 from .. import efficiency_tracker as tracker
-from ..answers import cold, command, ids, ledgers, phrases, putback, report, text, verdict, warm
+from ..operations import context as command
+from ..operations import ids, offers
 from ..policy import figures
 from ..policy.verdict import is_worth_a_word
 from ..reclaim import access, outlook, restoring
 from ..state import settling
-from . import deeds, pages
+from ..views import cold, ledgers, phrases, putback, report, verdict, warm
+from . import pages
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -81,11 +83,11 @@ class Views:
                 kept = warm.look(site, self.transcript_path, now)
                 title = text.title("Keeping the prompt cache warm")
                 shown["lines"] = [*title, warm.pane_line(kept), *warm.sum_lines(kept), "", *self.native.text.split("\n")]
-                shown["deeds"] = deeds.to_json([*deeds.of_warmth(kept), *self.native.deeds()])
+                shown["deeds"] = offers.to_json([*offers.of_warmth(kept), *self.native.deeds()])
             worth = is_worth_a_word(found["verdict"], found["context"], looked.rules.thresholds["critical"])
             shown["lines"] = [part for line in shown["lines"] for part in text.folded(line, _FOLD)]
             band = {"text": verdict.unasked(found)} if worth else None
-            offered = deeds.to_json([deed for deed in deeds.of_context(found) if deed.id == "clear"])
+            offered = offers.to_json([deed for deed in offers.of_context(found) if deed.id == "clear"])
         context = found["context"]
         left = context["cache_seconds_left"] if context else 0
         return {
@@ -118,7 +120,7 @@ class Views:
     def press(self, id: str, site: Site, now: float, columns: int) -> str:
         """What a deed came to, in words; "" for one that is none."""
         word, _, rest = id.partition(" ")
-        if word not in deeds.WORDS:
+        if word not in offers.WORDS:
             return ""
         return self._whole(rest, site, now) if word == "show" else self.answer(id, site, now, columns)
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import sys
 
-from hooks.utils import flag_parser
-from hooks.utils.answers import text
-from hooks.utils.answers.help import of_word, overview
-from hooks.utils.answers.ids import shown
+from hooks.utils import flag_parser, text
+from hooks.utils.operations.ids import shown
+from hooks.utils.views.help import of_word, overview
 
 from . import screen
 

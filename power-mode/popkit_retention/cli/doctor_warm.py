@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from hooks.utils.answers import warm
 from hooks.utils.config import layers
 from hooks.utils.edges import home
 from hooks.utils.policy import warming
 from hooks.utils.state.site import Site
 from hooks.utils.state.warmth import ON
+from hooks.utils.views import warm
 
 from .check import OK, WARNING, Check
 from .doctor_helper import newest

@@ -6,7 +6,7 @@ import itertools
 import os
 import re
 
-from hooks.utils.answers import text
+from hooks.utils import text
 from hooks.utils.edges import home
 from hooks.utils.state import collecting, marked, memory, sweeping
 

@@ -9,23 +9,26 @@ from __future__ import annotations
 import os
 import sys
 
-from hooks.utils import flag_parser
-from hooks.utils.answers import memory as turns
-from hooks.utils.answers import text
-from hooks.utils.answers.ids import shown
+from hooks.utils import flag_parser, text
 from hooks.utils.edges import failures
 from hooks.utils.edges.home import NoHome, popkit_home
 from hooks.utils.edges.system import now as time_of_day
+from hooks.utils.operations.ids import shown
 from hooks.utils.state import memory as kept
 from hooks.utils.state.joining import NotJoined
 from hooks.utils.state.memory import MOST_TOKENS
+from hooks.utils.views import memory as turns
 
 from ..governance.folder import Folder
 from ..memory.holds import OnHold
 from ..memory.items import TIERS, BadItem
 from ..memory.memory import Busy, NotThere
 from ..memory.stores import DuplicateId, StoreUnavailable
-from . import memory_files, memory_learning, memory_reports, memory_texts, memory_why, sessions
+from ..operations import sessions
+from ..views import memory as memory_reports
+from ..views import memory_items as memory_texts
+from ..views import memory_why
+from . import memory_files, memory_learning
 from .answering import Answer, Command, number, several
 from .memory_place import Place
 from .memory_words import COMMAND, FOUND, LISTED, TABLE, called

@@ -10,12 +10,11 @@ from __future__ import annotations
 import os
 import sys
 
-from hooks.utils import flag_parser
-from hooks.utils.answers import text
-from hooks.utils.answers.ids import shown
+from hooks.utils import flag_parser, text
 from hooks.utils.edges import failures
 from hooks.utils.edges.home import NoHome
 from hooks.utils.edges.system import now as time_of_day
+from hooks.utils.operations.ids import shown
 from hooks.utils.state.collecting import HOOK
 
 from ..governance import hourly
@@ -23,7 +22,10 @@ from ..governance.controller import Controller
 from ..governance.domains import USER
 from ..governance.errors import Conflict, Damaged, GovernanceError
 from ..governance.policies import DOMAINS, RetentionPolicy, merged
-from . import retention_deeds, retention_holds, retention_phrases, retention_texts, retention_values, retention_verdicts, screen
+from ..views import retention_activity as retention_deeds
+from ..views import retention_phrases, retention_verdicts
+from ..views import retention_policies as retention_texts
+from . import retention_holds, retention_values, screen
 from .answering import Answer, Command, number
 from .past_sessions import Bar, Refused
 from .retention_words import ACTIONS, COMMAND, LISTED, LOGGED, TABLE

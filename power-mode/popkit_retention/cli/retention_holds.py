@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
-from hooks.utils import flag_parser
-from hooks.utils.answers import text, times
-from hooks.utils.answers.ids import shown
+from hooks.utils import flag_parser, text
 from hooks.utils.host import projects, repository
+from hooks.utils.operations import times
+from hooks.utils.operations.ids import shown
 
 from ..governance.domains import ITEM, PROJECT, SESSION
 from ..governance.errors import DomainUnavailable
-from . import retention_deeds, sessions
+from ..operations import sessions
+from ..views import retention_activity as retention_deeds
 from .answering import Answer
 from .retention_words import COMMAND, HOLD_FLAGS
 

@@ -11,15 +11,14 @@ import os
 import sqlite3
 import sys
 
-from hooks.utils import archive
-from hooks.utils.answers import text
+from hooks.utils import archive, text
 from hooks.utils.edges import home
 from hooks.utils.edges.system import now as time_of_day
-from hooks.utils.helper import sockets
 from hooks.utils.reclaim import access, rewrite, undoing
-from hooks.utils.state import live
+from hooks.utils.state import live, sockets
 
-from . import holdings, screen, sessions, standing, statusline_install
+from ..operations import sessions
+from . import holdings, screen, standing, statusline_install
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -152,7 +151,7 @@ def _holds(environ: Mapping[str, str]) -> list[str]:
     """The holds that would end with what they keep."""
     from ..governance.controller import Controller
     from ..governance.errors import GovernanceError
-    from . import retention_deeds
+    from ..views import retention_activity as retention_deeds
 
     now = time_of_day(environ)
     try:

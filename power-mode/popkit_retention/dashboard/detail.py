@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hooks.utils import archive
-from hooks.utils.answers import ids, ledgers, phrases, text, why
-from hooks.utils.answers import warm as warming
-from hooks.utils.answers.panel import panel
+from hooks.utils import archive, text
+from hooks.utils.operations import ids
 from hooks.utils.policy.masking import mask
 from hooks.utils.reclaim import access, restoring
+from hooks.utils.views import ledgers, phrases, why
+from hooks.utils.views import warm as warming
+from hooks.utils.views.panel import panel
 
 from . import deeds
 from .problems import NotThere

@@ -7,20 +7,22 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
-from hooks.utils.answers import text
+from hooks.utils import text
 from hooks.utils.edges.codec import loads
 from hooks.utils.edges.files import read_text
 from hooks.utils.host.repository import Repository
 from hooks.utils.state import memory as kept
 from hooks.utils.state.site import Site
 
-from ..cli import answering, memory_texts, memory_why
+from ..cli import answering
 from ..memory import learning, profiles, transitions
 from ..memory.holds import OnHold
 from ..memory.items import ARCHIVE, TIERS, BadItem, Item
 from ..memory.memory import Memory
 from ..memory.memory import NotThere as NoItem
 from ..memory.stores import StoreUnavailable
+from ..views import memory_items as memory_texts
+from ..views import memory_why
 from .problems import NotOffered, NotThere, Unusable
 from .shapes import Deed, DeedDone, MemoryItem, MemoryOverview, MemoryProject, MemoryProjects, MemoryTierSum
 

@@ -7,17 +7,17 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
-from hooks.utils import archive
-from hooks.utils.answers import text
+from hooks.utils import archive, text
 from hooks.utils.reclaim import access
 
-from ..cli import holdings, retention_deeds, retention_holds
-from ..cli import retention_phrases as phrases
+from ..cli import holdings, retention_holds
 from ..governance.controller import Controller
 from ..governance.domains import ITEM, SESSION, USER
 from ..governance.errors import BadRequest, GovernanceError
 from ..governance.errors import NotThere as NothingThere
 from ..governance.policies import DOMAINS, KEYS, MEMORY, RAG
+from ..views import retention_activity as retention_deeds
+from ..views import retention_phrases as phrases
 from .problems import NotOffered, NotThere, Problem, Unusable
 from .shapes import Deed, DeedDone, HoldShown, LogEntry, RetentionLog, RetentionOverview, RetentionPolicyShown, Zone
 

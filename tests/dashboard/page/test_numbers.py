@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from hooks.utils.answers import ledgers, text
+from hooks.utils import text
+from hooks.utils.views import ledgers
 from popkit_retention.cli import holdings
 from tests.dashboard.page.served import Visit
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Route, expect
 
-from hooks.utils.answers import text, verdict
+from hooks.utils import text
+from hooks.utils.views import verdict
 from popkit_retention.dashboard.deeds import CLEARED
 from popkit_retention.dashboard.running import Running
 from tests.dashboard.page.homes import FOLDED, PLACE, SESSION, Home
