@@ -207,11 +207,24 @@ def countdown(seconds: float) -> str:
     return f"{hours} h" + (f" {minutes} min" if minutes else "") if hours else f"{minutes} min"
 
 
+def size(count: int) -> str:
+    """Return bytes as a person says them: 820 bytes, 1.2 kB, 15 kB, 1.3 MB."""
+    if count < 1_000:
+        return counted(count, "byte")
+    scaled, unit = next(((count / each, unit) for each, unit in ((1e3, "kB"), (1e6, "MB")) if count < 999.5 * each), (count / 1e9, "GB"))
+    return f"{scaled:.1f} {unit}" if scaled < 9.95 else f"{scaled:.0f} {unit}"
+
+
 def listed(words: list, most: int = 8) -> str:
     """`a, b, c and 4 more`."""
     if len(words) <= most:
         return ", ".join(words)
     return f"{', '.join(words[:most])} and {len(words) - most} more"
+
+
+def quote(word: str) -> str:
+    """Return a word of the user's as an answer repeats it."""
+    return '"' + cut(clean(word), 40) + '"'
 
 
 def as_json(data: object) -> str:

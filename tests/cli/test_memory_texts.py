@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from hooks.utils import text
 from popkit_retention.memory.items import KINDS, LEVELS, MARKERS, SOURCES, TIERS, Item
-from popkit_retention.views import memory_items as memory_texts
-from popkit_retention.views import memory_why
+from popkit_retention.views import memory_items
 from tests.views.test_width import HOSTILE
 
 NOW = 1_800_000_000.0
@@ -31,27 +30,27 @@ def lawful(lines: list[str]) -> None:
 
 @given(st.lists(ITEMS, max_size=5))
 def test_no_list_is_wide(items: list[Item]) -> None:
-    lawful(memory_texts.by_tier(items, NOW))
-    lawful(memory_texts.in_order(items, NOW))
+    lawful(memory_items.by_tier(items, NOW))
+    lawful(memory_items.in_order(items, NOW))
     for word in ("add", "pin", "unpin", "promote", "demote", "restore", "forget", "undo"):
-        lawful(memory_texts.changed(word, items, NOW, "popkit memory"))
+        lawful(memory_items.changed(word, items, NOW, "popkit memory"))
 
 
 @given(st.lists(ITEMS, max_size=5))
 def test_every_item_is_listed_once(items: list[Item]) -> None:
-    assert len([line for line in memory_texts.by_tier(items, NOW) if line.startswith("  ")]) == len(items)
-    assert len(memory_texts.in_order(items, NOW)) == len(items)
+    assert len([line for line in memory_items.by_tier(items, NOW) if line.startswith("  ")]) == len(items)
+    assert len(memory_items.in_order(items, NOW)) == len(items)
 
 
 @given(ITEMS, HOSTILE, st.lists(HOSTILE, max_size=3), st.floats(0, 1))
 def test_no_explanation_is_wide(item: Item, project: str, reasons: list[str], share: float) -> None:
-    lawful(memory_why.show_lines(item, project, NOW, "popkit memory"))
+    lawful(memory_items.show(item, project, NOW, "popkit memory"))
     decision = {"tier": item.tier, "action": "retain", "marks": item.held, "reasons": reasons}
     for coming in (None, {**decision, "at": NOW + 1e6 * share}):
         found = {"item": item.to_json(), "signals": {"confidence": share}, "profile": item.profile, "score": share, "retention": share,
                  "decision": decision, "next": coming, "hold": project, "taught_in": reasons,
                  "log": [{"at": NOW, "action": "HOT to WARM", "reasons": reasons}]}  # fmt: skip
-        lawful(memory_why.why_lines(found, NOW, "popkit memory"))
+        lawful(memory_items.why(found, NOW, "popkit memory"))
 
 
 @pytest.mark.parametrize(
@@ -69,4 +68,4 @@ def test_no_explanation_is_wide(item: Item, project: str, reasons: list[str], sh
     ],
 )
 def test_what_is_out_of_the_ordinary_is_said_in_a_few_words(fields: dict, said: str) -> None:
-    assert memory_texts.standing(Item("m1", "x", **fields), NOW) == said
+    assert memory_items.standing(Item("m1", "x", **fields), NOW) == said

@@ -7,10 +7,8 @@ from pathlib import Path
 import pytest
 
 from popkit_retention.governance import collection, explaining, rules
-from popkit_retention.views import retention_activity as retention_deeds
+from popkit_retention.views import retention_activity, retention_policies
 from popkit_retention.views import retention_phrases as phrases
-from popkit_retention.views import retention_policies as retention_texts
-from popkit_retention.views import retention_verdicts
 from tests.cli import answers_of_retention as answers
 from tests.cli.answers_of_retention import HOSTILE, NOW, at, thing
 from tests.cli.remembered import WIDTH
@@ -33,10 +31,10 @@ APPLIED = {
 }  # fmt: skip
 LABELS = {"abcdefgh": {"label": "Read src/a.ts"}, "bcdefghi": {"label": HOSTILE}, "efghijkl": {"label": "Bash npm test"}}
 TOLD = {
-    "show": retention_texts.shown(answers.status(**FULL), NOW, COMMAND),
-    "show-fresh": retention_texts.shown({**answers.status(), "revision": 0, "archives": {"count": 0, "bytes": 0}}, NOW, COMMAND),
-    "show-unavailable": retention_texts.shown(answers.status(unavailable="the store cannot be reached: " + HOSTILE), NOW, COMMAND),
-    "set": retention_texts.configured(
+    "show": retention_policies.shown(answers.status(**FULL), NOW, COMMAND),
+    "show-fresh": retention_policies.shown({**answers.status(), "revision": 0, "archives": {"count": 0, "bytes": 0}}, NOW, COMMAND),
+    "show-unavailable": retention_policies.shown(answers.status(unavailable="the store cannot be reached: " + HOSTILE), NOW, COMMAND),
+    "set": retention_policies.configured(
         DEFAULTS,
         [
             {
@@ -47,14 +45,14 @@ TOLD = {
         ],
         COMMAND,
     ),
-    "set-nothing": retention_texts.configured(
+    "set-nothing": retention_policies.configured(
         DEFAULTS, [{"domain": "rag", "revision": 4, "policy": answers.policy(), "adjusted": []}], COMMAND
     ),
-    "rollback": retention_texts.rolled_back(
+    "rollback": retention_policies.rolled_back(
         2, DEFAULTS, {"revision": 5, "domains": ["rag"], "rag": answers.policy(limit=9)}, COMMAND
-    ) + retention_texts.rolled_back(2, None, {"revision": 5, "domains": ["rag"], "rag": answers.policy()}, COMMAND)
-    + retention_texts.rolled_back(2, DEFAULTS, {"revision": 5, "domains": []}, COMMAND),
-    "history": retention_texts.history(
+    ) + retention_policies.rolled_back(2, None, {"revision": 5, "domains": ["rag"], "rag": answers.policy()}, COMMAND)
+    + retention_policies.rolled_back(2, DEFAULTS, {"revision": 5, "domains": []}, COMMAND),
+    "history": retention_policies.history(
         [
             {"revision": 2, "at": at(1), "by": "tool", "domain": "rag", "changed": {"vacuum": [False, True]}, "rolled_back_to": 1},
             {"revision": 1, "at": at(3), "by": "user", "domain": "memory",
@@ -62,37 +60,37 @@ TOLD = {
             {"revision": 1, "at": at(3), "by": "user", "domain": "rag", "changed": {}},
         ],
         NOW, COMMAND,
-    ) + retention_texts.history([], NOW, COMMAND),
-    "apply": retention_verdicts.applied(APPLIED, LABELS, NOW, 2)
-    + retention_verdicts.applied({**APPLIED, "counts": {"eligible": 0, "protected": 0, "total": 0}}, {}, NOW, 2),
-    "gc-dry-run": retention_deeds.collected(answers.collection(True), NOW, 20, COMMAND),
-    "gc": retention_deeds.collected(answers.collection(False), NOW, 1, COMMAND),
-    "undo": retention_deeds.unmarked([{"domain": "memory", "id": "m3fa91c"}, {"domain": "rag", "id": "abcdefgh"}]),
-    "holds": retention_deeds.holds(
+    ) + retention_policies.history([], NOW, COMMAND),
+    "apply": retention_policies.applied(APPLIED, LABELS, NOW, 2)
+    + retention_policies.applied({**APPLIED, "counts": {"eligible": 0, "protected": 0, "total": 0}}, {}, NOW, 2),
+    "gc-dry-run": retention_activity.collected(answers.collection(True), NOW, 20, COMMAND),
+    "gc": retention_activity.collected(answers.collection(False), NOW, 1, COMMAND),
+    "undo": retention_activity.unmarked([{"domain": "memory", "id": "m3fa91c"}, {"domain": "rag", "id": "abcdefgh"}]),
+    "holds": retention_activity.holds(
         [
             answers.hold(), answers.hold("hxxxxx2", scope="project", target="shop-0123456789ab", until=None, why=HOSTILE),
             answers.hold("hyyyyy3", released_at=at(1)), answers.hold("hzzzzz4", until=at(2), in_force=False),
         ],
         NOW, True, COMMAND,
-    ) + retention_deeds.holds([], NOW, False, COMMAND) + retention_deeds.held([answers.hold()], NOW, COMMAND)
-    + retention_deeds.released(answers.hold(released_at=at(0)), NOW),
-    "archives": retention_deeds.archives(
+    ) + retention_activity.holds([], NOW, False, COMMAND) + retention_activity.held([answers.hold()], NOW, COMMAND)
+    + retention_activity.released(answers.hold(released_at=at(0)), NOW),
+    "archives": retention_activity.archives(
         [
             {"archive_id": "memory-20261122T233000Z-k3f9a2", "domain": "memory", "created_at": at(2), "resource_count": 1, "note": HOSTILE,
              "total_size_bytes": 28},
             {"archive_id": "rag-20261122T233000Z-k3f9a2", "domain": "rag", "problem": "/x/manifest.json is missing"},
         ],
         NOW, COMMAND,
-    ) + retention_deeds.archives([], NOW, COMMAND)
-    + retention_deeds.archived(
+    ) + retention_activity.archives([], NOW, COMMAND)
+    + retention_activity.archived(
         [{"archive_id": "rag-20261122T233000Z-k3f9a2", "domain": "rag", "resource_count": 1_200, "total_size_bytes": 3_000_000,
           "manifest_path": "/home/user/.claude/popkit/data/archive/rag-20261122T233000Z-k3f9a2/manifest.json"}], COMMAND)
-    + retention_deeds.restored({"domain": "rag", "restored": ["a"], "already": ["b", "c"], "damaged": ["d"]})
-    + retention_deeds.restored({"domain": "rag", "restored": [], "already": ["b", "c"]}),
-    "verify": retention_deeds.verified({"ok": True, "problems": [], "log_entries": 1, "archives": 2})
-    + retention_deeds.verified({"ok": False, "problems": [{"where": "log", "what": "entry 3 was changed: " + HOSTILE}],
+    + retention_activity.restored({"domain": "rag", "restored": ["a"], "already": ["b", "c"], "damaged": ["d"]})
+    + retention_activity.restored({"domain": "rag", "restored": [], "already": ["b", "c"]}),
+    "verify": retention_activity.verified({"ok": True, "problems": [], "log_entries": 1, "archives": 2})
+    + retention_activity.verified({"ok": False, "problems": [{"where": "log", "what": "entry 3 was changed: " + HOSTILE}],
                                 "log_entries": 3_000, "archives": 1}),
-    "log": retention_deeds.logged(answers.LOG, NOW) + retention_deeds.logged([], NOW),
+    "log": retention_activity.logged(answers.LOG, NOW) + retention_activity.logged([], NOW),
 }  # fmt: skip
 
 
@@ -125,7 +123,7 @@ STATES = {
 
 def test_what_people_read_of_one_thing(golden) -> None:
     policy = answers.policy()
-    lines = [line for state in STATES.values() for line in retention_verdicts.explained(answers.explained(**state), policy, NOW, COMMAND)]
+    lines = [line for state in STATES.values() for line in retention_policies.explained(answers.explained(**state), policy, NOW, COMMAND)]
     assert all(len(line) <= WIDTH for line in lines)
     assert not set("\x1b\x07\u202e\u200b") & set("".join(lines))
     golden(GOLDENS / "explain.txt", "\n".join(lines).strip("\n") + "\n")
@@ -149,4 +147,4 @@ def test_every_state_and_everything_that_can_come_next_has_words() -> None:
         for what in coming:
             for when in (None, at(-2), at(2)):
                 answer = answers.explained(state=state, next={"what": what, "at": when})
-                assert retention_verdicts.explained(answer, answers.policy(), NOW, COMMAND)
+                assert retention_policies.explained(answer, answers.policy(), NOW, COMMAND)

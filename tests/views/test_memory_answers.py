@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from hooks.utils import text
+from hooks.utils.operations import memory as answers
 from hooks.utils.operations.context import answer
 from hooks.utils.state import live, marked, memory
 from hooks.utils.state.days import day_of
-from hooks.utils.views import marks
-from hooks.utils.views import memory as answers
+from hooks.utils.views.memory import marks
 from tests.hooks import payloads
 from tests.hooks.processes import Home, copy_hooks, feed, finish, start_argv
 
@@ -190,9 +190,9 @@ def test_other_projects_are_not_told(asking: Asking):
 def test_many_are_listed_elsewhere_and_so_are_those_that_no_shell_reads_as_they_are():
     row = {"project": "p", "by": "tool", "count": 6, "ids": ["m1", "m2", "m3", "m4", "m5"], "first": NOW + 60}
     for ids, count in ((row["ids"], 6), (["m1", "m 2"], 2), (["$(reboot)"], 1), (["m" * 200], 1)):
-        lines = marks.in_words(marked.FORGOTTEN, {**row, "ids": ids, "count": count}, NOW, "popkit memory")
+        lines = marks(marked.FORGOTTEN, {**row, "ids": ids, "count": count}, NOW, "popkit memory")
         assert lines[-1] == "  popkit memory list --marked"
-    assert marks.in_words(marked.FORGOTTEN, {**row, "count": 5}, NOW, "popkit memory")[-1] == "  popkit memory undo m1 m2 m3 m4 m5"
+    assert marks(marked.FORGOTTEN, {**row, "count": 5}, NOW, "popkit memory")[-1] == "  popkit memory undo m1 m2 m3 m4 m5"
 
 
 @pytest.mark.parametrize(

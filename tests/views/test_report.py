@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hooks.utils.operations import ids
+from hooks.utils.operations import arguments
 from hooks.utils.policy import events
 from hooks.utils.policy.planning import Asked
 from hooks.utils.policy.ruleset import PROFILES
 from hooks.utils.policy.tiers import TIERS
 from hooks.utils.state import shipped
 from hooks.utils.views import clear, phrases, report, timeline
-from hooks.utils.views.details import detail_lines
 from hooks.utils.views.panel import panel
+from hooks.utils.views.results import detail_lines
 from tests.policy.scenario import Scenario
 from tests.views.seen import planned, seen
 
@@ -37,7 +37,7 @@ def _report(session: Scenario, now: float = 0.0, **conversation) -> dict:
 
 
 def _row(found: dict, number: int) -> dict:
-    return ids.find(found, f"T{number}")
+    return arguments.find(found, f"T{number}")
 
 
 def _busy(profile: str | None = None) -> Scenario:
@@ -246,7 +246,7 @@ def test_a_result_goes_by_its_number_its_id_and_a_part_of_it(word):
     session = _busy()
     session.call("Read", {"file_path": "/p/c.ts"}, id="toolu_nine")
     found = _report(session)
-    assert ids.find(found, word)["number"] == (13 if "nine" in word else 9)
+    assert arguments.find(found, word)["number"] == (13 if "nine" in word else 9)
 
 
 @pytest.mark.parametrize(
@@ -266,8 +266,8 @@ def test_a_name_of_none_or_several_is_answered_with_those_near(word, said):
     found = _report(session)
     found["calls"] = 12 if word in ("T99", "0") else found["calls"]
     found["results"] = [row for row in found["results"] if row["number"] <= 12 or word not in ("T99", "0")]
-    with pytest.raises(ids.NotFound) as error:
-        ids.find(found, word)
+    with pytest.raises(arguments.NotFound) as error:
+        arguments.find(found, word)
     assert said in str(error.value)
 
 
@@ -276,8 +276,8 @@ def test_a_compacted_result_is_said_to_be_out_of_the_context():
     session.read("/p/a.ts")
     session.compact()
     session.read("/p/b.ts")
-    with pytest.raises(ids.NotFound, match="T1 is out of the context"):
-        ids.find(_report(session), "T1")
+    with pytest.raises(arguments.NotFound, match="T1 is out of the context"):
+        arguments.find(_report(session), "T1")
 
 
 @pytest.mark.parametrize(

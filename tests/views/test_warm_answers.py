@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 
+from hooks.utils.operations import cache
 from hooks.utils.operations.context import answer
 from hooks.utils.policy import warming
 from hooks.utils.state import journal, store
-from hooks.utils.views import warm
+from hooks.utils.state.warmth import Warmth
+from hooks.utils.views import cache as views
 from popkit_retention.cli.statusline_command import line_for
 from tests.views.written import Written, spec_session
 
@@ -54,7 +56,7 @@ class Asking:
 
     @property
     def ended_at(self) -> float:
-        newest = warm.Warmth(self.written.site(self.home), str(self.written.path)).moment
+        newest = Warmth(self.written.site(self.home), str(self.written.path)).moment
         assert newest is not None
         return newest.answered_at - 5
 
@@ -64,7 +66,7 @@ class Asking:
         return line_for(json.dumps(payload), environ)
 
     def line(self) -> str:
-        return warm.pane_line(warm.look(self.written.site(self.home), str(self.written.path), self.written.now))
+        return views.pane_line(cache.kept_warm(self.written.site(self.home), str(self.written.path), self.written.now))
 
 
 @pytest.fixture
@@ -176,7 +178,7 @@ def test_every_reason_has_words(asking: Asking, why: str) -> None:
     asking.written.now += 1
     shown = asking.says("warm show")
     assert "Traceback" not in shown
-    assert warm._ENDED[why]
+    assert views._ENDED[why]
 
 
 def test_what_was_sent_is_counted_in_the_session_and_since_the_answer(asking: Asking) -> None:

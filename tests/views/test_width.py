@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from hooks.utils import flag_parser, text
 from hooks.utils.efficiency_tracker import EfficiencyMetrics, metrics_of, worth
-from hooks.utils.operations import ids
+from hooks.utils.operations import arguments
 from hooks.utils.operations.context import _mistake
 from hooks.utils.policy import figures
 from hooks.utils.policy.ledger import Ledger
@@ -21,7 +21,7 @@ from hooks.utils.policy.tiers import TIERS
 from hooks.utils.policy.verdict import KINDS
 from hooks.utils.reclaim.clearing import Cleared
 from hooks.utils.reclaim.undoing import PutBack
-from hooks.utils.views import clear, ledgers, memory, phrases, putback, report, why
+from hooks.utils.views import clear, ledgers, memory, phrases, putback, report, results
 from hooks.utils.views.help import of_word, overview
 from hooks.utils.views.panel import panel
 from hooks.utils.views.stats import stats_lines
@@ -96,7 +96,7 @@ def test_no_answer_is_wide_or_moves_the_cursor(calls, said, tokens, calibration)
             _lawful(clear.clear_lines(data, found, "/popkit:context", phrases.quoted(said), True))
     _lawful(clear.taken_lines(found))
     for row in found["results"]:
-        _lawful(why.why(found, row))
+        _lawful(results.why(found, row))
     for word in (said, "T1", "T99", "zzzz"):
         _lawful(_error_of(found, word))
 
@@ -133,8 +133,8 @@ def test_no_record_that_goes_back_is_wide(records, said):
 
 def _error_of(found: dict, word: str) -> list:
     try:
-        ids.find(found, word)
-    except ids.NotFound as error:
+        arguments.find(found, word)
+    except arguments.NotFound as error:
         return _mistake(str(error), "/popkit:context").lines
     return []
 

@@ -145,10 +145,10 @@ def _retention(site: live.Site, transcript_path: str, now: float) -> dict[str, A
 
 def _unasked(found: dict[str, Any], critical: float) -> str:
     """What a report says to do now; "" where that is nothing, or only to wait while there is room."""
-    from ..views import verdict
+    from ..views import phrases
 
     kind = found["verdict"]["kind"]
-    return "" if kind == "nothing" or (kind == "wait" and found["context"]["ratio"] < critical) else verdict.unasked(found)
+    return "" if kind == "nothing" or (kind == "wait" and found["context"]["ratio"] < critical) else phrases.unasked(found)
 
 
 def _short(tokens: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..operations import offers
-from ..views import pane, phrases, timeline, why
+from ..views import panel, phrases, results, timeline
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,9 +35,9 @@ def page(name: str, report: dict[str, Any], chosen: str, rows: int, question: st
     elif shown in (SAVED, SETTINGS):
         lines, offered = [], []
     else:
-        head = pane.head(report)
+        head = panel.pane_head(report)
         offered = [deed._replace(sum=_CLEARED) if deed.id == "clear" else deed for deed in offered] + offers.of_cold(question)
-        lines = pane.lines(report, rows - _TABS - len(head) - len(offered))
+        lines = panel.pane_lines(report, rows - _TABS - len(head) - len(offered))
     return {
         "pages": [{"id": id, "label": label, "key": key} for id, (label, key) in TITLES.items()],
         "page": shown,
@@ -59,4 +59,4 @@ def _results(report: dict[str, Any], row: dict[str, Any] | None) -> tuple[list[s
         return lines, {"options": options, "value": ""}
     if row not in newest:
         options.append({"value": row["id"], "label": f"{phrases.number(row)} {phrases.label(row, _LABEL)}"})
-    return [*why.why(report, row, command=COMMAND)[1:], *lines], {"options": options, "value": row["id"]}
+    return [*results.why(report, row, command=COMMAND)[1:], *lines], {"options": options, "value": row["id"]}

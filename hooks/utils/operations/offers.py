@@ -6,7 +6,7 @@ A deed's id is the words that do it, as after `/popkit:context`; of these only t
 from __future__ import annotations
 
 from .. import text
-from ..views import phrases, verdict, warm
+from ..views import cache, phrases
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def of_context(report: dict[str, Any]) -> list[Offer]:
     """What can be done about the whole context now."""
     found = []
     if report["verdict"]["kind"] == "clear":
-        found.append(Offer("clear", "Clear", verdict.in_words(report).removeprefix(_SAID), "c"))
+        found.append(Offer("clear", "Clear", phrases.verdict(report).removeprefix(_SAID), "c"))
     if report["cleared"]["items"]:
         found.append(Offer("undo", "Undo the last clear", "what it took comes back in place", "u"))
     return found
@@ -58,12 +58,12 @@ def of_result(row: dict[str, Any], restores: bool) -> list[Offer]:
 
 
 def of_warmth(kept: dict[str, Any]) -> list[Offer]:
-    """Whether the prompt cache is kept warm (answers/warm.py). What it would have been worth stands beside it."""
+    """Whether the prompt cache is kept warm (operations/cache.py). What it would have been worth stands beside it."""
     if kept["on"]:
         return [Offer("warm off", "Stop keeping the cache warm", "nothing is sent any more", "w")]
     if kept["refused"]:
         return []
-    words = "warm on --yes" if warm.has_lost(kept) else "warm on"
+    words = "warm on --yes" if cache.has_lost(kept) else "warm on"
     return [Offer(words, "Keep the cache warm", f"one request takes {text.short_tokens(kept['one']['tokens'])} of input", "w")]
 
 

@@ -18,7 +18,7 @@ _LIMIT_S = 5.0
 
 
 class Through:
-    """See `answers.command.InPlace`. Refused where the helper does not answer."""
+    """See `operations.request.InPlace`. Refused where the helper does not answer."""
 
     def __init__(self, path: str) -> None:
         self._path = path

@@ -12,7 +12,7 @@ def age(word: str) -> float:
     """The seconds of `90s`, `30m`, `2h`, `3d`, `1w`; UsageError for anything else."""
     number, unit = word[:-1], word[-1:]
     if unit not in _UNITS or not (number.isascii() and number.isdigit() and len(number) < 10):
-        raise UsageError(f"{_shown(word)} is not a duration. Give a whole number followed by s, m, h, d or w, such as 30d")
+        raise UsageError(f"{text.quote(word)} is not a duration. Give a whole number followed by s, m, h, d or w, such as 30d")
     return int(number) * _UNITS[unit]
 
 
@@ -41,8 +41,4 @@ def _date(word: str) -> float:
         said = datetime.fromisoformat(word[:-1] + "+00:00" if word.endswith(("Z", "z")) else word)
         return (said if said.tzinfo else said.replace(tzinfo=timezone.utc)).timestamp()
     except (ValueError, OverflowError):
-        raise UsageError(f"{_shown(word)} is not a time. Give 2h or 3d, or a date such as 2026-02-21 or 2026-02-21T16:15") from None
-
-
-def _shown(word: str) -> str:
-    return '"' + text.cut(text.clean(word), 40) + '"'
+        raise UsageError(f"{text.quote(word)} is not a time. Give 2h or 3d, or a date such as 2026-02-21 or 2026-02-21T16:15") from None

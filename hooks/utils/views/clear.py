@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from .. import text
-from ..operations import ids
 from ..policy import verdict
 from ..policy.planning import CLEAR, matches
 from ..policy.ruleset import AUTO
 from ..policy.tiers import TIERS
 from . import phrases
-from .details import result_line
-from .verdict import in_words
+from .results import result_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -109,7 +107,7 @@ def clear_lines(found: dict, report: dict, command: str, words: str = "", everyt
 
 def _instead_lines(report: dict, but: tuple) -> list:
     """What to do now, as the panel says it, unless it is of one of these kinds."""
-    return [] if report["verdict"]["kind"] in but else ["", *text.wrap(in_words(report))]
+    return [] if report["verdict"]["kind"] in but else ["", *text.wrap(phrases.verdict(report))]
 
 
 def _head(found: dict) -> str:
@@ -296,8 +294,3 @@ def taken_lines(report: dict, most: int = 8) -> list[str]:
     lines += _smaller_ones(rows, most)
     net = report["reclaimable"]["now"]["tokens"]
     return [*lines, *text.wrap(f"Together {text.long_tokens(_tokens(rows))}; {text.long_tokens(net)} leave, because placeholders stay.")]
-
-
-def ids_of(report: dict, words: str) -> tuple[str, ...]:
-    """The ids of the results that a comma-separated list of names means; ids.NotFound for one that is unknown."""
-    return tuple(dict.fromkeys(ids.find(report, word)["id"] for word in words.split(",") if word))

@@ -1,44 +1,28 @@
-"""`memory`: `on` and `off` are answered here, every other word by `popkit memory` in a process of its own."""
+"""What people read of memory and of marks in a session: what switching it did, what of value goes soon, what is marked for deletion. Plain
+values in, lines out. Pure."""
 
 from __future__ import annotations
 
-import os
-
 from .. import text
-from ..edges import children
-from ..state import days, marked, memory
-from . import marks
+from ..state import days, marked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping
     from typing import Any
 
-    from ..state.site import Site
-
-# The host ends a hook on a prompt after 30 s.
-LIMIT_S = 25.0
-CALLED_AS = "POPKIT_CALLED_AS"  # what an answer tells to type begins with
 _SHELL = "popkit context"
 _SHOWN_LINES = 400
 _NAME = 40  # columns of a project's
-
-
-def turn(on: bool, site: Site, now: float) -> dict[str, Any]:
-    """Switches memory on or off for the project of a site; what came of it. OSError where it cannot be written."""
-    project = memory.project_of(site.home, _folder_of(site))
-    changed = project.turn_on(now) if on else project.turn_off(now)
-    configured = site.config.get("memory") or {}
-    return {
-        "on": on, "changed": changed, "project": project.repository.name, "folder": project.folder, "tokens": memory.tokens_of(site.config),
-        "store": configured.get("store") or f"{site.home}/{memory.STORE}", "summariser": configured.get("summariser") or "",
-    }  # fmt: skip
+_WHO = {marked.BY_TOOL: "An agent's tool", marked.BY_JOB: "The hourly job"}
+_RETENTION = "popkit retention"
+_LONGEST = 20  # characters of an id that a command is made of
 
 
 def turned_lines(found: dict[str, Any], command: str) -> list[str]:
     """What `on` and `off` answer. `command`: how the reader calls us."""
     name = text.cut(text.clean(found["project"]).strip(), _NAME) or "this project"
-    us = _called(command)
+    us = called(command)
     already = "" if found["changed"] else "already "
     store = text.clean(found["store"])
     if not found["on"]:
@@ -70,7 +54,7 @@ def turned_lines(found: dict[str, Any], command: str) -> list[str]:
     ]
 
 
-def _called(command: str) -> str:
+def called(command: str) -> str:
     """How the reader calls `popkit memory`."""
     return "popkit memory" if command == _SHELL else f"{command} memory"
 
@@ -82,47 +66,10 @@ def _leaves(found: dict[str, Any]) -> str:
     return " ".join(filter(None, said)) or "No model is called, and nothing leaves this machine."
 
 
-def mark_lines(site: Site, command: str, now: float) -> list[str]:
-    """What tools and the hourly job have marked for deletion. `command`: how the reader calls us."""
-    if not marked.is_there(site.home):
-        return []
-    return marks.lines(site.home, memory.project_of(site.home, _folder_of(site)).repository.key, now, _called(command))
-
-
-def alert_lines(site: Site, command: str) -> list[str]:
-    """What of value is about to be forgotten, told once. `command`: how the reader calls us."""
-    if not memory.is_used(site.home):
-        return []
-    try:
-        project = memory.project_of(site.home, _folder_of(site))
-        due = project.untold_alerts()
-        if due:
-            project.told_alerts(list(due))
-    except OSError:
-        return []  # it is told when it can be noted that it was
-    if not due:
-        return []
+def alerts(due: Mapping[str, float], command: str) -> list[str]:
+    """Return what of value is about to be forgotten, and when. `due`: id -> seconds; `command`: how the reader calls us."""
     many = f"{text.counted(len(due), 'memory') if len(due) == 1 else f'{len(due):,} memories'} of value will be forgotten by"
-    return ["", *text.wrap(f"{many} {days.day_of(max(due.values()))}: {_called(command)} status")]
-
-
-def ask(words: Sequence[str], site: Site, command: str) -> tuple[int, str, str]:
-    """(exit code, output, errors) of `popkit memory WORDS` in the project of a site. `command`: how the reader calls us."""
-    import subprocess  # only here, and seldom
-
-    folder = _folder_of(site)
-    environ = {**site.environ, "CLAUDE_CODE_SESSION_ID": site.session_id, CALLED_AS: _called(command)}
-    try:
-        done = subprocess.run(  # noqa: S603
-            children.command_line(["memory", *words]), env=environ, cwd=folder if os.path.isdir(folder) else None,
-            stdin=subprocess.DEVNULL, capture_output=True, timeout=LIMIT_S, check=False,
-        )  # fmt: skip
-    except subprocess.TimeoutExpired:
-        return 1, "", f"this takes longer than {LIMIT_S:.0f} s. Run it in a shell: popkit memory {' '.join(map(text.clean, words))}"
-    except (OSError, ValueError, subprocess.SubprocessError) as error:
-        return 1, "", f"popkit memory could not be started: {error}"
-    output, errors = (each.decode("utf-8", "replace").strip("\n") for each in (done.stdout, done.stderr))
-    return done.returncode, output, errors
+    return ["", *text.wrap(f"{many} {days.day_of(max(due.values()))}: {called(command)} status")]
 
 
 def shown(output: str) -> list[str]:
@@ -132,5 +79,26 @@ def shown(output: str) -> list[str]:
     return [*lines[:_SHOWN_LINES], f"… {text.counted(more, 'more line')}: run popkit memory in a shell"] if more > 0 else lines
 
 
-def _folder_of(site: Site) -> str:
-    return site.session_project or os.getcwd()
+# --- marks ----------------------------------------------------------------------------------------------------------------------------
+
+
+def marks(part: str, row: dict[str, Any], now: float, memory_command: str) -> list[str]:
+    """One row of `state.marked`."""
+    count = int(row["count"])
+    one, several = ("archived result", "archived results") if part == marked.RAG else ("memory", "memories")
+    what = text.counted(count, one) if count == 1 else f"{count:,} {several}"
+    left = row["first"] - now
+    said = f"{_WHO[row['by']]} has marked {what}, which the next run deletes."
+    if left > 0:
+        said = f"{_WHO[row['by']]} has marked {what} for deletion{' in' if count == 1 else ', starting in'} {text.span(left)}."
+    keep, command = "To keep it:" if count == 1 else "To keep them:", f"{_RETENTION} undo --domain {part}"
+    if part == marked.FORGOTTEN and count <= len(row["ids"]) and all(map(_is_typed_as_it_is, row["ids"])):
+        command = f"{memory_command} undo {' '.join(row['ids'])}"
+    elif part == marked.FORGOTTEN:
+        keep, command = "To see which, so that you can undo it:", f"{memory_command} list --marked"
+    return [*text.wrap(f"{said} {keep}"), "  " + command]
+
+
+def _is_typed_as_it_is(id: str) -> bool:
+    """Whether no shell reads anything else than an id."""
+    return id.isascii() and id.isalnum() and len(id) <= _LONGEST

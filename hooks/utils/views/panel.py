@@ -1,13 +1,14 @@
-"""`retention`: the status panel. A report in, lines out."""
+"""The status panel, as `retention` and as the first page of the pane show it. A report in, lines out."""
 
 from __future__ import annotations
 
 from .. import text
 from ..policy import kinds
 from ..policy.planning import CLEAR
+from ..policy.ruleset import DEFAULT
 from ..policy.tiers import TIERS
-from . import ledgers, phrases, verdict
-from .details import detail_lines
+from . import ledgers, phrases
+from .results import detail_lines
 
 _COMMAND = "/popkit:context"
 _WHOLE = 60  # columns that the table takes with its last column
@@ -15,6 +16,17 @@ _ASIDE = " " * 10
 _NEXT_AT = 34  # columns before the last column of the table
 _PINNED = "pinned"  # what a report counts as no kind
 _COUNTED = {kind.name: kind.counted for kind in kinds.ALL if kind.counted}
+# Columns below which the pane's tabs have no room for how long the cache stays warm.
+TABS = 57
+_LEAST_LEAVING = 3  # results that are named, however few rows there are
+_TOKENS = 6
+# What the profiles mean.
+_MEANS = {
+    "auto": "a clear takes what is worth more gone than kept",
+    "spec": "results live as long as specified, and a clear takes what has expired",
+    "aggressive": "results live half as long, and a clear takes what has expired",
+    "conservative": "results live twice as long, and a clear takes what has expired",
+}
 
 
 def panel(report: dict, details: bool = False, everything: bool = False, command: str = _COMMAND) -> list[str]:
@@ -26,7 +38,7 @@ def panel(report: dict, details: bool = False, everything: bool = False, command
     lines += ["", *expired(report), *reclaimable(report), *came_to(report)]
     if details:
         lines += ["", *detail_lines(report, everything)]
-    lines += [*notes(report), "", *text.wrap(verdict.in_words(report))]
+    lines += [*notes(report), "", *text.wrap(phrases.verdict(report))]
     return lines + (["", *_commands(command, details, report)] if command else [])
 
 
@@ -212,3 +224,45 @@ def _commands(command: str, details: bool, report: dict) -> list:
         offered.append(("Adjust tiers", f"{command} retention --profile NAME"))
     offered.append(("Help", f"{command} help"))
     return [f"[{at}] {name + ':':<15} {words}" for at, (name, words) in enumerate(offered, 1)]
+
+
+def profile_chosen(target: str | None, now_holds: str) -> str:
+    """What an answer says of the choice; `now_holds` is the profile that holds after it."""
+    if target is None:
+        return f"Back to the configured profile, {text.clean(now_holds)}."
+    return f"Profile {target} for this session: {_MEANS[target]}. To go back: --profile {DEFAULT}."
+
+
+# --- the pane: what matters most, for the columns and rows there are --------------------------------------------------------------------
+
+
+def pane_head(report: dict) -> list[str]:
+    """What to do now: stands above what can be done."""
+    return text.wrap(phrases.verdict(report))
+
+
+def pane_lines(report: dict, rows: int) -> list[str]:
+    """All below that; what matters is in the first `rows` of them."""
+    above = [*context(report), *came_to(report)]
+    told = [*above, *_leaving(report, rows - len(above))]
+    return [*told, "", *table(report), *expired(report), *rest(report, text.WIDTH >= TABS), *notes(report)]
+
+
+def _leaving(report: dict, rows: int) -> list[str]:
+    """What a clear would take, the largest first, as many as there are rows for."""
+    said = reclaimable(report)
+    now = report["reclaimable"]["now"]["items"]
+    at = "action" if now else "cold"
+    going = [row for row in report["results"] if row["plan"] and row["plan"][at] == CLEAR]
+    if not report["reclaimable"]["now" if now else "cold"]["items"]:
+        return said
+    going.sort(key=lambda row: (-row["tokens"], row["number"]))
+    room = max(_LEAST_LEAVING, rows - len(said))
+    shown = going if len(going) <= room else going[: room - 1]
+    for row in shown:
+        start = f"{text.tokens(row['tokens']):>{_TOKENS}}  {phrases.number(row)} "
+        said.append(start + phrases.label(row, text.WIDTH - len(start)))
+    if len(shown) < len(going):
+        others = sum(row["tokens"] for row in going[len(shown) :])
+        said.append(f"{text.tokens(others):>{_TOKENS}}  in {len(going) - len(shown):,} more")
+    return said

@@ -24,7 +24,7 @@ repeat, reread, success, newer, session_end, manual, unpin; `held_until`: the ca
 
 from __future__ import annotations
 
-from ..policy import figures, kinds, lifecycle, parts, planning, verdict
+from ..policy import figures, globs, kinds, lifecycle, parts, planning, verdict
 from ..policy.context import OUTSIDE
 from ..policy.tiers import TIERS
 from .phrases import run_name
@@ -255,3 +255,8 @@ def _partial_reads(state: ContextState) -> list[dict[str, Any]]:
         if len(numbers) > 1:
             found.append({"path": path, "lines": parts.describe_intervals([scope for _, scope in reads]), "reads": numbers})
     return found
+
+
+def matching(report: dict, pattern: str) -> list:
+    """The rows that a path pattern holds."""
+    return [row for row in report["results"] if any(globs.matches(pattern, subject) for subject in row["subjects"])]

@@ -18,10 +18,10 @@ from hooks.utils.flag_parser import UsageError
 from hooks.utils.host import repository
 from hooks.utils.operations import times
 from hooks.utils.state import archived, peek
+from hooks.utils.text import size
 
 from . import archive_search, screen, standing
 from .answering import fail
-from .holdings import size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

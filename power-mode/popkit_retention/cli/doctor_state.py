@@ -14,7 +14,8 @@ from hooks.utils.state import live, peek, session, store
 from hooks.utils.state.rebuild import rebuild
 from hooks.utils.text import counted, listed
 
-from . import config_checking, holdings
+from ..operations import holdings
+from . import config_checking
 from .check import OK, PROBLEM, WARNING, Check
 
 TYPE_CHECKING = False

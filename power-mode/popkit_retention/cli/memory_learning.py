@@ -11,9 +11,9 @@ from hooks.utils.edges.codec import loads
 from hooks.utils.edges.files import open_regular
 from hooks.utils.host import projects, repository
 from hooks.utils.host.stamps import seconds_of
-from hooks.utils.operations.ids import shown
 from hooks.utils.state import memory as kept
 from hooks.utils.state.live import Site
+from hooks.utils.text import quote as shown
 
 from ..operations import sessions
 from .memory_place import Place

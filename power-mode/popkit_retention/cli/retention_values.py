@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from hooks.utils.flag_parser import UsageError
-from hooks.utils.operations.ids import shown
+from hooks.utils.text import quote as shown
 
 from ..governance.policies import DEFAULT_POLICY, DOMAINS, KEYS
 

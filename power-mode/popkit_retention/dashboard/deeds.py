@@ -6,11 +6,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hooks.utils import flag_parser, text
-from hooks.utils.operations import context as command
-from hooks.utils.operations import offers, running
+from hooks.utils.operations import cache, context, offers, running
+from hooks.utils.operations.request import COMMAND
 from hooks.utils.policy import planning, verdict
 from hooks.utils.reclaim import outlook
-from hooks.utils.views import warm as warming
 
 from .problems import NotOffered
 from .retention import HOLD, RELEASE
@@ -33,7 +32,7 @@ _WHY = "held in the dashboard"  # where nobody says why
 
 
 def of_session(desk: Desk, known: Known, looked: Looked, kept: dict[str, Any]) -> list[Deed]:
-    """What can be done about a whole session. `kept`: whether its cache is kept warm (answers/warm.py)."""
+    """What can be done about a whole session. `kept`: whether its cache is kept warm (operations/cache.py)."""
     found = [*offers.of_context(looked.report), *offers.of_warmth(kept)] if known.transcript else []
     cleared = CLEARED_IN_PLACE if running.of_session(looked.site.home, known.id) else CLEARED
     return [*_shown(found, cleared), *_anyway(looked, desk.now(), cleared), *desk.retention.deeds_of(known.id)]
@@ -82,7 +81,7 @@ def do(desk: Desk, known: Known, id: str, why: str = "") -> DeedDone:
         return desk.retention.do_of_session(id, known.id, why or _WHY)
     with desk.changing:
         with desk.looks.reading(known) as looked:
-            kept = warming.look(looked.site, looked.path, desk.now())
+            kept = cache.kept_warm(looked.site, looked.path, desk.now())
             offered = [
                 *of_session(desk, known, looked, kept),
                 *(deed for row in looked.report["results"] for deed in of_result(known, looked, row)),
@@ -91,8 +90,8 @@ def do(desk: Desk, known: Known, id: str, why: str = "") -> DeedDone:
             raise NotOffered("that is not offered now: the session has changed, or the id is not one of its deeds. Load it again")
         site = desk.looks.site(known)
         with desk.laid_out():
-            parsed = flag_parser.parse(command.split(id))
+            parsed = flag_parser.parse(context.split(id))
             in_place = running.of_session(site.home, known.id)
-            given = command.respond(parsed, site, known.transcript, desk.now(), command.COMMAND, in_place)
+            given = context.respond(parsed, site, known.transcript, desk.now(), COMMAND, in_place)
         desk.changes += 1
     return DeedDone(done=not given.error, text=given.error or "\n".join(given.lines).strip("\n"))

@@ -18,8 +18,8 @@ from hooks.utils.policy import events
 from hooks.utils.reclaim import outlook
 from hooks.utils.state import live
 from hooks.utils.state.site import Site
+from hooks.utils.views import phrases
 from hooks.utils.views import report as reports
-from hooks.utils.views import verdict
 
 from .series import Sampler
 from .shapes import Fill, Verdict
@@ -214,7 +214,7 @@ def fill_of(report: dict[str, Any]) -> Fill | None:
 
 def verdict_of(report: dict[str, Any]) -> Verdict:
     """What to do now, in the panel's words."""
-    return Verdict(kind=report["verdict"]["kind"], words=verdict.in_words(report))
+    return Verdict(kind=report["verdict"]["kind"], words=phrases.verdict(report))
 
 
 def began_in(transcript: str) -> str:

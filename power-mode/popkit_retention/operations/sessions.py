@@ -7,7 +7,7 @@ import os
 from hooks.utils.edges import home
 from hooks.utils.edges.codec import loads
 from hooks.utils.edges.files import open_regular
-from hooks.utils.host.projects import SUFFIX, changed, every, folder_of, names, transcripts
+from hooks.utils.host.projects import changed, every, folder_of, names, session_id_of, transcripts
 from hooks.utils.text import clean
 
 TYPE_CHECKING = False
@@ -29,11 +29,6 @@ class NoSession(Exception):
 def folder_name(project: str) -> str:
     """The host's name for a project's folder: everything but ASCII letters and digits becomes a dash, for each UTF-16 unit."""
     return "".join(char if char.isascii() and char.isalnum() else "-" * (2 if ord(char) > 0xFFFF else 1) for char in project)
-
-
-def session_id_of(path: str) -> str:
-    """The session of a transcript file: the host names the file after it."""
-    return os.path.basename(path)[: -len(SUFFIX)] if path.endswith(SUFFIX) else os.path.basename(path)
 
 
 def newest_of_project(environ: Mapping[str, str], folder: str) -> str:

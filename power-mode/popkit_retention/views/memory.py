@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from hooks.utils import text
-from hooks.utils.views import marks
+from hooks.utils.views.memory import marks
 
-from ..cli.answering import ASIDE, ago, ahead, pair
 from ..memory.items import FULL, TIERS
+from .columns import ASIDE, ago, ahead, pair
 from .memory_items import in_order
 
 TYPE_CHECKING = False
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from ..cli.memory_learning import Learnt
     from ..memory.document import Document
     from ..memory.items import Item
 
@@ -42,7 +41,7 @@ def status(found: Mapping[str, Any], now: float, command: str) -> list[str]:
         lines += pair("Waiting", f"{waiting} {'them' if found['waiting'] > 1 else 'it'}: {command} list --waiting")
     if found["marked"]:
         lines += pair("Forgotten", f"{text.counted(found['marked'], 'item')}, not deleted yet: {command} list --marked")
-    told = [line for part, rows in found["told"].items() for row in rows for line in marks.in_words(part, row, now, command)]
+    told = [line for part, rows in found["told"].items() for row in rows for line in marks(part, row, now, command)]
     return [*lines, "", *_table(found), *([""] if told else []), *told, *alerts(found["alerts"], now, command)]
 
 
@@ -67,18 +66,18 @@ def _last_run(run: Mapping[str, Any] | None, now: float, command: str) -> list[s
     return pair("Last run", f"{ago(run['at'], now)}: {text.counted(run['items'], 'item')}, {', '.join(done)}") + _failures(run)
 
 
-def learnt(found: Learnt, command: str) -> list[str]:
+def learnt(found: Mapping[str, Any], command: str) -> list[str]:
     """What came of learning. `command`: how the reader calls us."""
-    of = f" of {text.listed(found.projects, 3)}" if found.projects else ""
-    lines = text.wrap(f"Learnt from {text.counted(found.sessions, 'session')}{of}.")
-    lines += pair("New", text.counted(found.added, "item"))
-    lines += pair("Seen again", text.counted(found.strengthened, "item"))
-    lines += pair("Put to use", text.counted(found.used, "item"))
-    for reason, count in sorted(found.left_out.items()):
+    of = f" of {text.listed(found['projects'], 3)}" if found["projects"] else ""
+    lines = text.wrap(f"Learnt from {text.counted(found['sessions'], 'session')}{of}.")
+    lines += pair("New", text.counted(found["added"], "item"))
+    lines += pair("Seen again", text.counted(found["strengthened"], "item"))
+    lines += pair("Put to use", text.counted(found["used"], "item"))
+    for reason, count in sorted(found["left_out"].items()):
         lines += pair("Left out", f"{count:,}: {reason}")
-    if found.off:
+    if found["off"]:
         lines += text.wrap(
-            f"Memory is off for {text.listed(found.off, 3)}: new sessions do not get a MEMORY.md. To switch it on, run there:"
+            f"Memory is off for {text.listed(found['off'], 3)}: new sessions do not get a MEMORY.md. To switch it on, run there:"
         )
         lines += [f"  {command} on"]
     return lines
@@ -154,3 +153,14 @@ def loss(found: Sequence[Mapping[str, Any]]) -> list[str]:
         row += f"{each['token_efficiency']:>12.1f}{each['precision']:>11.2f}{each['recall']:>8.2f}{each['f1_score']:>7.2f}"
         lines.append(row)
     return lines
+
+
+# --- other checkouts ------------------------------------------------------------------------------------------------------------------
+
+
+def joined(found: Mapping[str, Any], command: str) -> list[str]:
+    """What `join` answers. `command`: how the reader calls us."""
+    owner = text.clean(found["owner"])
+    if found["joined"]:
+        return text.wrap(f"This folder now shares the memory of {owner}. To keep them apart again: {command} join --no")
+    return text.wrap(f"This folder uses nothing of the memory of {owner}. To give it a memory of its own: {command} on")

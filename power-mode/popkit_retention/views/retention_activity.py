@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 
 from hooks.utils import text
+from hooks.utils.host.projects import session_id_of
+from hooks.utils.text import size
 
-from ..cli.answering import ago, pair, pairs
-from ..cli.holdings import size
 from ..governance.rules import PLACEHOLDER
-from ..operations.sessions import session_id_of
 from . import retention_phrases as phrases
-from .retention_verdicts import hold_said
+from .columns import ago, pair, pairs
+from .retention_policies import hold_said
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

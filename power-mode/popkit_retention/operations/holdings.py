@@ -6,9 +6,9 @@ import itertools
 import os
 import re
 
-from hooks.utils import text
 from hooks.utils.edges import home
 from hooks.utils.state import collecting, marked, memory, sweeping
+from hooks.utils.text import size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -163,11 +163,3 @@ def told(found: dict) -> str:
     """The parts and their sizes in words, as in: archive 12 MB, kept originals 47 MB. What is empty is left out."""
     words = [f"{part or 'other files'} {size(each.bytes)}" for part, each in found.items() if each.bytes]
     return ", ".join(words)
-
-
-def size(count: int) -> str:
-    """Bytes as a person says them: 820 bytes, 1.2 kB, 15 kB, 1.3 MB."""
-    if count < 1_000:
-        return text.counted(count, "byte")
-    scaled, unit = next(((count / each, unit) for each, unit in ((1e3, "kB"), (1e6, "MB")) if count < 999.5 * each), (count / 1e9, "GB"))
-    return f"{scaled:.1f} {unit}" if scaled < 9.95 else f"{scaled:.0f} {unit}"

@@ -1,27 +1,15 @@
-"""`warm`: whether the prompt cache is kept warm while the user is away, what that costs, and what it would have been worth. Words and data;
-what is decided stands in policy/warming.py.
-
-The data: `on`, `from` (session or configuration), `refused` (why it cannot be switched on, "" where it can) · `model`, `lifetime_s`,
-`every_s`, `prompt_tokens` · `one`: what one request costs, `bridged`: what the request after a break then costs less, each {`tokens` (of
-input, that cost as much), `usd` (null where the price is not known)} · `most`: requests in a row that are allowed · `limits`: {`requests`
-in a row, `usd` a session} · `past`: {`known` (whether anybody has looked), `sessions`, `hour` (how many of them have a cache that lasts an
-hour), `breaks`, `bridged`, `requests`, `paid_usd`, `saved_usd`} · `sent`: {`requests`, `in_a_row`, `usd`} of this session, `last`: journal
-entry or null · `next_s`: seconds, null for none · `ended`: why nothing is sent, "" where that is not so; `about` what.
-"""
+"""What people read of the prompt cache: whether it is kept warm and what that costs, whether the conversation compacts once it is cold.
+Data of operations/cache.py in, lines out. Pure."""
 
 from __future__ import annotations
 
 from .. import text
-from ..edges import home
 from ..policy import warming
-from ..state import breaks
-from ..state.warmth import Warmth
+from ..reclaim import cold
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
-    from ..state.site import Site
 
 _LABEL = 10
 _PRICES = "Dollars are at the prices of the API. With a subscription these requests count toward its limits."
@@ -41,63 +29,11 @@ _ENDED = {
     warming.MISS: "the last one did not find the cache",
     warming.ERROR: "the last one failed",
 }
-# How long after its time a request is still taken to come.
-_LATE_S = 30
-
-
-def look(site: Site, transcript_path: str, now: float) -> dict[str, Any]:
-    """The data, see above."""
-    found = Warmth(site, transcript_path)
-    following, past = found.following(now), found.past()
-    at = found.facts.get("next")
-    coming = at if found.on and isinstance(at, (int, float)) and at > now - _LATE_S else None
-
-    def costs(units: float) -> dict[str, Any]:
-        return {"tokens": round(units), "usd": None if found.usd is None else round(units * found.usd, 6)}
-
-    return {
-        "on": found.on,
-        "from": "session" if found.from_session else "configuration",
-        "refused": warming.HOUR if found.is_refused else "",
-        "model": found.model.id,
-        "lifetime_s": found.prices.ttl_s,
-        "every_s": round(warming.interval_s(found.prices.ttl_s)),
-        "prompt_tokens": found.prompt,
-        "one": costs(warming.price(found.prompt, found.prices)),
-        "bridged": costs((found.prices.write - found.prices.read) * found.prompt),
-        "most": _most(found),
-        "limits": {"requests": found.most_in_a_row, "usd": found.most_usd},
-        "past": {
-            "known": found.own.at > 0, "sessions": found.own.sessions, "hour": found.own.hour, "breaks": past.breaks,
-            "bridged": past.bridged, "requests": past.sent,
-            "paid_usd": round(past.paid, 4), "saved_usd": round(past.saved, 4),
-        },
-        "sent": {"requests": len(found.sent), "in_a_row": found.in_a_row, "usd": round(found.spent, 6)},
-        "last": found.sent[-1] if found.sent else None,
-        "next_s": None if coming is None else max(0, round(coming - now)),
-        "ended": "" if coming is not None or not found.on else str(found.facts.get("ended") or following.why),
-        "about": str(found.facts.get("about") or ""),
-    }  # fmt: skip
-
-
-def _most(found: Warmth) -> int:
-    """How many in a row are allowed, whether it is on or not."""
-    if not found.prices.known or found.usd is None:
-        return 0
-    row = warming.Row(found.prompt, found.prices, found.usd, 0.0, 0, found.spent)
-    return warming.most(found.prices, min(found.most_in_a_row, row.affordable(found.most_usd)))
-
-
-def learn(site: Site, now: float) -> None:
-    """Lets the past be known before it is told of; what cannot be kept is told of as it was."""
-    if breaks.own(site.home).is_old(now):
-        try:
-            breaks.learn(site.environ, site.home, now)
-        except (OSError, home.NoHome):
-            return
-
-
-# --- words -----------------------------------------------------------------------------------------------------------------------
+_COLD = {
+    cold.ON: "on. Between turns, once the prompt cache is cold and it pays, what is dead leaves by itself: no model, a receipt, undo",
+    cold.OFF: "off. Nothing leaves the conversation by itself",
+    cold.ASK: "not decided yet. The pane asks the first time it would have paid",
+}
 
 
 def pane_line(found: dict[str, Any]) -> str:
@@ -229,3 +165,29 @@ def _dollars(sum: dict[str, Any]) -> str:
 
 def _money(usd: float) -> str:
     return f"${usd:.2f}" if usd >= 0.1 or not usd else f"${usd:.2g}"
+
+
+# --- once it is cold -----------------------------------------------------------------------------------------------------------------
+
+
+def cold_lines(found: dict[str, Any], command: str) -> list[str]:
+    """What the word answers."""
+    shown = text.title("Compacting when the cache is cold")
+    shown += text.wrap(f"It is {_COLD[found['setting']]}.")
+    if found["tokens"]:
+        shown += text.wrap(f"Now {cold_sum(found)} would leave.")
+    other = "off" if found["setting"] == cold.ON else "on"
+    return [*shown, "", *text.wrap(f"To change that: {command} cold {other}")]
+
+
+def cold_sum(found: dict[str, Any]) -> str:
+    """~12,300 tokens, worth about $0.11,"""
+    worth = "" if found["usd"] is None else f", worth about ${found['usd']:.2f},"
+    return text.long_tokens(found["tokens"]) + worth
+
+
+def cold_question(found: dict[str, Any]) -> str:
+    """What the pane asks, in a line; "" where there is nothing to ask."""
+    if found["setting"] != cold.ASK or not found["tokens"]:
+        return ""
+    return f"the cache is cold: {cold_sum(found)} can leave before your next prompt. Let that happen by itself whenever it pays?"
