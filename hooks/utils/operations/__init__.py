@@ -1,1 +1,1 @@
-"""What people read: a report as data, then text of at most 76 columns."""
+"""What is done, or looked up, when a person asks: in whatever skin, with the data and the view of it as the answer."""

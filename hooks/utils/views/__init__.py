@@ -1,1 +1,1 @@
-"""What people read: a report as data, then text of at most 76 columns."""
+"""What people read: a report as data, then text of at most so many columns. Data in, lines out: pure."""

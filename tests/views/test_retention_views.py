@@ -9,9 +9,9 @@ import pytest
 from popkit_retention.governance import collection, explaining, rules
 from popkit_retention.views import retention_activity, retention_policies
 from popkit_retention.views import retention_phrases as phrases
-from tests.cli import answers_of_retention as answers
-from tests.cli.answers_of_retention import HOSTILE, NOW, at, thing
 from tests.cli.remembered import WIDTH
+from tests.views import retention_answers as answers
+from tests.views.retention_answers import HOSTILE, NOW, at, thing
 
 GOLDENS = Path(__file__).parent / "goldens" / "retention"
 COMMAND = "popkit retention"
