@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from .request import InPlace
 
 
-def answer(words: str, site: Site, transcript_path: str, now: float, in_place: InPlace | None = None) -> str:
-    """The text that answers `/popkit:context WORDS` in the session of a Site. `in_place`: who changes the running conversation; without
-    it the transcript is changed."""
+def answer(words: str, site: Site, transcript_path: str, now: float, in_place: InPlace | None = None, width: int = text.WIDTH) -> str:
+    """Return the text that answers `/popkit:context WORDS` in the session of a Site. `in_place`: who changes the running conversation;
+    without it the transcript is changed. `width`: columns of a line."""
     try:
         parsed = flag_parser.parse(split(words))
     except flag_parser.UsageError as error:
-        return "\n".join(_mistake(str(error), COMMAND).lines)
+        return "\n".join(text.laid_out(_mistake(str(error), COMMAND).lines, width))
     given = respond(parsed, site, transcript_path, now, COMMAND, in_place)
     if "json" in parsed.flags and not given.error:
         return "\n" + text.as_json(given.data)
-    return "\n".join(given.lines)
+    return "\n".join(text.laid_out(given.lines, width))
 
 
 def split(words: str) -> list[str]:
@@ -73,7 +73,7 @@ def _mistake(message: str, command: str) -> Answer:
 
 def _retention(request: Request) -> Answer:
     chosen = _profile_of(request.flags)
-    told: list[str] = []
+    told: list[text.Line] = []
     if chosen:
         target = arguments.profile_target(chosen)
         request.look()

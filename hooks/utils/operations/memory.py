@@ -32,7 +32,7 @@ def turn(on: bool, site: Site, now: float) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def mark_lines(site: Site, command: str, now: float) -> list[str]:
+def mark_lines(site: Site, command: str, now: float) -> list[text.Line]:
     """Return what tools and the hourly job have marked for deletion in the project of a site. `command`: how the reader calls us."""
     if not marked.is_there(site.home):
         return []
@@ -41,7 +41,7 @@ def mark_lines(site: Site, command: str, now: float) -> list[str]:
     return ["", *lines] if lines else []
 
 
-def alert_lines(site: Site, command: str) -> list[str]:
+def alert_lines(site: Site, command: str) -> list[text.Line]:
     """What of value is about to be forgotten, told once. `command`: how the reader calls us."""
     if not memory.is_used(site.home):
         return []

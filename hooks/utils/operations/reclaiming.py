@@ -114,7 +114,7 @@ def restore(request: Request) -> Answer:
         said = ["", *text.wrap("PopKit: " + trouble)] if trouble else []
         lines = putback.printed_lines(printed)
         if request.command == COMMAND:
-            lines = list(map(text.visible, lines))  # the client writes them to its terminal
+            lines = [text.visible(line) if isinstance(line, str) else line for line in lines]  # the client writes them to its terminal
         return Answer(["", *lines, *said], putback.printed_data(printed))
     back = undoing.restore_in_place(site, request.transcript_path, request.now, records)
     site.remember(planned=None)

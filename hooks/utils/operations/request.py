@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from ..flag_parser import Parsed
     from ..state.site import Site
+    from ..text import Line
 
     class InPlace(Protocol):
         """Changes the conversation of a running session: what is asked for is done as soon as Claude is idle."""
@@ -34,7 +35,7 @@ class Answer:
 
     __slots__ = ("data", "error", "lines")
 
-    def __init__(self, lines: list[str], data: object = None, error: str = ""):
+    def __init__(self, lines: list[Line], data: object = None, error: str = ""):
         self.lines = lines
         self.data = data
         self.error = error

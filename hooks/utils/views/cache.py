@@ -49,9 +49,9 @@ def pane_line(found: dict[str, Any]) -> str:
     return line + (f"; {_ended(found)}" if found["ended"] else "")
 
 
-def sum_lines(found: dict[str, Any]) -> list[str]:
+def sum_lines(found: dict[str, Any]) -> list[text.Line]:
     """What it would have been worth, what it costs and what it would save, for whoever decides."""
-    return [line for label, said in sums(found) for line in _row(label, said)]
+    return [line for label, said in sums(found) for line in _pair(label, said)]
 
 
 def sums(found: dict[str, Any]) -> list[tuple[str, str]]:
@@ -87,7 +87,11 @@ def has_lost(found: dict[str, Any]) -> bool:
     return found["past"]["paid_usd"] > found["past"]["saved_usd"]
 
 
-def on_lines(found: dict[str, Any], command: str) -> list[str]:
+def _pair(name: str, content: str) -> list[text.Line]:
+    return text.pair(name, content, _LABEL)
+
+
+def on_lines(found: dict[str, Any], command: str) -> list[text.Line]:
     """What `warm on` answers."""
     return [
         *text.title("The prompt cache is kept warm from now on"),
@@ -102,34 +106,29 @@ def on_lines(found: dict[str, Any], command: str) -> list[str]:
     ]
 
 
-def off_lines(found: dict[str, Any]) -> list[str]:
+def off_lines(found: dict[str, Any]) -> list[text.Line]:
     """What `warm off` answers."""
     return ["", *text.wrap("The prompt cache is not kept warm in this session." + _so_far(found))]
 
 
-def show_lines(found: dict[str, Any], command: str) -> list[str]:
+def show_lines(found: dict[str, Any], command: str) -> list[text.Line]:
     """What `warm show` answers."""
     whose = ", by your word in this session" if found["from"] == "session" else ", by your configuration" if found["on"] else ""
-    lines = [*text.title("Keeping the prompt cache warm"), *_row("State", ("on" if found["on"] else "off") + whose)]
+    lines = [*text.title("Keeping the prompt cache warm"), *_pair("State", ("on" if found["on"] else "off") + whose)]
     sent = found["sent"]
-    lines += _row("Sent", f"{text.counted(sent['requests'], 'request')} in this session, {_money(sent['usd'])}")
+    lines += _pair("Sent", f"{text.counted(sent['requests'], 'request')} in this session, {_money(sent['usd'])}")
     if found["last"] is not None:
         last = found["last"]
-        lines += _row("Last", f"read {text.tokens(last['read'])} of {text.short_tokens(last['prompt'])}, answered {last['output']:,}")
+        lines += _pair("Last", f"read {text.tokens(last['read'])} of {text.short_tokens(last['prompt'])}, answered {last['output']:,}")
     if found["next_s"] is not None:
-        lines += _row("Next", f"in {text.countdown(found['next_s'])}")
+        lines += _pair("Next", f"in {text.countdown(found['next_s'])}")
     elif found["ended"]:
-        lines += _row("Ended", _ended(found))
+        lines += _pair("Ended", _ended(found))
     lines += sum_lines(found)
     if found["refused"]:
-        return [*lines, *([] if found["on"] else _row("Refused", _ENDED[warming.HOUR]))]
+        return [*lines, *([] if found["on"] else _pair("Refused", _ENDED[warming.HOUR]))]
     switch = "off ends it" if found["on"] else "on begins it for this session"
     return [*lines, "", *text.wrap(f"{command} warm {switch}. {_PRICES}")]
-
-
-def _row(label: str, said: str) -> list[str]:
-    first, *rest = text.wrap(said, text.WIDTH - _LABEL)
-    return [f"{label:<{_LABEL}}" + first, *(" " * _LABEL + line for line in rest)]
 
 
 def _past(found: dict[str, Any]) -> str:
@@ -170,7 +169,7 @@ def _money(usd: float) -> str:
 # --- once it is cold -----------------------------------------------------------------------------------------------------------------
 
 
-def cold_lines(found: dict[str, Any], command: str) -> list[str]:
+def cold_lines(found: dict[str, Any], command: str) -> list[text.Line]:
     """What the word answers."""
     shown = text.title("Compacting when the cache is cold")
     shown += text.wrap(f"It is {_COLD[found['setting']]}.")

@@ -90,7 +90,7 @@ def _short(row: dict) -> dict:
     return {name: row[name] for name in ("id", "number", "label", "tool", "tier", "kind", "tokens", "state")}
 
 
-def clear_lines(found: dict, report: dict, command: str, words: str = "", everything: bool = False) -> list[str]:
+def clear_lines(found: dict, report: dict, command: str, words: str = "", everything: bool = False) -> list[text.Line]:
     """The lines of an answer. `words` name what the user gave, to be repeated in the command that would do it."""
     lines = text.title(_head(found))
     if not found["items"] and not found["cold"]["items"]:
@@ -105,7 +105,7 @@ def clear_lines(found: dict, report: dict, command: str, words: str = "", everyt
     return [*lines, *_undone_lines(found, command, words), *_instead_lines(report, _SAID_ABOVE)]
 
 
-def _instead_lines(report: dict, but: tuple) -> list:
+def _instead_lines(report: dict, but: tuple) -> list[text.Line]:
     """What to do now, as the panel says it, unless it is of one of these kinds."""
     return [] if report["verdict"]["kind"] in but else ["", *text.wrap(phrases.verdict(report))]
 
@@ -149,7 +149,7 @@ def _nothing(found: dict) -> str:
     return f"No result{of} is worth clearing." if found["profile"] == AUTO else f"No result{of} has expired."
 
 
-def _sum_lines(found: dict) -> list[str]:
+def _sum_lines(found: dict) -> list[text.Line]:
     sum = found["sum"]
     left = sum["share"] * found["tokens"] / sum["leaves"] if sum["leaves"] > 0 else 0.0
     share = f" ({left:.0%} of the context)" if left >= 0.005 else ""
@@ -184,7 +184,7 @@ def _pays(found: dict) -> str:
     return said + ". The rewrite is certain and those requests are not, so auto waits for a cold cache"
 
 
-def _cold_lines(found: dict) -> list[str]:
+def _cold_lines(found: dict) -> list[text.Line]:
     """What a clear takes once the cache is cold, where waiting is of use."""
     have, wait_s = found["cold"], found["wait_s"]
     if found["cleared"] or found["pays"] or not have["items"] or not wait_s:
@@ -199,15 +199,14 @@ def _is_weighed(found: dict) -> bool:
     return found["profile"] == AUTO and not (found["tier"] or found["ids"])
 
 
-def _pair(name: str, said: str) -> list[str]:
-    said_lines = text.wrap(said, text.WIDTH - _ASIDE)
-    return [f"{name:<{_ASIDE}}{said_lines[0]}", *[" " * _ASIDE + line for line in said_lines[1:]]]
+def _pair(name: str, content: str) -> list[text.Line]:
+    return text.pair(name, content, _ASIDE)
 
 
-def _result_lines(found: dict, report: dict, everything: bool) -> list[str]:
+def _result_lines(found: dict, report: dict, everything: bool) -> list[text.Line]:
     wanted = {row["id"] for row in found["results"]}
     rows = [row for row in report["results"] if row["id"] in wanted]
-    lines: list = []
+    lines: list[text.Line] = []
     for tier in TIERS:
         mine = sorted([row for row in rows if row["tier"] == tier], key=lambda row: -row["tokens"])
         if mine:
@@ -216,7 +215,7 @@ def _result_lines(found: dict, report: dict, everything: bool) -> list[str]:
                 f"{tier.capitalize()}: {text.counted(len(mine), 'result')}, {text.long_tokens(_tokens(mine))}",
             ]
             shown = mine if everything else mine[:_MOST]
-            lines += [result_line(row, text.WIDTH, _unused(row, found)) for row in shown]
+            lines += [result_line(row, _unused(row, found)) for row in shown]
             lines += _smaller_ones(mine, len(shown), ": add --all")
     return lines
 
@@ -235,7 +234,7 @@ def _tokens(rows: list) -> int:
     return sum(row["tokens"] for row in rows)
 
 
-def _kept_lines(found: dict, command: str) -> list[str]:
+def _kept_lines(found: dict, command: str) -> list[text.Line]:
     """Why expired results stay, and what takes them all the same."""
     kept = found["kept"]
     if not kept:
@@ -249,7 +248,7 @@ def _kept_lines(found: dict, command: str) -> list[str]:
     return ["", *text.wrap(said, indent="  ")]
 
 
-def _undone_lines(found: dict, command: str, words: str) -> list[str]:
+def _undone_lines(found: dict, command: str, words: str) -> list[text.Line]:
     """Nothing was changed: the command that would do it, unless it would lose reasoning and not pay."""
     goes = found["pays"] or found["now"]
     lines = text.wrap("Nothing was changed." + (" To clear:" if goes else ""))
@@ -265,11 +264,11 @@ def _undone_lines(found: dict, command: str, words: str) -> list[str]:
     return lines
 
 
-def _command(command: str, words: str, now: bool) -> list[str]:
+def _command(command: str, words: str, now: bool) -> list[text.Line]:
     return phrases.command_lines(" ".join(filter(None, [command, "clear", words, "--now" if now else ""])))
 
 
-def _done_lines(found: dict, command: str) -> list[str]:
+def _done_lines(found: dict, command: str) -> list[text.Line]:
     lines = text.wrap("Everything is archived, and a placeholder stands in for each result.")
     if found["in_place"]:
         lines += text.wrap("It leaves the running conversation at once, or when Claude is done: there is nothing to load again.")
@@ -284,13 +283,13 @@ def _done_lines(found: dict, command: str) -> list[str]:
     return lines + text.wrap(found["trouble"]) if found["trouble"] else lines
 
 
-def taken_lines(report: dict, most: int = 8) -> list[str]:
+def taken_lines(report: dict, most: int = 8) -> list[text.Line]:
     """The largest results that a clear would take, whatever their tier."""
     lines = text.title("What a clear would take")
     rows = sorted([row for row in report["results"] if row["plan"] and row["plan"]["action"] == CLEAR], key=lambda row: -row["tokens"])
     if not rows:
         return [*lines, "Nothing: no result is worth clearing."]
-    lines += [result_line(row, text.WIDTH) for row in rows[:most]]
+    lines += [result_line(row) for row in rows[:most]]
     lines += _smaller_ones(rows, most)
     net = report["reclaimable"]["now"]["tokens"]
     return [*lines, *text.wrap(f"Together {text.long_tokens(_tokens(rows))}; {text.long_tokens(net)} leave, because placeholders stay.")]

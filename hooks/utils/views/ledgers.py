@@ -65,10 +65,13 @@ def headline(worth: dict[str, Any]) -> str:
     return f"Net {usd(installed['net_usd'], True)} since installed (API-equivalent)"
 
 
-def table(worth: dict[str, Any]) -> list[str]:
+def table(worth: dict[str, Any]) -> list[text.Line]:
     """A row for each quantity, and for each way to save; a column for each period. The money adds up: saved, less the cost, is the net.
     Memory, which is off unless somebody wants it, has a row where it spared anything."""
-    columns = max(8, (text.WIDTH - _NAME) // len(_PERIODS))
+    return [lambda width: _table(worth, max(8, (width - _NAME) // len(_PERIODS)))]
+
+
+def _table(worth: dict[str, Any], columns: int) -> list[str]:
     titles = [title if columns >= _LEAST else short for _, title, short in _PERIODS]
     periods = [worth[name] for name, _, _ in _PERIODS]
     rows = [
@@ -85,7 +88,7 @@ def table(worth: dict[str, Any]) -> list[str]:
     return [(name + "".join(f"{cell:>{columns}}" for cell in cells)).rstrip() for name, cells in named]
 
 
-def notes(worth: dict[str, Any], dated: str) -> list[str]:
+def notes(worth: dict[str, Any], dated: str) -> list[text.Line]:
     """What has to be said of the table: what its tokens and its money are; `dated`: the month of the prices, "" where it is not known."""
     when = f" of {text.cut(text.clean(dated), 20)}" if dated else ""
     said = f"Kept out and cleared are tokens, all else is API-equivalent money: at the API's prices{when}, also where a subscription pays."
@@ -94,7 +97,7 @@ def notes(worth: dict[str, Any], dated: str) -> list[str]:
     return text.wrap(said)
 
 
-def lacking(sessions: int, more: str = "Ask again to have more in it.") -> list[str]:
+def lacking(sessions: int, more: str = "Ask again to have more in it.") -> list[text.Line]:
     """What has to be said where so many sessions went on since they were reckoned. `more`: how more of it comes."""
     return text.wrap(f"Not in it yet: what {text.counted(sessions, 'session')} did lately. {more}")
 

@@ -19,7 +19,7 @@ _RETENTION = "popkit retention"
 _LONGEST = 20  # characters of an id that a command is made of
 
 
-def turned_lines(found: dict[str, Any], command: str) -> list[str]:
+def turned_lines(found: dict[str, Any], command: str) -> list[text.Line]:
     """What `on` and `off` answer. `command`: how the reader calls us."""
     name = text.cut(text.clean(found["project"]).strip(), _NAME) or "this project"
     us = called(command)
@@ -66,7 +66,7 @@ def _leaves(found: dict[str, Any]) -> str:
     return " ".join(filter(None, said)) or "No model is called, and nothing leaves this machine."
 
 
-def alerts(due: Mapping[str, float], command: str) -> list[str]:
+def alerts(due: Mapping[str, float], command: str) -> list[text.Line]:
     """Return what of value is about to be forgotten, and when. `due`: id -> seconds; `command`: how the reader calls us."""
     many = f"{text.counted(len(due), 'memory') if len(due) == 1 else f'{len(due):,} memories'} of value will be forgotten by"
     return ["", *text.wrap(f"{many} {days.day_of(max(due.values()))}: {called(command)} status")]
@@ -82,7 +82,7 @@ def shown(output: str) -> list[str]:
 # --- marks ----------------------------------------------------------------------------------------------------------------------------
 
 
-def marks(part: str, row: dict[str, Any], now: float, memory_command: str) -> list[str]:
+def marks(part: str, row: dict[str, Any], now: float, memory_command: str) -> list[text.Line]:
     """One row of `state.marked`."""
     count = int(row["count"])
     one, several = ("archived result", "archived results") if part == marked.RAG else ("memory", "memories")

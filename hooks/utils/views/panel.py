@@ -29,7 +29,7 @@ _MEANS = {
 }
 
 
-def panel(report: dict, details: bool = False, everything: bool = False, command: str = _COMMAND) -> list[str]:
+def panel(report: dict, details: bool = False, everything: bool = False, command: str = _COMMAND) -> list[text.Line]:
     """The lines of the panel. `command` is how the reader calls us; "" leaves the commands at its end out."""
     lines = [*text.title("Retention status"), *head(report), ""]
     if not report["enabled"]:
@@ -42,12 +42,12 @@ def panel(report: dict, details: bool = False, everything: bool = False, command
     return lines + (["", *_commands(command, details, report)] if command else [])
 
 
-def head(report: dict) -> list:
+def head(report: dict) -> list[text.Line]:
     """How full the context is, whether the cache is warm, and what the session did so far."""
     return [*context(report), *rest(report, False)]
 
 
-def context(report: dict) -> list:
+def context(report: dict) -> list[text.Line]:
     have = report["context"]
     if not have:
         return []
@@ -56,7 +56,7 @@ def context(report: dict) -> list:
     return text.folded("Context   " + full, _ASIDE)
 
 
-def rest(report: dict, counts_down: bool) -> list:
+def rest(report: dict, counts_down: bool) -> list[text.Line]:
     """The cache, the calls and the profile. `counts_down`: the reader shows by himself how long the cache stays warm."""
     have, lines = report["context"], []
     if have and have["cache"] and not (counts_down and have["cache"] == "warm"):
@@ -73,19 +73,23 @@ def rest(report: dict, counts_down: bool) -> list:
     ]
 
 
-def table(report: dict) -> list:
+def table(report: dict) -> list[text.Line]:
+    return [lambda columns: _table(report, columns)]
+
+
+def _table(report: dict, columns: int) -> list[str]:
     lines = [f"{'Tier':<10}{'Live':>4}{'tokens':>8}{'Expired':>9}{'tokens':>8}".ljust(_NEXT_AT + 7) + "Next expiry"]
     indent = " " * (_NEXT_AT + 7)
-    narrow = text.WIDTH < _WHOLE
+    narrow = columns < _WHOLE
     lines = [lines[0].partition("Next")[0].rstrip()] if narrow else lines
     for tier in TIERS:
         have = report["tiers"][tier]
         row = f"{tier.capitalize():<10}{_cells(have['live'], 4, 8)}{_cells(have['expired'], 9, 8)}"
         if narrow:
             ends = _next(tier, have)
-            lines += [row.rstrip(), *(text.wrap("  ends: " + ends, indent="    ") if ends != "-" else [])]
+            lines += [row.rstrip(), *(text.wrapped("  ends: " + ends, columns, "    ") if ends != "-" else [])]
             continue
-        said = text.wrap(_next(tier, have), text.WIDTH - len(indent))
+        said = text.wrapped(_next(tier, have), columns - len(indent))
         lines.append((row.ljust(len(indent)) + said[0]).rstrip())
         lines += [indent + line for line in said[1:]]
     return lines
@@ -142,7 +146,7 @@ def _preserved(counts: dict) -> str:
     return ", ".join([*said, *([f"{others} by pattern"] if others else [])])
 
 
-def expired(report: dict) -> list:
+def expired(report: dict) -> list[text.Line]:
     have = report["expired"]
     if not have["items"]:
         return ["Expired: nothing"]
@@ -151,7 +155,7 @@ def expired(report: dict) -> list:
     )
 
 
-def reclaimable(report: dict) -> list:
+def reclaimable(report: dict) -> list[text.Line]:
     """What a clear would take, now and once the cache is cold."""
     now, cold = report["reclaimable"]["now"], report["reclaimable"]["cold"]
     if not now["items"] and not cold["items"]:
@@ -178,7 +182,7 @@ def _share(have: dict, report: dict) -> str:
     return f" ({have['tokens'] / context['tokens']:.0%} of the context)"
 
 
-def came_to(report: dict) -> list:
+def came_to(report: dict) -> list[text.Line]:
     """What PopKit did to this session, and what that came to."""
     have, figures = report["cleared"], report["figures"]
     lines = []
@@ -189,7 +193,7 @@ def came_to(report: dict) -> list:
     return lines
 
 
-def notes(report: dict) -> list:
+def notes(report: dict) -> list[text.Line]:
     """What else there is to know, one paragraph each."""
     said = []
     if report["compacted"]:
@@ -236,33 +240,33 @@ def profile_chosen(target: str | None, now_holds: str) -> str:
 # --- the pane: what matters most, for the columns and rows there are --------------------------------------------------------------------
 
 
-def pane_head(report: dict) -> list[str]:
-    """What to do now: stands above what can be done."""
+def pane_head(report: dict) -> list[text.Line]:
+    """Return what to do now: it stands above what can be done."""
     return text.wrap(phrases.verdict(report))
 
 
-def pane_lines(report: dict, rows: int) -> list[str]:
-    """All below that; what matters is in the first `rows` of them."""
-    above = [*context(report), *came_to(report)]
-    told = [*above, *_leaving(report, rows - len(above))]
-    return [*told, "", *table(report), *expired(report), *rest(report, text.WIDTH >= TABS), *notes(report)]
+def pane_lines(report: dict, columns: int, rows: int) -> list[text.Line]:
+    """Return all below that; what matters is in the first `rows` of them."""
+    above = text.laid_out([*context(report), *came_to(report)], columns)
+    shown = [*above, *_leaving(report, columns, rows - len(above))]
+    return [*shown, "", *table(report), *expired(report), *rest(report, columns >= TABS), *notes(report)]
 
 
-def _leaving(report: dict, rows: int) -> list[str]:
-    """What a clear would take, the largest first, as many as there are rows for."""
-    said = reclaimable(report)
+def _leaving(report: dict, columns: int, rows: int) -> list[str]:
+    """Return what a clear would take, the largest first, as many as there are rows for."""
+    lines = text.laid_out(reclaimable(report), columns)
     now = report["reclaimable"]["now"]["items"]
     at = "action" if now else "cold"
     going = [row for row in report["results"] if row["plan"] and row["plan"][at] == CLEAR]
     if not report["reclaimable"]["now" if now else "cold"]["items"]:
-        return said
+        return lines
     going.sort(key=lambda row: (-row["tokens"], row["number"]))
-    room = max(_LEAST_LEAVING, rows - len(said))
+    room = max(_LEAST_LEAVING, rows - len(lines))
     shown = going if len(going) <= room else going[: room - 1]
     for row in shown:
         start = f"{text.tokens(row['tokens']):>{_TOKENS}}  {phrases.number(row)} "
-        said.append(start + phrases.label(row, text.WIDTH - len(start)))
+        lines.append(start + phrases.label(row, columns - len(start)))
     if len(shown) < len(going):
         others = sum(row["tokens"] for row in going[len(shown) :])
-        said.append(f"{text.tokens(others):>{_TOKENS}}  in {len(going) - len(shown):,} more")
-    return said
+        lines.append(f"{text.tokens(others):>{_TOKENS}}  in {len(going) - len(shown):,} more")
+    return lines

@@ -135,19 +135,19 @@ def quoted(target: str) -> str:
     return '"' + target + '"' if " " in target or "*" in target else target
 
 
-def command_lines(command: str) -> list[str]:
-    """A command on a line of its own. In a shell it stays whole, so that it can be copied; Claude Code would break the line worse."""
+def command_lines(command: str) -> list[text.Line]:
+    """Return a command on a line of its own. In a shell it stays whole, so that it can be copied; Claude Code would break it worse."""
     return text.wrap("  " + command, indent="  ") if command.startswith("/") else ["  " + command]
 
 
-def resume(session_id: str) -> str:
-    """The line that a person types so that the client loads the transcript again."""
-    return text.cut("  /resume " + text.clean(session_id), text.WIDTH).rstrip()
+def resume(session_id: str) -> text.Line:
+    """Return the line that a person types so that the client loads the transcript again."""
+    return text.fitted("  /resume " + text.clean(session_id))
 
 
-def title(row: dict) -> str:
-    """A result's number and label in one line."""
-    return (number(row) + "  " + label(row, text.WIDTH - len(number(row)) - 2)).rstrip()
+def title(row: dict, columns: int) -> str:
+    """Return a result's number and label in one line of so many columns."""
+    return (number(row) + "  " + label(row, columns - len(number(row)) - 2)).rstrip()
 
 
 def until(row: dict) -> str:

@@ -10,7 +10,7 @@ _NAME, _COLUMN = 28, 14
 _SCOPES = (("session", "this session"), ("project", "this project"), ("all", "everywhere"))
 
 
-def stats_lines(found: dict, details: bool = False) -> list[str]:
+def stats_lines(found: dict, details: bool = False) -> list[text.Line]:
     """The lines of `stats`, from {`session`, `project`, `all`: metrics as dicts, `contexts`: name -> metrics, `worth`: as
     efficiency_tracker.worth tells it of `all`, `prices_dated`: the month of the prices, `behind`: sessions that went on since they were
     reckoned}."""
@@ -112,11 +112,11 @@ def _false(metrics: dict) -> str:
     return f"{false:,} ({false / expired:.1%})" if expired else f"{false:,}"
 
 
-def _contexts(contexts: dict) -> list:
+def _contexts(contexts: dict) -> list[text.Line]:
     if not contexts:
         return []
-    lines = ["", "Contexts of this session:"]
+    lines: list[text.Line] = ["", "Contexts of this session:"]
     for name, metrics in contexts.items():
         said = f"{text.counted(metrics['results'], 'result')}, {metrics['items_expired']:,} expired, {metrics['false_expirations']:,} false"
-        lines.append(text.cut(f"  {text.pad(text.clean(name) or 'main thread', 28)} {said}", text.WIDTH))
+        lines.append(text.fitted(f"  {text.pad(text.clean(name) or 'main thread', 28)} {said}"))
     return lines

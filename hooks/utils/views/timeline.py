@@ -15,21 +15,15 @@ _ROOMY, _WHOLE = 72, 200
 _ENDED_SHOWN = 3
 
 
-def timeline(report: dict, last: int | None = LAST, folds: bool = False) -> list[str]:
-    """The lines of the timeline, of the newest `last` results that are in the context (None: of all). `folds`: a note that has no room goes
-    on below, where it would be cut."""
+def timeline(report: dict, last: int | None = LAST, folds: bool = False) -> list[text.Line]:
+    """Return the timeline of the newest `last` results that are in the context (None: of all). `folds`: a note that has no room goes on
+    below, where it would be cut."""
     rows = report["results"]
     shown = rows if last is None else rows[max(0, len(rows) - last) :]
     lines = text.title("Tool call timeline")
     if not shown:
         return [*lines, "No tool results in this context yet."]
-    first, now = shown[0]["number"], max(report["calls"], shown[-1]["number"])
-    numbers = len(str(now)) + 1
-    ended = _ended_by(rows)
-    lines.append(" " * (numbers + 2 + (0 if folds and text.WIDTH < _ROOMY else _LABEL + 1)) + _axis(first, now))
-    for row in shown:
-        draw = _folded if folds else _line
-        lines += draw(row, numbers, first, now, ended.get(row["number"], []))
+    lines.append(lambda columns: _bars(report, shown, columns, folds))
     lines += ["", f"{_LIVE} live   {_EXPIRED} expired, still in the context   ← what it ended"]
     if any(row["state"] == "cleared" for row in shown):
         lines.append(f"{_CLEARED} cleared: only a placeholder is left in the context")
@@ -44,6 +38,19 @@ def timeline(report: dict, last: int | None = LAST, folds: bool = False) -> list
     return lines
 
 
+def _bars(report: dict, shown: list, columns: int, folds: bool) -> list[str]:
+    """Return the axis, and below it the bars of the results that are shown."""
+    first, now = shown[0]["number"], max(report["calls"], shown[-1]["number"])
+    numbers = len(str(now)) + 1
+    ended = _ended_by(report["results"])
+    lines = [" " * (numbers + 2 + (0 if folds and columns < _ROOMY else _LABEL + 1)) + _axis(first, now)]
+    for row in shown:
+        number, bar = f"{phrases.number(row):<{numbers}}  ", _bar(row, first, now) + " "
+        draw = _folded if folds else _line
+        lines += draw(row, number, bar, ended.get(row["number"], []), columns)
+    return lines
+
+
 def _axis(first: int, now: int) -> str:
     """`T2 ──────────► T41` over the bars."""
     left, right = f"T{first} ", f" T{now}"
@@ -51,21 +58,18 @@ def _axis(first: int, now: int) -> str:
     return left + "─" * (room - 1) + "►" + right if room > 1 else f"T{first}─T{now}"
 
 
-def _line(row: dict, numbers: int, first: int, now: int, ended: list) -> list:
-    head = f"{phrases.number(row):<{numbers}}  {text.pad(phrases.label(row, _LABEL), _LABEL)} {_bar(row, first, now)} "
-    return [head + _note(row, ended, text.WIDTH - text.width(head))]
+def _line(row: dict, number: str, bar: str, ended: list, columns: int) -> list[str]:
+    head = f"{number}{text.pad(phrases.label(row, _LABEL), _LABEL)} {bar}"
+    return [head + _note(row, ended, columns - text.width(head))]
 
 
-def _folded(row: dict, numbers: int, first: int, now: int, ended: list) -> list:
-    """The same with the whole note: beside the bar, and below it where there is no room."""
-    aside = " " * (numbers + 2)
-    number, bar = f"{phrases.number(row):<{numbers}}  ", _bar(row, first, now) + " "
-    if text.WIDTH < _ROOMY:
-        above, head = [number + phrases.label(row, text.WIDTH - len(number))], aside + bar
+def _folded(row: dict, number: str, bar: str, ended: list, columns: int) -> list[str]:
+    """Return the same with the whole note: beside the bar, and below it where there is no room."""
+    if columns < _ROOMY:
+        above, head = [number + phrases.label(row, columns - len(number))], " " * len(number) + bar
     else:
-        above, head = [], number + text.pad(phrases.label(row, _LABEL), _LABEL) + " " + bar
-    first_line, *more = text.wrap(_whole_note(row, ended), text.WIDTH - text.width(head))
-    return [*above, head + first_line, *(" " * text.width(head) + line for line in more)]
+        above, head = [], f"{number}{text.pad(phrases.label(row, _LABEL), _LABEL)} {bar}"
+    return [*above, *text.laid_out(text.pair(head, _whole_note(row, ended), text.width(head)), columns)]
 
 
 def _whole_note(row: dict, ended: list) -> str:

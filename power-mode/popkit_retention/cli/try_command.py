@@ -120,22 +120,22 @@ def _journal(popkit_home: str, path: str) -> list:
     return store.read_lines(store.ContextFiles(popkit_home, sessions.session_id_of(path)).journal) if popkit_home else []
 
 
-def _whose(found: dict, is_sample: bool) -> list:
+def _whose(found: dict, is_sample: bool) -> list[text.Line]:
     lines = text.title("PopKit on a recorded sample session" if is_sample else "PopKit on your session")
     if not is_sample:
-        lines.append(text.cut("Session   " + text.clean(found["session"]), text.WIDTH))
-        lines.append("Project   " + text.cut_start(text.clean(found["project"]) or "unknown", text.WIDTH - 10))
+        lines.append(text.fitted("Session   " + text.clean(found["session"])))
+        lines.append(lambda columns: ["Project   " + text.cut_start(text.clean(found["project"]) or "unknown", columns - 10)])
     if found["at"]:
         lines.append("As of     " + time.strftime("%Y-%m-%d %H:%M UTC, its last call", time.gmtime(found["at"])))
     return lines
 
 
-def _shown(found: dict) -> list:
-    lines = [*panel(found, command=""), *timeline(found, _CALLS)]
+def _shown(found: dict) -> list[text.Line]:
+    lines: list[text.Line] = [*panel(found, command=""), *timeline(found, _CALLS)]
     return [*lines, *clear.taken_lines(found), *_got(found["installed"])]
 
 
-def _got(got: dict | None) -> list:
+def _got(got: dict | None) -> list[text.Line]:
     """What the whole session would have got with PopKit installed."""
     lines = text.title("With PopKit from the start")
     if got is None or got["cost_share"] is None:
@@ -146,8 +146,7 @@ def _got(got: dict | None) -> list:
     saved = 1 - got["cost_share"]
     pairs.append(("Net", f"{saved:.1%} of what its prompts cost is saved" if saved >= 0 else f"its prompts cost {-saved:.1%} more"))
     for name, said in pairs:
-        first, *rest = text.wrap(said, text.WIDTH - 10)
-        lines += [f"{name:<10}{first}", *(" " * 10 + line for line in rest)]
+        lines += text.pair(name, said, 10)
     life = "an hour" if got["cache_ttl_s"] == _HOUR_S else "five minutes"
     missed = f"; {text.counted(got['missed'], 'content')} fetched again" if got["missed"] else ""
     said = f"Counted over {text.counted(got['requests'], 'request')} as `popkit lab --decisions` counts, with a prompt cache that lives"
@@ -161,12 +160,16 @@ def _amount(tokens: int, results: int) -> str:
     return f"{text.long_tokens(tokens)} in {text.counted(results, 'result')}" if tokens else "nothing"
 
 
-def _install(root: str) -> list:
+def _install(root: str) -> list[text.Line]:
     """How to have this in every session."""
-    add = f"claude plugin marketplace add {shlex.quote(root)}"
-    first = [add] if text.width(add) <= text.WIDTH - 2 else ["claude plugin marketplace add \\", "  " + shlex.quote(root)]
-    commands = [*first, f"claude plugin install popkit@{_marketplace(root)}"]
-    return ["", "Install PopKit to have this in every session as /popkit:context:", *["  " + line for line in commands]]
+    add = f"  claude plugin marketplace add {shlex.quote(root)}"
+    parts = ["  claude plugin marketplace add \\", "    " + shlex.quote(root)]
+    return [
+        "",
+        "Install PopKit to have this in every session as /popkit:context:",
+        lambda columns: [add] if text.width(add) <= columns else parts,
+        f"  claude plugin install popkit@{_marketplace(root)}",
+    ]
 
 
 def _marketplace(root: str) -> str:

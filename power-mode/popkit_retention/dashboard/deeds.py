@@ -13,7 +13,7 @@ from hooks.utils.reclaim import outlook
 
 from .problems import NotOffered
 from .retention import HOLD, RELEASE
-from .shapes import Deed, DeedDone
+from .shapes import COLUMNS, Deed, DeedDone
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -89,9 +89,8 @@ def do(desk: Desk, known: Known, id: str, why: str = "") -> DeedDone:
         if id not in {deed.id for deed in offered}:
             raise NotOffered("that is not offered now: the session has changed, or the id is not one of its deeds. Load it again")
         site = desk.looks.site(known)
-        with desk.laid_out():
-            parsed = flag_parser.parse(context.split(id))
-            in_place = running.of_session(site.home, known.id)
-            given = context.respond(parsed, site, known.transcript, desk.now(), COMMAND, in_place)
+        parsed = flag_parser.parse(context.split(id))
+        in_place = running.of_session(site.home, known.id)
+        given = context.respond(parsed, site, known.transcript, desk.now(), COMMAND, in_place)
         desk.changes += 1
-    return DeedDone(done=not given.error, text=given.error or "\n".join(given.lines).strip("\n"))
+    return DeedDone(done=not given.error, text=given.error or "\n".join(text.laid_out(given.lines, COLUMNS)).strip("\n"))

@@ -15,7 +15,7 @@ from hooks.utils.views.panel import panel
 from . import deeds
 from .problems import NotThere
 from .sessions import row_of
-from .shapes import Bar, Content, Figures, KeptWarm, Layers, ResultDetail, SessionDetail
+from .shapes import COLUMNS, Bar, Content, Figures, KeptWarm, Layers, ResultDetail, SessionDetail
 
 if TYPE_CHECKING:
     from hooks.utils.archive.records import Record
@@ -41,13 +41,11 @@ def detail(desk: Desk, known: Known, columns: int) -> SessionDetail:
 def _detail(desk: Desk, known: Known, looked: Looked, columns: int) -> SessionDetail:
     report = looked.report
     kept = caches.kept_warm(looked.site, looked.path, desk.now())
-    with desk.laid_out(columns):
-        lines = panel(report, command="")
-        warm = KeptWarm(on=kept["on"], requests=kept["sent"]["requests"], words=cache.pane_line(kept), sums=cache.sums(kept))
+    warm = KeptWarm(on=kept["on"], requests=kept["sent"]["requests"], words=cache.pane_line(kept), sums=cache.sums(kept))
     return SessionDetail(
         session=row_of(desk, known),
         report={name: value for name, value in report.items() if name != "results"},
-        lines=[line for line in lines if line is not None],
+        lines=text.laid_out(panel(report, command=""), text.width_of(columns)),
         layers=looked.sampler.layers(looked.outlook.made.conversation, report) if looked.outlook.made else Layers(),
         bars=[_bar(row) for row in report["results"]],
         deeds=deeds.of_session(desk, known, looked, kept),
@@ -92,8 +90,7 @@ def result(desk: Desk, known: Known, number: int) -> ResultDetail:
     """One result: why it is as it is, and what can be done with it."""
     with desk.looks.reading(known) as looked:
         row = _row(looked, number)
-        with desk.laid_out():
-            lines = results.why(looked.report, row)
+        lines = text.laid_out(results.why(looked.report, row), COLUMNS)
         return ResultDetail(row=row, why=lines, deeds=deeds.of_result(known, looked, row), handle=handle_of(row))
 
 

@@ -8,6 +8,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from hooks.utils import efficiency_tracker as tracker
+from hooks.utils import text
 from hooks.utils.edges import home
 from hooks.utils.policy import figures
 from hooks.utils.policy.ledger import CAUSES, GAINS
@@ -17,7 +18,7 @@ from hooks.utils.views import ledgers
 
 from .detail import figures_of
 from .heads import shown
-from .shapes import Stats, WorthDay, WorthProject
+from .shapes import COLUMNS, Stats, WorthDay, WorthProject
 
 if TYPE_CHECKING:
     from .desk import Desk
@@ -41,16 +42,16 @@ class Worth:
         by_project = self._by_project()
         everything = tracker.sum_metrics(metrics for several in by_project.values() for metrics in several)
         worth, told = tracker.worth(everything, self._desk.now()), figures.of_ledger(everything.ledger)
-        with self._desk.laid_out():
-            lines = [ledgers.headline(worth)]
-            if everything.ledger:
-                lines += ["", *ledgers.table(worth), "", *ledgers.notes(worth, self._desk.rules.models.dated)]
-            if behind:
-                lines += ["", *ledgers.lacking(behind, "It is added within a minute.")]
+        headline = ledgers.headline(worth)
+        lines: list[text.Line] = [headline]
+        if everything.ledger:
+            lines += ["", *ledgers.table(worth), "", *ledgers.notes(worth, self._desk.rules.models.dated)]
+        if behind:
+            lines += ["", *ledgers.lacking(behind, "It is added within a minute.")]
         found = [_project(name, tracker.sum_metrics(several)) for name, several in by_project.items()]
         return Stats(
-            headline=lines[0],
-            lines=lines,
+            headline=headline,
+            lines=text.laid_out(lines, COLUMNS),
             days=self._days(everything, most_days),
             projects=sorted(found, key=lambda each: (-(each.figures.net_usd or 0), each.project)),
             figures=figures_of(figures.of(everything.ledger)),
