@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..operations.offers import Offer
+    from ..views.report_shapes import Report, ResultRow
 
 NOW, RESULTS, SAVED, SETTINGS = "now", "results", "saved", "settings"
 # id -> (label, the key that opens it).
@@ -21,7 +22,7 @@ _CLEARED = "archived first; undo brings it back"  # the verdict above it says wh
 COMMAND = "/popkit"
 
 
-def page(name: str, report: dict[str, Any], chosen: str, width: int, rows: int, question: str = "") -> dict[str, Any]:
+def page(name: str, report: Report, chosen: str, width: int, rows: int, question: str = "") -> dict[str, Any]:
     """`pages`, the `page` that is shown, its `head` (lines above the deeds) and `lines`, `choices` (None for none) and `deeds`. `chosen`:
     the id of the result looked at; `width`, `rows`: columns and rows of the pane; `question`: about compacting when the cache is cold, ""
     for none. What was saved, and the settings, are not in a report: their pages are without lines here."""
@@ -49,7 +50,7 @@ def page(name: str, report: dict[str, Any], chosen: str, width: int, rows: int, 
     }
 
 
-def _results(report: dict[str, Any], row: dict[str, Any] | None, width: int) -> tuple[list[str], dict[str, Any] | None]:
+def _results(report: Report, row: ResultRow | None, width: int) -> tuple[list[str], dict[str, Any] | None]:
     """(what is thought of the chosen result, and the timeline; what can be chosen: the newest first)."""
     lines = text.laid_out(timeline.timeline(report, folds=True), width)
     newest = report["results"][: -timeline.LAST - 1 : -1]

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..state.site import Site
+    from ..views.report_shapes import Report
+    from ..views.shapes import CompactsCold
     from .compactions import Compactions
     from .native import Native
 
@@ -95,7 +97,7 @@ class Views:
             **({"compact": True} if self._leaves_by_itself(cold_now, looked.state.index) else {}),
         }
 
-    def _leaves_by_itself(self, cold_now: dict[str, Any], calls: int) -> bool:
+    def _leaves_by_itself(self, cold_now: CompactsCold, calls: int) -> bool:
         """Whether dead results leave now, without a word: once for each state of the conversation."""
         if cold_now["setting"] != "on" or not cold_now["ids"] or self.compactions.wanted is not None or self.left_at == calls:
             return False
@@ -124,7 +126,7 @@ class Views:
         found = report.build(outlook.look(site, self.transcript_path, now))
         try:
             row = arguments.find(found, name)
-            handle = row.get("handle") or (row["entered"] or {}).get("handle", "")
+            handle = report.handle_of(row)
             with access.Opened(site.home) as db:
                 record = archive.record(db, handle)
                 printed = putback.printed_lines(restoring.printed(db, [record])) if record else ["It is not in the archive."]
@@ -138,7 +140,7 @@ class Views:
         return "\n".join([f"{phrases.title(row, width)}, all of it:", *map(text.visible, lines)])
 
 
-def _toast(site: Site, found: dict[str, Any], now: float) -> str:
+def _toast(site: Site, found: Report, now: float) -> str:
     """What a person is told once a session and in passing: how much was kept out, once that is worth a word. Claude is not told."""
     kept_out = found["figures"].get("kept_out_tokens", 0)
     if kept_out < _WORTH_TELLING or not site.claim("kept_out_told", now):
@@ -146,7 +148,7 @@ def _toast(site: Site, found: dict[str, Any], now: float) -> str:
     return f"kept {text.tokens(kept_out).removeprefix('~')} tokens out of this session"
 
 
-def _saved(site: Site, found: dict[str, Any], now: float) -> list[text.Line]:
+def _saved(site: Site, found: Report, now: float) -> list[text.Line]:
     """What PopKit was worth: in this session, and on this machine."""
     settling.catch_up(site, found["transcript"])
     worth = tracker.worth(tracker.all_metrics(site.home), now)

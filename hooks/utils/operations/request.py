@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ..flag_parser import Parsed
     from ..state.site import Site
     from ..text import Line
+    from ..views.report_shapes import Report
 
     class InPlace(Protocol):
         """Changes the conversation of a running session: what is asked for is done as soon as Claude is idle."""
@@ -62,11 +63,11 @@ class Request:
             self._seen = outlook.look(self.site, self.transcript_path, self.now)
         return self._seen
 
-    def report(self) -> dict[str, Any]:
+    def report(self) -> Report:
         """The report of it as it stands."""
         return report.build(self.look())
 
-    def change(self, entries: list[dict[str, Any]]) -> dict[str, Any]:
+    def change(self, entries: list[dict[str, Any]]) -> Report:
         """Journals what the user changes; the report after it."""
         outlook.change(self.look(), self.site, entries)
         return self.report()

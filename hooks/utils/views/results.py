@@ -8,12 +8,17 @@ from ..policy.tiers import TIERS
 from . import phrases
 from .report import matching
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .report_shapes import Entered, Planned, Report, ResultRow, ShownFile
+
+
 _MOST = 12  # results of one tier, unless everything is asked for
 _LABEL = 28  # columns at least
 _ASIDE = 10  # columns of the left column
 
 
-def detail_lines(report: dict, everything: bool = False) -> list[text.Line]:
+def detail_lines(report: Report, everything: bool = False) -> list[text.Line]:
     sections = [_tier_lines(tier, report, everything) for tier in TIERS]
     sections += [_partial_lines(report, everything), _pin_lines(report), _agent_lines(report)]
     lines: list[text.Line] = []
@@ -23,7 +28,7 @@ def detail_lines(report: dict, everything: bool = False) -> list[text.Line]:
     return lines
 
 
-def _tier_lines(tier: str, report: dict, everything: bool) -> list[text.Line]:
+def _tier_lines(tier: str, report: Report, everything: bool) -> list[text.Line]:
     rows = [row for row in report["results"] if row["tier"] == tier]
     if not rows:
         return []
@@ -45,12 +50,12 @@ def _tier_lines(tier: str, report: dict, everything: bool) -> list[text.Line]:
     return lines
 
 
-def result_line(row: dict, note: str = "") -> text.Line:
+def result_line(row: ResultRow, note: str = "") -> text.Line:
     """Return one result in one line: number, tokens, label, what ends or ended it (or a `note`)."""
     return lambda columns: [_result_line(row, note, columns)]
 
 
-def _result_line(row: dict, note: str, columns: int) -> str:
+def _result_line(row: ResultRow, note: str, columns: int) -> str:
     head = f"  {phrases.number(row):>5} {text.tokens(row['tokens']):>6}  "
     label = max(_LABEL, (columns - text.width(head)) // 2 + 1)
     room = columns - text.width(head) - label - 1
@@ -58,7 +63,7 @@ def _result_line(row: dict, note: str, columns: int) -> str:
     return (head + text.pad(phrases.label(row, label), label) + " " + text.cut(note, room)).rstrip()
 
 
-def _partial_lines(report: dict, everything: bool) -> list[text.Line]:
+def _partial_lines(report: Report, everything: bool) -> list[text.Line]:
     files = report["partial_reads"]
     if not files:
         return []
@@ -82,7 +87,7 @@ def _path_line(path: str, tail: str) -> text.Line:
     return lines
 
 
-def _pin_lines(report: dict) -> list[text.Line]:
+def _pin_lines(report: Report) -> list[text.Line]:
     numbers = {row["id"]: phrases.number(row) for row in report["results"]}
     lines: list[text.Line] = []
     for target, source in [(pin, "") for pin in report["pins"]] + [(pin, " (configuration)") for pin in report["configured_pins"]]:
@@ -94,7 +99,7 @@ def _pin_lines(report: dict) -> list[text.Line]:
     return ["Pins:", *lines] if lines else []
 
 
-def _agent_lines(report: dict) -> list[text.Line]:
+def _agent_lines(report: Report) -> list[text.Line]:
     lines = [
         f"  {text.pad(text.clean(agent['agent']), 24)} {text.counted(agent['calls'], 'call')}, {agent['live']['items']} live"
         f" {text.tokens(agent['live']['tokens'])}, {agent['expired']['items']} expired {text.tokens(agent['expired']['tokens'])}"
@@ -106,7 +111,7 @@ def _agent_lines(report: dict) -> list[text.Line]:
 # --- one result -----------------------------------------------------------------------------------------------------------------------
 
 
-def why(report: dict, row: dict, command: str = "/popkit:context") -> list[text.Line]:
+def why(report: Report, row: ResultRow, command: str = "/popkit:context") -> list[text.Line]:
     """The lines that explain one row of a report."""
     lines: list[text.Line] = ["", lambda columns: text.heading(phrases.title(row, columns), columns)]
     lines += _pair("What", _what(row))
@@ -125,7 +130,7 @@ def why(report: dict, row: dict, command: str = "/popkit:context") -> list[text.
     else:
         lines += _end(row, command)
     if row["plan"]:
-        lines += _weighed(report, row)
+        lines += _weighed(report, row, row["plan"])
     return [*lines, "", *text.wrap("Its id: " + row["id"], indent="  ")]
 
 
@@ -149,9 +154,8 @@ _REASONS = {
 }
 
 
-def _weighed(report: dict, row: dict) -> list[text.Line]:
+def _weighed(report: Report, row: ResultRow, plan: Planned) -> list[text.Line]:
     """What a clear thinks of a result: whether it goes, why, the chance that it is needed again, what its going is worth."""
-    plan = row["plan"]
     cold = report["context"] is not None and report["context"]["cache"] == "warm" and plan["cold"] == "clear"
     if plan["action"] == "clear":
         said = f"a clear takes it now: {_REASONS[plan['reason']]}"
@@ -174,7 +178,7 @@ def _weighed(report: dict, row: dict) -> list[text.Line]:
     return lines
 
 
-def _entered(entered: dict) -> list[text.Line]:
+def _entered(entered: Entered) -> list[text.Line]:
     """What of a result never entered the context, why, and where it is."""
     if not entered["kept_out_tokens"]:
         return _pair("Entered", "shorter; " + "; ".join(entered["reasons"]))
@@ -200,17 +204,17 @@ def _offer(name: str, content: str, command: str) -> list[text.Line]:
     return [lines]
 
 
-def _what(row: dict) -> str:
+def _what(row: ResultRow) -> str:
     family = row["kind"].partition(":")[2]
     said = kinds.of(row["kind"]).said + (f"{':' if kinds.is_run(row['kind']) else ' of'} {family}" if family else "")
     return f"{said}, {text.long_tokens(row['tokens'])} (estimate)"
 
 
-def _shows(shown: dict) -> str:
+def _shows(shown: ShownFile) -> str:
     return shown["path"] + {"all": "", "part": " (in part)"}.get(shown["lines"], " " + shown["lines"])
 
 
-def _when(report: dict, row: dict) -> str:
+def _when(report: Report, row: ResultRow) -> str:
     age, quiet = row["age"], row["quiet_age"]
     said = f"{text.counted(age, 'call')} ago" if age else "the newest call"
     passed = report["at"] - row["at"]
@@ -222,7 +226,7 @@ def _when(report: dict, row: dict) -> str:
     return said
 
 
-def _state(report: dict, row: dict, command: str) -> list[text.Line]:
+def _state(report: Report, row: ResultRow, command: str) -> list[text.Line]:
     lines = _pair("State", "live")
     for name, said in zip(("Ends", *[""] * 9), phrases.endings(row)):
         lines += _pair(name, said)
@@ -235,7 +239,7 @@ def _state(report: dict, row: dict, command: str) -> list[text.Line]:
     return lines + _offer("Pinned", f"yes, by {row['pinned_by']}. To let go:", f"{command} unpin {phrases.quoted(row['pinned_by'])}")
 
 
-def _end(row: dict, command: str) -> list[text.Line]:
+def _end(row: ResultRow, command: str) -> list[text.Line]:
     ended = row["ended"]
     by = f" (T{ended['by_number']})" if ended["by_number"] is not None and ended["by_number"] != ended["at_call"] else ""
     cleared = row["state"] == "cleared"
@@ -252,7 +256,7 @@ def _end(row: dict, command: str) -> list[text.Line]:
 # --- pins ---------------------------------------------------------------------------------------------------------------------------
 
 
-def pinned_lines(before: dict, after: dict, targets: list, command: str) -> list[text.Line]:
+def pinned_lines(before: Report, after: Report, targets: list[str], command: str) -> list[text.Line]:
     """What a pin did, one paragraph a target."""
     lines = text.title("Pinned")
     for target in targets:
@@ -274,11 +278,11 @@ def pinned_lines(before: dict, after: dict, targets: list, command: str) -> list
     return lines
 
 
-def _title_line(row: dict) -> text.Line:
+def _title_line(row: ResultRow) -> text.Line:
     return lambda columns: [phrases.title(row, columns)]
 
 
-def unpinned_lines(after: dict, targets: list) -> list[text.Line]:
+def unpinned_lines(after: Report, targets: list[str]) -> list[text.Line]:
     """What an unpin did, one paragraph a target."""
     lines = text.title("Unpinned")
     for target in targets:

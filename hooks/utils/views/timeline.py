@@ -5,6 +5,11 @@ from __future__ import annotations
 from .. import text
 from . import phrases
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .report_shapes import Report, ResultRow
+
+
 LAST = 40
 _BAR = 14
 _LIVE, _EXPIRED, _CLEARED = "█", "░", "·"
@@ -15,7 +20,7 @@ _ROOMY, _WHOLE = 72, 200
 _ENDED_SHOWN = 3
 
 
-def timeline(report: dict, last: int | None = LAST, folds: bool = False) -> list[text.Line]:
+def timeline(report: Report, last: int | None = LAST, folds: bool = False) -> list[text.Line]:
     """Return the timeline of the newest `last` results that are in the context (None: of all). `folds`: a note that has no room goes on
     below, where it would be cut."""
     rows = report["results"]
@@ -38,7 +43,7 @@ def timeline(report: dict, last: int | None = LAST, folds: bool = False) -> list
     return lines
 
 
-def _bars(report: dict, shown: list, columns: int, folds: bool) -> list[str]:
+def _bars(report: Report, shown: list[ResultRow], columns: int, folds: bool) -> list[str]:
     """Return the axis, and below it the bars of the results that are shown."""
     first, now = shown[0]["number"], max(report["calls"], shown[-1]["number"])
     numbers = len(str(now)) + 1
@@ -58,12 +63,12 @@ def _axis(first: int, now: int) -> str:
     return left + "─" * (room - 1) + "►" + right if room > 1 else f"T{first}─T{now}"
 
 
-def _line(row: dict, number: str, bar: str, ended: list, columns: int) -> list[str]:
+def _line(row: ResultRow, number: str, bar: str, ended: list[int], columns: int) -> list[str]:
     head = f"{number}{text.pad(phrases.label(row, _LABEL), _LABEL)} {bar}"
     return [head + _note(row, ended, columns - text.width(head))]
 
 
-def _folded(row: dict, number: str, bar: str, ended: list, columns: int) -> list[str]:
+def _folded(row: ResultRow, number: str, bar: str, ended: list[int], columns: int) -> list[str]:
     """Return the same with the whole note: beside the bar, and below it where there is no room."""
     if columns < _ROOMY:
         above, head = [number + phrases.label(row, columns - len(number))], " " * len(number) + bar
@@ -72,14 +77,14 @@ def _folded(row: dict, number: str, bar: str, ended: list, columns: int) -> list
     return [*above, *text.laid_out(text.pair(head, _whole_note(row, ended), text.width(head)), columns)]
 
 
-def _whole_note(row: dict, ended: list) -> str:
+def _whole_note(row: ResultRow, ended: list[int]) -> str:
     did = _did(ended, min(len(ended), _ENDED_SHOWN)) if ended else ""
     if did and row["tier"] == "ephemeral":
         return did
     return "; ".join(filter(None, [did, _fate(row, _WHOLE)]))
 
 
-def _note(row: dict, ended: list, room: int) -> str:
+def _note(row: ResultRow, ended: list[int], room: int) -> str:
     """What became of a result, and before it what its call ended: of that the newest, as many as fit."""
     shown = min(len(ended), _ENDED_SHOWN)
     if ended and row["tier"] == "ephemeral":  # what it did tells more than that it is gone after one call
@@ -93,17 +98,17 @@ def _note(row: dict, ended: list, room: int) -> str:
     return text.cut(_did(ended, min(len(ended), _ENDED_SHOWN)) if ended else _fate(row, room), room)
 
 
-def _fate(row: dict, room: int) -> str:
+def _fate(row: ResultRow, room: int) -> str:
     return phrases.until(row) if row["state"] == "live" else phrases.fate(row, room)
 
 
-def _did(ended: list, shown: int) -> str:
+def _did(ended: list[int], shown: int) -> str:
     """`← T15, T16 +4`: the results that a call ended."""
     more = f" +{len(ended) - shown}" if len(ended) > shown else ""
     return "← " + ", ".join(f"T{number}" for number in ended[-shown:]) + more
 
 
-def _bar(row: dict, first: int, now: int) -> str:
+def _bar(row: ResultRow, first: int, now: int) -> str:
     """The bar on the axis from call `first` to call `now`: blank before the call, full while live, shaded when expired, dots if cleared."""
     calls = now - first + 1
     born = (row["number"] - first) * _BAR // calls
@@ -112,9 +117,9 @@ def _bar(row: dict, first: int, now: int) -> str:
     return "[" + " " * born + _LIVE * (dead - born) + (_CLEARED if row["state"] == "cleared" else _EXPIRED) * (_BAR - dead) + "]"
 
 
-def _ended_by(rows: list) -> dict:
+def _ended_by(rows: list[ResultRow]) -> dict[int, list[int]]:
     """number of a call -> numbers of the results that it ended by what it did; acknowledgements are not worth telling."""
-    ended: dict = {}
+    ended: dict[int, list[int]] = {}
     for row in rows:
         if row["state"] == "live" or row["tier"] == "ephemeral":
             continue

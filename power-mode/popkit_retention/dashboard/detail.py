@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hooks.utils import archive, text
 from hooks.utils.operations import arguments
@@ -10,6 +10,7 @@ from hooks.utils.operations import cache as caches
 from hooks.utils.policy.masking import mask
 from hooks.utils.reclaim import access, restoring
 from hooks.utils.views import cache, ledgers, phrases, results
+from hooks.utils.views import report as reports
 from hooks.utils.views.panel import panel
 
 from . import deeds
@@ -19,6 +20,8 @@ from .shapes import COLUMNS, Bar, Content, Figures, KeptWarm, Layers, ResultDeta
 
 if TYPE_CHECKING:
     from hooks.utils.archive.records import Record
+    from hooks.utils.policy.shapes import Figures as FiguresOf
+    from hooks.utils.views.report_shapes import ResultRow
 
     from .catalog import Known
     from .desk import Desk
@@ -63,12 +66,12 @@ def of_others(desk: Desk, row: SessionRow) -> SessionDetail:
     return SessionDetail(session=row, report={}, lines=desk.spending.lines(row.id), layers=layers, bars=[], deeds=[])
 
 
-def figures_of(found: dict[str, Any]) -> Figures:
+def figures_of(found: FiguresOf) -> Figures:
     """The four of policy/figures.py."""
-    return Figures.model_validate({name: found[name] for name in Figures.model_fields})
+    return Figures.model_validate({name: found.get(name) for name in Figures.model_fields})
 
 
-def _bar(row: dict[str, Any]) -> Bar:
+def _bar(row: ResultRow) -> Bar:
     alive = row["state"] == "live"
     return Bar(
         number=row["number"],
@@ -91,26 +94,21 @@ def result(desk: Desk, known: Known, number: int) -> ResultDetail:
     with desk.looks.reading(known) as looked:
         row = _row(looked, number)
         lines = text.laid_out(results.why(looked.report, row), COLUMNS)
-        return ResultDetail(row=row, why=lines, deeds=deeds.of_result(known, looked, row), handle=handle_of(row))
+        return ResultDetail(row=dict(row), why=lines, deeds=deeds.of_result(known, looked, row), handle=reports.handle_of(row))
 
 
-def _row(looked: Looked, number: int) -> dict[str, Any]:
+def _row(looked: Looked, number: int) -> ResultRow:
     try:
         return arguments.find(looked.report, f"T{number}")
     except arguments.NotFound as error:
         raise NotThere(str(error)) from None
 
 
-def handle_of(row: dict[str, Any]) -> str:
-    """Under what a result is archived; "" for one that is not."""
-    return row.get("handle") or (row["entered"] or {}).get("handle", "")
-
-
 def content(desk: Desk, known: Known, handle: str) -> Content:
     """What is archived under a handle of a session's, for a person, secrets masked. It is booked as restored nowhere: Claude does not
     see it."""
     with desk.looks.reading(known) as looked:
-        handles = {handle_of(row) for row in looked.report["results"]} - {""}
+        handles = {reports.handle_of(row) for row in looked.report["results"]} - {""}
     if handle not in handles:
         raise NotThere("nothing of this session is archived under that handle. The results of the session name theirs")
     try:

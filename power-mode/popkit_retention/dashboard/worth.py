@@ -41,7 +41,8 @@ class Worth:
         behind = self._settle()
         by_project = self._by_project()
         everything = tracker.sum_metrics(metrics for several in by_project.values() for metrics in several)
-        worth, told = tracker.worth(everything, self._desk.now()), figures.of_ledger(everything.ledger)
+        worth, of_all = tracker.worth(everything, self._desk.now()), figures.of_ledger(everything.ledger)
+        nothing: dict[str, float | None] = dict.fromkeys((*GAINS, *CAUSES), 0.0)
         headline = ledgers.headline(worth)
         lines: list[text.Line] = [headline]
         if everything.ledger:
@@ -55,8 +56,8 @@ class Worth:
             days=self._days(everything, most_days),
             projects=sorted(found, key=lambda each: (-(each.figures.net_usd or 0), each.project)),
             figures=figures_of(figures.of(everything.ledger)),
-            saved_by_usd=told.get("saved_by_usd", dict.fromkeys(GAINS, 0.0)),
-            cost_by_usd=told.get("cost_by_usd", dict.fromkeys(CAUSES, 0.0)),
+            saved_by_usd=of_all.get("saved_by_usd", {gain: nothing[gain] for gain in GAINS}),
+            cost_by_usd=of_all.get("cost_by_usd", {cause: nothing[cause] for cause in CAUSES}),
             gains=dict(ledgers.GAINS),
             causes=dict(ledgers.CAUSES),
         )
