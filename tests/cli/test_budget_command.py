@@ -14,9 +14,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hooks.utils import text
 from popkit_retention.cli import budget_command, budget_settings, main, setup_command
 from popkit_retention.usage.opening import open_store
 from popkit_retention.usage.report import report
+from popkit_retention.views import budget as views
 from tests.paths import ROOT
 from tests.patience import HANG_S
 from tests.usage.homes import House, answer, append
@@ -49,7 +51,7 @@ SHOWN = {
 
 @pytest.mark.parametrize("name", SHOWN)
 def test_what_people_see(name: str, golden) -> None:
-    shown = "\n".join(budget_command.lines_of(SHOWN[name])) + "\n"
+    shown = "\n".join(text.laid_out(views.budgets(SHOWN[name]))) + "\n"
     assert all(len(line) <= 76 for line in shown.splitlines())
     golden(GOLDENS / f"{name}.txt", shown)
 

@@ -9,7 +9,7 @@ import pexpect
 import pytest
 
 from hooks.utils.state import memory
-from popkit_retention.cli.sessions import folder_name
+from popkit_retention.operations.sessions import folder_name
 from tests.cli.played import ROOT
 from tests.cli.remembered import GOLDENS, Remembered, fits
 from tests.patience import HANG_S

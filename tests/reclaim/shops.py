@@ -12,7 +12,7 @@ from hooks.utils.policy.placeholder import handle_in
 from hooks.utils.policy.planning import Asked
 from hooks.utils.reclaim import access, clearing, restoring, undoing
 from hooks.utils.state import live, store
-from popkit_retention.cli.sessions import folder_name
+from popkit_retention.operations.sessions import folder_name
 from tests.hooks.processes import ROOT
 from tests.host.lines import Lines
 from tests.reclaim.errands import Errands

@@ -18,6 +18,11 @@ def folder_of(environ: Mapping[str, str]) -> str:
     return os.path.join(home.claude_folder(environ), "projects")
 
 
+def session_id_of(path: str) -> str:
+    """Return the session of a transcript: the host names the file after it."""
+    return os.path.basename(path).removesuffix(SUFFIX)
+
+
 def every(environ: Mapping[str, str]) -> list[str]:
     """The transcripts of all main threads."""
     root = folder_of(environ)

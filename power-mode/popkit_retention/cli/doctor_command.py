@@ -9,7 +9,7 @@ import json
 import os
 import sys
 
-from hooks.utils.answers.text import WIDTH, counted, wrap
+from hooks.utils import text
 from hooks.utils.config import layers
 from hooks.utils.edges import home
 from hooks.utils.edges.system import now as time_of_day
@@ -39,7 +39,7 @@ def run(args: argparse.Namespace, environ: Mapping[str, str] = os.environ) -> in
         print(json.dumps({"ok": not problems, "checks": [check.to_json() for check in checks]}, indent=2))
         return 1 if problems else 0
     warnings = sum(check.level == WARNING for check in checks)
-    summary = f"{counted(problems, 'problem')}, {counted(warnings, 'warning')}." if problems or warnings else "All is well."
+    summary = f"{text.counted(problems, 'problem')}, {text.counted(warnings, 'warning')}." if problems or warnings else "All is well."
     screen.show([line for check in checks for line in _shown(check)] + ["", summary], sys.stdout, environ)
     return 1 if problems else 0
 
@@ -77,9 +77,8 @@ def all_checks(environ: Mapping[str, str]) -> list:
     ]
 
 
-def _shown(check: Check) -> list:
-    told = wrap(f"{check.name}: {check.text}", WIDTH - len(_INDENT))
-    lines = [f"{check.level:<{len(_INDENT)}}{told[0]}", *(_INDENT + line for line in told[1:])]
+def _shown(check: Check) -> list[text.Line]:
+    lines = text.pair(check.level, f"{check.name}: {check.text}", len(_INDENT))
     if check.advice and check.level != OK:
-        lines += [_INDENT + line for line in wrap("→ " + check.advice, WIDTH - len(_INDENT), indent="  ")]
+        lines += text.indented(text.wrap("→ " + check.advice, indent="  "), _INDENT)
     return lines

@@ -11,20 +11,20 @@ import os
 import sqlite3
 import sys
 
-from hooks.utils import archive
-from hooks.utils.answers import text
+from hooks.utils import archive, text
 from hooks.utils.edges import home
 from hooks.utils.edges.system import now as time_of_day
-from hooks.utils.helper import sockets
 from hooks.utils.reclaim import access, rewrite, undoing
-from hooks.utils.state import live
+from hooks.utils.state import live, sockets
 
-from . import holdings, screen, sessions, standing, statusline_install
+from ..operations import holdings, sessions
+from ..views.archive import placeholders
+from . import screen, standing, statusline_install
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from hooks.utils.archive.records import Record
 
@@ -87,7 +87,7 @@ def _uninstall(args: argparse.Namespace, environ: Mapping[str, str]) -> dict:
         held = _held(folder, environ)
         found["placeholders"] = standing.data(held)
         if held:
-            _show([*text.wrap(f"{_many(held)} could not be put back:"), *standing.lines(held)], environ)
+            _show([*text.wrap(f"{_many(held)} could not be put back:"), *placeholders(held)], environ)
             if args.undo:
                 raise Refused("nothing was deleted. To go on without them, omit --undo")
     if not args.yes and not screen.said_yes("Delete what PopKit has stored?"):
@@ -102,7 +102,7 @@ def _uninstall(args: argparse.Namespace, environ: Mapping[str, str]) -> dict:
     return found
 
 
-def _show(lines: list[str], environ: Mapping[str, str]) -> None:
+def _show(lines: Iterable[text.Line], environ: Mapping[str, str]) -> None:
     screen.show(lines, sys.stdout, environ)
 
 
@@ -143,16 +143,16 @@ def _tell(folder: str, parts: dict, held: dict[str, list[Record]], environ: Mapp
         lines += ["To keep the archives of popkit retention, copy this folder elsewhere:", f"  {os.path.join(folder, 'data', 'archive')}"]
     lines += _holds(environ) if holdings.GOVERNANCE in parts else []
     if held:
-        lines += ["", *text.wrap(f"{_many(held)} would no longer lead to anything:"), *standing.lines(held), ""]
+        lines += ["", *text.wrap(f"{_many(held)} would no longer lead to anything:"), *placeholders(held), ""]
         lines += text.wrap("--undo puts their contents back first.")
     _show(lines, environ)
 
 
-def _holds(environ: Mapping[str, str]) -> list[str]:
+def _holds(environ: Mapping[str, str]) -> list[text.Line]:
     """The holds that would end with what they keep."""
     from ..governance.controller import Controller
     from ..governance.errors import GovernanceError
-    from . import retention_deeds
+    from ..views import retention_activity
 
     now = time_of_day(environ)
     try:
@@ -164,7 +164,7 @@ def _holds(environ: Mapping[str, str]) -> list[str]:
     if not found:
         return []
     said = f"{text.counted(len(found), 'hold')} in force: somebody wants this to stay, and it would be deleted:"
-    return ["", *text.wrap(said), *["  " + line for line in retention_deeds.holds(found, now, False, "popkit retention")]]
+    return ["", *text.wrap(said), *text.indented(retention_activity.holds(found, now, False, "popkit retention"), "  ")]
 
 
 def _put_back(held: dict[str, list[Record]], environ: Mapping[str, str]) -> int:
