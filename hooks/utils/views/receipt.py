@@ -20,7 +20,6 @@ LEAST = 3  # results of the newest receipt that are named, however few rows ther
 _EARLIER = 3  # earlier receipts in the pane
 _TOKENS = 6
 _JUST_S = 60.0
-_ASIDE = 10  # columns of the left column
 _BY = {
     "asked": "by a clear",
     receipts.CLEAR: "by a clear",
@@ -65,13 +64,13 @@ def why_lines(receipt: Receipt, call: dict[str, Any], now: float, command: str) 
     """Why a call left of which nothing stands in the context any more."""
     number = _number(call)
     shown: list[text.Line] = ["", lambda columns: text.heading(f"{number}  {phrases.shortened(call['label'], columns - 8)}", columns)]
-    shown += text.pair("Left", f"{when(receipt, now)}, {text.long_tokens(call['tokens'] or 0)}", _ASIDE)
-    shown += text.pair("Because", _why(call), _ASIDE)
+    shown += text.pair("Left", f"{when(receipt, now)}, {text.long_tokens(call['tokens'] or 0)}")
+    shown += text.pair("Because", _why(call))
     if call["state"] == "archived":
         handles = " ".join(dict.fromkeys(part["handle"] for part in call["left"]))
         command += f" restore {number} --in-place"
-        return [*shown, *text.pair("Back", f"popkit restore {handles} or", _ASIDE), *phrases.command_lines(command)]
-    return [*shown, *text.pair("Back", _STATES[call["state"]], _ASIDE)]
+        return [*shown, *text.pair("Back", f"popkit restore {handles} or"), *phrases.command_lines(command)]
+    return [*shown, *text.pair("Back", _STATES[call["state"]])]
 
 
 def when(receipt: Receipt, now: float) -> str:
@@ -143,7 +142,7 @@ def _line(call: dict[str, Any]) -> text.Line:
 
 
 def _number(call: dict[str, Any]) -> str:
-    return text.cut(text.clean(call["id"]), _ASIDE) if call["number"] is None else f"T{call['number']}"
+    return text.cut(text.clean(call["id"]), text.ASIDE) if call["number"] is None else f"T{call['number']}"
 
 
 def _why(call: dict[str, Any]) -> str:

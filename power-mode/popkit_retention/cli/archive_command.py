@@ -107,11 +107,11 @@ def _stats(db: Connection, args: argparse.Namespace, environ: Mapping[str, str])
         return 0
     zones = ", ".join(f"{count:,} {zone}" for zone, count in found["zones"].items())
     original, stored, file = (size(found[name]) for name in ("original_bytes", "stored_bytes", "file_bytes"))
-    lines = text.title("Archive") + _field("Records", f"{found['records']:,} ({zones})")
-    lines += _field("Contexts", f"{found['chains']:,}, cleared {text.counted(found['clears'], 'time')}")
-    lines += _field("Contents", f"{original}, kept in {stored}; the file has {file}")
+    lines = text.title("Archive") + text.pair("Records", f"{found['records']:,} ({zones})")
+    lines += text.pair("Contexts", f"{found['chains']:,}, cleared {text.counted(found['clears'], 'time')}")
+    lines += text.pair("Contents", f"{original}, kept in {stored}; the file has {file}")
     if found["records"]:
-        lines += _field("Archived", f"{views.minute(found['oldest'])} to {views.minute(found['newest'])} UTC")
+        lines += text.pair("Archived", f"{views.minute(found['oldest'])} to {views.minute(found['newest'])} UTC")
     screen.show(lines, sys.stdout, environ)
     return 0
 
@@ -141,23 +141,19 @@ def _show(db: Connection, args: argparse.Namespace, environ: Mapping[str, str]) 
         _print({**record.to_json(), "content": None if content is None else archive.value_of(content)})
         return int(content is None)
     whose = archive.chain(db, record.task_id)
-    lines = _field("Handle", f"{record.id} ({record.zone})") + _field("What", record.label)
+    lines = text.pair("Handle", f"{record.id} ({record.zone})") + text.pair("What", record.label)
     if whose:
-        lines += _field("Session", whose.session_id + (f", subagent {whose.agent_id}" if whose.agent_id else ""))
-    lines += _field("Call", f"{record.tool_use_id} {record.timestamp}")
-    lines += _field("Archived", views.minute(record.created_at) + " UTC")
-    lines += _field("Size", f"{text.long_tokens(record.tokens)}, {size(record.size)}")
+        lines += text.pair("Session", whose.session_id + (f", subagent {whose.agent_id}" if whose.agent_id else ""))
+    lines += text.pair("Call", f"{record.tool_use_id} {record.timestamp}")
+    lines += text.pair("Archived", views.minute(record.created_at) + " UTC")
+    lines += text.pair("Size", f"{text.long_tokens(record.tokens)}, {size(record.size)}")
     if content is None:
-        lines += _field("Content", f"gone for good; its SHA-256 is {record.content_hash}")
+        lines += text.pair("Content", f"gone for good; its SHA-256 is {record.content_hash}")
     if not args.raw:
         screen.show([*lines, ""], sys.stdout, environ)
     if content is not None:
         screen.write_content([archive.text_of(content).removesuffix("\n")], sys.stdout, args.raw)
     return int(content is None)
-
-
-def _field(name: str, value: str) -> list[text.Line]:
-    return text.pair(name, value, 10)
 
 
 def _meant(db: Connection, word: str) -> Record:
