@@ -110,10 +110,7 @@ def replace_settings(path: str, text: str) -> None:
     """Replaces the file atomically; it keeps its mode. A new one is private."""
     files.make_private_folder(os.path.dirname(path))
     mode = stat.S_IMODE(os.stat(path).st_mode) if os.path.exists(path) else 0o600
-    temporary = f"{path}.{os.getpid()}.tmp"
-    files.replace_text(temporary, text)
-    os.chmod(temporary, mode)
-    os.replace(temporary, path)
+    files.replace_text(path, text, mode)
 
 
 def _install(settings: Settings, yes: bool, replace: bool) -> int:

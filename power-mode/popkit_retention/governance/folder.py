@@ -8,9 +8,8 @@ import time
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
-from hooks.utils.edges import files
+from hooks.utils.edges import durable, files
 
-from . import durable
 from .errors import Busy, GovernanceError
 
 if TYPE_CHECKING:
