@@ -13,9 +13,9 @@ import pytest
 
 from hooks.utils.answers.command import answer
 from hooks.utils.edges import home
+from hooks.utils.host.projects import folder_name
 from popkit_retention.cli import main as main_module
 from popkit_retention.cli.main import COMMANDS, main
-from popkit_retention.cli.sessions import folder_name
 from tests.answers.written import Written, spec_session
 from tests.paths import PYTHONPATH
 from tests.patience import HANG_S

@@ -103,10 +103,7 @@ def stem(session_id: str) -> str:
 
 
 def _names(folder: str) -> list[str]:
-    try:
-        return [name for name in os.listdir(folder) if name.endswith(_END) and _pid(name)]
-    except OSError:
-        return []
+    return [name for name in files.names(folder) if name.endswith(_END) and _pid(name)]
 
 
 def _pid(name: str) -> int:

@@ -81,7 +81,7 @@ def _count(value: object) -> int:
 
 def learn(environ: Mapping[str, str], popkit_home: str, now: float) -> Known:
     """Looks at the newest transcripts, within the bounds above, and keeps what they tell. OSError where that cannot be written."""
-    paths = sorted(projects.every(environ), key=projects.changed, reverse=True)[:TRANSCRIPTS]
+    paths = projects.newest_first(environ)[:TRANSCRIPTS]
     known, left, began = Known(at=now), ALL_BYTES, time.monotonic()
     rows = 0
     for path in paths:

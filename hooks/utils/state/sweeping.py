@@ -11,7 +11,7 @@ from ..edges import files, home
 from ..edges.codec import dumps, loads
 from ..edges.system import join, os, parent_of
 from ..policy.ruleset import KEEP_DAYS
-from . import session
+from . import peek, session
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def sweep(site: Site, now: float) -> None:
     """Looks at the next few sessions and removes what is due of them; `now` in seconds. The session of the caller lives."""
     budget = _Budget()
     sessions = join(site.home, "sessions")
-    names = _names(sessions)
+    names = peek.sessions(site.home)
     for name in names:
         if name.startswith(_ASIDE) and _is_folder(join(sessions, name)):
             _empty(join(sessions, name), budget)
@@ -89,7 +89,7 @@ def _next(popkit_home: str, names: list[str]) -> list[str]:
 def _sweep_session(popkit_home: str, name: str, now: float, keep: dict[str, int], budget: _Budget) -> None:
     folder = join(popkit_home, "sessions", name)
     transcript = session.read(popkit_home, name).get("transcript") or ""
-    names = _names(folder)
+    names = files.names(folder)
     inside = [join(folder, each) for each in names]
     idle = now - max(map(_changed, (*(inside or [folder]), transcript)))
     if not _is_folder(folder) or idle < _LIVES_S:
@@ -142,7 +142,7 @@ def _remove_session(popkit_home: str, name: str, budget: _Budget) -> None:
     folder = join(popkit_home, "sessions", name)
     held: list[int] = []
     try:
-        for each in _names(folder):
+        for each in files.names(folder):
             if each.endswith(".lock") and not _try_lock(join(folder, each), held):
                 return  # somebody is at work in it
         _note_past(popkit_home, name)
@@ -168,7 +168,7 @@ def _try_lock(path: str, held: list[int]) -> bool:
 
 
 def _empty(folder: str, budget: _Budget) -> None:
-    for name in _names(folder):
+    for name in files.names(folder):
         if budget.spent:
             return
         budget.remove(join(folder, name))
@@ -180,16 +180,14 @@ def _empty(folder: str, budget: _Budget) -> None:
 
 def _note_past(popkit_home: str, name: str) -> None:
     """Keeps the counters of a session that is about to go; of the rest, only a digest of its project's name."""
-    folder = join(popkit_home, "sessions", name)
     contexts = []
-    for each in _names(folder):
-        if each.endswith(".state.json"):
-            try:
-                state = loads(files.read_text(join(folder, each)) or "")
-            except ValueError:
-                continue
-            if isinstance(state, dict):
-                contexts.append({key: state.get(key) for key in ("agent_id", "calibration", "counts")})
+    for paths in peek.contexts_of(popkit_home, name):
+        try:
+            state = loads(files.read_text(paths.state) or "")
+        except ValueError:
+            continue
+        if isinstance(state, dict):
+            contexts.append({key: state.get(key) for key in ("agent_id", "calibration", "counts")})
     if contexts:
         project = session.read(popkit_home, name).get("project") or ""
         entry = {"session": name, "project": project and home.safe_name(project), "contexts": contexts}
@@ -207,12 +205,5 @@ def past(popkit_home: str) -> dict[str, dict[str, Any]]:
             continue  # a line that a kill cut short
         if isinstance(entry, dict) and isinstance(entry.get("session"), str) and isinstance(entry.get("contexts"), list):
             found[entry["session"]] = entry
-    here = set(_names(join(popkit_home, "sessions")))
+    here = set(peek.sessions(popkit_home))
     return {name: entry for name, entry in found.items() if name not in here}
-
-
-def _names(folder: str) -> list[str]:
-    try:
-        return sorted(os.listdir(folder))
-    except OSError:
-        return []

@@ -7,10 +7,9 @@ import json
 
 from hooks.utils.answers.text import clean, counted
 from hooks.utils.edges import failures, unix_http
-from hooks.utils.state import peek, session
+from hooks.utils.state import peek
 
 from .check import OK, WARNING, Check
-from .doctor_state import lies_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,11 +65,7 @@ def newest(popkit_home: str, project: str, environ: Mapping[str, str]) -> str:
     """The session that asks, else the newest of the project; "" for none."""
     if environ.get(_SESSION):
         return environ[_SESSION]
-    for seen in peek.contexts(popkit_home):
-        id = seen.paths.session_id
-        if lies_in(project, session.read(popkit_home, id).get("project") or "/"):
-            return id
-    return ""
+    return next((seen.paths.session_id for seen in peek.of_project(popkit_home, project)), "")
 
 
 def _socket(popkit_home: str, session_id: str) -> str:

@@ -10,8 +10,9 @@ import stat
 from hooks.utils.answers.text import counted, listed
 from hooks.utils.edges import failures, files, home
 from hooks.utils.edges.codec import dumps, loads
+from hooks.utils.host import agents
 from hooks.utils.policy.context import shared_facts
-from hooks.utils.state import live, peek, session, store
+from hooks.utils.state import live, peek, store
 from hooks.utils.state.rebuild import rebuild
 
 from . import config_checking, holdings
@@ -141,26 +142,18 @@ def agreement(popkit_home: str, project: str, environ: Mapping[str, str]) -> Che
 def _newest(popkit_home: str, project: str) -> dict:
     """This project's newest sessions: id -> the stored contexts of each, the main thread first."""
     found: dict = {}
-    for seen in peek.contexts(popkit_home):
-        session_id = seen.paths.session_id
-        told = session.read(popkit_home, session_id).get("project")
-        if isinstance(told, str) and told and lies_in(project, told) and (session_id in found or len(found) < SESSIONS):
-            found.setdefault(session_id, []).append(seen.paths)
+    for seen in peek.of_project(popkit_home, project):
+        if seen.paths.session_id in found or len(found) < SESSIONS:
+            found.setdefault(seen.paths.session_id, []).append(seen.paths)
     return {session_id: sorted(contexts, key=lambda paths: paths.agent_id) for session_id, contexts in found.items()}
 
 
-def lies_in(path: str, folder: str) -> bool:
-    """Whether a path is a folder, or below it."""
-    path, folder = os.path.realpath(path), os.path.realpath(folder)
-    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
-
-
 def _transcript(site: live.Site, paths: store.ContextFiles) -> str:
-    """The transcript of a context; the host keeps those of subagents in a folder named after the session's."""
+    """Return the transcript of a context; "" where nobody knows it."""
     main = site.session.get("transcript")
     if not isinstance(main, str):
         return ""
-    return os.path.join(os.path.splitext(main)[0], "subagents", f"agent-{paths.agent_id}.jsonl") if paths.agent_id else main
+    return agents.transcript_of(main, paths.agent_id) if paths.agent_id else main
 
 
 def _difference(site: live.Site, paths: store.ContextFiles) -> tuple:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 
 from hooks.utils.answers import text
+from hooks.utils.host.projects import session_id_of
 
 from ..governance.rules import PLACEHOLDER
 from . import retention_phrases as phrases
 from .answering import ago, pair, pairs
 from .holdings import size
 from .retention_verdicts import hold_said
-from .sessions import session_id_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

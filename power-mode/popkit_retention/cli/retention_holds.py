@@ -12,7 +12,7 @@ from hooks.utils.host import projects, repository
 
 from ..governance.domains import ITEM, PROJECT, SESSION
 from ..governance.errors import DomainUnavailable
-from . import retention_deeds, sessions
+from . import retention_deeds
 from .answering import Answer
 from .retention_words import COMMAND, HOLD_FLAGS
 
@@ -72,7 +72,7 @@ def _targets(asked: Asked) -> list[tuple[str, str, str]]:
 def sessions_meant(words: Sequence[str], asked: Asked) -> list[str]:
     """The id of the session that each word begins: of those that have a transcript here, and of those that have left something. The word
     itself where there is none: its data may come back from an archive. UsageError for a word that could be several."""
-    ids = {sessions.session_id_of(path) for path in projects.every(asked.environ)}
+    ids = {projects.session_id_of(path) for path in projects.every(asked.environ)}
     if not ids.issuperset(words):
         for domain in asked.domains:
             with suppress(DomainUnavailable):  # whoever needs it is told

@@ -7,7 +7,7 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING
 
-from hooks.utils.edges import home
+from hooks.utils.edges import files, home
 from hooks.utils.host import repository
 from hooks.utils.state import marked, memory
 
@@ -48,11 +48,7 @@ class Folder:
             marked.replace(self.home, part, partial(_rows, store, part))
 
     def _projects(self) -> list[str]:
-        try:
-            names = sorted(os.listdir(self.path))
-        except OSError:
-            return []
-        return [name for name in names if os.path.isfile(os.path.join(self.path, name, memory.SETTINGS))]
+        return [name for name in files.names(self.path) if os.path.isfile(os.path.join(self.path, name, memory.SETTINGS))]
 
 
 def _rows(store: Store, part: str) -> list[dict[str, object]]:

@@ -18,7 +18,7 @@ from hooks.utils.edges.system import now as time_of_day
 from hooks.utils.host import projects
 from hooks.utils.policy.bookings import Warmed
 from hooks.utils.policy.models import models_of
-from hooks.utils.state import journal, session
+from hooks.utils.state import journal, peek, session
 from hooks.utils.state.store import ContextFiles
 
 from . import sharing
@@ -50,7 +50,7 @@ def catch_up(environ: Mapping[str, str], progress: Progress | None = None) -> in
     the bytes that are done, and all. DatabaseUnavailable, also where the server alone cannot be told: what it has yet to be told waits.
     NoHome."""
     ours = home.popkit_home(environ)
-    names = projects.names(os.path.join(ours, "sessions"))
+    names = peek.sessions(ours)
     if not names and not os.path.lexists(os.path.join(ours, FILE)):
         return 0
     sources, now = list(_sources(environ, ours, names)), time_of_day(environ)
@@ -105,7 +105,7 @@ def _marked(paths: list[str], used: Callable[[bytes], Used | None]) -> Iterator[
 
 def _id_of(name: str, transcript: str) -> str:
     """Return the id of a session, by the name of its folder: the host names a transcript after it."""
-    stem = os.path.basename(transcript).removesuffix(projects.SUFFIX)
+    stem = projects.session_id_of(transcript)
     return stem if home.safe_name(stem) == name else name
 
 
@@ -122,7 +122,7 @@ class _Others:
                 paths = projects.every(self._environ)
             except home.NoHome:
                 paths = []
-            self._found = {home.safe_name(os.path.basename(path)[: -len(projects.SUFFIX)]): path for path in paths}
+            self._found = {home.safe_name(projects.session_id_of(path)): path for path in paths}
         return self._found.get(name, "")
 
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from hooks.utils.edges import files
 from hooks.utils.edges.codec import loads
-from hooks.utils.host.projects import SUFFIX, names
+from hooks.utils.host.projects import SUFFIX
 from hooks.utils.host.stamps import seconds_of
 
 from .records import TRANSCRIPT, Tokens, Used, usd_of
@@ -24,7 +25,7 @@ _MOST_TOKENS = 10**9
 def of_subagents(transcript_path: str) -> list[str]:
     """Return the transcripts of a session's subagents."""
     folder = os.path.join(transcript_path.removesuffix(SUFFIX), "subagents")
-    return [os.path.join(folder, name) for name in names(folder) if name.endswith(SUFFIX)]
+    return [os.path.join(folder, name) for name in files.names(folder) if name.endswith(SUFFIX)]
 
 
 def used_of(line: bytes, session_id: str, user: str, project: str, models: Models) -> Used | None:
