@@ -53,7 +53,6 @@ def governance(popkit_home: str, environ: Mapping[str, str], now: float) -> Chec
 
 def _domains(environ: Mapping[str, str], now: float, facts: dict[str, Any]) -> Check:
     """Marks and holds of both domains."""
-    from ..governance.collection import GRACE_S
     from ..governance.controller import Controller
     from ..governance.errors import GovernanceError
 
@@ -68,7 +67,7 @@ def _domains(environ: Mapping[str, str], now: float, facts: dict[str, Any]) -> C
                     NAME, WARNING, f"{name} cannot be used: {clean(str(error))}", "Nothing of it is collected until then.", **facts
                 )
             facts["marked"] += len(marks)
-            facts["due"] += sum(mark.at + GRACE_S <= now for mark in marks)
+            facts["due"] += sum(mark.due_at <= now for mark in marks)
     return Check(NAME, OK, _said(facts), **facts)
 
 

@@ -7,7 +7,7 @@ memory's own matter. A store that nobody has made is an empty domain, and only a
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hooks.utils.edges import home
@@ -97,7 +97,7 @@ class MemoryDomain:
 
     def add_hold(self, hold: Hold) -> None:
         def add(before: list[Mapping[str, object]]) -> list[Mapping[str, object]]:
-            return before if any(each.get("id") == hold.id for each in before) else [*before, asdict(hold)]
+            return before if any(each.get("id") == hold.id for each in before) else [*before, hold.to_json()]
 
         self._change_holds(add, create=True)
 
@@ -106,7 +106,7 @@ class MemoryDomain:
 
         def release(before: list[Mapping[str, object]]) -> list[Mapping[str, object]]:
             nonlocal released
-            mine = [each for each in before if each.get("id") == id and holds.in_force(each, at)]
+            mine = [each for each in before if each.get("id") == id and Hold.of(each).in_force(at)]
             released = bool(mine)
             return [{**each, "released_at": at} if each in mine else each for each in before]
 
