@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import json
-from typing import TYPE_CHECKING
 
+from hooks.utils.edges.hash_chain import FIRST_PREV_HASH
 from hooks.utils.edges.sqlite_file import Schema
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 APPLICATION_ID = 0x506F7047  # "PopG"
-FIRST_PREV_HASH = "0" * 64
 # What an entry's hash is of, in this order: all of its columns but the hash itself.
 HASHED = ("prev_hash", "number", "at", "by", "action", "domain", "ids", "details", "todo_hash")
 
@@ -63,11 +58,6 @@ MIGRATIONS = (
     ),
 )
 SCHEMA = Schema("retention log", APPLICATION_ID, MIGRATIONS, anew="a new log begins; policies, holds and marks stay as they are")
-
-
-def hash_of(columns: Sequence[object]) -> str:
-    """The SHA-256 that binds an entry, from its columns in the order of `HASHED`. What is not of a column's type gives another one."""
-    return hashlib.sha256(json.dumps(list(columns), default=repr).encode("ascii")).hexdigest()
 
 
 def hash_of_text(text: str) -> str:

@@ -7,8 +7,10 @@ from heapq import merge
 from itertools import groupby, islice
 from typing import TYPE_CHECKING
 
+from hooks.utils.edges.hash_chain import FIRST_PREV_HASH, AsWritten, link_hash
+
 from .errors import one_line
-from .log_tables import FIRST_PREV_HASH, HASHED, SCHEMA, hash_of, hash_of_text
+from .log_tables import HASHED, SCHEMA, hash_of_text
 
 if TYPE_CHECKING:
     from sqlite3 import Connection
@@ -24,17 +26,10 @@ _TRIGGERS = {step.split()[2] for _, steps in SCHEMA.migrations for step in steps
 
 def problems(db: Connection) -> list[str]:
     """What is wrong with the log, the first broken entry first, at most twenty things."""
-    kept = db.text_factory
-    # A text whose bytes were changed into no text at all is to be named, and not to end the walk.
-    db.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
-    db.execute("BEGIN")
-    try:
+    with AsWritten(db):
         found = ["the file is damaged: " + line.rpartition("\n")[2] for (line,) in db.execute("PRAGMA quick_check(1)") if line != "ok"]
         for what in (_walked, _misnamed, _undone, _guarded):
             found += what(db)
-    finally:
-        db.text_factory = kept
-        db.execute("ROLLBACK")
     return [one_line(each) for each in found[:_MOST]]
 
 
@@ -69,7 +64,7 @@ def _wrong(db: Connection, row: tuple[Any, ...], prev_hash: str) -> str:
         if other:
             return f"it stands in the wrong place: it was written after what stands as entry {other}, so entries were reordered"
         return f"it is not bound to entry {number - 1}: one of the two was replaced"
-    if hash_of(row[:_HASH]) != row[_HASH]:
+    if link_hash(row[:_HASH]) != row[_HASH]:
         return "it does not match its hash: one of its columns was changed"
     return ""
 
