@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from hooks.utils.answers import text as answers
+from hooks.utils import text as answers
 from hooks.utils.edges import files, git
 from tests.examples import choose, examples
 from tests.patience import HANG_S

@@ -11,14 +11,14 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from hooks.utils.answers.command import answer
 from hooks.utils.edges import home
 from hooks.utils.host.projects import folder_name
+from hooks.utils.operations.context import answer
 from popkit_retention.cli import main as main_module
 from popkit_retention.cli.main import COMMANDS, main
-from tests.answers.written import Written, spec_session
 from tests.paths import PYTHONPATH
 from tests.patience import HANG_S
+from tests.views.written import Written, spec_session
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -9,7 +9,7 @@ import pytest
 
 from popkit_retention.cli import doctor_warm
 from popkit_retention.cli.check import Check
-from tests.answers.written import Written, spec_session
+from tests.views.written import Written, spec_session
 
 
 class Here:

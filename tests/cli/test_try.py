@@ -12,8 +12,8 @@ import pytest
 from hooks.utils.state import store
 from popkit_retention.cli import try_command
 from popkit_retention.cli.main import main
-from tests.answers.written import Written, spec_session
 from tests.cli.test_context_command import Nowhere
+from tests.views.written import Written, spec_session
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = ROOT / "power-mode" / "popkit_retention" / "cli" / "sample-session.jsonl"

@@ -12,8 +12,8 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from hooks.utils.helper import sockets
 from hooks.utils.policy.ruleset import COMPACT_LEAST_TOKENS
+from hooks.utils.state import sockets
 from tests.patience import until
 
 from .client import ClientHome

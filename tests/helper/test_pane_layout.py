@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
-from hooks.utils.answers import report, text
+from hooks.utils import text
 from hooks.utils.helper import pages
 from hooks.utils.reclaim import outlook
 from hooks.utils.state import journal, store
-from tests.answers.test_clear_answers import COLD_S, Asking
-from tests.answers.test_clear_auto_answers import wandered
-from tests.answers.written import long_session
+from hooks.utils.views import report
+from tests.views.test_clear_answers import COLD_S, Asking
+from tests.views.test_clear_auto_answers import wandered
+from tests.views.written import long_session
 
 GOLDENS = Path(__file__).parent / "goldens"
 SMALL = (68, 11)  # columns and rows of a pane in a terminal of 80x40

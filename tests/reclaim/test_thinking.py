@@ -14,10 +14,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hooks.utils import archive
-from hooks.utils.answers.putback import undo_lines
 from hooks.utils.host import branch, entries, responses
 from hooks.utils.reclaim import places, thinking
 from hooks.utils.reclaim.access import Opened, Refused
+from hooks.utils.views.putback import undo_lines
 from tests.examples import examples
 from tests.reclaim import generated
 from tests.reclaim.shops import EXPIRED, LATELY, Shop, Talk, Thinker, assert_only_contents_changed, contents_of, thought, worked

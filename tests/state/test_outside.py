@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.answers import report
 from hooks.utils.policy import engine, events, planning
 from hooks.utils.policy.context import OUTSIDE, reclaimable
 from hooks.utils.policy.economics import Prices
 from hooks.utils.state import journal, live
+from hooks.utils.views import report
 from tests.hooks import processes, sessions
 from tests.hooks.test_live_equals_replay import ACTIONS, Kept, _assert_equal, _run_inside
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from ..answers import pane, phrases, timeline, why
-from . import deeds
+from ..operations import offers
+from ..views import panel, phrases, results, timeline
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from .deeds import Deed
+    from ..operations.offers import Offer
 
 NOW, RESULTS, SAVED, SETTINGS = "now", "results", "saved", "settings"
 # id -> (label, the key that opens it).
@@ -26,25 +26,25 @@ def page(name: str, report: dict[str, Any], chosen: str, rows: int, question: st
     was saved, and the settings, are not in a report: their pages are without lines here."""
     shown = name if name in TITLES else NOW
     row = next((row for row in report["results"] if row["id"] == chosen), None)
-    offered: list[Deed] = deeds.of_context(report)
+    offered: list[Offer] = offers.of_context(report)
     choices: dict[str, Any] | None = None
     head: list[str] = []
     if shown == RESULTS:
         lines, choices = _results(report, row)
-        offered = deeds.of_result(row, not report["doubt"]) if row else []
+        offered = offers.of_result(row, not report["doubt"]) if row else []
     elif shown in (SAVED, SETTINGS):
         lines, offered = [], []
     else:
-        head = pane.head(report)
-        offered = [deed._replace(sum=_CLEARED) if deed.id == "clear" else deed for deed in offered] + deeds.of_cold(question)
-        lines = pane.lines(report, rows - _TABS - len(head) - len(offered))
+        head = panel.pane_head(report)
+        offered = [deed._replace(sum=_CLEARED) if deed.id == "clear" else deed for deed in offered] + offers.of_cold(question)
+        lines = panel.pane_lines(report, rows - _TABS - len(head) - len(offered))
     return {
         "pages": [{"id": id, "label": label, "key": key} for id, (label, key) in TITLES.items()],
         "page": shown,
         "head": head,
         "lines": lines[1:] if lines and not lines[0] else lines,
         "choices": choices,
-        "deeds": deeds.to_json(offered),
+        "deeds": offers.to_json(offered),
     }
 
 
@@ -59,4 +59,4 @@ def _results(report: dict[str, Any], row: dict[str, Any] | None) -> tuple[list[s
         return lines, {"options": options, "value": ""}
     if row not in newest:
         options.append({"value": row["id"], "label": f"{phrases.number(row)} {phrases.label(row, _LABEL)}"})
-    return [*why.why(report, row, command=COMMAND)[1:], *lines], {"options": options, "value": row["id"]}
+    return [*results.why(report, row, command=COMMAND)[1:], *lines], {"options": options, "value": row["id"]}

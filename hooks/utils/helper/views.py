@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import threading
 
-from .. import archive
+from .. import archive, text
 from .. import efficiency_tracker as tracker
-from ..answers import cold, command, ids, ledgers, phrases, putback, report, text, verdict, warm
+from ..operations import arguments, context, offers
+from ..operations import cache as caches
 from ..policy import figures
 from ..policy.verdict import is_worth_a_word
 from ..reclaim import access, outlook, restoring
 from ..state import settling
-from . import deeds, pages
+from ..views import cache, ledgers, phrases, putback, report
+from . import pages
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,20 +74,20 @@ class Views:
             text.lay_out_for(asked.columns, text.NARROWEST_PANE)
             looked = outlook.look(site, self.transcript_path, now)
             found = report.build(looked)
-            cold_now = cold.look(site, looked)
-            shown = pages.page(asked.page, found, asked.chosen, asked.rows, cold.question(cold_now))
+            cold_now = caches.compacts_cold(site, looked)
+            shown = pages.page(asked.page, found, asked.chosen, asked.rows, cache.cold_question(cold_now))
             if shown["page"] == pages.SAVED:
                 shown["lines"] = [*_saved(site, found, now), *self._spent()]
             if shown["page"] == pages.SETTINGS:
                 self.native.look()
-                kept = warm.look(site, self.transcript_path, now)
+                kept = caches.kept_warm(site, self.transcript_path, now)
                 title = text.title("Keeping the prompt cache warm")
-                shown["lines"] = [*title, warm.pane_line(kept), *warm.sum_lines(kept), "", *self.native.text.split("\n")]
-                shown["deeds"] = deeds.to_json([*deeds.of_warmth(kept), *self.native.deeds()])
+                shown["lines"] = [*title, cache.pane_line(kept), *cache.sum_lines(kept), "", *self.native.text.split("\n")]
+                shown["deeds"] = offers.to_json([*offers.of_warmth(kept), *self.native.deeds()])
             worth = is_worth_a_word(found["verdict"], found["context"], looked.rules.thresholds["critical"])
             shown["lines"] = [part for line in shown["lines"] for part in text.folded(line, _FOLD)]
-            band = {"text": verdict.unasked(found)} if worth else None
-            offered = deeds.to_json([deed for deed in deeds.of_context(found) if deed.id == "clear"])
+            band = {"text": phrases.unasked(found)} if worth else None
+            offered = offers.to_json([deed for deed in offers.of_context(found) if deed.id == "clear"])
         context = found["context"]
         left = context["cache_seconds_left"] if context else 0
         return {
@@ -113,12 +115,12 @@ class Views:
             return self.native.answer(words)
         with _LAYOUT:
             text.lay_out_for(max(_NARROWEST, columns))
-            return command.answer(words, site, self.transcript_path, now, self.compactions)
+            return context.answer(words, site, self.transcript_path, now, self.compactions)
 
     def press(self, id: str, site: Site, now: float, columns: int) -> str:
         """What a deed came to, in words; "" for one that is none."""
         word, _, rest = id.partition(" ")
-        if word not in deeds.WORDS:
+        if word not in offers.WORDS:
             return ""
         return self._whole(rest, site, now) if word == "show" else self.answer(id, site, now, columns)
 
@@ -126,12 +128,12 @@ class Views:
         """The archived content of a result (T12), for a person: it is booked as restored nowhere, as Claude does not see it."""
         found = report.build(outlook.look(site, self.transcript_path, now))
         try:
-            row = ids.find(found, name)
+            row = arguments.find(found, name)
             handle = row.get("handle") or (row["entered"] or {}).get("handle", "")
             with access.Opened(site.home) as db:
                 record = archive.record(db, handle)
                 lines = putback.printed_lines(restoring.printed(db, [record])) if record else ["It is not in the archive."]
-        except (ids.NotFound, access.Refused) as error:
+        except (arguments.NotFound, access.Refused) as error:
             return f"PopKit: {error}"
         more = len(lines) - _SHOWN_LINES
         if more > 0:

@@ -1,13 +1,12 @@
-"""What commands with a table of words share: answering a line of words, showing answers and mistakes, columns, values of flags."""
+"""What commands with a table of words share: answering a line of words, showing answers and mistakes, values of flags."""
 
 from __future__ import annotations
 
 import sys
 
-from hooks.utils import flag_parser
-from hooks.utils.answers import text
-from hooks.utils.answers.help import of_word, overview
-from hooks.utils.answers.ids import shown
+from hooks.utils import flag_parser, text
+from hooks.utils.text import quote as shown
+from hooks.utils.views.help import of_word, overview
 
 from . import screen
 
@@ -15,7 +14,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-ASIDE = 11  # columns of the left column of pairs
 _DIGITS = 9
 
 
@@ -87,30 +85,6 @@ def said(error: Exception) -> str:
     if isinstance(error, OSError):
         return f"{error.filename}: {error.strerror}" if error.filename and error.strerror else error.strerror or str(error)
     return str(error)
-
-
-# --- columns ---------------------------------------------------------------------------------------------------------------------------
-
-
-def pair(name: str, said: str) -> list[str]:
-    """A name and what is said of it, in two columns."""
-    lines = text.wrap(said, text.WIDTH - ASIDE)
-    return [f"{text.pad(name, ASIDE)}{lines[0]}".rstrip(), *[" " * ASIDE + line for line in lines[1:]]]
-
-
-def pairs(name: str, said: list[str]) -> list[str]:
-    """A name, and what is said of it in several lines."""
-    return [line for at, each in enumerate(said) for line in pair("" if at else name, each)]
-
-
-def ago(at: float, now: float) -> str:
-    """How long ago a time was."""
-    return "just now" if now - at < 1 else text.span(now - at) + " ago"
-
-
-def ahead(at: float, now: float) -> str:
-    """How far ahead a time is."""
-    return "now" if at - now < 1 else "in " + text.span(at - now)
 
 
 # --- values of flags -------------------------------------------------------------------------------------------------------------------

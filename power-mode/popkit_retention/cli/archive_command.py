@@ -10,18 +10,18 @@ import os
 import sqlite3
 import sys
 
-from hooks.utils import archive
-from hooks.utils.answers import text, times
+from hooks.utils import archive, text
 from hooks.utils.archive import holds
 from hooks.utils.edges import home
 from hooks.utils.edges.system import now as time_of_day
 from hooks.utils.flag_parser import UsageError
 from hooks.utils.host import repository
+from hooks.utils.operations import times
 from hooks.utils.state import archived, peek
+from hooks.utils.text import size
 
 from . import archive_search, screen, standing
 from .answering import fail
-from .holdings import size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

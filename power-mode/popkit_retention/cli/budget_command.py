@@ -11,7 +11,7 @@ import os
 import sys
 from importlib.util import find_spec
 
-from hooks.utils.answers import text
+from hooks.utils import text
 from hooks.utils.edges import home
 
 from ..usage.store import DatabaseUnavailable

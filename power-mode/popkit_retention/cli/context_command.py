@@ -6,15 +6,15 @@ import os
 import shlex
 import sys
 
-from hooks.utils import flag_parser
-from hooks.utils.answers import command as answers
-from hooks.utils.answers import text
-from hooks.utils.answers.help import of_word, overview
+from hooks.utils import flag_parser, text
 from hooks.utils.edges import files
 from hooks.utils.edges.system import now as time_of_day
+from hooks.utils.operations import context as answers
 from hooks.utils.state import live
+from hooks.utils.views.help import of_word, overview
 
-from . import screen, sessions
+from ..operations import sessions
+from . import screen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,9 +56,9 @@ def answer(words: list[str], environ: Mapping[str, str], command: str = COMMAND)
 
 def _running(site: live.Site) -> answers.InPlace | None:
     """Who changes the conversation of the session, where it runs with a mod."""
-    from hooks.utils.helper import through
+    from hooks.utils.operations import running
 
-    return through.of_session(site.home, site.session_id)
+    return running.of_session(site.home, site.session_id)
 
 
 def _called(flags: dict) -> str:

@@ -9,7 +9,7 @@ import json
 import os
 import sys
 
-from hooks.utils.answers import text
+from hooks.utils import text
 
 from . import screen, setup_command
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import subprocess
 
-from hooks.utils.answers.text import clean, counted
 from hooks.utils.config import layers
 from hooks.utils.edges import children, home
+from hooks.utils.text import clean, counted
 
 from ..usage import opening, sharing
 from ..usage.store import DatabaseUnavailable

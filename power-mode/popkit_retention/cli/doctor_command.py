@@ -9,10 +9,10 @@ import json
 import os
 import sys
 
-from hooks.utils.answers.text import WIDTH, counted, wrap
 from hooks.utils.config import layers
 from hooks.utils.edges import home
 from hooks.utils.edges.system import now as time_of_day
+from hooks.utils.text import WIDTH, counted, wrap
 
 from . import doctor_budget, doctor_governance, doctor_helper, doctor_machine, doctor_memory, doctor_state, doctor_warm, screen
 from .check import OK, PROBLEM, WARNING, Check

@@ -6,9 +6,9 @@ from __future__ import annotations
 import os
 from contextlib import closing
 
-from hooks.utils.answers.text import clean, counted, listed
 from hooks.utils.edges import failures
 from hooks.utils.state.collecting import HOOK
+from hooks.utils.text import clean, counted, listed
 
 from .check import OK, PROBLEM, WARNING, Check
 

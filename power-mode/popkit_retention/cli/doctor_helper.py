@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import json
 
-from hooks.utils.answers.text import clean, counted
 from hooks.utils.edges import failures, unix_http
 from hooks.utils.state import peek
+from hooks.utils.text import clean, counted
 
 from .check import OK, WARNING, Check
 
@@ -70,7 +70,7 @@ def newest(popkit_home: str, project: str, environ: Mapping[str, str]) -> str:
 
 def _socket(popkit_home: str, session_id: str) -> str:
     """Where the session's helper listens; "" where none does."""
-    from hooks.utils.helper import sockets
+    from hooks.utils.state import sockets
 
     return next(iter(sockets.of_session(popkit_home, session_id)), "") if session_id else ""
 

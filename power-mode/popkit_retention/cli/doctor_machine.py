@@ -10,9 +10,9 @@ import subprocess
 import sys
 import time
 
-from hooks.utils.answers.text import listed, span
 from hooks.utils.edges import files, home
 from hooks.utils.state import peek
+from hooks.utils.text import listed, span
 
 from . import setup_command
 from .check import OK, PROBLEM, WARNING, Check

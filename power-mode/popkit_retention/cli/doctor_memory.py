@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from contextlib import closing
 
-from hooks.utils.answers.text import clean, counted, span
 from hooks.utils.edges import failures
 from hooks.utils.state import memory as kept
+from hooks.utils.text import clean, counted, span
 
-from . import holdings
+from ..operations import holdings
 from .check import OK, WARNING, Check
 
 TYPE_CHECKING = False

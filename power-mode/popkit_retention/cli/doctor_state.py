@@ -7,15 +7,16 @@ import os
 import shutil
 import stat
 
-from hooks.utils.answers.text import counted, listed
 from hooks.utils.edges import failures, files, home
 from hooks.utils.edges.codec import dumps, loads
 from hooks.utils.host import agents
 from hooks.utils.policy.context import shared_facts
 from hooks.utils.state import live, peek, store
 from hooks.utils.state.rebuild import rebuild
+from hooks.utils.text import counted, listed
 
-from . import config_checking, holdings
+from ..operations import holdings
+from . import config_checking
 from .check import OK, PROBLEM, WARNING, Check
 
 TYPE_CHECKING = False

@@ -12,7 +12,7 @@ import os
 import subprocess
 import sys
 
-from hooks.utils.answers import text
+from hooks.utils import text
 from hooks.utils.edges import files
 
 from ..lab import keeping, survey

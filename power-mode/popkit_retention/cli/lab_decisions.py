@@ -10,15 +10,15 @@ import json
 import os
 import sys
 
-from hooks.utils.answers.text import clean, counted
 from hooks.utils.policy import door
 from hooks.utils.policy.ruleset import SAY_ONCE, SHAPES
+from hooks.utils.text import clean, counted
 
 from ..lab import handles, installed, pricing
 from ..lab import sessions as lab_sessions
 from ..lab.door_policy import Door
 from ..lab.tiers import shipped_rules
-from . import sessions
+from ..operations import sessions
 from .past_sessions import TTLS, Refused, add_model, told
 
 TYPE_CHECKING = False

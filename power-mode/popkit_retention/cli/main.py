@@ -6,7 +6,7 @@ import importlib
 import os
 import sys
 
-from hooks.utils.answers import text
+from hooks.utils import text
 from hooks.utils.edges import home
 
 from . import screen

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hooks.utils.answers.memory import CALLED_AS
 from hooks.utils.flag_parser import HELP_WORD, Flag, Table, Word
+from hooks.utils.operations.memory import CALLED_AS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -46,9 +46,9 @@ def _names_itself(word: str) -> bool:
 
 
 def _print(parsed: Parsed, environ: Mapping[str, str]) -> int:
-    from hooks.utils.answers import putback
-    from hooks.utils.answers.text import as_json, clean
     from hooks.utils.reclaim import access, restoring
+    from hooks.utils.text import as_json, clean
+    from hooks.utils.views import putback
 
     site = live.Site(environ, environ.get("CLAUDE_CODE_SESSION_ID") or "", os.getcwd())
     as_data = "json" in parsed.flags

@@ -5,20 +5,21 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
-from hooks.utils import flag_parser
-from hooks.utils.answers import text, times
-from hooks.utils.answers.ids import shown
+from hooks.utils import flag_parser, text
 from hooks.utils.host import projects, repository
+from hooks.utils.operations import times
+from hooks.utils.text import quote as shown
 
 from ..governance.domains import ITEM, PROJECT, SESSION
 from ..governance.errors import DomainUnavailable
-from . import retention_deeds
+from ..usage.opening import login_name
+from ..views import retention_activity as retention_deeds
 from .answering import Answer
 from .retention_words import COMMAND, HOLD_FLAGS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from typing import Any
 
     from .retention_command import Asked
@@ -43,7 +44,7 @@ def _hold_add(asked: Asked) -> Answer:
     if not why.strip():
         raise flag_parser.UsageError(f"a hold needs a reason: {COMMAND} hold add … --why TEXT")
     targets = _targets(asked)
-    who = asked.flags.get("who") or user(asked.environ)
+    who = asked.flags.get("who") or login_name(asked.environ)
     until = times.until(asked.flags["until"], asked.now) if "until" in asked.flags else None
     found = [asked.controller.add_hold(domain, scope, target, who, why, until) for domain, scope, target in targets]
     return Answer(retention_deeds.held(found, asked.now, COMMAND), {"holds": found})
@@ -85,19 +86,6 @@ def _session(word: str, ids: set[str]) -> str:
     if len(found) > 1:
         raise flag_parser.UsageError(f"{shown(word)} could be {text.listed(found, _NAMED)}. Give more of the session's id")
     return found[0] if found else word
-
-
-def user(environ: Mapping[str, str]) -> str:
-    """What the system calls the user."""
-    name = environ.get("LOGNAME") or environ.get("USER") or ""
-    if not name:
-        try:
-            from pwd import getpwuid
-
-            name = getpwuid(os.getuid()).pw_name
-        except (ImportError, KeyError, AttributeError):
-            name = ""
-    return name or "user"
 
 
 def _hold_list(asked: Asked) -> Answer:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from hooks.utils.answers.text import WIDTH, lay_out_for, visible, without_controls
+from hooks.utils.text import WIDTH, lay_out_for, visible, without_controls
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

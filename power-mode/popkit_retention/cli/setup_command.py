@@ -10,7 +10,7 @@ import os
 import subprocess
 import sys
 
-from hooks.utils.answers import text
+from hooks.utils import text
 from hooks.utils.edges import files, home
 
 from . import screen

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from hooks.utils import archive
-from hooks.utils.answers import text
+from hooks.utils import archive, text
 from hooks.utils.state import standing
 
-from . import sessions
+from ..operations import sessions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

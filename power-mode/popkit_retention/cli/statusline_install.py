@@ -11,9 +11,9 @@ import shlex
 import stat
 import sys
 
-from hooks.utils.answers.text import clean
 from hooks.utils.edges import files, home
 from hooks.utils.edges.codec import dumps, loads
+from hooks.utils.text import clean
 
 from . import screen, settings_text
 

@@ -8,19 +8,21 @@ import shlex
 import sys
 import time
 
-from hooks.utils.answers import clear, report, text
-from hooks.utils.answers.panel import panel
-from hooks.utils.answers.text import as_json
-from hooks.utils.answers.timeline import timeline
+from hooks.utils import text
 from hooks.utils.config import layers
 from hooks.utils.edges import home
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.reclaim import outlook
 from hooks.utils.state import store
 from hooks.utils.state.rebuild import rebuild
+from hooks.utils.text import as_json
+from hooks.utils.views import clear, report
+from hooks.utils.views.panel import panel
+from hooks.utils.views.timeline import timeline
 
 from ..lab import installed
-from . import lab_decisions, past_sessions, screen, sessions
+from ..operations import sessions
+from . import lab_decisions, past_sessions, screen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,15 +11,14 @@ import os
 import sqlite3
 import sys
 
-from hooks.utils import archive
-from hooks.utils.answers import text
+from hooks.utils import archive, text
 from hooks.utils.edges import home
 from hooks.utils.edges.system import now as time_of_day
-from hooks.utils.helper import sockets
 from hooks.utils.reclaim import access, rewrite, undoing
-from hooks.utils.state import live
+from hooks.utils.state import live, sockets
 
-from . import holdings, screen, sessions, standing, statusline_install
+from ..operations import holdings, sessions
+from . import screen, standing, statusline_install
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -152,7 +151,7 @@ def _holds(environ: Mapping[str, str]) -> list[str]:
     """The holds that would end with what they keep."""
     from ..governance.controller import Controller
     from ..governance.errors import GovernanceError
-    from . import retention_deeds
+    from ..views import retention_activity
 
     now = time_of_day(environ)
     try:
@@ -164,7 +163,7 @@ def _holds(environ: Mapping[str, str]) -> list[str]:
     if not found:
         return []
     said = f"{text.counted(len(found), 'hold')} in force: somebody wants this to stay, and it would be deleted:"
-    return ["", *text.wrap(said), *["  " + line for line in retention_deeds.holds(found, now, False, "popkit retention")]]
+    return ["", *text.wrap(said), *["  " + line for line in retention_activity.holds(found, now, False, "popkit retention")]]
 
 
 def _put_back(held: dict[str, list[Record]], environ: Mapping[str, str]) -> int:

@@ -14,9 +14,8 @@ import threading
 from typing import TYPE_CHECKING, NamedTuple
 
 from hooks.utils.edges import files, home
-from hooks.utils.helper import sockets
 from hooks.utils.host import projects
-from hooks.utils.state import store
+from hooks.utils.state import sockets, store
 
 from .ends import End, end_of
 

@@ -8,7 +8,7 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from hooks.utils.answers import text
+from hooks.utils import text
 from hooks.utils.edges import failures, home
 from hooks.utils.edges.system import now as time_of_day
 from hooks.utils.state.days import day_of, days_before

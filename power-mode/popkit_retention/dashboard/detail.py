@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hooks.utils import archive
-from hooks.utils.answers import ids, ledgers, phrases, text, why
-from hooks.utils.answers import warm as warming
-from hooks.utils.answers.panel import panel
+from hooks.utils import archive, text
+from hooks.utils.operations import arguments
+from hooks.utils.operations import cache as caches
 from hooks.utils.policy.masking import mask
 from hooks.utils.reclaim import access, restoring
+from hooks.utils.views import cache, ledgers, phrases, results
+from hooks.utils.views.panel import panel
 
 from . import deeds
 from .problems import NotThere
@@ -39,10 +40,10 @@ def detail(desk: Desk, known: Known, columns: int) -> SessionDetail:
 
 def _detail(desk: Desk, known: Known, looked: Looked, columns: int) -> SessionDetail:
     report = looked.report
-    kept = warming.look(looked.site, looked.path, desk.now())
+    kept = caches.kept_warm(looked.site, looked.path, desk.now())
     with desk.laid_out(columns):
         lines = panel(report, command="")
-        warm = KeptWarm(on=kept["on"], requests=kept["sent"]["requests"], words=warming.pane_line(kept), sums=warming.sums(kept))
+        warm = KeptWarm(on=kept["on"], requests=kept["sent"]["requests"], words=cache.pane_line(kept), sums=cache.sums(kept))
     return SessionDetail(
         session=row_of(desk, known),
         report={name: value for name, value in report.items() if name != "results"},
@@ -92,14 +93,14 @@ def result(desk: Desk, known: Known, number: int) -> ResultDetail:
     with desk.looks.reading(known) as looked:
         row = _row(looked, number)
         with desk.laid_out():
-            lines = why.why(looked.report, row)
+            lines = results.why(looked.report, row)
         return ResultDetail(row=row, why=lines, deeds=deeds.of_result(known, looked, row), handle=handle_of(row))
 
 
 def _row(looked: Looked, number: int) -> dict[str, Any]:
     try:
-        return ids.find(looked.report, f"T{number}")
-    except ids.NotFound as error:
+        return arguments.find(looked.report, f"T{number}")
+    except arguments.NotFound as error:
         raise NotThere(str(error)) from None
 
 

@@ -13,13 +13,13 @@ from collections import OrderedDict
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hooks.utils.answers import report as reports
-from hooks.utils.answers import verdict
-from hooks.utils.helper import through
+from hooks.utils.operations import running
 from hooks.utils.policy import events
 from hooks.utils.reclaim import outlook
 from hooks.utils.state import live
 from hooks.utils.state.site import Site
+from hooks.utils.views import phrases
+from hooks.utils.views import report as reports
 
 from .series import Sampler
 from .shapes import Fill, Verdict
@@ -108,7 +108,7 @@ class Looks:
     def site(self, known: Known) -> Site:
         """Where the things of a session are."""
         site = live.Site(self._environ, known.id, began_in(known.transcript))
-        site.in_place = through.of_session(site.home, known.id) is not None
+        site.in_place = running.of_session(site.home, known.id) is not None
         return site
 
     def _keep(self, id: str, found: Looked, took_s: float) -> None:
@@ -214,7 +214,7 @@ def fill_of(report: dict[str, Any]) -> Fill | None:
 
 def verdict_of(report: dict[str, Any]) -> Verdict:
     """What to do now, in the panel's words."""
-    return Verdict(kind=report["verdict"]["kind"], words=verdict.in_words(report))
+    return Verdict(kind=report["verdict"]["kind"], words=phrases.verdict(report))
 
 
 def began_in(transcript: str) -> str:

@@ -8,12 +8,12 @@ import threading
 from typing import TYPE_CHECKING
 
 from hooks.utils import efficiency_tracker as tracker
-from hooks.utils.answers import ledgers
 from hooks.utils.edges import home
 from hooks.utils.policy import figures
 from hooks.utils.policy.ledger import CAUSES, GAINS
 from hooks.utils.state import peek, session, settling
 from hooks.utils.state.site import Site
+from hooks.utils.views import ledgers
 
 from .detail import figures_of
 from .heads import shown

@@ -22,12 +22,12 @@ _INDEXING_S = 5.0  # what is not indexed then is for the next question
 
 def context_status(asked: Asked) -> dict[str, Any]:
     """Of the session that runs the server, else of the newest one of the project."""
-    from hooks.utils.answers import report
     from hooks.utils.edges.system import now
     from hooks.utils.reclaim import outlook
     from hooks.utils.state import live
+    from hooks.utils.views import report
 
-    from ..cli import sessions
+    from ..operations import sessions
 
     path = _transcript(asked)
     site = live.Site(asked.environ, sessions.session_id_of(path), sessions.check(path))
