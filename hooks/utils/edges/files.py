@@ -267,3 +267,12 @@ def names(folder: str) -> list[str]:
         return sorted(os.listdir(folder))
     except OSError:
         return []
+
+
+def is_there(path: str) -> bool:
+    """Return whether anything has this name, a link that leads nowhere too."""
+    try:
+        os.lstat(path)
+    except OSError:
+        return False
+    return True

@@ -8,6 +8,7 @@ import os
 import time
 
 from ..edges import codec, files
+from ..edges.storage import Storage
 from ..host import moments, projects
 from ..policy import warming
 from ..policy.economics import HOUR_S
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 NAME = "breaks.json"
+# An earlier PopKit has learnt how likely results are needed again, too.
+STORAGE = (Storage("learnt of projects", {"": r"(breaks|need-model)\.json", "projects": r"[^/]+/need-model\.json[^/]*"}),)
 SCHEMA = 2
 MOST_BYTES = 512 * 1024
 # What is looked at: so many of the newest transcripts, so much of them, for so long.

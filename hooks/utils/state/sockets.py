@@ -10,6 +10,7 @@ import stat
 import time
 
 from ..edges import files, home, unix_http
+from ..edges.storage import LOGS, Storage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 # A Unix socket's path may have about so many bytes; clients take no longer ones.
 PATH_BYTES = 100
 FOLDER = "run"
+STORAGE = (Storage(LOGS, {FOLDER: r"[^/]*\.sock"}),)
 _END = ".sock"
 _ELSEWHERE, _NAME = "popkit-", "s"
 _LIMIT_S, _POLL_S = 1.0, 0.01

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from ..edges import files, home
 from ..edges.codec import dumps, loads
+from ..edges.storage import LOGS, Storage
 from ..edges.system import join, os, parent_of
 from ..policy.ruleset import KEEP_DAYS
 from . import peek, session
@@ -28,6 +29,11 @@ _GONE_S = 7 * _DAY_S  # how long a state waits for a transcript that may come ba
 _ASIDE = ".swept-"
 # How the names of our files in the folder of a session begin.
 _OURS = ("main.", "agent-", "session.json", "clear.lock", home.ORIGINAL)
+STORAGE = (
+    Storage("kept originals", {"sessions": r"[^/]+/original\.jsonl[^/]*"}),
+    Storage("states of sessions", {"sessions": r"[^/]+/(main\.|agent-|session\.json|clear\.lock)[^/]*"}),
+    Storage(LOGS, {"": r"past\.jsonl|swept"}),
+)
 
 
 class _Budget:
@@ -70,7 +76,7 @@ def sweep(site: Site, now: float) -> None:
             _sweep_session(site.home, name, now, keep, budget)
 
 
-def is_ours(name: str) -> bool:
+def _is_ours(name: str) -> bool:
     """Whether a file in the folder of a session is one of ours. POPKIT_HOME may be a folder in which others keep sessions too."""
     return name.startswith(_OURS)
 
@@ -96,7 +102,7 @@ def _sweep_session(popkit_home: str, name: str, now: float, keep: dict[str, int]
         return
     gone = bool(transcript) and _is_gone(transcript)
     due = idle >= keep["sessions"] * _DAY_S or (gone and idle >= _GONE_S)
-    if due and all(map(is_ours, names)):
+    if due and all(map(_is_ours, names)):
         _remove_session(popkit_home, name, budget)
         return
     original = join(folder, home.ORIGINAL)

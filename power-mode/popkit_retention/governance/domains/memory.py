@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from hooks.utils.edges import home
 from hooks.utils.policy.masking import mask
 
+from ...extras import reach
 from ...memory import backups, forgotten, holds, marks
-from ...memory.extras import reach
 from ...memory.folder import Folder
 from ...memory.items import ARCHIVE, BY_POLICY, BadItem
 from ...memory.stores import Batch, Change, DuplicateId, Outdated, StoreUnavailable, audited
