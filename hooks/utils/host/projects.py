@@ -72,6 +72,18 @@ def newest_of_project(environ: Mapping[str, str], folder: str) -> str | None:
         here = above
 
 
+def transcript_of_agent(transcript_path: str, agent_id: str) -> str:
+    """Return the transcript of a subagent, as the host lays it beside that of the main thread; "" for an id that is no plain name."""
+    stem = transcript_path[: -len(SUFFIX)] if transcript_path.endswith(SUFFIX) else ""
+    return f"{stem}/subagents/agent-{agent_id}{SUFFIX}" if stem and home.safe_name(agent_id) == agent_id else ""
+
+
+def transcripts_of_agents(transcript_path: str) -> list[str]:
+    """Return the transcripts of a session's subagents."""
+    folder = os.path.join(transcript_path.removesuffix(SUFFIX), "subagents")
+    return [os.path.join(folder, name) for name in files.names(folder) if name.endswith(SUFFIX)]
+
+
 def _project_folders(root: str, project: str) -> list[str]:
     name = folder_name(project)
     if len(name) <= _FOLDER_NAME_CHARS:

@@ -108,7 +108,7 @@ def state_folder(popkit_home: str) -> Check:
         return Check("state folder", PROBLEM, f"the disk of {popkit_home} is full", "Make room.", **facts)
     size, open_to_others, corrupt = _survey(popkit_home)
     parts = holdings.sizes(popkit_home)
-    facts.update(bytes=size, parts={name: part.to_json() for name, part in parts.items()}, open_to_others=open_to_others, corrupt=corrupt)
+    facts.update(bytes=size, parts=parts, open_to_others=open_to_others, corrupt=corrupt)
     told = f"{popkit_home}: {in_bytes(size)}" + (f" ({holdings.in_words(parts)})" if size else "")
     if open_to_others:
         advice = f"cd {popkit_home} && chmod go= {open_to_others[0]}" if holdings.is_shared(popkit_home) else f"chmod -R go= {popkit_home}"

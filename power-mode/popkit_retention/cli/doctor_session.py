@@ -9,7 +9,7 @@ import os
 from hooks.utils.config import layers
 from hooks.utils.edges import failures, home, unix_http
 from hooks.utils.edges.storage import OK, WARNING, Check
-from hooks.utils.host import agents
+from hooks.utils.host import projects
 from hooks.utils.operations import cache
 from hooks.utils.policy import warming
 from hooks.utils.policy.context import shared_facts
@@ -147,7 +147,7 @@ def _transcript(site: live.Site, paths: store.ContextFiles) -> str:
     main = site.session.get("transcript")
     if not isinstance(main, str):
         return ""
-    return agents.transcript_of(main, paths.agent_id) if paths.agent_id else main
+    return projects.transcript_of_agent(main, paths.agent_id) if paths.agent_id else main
 
 
 def _difference(site: live.Site, paths: store.ContextFiles) -> tuple:

@@ -70,8 +70,8 @@ def _uninstall(args: argparse.Namespace, environ: Mapping[str, str]) -> dict:
         raise Refused("nothing was deleted: --json needs --yes or --dry-run")
     found = {
         "folder": folder,
-        "bytes": sum(part.bytes for part in parts.values()),
-        "parts": {name: part.to_json() for name, part in parts.items()},
+        "bytes": sum(part["bytes"] for part in parts.values()),
+        "parts": parts,
         "placeholders": standing.data(held),
         "dry_run": args.dry_run,
         "put_back": 0,

@@ -83,7 +83,7 @@ class Retention:
 
     def _sizes(self) -> dict[str, int]:
         found = holdings.sizes(self._desk.home) if os.path.isdir(self._desk.home) else {}
-        return {part: each.bytes for part, each in found.items()}
+        return {part: each["bytes"] for part, each in found.items()}
 
     def _hold(self, told: dict[str, Any]) -> HoldShown:
         said = f"the {_DATA[told['domain']]} policy applies to {_whose(told)} again"

@@ -16,8 +16,7 @@ from hooks.utils.policy.masking import mask
 
 from .errors import BadRequest, Busy, Damaged, GovernanceError, TooNew, one_line
 from .folder import WAIT_S
-from .log_tables import HASHED, SCHEMA, hash_of_text
-from .log_verification import problems
+from .log_tables import HASHED, SCHEMA, hash_of_text, problems
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

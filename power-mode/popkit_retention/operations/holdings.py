@@ -41,19 +41,6 @@ def every() -> tuple[Storage, ...]:
     return tuple(each for name in STORES for each in import_module(name).STORAGE)
 
 
-class Size:
-    """How many files there are, and their bytes."""
-
-    __slots__ = ("bytes", "files")
-
-    def __init__(self) -> None:
-        self.files = 0
-        self.bytes = 0
-
-    def to_json(self) -> dict[str, int]:
-        return {"files": self.files, "bytes": self.bytes}
-
-
 def owner(popkit_home: str, path: str) -> Storage | None:
     """Return whose a file below our folder is; None for what PopKit has not made. The folder may hold other things: POPKIT_HOME can be the
     host's own, or the user's, which have a `projects` of their own."""
@@ -80,15 +67,16 @@ def paths(popkit_home: str) -> Iterator[str]:
         yield from storage.paths_in(popkit_home, folder)
 
 
-def sizes(popkit_home: str) -> dict[str, Size]:
-    """Return title -> Size of what is there, the large ones first; "" is what PopKit has not made, as far as that was looked at."""
-    found: dict[str, Size] = {}
+def sizes(popkit_home: str) -> dict[str, dict[str, int]]:
+    """Return title -> {`files`, `bytes`} of what is there, the large ones first; "" is what PopKit has not made, as far as
+    that was looked at."""
+    found: dict[str, dict[str, int]] = {}
     for path in paths(popkit_home):
         mine = owner(popkit_home, path)
-        known = found.setdefault(mine.title if mine else "", Size())
-        known.files += 1
-        known.bytes += storage.size_of(path)
-    return dict(sorted(found.items(), key=lambda each: -each[1].bytes))
+        known = found.setdefault(mine.title if mine else "", {"files": 0, "bytes": 0})
+        known["files"] += 1
+        known["bytes"] += storage.size_of(path)
+    return dict(sorted(found.items(), key=lambda each: -each[1]["bytes"]))
 
 
 def is_shared(popkit_home: str) -> bool:
@@ -97,6 +85,6 @@ def is_shared(popkit_home: str) -> bool:
     return any(name not in ours and not owner(popkit_home, os.path.join(popkit_home, name)) for name in os.listdir(popkit_home))
 
 
-def in_words(found: Mapping[str, Size]) -> str:
+def in_words(found: Mapping[str, Mapping[str, int]]) -> str:
     """Return titles and sizes, as in: archive 12 MB, kept originals 47 MB. What is empty is left out."""
-    return ", ".join(f"{title or 'other files'} {size(each.bytes)}" for title, each in found.items() if each.bytes)
+    return ", ".join(f"{title or 'other files'} {size(each['bytes'])}" for title, each in found.items() if each["bytes"])

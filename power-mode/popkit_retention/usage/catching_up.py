@@ -27,7 +27,7 @@ from .reading import Mark, mark_of, read_on
 from .records import DAY_S, KEPT_DAYS, MOD, Tokens, Used, warmed_id
 from .sqlite import FILE
 from .store import LATEST
-from .transcripts import of_subagents, used_of
+from .transcripts import used_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -90,7 +90,7 @@ def _sources(environ: Mapping[str, str], ours: str, names: list[str]) -> Iterato
         project = facts.get("project", "")
         told = partial(used_of, session_id=id, user=user, project=project, models=models)
         if transcript and mark_of(transcript) is not None:
-            yield from _marked([transcript, *of_subagents(transcript)], told)
+            yield from _marked([transcript, *projects.transcripts_of_agents(transcript)], told)
         warmed = partial(_warmed, session_id=id, user=user, model=facts.get("model", ""), project=project)
         yield from _marked([ContextFiles(ours, name).journal], warmed)
 
