@@ -18,6 +18,28 @@ from .state import days, peek, session, sweeping
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import TypedDict
+
+    from .policy.shapes import LedgerFigures, Period
+
+    class Metrics(TypedDict):
+        """EfficiencyMetrics, as `--json` prints them."""
+
+        items_expired: int
+        tokens_reclaimed: int
+        supersession_events: int
+        tier_distribution: dict[str, int]
+        results: int
+        results_tokens: dict[str, int]
+        expired_by_tier: dict[str, int]
+        expired_tokens_by_tier: dict[str, int]
+        false_expirations: int
+        false_expirations_by_tier: dict[str, int]
+        triggers: dict[str, int]
+        compacted: int
+        contexts: int
+        sessions: int
+        figures: LedgerFigures
 
 
 @dataclass
@@ -46,10 +68,10 @@ class EfficiencyMetrics:
     days: dict[str, float] = field(default_factory=dict)
     """The same by day (`state/days.py`), of the last days of each context."""
 
-    def to_json(self) -> dict:
+    def to_json(self) -> Metrics:
         told = asdict(self)
         del told["ledger"], told["days"]
-        return {**told, "figures": figures.of_ledger(self.ledger)}
+        return {**told, "figures": figures.of_ledger(self.ledger)}  # type: ignore[typeddict-item]  # the fields are its keys
 
 
 def metrics_of(counts: Counts | dict, calibration: float = 1.0) -> EfficiencyMetrics:
@@ -93,12 +115,12 @@ def _by_cause(ledger: dict) -> dict:
     return {**dict.fromkeys(AMOUNTS, 0.0), **ledger, "saved_cleared": saved, "charged": charged, "unpriced": saved + charged}
 
 
-def worth(metrics: EfficiencyMetrics, now: float) -> dict[str, dict]:
-    """What it was worth: {`yesterday`, `week`, `installed`: {`since`, and what `policy.figures.of` tells}}. `since`: the first day, by the
-    local calendar, "" for all there is; the first period begins with yesterday, the second six days before today."""
+def worth(metrics: EfficiencyMetrics, now: float) -> dict[str, Period]:
+    """Return what it was worth: `yesterday`, `week`, `installed`. The first period begins with yesterday, the second six days before
+    today, the third with the first day."""
     today = days.day_of(now)
     since = {"yesterday": days.days_before(today, 1), "week": days.days_before(today, days.WEEK_DAYS - 1)}
-    found = {name: {"since": day, **figures.of(days.sums_since(metrics.days, day))} for name, day in since.items()}
+    found: dict[str, Period] = {name: {"since": day, **figures.of(days.sums_since(metrics.days, day))} for name, day in since.items()}
     return {**found, "installed": {"since": "", **figures.of(metrics.ledger)}}
 
 

@@ -1,11 +1,20 @@
 """Text as a terminal shows it: columns, cutting, wrapping; and numbers as a person says them. Pure.
 
-Labels and verdicts come from commands and their output, so they are hostile: everything shown goes through `clean`.
+Views return lines that whoever shows them lays out: in `laid_out` the width comes in. Labels and verdicts come from commands and their
+output, so they are hostile: everything shown goes through `clean`.
 """
 
 from __future__ import annotations
 
 import unicodedata
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Union
+
+    # A line of a view: as it is, or a function that returns what it becomes in so many columns.
+    Line = Union[str, Callable[[int], list[str]]]
 
 WIDTH = 70  # of a terminal of 80 columns, Claude Code keeps 10 for itself
 NARROWEST, WIDEST = 60, 110  # of a shell; longer lines are hard to read
@@ -109,17 +118,24 @@ def pad(text: str, columns: int) -> str:
     return text + " " * (columns - width(text))
 
 
-def lay_out_for(columns: int, narrowest: int = NARROWEST) -> None:
-    """Lets every answer of this process use so many columns: a shell has more than Claude Code gives, or fewer."""
-    global WIDTH  # noqa: PLW0603  one process draws for one place
-    WIDTH = max(narrowest, min(WIDEST, columns))
+# --- lines -----------------------------------------------------------------------------------------------------------------------------
 
 
-def wrap(text: str, columns: int = 0, indent: str = "") -> list[str]:
-    """Lines of at most so many columns (0: as many as an answer has); those after the first begin with the indent, the first with the
-    blanks that the text begins with. A word that is too long is cut up."""
-    text, columns = clean(text), columns or WIDTH
-    lines: list = []
+def width_of(columns: int, narrowest: int = NARROWEST) -> int:
+    """Return how wide lines may be where there are so many columns: a shell has more than Claude Code gives, or fewer."""
+    return max(narrowest, min(WIDEST, columns))
+
+
+def laid_out(lines: Iterable[Line], width: int = WIDTH) -> list[str]:
+    """Return lines as they are in so many columns."""
+    return [each for line in lines for each in ([line] if isinstance(line, str) else line(width))]
+
+
+def wrapped(text: str, columns: int, indent: str = "") -> list[str]:
+    """Return lines of at most so many columns; those after the first begin with the indent, the first with the blanks that the text begins
+    with. A word that is too long is cut up."""
+    text = clean(text)
+    lines: list[str] = []
     line, fresh = text[: len(text) - len(text.lstrip())], True
     for word in text.split():
         if not fresh and width(line) + 1 + width(word) > columns:
@@ -134,15 +150,48 @@ def wrap(text: str, columns: int = 0, indent: str = "") -> list[str]:
     return [*lines, line.rstrip()]
 
 
-def folded(line: str, indent: str) -> list[str]:
-    """A line in as many as it takes, kept as it stands where it fits."""
-    return wrap(line, indent=indent) if width(line) > WIDTH else [line]
+def wrap(text: str, indent: str = "") -> list[Line]:
+    """Return a paragraph; see `wrapped`."""
+    return [lambda columns: wrapped(text, columns, indent)]
 
 
-def title(text: str) -> list[str]:
-    """The head of an answer: it begins with an empty line, because the client writes a text of its own on that line."""
-    text = cut(clean(text), WIDTH)
-    return ["", text, "─" * width(text)]
+def pair(name: str, content: str, aside: int) -> list[Line]:
+    """Return a paragraph in a column of its own, with a name in the `aside` columns on the left of its first line."""
+
+    def lines(columns: int) -> list[str]:
+        first, *more = wrapped(content, columns - aside)
+        return [f"{pad(name, aside)}{first}".rstrip(), *(" " * aside + line for line in more)]
+
+    return [lines]
+
+
+def fitted(line: str) -> Line:
+    """Return a line that is cut where it does not fit."""
+    return lambda columns: [cut(line, columns).rstrip()]
+
+
+def folded(line: str, indent: str) -> list[Line]:
+    """Return a line as it is where it fits, else as a paragraph."""
+    return [lambda columns: wrapped(line, columns, indent) if width(line) > columns else [line]]
+
+
+def indented(lines: Iterable[Line], indent: str) -> list[Line]:
+    """Return lines behind an indent."""
+    return [lambda columns: [indent + line for line in laid_out(lines, columns - len(indent))]]
+
+
+def heading(text: str, columns: int) -> list[str]:
+    """Return a text in so many columns, with a rule below it."""
+    text = cut(clean(text), columns)
+    return [text, "─" * width(text)]
+
+
+def title(text: str) -> list[Line]:
+    """Return the head of an answer: it begins with an empty line, because the client writes a text of its own on that line."""
+    return ["", lambda columns: heading(text, columns)]
+
+
+# --- numbers ---------------------------------------------------------------------------------------------------------------------------
 
 
 def tokens(number: float) -> str:

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hooks.utils import text
 from popkit_retention import extras
 from popkit_retention.cli import budget_command, budget_settings, main
 from popkit_retention.usage.opening import open_store
@@ -50,7 +51,7 @@ SHOWN = {
 
 @pytest.mark.parametrize("name", SHOWN)
 def test_what_people_see(name: str, golden) -> None:
-    shown = "\n".join(budget_command.lines_of(SHOWN[name])) + "\n"
+    shown = "\n".join(text.laid_out(budget_command.lines_of(SHOWN[name]))) + "\n"
     assert all(len(line) <= 76 for line in shown.splitlines())
     golden(GOLDENS / f"{name}.txt", shown)
 

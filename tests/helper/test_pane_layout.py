@@ -29,12 +29,8 @@ def _drawn(shown: dict[str, Any]) -> list[str]:
 
 def _page(name: str, asking: Asking, columns: int, rows: int, chosen: str = "") -> dict[str, Any]:
     site = asking.written.site(asking.home)
-    text.lay_out_for(columns, text.NARROWEST_PANE)
-    try:
-        found = report.build(outlook.look(site, str(asking.written.path), asking.written.now))
-        return pages.page(name, found, chosen, rows)
-    finally:
-        text.lay_out_for(text.NARROWEST + 10)
+    found = report.build(outlook.look(site, str(asking.written.path), asking.written.now))
+    return pages.page(name, found, chosen, text.width_of(columns, text.NARROWEST_PANE), rows)
 
 
 @pytest.fixture

@@ -190,7 +190,7 @@ def test_other_projects_are_not_told(asking: Asking):
 def test_many_are_listed_elsewhere_and_so_are_those_that_no_shell_reads_as_they_are():
     row = {"project": "p", "by": "tool", "count": 6, "ids": ["m1", "m2", "m3", "m4", "m5"], "first": NOW + 60}
     for ids, count in ((row["ids"], 6), (["m1", "m 2"], 2), (["$(reboot)"], 1), (["m" * 200], 1)):
-        lines = marks(marked.FORGOTTEN, {**row, "ids": ids, "count": count}, NOW, "popkit memory")
+        lines = text.laid_out(marks(marked.FORGOTTEN, {**row, "ids": ids, "count": count}, NOW, "popkit memory"))
         assert lines[-1] == "  popkit memory list --marked"
     assert marks(marked.FORGOTTEN, {**row, "count": 5}, NOW, "popkit memory")[-1] == "  popkit memory undo m1 m2 m3 m4 m5"
 

@@ -22,8 +22,8 @@ ITEMS = st.builds(
 )  # fmt: skip
 
 
-def lawful(lines: list[str]) -> None:
-    for line in lines:
+def lawful(lines: list[text.Line]) -> None:
+    for line in text.laid_out(lines):
         assert text.clean(line) == line
         assert text.width(line) <= text.WIDTH
 
@@ -38,7 +38,7 @@ def test_no_list_is_wide(items: list[Item]) -> None:
 
 @given(st.lists(ITEMS, max_size=5))
 def test_every_item_is_listed_once(items: list[Item]) -> None:
-    assert len([line for line in memory_items.by_tier(items, NOW) if line.startswith("  ")]) == len(items)
+    assert len([line for line in text.laid_out(memory_items.by_tier(items, NOW)) if line.startswith("  ")]) == len(items)
     assert len(memory_items.in_order(items, NOW)) == len(items)
 
 

@@ -14,8 +14,10 @@ from hooks.utils.policy.planning import Asked
 from hooks.utils.policy.ruleset import PROFILES
 from hooks.utils.policy.tiers import TIERS
 from hooks.utils.state import shipped
+from hooks.utils.text import laid_out
 from hooks.utils.views import clear, phrases, report, timeline
 from hooks.utils.views.panel import panel
+from hooks.utils.views.report_shapes import Report, ResultRow
 from hooks.utils.views.results import detail_lines
 from tests.policy.scenario import Scenario
 from tests.views.seen import planned, seen
@@ -66,7 +68,8 @@ def test_its_keys_are_the_documented_ones():
     assert set(found) == KEYS
     for row in found["results"]:
         assert set(row) == ROW_KEYS | ({"expires"} if row["state"] == "live" else {"ended", "handle"})
-    assert all(f"`{key}`" in report.__doc__ for key in KEYS | ROW_KEYS | {"handle"})
+    assert Report.__annotations__.keys() == KEYS
+    assert ResultRow.__annotations__.keys() == ROW_KEYS | {"expires", "ended", "handle"}
     assert json.loads(json.dumps(found)) == found
 
 
@@ -111,7 +114,7 @@ def test_its_sums_are_those_of_its_results(calls, profile, calibration):
     assert len(gone) + sum(have["items"] for have in stays) == found["expired"]["items"]
     assert sum(row["tokens"] for row in gone) + sum(have["tokens"] for have in stays) == found["expired"]["tokens"]
     assert whole["tokens"] == whole["sum"]["leaves"]
-    drawn = [line for line in timeline.timeline(found, None) if line.startswith("T") and "[" in line]
+    drawn = [line for line in laid_out(timeline.timeline(found, None)) if line.startswith("T") and "[" in line]
     assert len(drawn) == len(found["results"])
 
 
@@ -124,7 +127,7 @@ def test_a_search_says_how_many_calls_and_seconds_it_has():
     assert (expires["at_call"], expires["calls_left"]) == (6, 3)
     assert expires["seconds_left"] == 300 - 102
     assert found["tiers"]["short"]["next"]["soonest"] == {"number": 1, "calls_left": 3, "seconds_left": 198}
-    assert "T1 in 3 calls or 3 min" in "\n".join(panel(found))
+    assert "T1 in 3 calls or 3 min" in "\n".join(laid_out(panel(found)))
 
 
 def test_what_the_report_says_of_the_end_is_what_the_engine_does():
@@ -151,7 +154,7 @@ def test_each_kind_names_the_events_that_end_it(number, on):
 def test_partial_reads_of_a_file_are_shown_together():
     found = _report(_busy())
     assert found["partial_reads"] == [{"path": "/p/b.ts", "lines": "lines 1-150", "reads": [9, 10]}]
-    assert "  /p/b.ts lines 1-150 in 2 reads" in detail_lines(found)
+    assert "  /p/b.ts lines 1-150 in 2 reads" in laid_out(detail_lines(found))
 
 
 def test_an_expired_result_names_the_call_that_ended_it():
@@ -314,10 +317,10 @@ def test_a_run_has_the_name_that_a_person_would_type(label, name):
 def test_the_panel_says_once_what_its_tilde_means():
     session = _busy()
     session.state.calibration = 1.25
-    lines = panel(_report(session))
+    lines = laid_out(panel(_report(session)))
     assert ["~ marks estimates, scaled x1.25 to this session's usage" in line for line in lines].count(True) == 1
 
 
 def test_a_retention_that_is_off_is_said_so():
     session = Scenario({"enabled": False})
-    assert "Retention is switched off" in "\n".join(panel(_report(session)))
+    assert "Retention is switched off" in "\n".join(laid_out(panel(_report(session))))

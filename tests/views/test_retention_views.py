@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from hooks.utils import text
 from popkit_retention.governance import collection, explaining, rules
 from popkit_retention.views import retention_activity, retention_policies
 from popkit_retention.views import retention_phrases as phrases
@@ -96,13 +97,13 @@ TOLD = {
 
 @pytest.mark.parametrize("name", TOLD)
 def test_what_people_read(golden, name: str) -> None:
-    golden(GOLDENS / f"{name}.txt", "\n".join(TOLD[name]).strip("\n") + "\n")
+    golden(GOLDENS / f"{name}.txt", "\n".join(text.laid_out(TOLD[name])).strip("\n") + "\n")
 
 
 @pytest.mark.parametrize("name", TOLD)
 def test_every_line_fits_and_no_hostile_text_gets_through(name: str) -> None:
-    assert all(len(line) <= WIDTH or line.startswith("  popkit") for line in TOLD[name])
-    assert not set("\x1b\x07\u202e\u200b\U000e0041\r\n\t") & set("".join(TOLD[name]))
+    assert all(len(line) <= WIDTH or line.startswith("  popkit") for line in text.laid_out(TOLD[name]))
+    assert not set("\x1b\x07\u202e\u200b\U000e0041\r\n\t") & set("".join(text.laid_out(TOLD[name])))
 
 
 STATES = {
@@ -123,7 +124,8 @@ STATES = {
 
 def test_what_people_read_of_one_thing(golden) -> None:
     policy = answers.policy()
-    lines = [line for state in STATES.values() for line in retention_policies.explained(answers.explained(**state), policy, NOW, COMMAND)]
+    told = [line for state in STATES.values() for line in retention_policies.explained(answers.explained(**state), policy, NOW, COMMAND)]
+    lines = text.laid_out(told)
     assert all(len(line) <= WIDTH for line in lines)
     assert not set("\x1b\x07\u202e\u200b") & set("".join(lines))
     golden(GOLDENS / "explain.txt", "\n".join(lines).strip("\n") + "\n")

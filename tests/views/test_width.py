@@ -39,7 +39,7 @@ CALLS = st.tuples(st.sampled_from(["Read", "Grep", "Edit", "Bash", "fails", "run
 
 
 def _lawful(lines: list) -> None:
-    for line in lines:
+    for line in text.laid_out(lines, 70):
         assert text.width(line) <= 70, line
         assert line == line.rstrip(), line
         assert not any(unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp") for char in line), line
@@ -182,13 +182,13 @@ def test_cutting_and_wrapping_keep_to_their_columns(said, columns):
     assert text.width(text.cut_start(cleaned, columns)) <= columns
     assert text.width(text.pad(cleaned, columns)) == columns
     if columns >= 8:
-        assert all(text.width(line) <= columns for line in text.wrap(said, columns, "    "))
+        assert all(text.width(line) <= columns for line in text.wrapped(said, columns, "    "))
 
 
 @given(HOSTILE)
 def test_wrapping_loses_no_word(said):
     words = text.clean(said).split()
-    assert "".join(text.wrap(said, 20)).replace(" ", "") == "".join(words)
+    assert "".join(text.wrapped(said, 20)).replace(" ", "") == "".join(words)
 
 
 @pytest.mark.parametrize("said", ["plain", "漢字とかな", "ｗｉｄｅ", "한국어", "cafe\u0301", "Z͑ͫ̓ͪ̂ͫ̽͏̴̙̤̞͉͚̯̞̠͍A̴̵̜̰͔ͫ͗͢", "👩‍👩‍👧 ✔️ ⚠️", "█░─►←…"])
@@ -203,7 +203,7 @@ def test_what_fits_is_left_as_it_is():
     assert text.cut("shorter", 5) == "shor…"
     assert text.cut_start("/a/b/c.ts", 5) == "…c.ts"
     assert text.cut("漢字漢字", 5) == "漢字…"
-    assert text.wrap("  one two three", 9, "  ") == ["  one two", "  three"]
+    assert text.wrapped("  one two three", 9, "  ") == ["  one two", "  three"]
     assert [text.tokens(n) for n in (0, 0.4, 1, 999, 1_000, 9_949, 9_950, 15_400, 999_499, 999_500, 2_500_000)] == [
         "0", "0", "~1", "~999", "~1.0k", "~9.9k", "~10k", "~15k", "~999k", "~1.0M", "~2.5M",
     ]  # fmt: skip

@@ -219,7 +219,7 @@ def test_days_that_are_none_count_for_nothing() -> None:
 def test_where_nothing_was_done_there_is_no_table() -> None:
     none = EfficiencyMetrics()
     found = {**dict.fromkeys(("session", "project", "all"), none.to_json()), "worth": tracker.worth(none, BEGAN)}
-    lines = stats_lines({**found, "contexts": {}, "prices_dated": "", "behind": 0})
+    lines = text.laid_out(stats_lines({**found, "contexts": {}, "prices_dated": "", "behind": 0}))
     assert lines[3] == "Net: PopKit has saved and cost nothing yet"
     assert not any("Since" in line for line in lines)
 
@@ -231,19 +231,18 @@ def _periods(tokens: float, usd: float, cost: float, memory: float = 0.0) -> dic
 
 
 @pytest.mark.parametrize("columns", [40, 49, 60, 70, 110])
-def test_the_table_fits_and_no_two_figures_touch(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text, "WIDTH", columns)
+def test_the_table_fits_and_no_two_figures_touch(columns: int) -> None:
     for tokens in (0.2, 7, 12_345, 999_999, 123_456_789, 9e12):
         for usd in (0.001, 7.2, 1_234.5, 9e7):
-            lines = ledgers.table(_periods(tokens, usd, 9 * usd))
+            lines = text.laid_out(ledgers.table(_periods(tokens, usd, 9 * usd)), columns)
             assert max(map(len, lines)) <= columns
             assert {len(line[16:].split()) for line in lines[1:]} == {0, 3}
 
 
 def test_memory_has_a_row_where_it_saved_anything() -> None:
-    names = [line[:16].strip() for line in ledgers.table(_periods(1, 2, 3))]
+    names = [line[:16].strip() for line in text.laid_out(ledgers.table(_periods(1, 2, 3)))]
     assert names == ["", "Kept out", "Cleared", "Saved by", "smaller results", "a warm cache", "clears", "Cost", "Net"]
-    assert [line[:16].strip() for line in ledgers.table(_periods(1, 2, 3, memory=5))] == [*names[:7], "memory", *names[7:]]
+    assert [line[:16].strip() for line in text.laid_out(ledgers.table(_periods(1, 2, 3, memory=5)))] == [*names[:7], "memory", *names[7:]]
 
 
 def test_what_memory_spared_and_cost_is_told_with_its_net() -> None:
@@ -252,13 +251,13 @@ def test_what_memory_spared_and_cost_is_told_with_its_net() -> None:
     assert ledgers.in_words(told) == "This session: memory spared ~2 look-ups, cost $1.00, net -$0.10"
     metrics = {**EfficiencyMetrics().to_json(), "figures": told}
     found = {**dict.fromkeys(("session", "project", "all"), metrics), "worth": _periods(0, 0, 1.0, memory=0.9), "prices_dated": ""}
-    lines = stats_lines({**found, "contexts": {}, "behind": 0}, details=True)
+    lines = text.laid_out(stats_lines({**found, "contexts": {}, "behind": 0}, details=True))
     rows = [(line[:28].strip(), line[28:].split()) for line in lines]
     assert ("memory", ["$0.90"] * 3) in rows
     assert ("memory", ["$1.00"] * 3) in rows
     assert ("Net of memory", ["-$0.10"] * 3) in rows
     assert ("Net", ["-$0.10"] * 3) in rows
-    assert any(line.startswith("Net of memory") for line in stats_lines({**found, "contexts": {}, "behind": 0}))
+    assert any(line.startswith("Net of memory") for line in text.laid_out(stats_lines({**found, "contexts": {}, "behind": 0})))
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from ..policy.ruleset import Ruleset
     from ..state import store
+    from ..views.report_shapes import Report
 
 COMMAND = "/popkit:context"
 LEVELS = ("notice", "warning", "critical", "emergency")
@@ -143,12 +144,13 @@ def _retention(site: live.Site, transcript_path: str, now: float) -> dict[str, A
     return {"expired_count": expired["items"], "reclaimable_tokens": 0, "suggestion": said if expired["items"] else ""}
 
 
-def _unasked(found: dict[str, Any], critical: float) -> str:
+def _unasked(found: Report, critical: float) -> str:
     """What a report says to do now; "" where that is nothing, or only to wait while there is room."""
     from ..views import phrases
 
-    kind = found["verdict"]["kind"]
-    return "" if kind == "nothing" or (kind == "wait" and found["context"]["ratio"] < critical) else phrases.unasked(found)
+    kind, context = found["verdict"]["kind"], found["context"]
+    has_room = context is not None and context["ratio"] < critical
+    return "" if kind == "nothing" or (kind == "wait" and has_room) else phrases.unasked(found)
 
 
 def _short(tokens: int) -> str:

@@ -8,6 +8,11 @@ from ..policy.ruleset import DEFAULT, PROFILES
 from ..views import phrases
 from ..views.report import matching
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..views.report_shapes import Report, ResultRow
+
+
 _NEAR = 5
 # Of a part of an id so many letters must be given: less is chance.
 _LEAST = 4
@@ -25,7 +30,7 @@ def number_of(word: str) -> int | None:
     return int(digits) if digits.isascii() and digits.isdigit() and len(digits) <= 9 else None
 
 
-def find(report: dict, word: str) -> dict:
+def find(report: Report, word: str) -> ResultRow:
     """The row of a report that a word names; NotFound where there is none, or where it could be several."""
     rows = report["results"]
     number = number_of(word)
@@ -43,7 +48,7 @@ def find(report: dict, word: str) -> dict:
     raise NotFound(_unknown(report, word, number))
 
 
-def _unknown(report: dict, word: str, number: int | None) -> str:
+def _unknown(report: Report, word: str, number: int | None) -> str:
     rows = report["results"]
     if not rows:
         return "there are no results in this context yet"
@@ -57,7 +62,7 @@ def _unknown(report: dict, word: str, number: int | None) -> str:
     return f"there is no call T{number}. The newest is T{report['calls']}. Near it: {_names(near)}"
 
 
-def _names(rows: list) -> str:
+def _names(rows: list[ResultRow]) -> str:
     return text.listed([phrases.number(row) for row in rows[-_NEAR:]])
 
 
@@ -75,7 +80,7 @@ def profile_target(name: str) -> str | None:
     return None if name == GO_BACK else name
 
 
-def pin_target(report: dict, word: str) -> str:
+def pin_target(report: Report, word: str) -> str:
     """The id that a word names, or the word itself where it is a path pattern."""
     try:
         row = find(report, word)
@@ -90,7 +95,7 @@ def pin_target(report: dict, word: str) -> str:
         raise
 
 
-def unpin_target(report: dict, word: str) -> str:
+def unpin_target(report: Report, word: str) -> str:
     """The pin that a word names: the pin itself, or that of a result."""
     pins = report["pins"]
     if word in pins:
@@ -112,7 +117,7 @@ def unpin_target(report: dict, word: str) -> str:
     raise Unknown(f"{name} is held by {text.quote(row['pinned_by'])} in the configuration. To see the files: popkit config path")
 
 
-def _pinned(report: dict) -> str:
+def _pinned(report: Report) -> str:
     names = {row["id"]: phrases.number(row) for row in report["results"]}
     pins = [names.get(pin) or text.quote(pin) for pin in report["pins"]]
     return "Pinned: " + text.listed(pins) if pins else "Nothing is pinned in this session"

@@ -1,16 +1,5 @@
 """The prompt cache: whether it is kept warm (`warm`), whether the conversation compacts once it is cold (`cold`), as data. What is decided
-stands in policy/warming.py and reclaim/cold.py.
-
-Of `warm`: `on`, `from` (session or configuration), `refused` (why it cannot be switched on, "" where it can) · `model`, `lifetime_s`,
-`every_s`, `prompt_tokens` · `one`: what one request costs, `bridged`: what the request after a break then costs less, each {`tokens` (of
-input, that cost as much), `usd` (null where the price is not known)} · `most`: requests in a row that are allowed · `limits`: {`requests`
-in a row, `usd` a session} · `past`: {`known` (whether anybody has looked), `sessions`, `hour` (how many of them have a cache that lasts an
-hour), `breaks`, `bridged`, `requests`, `paid_usd`, `saved_usd`} · `sent`: {`requests`, `in_a_row`, `usd`} of this session, `last`: journal
-entry or null · `next_s`: seconds, null for none · `ended`: why nothing is sent, "" where that is not so; `about` what.
-
-Of `cold`: `setting` (on, off, ask) · `tokens` that would leave now, 0 for none, and what that is worth in dollars (`usd`, null where no
-price is known) · `is_cold`: whether the cache is.
-"""
+stands in policy/warming.py and reclaim/cold.py."""
 
 from __future__ import annotations
 
@@ -22,23 +11,22 @@ from ..state.warmth import Warmth
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from ..reclaim.outlook import Outlook
     from ..state.site import Site
+    from ..views.shapes import CompactsCold, Costs, KeptWarm
 
 # How long after its time a request is still taken to come.
 _LATE_S = 30
 
 
-def kept_warm(site: Site, transcript_path: str, now: float) -> dict[str, Any]:
-    """Return how keeping it warm stands, see above."""
+def kept_warm(site: Site, transcript_path: str, now: float) -> KeptWarm:
+    """Return how keeping it warm stands."""
     found = Warmth(site, transcript_path)
     following, past = found.following(now), found.past()
     at = found.facts.get("next")
     coming = at if found.on and isinstance(at, (int, float)) and at > now - _LATE_S else None
 
-    def costs(units: float) -> dict[str, Any]:
+    def costs(units: float) -> Costs:
         return {"tokens": round(units), "usd": None if found.usd is None else round(units * found.usd, 6)}
 
     return {
@@ -83,12 +71,12 @@ def learn(site: Site, now: float) -> None:
             return
 
 
-def compacts_cold(site: Site, seen: Outlook) -> dict[str, Any]:
-    """Return how compacting with a cold cache stands, see above."""
+def compacts_cold(site: Site, seen: Outlook) -> CompactsCold:
+    """Return how compacting with a cold cache stands."""
     conversation = seen.made.conversation if seen.made is not None else None
     found = cold.prospect(site, conversation, seen.at) if conversation is not None else None
-    data: dict[str, Any] = {"setting": cold.setting(site), "is_cold": found is not None, "tokens": 0, "usd": None, "ids": []}
-    if found is not None and found.ids and conversation is not None:
-        tokens, usd = cold.worth_of(found, conversation)
-        data.update(tokens=tokens, usd=None if usd is None else round(usd, 4), ids=found.ids)
-    return data
+    setting, is_cold = cold.setting(site), found is not None
+    if found is None or not found.ids or conversation is None:
+        return {"setting": setting, "is_cold": is_cold, "tokens": 0, "usd": None, "ids": []}
+    tokens, usd = cold.worth_of(found, conversation)
+    return {"setting": setting, "is_cold": is_cold, "tokens": tokens, "usd": None if usd is None else round(usd, 4), "ids": found.ids}

@@ -17,20 +17,22 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..state.site import Site
+    from ..views.report_shapes import Report
+    from ..views.shapes import Stats
     from .request import InPlace
 
 
-def answer(words: str, site: Site, transcript_path: str, now: float, in_place: InPlace | None = None) -> str:
-    """The text that answers `/popkit:context WORDS` in the session of a Site. `in_place`: who changes the running conversation; without
-    it the transcript is changed."""
+def answer(words: str, site: Site, transcript_path: str, now: float, in_place: InPlace | None = None, width: int = text.WIDTH) -> str:
+    """Return the text that answers `/popkit:context WORDS` in the session of a Site. `in_place`: who changes the running conversation;
+    without it the transcript is changed. `width`: columns of a line."""
     try:
         parsed = flag_parser.parse(split(words))
     except flag_parser.UsageError as error:
-        return "\n".join(_mistake(str(error), COMMAND).lines)
+        return "\n".join(text.laid_out(_mistake(str(error), COMMAND).lines, width))
     given = respond(parsed, site, transcript_path, now, COMMAND, in_place)
     if "json" in parsed.flags and not given.error:
         return "\n" + text.as_json(given.data)
-    return "\n".join(given.lines)
+    return "\n".join(text.laid_out(given.lines, width))
 
 
 def split(words: str) -> list[str]:
@@ -73,7 +75,7 @@ def _mistake(message: str, command: str) -> Answer:
 
 def _retention(request: Request) -> Answer:
     chosen = _profile_of(request.flags)
-    told: list[str] = []
+    told: list[text.Line] = []
     if chosen:
         target = arguments.profile_target(chosen)
         request.look()
@@ -86,8 +88,8 @@ def _retention(request: Request) -> Answer:
     return Answer([*told, *views.panel(found, "details" in request.flags, "all" in request.flags, request.command)], found)
 
 
-def _profile_of(flags: dict) -> str:
-    names = [name for name in ("aggressive", "conservative") if name in flags]
+def _profile_of(flags: dict[str, str]) -> str:
+    names: list[str] = [name for name in ("aggressive", "conservative") if name in flags]
     names += [flags["profile"]] if "profile" in flags else []
     if len(names) > 1:
         raise flag_parser.UsageError("choose one profile, not " + " and ".join(names))
@@ -128,7 +130,7 @@ def _unpin(request: Request) -> Answer:
     return Answer(results.unpinned_lines(after, targets), _pins_data(after, targets))
 
 
-def _pins_data(after: dict[str, Any], targets: list[str]) -> dict[str, Any]:
+def _pins_data(after: Report, targets: list[str]) -> dict[str, Any]:
     return {"targets": targets, "pins": after["pins"], "held": [row["id"] for row in after["results"] if row["pinned_by"]]}
 
 
@@ -142,7 +144,7 @@ def _stats(request: Request) -> Answer:
     contexts = tracker.context_metrics(site.home, site.session_id)
     project = site.session_project
     everywhere = tracker.all_metrics(site.home)
-    found = {
+    found: Stats = {
         "session": tracker.session_metrics(site.home, site.session_id).to_json(),
         "project": tracker.project_metrics(site.home, project).to_json(),
         "all": everywhere.to_json(),

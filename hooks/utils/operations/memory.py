@@ -12,16 +12,16 @@ from ..views import memory as views
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
 
     from ..state.site import Site
+    from ..views.shapes import Switched
 
 # The host ends a hook on a prompt after 30 s.
 LIMIT_S = 25.0
 CALLED_AS = "POPKIT_CALLED_AS"  # what an answer tells to type begins with
 
 
-def turn(on: bool, site: Site, now: float) -> dict[str, Any]:
+def turn(on: bool, site: Site, now: float) -> Switched:
     """Switches memory on or off for the project of a site; what came of it. OSError where it cannot be written."""
     project = memory.project_of(site.home, _folder_of(site))
     changed = project.turn_on(now) if on else project.turn_off(now)
@@ -32,7 +32,7 @@ def turn(on: bool, site: Site, now: float) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def mark_lines(site: Site, command: str, now: float) -> list[str]:
+def mark_lines(site: Site, command: str, now: float) -> list[text.Line]:
     """Return what tools and the hourly job have marked for deletion in the project of a site. `command`: how the reader calls us."""
     if not marked.is_there(site.home):
         return []
@@ -41,7 +41,7 @@ def mark_lines(site: Site, command: str, now: float) -> list[str]:
     return ["", *lines] if lines else []
 
 
-def alert_lines(site: Site, command: str) -> list[str]:
+def alert_lines(site: Site, command: str) -> list[text.Line]:
     """What of value is about to be forgotten, told once. `command`: how the reader calls us."""
     if not memory.is_used(site.home):
         return []

@@ -10,7 +10,10 @@ from ..views import cache, phrases
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, NamedTuple
+    from typing import NamedTuple
+
+    from ..views.report_shapes import Report, ResultRow
+    from ..views.shapes import KeptWarm
 
     class Offer(NamedTuple):
         """`id`: the words that do it · `label` of its button · `sum`: what it comes to · `key`: the letter that presses it."""
@@ -30,7 +33,7 @@ WORDS = ("clear", "undo", "pin", "unpin", "restore", "show", "native", "warm", "
 _SAID = "Clear now: "
 
 
-def of_context(report: dict[str, Any]) -> list[Offer]:
+def of_context(report: Report) -> list[Offer]:
     """What can be done about the whole context now."""
     found = []
     if report["verdict"]["kind"] == "clear":
@@ -40,7 +43,7 @@ def of_context(report: dict[str, Any]) -> list[Offer]:
     return found
 
 
-def of_result(row: dict[str, Any], restores: bool) -> list[Offer]:
+def of_result(row: ResultRow, restores: bool) -> list[Offer]:
     """What can be done about one row of a report. `restores`: whether a result can be put back in place, which needs a transcript that is
     understood."""
     name, tokens = phrases.number(row), text.long_tokens(row["tokens"])
@@ -57,7 +60,7 @@ def of_result(row: dict[str, Any], restores: bool) -> list[Offer]:
     return found
 
 
-def of_warmth(kept: dict[str, Any]) -> list[Offer]:
+def of_warmth(kept: KeptWarm) -> list[Offer]:
     """Whether the prompt cache is kept warm (operations/cache.py). What it would have been worth stands beside it."""
     if kept["on"]:
         return [Offer("warm off", "Stop keeping the cache warm", "nothing is sent any more", "w")]

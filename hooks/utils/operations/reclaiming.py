@@ -17,11 +17,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from sqlite3 import Connection
-    from typing import Any
 
     from ..archive.records import Record
     from ..state.rebuild import Rebuilt
     from ..state.site import Site
+    from ..views.report_shapes import Report
+    from ..views.shapes import Clear
     from .request import Request
 
 
@@ -51,7 +52,7 @@ def clear(request: Request) -> Answer:
     return Answer(views.clear_lines(found, shown, request.command, words, "all" in flags), found)
 
 
-def _cleared(request: Request, wanted: Callable[[Rebuilt], planning.Asked], dry_run: bool) -> tuple[dict[str, Any], dict[str, Any]]:
+def _cleared(request: Request, wanted: Callable[[Rebuilt], planning.Asked], dry_run: bool) -> tuple[Clear, Report]:
     """(what a clear did, or would do; the report after it)."""
     from ..reclaim import clearing
 
@@ -114,7 +115,7 @@ def restore(request: Request) -> Answer:
         said = ["", *text.wrap("PopKit: " + trouble)] if trouble else []
         lines = putback.printed_lines(printed)
         if request.command == COMMAND:
-            lines = list(map(text.visible, lines))  # the client writes them to its terminal
+            lines = [text.visible(line) if isinstance(line, str) else line for line in lines]  # the client writes them to its terminal
         return Answer(["", *lines, *said], putback.printed_data(printed))
     back = undoing.restore_in_place(site, request.transcript_path, request.now, records)
     site.remember(planned=None)
@@ -122,16 +123,16 @@ def restore(request: Request) -> Answer:
     return Answer(putback.in_place_lines(back, site.session_id, hold), putback.put_back_data(back))
 
 
-def _records(db: Connection, shown: dict[str, Any], word: str, site: Site) -> list[Record]:
+def _records(db: Connection, shown: Report, word: str, site: Site) -> list[Record]:
     """The archived records that a word means: T12 of this context, else what `restoring.meant` finds."""
-    number = arguments.number_of(word)
-    row = arguments.find(shown, word) if number is not None else {}
-    handle = row.get("handle") or (row.get("entered") or {}).get("handle") if row else ""
-    if row and not handle:
-        raise arguments.NotFound(f"{phrases.number(row)} was not cleared. It is still in the context")
-    return restoring.meant(db, handle or word, site.session_id, site.session_project)
+    if arguments.number_of(word) is not None:
+        row = arguments.find(shown, word)
+        word = report.handle_of(row)
+        if not word:
+            raise arguments.NotFound(f"{phrases.number(row)} was not cleared. It is still in the context")
+    return restoring.meant(db, word, site.session_id, site.session_project)
 
 
-def _ids_of(report: dict, words: str) -> tuple[str, ...]:
+def _ids_of(report: Report, words: str) -> tuple[str, ...]:
     """The ids of the results that a comma-separated list of names means; arguments.NotFound for one that is unknown."""
     return tuple(dict.fromkeys(arguments.find(report, word)["id"] for word in words.split(",") if word))

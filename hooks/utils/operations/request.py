@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
     from ..flag_parser import Parsed
     from ..state.site import Site
+    from ..text import Line
+    from ..views.report_shapes import Report
 
     class InPlace(Protocol):
         """Changes the conversation of a running session: what is asked for is done as soon as Claude is idle."""
@@ -34,7 +36,7 @@ class Answer:
 
     __slots__ = ("data", "error", "lines")
 
-    def __init__(self, lines: list[str], data: object = None, error: str = ""):
+    def __init__(self, lines: list[Line], data: object = None, error: str = ""):
         self.lines = lines
         self.data = data
         self.error = error
@@ -61,11 +63,11 @@ class Request:
             self._seen = outlook.look(self.site, self.transcript_path, self.now)
         return self._seen
 
-    def report(self) -> dict[str, Any]:
+    def report(self) -> Report:
         """The report of it as it stands."""
         return report.build(self.look())
 
-    def change(self, entries: list[dict[str, Any]]) -> dict[str, Any]:
+    def change(self, entries: list[dict[str, Any]]) -> Report:
         """Journals what the user changes; the report after it."""
         outlook.change(self.look(), self.site, entries)
         return self.report()

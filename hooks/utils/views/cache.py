@@ -9,7 +9,7 @@ from ..reclaim import cold
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from .shapes import CompactsCold, Costs, KeptWarm
 
 _LABEL = 10
 _PRICES = "Dollars are at the prices of the API. With a subscription these requests count toward its limits."
@@ -36,7 +36,7 @@ _COLD = {
 }
 
 
-def pane_line(found: dict[str, Any]) -> str:
+def pane_line(found: KeptWarm) -> str:
     """One line for the pane."""
     if not found["on"]:
         return "Kept warm: off"
@@ -49,19 +49,19 @@ def pane_line(found: dict[str, Any]) -> str:
     return line + (f"; {_ended(found)}" if found["ended"] else "")
 
 
-def sum_lines(found: dict[str, Any]) -> list[str]:
+def sum_lines(found: KeptWarm) -> list[text.Line]:
     """What it would have been worth, what it costs and what it would save, for whoever decides."""
-    return [line for label, said in sums(found) for line in _row(label, said)]
+    return [line for label, said in sums(found) for line in _pair(label, said)]
 
 
-def sums(found: dict[str, Any]) -> list[tuple[str, str]]:
+def sums(found: KeptWarm) -> list[tuple[str, str]]:
     """The same as (what it is about, what there is to say); of this session nothing where nothing has been sent yet."""
     limits = f"{found['limits']['requests']} in a row, {_money(found['limits']['usd'])} a session"
     now = [] if found["refused"] or not found["prompt_tokens"] else _now(found)
     return [("Past", _past(found)), *now, ("Limits", limits)]
 
 
-def _now(found: dict[str, Any]) -> list[tuple[str, str]]:
+def _now(found: KeptWarm) -> list[tuple[str, str]]:
     one, bridged, every = found["one"], found["bridged"], text.countdown(found["every_s"])
     nothing = _ENDED[warming.UNPRICED] if one["usd"] is None else "so much is not allowed in a session (keep_warm_usd)"
     many = f"at most {found['most']}, one every {every}" if found["most"] else f"nothing is sent: {nothing}"
@@ -73,7 +73,7 @@ def _now(found: dict[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def refused(found: dict[str, Any], is_sure: bool) -> str:
+def refused(found: KeptWarm, is_sure: bool) -> str:
     """Why `warm on` does not switch it on; "" where it does."""
     if found["refused"]:
         return "The prompt cache is not kept warm here: " + _ENDED[warming.HOUR] + "."
@@ -82,12 +82,16 @@ def refused(found: dict[str, Any], is_sure: bool) -> str:
     return ""
 
 
-def has_lost(found: dict[str, Any]) -> bool:
+def has_lost(found: KeptWarm) -> bool:
     """Whether it would have cost more than it saved in the user's own sessions."""
     return found["past"]["paid_usd"] > found["past"]["saved_usd"]
 
 
-def on_lines(found: dict[str, Any], command: str) -> list[str]:
+def _pair(name: str, content: str) -> list[text.Line]:
+    return text.pair(name, content, _LABEL)
+
+
+def on_lines(found: KeptWarm, command: str) -> list[text.Line]:
     """What `warm on` answers."""
     return [
         *text.title("The prompt cache is kept warm from now on"),
@@ -102,37 +106,32 @@ def on_lines(found: dict[str, Any], command: str) -> list[str]:
     ]
 
 
-def off_lines(found: dict[str, Any]) -> list[str]:
+def off_lines(found: KeptWarm) -> list[text.Line]:
     """What `warm off` answers."""
     return ["", *text.wrap("The prompt cache is not kept warm in this session." + _so_far(found))]
 
 
-def show_lines(found: dict[str, Any], command: str) -> list[str]:
+def show_lines(found: KeptWarm, command: str) -> list[text.Line]:
     """What `warm show` answers."""
     whose = ", by your word in this session" if found["from"] == "session" else ", by your configuration" if found["on"] else ""
-    lines = [*text.title("Keeping the prompt cache warm"), *_row("State", ("on" if found["on"] else "off") + whose)]
+    lines = [*text.title("Keeping the prompt cache warm"), *_pair("State", ("on" if found["on"] else "off") + whose)]
     sent = found["sent"]
-    lines += _row("Sent", f"{text.counted(sent['requests'], 'request')} in this session, {_money(sent['usd'])}")
+    lines += _pair("Sent", f"{text.counted(sent['requests'], 'request')} in this session, {_money(sent['usd'])}")
     if found["last"] is not None:
         last = found["last"]
-        lines += _row("Last", f"read {text.tokens(last['read'])} of {text.short_tokens(last['prompt'])}, answered {last['output']:,}")
+        lines += _pair("Last", f"read {text.tokens(last['read'])} of {text.short_tokens(last['prompt'])}, answered {last['output']:,}")
     if found["next_s"] is not None:
-        lines += _row("Next", f"in {text.countdown(found['next_s'])}")
+        lines += _pair("Next", f"in {text.countdown(found['next_s'])}")
     elif found["ended"]:
-        lines += _row("Ended", _ended(found))
+        lines += _pair("Ended", _ended(found))
     lines += sum_lines(found)
     if found["refused"]:
-        return [*lines, *([] if found["on"] else _row("Refused", _ENDED[warming.HOUR]))]
+        return [*lines, *([] if found["on"] else _pair("Refused", _ENDED[warming.HOUR]))]
     switch = "off ends it" if found["on"] else "on begins it for this session"
     return [*lines, "", *text.wrap(f"{command} warm {switch}. {_PRICES}")]
 
 
-def _row(label: str, said: str) -> list[str]:
-    first, *rest = text.wrap(said, text.WIDTH - _LABEL)
-    return [f"{label:<{_LABEL}}" + first, *(" " * _LABEL + line for line in rest)]
-
-
-def _past(found: dict[str, Any]) -> str:
+def _past(found: KeptWarm) -> str:
     past = found["past"]
     if not past["known"]:
         return "nobody has looked at your sessions yet; warm show does"
@@ -149,17 +148,17 @@ def _past(found: dict[str, Any]) -> str:
     return (sent + came + hour).removesuffix(".")
 
 
-def _ended(found: dict[str, Any]) -> str:
+def _ended(found: KeptWarm) -> str:
     about = f" ({text.clean(found['about'])})" if found["about"] else ""
     return _ENDED.get(found["ended"], text.clean(found["ended"])) + about
 
 
-def _so_far(found: dict[str, Any]) -> str:
+def _so_far(found: KeptWarm) -> str:
     sent = found["sent"]
     return f" So far {text.counted(sent['requests'], 'request')} kept it so, for {_money(sent['usd'])}." if sent["requests"] else ""
 
 
-def _dollars(sum: dict[str, Any]) -> str:
+def _dollars(sum: Costs) -> str:
     return "" if sum["usd"] is None else f" ({_money(sum['usd'])})"
 
 
@@ -170,7 +169,7 @@ def _money(usd: float) -> str:
 # --- once it is cold -----------------------------------------------------------------------------------------------------------------
 
 
-def cold_lines(found: dict[str, Any], command: str) -> list[str]:
+def cold_lines(found: CompactsCold, command: str) -> list[text.Line]:
     """What the word answers."""
     shown = text.title("Compacting when the cache is cold")
     shown += text.wrap(f"It is {_COLD[found['setting']]}.")
@@ -180,13 +179,13 @@ def cold_lines(found: dict[str, Any], command: str) -> list[str]:
     return [*shown, "", *text.wrap(f"To change that: {command} cold {other}")]
 
 
-def cold_sum(found: dict[str, Any]) -> str:
+def cold_sum(found: CompactsCold) -> str:
     """~12,300 tokens, worth about $0.11,"""
     worth = "" if found["usd"] is None else f", worth about ${found['usd']:.2f},"
     return text.long_tokens(found["tokens"]) + worth
 
 
-def cold_question(found: dict[str, Any]) -> str:
+def cold_question(found: CompactsCold) -> str:
     """What the pane asks, in a line; "" where there is nothing to ask."""
     if found["setting"] != cold.ASK or not found["tokens"]:
         return ""

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from .. import text
 from ..policy import verdict
-from ..policy.planning import CLEAR, matches
+from ..policy.planning import matches
 from ..policy.ruleset import AUTO
 from ..policy.tiers import TIERS
 from . import phrases
+from .report import is_leaving
 from .results import result_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..policy.context import Result
     from ..policy.planning import Asked, Plan
+    from ..policy.shapes import Sums
     from ..reclaim.clearing import Cleared
+    from .report_shapes import Report, ResultRow
+    from .shapes import Clear, ClearedRow
 
 _MOST = 6  # results of one tier, unless everything is asked for
 _ASIDE = 10  # columns of the left column
@@ -26,7 +30,7 @@ _NOTHING = ("nothing",)
 _SAID_ABOVE = ("nothing", "clear", "wait")
 
 
-def clear_data(plan: Plan, cold: Plan, done: Cleared | None, report: dict, dry_run: bool, in_place: bool = False) -> dict:
+def clear_data(plan: Plan, cold: Plan, done: Cleared | None, report: Report, dry_run: bool, in_place: bool = False) -> Clear:
     """What `--json` prints: the sum, what goes (`results` with the handle of each once it is archived), what of the expired stays and why
     (`kept`: reason -> {items, tokens}), and what would go once the cache is cold (`cold`), of which `cold` is the plan. `in_place`: the
     running conversation is changed, not its transcript."""
@@ -53,7 +57,7 @@ def clear_data(plan: Plan, cold: Plan, done: Cleared | None, report: dict, dry_r
         "sum": plan.sum.to_json(),
         "cold": {**verdict.takes(cold), "pays_after": cold.sum.pays_after},
         "wait_s": context["cache_seconds_left"] if context and plan.sum.warm else 0,
-        "results": [{**_short(row), "need": _rounded(taken[row["id"]].need), "handle": handles.get(row["id"])} for row in going],
+        "results": [_going(row, taken[row["id"]].need, handles.get(row["id"])) for row in going],
         "kept": _kept(plan),
         "session": report["session"],
         "original": done.original if done else None,
@@ -62,14 +66,17 @@ def clear_data(plan: Plan, cold: Plan, done: Cleared | None, report: dict, dry_r
     }
 
 
-def _rounded(need: float | None) -> float | None:
-    return None if need is None else round(need, 4)
+def _going(row: ResultRow, need: float | None, handle: str | None) -> ClearedRow:
+    return {
+        "id": row["id"], "number": row["number"], "label": row["label"], "tool": row["tool"], "tier": row["tier"], "kind": row["kind"],
+        "tokens": row["tokens"], "state": row["state"], "need": None if need is None else round(need, 4), "handle": handle,
+    }  # fmt: skip
 
 
-def _kept(plan: Plan) -> dict:
+def _kept(plan: Plan) -> dict[str, Sums]:
     """Why expired results stay, and those that are pinned where the user named them: reason -> {`items`, `tokens`}."""
     going = {result.id for result in plan.going}
-    kept: dict = {}
+    kept: dict[str, Sums] = {}
     for decision in plan.decisions:
         meant = _is_named(decision.result, plan.asked) if decision.reason == "pinned" else decision.result.ended or plan.asked.forces
         if decision.result.id not in going and meant and decision.reason not in ("live", "preserved"):
@@ -86,11 +93,7 @@ def _is_named(result: Result, asked: Asked) -> bool:
     return result.id in asked.ids or result.tier == asked.tier
 
 
-def _short(row: dict) -> dict:
-    return {name: row[name] for name in ("id", "number", "label", "tool", "tier", "kind", "tokens", "state")}
-
-
-def clear_lines(found: dict, report: dict, command: str, words: str = "", everything: bool = False) -> list[str]:
+def clear_lines(found: Clear, report: Report, command: str, words: str = "", everything: bool = False) -> list[text.Line]:
     """The lines of an answer. `words` name what the user gave, to be repeated in the command that would do it."""
     lines = text.title(_head(found))
     if not found["items"] and not found["cold"]["items"]:
@@ -105,12 +108,12 @@ def clear_lines(found: dict, report: dict, command: str, words: str = "", everyt
     return [*lines, *_undone_lines(found, command, words), *_instead_lines(report, _SAID_ABOVE)]
 
 
-def _instead_lines(report: dict, but: tuple) -> list:
+def _instead_lines(report: Report, but: tuple[str, ...]) -> list[text.Line]:
     """What to do now, as the panel says it, unless it is of one of these kinds."""
     return [] if report["verdict"]["kind"] in but else ["", *text.wrap(phrases.verdict(report))]
 
 
-def _head(found: dict) -> str:
+def _head(found: Clear) -> str:
     """The first line: what was done, or when it would pay."""
     goes = found["pays"] or found["now"]
     if found["cleared"]:
@@ -122,7 +125,7 @@ def _head(found: dict) -> str:
     return "Not cleared: it " + _later(found)
 
 
-def _when(found: dict) -> str:
+def _when(found: Clear) -> str:
     """When what would go now has paid for itself."""
     after = found["sum"]["pays_after"]
     if after is None:
@@ -130,14 +133,14 @@ def _when(found: dict) -> str:
     return f"pays after {text.counted(after, 'request')}" if after else "pays at once"
 
 
-def _later(found: dict) -> str:
+def _later(found: Clear) -> str:
     if found["cold"]["items"] and found["wait_s"]:
         return f"pays in {text.countdown(found['wait_s'])}, once the cache is cold"
     after = found["sum"]["pays_after"]
     return "never pays" if after is None else f"pays only after {text.counted(after, 'request')}"
 
 
-def _nothing(found: dict) -> str:
+def _nothing(found: Clear) -> str:
     kept = found["kept"]
     if found["tier"]:
         return f"Every result in {found['tier'].capitalize()} stays." if kept else f"{found['tier'].capitalize()} holds no results."
@@ -149,7 +152,7 @@ def _nothing(found: dict) -> str:
     return f"No result{of} is worth clearing." if found["profile"] == AUTO else f"No result{of} has expired."
 
 
-def _sum_lines(found: dict) -> list[str]:
+def _sum_lines(found: Clear) -> list[text.Line]:
     sum = found["sum"]
     left = sum["share"] * found["tokens"] / sum["leaves"] if sum["leaves"] > 0 else 0.0
     share = f" ({left:.0%} of the context)" if left >= 0.005 else ""
@@ -172,7 +175,7 @@ def _sum_lines(found: dict) -> list[str]:
     return [*lines, *_pair("Cache", "warm: " + cost), *_pair("Pays", _pays(found)), *_cold_lines(found)]
 
 
-def _pays(found: dict) -> str:
+def _pays(found: Clear) -> str:
     after, likely = found["sum"]["pays_after"], found["likely_requests"]
     if not after:
         return "never" if after is None else "at once"
@@ -184,7 +187,7 @@ def _pays(found: dict) -> str:
     return said + ". The rewrite is certain and those requests are not, so auto waits for a cold cache"
 
 
-def _cold_lines(found: dict) -> list[str]:
+def _cold_lines(found: Clear) -> list[text.Line]:
     """What a clear takes once the cache is cold, where waiting is of use."""
     have, wait_s = found["cold"], found["wait_s"]
     if found["cleared"] or found["pays"] or not have["items"] or not wait_s:
@@ -194,20 +197,19 @@ def _cold_lines(found: dict) -> list[str]:
     return _pair("Cold", f"in {text.countdown(wait_s)}: then {many} leave{price}")
 
 
-def _is_weighed(found: dict) -> bool:
+def _is_weighed(found: Clear) -> bool:
     """Whether what goes was chosen by its worth: not by lifetimes, nor by the user."""
     return found["profile"] == AUTO and not (found["tier"] or found["ids"])
 
 
-def _pair(name: str, said: str) -> list[str]:
-    said_lines = text.wrap(said, text.WIDTH - _ASIDE)
-    return [f"{name:<{_ASIDE}}{said_lines[0]}", *[" " * _ASIDE + line for line in said_lines[1:]]]
+def _pair(name: str, content: str) -> list[text.Line]:
+    return text.pair(name, content, _ASIDE)
 
 
-def _result_lines(found: dict, report: dict, everything: bool) -> list[str]:
+def _result_lines(found: Clear, report: Report, everything: bool) -> list[text.Line]:
     wanted = {row["id"] for row in found["results"]}
     rows = [row for row in report["results"] if row["id"] in wanted]
-    lines: list = []
+    lines: list[text.Line] = []
     for tier in TIERS:
         mine = sorted([row for row in rows if row["tier"] == tier], key=lambda row: -row["tokens"])
         if mine:
@@ -216,26 +218,26 @@ def _result_lines(found: dict, report: dict, everything: bool) -> list[str]:
                 f"{tier.capitalize()}: {text.counted(len(mine), 'result')}, {text.long_tokens(_tokens(mine))}",
             ]
             shown = mine if everything else mine[:_MOST]
-            lines += [result_line(row, text.WIDTH, _unused(row, found)) for row in shown]
+            lines += [result_line(row, _unused(row, found)) for row in shown]
             lines += _smaller_ones(mine, len(shown), ": add --all")
     return lines
 
 
-def _unused(row: dict, found: dict) -> str:
+def _unused(row: ResultRow, found: Clear) -> str:
     """Why a live result goes that nobody named; "" for any other."""
     return f"unused for {text.counted(row['quiet_age'], 'call')}" if row["state"] == "live" and _is_weighed(found) else ""
 
 
-def _smaller_ones(rows: list, shown: int, hint: str = "") -> list[str]:
+def _smaller_ones(rows: list[ResultRow], shown: int, hint: str = "") -> list[str]:
     left = rows[shown:]
     return [f"  … {text.counted(len(left), 'smaller one')}, {text.long_tokens(_tokens(left))}{hint}"] if left else []
 
 
-def _tokens(rows: list) -> int:
+def _tokens(rows: list[ResultRow]) -> int:
     return sum(row["tokens"] for row in rows)
 
 
-def _kept_lines(found: dict, command: str) -> list[str]:
+def _kept_lines(found: Clear, command: str) -> list[text.Line]:
     """Why expired results stay, and what takes them all the same."""
     kept = found["kept"]
     if not kept:
@@ -249,7 +251,7 @@ def _kept_lines(found: dict, command: str) -> list[str]:
     return ["", *text.wrap(said, indent="  ")]
 
 
-def _undone_lines(found: dict, command: str, words: str) -> list[str]:
+def _undone_lines(found: Clear, command: str, words: str) -> list[text.Line]:
     """Nothing was changed: the command that would do it, unless it would lose reasoning and not pay."""
     goes = found["pays"] or found["now"]
     lines = text.wrap("Nothing was changed." + (" To clear:" if goes else ""))
@@ -265,11 +267,11 @@ def _undone_lines(found: dict, command: str, words: str) -> list[str]:
     return lines
 
 
-def _command(command: str, words: str, now: bool) -> list[str]:
+def _command(command: str, words: str, now: bool) -> list[text.Line]:
     return phrases.command_lines(" ".join(filter(None, [command, "clear", words, "--now" if now else ""])))
 
 
-def _done_lines(found: dict, command: str) -> list[str]:
+def _done_lines(found: Clear, command: str) -> list[text.Line]:
     lines = text.wrap("Everything is archived, and a placeholder stands in for each result.")
     if found["in_place"]:
         lines += text.wrap("It leaves the running conversation at once, or when Claude is done: there is nothing to load again.")
@@ -284,13 +286,13 @@ def _done_lines(found: dict, command: str) -> list[str]:
     return lines + text.wrap(found["trouble"]) if found["trouble"] else lines
 
 
-def taken_lines(report: dict, most: int = 8) -> list[str]:
+def taken_lines(report: Report, most: int = 8) -> list[text.Line]:
     """The largest results that a clear would take, whatever their tier."""
     lines = text.title("What a clear would take")
-    rows = sorted([row for row in report["results"] if row["plan"] and row["plan"]["action"] == CLEAR], key=lambda row: -row["tokens"])
+    rows = sorted(filter(is_leaving, report["results"]), key=lambda row: -row["tokens"])
     if not rows:
         return [*lines, "Nothing: no result is worth clearing."]
-    lines += [result_line(row, text.WIDTH) for row in rows[:most]]
+    lines += [result_line(row) for row in rows[:most]]
     lines += _smaller_ones(rows, most)
     net = report["reclaimable"]["now"]["tokens"]
     return [*lines, *text.wrap(f"Together {text.long_tokens(_tokens(rows))}; {text.long_tokens(net)} leave, because placeholders stay.")]

@@ -9,7 +9,7 @@ _COLUMN = 20
 _COMMAND = "/popkit:context"
 
 
-def overview(command: str = _COMMAND, cli: bool = False, table: Table = CONTEXT) -> list[str]:
+def overview(command: str = _COMMAND, cli: bool = False, table: Table = CONTEXT) -> list[text.Line]:
     """The lines of `help`."""
     lines = [*text.title(table.title), f"{command} WORD", ""]
     for word in table.words:
@@ -26,7 +26,7 @@ def overview(command: str = _COMMAND, cli: bool = False, table: Table = CONTEXT)
     return [*lines, "", *text.wrap(table.notes["ID"])]
 
 
-def of_word(name: str, command: str = _COMMAND, cli: bool = False, table: Table = CONTEXT) -> list[str]:
+def of_word(name: str, command: str = _COMMAND, cli: bool = False, table: Table = CONTEXT) -> list[text.Line]:
     """The lines of `help WORD`."""
     word = word_named(name, table)
     lines = [*text.title(f"{command} {word.usage()}"), *text.wrap(word.help[:1].upper() + word.help[1:] + "."), ""]
@@ -38,8 +38,7 @@ def of_word(name: str, command: str = _COMMAND, cli: bool = False, table: Table 
     return lines + (["", *text.wrap(" ".join(said))] if said else [])
 
 
-def _entry(name: str, said: str) -> list:
-    lines = text.wrap(said, text.WIDTH - _COLUMN - 2)
+def _entry(name: str, said: str) -> list[text.Line]:
     if text.width(name) > _COLUMN:
-        return ["  " + name, *[" " * (_COLUMN + 2) + line for line in lines]]
-    return [f"  {name:<{_COLUMN}}{lines[0]}", *[" " * (_COLUMN + 2) + line for line in lines[1:]]]
+        return ["  " + name, *text.indented(text.wrap(said), " " * (_COLUMN + 2))]
+    return text.pair("  " + name, said, _COLUMN + 2)

@@ -10,7 +10,9 @@ from ..policy import figures
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Mapping
+
+    from ..policy.shapes import Figures, LedgerFigures
 
 # What is paid for, and what is saved by, with what people call each.
 CAUSES = (
@@ -30,7 +32,7 @@ _NO_PRICE = "no price is known"
 _WHOLE = 1_000_000  # from here on a number is said to three figures
 
 
-def in_words(found: dict[str, Any], scope: str = "This session") -> str:
+def in_words(found: LedgerFigures, scope: str = "This session") -> str:
     """The figures of a ledger in a sentence; they are not empty."""
     said = []
     if found["kept_out_tokens"]:
@@ -48,14 +50,14 @@ def in_words(found: dict[str, Any], scope: str = "This session") -> str:
     return f"{scope}: " + (", ".join(said) or "nothing kept out or cleared")
 
 
-def _money(found: dict[str, Any]) -> list[str]:
+def _money(found: Figures) -> list[str]:
     if found["cost_usd"] is None:
         return [f"cost and net unknown ({_NO_PRICE} for its model)"]
     part = " (without requests whose price is not known)" if found["unpriced"] else ""
     return [f"cost {usd(found['cost_usd'])}", f"net {usd(found['net_usd'], True)}{part}"]
 
 
-def headline(worth: dict[str, Any]) -> str:
+def headline(worth: Mapping[str, Figures]) -> str:
     """The one number: the net since PopKit was installed."""
     installed = worth["installed"]
     if not figures.is_anything(installed):
@@ -65,10 +67,13 @@ def headline(worth: dict[str, Any]) -> str:
     return f"Net {usd(installed['net_usd'], True)} since installed (API-equivalent)"
 
 
-def table(worth: dict[str, Any]) -> list[str]:
+def table(worth: Mapping[str, Figures]) -> list[text.Line]:
     """A row for each quantity, and for each way to save; a column for each period. The money adds up: saved, less the cost, is the net.
     Memory, which is off unless somebody wants it, has a row where it spared anything."""
-    columns = max(8, (text.WIDTH - _NAME) // len(_PERIODS))
+    return [lambda width: _table(worth, max(8, (width - _NAME) // len(_PERIODS)))]
+
+
+def _table(worth: Mapping[str, Figures], columns: int) -> list[str]:
     titles = [title if columns >= _LEAST else short for _, title, short in _PERIODS]
     periods = [worth[name] for name, _, _ in _PERIODS]
     rows = [
@@ -85,7 +90,7 @@ def table(worth: dict[str, Any]) -> list[str]:
     return [(name + "".join(f"{cell:>{columns}}" for cell in cells)).rstrip() for name, cells in named]
 
 
-def notes(worth: dict[str, Any], dated: str) -> list[str]:
+def notes(worth: Mapping[str, Figures], dated: str) -> list[text.Line]:
     """What has to be said of the table: what its tokens and its money are; `dated`: the month of the prices, "" where it is not known."""
     when = f" of {text.cut(text.clean(dated), 20)}" if dated else ""
     said = f"Kept out and cleared are tokens, all else is API-equivalent money: at the API's prices{when}, also where a subscription pays."
@@ -94,7 +99,7 @@ def notes(worth: dict[str, Any], dated: str) -> list[str]:
     return text.wrap(said)
 
 
-def lacking(sessions: int, more: str = "Ask again to have more in it.") -> list[str]:
+def lacking(sessions: int, more: str = "Ask again to have more in it.") -> list[text.Line]:
     """What has to be said where so many sessions went on since they were reckoned. `more`: how more of it comes."""
     return text.wrap(f"Not in it yet: what {text.counted(sessions, 'session')} did lately. {more}")
 
@@ -112,7 +117,7 @@ def tokens(number: float) -> str:
     return _signed(number, False)
 
 
-def kept_out(found: dict[str, Any]) -> str:
+def kept_out(found: Figures) -> str:
     """What figures say was kept out: an estimate."""
     return text.estimate(found["kept_out_tokens"]) if found["kept_out_tokens"] else "0"
 

@@ -9,7 +9,8 @@ from ..state import days, marked
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
+
+    from .shapes import Switched
 
 _SHELL = "popkit context"
 _SHOWN_LINES = 400
@@ -19,7 +20,7 @@ _RETENTION = "popkit retention"
 _LONGEST = 20  # characters of an id that a command is made of
 
 
-def turned_lines(found: dict[str, Any], command: str) -> list[str]:
+def turned_lines(found: Switched, command: str) -> list[text.Line]:
     """What `on` and `off` answer. `command`: how the reader calls us."""
     name = text.cut(text.clean(found["project"]).strip(), _NAME) or "this project"
     us = called(command)
@@ -59,14 +60,14 @@ def called(command: str) -> str:
     return "popkit memory" if command == _SHELL else f"{command} memory"
 
 
-def _leaves(found: dict[str, Any]) -> str:
+def _leaves(found: Switched) -> str:
     """Who else gets to see what is remembered."""
     said = ["Your own summariser (memory.summariser) is given texts that have become too long." if found["summariser"] else ""]
     said += ["What is remembered is sent to that server alone (memory.store)." if "://" in found["store"] else ""]
     return " ".join(filter(None, said)) or "No model is called, and nothing leaves this machine."
 
 
-def alerts(due: Mapping[str, float], command: str) -> list[str]:
+def alerts(due: Mapping[str, float], command: str) -> list[text.Line]:
     """Return what of value is about to be forgotten, and when. `due`: id -> seconds; `command`: how the reader calls us."""
     many = f"{text.counted(len(due), 'memory') if len(due) == 1 else f'{len(due):,} memories'} of value will be forgotten by"
     return ["", *text.wrap(f"{many} {days.day_of(max(due.values()))}: {called(command)} status")]
@@ -82,7 +83,7 @@ def shown(output: str) -> list[str]:
 # --- marks ----------------------------------------------------------------------------------------------------------------------------
 
 
-def marks(part: str, row: dict[str, Any], now: float, memory_command: str) -> list[str]:
+def marks(part: str, row: marked.Marked, now: float, memory_command: str) -> list[text.Line]:
     """One row of `state.marked`."""
     count = int(row["count"])
     one, several = ("archived result", "archived results") if part == marked.RAG else ("memory", "memories")

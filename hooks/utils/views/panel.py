@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from .. import text
 from ..policy import kinds
-from ..policy.planning import CLEAR
 from ..policy.ruleset import DEFAULT
 from ..policy.tiers import TIERS
 from . import ledgers, phrases
+from .report import is_leaving
 from .results import detail_lines
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..policy.shapes import Sums
+    from .report_shapes import Coming, Report, Soonest, Tier
+
 
 _COMMAND = "/popkit:context"
 _WHOLE = 60  # columns that the table takes with its last column
@@ -29,7 +35,7 @@ _MEANS = {
 }
 
 
-def panel(report: dict, details: bool = False, everything: bool = False, command: str = _COMMAND) -> list[str]:
+def panel(report: Report, details: bool = False, everything: bool = False, command: str = _COMMAND) -> list[text.Line]:
     """The lines of the panel. `command` is how the reader calls us; "" leaves the commands at its end out."""
     lines = [*text.title("Retention status"), *head(report), ""]
     if not report["enabled"]:
@@ -42,12 +48,12 @@ def panel(report: dict, details: bool = False, everything: bool = False, command
     return lines + (["", *_commands(command, details, report)] if command else [])
 
 
-def head(report: dict) -> list:
+def head(report: Report) -> list[text.Line]:
     """How full the context is, whether the cache is warm, and what the session did so far."""
     return [*context(report), *rest(report, False)]
 
 
-def context(report: dict) -> list:
+def context(report: Report) -> list[text.Line]:
     have = report["context"]
     if not have:
         return []
@@ -56,7 +62,7 @@ def context(report: dict) -> list:
     return text.folded("Context   " + full, _ASIDE)
 
 
-def rest(report: dict, counts_down: bool) -> list:
+def rest(report: Report, counts_down: bool) -> list[text.Line]:
     """The cache, the calls and the profile. `counts_down`: the reader shows by himself how long the cache stays warm."""
     have, lines = report["context"], []
     if have and have["cache"] and not (counts_down and have["cache"] == "warm"):
@@ -73,31 +79,35 @@ def rest(report: dict, counts_down: bool) -> list:
     ]
 
 
-def table(report: dict) -> list:
+def table(report: Report) -> list[text.Line]:
+    return [lambda columns: _table(report, columns)]
+
+
+def _table(report: Report, columns: int) -> list[str]:
     lines = [f"{'Tier':<10}{'Live':>4}{'tokens':>8}{'Expired':>9}{'tokens':>8}".ljust(_NEXT_AT + 7) + "Next expiry"]
     indent = " " * (_NEXT_AT + 7)
-    narrow = text.WIDTH < _WHOLE
+    narrow = columns < _WHOLE
     lines = [lines[0].partition("Next")[0].rstrip()] if narrow else lines
     for tier in TIERS:
         have = report["tiers"][tier]
         row = f"{tier.capitalize():<10}{_cells(have['live'], 4, 8)}{_cells(have['expired'], 9, 8)}"
         if narrow:
             ends = _next(tier, have)
-            lines += [row.rstrip(), *(text.wrap("  ends: " + ends, indent="    ") if ends != "-" else [])]
+            lines += [row.rstrip(), *(text.wrapped("  ends: " + ends, columns, "    ") if ends != "-" else [])]
             continue
-        said = text.wrap(_next(tier, have), text.WIDTH - len(indent))
+        said = text.wrapped(_next(tier, have), columns - len(indent))
         lines.append((row.ljust(len(indent)) + said[0]).rstrip())
         lines += [indent + line for line in said[1:]]
     return lines
 
 
-def _cells(sums: dict, items: int, tokens: int) -> str:
+def _cells(sums: Sums, items: int, tokens: int) -> str:
     count = sums["items"]
     shown = f"{count:,}" if count < 1_000_000 else "many"
     return f"{shown:>{items}}{text.tokens(sums['tokens']) if count else '':>{tokens}}"
 
 
-def _next(tier: str, have: dict) -> str:
+def _next(tier: str, have: Tier) -> str:
     """What ends the tier's live results next."""
     if not have["live"]["items"]:
         return "-"
@@ -110,7 +120,7 @@ def _next(tier: str, have: dict) -> str:
     return said + (f"; {pinned} pinned" if pinned else "")
 
 
-def _soonest(soonest: dict) -> str:
+def _soonest(soonest: Soonest) -> str:
     calls, seconds = soonest["calls_left"], soonest["seconds_left"]
     said = []
     if calls is not None:
@@ -120,7 +130,7 @@ def _soonest(soonest: dict) -> str:
     return f"T{soonest['number']} {' or '.join(said)}"
 
 
-def _events(coming: dict) -> str:
+def _events(coming: Coming) -> str:
     counts, on = coming["kinds"], coming["on"]
     said = []
     if coming["names"]:
@@ -135,14 +145,14 @@ def _events(coming: dict) -> str:
     return "; ".join(said)
 
 
-def _preserved(counts: dict) -> str:
+def _preserved(counts: dict[str, int]) -> str:
     said = [text.counted(counts[name], noun) for name, noun in _COUNTED.items() if name in counts]
     said += [f"{counts[_PINNED]} pinned"] if _PINNED in counts else []
     others = sum(count for name, count in counts.items() if name not in _COUNTED and name != _PINNED)
     return ", ".join([*said, *([f"{others} by pattern"] if others else [])])
 
 
-def expired(report: dict) -> list:
+def expired(report: Report) -> list[text.Line]:
     have = report["expired"]
     if not have["items"]:
         return ["Expired: nothing"]
@@ -151,34 +161,34 @@ def expired(report: dict) -> list:
     )
 
 
-def reclaimable(report: dict) -> list:
+def reclaimable(report: Report) -> list[text.Line]:
     """What a clear would take, now and once the cache is cold."""
     now, cold = report["reclaimable"]["now"], report["reclaimable"]["cold"]
     if not now["items"] and not cold["items"]:
         return ["Reclaimable: nothing"]
-    later = _taken(cold, "cold", report, " once the cache is cold")
+    later = _taken(cold, True, report, " once the cache is cold")
     if now == cold:
-        said = _taken(now, "action", report, "")
+        said = _taken(now, False, report, "")
     else:
-        said = f"{_taken(now, 'action', report, ' now')}, and {later}" if now["items"] else later
+        said = f"{_taken(now, False, report, ' now')}, and {later}" if now["items"] else later
     return text.wrap("Reclaimable: " + said, indent="  ")
 
 
-def _taken(have: dict, at: str, report: dict, when: str) -> str:
-    states = [row["state"] for row in report["results"] if row["plan"] and row["plan"][at] == CLEAR]
+def _taken(have: Sums, cold: bool, report: Report, when: str) -> str:
+    states = [row["state"] for row in report["results"] if is_leaving(row, cold)]
     unused = len(states) - states.count("expired")
     many = text.counted(have["items"], "result" if unused else "expired result")
     return f"{text.long_tokens(have['tokens'])}{when}, from {many}" + (f" ({unused} of them live but unused)" if unused else "")
 
 
-def _share(have: dict, report: dict) -> str:
+def _share(have: Sums, report: Report) -> str:
     context = report["context"]
     if not context or context["tokens"] <= have["tokens"] or have["tokens"] / context["tokens"] < 0.01:
         return ""
     return f" ({have['tokens'] / context['tokens']:.0%} of the context)"
 
 
-def came_to(report: dict) -> list:
+def came_to(report: Report) -> list[text.Line]:
     """What PopKit did to this session, and what that came to."""
     have, figures = report["cleared"], report["figures"]
     lines = []
@@ -189,7 +199,7 @@ def came_to(report: dict) -> list:
     return lines
 
 
-def notes(report: dict) -> list:
+def notes(report: Report) -> list[text.Line]:
     """What else there is to know, one paragraph each."""
     said = []
     if report["compacted"]:
@@ -204,12 +214,16 @@ def notes(report: dict) -> list:
         calls = sum(agent["calls"] for agent in report["agents"])
         said.append(f"{text.counted(len(report['agents']), 'subagent')} made {text.counted(calls, 'call')} in contexts of their own.")
     measured = "" if report["calibration"] == 1.0 else f", scaled x{report['calibration']:.2f} to this session's usage"
-    net = " Reclaimable is what leaves, placeholders subtracted." if any(have["items"] for have in report["reclaimable"].values()) else ""
+    net = (
+        " Reclaimable is what leaves, placeholders subtracted."
+        if any(report["reclaimable"][when]["items"] for when in ("now", "cold"))
+        else ""
+    )
     said.append(f"~ marks estimates{measured}.{net}")
     return ["", *[line for note in said for line in text.wrap(note)]]
 
 
-def _commands(command: str, details: bool, report: dict) -> list:
+def _commands(command: str, details: bool, report: Report) -> list[str]:
     """What can be done at this moment."""
     kind = report["verdict"]["kind"]
     offered = {
@@ -236,33 +250,32 @@ def profile_chosen(target: str | None, now_holds: str) -> str:
 # --- the pane: what matters most, for the columns and rows there are --------------------------------------------------------------------
 
 
-def pane_head(report: dict) -> list[str]:
-    """What to do now: stands above what can be done."""
+def pane_head(report: Report) -> list[text.Line]:
+    """Return what to do now: it stands above what can be done."""
     return text.wrap(phrases.verdict(report))
 
 
-def pane_lines(report: dict, rows: int) -> list[str]:
-    """All below that; what matters is in the first `rows` of them."""
-    above = [*context(report), *came_to(report)]
-    told = [*above, *_leaving(report, rows - len(above))]
-    return [*told, "", *table(report), *expired(report), *rest(report, text.WIDTH >= TABS), *notes(report)]
+def pane_lines(report: Report, columns: int, rows: int) -> list[text.Line]:
+    """Return all below that; what matters is in the first `rows` of them."""
+    above = text.laid_out([*context(report), *came_to(report)], columns)
+    shown = [*above, *_leaving(report, columns, rows - len(above))]
+    return [*shown, "", *table(report), *expired(report), *rest(report, columns >= TABS), *notes(report)]
 
 
-def _leaving(report: dict, rows: int) -> list[str]:
-    """What a clear would take, the largest first, as many as there are rows for."""
-    said = reclaimable(report)
-    now = report["reclaimable"]["now"]["items"]
-    at = "action" if now else "cold"
-    going = [row for row in report["results"] if row["plan"] and row["plan"][at] == CLEAR]
-    if not report["reclaimable"]["now" if now else "cold"]["items"]:
-        return said
+def _leaving(report: Report, columns: int, rows: int) -> list[str]:
+    """Return what a clear would take, the largest first, as many as there are rows for."""
+    lines = text.laid_out(reclaimable(report), columns)
+    now, cold = report["reclaimable"]["now"]["items"], report["reclaimable"]["cold"]["items"]
+    going = [row for row in report["results"] if is_leaving(row, not now)]
+    if not now and not cold:
+        return lines
     going.sort(key=lambda row: (-row["tokens"], row["number"]))
-    room = max(_LEAST_LEAVING, rows - len(said))
+    room = max(_LEAST_LEAVING, rows - len(lines))
     shown = going if len(going) <= room else going[: room - 1]
     for row in shown:
         start = f"{text.tokens(row['tokens']):>{_TOKENS}}  {phrases.number(row)} "
-        said.append(start + phrases.label(row, text.WIDTH - len(start)))
+        lines.append(start + phrases.label(row, columns - len(start)))
     if len(shown) < len(going):
         others = sum(row["tokens"] for row in going[len(shown) :])
-        said.append(f"{text.tokens(others):>{_TOKENS}}  in {len(going) - len(shown):,} more")
-    return said
+        lines.append(f"{text.tokens(others):>{_TOKENS}}  in {len(going) - len(shown):,} more")
+    return lines

@@ -6,6 +6,12 @@ from .. import text
 from ..policy import kinds
 from ..policy.occasions import CLEARED_BY_USER
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..policy.shapes import Verdict
+    from .report_shapes import Report, ResultRow
+
+
 _PATH_TOOLS = frozenset(("Read", "Edit", "Write", "MultiEdit", "NotebookEdit", "NotebookRead", "Glob", "LS"))
 # Triggers that come from another call's content, as against age or the user.
 CAUSED = frozenset(("superseded", "same_content", "edited", "committed"))
@@ -73,12 +79,12 @@ STAYS = {
 }
 
 
-def number(row: dict) -> str:
+def number(row: ResultRow) -> str:
     """The name of a result: T and the number of its call."""
     return "T" + str(row["number"])
 
 
-def label(row: dict, columns: int) -> str:
+def label(row: ResultRow, columns: int) -> str:
     """A result's label in so many columns, with (fail) for an error."""
     mark = " (fail)" if row["error"] else ""
     return shortened(row["label"], columns - len(mark)) + mark
@@ -135,22 +141,22 @@ def quoted(target: str) -> str:
     return '"' + target + '"' if " " in target or "*" in target else target
 
 
-def command_lines(command: str) -> list[str]:
-    """A command on a line of its own. In a shell it stays whole, so that it can be copied; Claude Code would break the line worse."""
+def command_lines(command: str) -> list[text.Line]:
+    """Return a command on a line of its own. In a shell it stays whole, so that it can be copied; Claude Code would break it worse."""
     return text.wrap("  " + command, indent="  ") if command.startswith("/") else ["  " + command]
 
 
-def resume(session_id: str) -> str:
-    """The line that a person types so that the client loads the transcript again."""
-    return text.cut("  /resume " + text.clean(session_id), text.WIDTH).rstrip()
+def resume(session_id: str) -> text.Line:
+    """Return the line that a person types so that the client loads the transcript again."""
+    return text.fitted("  /resume " + text.clean(session_id))
 
 
-def title(row: dict) -> str:
-    """A result's number and label in one line."""
-    return (number(row) + "  " + label(row, text.WIDTH - len(number(row)) - 2)).rstrip()
+def title(row: ResultRow, columns: int) -> str:
+    """Return a result's number and label in one line of so many columns."""
+    return (number(row) + "  " + label(row, columns - len(number(row)) - 2)).rstrip()
 
 
-def until(row: dict) -> str:
+def until(row: ResultRow) -> str:
     """What will end a live result, in a few words: `until T7 or 2 min`, `until edited or committed`."""
     expires = row["expires"]
     on = expires["on"]
@@ -170,7 +176,7 @@ def until(row: dict) -> str:
     return "until " + " or ".join(soon)
 
 
-def fate(row: dict, columns: int = text.WIDTH) -> str:
+def fate(row: ResultRow, columns: int = text.WIDTH) -> str:
     """What ended an expired result, in a few words: `superseded at T7: npm test`, `expired at T17`. The cause is named where it fits."""
     ended = row["ended"]
     trigger, at = ended["trigger"], "T" + str(ended["at_call"])
@@ -190,7 +196,7 @@ def fate(row: dict, columns: int = text.WIDTH) -> str:
     return f"superseded at {at}: {shortened(by, room)}"
 
 
-def caused_by(row: dict) -> str:
+def caused_by(row: ResultRow) -> str:
     """The label of the call that superseded a result, a command line without its tool; "" where the reasons do not tell."""
     for reason in row["ended"]["reasons"]:
         head, colon, tail = text.clean(reason).partition(": ")
@@ -199,7 +205,7 @@ def caused_by(row: dict) -> str:
     return ""
 
 
-def why_ended(row: dict) -> str:
+def why_ended(row: ResultRow) -> str:
     """The trigger of an expired result, in words."""
     trigger = row["ended"]["trigger"]
     if trigger == "manual" and row["ended"]["reasons"][:1] != [CLEARED_BY_USER]:
@@ -207,11 +213,11 @@ def why_ended(row: dict) -> str:
     return _TRIGGERS.get(trigger, text.clean(trigger))
 
 
-def endings(row: dict) -> list:
+def endings(row: ResultRow) -> list[str]:
     """Sentences on what will end a live result, each a line of its own."""
     expires = row["expires"]
     said = []
-    if expires["at_call"] is not None:
+    if expires["at_call"] is not None and expires["calls_left"] is not None:
         said.append(f"at call T{expires['at_call']}, {text.counted(expires['calls_left'], 'call')} from now")
     if expires["seconds_left"] is not None:
         said.append(f"in {text.span(expires['seconds_left'])}, if that comes first")
@@ -236,39 +242,39 @@ _SENTENCES = {
 # --- the verdict -----------------------------------------------------------------------------------------------------------------------
 
 
-def verdict(report: dict) -> str:
+def verdict(report: Report) -> str:
     """The verdict of a report (policy/verdict.py) as one sentence: what to do now."""
     said = report["verdict"]
     return _VERDICTS[said["kind"]](said, report)
 
 
-def unasked(report: dict) -> str:
+def unasked(report: Report) -> str:
     """The same for somebody who has not asked: what to do now, never to wait."""
     said = report["verdict"]
     return _full(said, report) if said["kind"] == "wait" else verdict(report)
 
 
-def _clear_now(said: dict, _report: dict) -> str:
+def _clear_now(said: Verdict, _report: Report) -> str:
     return f"Clear now: {text.tokens(said['tokens'])} leave{_price(said)}{_thinking(said)}"
 
 
-def _wait(said: dict, _report: dict) -> str:
-    wait, tokens = text.countdown(said["wait_s"]), text.tokens(said["tokens"])
+def _wait(said: Verdict, _report: Report) -> str:
+    wait, tokens = text.countdown(said["wait_s"] or 0), text.tokens(said["tokens"])
     return f"Not yet: in {wait} the cache is cold, then {tokens} leave{_price(said)}{_thinking(said)}"
 
 
-def _full(said: dict, _report: dict) -> str:
+def _full(said: Verdict, _report: Report) -> str:
     if said["wait_s"] is None:
         return "Full, and little to clear: /compact (what is dead goes first)"
     tokens = text.tokens(said["tokens"])
     return f"Full: /compact (what is dead goes first); in {text.countdown(said['wait_s'])} a clear takes {tokens}"
 
 
-def _resume(said: dict, report: dict) -> str:
+def _resume(said: Verdict, report: Report) -> str:
     return f"Type /resume {text.clean(report['session'])} if you have not yet: {text.short_tokens(said['tokens'])} were cleared"
 
 
-def _nothing(said: dict, report: dict) -> str:
+def _nothing(said: Verdict, report: Report) -> str:
     if not report["results"]:
         why = "there are no tool results yet"
     elif report["doubt"]:
@@ -286,9 +292,9 @@ def _nothing(said: dict, report: dict) -> str:
 _VERDICTS = {"clear": _clear_now, "wait": _wait, "full": _full, "resume": _resume, "nothing": _nothing}
 
 
-def _price(said: dict) -> str:
+def _price(said: Verdict) -> str:
     return f", pays after {text.counted(said['pays_after'], 'request')}" if said["pays_after"] else " for free"
 
 
-def _thinking(said: dict) -> str:
+def _thinking(said: Verdict) -> str:
     return f" (with {text.tokens(said['thinking'])} of reasoning)" if said["thinking"] else ""

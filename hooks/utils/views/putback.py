@@ -38,7 +38,7 @@ def put_back_data(back: PutBack) -> dict[str, Any]:
     }
 
 
-def begun_lines(many: int) -> list[str]:
+def begun_lines(many: int) -> list[text.Line]:
     """What is put back into the running conversation, as soon as Claude is idle."""
     return [
         "",
@@ -46,18 +46,18 @@ def begun_lines(many: int) -> list[str]:
     ]
 
 
-def undo_lines(back: PutBack, session_id: str) -> list[str]:
+def undo_lines(back: PutBack, session_id: str) -> list[text.Line]:
     """What an undo did."""
     return _lines("Undone", back, session_id, "The last clear was taken back")
 
 
-def in_place_lines(back: PutBack, session_id: str, hold_calls: int) -> list[str]:
+def in_place_lines(back: PutBack, session_id: str, hold_calls: int) -> list[text.Line]:
     """What a restore in place did."""
     held = f", held for {text.counted(hold_calls, 'call')}" if hold_calls else ""
     return _lines("Restored", back, session_id, "Back in the transcript" + held)
 
 
-def _lines(title: str, back: PutBack, session_id: str, said: str) -> list[str]:
+def _lines(title: str, back: PutBack, session_id: str, said: str) -> list[text.Line]:
     lines = text.title(title)
     if back.records:
         many = f"{text.counted(len(back.records), 'result')}, {text.long_tokens(sum(back.tokens))}"
@@ -81,14 +81,14 @@ def _lines(title: str, back: PutBack, session_id: str, said: str) -> list[str]:
     return lines + text.wrap(back.trouble) if back.trouble else lines
 
 
-def _record_line(record: Record) -> str:
+def _record_line(record: Record) -> text.Line:
     head = f"  {record.id}  {text.tokens(record.tokens):>6}  "
-    return (head + text.cut(text.clean(record.label), text.WIDTH - text.width(head))).rstrip()
+    return text.fitted(head + text.clean(record.label))
 
 
-def printed_lines(printed: list[tuple[Record, str | None]]) -> list[str]:
+def printed_lines(printed: list[tuple[Record, str | None]]) -> list[text.Line]:
     """The contents of records, each below its name; several are told apart. `printed` is [(record, text or None)]."""
-    lines: list[str] = []
+    lines: list[text.Line] = []
     for record, content in printed:
         if len(printed) > 1:
             lines += [*([""] if lines else []), f"=== {record.id}  {text.clean(record.label)}"]

@@ -8,43 +8,54 @@ from ..policy.tiers import TIERS
 from . import phrases
 from .report import matching
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .report_shapes import Entered, Planned, Report, ResultRow, ShownFile
+
+
 _MOST = 12  # results of one tier, unless everything is asked for
 _LABEL = 28  # columns at least
 _ASIDE = 10  # columns of the left column
 
 
-def detail_lines(report: dict, everything: bool = False) -> list[str]:
+def detail_lines(report: Report, everything: bool = False) -> list[text.Line]:
     sections = [_tier_lines(tier, report, everything) for tier in TIERS]
     sections += [_partial_lines(report, everything), _pin_lines(report), _agent_lines(report)]
-    lines: list = []
+    lines: list[text.Line] = []
     for section in sections:
         if section:
             lines += [*([""] if lines else []), *section]
     return lines
 
 
-def _tier_lines(tier: str, report: dict, everything: bool) -> list[str]:
+def _tier_lines(tier: str, report: Report, everything: bool) -> list[text.Line]:
     rows = [row for row in report["results"] if row["tier"] == tier]
     if not rows:
         return []
     live = [row for row in rows if row["state"] == "live"]
     expired = [row for row in rows if row["state"] != "live"]
     cleared = sum(row["state"] == "cleared" for row in rows)
-    lines = [f"{tier.capitalize()}: {len(live)} live, {len(expired) - cleared} expired" + (f", {cleared} cleared" if cleared else "")]
+    lines: list[text.Line] = [
+        f"{tier.capitalize()}: {len(live)} live, {len(expired) - cleared} expired" + (f", {cleared} cleared" if cleared else "")
+    ]
     room = len(rows) if everything else _MOST
     # Live ones first: they are what the reader may want to hold. Of each the newest.
     shown_live = live[-room:]
     shown_expired = expired[len(expired) - max(0, room - len(shown_live)) :]
-    lines += [result_line(row, text.WIDTH) for row in reversed(shown_live)]
-    lines += [result_line(row, text.WIDTH) for row in reversed(shown_expired)]
+    lines += [result_line(row) for row in reversed(shown_live)]
+    lines += [result_line(row) for row in reversed(shown_expired)]
     left = len(rows) - len(shown_live) - len(shown_expired)
     if left:
         lines.append(f"  … {left} more: add --all")
     return lines
 
 
-def result_line(row: dict, columns: int, note: str = "") -> str:
-    """One result in one line: number, tokens, label, what ends or ended it (or a `note`)."""
+def result_line(row: ResultRow, note: str = "") -> text.Line:
+    """Return one result in one line: number, tokens, label, what ends or ended it (or a `note`)."""
+    return lambda columns: [_result_line(row, note, columns)]
+
+
+def _result_line(row: ResultRow, note: str, columns: int) -> str:
     head = f"  {phrases.number(row):>5} {text.tokens(row['tokens']):>6}  "
     label = max(_LABEL, (columns - text.width(head)) // 2 + 1)
     room = columns - text.width(head) - label - 1
@@ -52,48 +63,57 @@ def result_line(row: dict, columns: int, note: str = "") -> str:
     return (head + text.pad(phrases.label(row, label), label) + " " + text.cut(note, room)).rstrip()
 
 
-def _partial_lines(report: dict, everything: bool) -> list[str]:
+def _partial_lines(report: Report, everything: bool) -> list[text.Line]:
     files = report["partial_reads"]
     if not files:
         return []
     shown = files if everything else files[-_MOST:]
-    lines = ["Files read in parts:"]
+    lines: list[text.Line] = ["Files read in parts:"]
     for file in shown:
         tail = f" {file['lines']} in {text.counted(len(file['reads']), 'read')}"
-        tail = text.cut(tail, text.WIDTH // 2)
-        lines.append("  " + text.cut_start(text.clean(file["path"]), text.WIDTH - 2 - text.width(tail)) + tail)
+        lines.append(_path_line(file["path"], tail))
     if len(shown) < len(files):
         lines.append(f"  … {len(files) - len(shown)} more: add --all")
     return lines
 
 
-def _pin_lines(report: dict) -> list[str]:
+def _path_line(path: str, tail: str) -> text.Line:
+    """Return the end of a path, and what there is to say of it."""
+
+    def lines(columns: int) -> list[str]:
+        shown = text.cut(tail, columns // 2)
+        return ["  " + text.cut_start(text.clean(path), columns - 2 - text.width(shown)) + shown]
+
+    return lines
+
+
+def _pin_lines(report: Report) -> list[text.Line]:
     numbers = {row["id"]: phrases.number(row) for row in report["results"]}
-    lines = []
+    lines: list[text.Line] = []
     for target, source in [(pin, "") for pin in report["pins"]] + [(pin, " (configuration)") for pin in report["configured_pins"]]:
         if target in numbers:
             lines.append("  " + numbers[target])
             continue
         tail = f" holds {text.counted(len(matching(report, target)), 'result')}{source}"
-        lines.append("  " + text.cut_start(text.clean(target), text.WIDTH - 2 - text.width(tail)) + tail)
+        lines.append(_path_line(target, tail))
     return ["Pins:", *lines] if lines else []
 
 
-def _agent_lines(report: dict) -> list[str]:
+def _agent_lines(report: Report) -> list[text.Line]:
     lines = [
         f"  {text.pad(text.clean(agent['agent']), 24)} {text.counted(agent['calls'], 'call')}, {agent['live']['items']} live"
         f" {text.tokens(agent['live']['tokens'])}, {agent['expired']['items']} expired {text.tokens(agent['expired']['tokens'])}"
         for agent in report["agents"]
     ]
-    return ["Subagents:", *[text.cut(line, text.WIDTH) for line in lines]] if lines else []
+    return ["Subagents:", *map(text.fitted, lines)] if lines else []
 
 
 # --- one result -----------------------------------------------------------------------------------------------------------------------
 
 
-def why(report: dict, row: dict, command: str = "/popkit:context") -> list[str]:
+def why(report: Report, row: ResultRow, command: str = "/popkit:context") -> list[text.Line]:
     """The lines that explain one row of a report."""
-    lines = [*text.title(phrases.title(row))]
+    lines: list[text.Line] = ["", lambda columns: text.heading(phrases.title(row, columns), columns)]
     lines += _pair("What", _what(row))
     if row["verdict"]:
         lines += _pair("Said", row["verdict"])
@@ -110,7 +130,7 @@ def why(report: dict, row: dict, command: str = "/popkit:context") -> list[str]:
     else:
         lines += _end(row, command)
     if row["plan"]:
-        lines += _weighed(report, row)
+        lines += _weighed(report, row, row["plan"])
     return [*lines, "", *text.wrap("Its id: " + row["id"], indent="  ")]
 
 
@@ -134,9 +154,8 @@ _REASONS = {
 }
 
 
-def _weighed(report: dict, row: dict) -> list:
+def _weighed(report: Report, row: ResultRow, plan: Planned) -> list[text.Line]:
     """What a clear thinks of a result: whether it goes, why, the chance that it is needed again, what its going is worth."""
-    plan = row["plan"]
     cold = report["context"] is not None and report["context"]["cache"] == "warm" and plan["cold"] == "clear"
     if plan["action"] == "clear":
         said = f"a clear takes it now: {_REASONS[plan['reason']]}"
@@ -159,7 +178,7 @@ def _weighed(report: dict, row: dict) -> list:
     return lines
 
 
-def _entered(entered: dict) -> list[str]:
+def _entered(entered: Entered) -> list[text.Line]:
     """What of a result never entered the context, why, and where it is."""
     if not entered["kept_out_tokens"]:
         return _pair("Entered", "shorter; " + "; ".join(entered["reasons"]))
@@ -169,29 +188,33 @@ def _entered(entered: dict) -> list[str]:
     return lines + _pair("Whole", "popkit restore " + entered["handle"])
 
 
-def _pair(name: str, said: str) -> list[str]:
-    said_lines = text.wrap(said, text.WIDTH - _ASIDE)
-    return [f"{name:<{_ASIDE}}{said_lines[0]}".rstrip(), *[" " * _ASIDE + line for line in said_lines[1:]]]
+def _pair(name: str, content: str) -> list[text.Line]:
+    return text.pair(name, content, _ASIDE)
 
 
-def _offer(name: str, said: str, command: str) -> list:
-    """A pair that ends in a command, which has a line of its own where it does not fit."""
-    if text.width(text.clean(said + " " + command)) <= text.WIDTH - _ASIDE:
-        return _pair(name, f"{said} {command}")
-    return [*_pair(name, said), *phrases.command_lines(command)]
+def _offer(name: str, content: str, command: str) -> list[text.Line]:
+    """Return a pair that ends in a command, which has a line of its own where it does not fit."""
+
+    def lines(columns: int) -> list[str]:
+        fits = text.width(text.clean(content + " " + command)) <= columns - _ASIDE
+        return text.laid_out(
+            _pair(name, f"{content} {command}") if fits else [*_pair(name, content), *phrases.command_lines(command)], columns
+        )
+
+    return [lines]
 
 
-def _what(row: dict) -> str:
+def _what(row: ResultRow) -> str:
     family = row["kind"].partition(":")[2]
     said = kinds.of(row["kind"]).said + (f"{':' if kinds.is_run(row['kind']) else ' of'} {family}" if family else "")
     return f"{said}, {text.long_tokens(row['tokens'])} (estimate)"
 
 
-def _shows(shown: dict) -> str:
+def _shows(shown: ShownFile) -> str:
     return shown["path"] + {"all": "", "part": " (in part)"}.get(shown["lines"], " " + shown["lines"])
 
 
-def _when(report: dict, row: dict) -> str:
+def _when(report: Report, row: ResultRow) -> str:
     age, quiet = row["age"], row["quiet_age"]
     said = f"{text.counted(age, 'call')} ago" if age else "the newest call"
     passed = report["at"] - row["at"]
@@ -203,7 +226,7 @@ def _when(report: dict, row: dict) -> str:
     return said
 
 
-def _state(report: dict, row: dict, command: str) -> list:
+def _state(report: Report, row: ResultRow, command: str) -> list[text.Line]:
     lines = _pair("State", "live")
     for name, said in zip(("Ends", *[""] * 9), phrases.endings(row)):
         lines += _pair(name, said)
@@ -216,7 +239,7 @@ def _state(report: dict, row: dict, command: str) -> list:
     return lines + _offer("Pinned", f"yes, by {row['pinned_by']}. To let go:", f"{command} unpin {phrases.quoted(row['pinned_by'])}")
 
 
-def _end(row: dict, command: str) -> list:
+def _end(row: ResultRow, command: str) -> list[text.Line]:
     ended = row["ended"]
     by = f" (T{ended['by_number']})" if ended["by_number"] is not None and ended["by_number"] != ended["at_call"] else ""
     cleared = row["state"] == "cleared"
@@ -233,7 +256,7 @@ def _end(row: dict, command: str) -> list:
 # --- pins ---------------------------------------------------------------------------------------------------------------------------
 
 
-def pinned_lines(before: dict, after: dict, targets: list, command: str) -> list[str]:
+def pinned_lines(before: Report, after: Report, targets: list[str], command: str) -> list[text.Line]:
     """What a pin did, one paragraph a target."""
     lines = text.title("Pinned")
     for target in targets:
@@ -246,7 +269,7 @@ def pinned_lines(before: dict, after: dict, targets: list, command: str) -> list
                 *text.wrap(f"  until {command} unpin {phrases.quoted(target)}", indent="    "),
             ]
             continue
-        lines += [phrases.title(row)]
+        lines.append(_title_line(row))
         if target in before["pins"]:
             lines += ["  was already pinned"]
         elif any(old["id"] == target and old["state"] == "expired" for old in before["results"]):
@@ -255,7 +278,11 @@ def pinned_lines(before: dict, after: dict, targets: list, command: str) -> list
     return lines
 
 
-def unpinned_lines(after: dict, targets: list) -> list[str]:
+def _title_line(row: ResultRow) -> text.Line:
+    return lambda columns: [phrases.title(row, columns)]
+
+
+def unpinned_lines(after: Report, targets: list[str]) -> list[text.Line]:
     """What an unpin did, one paragraph a target."""
     lines = text.title("Unpinned")
     for target in targets:
@@ -263,12 +290,8 @@ def unpinned_lines(after: dict, targets: list) -> list[str]:
         if row is None:
             lines += [*text.wrap(target), "  its results follow their tiers again"]
             continue
-        lines += [phrases.title(row)]
+        lines.append(_title_line(row))
         if row["state"] == "live":
-            lines += [
-                text.cut(
-                    "  " + ("still held by " + text.clean(row["pinned_by"]) if row["pinned_by"] else "lives " + phrases.until(row)),
-                    text.WIDTH,
-                )
-            ]
+            until = "still held by " + text.clean(row["pinned_by"]) if row["pinned_by"] else "lives " + phrases.until(row)
+            lines.append(text.fitted("  " + until))
     return lines

@@ -6,117 +6,108 @@ from .. import text
 from ..policy.tiers import TIERS
 from . import ledgers
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ..efficiency_tracker import Metrics
+    from ..policy.shapes import LedgerFigures
+    from .shapes import Stats
+
 _NAME, _COLUMN = 28, 14
-_SCOPES = (("session", "this session"), ("project", "this project"), ("all", "everywhere"))
 
 
-def stats_lines(found: dict, details: bool = False) -> list[str]:
-    """The lines of `stats`, from {`session`, `project`, `all`: metrics as dicts, `contexts`: name -> metrics, `worth`: as
-    efficiency_tracker.worth tells it of `all`, `prices_dated`: the month of the prices, `behind`: sessions that went on since they were
-    reckoned}."""
+def stats_lines(found: Stats, details: bool = False) -> list[text.Line]:
+    """Return the lines of `stats`."""
     lines = [*text.title("Retention efficiency"), *text.wrap(ledgers.headline(found["worth"]), indent="  "), ""]
     if found["all"]["figures"]:
         lines += [*ledgers.table(found["worth"]), "", *ledgers.notes(found["worth"], found["prices_dated"]), ""]
     if found["behind"]:
         lines += [*ledgers.lacking(found["behind"]), ""]
-    lines.append(_row("", [title for _, title in _SCOPES]))
-    for name, key in (("Sessions", "sessions"), ("Contexts", "contexts"), ("Tool results", "results")):
-        lines.append(_row(name, [f"{found[scope][key]:,}" for scope, _ in _SCOPES]))
+    scopes = found["session"], found["project"], found["all"]
+    lines += [
+        _row("", ["this session", "this project", "everywhere"]),
+        _row("Sessions", [f"{each['sessions']:,}" for each in scopes]),
+        _row("Contexts", [f"{each['contexts']:,}" for each in scopes]),
+        _row("Tool results", [f"{each['results']:,}" for each in scopes]),
+    ]
     if details:
-        lines += _tier_rows(found, "tier_distribution", "results_tokens")
-    lines.append(_row("Expired", [f"{found[scope]['items_expired']:,}" for scope, _ in _SCOPES]))
+        lines += _tier_rows([(each["tier_distribution"], each["results_tokens"]) for each in scopes])
+    lines.append(_row("Expired", [f"{each['items_expired']:,}" for each in scopes]))
     if details:
-        lines += _tier_rows(found, "expired_by_tier", "expired_tokens_by_tier")
-    lines.append(_row("Superseded by newer results", [f"{found[scope]['supersession_events']:,}" for scope, _ in _SCOPES]))
-    lines.append(_row("False expirations", [_false(found[scope]) for scope, _ in _SCOPES]))
-    lines += _false_rows(found)
-    lines.append(_row("Removed by compactions", [f"{found[scope]['compacted']:,}" for scope, _ in _SCOPES]))
-    lines += _figure_rows(found, details)
+        lines += _tier_rows([(each["expired_by_tier"], each["expired_tokens_by_tier"]) for each in scopes])
+    lines.append(_row("Superseded by newer results", [f"{each['supersession_events']:,}" for each in scopes]))
+    lines.append(_row("False expirations", [_false(each) for each in scopes]))
+    lines += _false_rows(scopes)
+    lines.append(_row("Removed by compactions", [f"{each['compacted']:,}" for each in scopes]))
+    lines += _figure_rows([each["figures"] for each in scopes], details)
     lines += ["", *text.wrap("Tokens count as cleared once a request shows that they are gone. Money is API-equivalent.")]
     lines += text.wrap("A false expiration is a result that expired and was then fetched again unchanged, or restored. ~ marks estimates.")
     return lines + (_contexts(found["contexts"]) if details else [])
 
 
-# (name, figure): what is shown without --details, and what with it.
-_TOKENS = (
-    ("Kept out, tokens", "kept_out_tokens"),
-    ("Cleared, tokens", "cleared_tokens"),
-    ("  not confirmed yet", "pending_tokens"),
-)
-_COUNTED = (("  clears", "clears"), ("  clears confirmed", "confirmed"))
-
-
-def _figure_rows(found: dict, details: bool) -> list:
-    told = [found[scope]["figures"] for scope, _ in _SCOPES]
-    if not any(told):
-        return [_row(name, ["0"] * len(told)) for name, _ in _TOKENS[:2]]
-    rows = [_row(name, [_tokens(each, key) for each in told]) for name, key in (*_TOKENS, *(_COUNTED if details else ()))]
-    remembers = any(each.get("memory_tokens") for each in told)
+def _figure_rows(scopes: list[LedgerFigures], details: bool) -> list[str]:
+    rows = [
+        _row("Kept out, tokens", [ledgers.kept_out(each) if each else "0" for each in scopes]),
+        _row("Cleared, tokens", [ledgers.tokens(each.get("cleared_tokens", 0)) for each in scopes]),
+    ]
+    if not any(scopes):
+        return rows
+    rows.append(_row("  not confirmed yet", [ledgers.tokens(each.get("pending_tokens", 0)) for each in scopes]))
+    if details:
+        rows.append(_row("  clears", [ledgers.tokens(each.get("clears", 0)) for each in scopes]))
+        rows.append(_row("  clears confirmed", [ledgers.tokens(each.get("confirmed", 0)) for each in scopes]))
+    remembers = any(each.get("memory_tokens") for each in scopes)
     if details:
         rows.append("Saved by")
-        rows += [
-            _row("  " + name, [_usd(each, "saved_by_usd", gain) for each in told])
-            for gain, name in ledgers.GAINS
-            if remembers or gain != "memory"
-        ]
-    rows.append(_row("Cost", [_usd(each, "cost_usd") for each in told]))
+        for gain, name in ledgers.GAINS:
+            if remembers or gain != "memory":
+                rows.append(_row("  " + name, [ledgers.usd(each.get("saved_by_usd", {}).get(gain, 0.0)) for each in scopes]))
+    rows.append(_row("Cost", [ledgers.usd(each.get("cost_usd", 0.0)) for each in scopes]))
     if details:
-        rows += [
-            _row("  " + name, [_usd(each, "cost_by_usd", cause) for each in told])
-            for cause, name in ledgers.CAUSES
-            if remembers or cause != "memory"
-        ]
+        for cause, name in ledgers.CAUSES:
+            if remembers or cause != "memory":
+                rows.append(_row("  " + name, [ledgers.usd(each.get("cost_by_usd", {}).get(cause, 0.0)) for each in scopes]))
     if remembers:
-        rows.append(_row("Net of memory", [_net_of_memory(each) for each in told]))
-    return [*rows, _row("Net", [_usd(each, "net_usd") for each in told])]
+        rows.append(_row("Net of memory", [_net_of_memory(each) for each in scopes]))
+    return [*rows, _row("Net", [ledgers.usd(each.get("net_usd", 0.0), True) for each in scopes])]
 
 
-def _tokens(figures: dict, name: str) -> str:
-    if not figures or name == "kept_out_tokens":
-        return ledgers.kept_out(figures) if figures else "0"
-    return ledgers.tokens(figures[name])
+def _net_of_memory(figures: LedgerFigures) -> str:
+    saved, cost = (by.get("memory", 0.0) for by in (figures.get("saved_by_usd", {}), figures.get("cost_by_usd", {})))
+    return ledgers.usd(None if saved is None or cost is None else saved - cost, True)
 
 
-def _usd(figures: dict, name: str, of: str = "") -> str:
-    found = figures.get(name, {} if of else 0.0)
-    return ledgers.usd(found.get(of, 0.0) if of else found, name == "net_usd")
-
-
-def _net_of_memory(figures: dict) -> str:
-    if not figures or figures["cost_usd"] is None:
-        return _usd(figures, "cost_usd")
-    return ledgers.usd(figures["saved_by_usd"]["memory"] - figures["cost_by_usd"]["memory"], True)
-
-
-def _row(name: str, cells: list) -> str:
+def _row(name: str, cells: list[str]) -> str:
     return (f"{name:<{_NAME}}" + "".join(f"{text.cut(cell, _COLUMN - 1):>{_COLUMN}}" for cell in cells)).rstrip()
 
 
-def _tier_rows(found: dict, items: str, tokens: str) -> list:
+def _tier_rows(scopes: list[tuple[dict[str, int], dict[str, int]]]) -> list[str]:
+    """Return a row for each tier, of its results and their tokens in each scope."""
     rows = []
     for tier in TIERS:
-        counts = [(found[scope][items].get(tier, 0), found[scope][tokens].get(tier, 0)) for scope, _ in _SCOPES]
+        counts = [(items.get(tier, 0), tokens.get(tier, 0)) for items, tokens in scopes]
         if any(count for count, _ in counts):
             rows.append(_row("  " + tier, [f"{count:,} {text.tokens(size):>6}" for count, size in counts]))
     return rows
 
 
-def _false_rows(found: dict) -> list:
-    """By tier: it tells whose lifetime is too short."""
-    counts = {tier: [found[scope]["false_expirations_by_tier"].get(tier, 0) for scope, _ in _SCOPES] for tier in TIERS}
+def _false_rows(scopes: Iterable[Metrics]) -> list[str]:
+    """Return the same of false expirations: they show whose lifetime is too short."""
+    counts = {tier: [each["false_expirations_by_tier"].get(tier, 0) for each in scopes] for tier in TIERS}
     return [_row("  " + tier, [f"{count:,}" for count in row]) for tier, row in counts.items() if any(row)]
 
 
-def _false(metrics: dict) -> str:
+def _false(metrics: Metrics) -> str:
     expired, false = metrics["items_expired"], metrics["false_expirations"]
     return f"{false:,} ({false / expired:.1%})" if expired else f"{false:,}"
 
 
-def _contexts(contexts: dict) -> list:
+def _contexts(contexts: dict[str, Metrics]) -> list[text.Line]:
     if not contexts:
         return []
-    lines = ["", "Contexts of this session:"]
+    lines: list[text.Line] = ["", "Contexts of this session:"]
     for name, metrics in contexts.items():
         said = f"{text.counted(metrics['results'], 'result')}, {metrics['items_expired']:,} expired, {metrics['false_expirations']:,} false"
-        lines.append(text.cut(f"  {text.pad(text.clean(name) or 'main thread', 28)} {said}", text.WIDTH))
+        lines.append(text.fitted(f"  {text.pad(text.clean(name) or 'main thread', 28)} {said}"))
     return lines

@@ -22,7 +22,7 @@ class Answer:
 
     __slots__ = ("code", "content", "data", "lines")
 
-    def __init__(self, lines: list[str], data: object = None, content: str = "", code: int = 0):
+    def __init__(self, lines: list[text.Line], data: object = None, content: str = "", code: int = 0):
         self.lines = lines
         self.data = data
         self.content = content
@@ -54,7 +54,7 @@ class Command:
             hint = f"{self.called} help lists all words and flags." if isinstance(error, flag_parser.UsageError) else ""
             return fail(self.name, said(error), "--json" in words, environ, hint)
 
-    def _help(self, arguments: list[str]) -> list[str]:
+    def _help(self, arguments: list[str]) -> list[text.Line]:
         return of_word(arguments[0], self.name, True, self.table) if arguments else overview(self.name, True, self.table)
 
 

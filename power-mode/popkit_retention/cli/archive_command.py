@@ -126,16 +126,16 @@ def _list(db: Connection, args: argparse.Namespace, environ: Mapping[str, str]) 
     if args.json:
         _print({"records": [record.to_json() for record in found], "more": more})
         return 0
-    lines = [_line(record) for record in found] or ["Nothing in the archive matches."]
+    lines: list[text.Line] = [_line(record) for record in found] or ["Nothing in the archive matches."]
     if more:
         lines.append(f"There is more: --limit shows more than {text.counted(args.limit, 'record')}.")
     screen.show(lines, sys.stdout, environ)
     return 0
 
 
-def _line(record: Record) -> str:
+def _line(record: Record) -> text.Line:
     head = f"{record.id:<8}  {_when(record.created_at)}  {record.zone:<4}  {text.tokens(record.tokens):>6}  "
-    return head + text.cut(text.clean(record.label), text.WIDTH - len(head))
+    return text.fitted(head + text.clean(record.label))
 
 
 def _show(db: Connection, args: argparse.Namespace, environ: Mapping[str, str]) -> int:
@@ -160,9 +160,8 @@ def _show(db: Connection, args: argparse.Namespace, environ: Mapping[str, str]) 
     return int(content is None)
 
 
-def _field(name: str, value: str) -> list[str]:
-    lines = text.wrap(" " * 10 + value, indent=" " * 10)
-    return [f"{name:<10}{lines[0][10:]}", *lines[1:]]
+def _field(name: str, value: str) -> list[text.Line]:
+    return text.pair(name, value, 10)
 
 
 def _meant(db: Connection, word: str) -> Record:
@@ -185,7 +184,7 @@ def _verify(db: Connection, args: argparse.Namespace, environ: Mapping[str, str]
         counts = {"records": found.records, "chains": found.chains}
         _print({"ok": well, **counts, "broken": broken, "lost": found.lost, "problems": found.problems})
         return int(not well)
-    lines: list[str] = []
+    lines: list[text.Line] = []
     for each in found.broken:
         which = each.id or "no record"
         lines += text.wrap(f"Broken: {which}, number {each.place} of {each.task_id}: {each.what}", indent="  ")
@@ -219,7 +218,7 @@ def _prune(db: Connection, args: argparse.Namespace, environ: Mapping[str, str])
             "dry_run": args.dry_run,
         })  # fmt: skip
         return 0
-    lines: list[str] = []
+    lines: list[text.Line] = []
     if originals:
         lines += text.wrap(f"{'Deleted' if doing else 'Would delete'} {text.counted(originals, 'transcript')} kept from before a change.")
     if not found.records:
@@ -273,19 +272,19 @@ def _what(found: archive.Pruned) -> str:
     return f"{text.counted(found.records, 'record')} ({size(found.bytes)})"
 
 
-def _would(found: archive.Pruned) -> list[str]:
+def _would(found: archive.Pruned) -> list[text.Line]:
     lines = text.wrap(f"Would delete {_what(found)} for good.")
     return [*lines, f"{text.counted(found.chains, 'context')} would vanish completely."] if found.chains else lines
 
 
-def _on_hold(found: archive.Pruned) -> list[str]:
+def _on_hold(found: archive.Pruned) -> list[text.Line]:
     if not found.on_hold:
         return []
     stay = "is on hold and stays" if found.on_hold == 1 else "are on hold and stay"
     return text.wrap(f"{text.counted(found.on_hold, 'record')} {stay}: popkit retention hold list.")
 
 
-def _held(held: dict[str, list[Record]], can: str) -> list:
+def _held(held: dict[str, list[Record]], can: str) -> list[text.Line]:
     one = standing.count(held) == 1
     said = f"{text.counted(standing.count(held), 'placeholder')} for {'it remains' if one else 'them remain'} in transcripts and {can} no"
     lines = [*text.wrap(said + " longer be restored:"), *standing.lines(held)]

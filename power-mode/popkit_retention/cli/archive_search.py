@@ -74,17 +74,17 @@ def data(db: Connection, found: Found) -> dict[str, object]:
     }  # fmt: skip
 
 
-def lines(found: list[Found], more: bool, args: argparse.Namespace) -> list[str]:
+def lines(found: list[Found], more: bool, args: argparse.Namespace) -> list[text.Line]:
     """What was found, as a person reads it."""
     if not found:
         where = "" if args.everywhere else " in this project"
         wider = "" if args.everywhere else " --everywhere searches all projects."
         return text.wrap(f"Nothing cleared{where} contains any of these words.{wider}")
-    shown: list[str] = []
+    shown: list[text.Line] = []
     for each in found:
         head = f"{each.record.id:<8}  {text.clean(each.record.created_at[:16].replace('T', ' '))}  "
-        shown.append(head + text.cut(text.clean(each.record.label), text.WIDTH - len(head)))
-        shown += ["    " + text.cut(text.clean(line), text.WIDTH - 4) for line in each.lines]
+        shown.append(text.fitted(head + text.clean(each.record.label)))
+        shown += [text.fitted("    " + text.clean(line)) for line in each.lines]
     shown.append("")
     if more:
         shown += text.wrap(f"There is more: --limit shows more than {text.counted(args.limit, 'record')}.")

@@ -100,7 +100,7 @@ def _get_driver(args: argparse.Namespace, environ: Mapping[str, str]) -> None:
     os.execve(python, [python, "-X", "utf8", os.path.join(home.plugin_root(), "hooks", "popkit.py"), *words], kept)  # noqa: S606  us again
 
 
-def lines_of(found: dict[str, Any]) -> list[str]:
+def lines_of(found: dict[str, Any]) -> list[text.Line]:
     """The report for people."""
     lines = text.title("Budgets")
     lines += text.wrap(f"{text.clean(found['user'])}, {found['month']}; {text.clean(found['database'])}")
@@ -133,7 +133,7 @@ def _chosen(found: dict[str, Any]) -> str:
     )
 
 
-def _used(used: dict[str, Any]) -> list[str]:
+def _used(used: dict[str, Any]) -> list[text.Line]:
     read = f"{text.counted(used['requests'], 'request')}: {used['input_tokens']:,} tokens in, {used['cache_read_tokens']:,} read from the "
     read += f"cache, {used['cache_write_tokens']:,} written to it, {used['output_tokens']:,} out"
     price = f"; ${used['usd']:,.2f}" if used["usd"] or not used["unpriced"] else ""

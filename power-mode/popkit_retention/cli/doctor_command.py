@@ -11,13 +11,12 @@ import shutil
 import stat
 import sys
 
+from hooks.utils import text
 from hooks.utils.config import layers
 from hooks.utils.edges import failures, files, home
 from hooks.utils.edges.codec import dumps, loads
 from hooks.utils.edges.storage import LOGS, OK, PROBLEM, WARNING, Check, Storage
 from hooks.utils.edges.system import now as time_of_day
-from hooks.utils.text import WIDTH, counted, listed, wrap
-from hooks.utils.text import size as in_bytes
 
 from ..operations import holdings
 from . import config_checking, doctor_machine, doctor_session, screen
@@ -47,7 +46,7 @@ def run(args: argparse.Namespace, environ: Mapping[str, str] = os.environ) -> in
         print(json.dumps({"ok": not problems, "checks": [check.to_json() for check in checks]}, indent=2))
         return 1 if problems else 0
     warnings = sum(check.level == WARNING for check in checks)
-    summary = f"{counted(problems, 'problem')}, {counted(warnings, 'warning')}." if problems or warnings else "All is well."
+    summary = f"{text.counted(problems, 'problem')}, {text.counted(warnings, 'warning')}." if problems or warnings else "All is well."
     screen.show([line for check in checks for line in _shown(check)] + ["", summary], sys.stdout, environ)
     return 1 if problems else 0
 
@@ -82,11 +81,10 @@ def all_checks(environ: Mapping[str, str]) -> list:
     ]
 
 
-def _shown(check: Check) -> list:
-    told = wrap(f"{check.name}: {check.text}", WIDTH - len(_INDENT))
-    lines = [f"{check.level:<{len(_INDENT)}}{told[0]}", *(_INDENT + line for line in told[1:])]
+def _shown(check: Check) -> list[text.Line]:
+    lines = text.pair(check.level, f"{check.name}: {check.text}", len(_INDENT))
     if check.advice and check.level != OK:
-        lines += [_INDENT + line for line in wrap("→ " + check.advice, WIDTH - len(_INDENT), indent="  ")]
+        lines += text.indented(text.wrap("→ " + check.advice, indent="  "), _INDENT)
     return lines
 
 
@@ -109,13 +107,13 @@ def state_folder(popkit_home: str) -> Check:
     size, open_to_others, corrupt = _survey(popkit_home)
     parts = holdings.sizes(popkit_home)
     facts.update(bytes=size, parts=parts, open_to_others=open_to_others, corrupt=corrupt)
-    told = f"{popkit_home}: {in_bytes(size)}" + (f" ({holdings.in_words(parts)})" if size else "")
+    told = f"{popkit_home}: {text.size(size)}" + (f" ({holdings.in_words(parts)})" if size else "")
     if open_to_others:
         advice = f"cd {popkit_home} && chmod go= {open_to_others[0]}" if holdings.is_shared(popkit_home) else f"chmod -R go= {popkit_home}"
-        return Check("state folder", WARNING, f"{told}; others can read {listed(open_to_others, 3)}", advice, **facts)
+        return Check("state folder", WARNING, f"{told}; others can read {text.listed(open_to_others, 3)}", advice, **facts)
     if corrupt:
         advice = "They were rebuilt from the transcripts; the *.corrupt files can be deleted."
-        return Check("state folder", WARNING, f"{told}; {counted(len(corrupt), 'state')} set aside as corrupt", advice, **facts)
+        return Check("state folder", WARNING, f"{told}; {text.counted(len(corrupt), 'state')} set aside as corrupt", advice, **facts)
     return Check("state folder", OK, f"{told}, private", **facts)
 
 
@@ -155,8 +153,8 @@ def hook_errors(popkit_home: str) -> Check:
     if not lines:
         return Check("hook errors", OK, "none in the log", **facts)
     if not fresh:
-        return Check("hook errors", OK, f"none since last time; {counted(len(lines), 'failure')} in {log}", **facts)
-    told = f"{counted(fresh, 'failure')} since last time, the newest: {lines[-1]}"
+        return Check("hook errors", OK, f"none since last time; {text.counted(len(lines), 'failure')} in {log}", **facts)
+    told = f"{text.counted(fresh, 'failure')} since last time, the newest: {lines[-1]}"
     return Check("hook errors", WARNING, told, f"{log} has the places in the code; no session was harmed. A report is welcome.", **facts)
 
 
@@ -180,11 +178,11 @@ def configuration(popkit_home: str, project: str) -> Check:
     """Whether every layer of the configuration is right."""
     read, problems = config_checking.check_layers(home.plugin_root(), popkit_home, project)
     if not problems:
-        return Check("configuration", OK, f"no problems in {counted(len(read), 'file')}", problems=0)
-    told = f"{counted(len(problems), 'problem')} in {listed(sorted({problem.file for problem in problems}), 3)}"
+        return Check("configuration", OK, f"no problems in {text.counted(len(read), 'file')}", problems=0)
+    told = f"{text.counted(len(problems), 'problem')} in {text.listed(sorted({problem.file for problem in problems}), 3)}"
     ignored = sorted({problem.file for problem in problems if not problem.key})
     if ignored:
-        told += f"; ignored as a whole: {listed(ignored, 3)}"
+        told += f"; ignored as a whole: {text.listed(ignored, 3)}"
     return Check("configuration", WARNING, told, "popkit config check says what is allowed.", problems=len(problems))
 
 

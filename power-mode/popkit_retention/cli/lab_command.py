@@ -88,7 +88,7 @@ def _survey(args: argparse.Namespace, environ: Mapping[str, str]) -> int:
     return 0
 
 
-def lines_of(found: dict) -> list:
+def lines_of(found: dict) -> list[text.Line]:
     """The survey as a table for each lifetime of the cache, cheapest policy first."""
     counts = [text.counted(found["sessions"], "session"), _plural(found["repositories"], "repository", "repositories")]
     lines = text.title("Past sessions under each policy")
@@ -157,7 +157,7 @@ def _keep_warm(args: argparse.Namespace, environ: Mapping[str, str]) -> int:
     return 0 if any(one["sessions"] for one in found.values()) else 1
 
 
-def kept_lines(found: dict) -> list:
+def kept_lines(found: dict) -> list[text.Line]:
     """What keeping the cache warm would have been worth, for each lifetime of the cache."""
     lines = text.title("Keeping the prompt cache warm")
     for ttl_s, one in found.items():

@@ -68,7 +68,6 @@ def _write_no_more() -> None:
 
 def _run(argv: list[str], environ: Mapping[str, str]) -> int:
     name, rest = (argv[0], argv[1:]) if argv else ("help", [])
-    screen.fit(sys.stdout)
     if name in ("help", "-h", "--help"):
         if not rest:
             screen.show(overview(), sys.stdout, environ)
@@ -105,9 +104,9 @@ def _call(name: str, rest: list[str], environ: Mapping[str, str]) -> int:
     return module.run(parser.parse_args([name, *rest]), environ)
 
 
-def overview() -> list[str]:
+def overview() -> list[text.Line]:
     """The help of all commands."""
-    lines = [*text.title("PopKit: lifetimes for tool results"), "popkit COMMAND", ""]
+    lines: list[text.Line] = [*text.title("PopKit: lifetimes for tool results"), "popkit COMMAND", ""]
     for name, (_, said) in COMMANDS.items():
         lines += [f"  {name:<12}{said}"]
     return [*lines, "", "popkit help COMMAND says more; popkit --version tells the version."]

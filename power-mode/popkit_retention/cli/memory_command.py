@@ -245,7 +245,7 @@ def _file(asked: Asked) -> Answer:
     if budget > MOST_TOKENS:
         raise flag_parser.UsageError(f"--tokens takes at most {MOST_TOKENS:,}: Claude Code cuts a longer MEMORY.md without a word")
     document = asked.place.memory.document(budget, asked.flags.get("for", ""))
-    lines: list[str] = []
+    lines: list[text.Line] = []
     if "why" in asked.flags:
         absent = {id for id, _ in document.left_out}
         items = [item for item in asked.place.memory.list(marked=None, most=None) if item.id in absent]

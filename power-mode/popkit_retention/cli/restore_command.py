@@ -47,7 +47,7 @@ def _names_itself(word: str) -> bool:
 
 def _print(parsed: Parsed, environ: Mapping[str, str]) -> int:
     from hooks.utils.reclaim import access, restoring
-    from hooks.utils.text import as_json, clean
+    from hooks.utils.text import as_json, clean, laid_out
     from hooks.utils.views import putback
 
     site = live.Site(environ, environ.get("CLAUDE_CODE_SESSION_ID") or "", os.getcwd())
@@ -64,7 +64,7 @@ def _print(parsed: Parsed, environ: Mapping[str, str]) -> int:
     else:
         from . import screen
 
-        screen.write_content(putback.printed_lines(printed), sys.stdout, raw="raw" in parsed.flags)
+        screen.write_content(laid_out(putback.printed_lines(printed), screen.width(sys.stdout)), sys.stdout, raw="raw" in parsed.flags)
     if trouble:
         print(f"{COMMAND}: {clean(trouble)}", file=sys.stderr)
     return 1 if any(content is None for _, content in printed) else 0

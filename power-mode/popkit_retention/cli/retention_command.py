@@ -168,7 +168,7 @@ def _explain(asked: Asked) -> Answer:
 
 def _apply(asked: Asked) -> Answer:
     found: list[dict[str, Any]] = [asked.controller.apply(domain, dry_run="dry-run" in asked.flags) for domain in asked.domains]
-    lines: list[str] = []
+    lines: list[text.Line] = []
     for each in [part for domain in found for part in (domain, *domain.get("own", ()))]:
         labels = asked.controller.describe(each["domain"], retention_texts.shown_ids(each, asked.most))
         lines += retention_texts.applied(each, labels, asked.now, asked.most)

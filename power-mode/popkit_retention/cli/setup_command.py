@@ -68,8 +68,7 @@ def _list(as_data: bool, environ: Mapping[str, str]) -> int:
         return 0
     lines = text.title("What can be set up")
     for name, (purpose, _, _) in EXTRAS.items():
-        first, *more = text.wrap(purpose, text.WIDTH - 24)
-        lines += [f"{name:<12}{'ready' if places[name] else 'not set up':<12}{first}", *(" " * 24 + line for line in more)]
+        lines += text.pair(f"{name:<12}{'ready' if places[name] else 'not set up'}", purpose, 24)
     lines += ["", *text.wrap("popkit setup NAME installs one of them, or brings it up to date.")]
     screen.show(lines, sys.stdout, environ)
     return 0

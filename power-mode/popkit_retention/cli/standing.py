@@ -28,19 +28,18 @@ def placeholders(db: Connection, environ: Mapping[str, str], wanted: Collection[
     return found
 
 
-def lines(found: dict[str, list[Record]]) -> list[str]:
+def lines(found: dict[str, list[Record]]) -> list[text.Line]:
     """The placeholders, below their sessions, as a person reads them."""
-    shown: list[str] = []
+    shown: list[text.Line] = []
     for path, records in found.items():
-        shown.append("  session " + text.cut(text.clean(sessions.session_id_of(path)), text.WIDTH - 10))
+        shown.append(text.fitted("  session " + text.clean(sessions.session_id_of(path))))
         shown += [_line(record) for record in records[:_SHOWN]]
         shown += [f"    … {len(records) - _SHOWN} more"] if len(records) > _SHOWN else []
     return shown
 
 
-def _line(record: Record) -> str:
-    head = f"    {record.id}  "
-    return head + text.cut(text.clean(record.label), text.WIDTH - len(head))
+def _line(record: Record) -> text.Line:
+    return text.fitted(f"    {record.id}  {text.clean(record.label)}")
 
 
 def data(found: dict[str, list[Record]]) -> dict[str, list[str]]:

@@ -24,7 +24,7 @@ from . import screen, standing, statusline_install
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from hooks.utils.archive.records import Record
 
@@ -102,7 +102,7 @@ def _uninstall(args: argparse.Namespace, environ: Mapping[str, str]) -> dict:
     return found
 
 
-def _show(lines: list[str], environ: Mapping[str, str]) -> None:
+def _show(lines: Iterable[text.Line], environ: Mapping[str, str]) -> None:
     screen.show(lines, sys.stdout, environ)
 
 
@@ -144,7 +144,7 @@ def _tell(folder: str, parts: dict, held: dict[str, list[Record]], environ: Mapp
     _show(lines, environ)
 
 
-def _holds(environ: Mapping[str, str]) -> list[str]:
+def _holds(environ: Mapping[str, str]) -> list[text.Line]:
     """The holds that would end with what they keep."""
     from ..governance.controller import Controller
     from ..governance.errors import GovernanceError
@@ -160,7 +160,7 @@ def _holds(environ: Mapping[str, str]) -> list[str]:
     if not found:
         return []
     said = f"{text.counted(len(found), 'hold')} in force: somebody wants this to stay, and it would be deleted:"
-    return ["", *text.wrap(said), *["  " + line for line in retention_activity.holds(found, now, False, "popkit retention")]]
+    return ["", *text.wrap(said), *text.indented(retention_activity.holds(found, now, False, "popkit retention"), "  ")]
 
 
 def _put_back(held: dict[str, list[Record]], environ: Mapping[str, str]) -> int:

@@ -3,7 +3,7 @@ moment. What a deed comes to is said before it is done."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hooks.utils import flag_parser, text
 from hooks.utils.operations import cache, context, offers, running
@@ -13,10 +13,13 @@ from hooks.utils.reclaim import outlook
 
 from .problems import NotOffered
 from .retention import HOLD, RELEASE
-from .shapes import Deed, DeedDone
+from .shapes import COLUMNS, Deed, DeedDone
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from hooks.utils.views.report_shapes import ResultRow
+    from hooks.utils.views.shapes import KeptWarm
 
     from .catalog import Known
     from .desk import Desk
@@ -31,7 +34,7 @@ _SHOW = "show"
 _WHY = "held in the dashboard"  # where nobody says why
 
 
-def of_session(desk: Desk, known: Known, looked: Looked, kept: dict[str, Any]) -> list[Deed]:
+def of_session(desk: Desk, known: Known, looked: Looked, kept: KeptWarm) -> list[Deed]:
     """What can be done about a whole session. `kept`: whether its cache is kept warm (operations/cache.py)."""
     found = [*offers.of_context(looked.report), *offers.of_warmth(kept)] if known.transcript else []
     cleared = CLEARED_IN_PLACE if running.of_session(looked.site.home, known.id) else CLEARED
@@ -60,7 +63,7 @@ def _anyway(looked: Looked, now: float, cleared: str) -> list[Deed]:
     ]
 
 
-def of_result(known: Known, looked: Looked, row: dict[str, Any]) -> list[Deed]:
+def of_result(known: Known, looked: Looked, row: ResultRow) -> list[Deed]:
     """What can be done about one row of a session's report. Its content is not a deed here: the page asks for it."""
     restores = bool(known.transcript) and not looked.report["doubt"]
     return _shown(deed for deed in offers.of_result(row, restores) if not deed.id.startswith(_SHOW))
@@ -89,9 +92,8 @@ def do(desk: Desk, known: Known, id: str, why: str = "") -> DeedDone:
         if id not in {deed.id for deed in offered}:
             raise NotOffered("that is not offered now: the session has changed, or the id is not one of its deeds. Load it again")
         site = desk.looks.site(known)
-        with desk.laid_out():
-            parsed = flag_parser.parse(context.split(id))
-            in_place = running.of_session(site.home, known.id)
-            given = context.respond(parsed, site, known.transcript, desk.now(), COMMAND, in_place)
+        parsed = flag_parser.parse(context.split(id))
+        in_place = running.of_session(site.home, known.id)
+        given = context.respond(parsed, site, known.transcript, desk.now(), COMMAND, in_place)
         desk.changes += 1
-    return DeedDone(done=not given.error, text=given.error or "\n".join(given.lines).strip("\n"))
+    return DeedDone(done=not given.error, text=given.error or "\n".join(text.laid_out(given.lines, COLUMNS)).strip("\n"))

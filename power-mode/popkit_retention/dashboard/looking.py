@@ -27,6 +27,8 @@ from .shapes import Fill, Verdict
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from hooks.utils.views.report_shapes import Report
+
     from .catalog import Known
     from .shapes import SessionDetail
 
@@ -66,7 +68,7 @@ class Looked:
         self.sampler = Sampler(_journal(site))
         self.told: tuple[object, SessionDetail] | None = None  # kept here for detail.py
         self.outlook = outlook.read(site, path, now, self.sampler)
-        self.report: dict[str, Any] = reports.build(self.outlook)
+        self.report: Report = reports.build(self.outlook)
 
     def turn_to(self, now: float) -> None:
         """The same context at a later second: what has a lifetime by the clock may have ended, the cache may be cold."""
@@ -195,7 +197,7 @@ def brief_of(found: Looked, took_s: float) -> Brief:
     )  # fmt: skip
 
 
-def fill_of(report: dict[str, Any]) -> Fill | None:
+def fill_of(report: Report) -> Fill | None:
     """How full a context is, as its report says; None before the first request."""
     context = report["context"]
     if not context:
@@ -207,12 +209,12 @@ def fill_of(report: dict[str, Any]) -> Fill | None:
         window_source=context["window_source"],
         ratio=context["ratio"],
         model=context["model"],
-        cache=context["cache"],
+        cache=context["cache"] or "cold",
         cache_until=report["at"] + left if left else None,
     )
 
 
-def verdict_of(report: dict[str, Any]) -> Verdict:
+def verdict_of(report: Report) -> Verdict:
     """What to do now, in the panel's words."""
     return Verdict(kind=report["verdict"]["kind"], words=phrases.verdict(report))
 

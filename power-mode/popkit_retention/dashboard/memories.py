@@ -23,7 +23,7 @@ from ..memory.stores import StoreUnavailable
 from ..views import memory_items
 from ..views.columns import ahead
 from .problems import NotOffered, NotThere, Unusable
-from .shapes import Deed, DeedDone, MemoryItem, MemoryOverview, MemoryProject, MemoryProjects, MemoryTierSum
+from .shapes import COLUMNS, Deed, DeedDone, MemoryItem, MemoryOverview, MemoryProject, MemoryProjects, MemoryTierSum
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -176,9 +176,8 @@ def do(desk: Desk, key: str, id: str) -> DeedDone:
         project = _kept(desk, place)
         if project.is_on():
             project.write_document(memory.told(kept.tokens_of(Site(desk.environ, "").config)).text)
-        with desk.laid_out():
-            lines = memory_items.changed(word, done, desk.now(), "popkit memory")
-    return DeedDone(done=True, text="\n".join(lines))
+        lines = memory_items.changed(word, done, desk.now(), "popkit memory")
+    return DeedDone(done=True, text="\n".join(text.laid_out(lines, COLUMNS)))
 
 
 # --- where ----------------------------------------------------------------------------------------------------------------------------

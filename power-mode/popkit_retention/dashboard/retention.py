@@ -20,7 +20,7 @@ from ..usage.opening import login_name
 from ..views import retention_activity
 from ..views import retention_phrases as phrases
 from .problems import NotOffered, NotThere, Problem, Unusable
-from .shapes import Deed, DeedDone, HoldShown, LogEntry, RetentionLog, RetentionOverview, RetentionPolicyShown, Zone
+from .shapes import COLUMNS, Deed, DeedDone, HoldShown, LogEntry, RetentionLog, RetentionOverview, RetentionPolicyShown, Zone
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -163,13 +163,13 @@ class Retention:
         made: list[dict[str, Any]] = [controller.add_hold(domain, SESSION, session, who, why, until) for domain in domains]
         return _done(retention_activity.held(made, now, "popkit retention"))
 
-    def _released(self, controller: Controller, id: str) -> list[str]:
+    def _released(self, controller: Controller, id: str) -> list[text.Line]:
         found: dict[str, Any] = controller.release_hold(id)
         return retention_activity.released(found, self._desk.now())
 
     @contextmanager
     def _changing(self) -> Iterator[Controller]:
-        with self._desk.changing, self._opened() as controller, self._desk.laid_out():
+        with self._desk.changing, self._opened() as controller:
             try:
                 yield controller
             finally:
@@ -243,8 +243,8 @@ def _entry(told: dict[str, Any]) -> LogEntry:
     )
 
 
-def _done(lines: list[str]) -> DeedDone:
-    return DeedDone(done=True, text="\n".join(lines))
+def _done(lines: list[text.Line]) -> DeedDone:
+    return DeedDone(done=True, text="\n".join(text.laid_out(lines, COLUMNS)))
 
 
 def _mark(path: str) -> object:

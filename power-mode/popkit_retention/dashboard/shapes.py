@@ -29,6 +29,8 @@ from typing import Any, Literal, Optional
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+COLUMNS = 80  # of lines, where a request asks for no other number
+
 
 class _Asked(BaseModel):
     model_config = ConfigDict(extra="forbid")

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from hooks.utils.archive.records import Record
 
-_KEPT = ("session", "calls", "expired", "cleared", "reclaimable")
-_SUMS = ("live", "expired")
 _INDEXING_S = 5.0  # what is not indexed then is for the next question
 
 
@@ -32,12 +30,12 @@ def context_status(asked: Asked) -> dict[str, Any]:
     path = _transcript(asked)
     site = live.Site(asked.environ, sessions.session_id_of(path), sessions.check(path))
     found = report.build(outlook.look(site, path, now(asked.environ)))
-    tiers = {tier: {name: sums[name] for name in _SUMS if sums[name]["items"]} for tier, sums in found["tiers"].items()}
-    tiers = {tier: sums for tier, sums in tiers.items() if sums}
-    kept = {key: found[key] for key in _KEPT}
+    of_tiers = {tier: (("live", each["live"]), ("expired", each["expired"])) for tier, each in found["tiers"].items()}
+    tiers = {tier: sums for tier, each in of_tiers.items() if (sums := {name: have for name, have in each if have["items"]})}
     return {
-        **kept, "context": found["context"] or {}, "tiers": tiers, "verdict": found["verdict"], "agents": len(found["agents"]),
-        "clear_with": "/popkit:context clear",
+        "session": found["session"], "calls": found["calls"], "expired": found["expired"], "cleared": found["cleared"],
+        "reclaimable": found["reclaimable"], "context": found["context"] or {}, "tiers": tiers, "verdict": found["verdict"],
+        "agents": len(found["agents"]), "clear_with": "/popkit:context clear",
     }  # fmt: skip
 
 

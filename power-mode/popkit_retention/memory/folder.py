@@ -60,7 +60,7 @@ class Folder:
         return [name for name in files.names(self.path) if os.path.isfile(os.path.join(self.path, name, memory.SETTINGS))]
 
 
-def _rows(store: Store, part: str) -> list[dict[str, object]]:
+def _rows(store: Store, part: str) -> list[marked.Marked]:
     return marks.told(store)[part]
 
 

@@ -7,15 +7,14 @@ from hooks.utils import text
 ASIDE = 11  # columns of the left column of pairs
 
 
-def pair(name: str, said: str) -> list[str]:
-    """Return a name and what is said of it, in two columns."""
-    lines = text.wrap(said, text.WIDTH - ASIDE)
-    return [f"{text.pad(name, ASIDE)}{lines[0]}".rstrip(), *[" " * ASIDE + line for line in lines[1:]]]
+def pair(name: str, content: str) -> list[text.Line]:
+    """Return a name and what there is to say of it, in two columns."""
+    return text.pair(name, content, ASIDE)
 
 
-def pairs(name: str, said: list[str]) -> list[str]:
-    """Return a name, and what is said of it in several lines."""
-    return [line for at, each in enumerate(said) for line in pair("" if at else name, each)]
+def pairs(name: str, contents: list[str]) -> list[text.Line]:
+    """Return a name, and what there is to say of it in several lines."""
+    return [line for at, each in enumerate(contents) for line in pair("" if at else name, each)]
 
 
 def ago(at: float, now: float) -> str:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..memory.items import Item
 
 
-def status(found: Mapping[str, Any], now: float, command: str) -> list[str]:
+def status(found: Mapping[str, Any], now: float, command: str) -> list[text.Line]:
     """How a project's memory stands. `command`: how the reader calls us."""
     lines = text.title(f"Memory of {found['name']}")
     if not found["on"]:
@@ -41,13 +41,13 @@ def status(found: Mapping[str, Any], now: float, command: str) -> list[str]:
         lines += pair("Waiting", f"{waiting} {'them' if found['waiting'] > 1 else 'it'}: {command} list --waiting")
     if found["marked"]:
         lines += pair("Forgotten", f"{text.counted(found['marked'], 'item')}, not deleted yet: {command} list --marked")
-    told = [line for part, rows in found["told"].items() for row in rows for line in marks(part, row, now, command)]
-    return [*lines, "", *_table(found), *([""] if told else []), *told, *alerts(found["alerts"], now, command)]
+    marked = [line for part, rows in found["told"].items() for row in rows for line in marks(part, row, now, command)]
+    return [*lines, "", *_table(found), *([""] if marked else []), *marked, *alerts(found["alerts"], now, command)]
 
 
-def _table(found: Mapping[str, Any]) -> list[str]:
+def _table(found: Mapping[str, Any]) -> list[text.Line]:
     rows = [(tier, found["tiers"][tier]) for tier in TIERS] + [("All", found)]
-    lines = [f"{'Tier':<{ASIDE}}{'Items':>8}{'Tokens':>10}"]
+    lines: list[text.Line] = [f"{'Tier':<{ASIDE}}{'Items':>8}{'Tokens':>10}"]
     lines += [f"{name:<{ASIDE}}{row['items']:>8,}{text.tokens(row['tokens']):>10}" for name, row in rows]
     compressed = {level: row for level, row in found["levels"].items() if level != FULL}
     if compressed:
@@ -55,7 +55,7 @@ def _table(found: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def _last_run(run: Mapping[str, Any] | None, now: float, command: str) -> list[str]:
+def _last_run(run: Mapping[str, Any] | None, now: float, command: str) -> list[text.Line]:
     if run is None:
         return pair("Last run", f"never. {command} run scores, moves and compresses what is remembered")
     done = [
@@ -66,7 +66,7 @@ def _last_run(run: Mapping[str, Any] | None, now: float, command: str) -> list[s
     return pair("Last run", f"{ago(run['at'], now)}: {text.counted(run['items'], 'item')}, {', '.join(done)}") + _failures(run)
 
 
-def learnt(found: Mapping[str, Any], command: str) -> list[str]:
+def learnt(found: Mapping[str, Any], command: str) -> list[text.Line]:
     """What came of learning. `command`: how the reader calls us."""
     of = f" of {text.listed(found['projects'], 3)}" if found["projects"] else ""
     lines = text.wrap(f"Learnt from {text.counted(found['sessions'], 'session')}{of}.")
@@ -83,7 +83,7 @@ def learnt(found: Mapping[str, Any], command: str) -> list[str]:
     return lines
 
 
-def ran(found: Mapping[str, Any], now: float, command: str) -> list[str]:
+def ran(found: Mapping[str, Any], now: float, command: str) -> list[text.Line]:
     """What a run of the job has done."""
     lines = pair("Looked at", text.counted(found["items"], "item"))
     lines += pair("Moved", _counts(found["moved"]))
@@ -97,21 +97,21 @@ def _counts(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{count:,} {name}" for name, count in sorted(counts.items())) or "none"
 
 
-def _failures(run: Mapping[str, Any]) -> list[str]:
+def _failures(run: Mapping[str, Any]) -> list[text.Line]:
     lines = pair("Failed", f"{text.counted(run['failed'], 'item')}, left as they were") if run["failed"] else []
     for failure in run["failures"]:
         lines += pair("", failure)
     return lines
 
 
-def alerts(found: list[Mapping[str, Any]], now: float, command: str) -> list[str]:
+def alerts(found: list[Mapping[str, Any]], now: float, command: str) -> list[text.Line]:
     """Items of value that are about to be deleted."""
     if not found:
         return []
     lines = ["", *text.wrap(f"{text.counted(len(found), 'item')} of value will be deleted soon. To keep one: {command} pin ID")]
     for each in found:
         head = f"  {text.clean(each['id'])}  {ahead(each['at'], now):<10}  "
-        lines.append(head + text.cut(text.clean(each["text"]), max(0, text.WIDTH - text.width(head))))
+        lines.append(text.fitted(head + text.clean(each["text"])))
     return lines
 
 
@@ -120,7 +120,7 @@ def alerts(found: list[Mapping[str, Any]], now: float, command: str) -> list[str
 _NAMED = 5  # items of one reason
 
 
-def left_out(found: Document, items: Sequence[Item], budget: int, now: float) -> list[str]:
+def left_out(found: Document, items: Sequence[Item], budget: int, now: float) -> list[text.Line]:
     """What stands in MEMORY.md and what does not, by reason. `items`: those left out, by worth."""
     told = f"{text.counted(len(found.items), 'item')}, {text.tokens(found.tokens)} of {budget:,} tokens"
     lines = [*text.title("What was left out of MEMORY.md, and why"), *pair("Included", told)]
@@ -138,7 +138,7 @@ def left_out(found: Document, items: Sequence[Item], budget: int, now: float) ->
 # --- what compression loses ---------------------------------------------------------------------------------------------------------
 
 
-def loss(found: Sequence[Mapping[str, Any]]) -> list[str]:
+def loss(found: Sequence[Mapping[str, Any]]) -> list[text.Line]:
     """What each level would lose of what is remembered now."""
     lines = text.title("What compression loses")
     if not found:
@@ -158,7 +158,7 @@ def loss(found: Sequence[Mapping[str, Any]]) -> list[str]:
 # --- other checkouts ------------------------------------------------------------------------------------------------------------------
 
 
-def joined(found: Mapping[str, Any], command: str) -> list[str]:
+def joined(found: Mapping[str, Any], command: str) -> list[text.Line]:
     """What `join` answers. `command`: how the reader calls us."""
     owner = text.clean(found["owner"])
     if found["joined"]:

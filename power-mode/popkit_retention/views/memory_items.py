@@ -53,9 +53,9 @@ _MARKED = {
 }
 
 
-def by_tier(items: Sequence[Item], now: float) -> list[str]:
+def by_tier(items: Sequence[Item], now: float) -> list[text.Line]:
     """Items below the names of their tiers, each in a line with its score."""
-    lines: list[str] = []
+    lines: list[text.Line] = []
     ids = _id_columns(items)
     for tier in TIERS:
         found = [item for item in items if item.tier == tier]
@@ -64,7 +64,7 @@ def by_tier(items: Sequence[Item], now: float) -> list[str]:
     return lines
 
 
-def in_order(items: Sequence[Item], now: float) -> list[str]:
+def in_order(items: Sequence[Item], now: float) -> list[text.Line]:
     """Items in the order given, each in a line with its tier."""
     ids = _id_columns(items)
     tiers = max((len(item.tier) for item in items), default=0)
@@ -75,11 +75,11 @@ def _id_columns(items: Sequence[Item]) -> int:
     return min(_ID_COLUMNS, max((text.width(text.clean(item.id)) for item in items), default=0))
 
 
-def _row(item: Item, ids: int, told: str, now: float) -> str:
-    head = f"  {text.pad(text.clean(item.id), ids)}  {told}  {text.pad(text.clean(item.kind), _KIND_COLUMNS)} "
+def _row(item: Item, ids: int, column: str, now: float) -> text.Line:
+    head = f"  {text.pad(text.clean(item.id), ids)}  {column}  {text.pad(text.clean(item.kind), _KIND_COLUMNS)} "
     note = standing(item, now)
     note = f" ({note})" if note else ""
-    return text.cut(head + text.cut(label(item), text.WIDTH - text.width(head) - len(note)) + note, text.WIDTH)
+    return lambda columns: [text.cut(head + text.cut(label(item), columns - text.width(head) - len(note)) + note, columns)]
 
 
 def label(item: Item) -> str:
@@ -127,7 +127,7 @@ _DONE = {
 }
 
 
-def changed(word: str, items: Sequence[Item], now: float, command: str) -> list[str]:
+def changed(word: str, items: Sequence[Item], now: float, command: str) -> list[text.Line]:
     """What a word has done, and to which items. `command`: how the reader calls us."""
     did, of_one, of_several = _DONE[word]
     lines = [f"{did}: {text.counted(len(items), 'item')}", *in_order(items[:_NAMED], now)]
@@ -136,7 +136,7 @@ def changed(word: str, items: Sequence[Item], now: float, command: str) -> list[
     return [*lines, *text.wrap(follows.format(command=command))] if follows else lines
 
 
-def to_accept(items: Sequence[Item], command: str) -> list[str]:
+def to_accept(items: Sequence[Item], command: str) -> list[text.Line]:
     """How to say yes to those of these items that wait for it. `command`: how the reader calls us."""
     ids = [text.clean(item.id) for item in items if item.waits and item.marked_at is None]
     if not ids:
@@ -150,7 +150,7 @@ def to_accept(items: Sequence[Item], command: str) -> list[str]:
 # --- one item ---------------------------------------------------------------------------------------------------------------------------
 
 
-def show(item: Item, project: str, now: float, command: str) -> list[str]:
+def show(item: Item, project: str, now: float, command: str) -> list[text.Line]:
     """What is known about an item, before its text. `command`: how the reader calls us."""
     lines = text.title(text.clean(item.id))
     lines += _what(item)
@@ -163,7 +163,7 @@ def show(item: Item, project: str, now: float, command: str) -> list[str]:
     return lines + _state(item, now, command)
 
 
-def why(found: Mapping[str, Any], now: float, command: str) -> list[str]:
+def why(found: Mapping[str, Any], now: float, command: str) -> list[text.Line]:
     """Why an item stands where it stands. `command`: how the reader calls us."""
     item = Item(**found["item"])
     lines = text.title(f"{item.id}  {label(item)}")
@@ -185,7 +185,7 @@ def why(found: Mapping[str, Any], now: float, command: str) -> list[str]:
     return lines
 
 
-def _what(item: Item) -> list[str]:
+def _what(item: Item) -> list[text.Line]:
     said = f"{item.kind}, {_FROM[item.source]}"
     if item.source == SESSION:
         said += f": written {text.counted(item.writes, 'time')} in {text.counted(item.sessions, 'session')}"
@@ -198,18 +198,18 @@ def _what(item: Item) -> list[str]:
     return lines
 
 
-def _tier(item: Item, now: float) -> list[str]:
+def _tier(item: Item, now: float) -> list[text.Line]:
     came = f", before that {item.previous_tier}" if item.previous_tier else ""
     return pair("Tier", f"{item.tier} for {text.span(now - item.tier_since)}{came}")
 
 
-def _asked_for(item: Item, now: float) -> list[str]:
+def _asked_for(item: Item, now: float) -> list[text.Line]:
     said = f"{text.counted(item.access_count, 'time')}, last {ago(item.last_accessed, now)}" if item.access_count else "never"
     used = f"; used again in {text.counted(item.reinforcements, 'later session')}" if item.reinforcements else ""
     return pair("Asked for", said + used)
 
 
-def _due(item: Item, decision: Mapping[str, Any], command: str) -> list[str]:
+def _due(item: Item, decision: Mapping[str, Any], command: str) -> list[text.Line]:
     reasons = "; ".join(decision["reasons"])
     if item.marked_at is not None:
         return []
@@ -220,7 +220,7 @@ def _due(item: Item, decision: Mapping[str, Any], command: str) -> list[str]:
     return pair("Now", f"moves to {decision['tier']} {_DUE.format(command)}: {reasons}")
 
 
-def _next(item: Item, coming: Mapping[str, Any] | None, now: float) -> list[str]:
+def _next(item: Item, coming: Mapping[str, Any] | None, now: float) -> list[text.Line]:
     return pair("Next", following(item, coming, now)) if item.marked_at is None else []
 
 
@@ -233,7 +233,7 @@ def following(item: Item, coming: Mapping[str, Any] | None, now: float) -> str:
     return f"{what} {ahead(coming['at'], now)} unless it is asked for: {'; '.join(coming['reasons'])}"
 
 
-def _state(item: Item, now: float, command: str) -> list[str]:
+def _state(item: Item, now: float, command: str) -> list[text.Line]:
     if item.marked_at is None:
         said = [name for name, holds in _states(item) if holds]
         lines = pair("State", ", ".join(said)) if said else []

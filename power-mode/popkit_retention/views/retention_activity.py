@@ -28,9 +28,9 @@ def is_idle(found: Mapping[str, Any]) -> bool:
     return not any(each["marks"] or each["deletes"] or each["unmarked"] for each in found["domains"])
 
 
-def collected(found: Mapping[str, Any], now: float, most: int | None, command: str) -> list[str]:
+def collected(found: Mapping[str, Any], now: float, most: int | None, command: str) -> list[text.Line]:
     """What a collection would do, or has done. `command`: how the reader calls us."""
-    lines: list[str] = []
+    lines: list[text.Line] = []
     for each in found["domains"]:
         lines += ["", *text.wrap(f"{_named(each)}: {phrases.NAMED[each['domain']]}"), *_of_domain(each, found["dry_run"], now, most)]
     if found["dry_run"] and any(each["kept"].get(PLACEHOLDER) for each in found["domains"]):
@@ -43,9 +43,9 @@ def _named(found: Mapping[str, Any]) -> str:
     return f"{found['domain']} of {text.clean(found['project'])}" if "project" in found else str(found["domain"])
 
 
-def done(found: Mapping[str, Any], command: str) -> list[str]:
+def done(found: Mapping[str, Any], command: str) -> list[text.Line]:
     """What a collection has done that was shown before."""
-    lines: list[str] = []
+    lines: list[text.Line] = []
     for each in found["domains"]:
         deeds = [(each["deletes"], "deleted for good"), (each["marks"], "marked"), (each["unmarked"], "unmarked")]
         said = [f"{phrases.counted(len(rows), each['domain'])} {what}" for rows, what in deeds if rows]
@@ -53,7 +53,7 @@ def done(found: Mapping[str, Any], command: str) -> list[str]:
     return (lines or ["Nothing was left to do."]) + _marked(found, command)
 
 
-def _marked(found: Mapping[str, Any], command: str) -> list[str]:
+def _marked(found: Mapping[str, Any], command: str) -> list[text.Line]:
     """What becomes of marks that were just made."""
     if found["dry_run"] or not any(each["marks"] for each in found["domains"]):
         return []
@@ -61,7 +61,7 @@ def _marked(found: Mapping[str, Any], command: str) -> list[str]:
     return ["", *text.wrap(f"{said} true. To take the marks back before:"), f"  {command} undo"]
 
 
-def _of_domain(found: Mapping[str, Any], dry_run: bool, now: float, most: int | None) -> list[str]:
+def _of_domain(found: Mapping[str, Any], dry_run: bool, now: float, most: int | None) -> list[text.Line]:
     days = found["params"]["older_than_days"]
     deletes, marks, unmarked = ("To delete", "To mark", "To unmark") if dry_run else ("Deleted", "Marked", "Unmarked")
     lines = pair(deletes, f"{phrases.counted(len(found['deletes']), found['domain'])} for good") if found["deletes"] else []
@@ -81,7 +81,7 @@ def _of_domain(found: Mapping[str, Any], dry_run: bool, now: float, most: int | 
     return lines or ["Nothing is stored."]
 
 
-def _placeholders(found: Mapping[str, Any], dry_run: bool) -> list[str]:
+def _placeholders(found: Mapping[str, Any], dry_run: bool) -> list[text.Line]:
     """Which sessions have placeholders for what goes."""
     going = {each["id"] for each in (*found["deletes"], *found["marks"])}
     by_session: dict[str, list[str]] = {}
@@ -98,7 +98,7 @@ def _placeholders(found: Mapping[str, Any], dry_run: bool) -> list[str]:
     return lines
 
 
-def unmarked(found: Sequence[Mapping[str, Any]]) -> list[str]:
+def unmarked(found: Sequence[Mapping[str, Any]]) -> list[text.Line]:
     """What `undo` has done."""
     lines = text.wrap(f"Took back {text.counted(len(found), 'mark')}:")
     return lines + [f"  {each['domain']:<8}{text.clean(each['id'])}" for each in found]
@@ -107,7 +107,7 @@ def unmarked(found: Sequence[Mapping[str, Any]]) -> list[str]:
 # --- holds -----------------------------------------------------------------------------------------------------------------------------
 
 
-def held(found: Sequence[Mapping[str, Any]], now: float, command: str) -> list[str]:
+def held(found: Sequence[Mapping[str, Any]], now: float, command: str) -> list[text.Line]:
     """Holds that were just added."""
     lines = [line for each in found for line in _hold(each, now)]
     return [
@@ -117,7 +117,7 @@ def held(found: Sequence[Mapping[str, Any]], now: float, command: str) -> list[s
     ]
 
 
-def holds(found: Sequence[Mapping[str, Any]], now: float, everything: bool, command: str) -> list[str]:
+def holds(found: Sequence[Mapping[str, Any]], now: float, everything: bool, command: str) -> list[text.Line]:
     """Holds, oldest first."""
     if not found:
         none = "There are no holds." if everything else "No hold is in force."
@@ -125,12 +125,12 @@ def holds(found: Sequence[Mapping[str, Any]], now: float, everything: bool, comm
     return [line for each in found for line in _hold(each, now)]
 
 
-def released(found: Mapping[str, Any], now: float) -> list[str]:
+def released(found: Mapping[str, Any], now: float) -> list[text.Line]:
     """A hold that was just released."""
     return [*text.wrap(f"Released. From now on the policy of {found['domain']} decides about:"), *_hold(found, now)]
 
 
-def _hold(found: Mapping[str, Any], now: float) -> list[str]:
+def _hold(found: Mapping[str, Any], now: float) -> list[text.Line]:
     about = f"{found['scope']} {text.clean(found['target'])}"
     ended = ""
     if found["released_at"] is not None:
@@ -144,9 +144,9 @@ def _hold(found: Mapping[str, Any], now: float) -> list[str]:
 # --- archives --------------------------------------------------------------------------------------------------------------------------
 
 
-def archived(found: Sequence[Mapping[str, Any]], command: str) -> list[str]:
+def archived(found: Sequence[Mapping[str, Any]], command: str) -> list[text.Line]:
     """Archives that were just written."""
-    lines: list[str] = []
+    lines: list[text.Line] = []
     for each in found:
         what = f"{phrases.counted(each['resource_count'], each['domain'])} ({size(each['total_size_bytes'])})"
         # On a line of its own and not wrapped, so that it can be copied.
@@ -155,20 +155,20 @@ def archived(found: Sequence[Mapping[str, Any]], command: str) -> list[str]:
     return lines + [f"  {command} restore {text.clean(each['archive_id'])}" for each in found]
 
 
-def archives(found: Sequence[Mapping[str, Any]], now: float, command: str) -> list[str]:
+def archives(found: Sequence[Mapping[str, Any]], now: float, command: str) -> list[text.Line]:
     """The archives that there are."""
     if not found:
         return text.wrap(f"There are no archives. {command} archive writes one of what may be deleted.")
     return [line for each in found for line in _archive(each, now)]
 
 
-def to_remove(ids: Sequence[str], known: Mapping[str, Mapping[str, Any]], now: float) -> list[str]:
+def to_remove(ids: Sequence[str], known: Mapping[str, Mapping[str, Any]], now: float) -> list[text.Line]:
     """The archives that are about to be deleted."""
     return [line for id in ids for line in (_archive(known[id], now) if id in known else [text.clean(id)])]
 
 
-def _archive(each: Mapping[str, Any], now: float) -> list[str]:
-    lines = [text.clean(each["archive_id"])]
+def _archive(each: Mapping[str, Any], now: float) -> list[text.Line]:
+    lines: list[text.Line] = [text.clean(each["archive_id"])]
     if "problem" in each:
         return lines + text.wrap(f"  Broken: {each['problem']}", indent="  ")
     size_said = f"{phrases.counted(each['resource_count'], each['domain'])}, {size(each['total_size_bytes'])}"
@@ -176,7 +176,7 @@ def _archive(each: Mapping[str, Any], now: float) -> list[str]:
     return lines + (text.wrap(f"  {text.clean(each['note'])}", indent="  ") if each["note"] else [])
 
 
-def restored(found: Mapping[str, Any]) -> list[str]:
+def restored(found: Mapping[str, Any]) -> list[text.Line]:
     """What came back from an archive."""
     back, there, damaged = len(found["restored"]), len(found["already"]), len(found.get("damaged", ()))
     lines = text.wrap(f"Brought back {phrases.counted(back, found['domain'])}." if back else "Nothing was brought back.")
@@ -187,7 +187,7 @@ def restored(found: Mapping[str, Any]) -> list[str]:
 # --- proof -----------------------------------------------------------------------------------------------------------------------------
 
 
-def verified(found: Mapping[str, Any]) -> list[str]:
+def verified(found: Mapping[str, Any]) -> list[text.Line]:
     """Whether everything is as it was written."""
     entries = "1 entry" if found["log_entries"] == 1 else f"{found['log_entries']:,} entries"
     checked = f"policies, {entries} of the log, {text.counted(found['archives'], 'archive')}"
@@ -197,7 +197,7 @@ def verified(found: Mapping[str, Any]) -> list[str]:
     return [*lines, *text.wrap(f"Checked: {checked}; {text.counted(len(found['problems']), 'problem')}.")]
 
 
-def logged(found: Sequence[Mapping[str, Any]], now: float) -> list[str]:
+def logged(found: Sequence[Mapping[str, Any]], now: float) -> list[text.Line]:
     """Entries of the log."""
     if not found:
         return ["The log has no such entry."]
@@ -206,8 +206,7 @@ def logged(found: Sequence[Mapping[str, Any]], now: float) -> list[str]:
     for each in found:
         head = f"{each['number']:>{columns}}  "
         told = f"{ago(phrases.at(each['at']), now)}, {phrases.by(each['by'])}: {deed(each)}"
-        wrapped = text.wrap(told, text.WIDTH - len(head))
-        lines += [head + wrapped[0], *(" " * len(head) + line for line in wrapped[1:])]
+        lines += text.pair(head, told, len(head))
     return lines
 
 

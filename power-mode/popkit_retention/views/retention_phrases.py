@@ -126,24 +126,24 @@ def age(given: object, now: float) -> str:
     return text.span(now - at(given)) if given is not None else "–"
 
 
-def listed(rows: Sequence[Mapping[str, Any]], most: int | None, now: float, columns: int = 0) -> list[str]:
-    """Things in lines of so many columns (0: all): id, age, what it is; what is beyond `most` counted."""
+def listed(rows: Sequence[Mapping[str, Any]], most: int | None, now: float) -> list[text.Line]:
+    """Return things in lines: id, age, what it is; what is beyond `most` counted."""
     shown = rows if most is None else rows[:most]
     ids = min(_ID_COLUMNS, max((text.width(text.clean(row["id"])) for row in shown), default=0))
-    lines = []
+    lines: list[text.Line] = []
     for row in shown:
         head = f"  {text.pad(text.clean(row['id']), ids)}  {age(row.get('created_at'), now):<{_AGE_COLUMNS}}"
-        lines.append((head + text.cut(text.clean(row.get("label") or ""), (columns or text.WIDTH) - text.width(head))).rstrip())
+        lines.append(text.fitted(head + text.clean(row.get("label") or "")))
     return lines + more(len(rows) - len(shown))
 
 
-def what_goes(command: str) -> list[str]:
+def what_goes(command: str) -> list[text.Line]:
     """How to see what a collection would take of what is eligible: no policy knows of placeholders."""
     said = "To see what of it a collection would take (it keeps what placeholders in transcripts stand for):"
     return [*text.wrap(said), f"  {command} gc --dry-run"]
 
 
-def more(left: int) -> list[str]:
+def more(left: int) -> list[text.Line]:
     """That a list is longer."""
     return [f"  … {left:,} more; --all lists them"] if left > 0 else []
 

@@ -35,7 +35,7 @@ _COMING = {
 }
 
 
-def shown(found: Mapping[str, Any], now: float, command: str) -> list[str]:
+def shown(found: Mapping[str, Any], now: float, command: str) -> list[text.Line]:
     """Both policies, what is stored, what of it may be deleted, is marked, is held. `command`: how the reader calls us."""
     lines = text.title("Retention: what stored data may be deleted")
     for each in found.get("requests", ()):
@@ -56,9 +56,9 @@ def shown(found: Mapping[str, Any], now: float, command: str) -> list[str]:
     return lines
 
 
-def _domain(found: Mapping[str, Any], now: float, command: str, but: str) -> list[str]:
+def _domain(found: Mapping[str, Any], now: float, command: str, but: str) -> list[text.Line]:
     domain, policy = found["domain"], found["policy"]
-    lines = [f"{domain}: {phrases.NAMED[domain]}{but}"]
+    lines: list[text.Line] = [f"{domain}: {phrases.NAMED[domain]}{but}"]
     for key in KEYS:
         lines += _setting(key, policy[key])
     if found["unavailable"]:
@@ -76,7 +76,7 @@ def _domain(found: Mapping[str, Any], now: float, command: str, but: str) -> lis
     return lines
 
 
-def _request(found: Mapping[str, Any], now: float, command: str) -> list[str]:
+def _request(found: Mapping[str, Any], now: float, command: str) -> list[text.Line]:
     """What an agent asks for."""
     project, id = text.clean(found["project"]), text.clean(found["request"])
     head = f"An agent in {project} asked for this {found['domain']} policy {ago(phrases.at(found['at']), now)}. It would keep"
@@ -85,7 +85,7 @@ def _request(found: Mapping[str, Any], now: float, command: str) -> list[str]:
     return [*lines, "To decide:", f"  {command} accept {id}", f"  {command} decline {id}"]
 
 
-def accepted(found: Mapping[str, Any], command: str) -> list[str]:
+def accepted(found: Mapping[str, Any], command: str) -> list[text.Line]:
     """What an agent's request has changed, now that the user accepted it."""
     project = text.clean(found["project"])
     lines = text.wrap(f"Accepted {found['request']}. This now holds for {project} alone, as revision {found['revision']:,}:")
@@ -93,7 +93,7 @@ def accepted(found: Mapping[str, Any], command: str) -> list[str]:
     return [*lines, "To let your own policy apply there again:", f"  {command} unset {project}"]
 
 
-def _own(found: Mapping[str, Any], command: str) -> list[str]:
+def _own(found: Mapping[str, Any], command: str) -> list[text.Line]:
     """A policy that a project has of its own."""
     project, counts = text.clean(found["project"]), found["counts"]
     lines = text.wrap(f"{found['domain']} of {project}, by a policy of its own:")
@@ -106,9 +106,8 @@ def _own(found: Mapping[str, Any], command: str) -> list[str]:
     return [*lines, f"  {command} unset {project}"]
 
 
-def _setting(key: str, given: object) -> list[str]:
-    said = text.wrap(phrases.value(given), text.WIDTH - _KEY_COLUMNS - 2)
-    return [f"  {key:<{_KEY_COLUMNS}}{said[0]}", *[" " * (_KEY_COLUMNS + 2) + line for line in said[1:]]]
+def _setting(key: str, given: object) -> list[text.Line]:
+    return text.pair("  " + key, phrases.value(given), _KEY_COLUMNS + 2)
 
 
 def _soon(found: Mapping[str, Any], now: float) -> str:
@@ -121,9 +120,9 @@ def _marked(found: Mapping[str, Any], now: float, command: str) -> str:
     return f"{found['marked']:,}, {when}. {command} undo takes marks back"
 
 
-def adjusted(found: Sequence[Mapping[str, Any]], domain: str) -> list[str]:
+def adjusted(found: Sequence[Mapping[str, Any]], domain: str) -> list[text.Line]:
     """What a policy does not keep as it was given."""
-    lines: list[str] = []
+    lines: list[text.Line] = []
     for each in found:
         became = f"{phrases.value(each['given'])} becomes {phrases.value(each['kept'])}"
         lines += text.wrap(f"{domain}.{each['key']}: {became}, because it {each['why']}.", indent="  ")
@@ -140,7 +139,7 @@ def changes(before: Mapping[str, Any], after: Mapping[str, Mapping[str, object]]
     }
 
 
-def configured(before: Mapping[str, Any], found: Sequence[Mapping[str, Any]], command: str) -> list[str]:
+def configured(before: Mapping[str, Any], found: Sequence[Mapping[str, Any]], command: str) -> list[text.Line]:
     """What `set` has done. `before`: the policies before it; `command`: how the reader calls us."""
     lines = [line for each in found for line in adjusted(each["adjusted"], each["domain"])]
     changed = changes(before, {each["domain"]: each["policy"] for each in found})
@@ -152,7 +151,7 @@ def configured(before: Mapping[str, Any], found: Sequence[Mapping[str, Any]], co
     return [*lines, head, *_changed(changed), *theirs, "To undo this:", f"  {command} rollback {before['revision']}"]
 
 
-def rolled_back(revision: int, before: Mapping[str, Any] | None, found: Mapping[str, Any], command: str) -> list[str]:
+def rolled_back(revision: int, before: Mapping[str, Any] | None, found: Mapping[str, Any], command: str) -> list[text.Line]:
     """What `rollback` has done. `before`: None where nobody could read what the policies were."""
     if not found["domains"]:
         return text.wrap(f"Nothing changed: the policies are those of revision {revision:,} already.")
@@ -163,18 +162,18 @@ def rolled_back(revision: int, before: Mapping[str, Any] | None, found: Mapping[
     return [*lines, *_changed(changed), "To undo this:", f"  {command} rollback {before['revision']}"]
 
 
-def _changed(found: Mapping[str, tuple[object, ...]], was_said: str = "was") -> list[str]:
+def _changed(found: Mapping[str, tuple[object, ...]], was_said: str = "was") -> list[text.Line]:
     lines = []
     for name, (was, now) in found.items():
         lines += text.wrap(f"  {name} = {phrases.value(now)} ({was_said} {phrases.value(was)})", indent="    ")
     return lines
 
 
-def history(found: Sequence[Mapping[str, Any]], now: float, command: str) -> list[str]:
+def history(found: Sequence[Mapping[str, Any]], now: float, command: str) -> list[text.Line]:
     """How the policies came to be what they are."""
     if not found:
         return text.wrap(f"The policies are the defaults and were never changed. {command} set KEY=VALUE changes one.")
-    lines: list[str] = []
+    lines: list[text.Line] = []
     for each in found:
         back = f", back to revision {each['rolled_back_to']:,}" if "rolled_back_to" in each else ""
         of = f" of {text.clean(each['project'])}" if "project" in each else ""
@@ -188,7 +187,7 @@ def history(found: Sequence[Mapping[str, Any]], now: float, command: str) -> lis
 # --- all of a domain -------------------------------------------------------------------------------------------------------------------
 
 
-def applied(found: Mapping[str, Any], described: Mapping[str, Mapping[str, Any]], now: float, most: int | None) -> list[str]:
+def applied(found: Mapping[str, Any], described: Mapping[str, Mapping[str, Any]], now: float, most: int | None) -> list[text.Line]:
     """What a policy lets go of and what it protects, by reason. `described`: what is known of the things that are shown, by id."""
     domain, counts = found["domain"], found["counts"]
     days = found["policy_applied"]["older_than_days"]
@@ -202,7 +201,7 @@ def applied(found: Mapping[str, Any], described: Mapping[str, Mapping[str, Any]]
     lines += pair("Protected", f"{counts['protected']:,}" if counts["protected"] else "none")
     for codes, rows in phrases.by_reasons(found["protected"]).items():
         lines += text.wrap(f"  {len(rows):,}: {phrases.reasons(codes, days)}", indent="    ")
-        lines += ["  " + line for line in phrases.listed(_labelled(rows, described), _of_reason(most), now, text.WIDTH - 2)]
+        lines += text.indented(phrases.listed(_labelled(rows, described), _of_reason(most), now), "  ")
     return lines
 
 
@@ -228,7 +227,7 @@ _OF_A_REASON = 3  # protected things shown of each reason
 # --- one thing -------------------------------------------------------------------------------------------------------------------------
 
 
-def explained(found: Mapping[str, Any], policy: Mapping[str, Any], now: float, command: str) -> list[str]:
+def explained(found: Mapping[str, Any], policy: Mapping[str, Any], now: float, command: str) -> list[text.Line]:
     """What is thought of one thing: which rules hold for it, since when, and what comes next."""
     lines = text.title(f"{text.clean(found['id'])}  {text.clean(found['label'])}".rstrip())
     lines += pair("Domain", f"{found['domain']}, {phrases.NAMED[found['domain']]}")
@@ -263,7 +262,7 @@ def hold_said(hold: Mapping[str, Any], now: float) -> str:
     return f"{said}, until {phrases.day(hold['until'])}" + (f" ({ahead(until, now)})" if until > now else "")
 
 
-def _next(found: Mapping[str, Any], now: float, command: str) -> list[str]:
+def _next(found: Mapping[str, Any], now: float, command: str) -> list[text.Line]:
     coming = found["next"]
     if coming is None:
         return pair("Next", _nothing(found, command))
