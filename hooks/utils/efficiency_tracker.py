@@ -18,28 +18,9 @@ from .state import days, peek, session, sweeping
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import TypedDict
+    from typing import Any
 
     from .policy.shapes import LedgerFigures, Period
-
-    class Metrics(TypedDict):
-        """EfficiencyMetrics, as `--json` prints them."""
-
-        items_expired: int
-        tokens_reclaimed: int
-        supersession_events: int
-        tier_distribution: dict[str, int]
-        results: int
-        results_tokens: dict[str, int]
-        expired_by_tier: dict[str, int]
-        expired_tokens_by_tier: dict[str, int]
-        false_expirations: int
-        false_expirations_by_tier: dict[str, int]
-        triggers: dict[str, int]
-        compacted: int
-        contexts: int
-        sessions: int
-        figures: LedgerFigures
 
 
 @dataclass
@@ -68,10 +49,15 @@ class EfficiencyMetrics:
     days: dict[str, float] = field(default_factory=dict)
     """The same by day (`state/days.py`), of the last days of each context."""
 
-    def to_json(self) -> Metrics:
+    @property
+    def figures(self) -> LedgerFigures:
+        """Return what that came to."""
+        return figures.of_ledger(self.ledger)
+
+    def to_json(self) -> dict[str, Any]:
         told = asdict(self)
         del told["ledger"], told["days"]
-        return {**told, "figures": figures.of_ledger(self.ledger)}  # type: ignore[typeddict-item]  # the fields are its keys
+        return {**told, "figures": self.figures}
 
 
 def metrics_of(counts: Counts | dict, calibration: float = 1.0) -> EfficiencyMetrics:

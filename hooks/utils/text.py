@@ -20,6 +20,7 @@ WIDTH = 70  # of a terminal of 80 columns, Claude Code keeps 10 for itself
 NARROWEST, WIDEST = 60, 110  # of a shell; longer lines are hard to read
 NARROWEST_PANE = 40
 ELLIPSIS = "…"
+ASIDE = 10  # columns of the left column of pairs
 # A letter carries so many combining marks; the rest is there to climb over the lines above.
 _MARKS = 2
 # Categories that must not reach a terminal: controls, formats (bidi overrides, joiners), surrogates, what is no letter yet, frames
@@ -155,7 +156,7 @@ def wrap(text: str, indent: str = "") -> list[Line]:
     return [lambda columns: wrapped(text, columns, indent)]
 
 
-def pair(name: str, content: str, aside: int) -> list[Line]:
+def pair(name: str, content: str, aside: int = ASIDE) -> list[Line]:
     """Return a paragraph in a column of its own, with a name in the `aside` columns on the left of its first line."""
 
     def lines(columns: int) -> list[str]:

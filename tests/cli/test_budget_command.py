@@ -19,6 +19,7 @@ from popkit_retention import extras
 from popkit_retention.cli import budget_command, budget_settings, main
 from popkit_retention.usage.opening import open_store
 from popkit_retention.usage.report import report
+from popkit_retention.views import budget as views
 from tests.paths import ROOT
 from tests.patience import HANG_S
 from tests.usage.homes import House, answer, append
@@ -51,7 +52,7 @@ SHOWN = {
 
 @pytest.mark.parametrize("name", SHOWN)
 def test_what_people_see(name: str, golden) -> None:
-    shown = "\n".join(text.laid_out(budget_command.lines_of(SHOWN[name]))) + "\n"
+    shown = "\n".join(text.laid_out(views.budgets(SHOWN[name]))) + "\n"
     assert all(len(line) <= 76 for line in shown.splitlines())
     golden(GOLDENS / f"{name}.txt", shown)
 

@@ -218,8 +218,7 @@ def test_days_that_are_none_count_for_nothing() -> None:
 
 def test_where_nothing_was_done_there_is_no_table() -> None:
     none = EfficiencyMetrics()
-    found = {**dict.fromkeys(("session", "project", "all"), none.to_json()), "worth": tracker.worth(none, BEGAN)}
-    lines = text.laid_out(stats_lines({**found, "contexts": {}, "prices_dated": "", "behind": 0}))
+    lines = text.laid_out(stats_lines((none, none, none), tracker.worth(none, BEGAN), "", 0))
     assert lines[3] == "Net: PopKit has saved and cost nothing yet"
     assert not any("Since" in line for line in lines)
 
@@ -249,15 +248,14 @@ def test_what_memory_spared_and_cost_is_told_with_its_net() -> None:
     ledger = {**Ledger().to_json(), "memory_tokens": 500, "spared": 2, "usd_memory": 0.9, "usd_charged": 1.0, "usd_charged_memory": 1.0}
     told = figures.of_ledger(ledger)
     assert ledgers.in_words(told) == "This session: memory spared ~2 look-ups, cost $1.00, net -$0.10"
-    metrics = {**EfficiencyMetrics().to_json(), "figures": told}
-    found = {**dict.fromkeys(("session", "project", "all"), metrics), "worth": _periods(0, 0, 1.0, memory=0.9), "prices_dated": ""}
-    lines = text.laid_out(stats_lines({**found, "contexts": {}, "behind": 0}, details=True))
+    metrics, worth = EfficiencyMetrics(ledger=ledger), _periods(0, 0, 1.0, memory=0.9)
+    lines = text.laid_out(stats_lines((metrics, metrics, metrics), worth, "", 0, contexts={}))
     rows = [(line[:28].strip(), line[28:].split()) for line in lines]
     assert ("memory", ["$0.90"] * 3) in rows
     assert ("memory", ["$1.00"] * 3) in rows
     assert ("Net of memory", ["-$0.10"] * 3) in rows
     assert ("Net", ["-$0.10"] * 3) in rows
-    assert any(line.startswith("Net of memory") for line in text.laid_out(stats_lines({**found, "contexts": {}, "behind": 0})))
+    assert any(line.startswith("Net of memory") for line in text.laid_out(stats_lines((metrics, metrics, metrics), worth, "", 0)))
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from ..state.site import Site
     from ..views.report_shapes import Report
-    from ..views.shapes import Stats
     from .request import InPlace
 
 
@@ -142,18 +141,20 @@ def _stats(request: Request) -> Answer:
     request.look()
     behind = settling.catch_up(site, request.transcript_path)
     contexts = tracker.context_metrics(site.home, site.session_id)
-    project = site.session_project
+    session, project = tracker.session_metrics(site.home, site.session_id), tracker.project_metrics(site.home, site.session_project)
     everywhere = tracker.all_metrics(site.home)
-    found: Stats = {
-        "session": tracker.session_metrics(site.home, site.session_id).to_json(),
-        "project": tracker.project_metrics(site.home, project).to_json(),
+    worth, dated = tracker.worth(everywhere, request.now), site.rules().models.dated
+    data = {
+        "session": session.to_json(),
+        "project": project.to_json(),
         "all": everywhere.to_json(),
-        "worth": tracker.worth(everywhere, request.now),
-        "prices_dated": site.rules().models.dated,
+        "worth": worth,
+        "prices_dated": dated,
         "behind": behind,
         "contexts": {agent: metrics.to_json() for agent, metrics in contexts.items()},
     }
-    return Answer(stats_lines(found, "details" in request.flags), found)
+    shown = contexts if "details" in request.flags else None
+    return Answer(stats_lines((session, project, everywhere), worth, dated, behind, shown), data)
 
 
 def _warm(request: Request) -> Answer:

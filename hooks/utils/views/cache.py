@@ -11,7 +11,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .shapes import CompactsCold, Costs, KeptWarm
 
-_LABEL = 10
 _PRICES = "Dollars are at the prices of the API. With a subscription these requests count toward its limits."
 _ENDED = {
     warming.OFF: "it is off",
@@ -51,7 +50,7 @@ def pane_line(found: KeptWarm) -> str:
 
 def sum_lines(found: KeptWarm) -> list[text.Line]:
     """What it would have been worth, what it costs and what it would save, for whoever decides."""
-    return [line for label, said in sums(found) for line in _pair(label, said)]
+    return [line for label, said in sums(found) for line in text.pair(label, said)]
 
 
 def sums(found: KeptWarm) -> list[tuple[str, str]]:
@@ -87,10 +86,6 @@ def has_lost(found: KeptWarm) -> bool:
     return found["past"]["paid_usd"] > found["past"]["saved_usd"]
 
 
-def _pair(name: str, content: str) -> list[text.Line]:
-    return text.pair(name, content, _LABEL)
-
-
 def on_lines(found: KeptWarm, command: str) -> list[text.Line]:
     """What `warm on` answers."""
     return [
@@ -114,19 +109,19 @@ def off_lines(found: KeptWarm) -> list[text.Line]:
 def show_lines(found: KeptWarm, command: str) -> list[text.Line]:
     """What `warm show` answers."""
     whose = ", by your word in this session" if found["from"] == "session" else ", by your configuration" if found["on"] else ""
-    lines = [*text.title("Keeping the prompt cache warm"), *_pair("State", ("on" if found["on"] else "off") + whose)]
+    lines = [*text.title("Keeping the prompt cache warm"), *text.pair("State", ("on" if found["on"] else "off") + whose)]
     sent = found["sent"]
-    lines += _pair("Sent", f"{text.counted(sent['requests'], 'request')} in this session, {_money(sent['usd'])}")
+    lines += text.pair("Sent", f"{text.counted(sent['requests'], 'request')} in this session, {_money(sent['usd'])}")
     if found["last"] is not None:
         last = found["last"]
-        lines += _pair("Last", f"read {text.tokens(last['read'])} of {text.short_tokens(last['prompt'])}, answered {last['output']:,}")
+        lines += text.pair("Last", f"read {text.tokens(last['read'])} of {text.short_tokens(last['prompt'])}, answered {last['output']:,}")
     if found["next_s"] is not None:
-        lines += _pair("Next", f"in {text.countdown(found['next_s'])}")
+        lines += text.pair("Next", f"in {text.countdown(found['next_s'])}")
     elif found["ended"]:
-        lines += _pair("Ended", _ended(found))
+        lines += text.pair("Ended", _ended(found))
     lines += sum_lines(found)
     if found["refused"]:
-        return [*lines, *([] if found["on"] else _pair("Refused", _ENDED[warming.HOUR]))]
+        return [*lines, *([] if found["on"] else text.pair("Refused", _ENDED[warming.HOUR]))]
     switch = "off ends it" if found["on"] else "on begins it for this session"
     return [*lines, "", *text.wrap(f"{command} warm {switch}. {_PRICES}")]
 

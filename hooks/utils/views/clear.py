@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from .shapes import Clear, ClearedRow
 
 _MOST = 6  # results of one tier, unless everything is asked for
-_ASIDE = 10  # columns of the left column
 # Reasons for which --now takes an expired result all the same.
 _HELD = ("waits", "grace", "in_use", "likely", "worth_keeping")
 
@@ -158,21 +157,25 @@ def _sum_lines(found: Clear) -> list[text.Line]:
     share = f" ({left:.0%} of the context)" if left >= 0.005 else ""
     many = text.counted(found["items"], "result")
     if found["cleared"] or found["pays"] or found["now"]:
-        lines = _pair("Leaves", f"{text.long_tokens(found['tokens'])}{share} from {many}, placeholders subtracted")
+        lines = text.pair("Leaves", f"{text.long_tokens(found['tokens'])}{share} from {many}, placeholders subtracted")
     else:
-        lines = _pair("Now", f"{text.long_tokens(found['tokens'])}{share} would leave, from {many}, placeholders subtracted")
+        lines = text.pair("Now", f"{text.long_tokens(found['tokens'])}{share} would leave, from {many}, placeholders subtracted")
     planned = text.long_tokens(found["planned_tokens"])
     if text.long_tokens(found["tokens"]) != planned:
-        lines += _pair("Planned", f"{planned}, because what stays was counted at its longest")
+        lines += text.pair("Planned", f"{planned}, because what stays was counted at its longest")
     if found["thinking"]:
         again = text.long_tokens(sum["thinking_cost"])
-        lines += _pair("Thinking", f"{text.long_tokens(found['thinking'])} of reasoning leave too; redoing it would cost {again} of input")
+        lines += text.pair(
+            "Thinking", f"{text.long_tokens(found['thinking'])} of reasoning leave too; redoing it would cost {again} of input"
+        )
     if not sum["warm"]:
-        lines += _pair("Cache", f"cold: the next request writes its whole prompt anyway, now {text.long_tokens(found['tokens'])} shorter")
-        return lines + _pair("Pays", _pays(found))
+        lines += text.pair(
+            "Cache", f"cold: the next request writes its whole prompt anyway, now {text.long_tokens(found['tokens'])} shorter"
+        )
+        return lines + text.pair("Pays", _pays(found))
     what = "all messages" if sum["all_messages"] else "what follows"
     cost = f"{what}, {text.long_tokens(sum['rewritten'])}, must be written again, which costs {text.long_tokens(sum['cost_now'])} of input"
-    return [*lines, *_pair("Cache", "warm: " + cost), *_pair("Pays", _pays(found)), *_cold_lines(found)]
+    return [*lines, *text.pair("Cache", "warm: " + cost), *text.pair("Pays", _pays(found)), *_cold_lines(found)]
 
 
 def _pays(found: Clear) -> str:
@@ -194,16 +197,12 @@ def _cold_lines(found: Clear) -> list[text.Line]:
         return []
     many = f"{text.long_tokens(have['tokens'])} from {text.counted(have['items'], 'result')}"
     price = f", which pays after {text.counted(have['pays_after'], 'request')}" if have["pays_after"] else " for free"
-    return _pair("Cold", f"in {text.countdown(wait_s)}: then {many} leave{price}")
+    return text.pair("Cold", f"in {text.countdown(wait_s)}: then {many} leave{price}")
 
 
 def _is_weighed(found: Clear) -> bool:
     """Whether what goes was chosen by its worth: not by lifetimes, nor by the user."""
     return found["profile"] == AUTO and not (found["tier"] or found["ids"])
-
-
-def _pair(name: str, content: str) -> list[text.Line]:
-    return text.pair(name, content, _ASIDE)
 
 
 def _result_lines(found: Clear, report: Report, everything: bool) -> list[text.Line]:

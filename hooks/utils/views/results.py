@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 _MOST = 12  # results of one tier, unless everything is asked for
 _LABEL = 28  # columns at least
-_ASIDE = 10  # columns of the left column
 
 
 def detail_lines(report: Report, everything: bool = False) -> list[text.Line]:
@@ -114,17 +113,17 @@ def _agent_lines(report: Report) -> list[text.Line]:
 def why(report: Report, row: ResultRow, command: str = "/popkit:context") -> list[text.Line]:
     """The lines that explain one row of a report."""
     lines: list[text.Line] = ["", lambda columns: text.heading(phrases.title(row, columns), columns)]
-    lines += _pair("What", _what(row))
+    lines += text.pair("What", _what(row))
     if row["verdict"]:
-        lines += _pair("Said", row["verdict"])
+        lines += text.pair("Said", row["verdict"])
     for shown in row["shows"][:5]:
-        lines += _pair("Shows", _shows(shown))
+        lines += text.pair("Shows", _shows(shown))
     if len(row["shows"]) > 5:
-        lines += _pair("", f"and {len(row['shows']) - 5} more files")
+        lines += text.pair("", f"and {len(row['shows']) - 5} more files")
     if row["entered"]:
         lines += _entered(row["entered"])
-    lines += _pair("Tier", f"{row['tier']} ({row['basis']})")
-    lines += _pair("Called", _when(report, row))
+    lines += text.pair("Tier", f"{row['tier']} ({row['basis']})")
+    lines += text.pair("Called", _when(report, row))
     if row["state"] == "live":
         lines += _state(report, row, command)
     else:
@@ -167,38 +166,34 @@ def _weighed(report: Report, row: ResultRow, plan: Planned) -> list[text.Line]:
         said = "it stays: it was restored, and is held for a while"
     else:
         said = f"it stays: {_REASONS[plan['reason']]}"
-    lines = _pair("Clear", said)
+    lines = text.pair("Clear", said)
     if plan["need"] is not None:
         chance = f"{plan['need']:.0%}" if plan["need"] >= 0.01 else "less than 1%"
-        lines += _pair("Needed", f"a chance of {chance} that it is needed again")
+        lines += text.pair("Needed", f"a chance of {chance} that it is needed again")
     if plan["value"] is not None:
         without = ", not counting the rewrite" if report["context"] and report["context"]["cache"] == "warm" else ""
         verb = "saves" if plan["value"] >= 0 else "loses"
-        lines += _pair("Worth", f"clearing it {verb} {text.long_tokens(abs(plan['value']))} of input{without}")
+        lines += text.pair("Worth", f"clearing it {verb} {text.long_tokens(abs(plan['value']))} of input{without}")
     return lines
 
 
 def _entered(entered: Entered) -> list[text.Line]:
     """What of a result never entered the context, why, and where it is."""
     if not entered["kept_out_tokens"]:
-        return _pair("Entered", "shorter; " + "; ".join(entered["reasons"]))
-    lines = _pair("Entered", f"shorter, {text.long_tokens(entered['kept_out_tokens'])} kept out: " + "; ".join(entered["reasons"]))
+        return text.pair("Entered", "shorter; " + "; ".join(entered["reasons"]))
+    lines = text.pair("Entered", f"shorter, {text.long_tokens(entered['kept_out_tokens'])} kept out: " + "; ".join(entered["reasons"]))
     if entered["leans_on"]:
-        lines += _pair("", "it refers to " + ", ".join(f"T{number}" for number in entered["leans_on"]))
-    return lines + _pair("Whole", "popkit restore " + entered["handle"])
-
-
-def _pair(name: str, content: str) -> list[text.Line]:
-    return text.pair(name, content, _ASIDE)
+        lines += text.pair("", "it refers to " + ", ".join(f"T{number}" for number in entered["leans_on"]))
+    return lines + text.pair("Whole", "popkit restore " + entered["handle"])
 
 
 def _offer(name: str, content: str, command: str) -> list[text.Line]:
     """Return a pair that ends in a command, which has a line of its own where it does not fit."""
 
     def lines(columns: int) -> list[str]:
-        fits = text.width(text.clean(content + " " + command)) <= columns - _ASIDE
+        fits = text.width(text.clean(content + " " + command)) <= columns - text.ASIDE
         return text.laid_out(
-            _pair(name, f"{content} {command}") if fits else [*_pair(name, content), *phrases.command_lines(command)], columns
+            text.pair(name, f"{content} {command}") if fits else [*text.pair(name, content), *phrases.command_lines(command)], columns
         )
 
     return [lines]
@@ -227,15 +222,15 @@ def _when(report: Report, row: ResultRow) -> str:
 
 
 def _state(report: Report, row: ResultRow, command: str) -> list[text.Line]:
-    lines = _pair("State", "live")
+    lines = text.pair("State", "live")
     for name, said in zip(("Ends", *[""] * 9), phrases.endings(row)):
-        lines += _pair(name, said)
+        lines += text.pair(name, said)
     if not row["pinned_by"]:
         return lines + _offer("Pinned", "no. To keep it:", f"{command} pin {phrases.number(row)}")
     if row["pinned_by"] == row["id"]:
         return lines + _offer("Pinned", "yes. To let go:", f"{command} unpin {phrases.number(row)}")
     if row["pinned_by"] not in report["pins"]:
-        return lines + _pair("Pinned", f"yes, by {row['pinned_by']} in the configuration")
+        return lines + text.pair("Pinned", f"yes, by {row['pinned_by']} in the configuration")
     return lines + _offer("Pinned", f"yes, by {row['pinned_by']}. To let go:", f"{command} unpin {phrases.quoted(row['pinned_by'])}")
 
 
@@ -243,11 +238,11 @@ def _end(row: ResultRow, command: str) -> list[text.Line]:
     ended = row["ended"]
     by = f" (T{ended['by_number']})" if ended["by_number"] is not None and ended["by_number"] != ended["at_call"] else ""
     cleared = row["state"] == "cleared"
-    lines = _pair(
+    lines = text.pair(
         "State", f"expired at T{ended['at_call']}{by}: {phrases.why_ended(row)}; {'cleared' if cleared else 'still in the context'}"
     )
     for name, reason in zip(("Because", *[""] * 20), ended["reasons"]):
-        lines += _pair(name, reason)
+        lines += text.pair(name, reason)
     if cleared:
         return lines + _offer("Back", f"popkit restore {row['handle']} or", f"{command} restore {phrases.number(row)}")
     return lines + _offer("Pin", "to keep it after all:", f"{command} pin {phrases.number(row)}")

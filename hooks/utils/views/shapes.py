@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypedDict
 
-from ..efficiency_tracker import Metrics
-from ..policy.shapes import Period, Sum, Sums, Verdict
+from ..policy.shapes import Sum, Sums, Verdict
 
 # --- a clear ---------------------------------------------------------------------------------------------------------------------------
 
@@ -147,19 +146,3 @@ class Switched(TypedDict):
     tokens: int
     store: str
     summariser: str
-
-
-# --- efficiency ------------------------------------------------------------------------------------------------------------------------
-
-
-class Stats(TypedDict):
-    """What retention did. `worth`: of `all` · `prices_dated`: the month of the prices, "" where it is not known · `behind`: sessions that
-    went on since they were counted · `contexts`: subagent ("" for the main thread) -> metrics."""
-
-    session: Metrics
-    project: Metrics
-    all: Metrics
-    worth: dict[str, Period]
-    prices_dated: str
-    behind: int
-    contexts: dict[str, Metrics]

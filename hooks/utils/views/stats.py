@@ -8,42 +8,45 @@ from . import ledgers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
-    from ..efficiency_tracker import Metrics
-    from ..policy.shapes import LedgerFigures
-    from .shapes import Stats
+    from ..efficiency_tracker import EfficiencyMetrics
+    from ..policy.shapes import LedgerFigures, Period
 
 _NAME, _COLUMN = 28, 14
 
 
-def stats_lines(found: Stats, details: bool = False) -> list[text.Line]:
-    """Return the lines of `stats`."""
-    lines = [*text.title("Retention efficiency"), *text.wrap(ledgers.headline(found["worth"]), indent="  "), ""]
-    if found["all"]["figures"]:
-        lines += [*ledgers.table(found["worth"]), "", *ledgers.notes(found["worth"], found["prices_dated"]), ""]
-    if found["behind"]:
-        lines += [*ledgers.lacking(found["behind"]), ""]
-    scopes = found["session"], found["project"], found["all"]
+def stats_lines(
+    scopes: tuple[EfficiencyMetrics, EfficiencyMetrics, EfficiencyMetrics], worth: Mapping[str, Period], dated: str, behind: int,
+    contexts: Mapping[str, EfficiencyMetrics] | None = None,
+) -> list[text.Line]:  # fmt: skip
+    """Return the lines of `stats`. `scopes`: the session, the project, everywhere · `worth`: of the last · `dated`: the month of the prices
+    · `behind`: sessions that went on since they were counted · `contexts`: of the session, by subagent, where details are asked for."""
+    details = contexts is not None
+    lines = [*text.title("Retention efficiency"), *text.wrap(ledgers.headline(worth), indent="  "), ""]
+    if scopes[-1].figures:
+        lines += [*ledgers.table(worth), "", *ledgers.notes(worth, dated), ""]
+    if behind:
+        lines += [*ledgers.lacking(behind), ""]
     lines += [
         _row("", ["this session", "this project", "everywhere"]),
-        _row("Sessions", [f"{each['sessions']:,}" for each in scopes]),
-        _row("Contexts", [f"{each['contexts']:,}" for each in scopes]),
-        _row("Tool results", [f"{each['results']:,}" for each in scopes]),
+        _row("Sessions", [f"{each.sessions:,}" for each in scopes]),
+        _row("Contexts", [f"{each.contexts:,}" for each in scopes]),
+        _row("Tool results", [f"{each.results:,}" for each in scopes]),
     ]
     if details:
-        lines += _tier_rows([(each["tier_distribution"], each["results_tokens"]) for each in scopes])
-    lines.append(_row("Expired", [f"{each['items_expired']:,}" for each in scopes]))
+        lines += _tier_rows([(each.tier_distribution, each.results_tokens) for each in scopes])
+    lines.append(_row("Expired", [f"{each.items_expired:,}" for each in scopes]))
     if details:
-        lines += _tier_rows([(each["expired_by_tier"], each["expired_tokens_by_tier"]) for each in scopes])
-    lines.append(_row("Superseded by newer results", [f"{each['supersession_events']:,}" for each in scopes]))
+        lines += _tier_rows([(each.expired_by_tier, each.expired_tokens_by_tier) for each in scopes])
+    lines.append(_row("Superseded by newer results", [f"{each.supersession_events:,}" for each in scopes]))
     lines.append(_row("False expirations", [_false(each) for each in scopes]))
     lines += _false_rows(scopes)
-    lines.append(_row("Removed by compactions", [f"{each['compacted']:,}" for each in scopes]))
-    lines += _figure_rows([each["figures"] for each in scopes], details)
+    lines.append(_row("Removed by compactions", [f"{each.compacted:,}" for each in scopes]))
+    lines += _figure_rows([each.figures for each in scopes], details)
     lines += ["", *text.wrap("Tokens count as cleared once a request shows that they are gone. Money is API-equivalent.")]
     lines += text.wrap("A false expiration is a result that expired and was then fetched again unchanged, or restored. ~ marks estimates.")
-    return lines + (_contexts(found["contexts"]) if details else [])
+    return lines + (_contexts(contexts) if contexts else [])
 
 
 def _figure_rows(scopes: list[LedgerFigures], details: bool) -> list[str]:
@@ -92,22 +95,20 @@ def _tier_rows(scopes: list[tuple[dict[str, int], dict[str, int]]]) -> list[str]
     return rows
 
 
-def _false_rows(scopes: Iterable[Metrics]) -> list[str]:
+def _false_rows(scopes: Iterable[EfficiencyMetrics]) -> list[str]:
     """Return the same of false expirations: they show whose lifetime is too short."""
-    counts = {tier: [each["false_expirations_by_tier"].get(tier, 0) for each in scopes] for tier in TIERS}
+    counts = {tier: [each.false_expirations_by_tier.get(tier, 0) for each in scopes] for tier in TIERS}
     return [_row("  " + tier, [f"{count:,}" for count in row]) for tier, row in counts.items() if any(row)]
 
 
-def _false(metrics: Metrics) -> str:
-    expired, false = metrics["items_expired"], metrics["false_expirations"]
+def _false(metrics: EfficiencyMetrics) -> str:
+    expired, false = metrics.items_expired, metrics.false_expirations
     return f"{false:,} ({false / expired:.1%})" if expired else f"{false:,}"
 
 
-def _contexts(contexts: dict[str, Metrics]) -> list[text.Line]:
-    if not contexts:
-        return []
+def _contexts(contexts: Mapping[str, EfficiencyMetrics]) -> list[text.Line]:
     lines: list[text.Line] = ["", "Contexts of this session:"]
-    for name, metrics in contexts.items():
-        said = f"{text.counted(metrics['results'], 'result')}, {metrics['items_expired']:,} expired, {metrics['false_expirations']:,} false"
-        lines.append(text.fitted(f"  {text.pad(text.clean(name) or 'main thread', 28)} {said}"))
+    for name, each in contexts.items():
+        counts = f"{text.counted(each.results, 'result')}, {each.items_expired:,} expired, {each.false_expirations:,} false"
+        lines.append(text.fitted(f"  {text.pad(text.clean(name) or 'main thread', 28)} {counts}"))
     return lines

@@ -12,6 +12,7 @@ from hooks.utils.host import repository
 from hooks.utils.policy.masking import mask
 from hooks.utils.state import archived
 
+from ..views import archive as views
 from . import screen
 from .past_sessions import Bar
 
@@ -47,7 +48,7 @@ def run(db: Connection, args: argparse.Namespace, environ: Mapping[str, str]) ->
     if args.json:
         print(text.as_json({"found": [data(db, each) for each in found], "more": more, "not_searched": waiting}))
         return 0
-    shown = lines(found, more, args)
+    shown = views.found(found, args.everywhere, args.limit if more else 0)
     if waiting:
         shown += text.wrap(
             f"{text.counted(waiting, 'record')} cannot be searched: this Python's SQLite has no FTS5. Run popkit with another Python."
@@ -72,20 +73,3 @@ def data(db: Connection, found: Found) -> dict[str, object]:
         "handle": record.id, "label": record.label, "archived_at": record.created_at, "session": whose.session_id if whose else "",
         "project": repository.of(whose.project).key if whose and whose.project else "", "lines": found.lines,
     }  # fmt: skip
-
-
-def lines(found: list[Found], more: bool, args: argparse.Namespace) -> list[text.Line]:
-    """What was found, as a person reads it."""
-    if not found:
-        where = "" if args.everywhere else " in this project"
-        wider = "" if args.everywhere else " --everywhere searches all projects."
-        return text.wrap(f"Nothing cleared{where} contains any of these words.{wider}")
-    shown: list[text.Line] = []
-    for each in found:
-        head = f"{each.record.id:<8}  {text.clean(each.record.created_at[:16].replace('T', ' '))}  "
-        shown.append(text.fitted(head + text.clean(each.record.label)))
-        shown += [text.fitted("    " + text.clean(line)) for line in each.lines]
-    shown.append("")
-    if more:
-        shown += text.wrap(f"There is more: --limit shows more than {text.counted(args.limit, 'record')}.")
-    return [*shown, *text.wrap("To see the whole content: popkit restore HANDLE")]

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from hooks.utils import archive, text
+from hooks.utils import archive
 from hooks.utils.state import standing
-
-from ..operations import sessions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,8 +11,6 @@ if TYPE_CHECKING:
     from sqlite3 import Connection
 
     from hooks.utils.archive.records import Record
-
-_SHOWN = 5  # placeholders of one transcript
 
 
 def placeholders(db: Connection, environ: Mapping[str, str], wanted: Collection[str] | None = None) -> dict[str, list[Record]]:
@@ -26,20 +22,6 @@ def placeholders(db: Connection, environ: Mapping[str, str], wanted: Collection[
         if known:
             found[path] = known
     return found
-
-
-def lines(found: dict[str, list[Record]]) -> list[text.Line]:
-    """The placeholders, below their sessions, as a person reads them."""
-    shown: list[text.Line] = []
-    for path, records in found.items():
-        shown.append(text.fitted("  session " + text.clean(sessions.session_id_of(path))))
-        shown += [_line(record) for record in records[:_SHOWN]]
-        shown += [f"    … {len(records) - _SHOWN} more"] if len(records) > _SHOWN else []
-    return shown
-
-
-def _line(record: Record) -> text.Line:
-    return text.fitted(f"    {record.id}  {text.clean(record.label)}")
 
 
 def data(found: dict[str, list[Record]]) -> dict[str, list[str]]:

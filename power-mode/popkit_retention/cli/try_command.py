@@ -146,7 +146,7 @@ def _got(got: dict[str, Any] | None) -> list[text.Line]:
     saved = 1 - got["cost_share"]
     pairs.append(("Net", f"{saved:.1%} of what its prompts cost is saved" if saved >= 0 else f"its prompts cost {-saved:.1%} more"))
     for name, said in pairs:
-        lines += text.pair(name, said, 10)
+        lines += text.pair(name, said)
     life = "an hour" if got["cache_ttl_s"] == _HOUR_S else "five minutes"
     missed = f"; {text.counted(got['missed'], 'content')} fetched again" if got["missed"] else ""
     said = f"Counted over {text.counted(got['requests'], 'request')} as `popkit lab --decisions` counts, with a prompt cache that lives"

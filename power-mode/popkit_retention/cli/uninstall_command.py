@@ -19,6 +19,7 @@ from hooks.utils.state import live, sockets
 
 from ..governance import folder as governance
 from ..operations import holdings, sessions
+from ..views.archive import placeholders
 from . import screen, standing, statusline_install
 
 TYPE_CHECKING = False
@@ -87,7 +88,7 @@ def _uninstall(args: argparse.Namespace, environ: Mapping[str, str]) -> dict:
         held = _held(folder, environ)
         found["placeholders"] = standing.data(held)
         if held:
-            _show([*text.wrap(f"{_many(held)} could not be put back:"), *standing.lines(held)], environ)
+            _show([*text.wrap(f"{_many(held)} could not be put back:"), *placeholders(held)], environ)
             if args.undo:
                 raise Refused("nothing was deleted. To go on without them, omit --undo")
     if not args.yes and not screen.said_yes("Delete what PopKit has stored?"):
@@ -139,7 +140,7 @@ def _tell(folder: str, parts: dict, held: dict[str, list[Record]], environ: Mapp
         lines += [*text.wrap(advice), *("  " + line.format(folder) for line in where)]
     lines += _holds(environ) if governance.TITLE in parts else []
     if held:
-        lines += ["", *text.wrap(f"{_many(held)} would no longer lead to anything:"), *standing.lines(held), ""]
+        lines += ["", *text.wrap(f"{_many(held)} would no longer lead to anything:"), *placeholders(held), ""]
         lines += text.wrap("--undo puts their contents back first.")
     _show(lines, environ)
 
