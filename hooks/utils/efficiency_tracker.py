@@ -6,7 +6,6 @@ the context's own usage says of them.
 
 from __future__ import annotations
 
-import os
 from dataclasses import asdict, dataclass, field, fields
 
 from .edges import files, home
@@ -14,7 +13,7 @@ from .edges.codec import loads
 from .policy import figures
 from .policy.context import Counts, counts_of
 from .policy.ledger import AMOUNTS
-from .state import days, session, sweeping
+from .state import days, peek, session, sweeping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,9 +21,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .policy.shapes import LedgerFigures, Period
-
-
-_STATE = ".state.json"
 
 
 @dataclass
@@ -129,8 +125,18 @@ def sum_metrics(several: Iterable[EfficiencyMetrics]) -> EfficiencyMetrics:
 
 
 def context_metrics(popkit_home: str, session_id: str) -> dict[str, EfficiencyMetrics]:
-    """agent id ("" for the main thread) -> the metrics of each context of a session."""
-    return _contexts_in(home.session_folder(popkit_home, session_id))
+    """Return agent id ("" for the main thread) -> the metrics of each context of a session; a state that cannot be read counts for
+    nothing."""
+    found: dict[str, EfficiencyMetrics] = {}
+    for paths in peek.contexts_of(popkit_home, session_id):
+        try:
+            state = loads(files.read_text(paths.state) or "")
+        except (OSError, ValueError):
+            continue
+        if _is_state(state):
+            agent, metrics = _metrics_in((paths.agent_id, state))
+            found[agent] = metrics
+    return found
 
 
 def session_metrics(popkit_home: str, session_id: str) -> EfficiencyMetrics:
@@ -149,14 +155,9 @@ def all_metrics(popkit_home: str) -> EfficiencyMetrics:
 
 
 def _over(popkit_home: str, project: str | None = None) -> EfficiencyMetrics:
-    folder = os.path.join(popkit_home, "sessions")
-    try:
-        names = sorted(os.listdir(folder))
-    except OSError:
-        names = []
-    here = [name for name in names if project is None or session.read(popkit_home, name).get("project") == project]
+    here = [name for name in peek.sessions(popkit_home) if project is None or session.read(popkit_home, name).get("project") == project]
     gone = [metrics for of, metrics in swept_metrics(popkit_home) if project is None or (project and of == home.safe_name(project))]
-    return sum_metrics([*(_of_session(_contexts_in(os.path.join(folder, name))) for name in here), *gone])
+    return sum_metrics([*(session_metrics(popkit_home, name) for name in here), *gone])
 
 
 def swept_metrics(popkit_home: str) -> list[tuple[str, EfficiencyMetrics]]:
@@ -171,25 +172,6 @@ def _of_session(contexts: dict) -> EfficiencyMetrics:
     total = sum_metrics(contexts.values())
     total.sessions = 1 if contexts else 0
     return total
-
-
-def _contexts_in(folder: str) -> dict:
-    """The contexts of a session's folder; a state that cannot be read counts for nothing."""
-    found: dict = {}
-    try:
-        names = sorted(os.listdir(folder))
-    except OSError:
-        return found
-    for name in names:
-        if name.endswith(_STATE):
-            try:
-                state = loads(files.read_text(os.path.join(folder, name)) or "")
-            except (OSError, ValueError):
-                continue
-            if _is_state(state):
-                agent, metrics = _metrics_in((name, state))
-                found[agent] = metrics
-    return found
 
 
 def _is_state(value: object) -> bool:

@@ -15,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hooks.utils import text
-from popkit_retention.cli import budget_command, budget_settings, main, setup_command
+from popkit_retention import extras
+from popkit_retention.cli import budget_command, budget_settings, main
 from popkit_retention.usage.opening import open_store
 from popkit_retention.usage.report import report
 from popkit_retention.views import budget as views
@@ -93,7 +94,7 @@ def test_where_nothing_has_the_driver_of_a_server_it_is_said_how_to_get_it(
     environ: dict[str, str], capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(budget_command, "find_spec", lambda name: None)
-    monkeypatch.setattr(setup_command, "place_of", lambda name, environ: "")
+    monkeypatch.setattr(extras, "place_of", lambda name, environ: "")
     assert main.main(["budget"], {**environ, "POPKIT_DATABASE_URL": "postgresql://me:swordfish@127.0.0.1:1/x"}) == 1
     assert "Install it with: popkit setup postgres" in " ".join(capsys.readouterr().err.split())
 

@@ -12,10 +12,10 @@ import pexpect
 import pytest
 
 from hooks.utils.edges import home
+from hooks.utils.host.projects import folder_name
 from hooks.utils.operations.context import answer
 from popkit_retention.cli import main as main_module
 from popkit_retention.cli.main import COMMANDS, main
-from popkit_retention.operations.sessions import folder_name
 from tests.paths import PYTHONPATH
 from tests.patience import HANG_S
 from tests.views.written import Written, spec_session

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from hooks.utils.host.projects import folder_name
 from popkit_retention.cli.main import main
-from popkit_retention.operations.sessions import folder_name
 from tests.paths import PYTHONPATH
 from tests.patience import HANG_S
 from tests.views.written import Written, spec_session

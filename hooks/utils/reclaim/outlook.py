@@ -9,7 +9,7 @@ from ..host import usage
 from ..policy import economics, engine, events, figures, planning, verdict
 from ..policy.context import ContextState
 from ..policy.context import reclaimable as dead_of
-from ..state import journal, live, settling, shipped, store
+from ..state import journal, live, peek, settling, shipped, store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,12 +28,15 @@ if TYPE_CHECKING:
         """What of a Site an outlook needs; `popkit try` has one of which nothing is kept."""
 
         @property
+        def home(self) -> str: ...
+        @property
+        def session_id(self) -> str: ...
+        @property
         def session(self) -> dict[str, Any]: ...
         @property
         def session_project(self) -> str: ...
         @property
         def in_place(self) -> bool: ...
-        def paths(self, agent_id: str = "") -> store.ContextFiles: ...
 
 
 class Outlook:
@@ -202,15 +205,8 @@ def agents(site: Whose) -> tuple[list[Agent], list[dict[str, float]]]:
     """(the subagent contexts that the hooks have seen, as their states stand; their ledgers)."""
     found: list[Agent] = []
     ledgers: list[dict[str, float]] = []
-    try:
-        names = sorted(os.listdir(site.paths().folder))
-    except OSError:
-        return [], []
-    for name in names:
-        if not name.startswith("agent-") or not name.endswith(".state.json"):
-            continue
-        paths = site.paths(name[len("agent-") : -len(".state.json")])
-        stored = store.load(paths)
+    for paths in peek.contexts_of(site.home, site.session_id):
+        stored = store.load(paths) if paths.agent_id else None
         if stored is None:
             continue
         state = stored.state

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ..edges import files
 from ..edges.codec import dumps, loads
-from ..edges.system import join, os
+from ..edges.system import join
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,11 +59,7 @@ def replace(popkit_home: str, part: str, rows: Callable[[], list[Marked]]) -> No
 
 def is_there(popkit_home: str) -> bool:
     """Whether anything was ever told."""
-    try:
-        os.lstat(join(popkit_home, FOLDER, NAME))
-    except OSError:
-        return False
-    return True
+    return files.is_there(join(popkit_home, FOLDER, NAME))
 
 
 def of_project(popkit_home: str, project: str) -> list[tuple[str, Marked]]:

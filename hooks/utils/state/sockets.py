@@ -10,6 +10,7 @@ import stat
 import time
 
 from ..edges import files, home, unix_http
+from ..edges.storage import LOGS, Storage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 # A Unix socket's path may have about so many bytes; clients take no longer ones.
 PATH_BYTES = 100
 FOLDER = "run"
+STORAGE = (Storage(LOGS, {FOLDER: r"[^/]*\.sock"}),)
 _END = ".sock"
 _ELSEWHERE, _NAME = "popkit-", "s"
 _LIMIT_S, _POLL_S = 1.0, 0.01
@@ -103,10 +105,7 @@ def stem(session_id: str) -> str:
 
 
 def _names(folder: str) -> list[str]:
-    try:
-        return [name for name in os.listdir(folder) if name.endswith(_END) and _pid(name)]
-    except OSError:
-        return []
+    return [name for name in files.names(folder) if name.endswith(_END) and _pid(name)]
 
 
 def _pid(name: str) -> int:

@@ -263,8 +263,8 @@ def _agree(db: Connection, held: dict[str, list[Record]], older_than: float, arg
 def _prune_originals(popkit_home: str, older_than: float, dry_run: bool) -> int:
     """Deletes the transcripts that are kept as they were before a change which was made before `older_than` (seconds)."""
     gone = 0
-    for seen in peek.sessions(popkit_home):
-        path = os.path.join(seen, home.ORIGINAL)
+    for name in peek.sessions(popkit_home):
+        path = os.path.join(popkit_home, "sessions", name, home.ORIGINAL)
         try:
             if os.lstat(path).st_ctime < older_than:  # a kept file is a renamed one: its own time tells of its last line
                 gone += 1

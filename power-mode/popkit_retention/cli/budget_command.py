@@ -14,9 +14,10 @@ from importlib.util import find_spec
 from hooks.utils import text
 from hooks.utils.edges import home
 
+from .. import extras
 from ..usage.store import DatabaseUnavailable
 from ..views import budget as views
-from . import budget_settings, screen, setup_command
+from . import budget_settings, screen
 from .past_sessions import Bar
 from .statusline_install import Refused
 
@@ -88,7 +89,7 @@ def _get_driver(args: argparse.Namespace, environ: Mapping[str, str]) -> None:
 
     if find_spec(DRIVER) is not None:
         return
-    python = setup_command.place_of("postgres", environ)
+    python = extras.place_of("postgres", environ)
     if not python:
         raise Refused("context.database names a PostgreSQL, which needs a driver. Install it with: popkit setup postgres")
     words = ["budget", "--session", args.session, "--user", args.user]

@@ -11,7 +11,8 @@ import sys
 
 from hooks.utils import text
 
-from . import screen, setup_command
+from .. import extras
+from . import screen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def _port(word: str) -> int:
 
 def run(args: argparse.Namespace, environ: Mapping[str, str] = os.environ) -> int:
     """Serves until it is told to end."""
-    python = setup_command.place_of("dashboard", environ)
+    python = extras.place_of("dashboard", environ)
     if python:
         _become_server(python, args, environ)
     message = "the dashboard needs packages beyond Python. Install them with: popkit setup dashboard"

@@ -15,8 +15,9 @@ import sys
 from hooks.utils import text
 from hooks.utils.edges import files
 
+from .. import extras
 from ..lab import keeping, survey
-from . import lab_decisions, screen, setup_command
+from . import lab_decisions, screen
 from .past_sessions import TTLS, Bar, Refused, add_model, add_paths, check_writable, paths_of
 
 TYPE_CHECKING = False
@@ -183,7 +184,7 @@ def kept_lines(found: dict) -> list[text.Line]:
 
 def _page_maker(environ: Mapping[str, str]) -> list:
     """The command that makes the page, in a process of its own: it needs a library, which this one cannot see (-S)."""
-    python = setup_command.place_of("lab", environ)
+    python = extras.place_of("lab", environ)
     if not python:
         raise Refused("--html needs a plotting library. Install it with", "popkit setup lab")
     return [python, os.path.join(os.path.dirname(survey.__file__), "report.py")]

@@ -12,7 +12,6 @@ from hooks.utils.text import quote as shown
 
 from ..governance.domains import ITEM, PROJECT, SESSION
 from ..governance.errors import DomainUnavailable
-from ..operations import sessions
 from ..usage.opening import login_name
 from ..views import retention_activity as retention_deeds
 from .answering import Answer
@@ -74,7 +73,7 @@ def _targets(asked: Asked) -> list[tuple[str, str, str]]:
 def sessions_meant(words: Sequence[str], asked: Asked) -> list[str]:
     """The id of the session that each word begins: of those that have a transcript here, and of those that have left something. The word
     itself where there is none: its data may come back from an archive. UsageError for a word that could be several."""
-    ids = {sessions.session_id_of(path) for path in projects.every(asked.environ)}
+    ids = {projects.session_id_of(path) for path in projects.every(asked.environ)}
     if not ids.issuperset(words):
         for domain in asked.domains:
             with suppress(DomainUnavailable):  # whoever needs it is told

@@ -13,6 +13,7 @@ import sys
 
 from hooks.utils.edges import files, home
 from hooks.utils.edges.codec import dumps, loads
+from hooks.utils.edges.storage import LOGS, Storage
 from hooks.utils.text import clean
 
 from . import screen, settings_text
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 KEY = "statusLine"
 SCRIPT = "statusline.sh"
 PREVIOUS = "statusline.previous.json"
+STORAGE = (Storage(LOGS, {"": r"statusline\.(sh|previous\.json)"}),)
 _FOLDER = "${POPKIT_HOME:-${CLAUDE_CONFIG_DIR:-$HOME/.claude}/popkit}"
 # The same for everyone, so that a project's settings can be shared: the script behind it is each user's own. A shell expands no `~` in a
 # variable.
@@ -110,10 +112,7 @@ def replace_settings(path: str, text: str) -> None:
     """Replaces the file atomically; it keeps its mode. A new one is private."""
     files.make_private_folder(os.path.dirname(path))
     mode = stat.S_IMODE(os.stat(path).st_mode) if os.path.exists(path) else 0o600
-    temporary = f"{path}.{os.getpid()}.tmp"
-    files.replace_text(temporary, text)
-    os.chmod(temporary, mode)
-    os.replace(temporary, path)
+    files.replace_text(path, text, mode)
 
 
 def _install(settings: Settings, yes: bool, replace: bool) -> int:

@@ -114,9 +114,6 @@ class Unwritten:
         self.session_id = session_id
         self.session_project = project
 
-    def paths(self, agent_id: str = "") -> store.ContextFiles:
-        return store.ContextFiles(self.home, self.session_id, agent_id)
-
 
 def _journal(popkit_home: str, path: str) -> list:
     """What hooks have noted of a session, if they saw it: git's answers, pins, clears."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hooks.utils import text
 from hooks.utils.edges.codec import loads
-from hooks.utils.edges.files import read_text
+from hooks.utils.edges.files import names, read_text
 from hooks.utils.host.repository import Repository
 from hooks.utils.state import memory as kept
 from hooks.utils.state.site import Site
@@ -187,11 +187,7 @@ def _places(desk: Desk) -> dict[str, _Place]:
     """key -> the project, of all that memory was ever switched on for."""
     folder = os.path.join(desk.home, kept.FOLDER)
     found: dict[str, _Place] = {}
-    try:
-        names = sorted(os.listdir(folder))
-    except OSError:
-        return found
-    for name in names:
+    for name in names(folder):
         try:
             told = loads(read_text(os.path.join(folder, name, kept.SETTINGS), _SETTINGS_BYTES) or "")
         except (OSError, ValueError):

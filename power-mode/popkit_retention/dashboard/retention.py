@@ -82,8 +82,8 @@ class Retention:
         return [Zone(name=name, records=records, stored_bytes=stored, original_bytes=original) for name, records, stored, original in sizes]
 
     def _sizes(self) -> dict[str, int]:
-        found = holdings.parts(self._desk.home) if os.path.isdir(self._desk.home) else {}
-        return {part: each.bytes for part, each in found.items()}
+        found = holdings.sizes(self._desk.home) if os.path.isdir(self._desk.home) else {}
+        return {part: each["bytes"] for part, each in found.items()}
 
     def _hold(self, told: dict[str, Any]) -> HoldShown:
         said = f"the {_DATA[told['domain']]} policy applies to {_whose(told)} again"

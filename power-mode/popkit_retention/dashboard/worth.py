@@ -12,7 +12,7 @@ from hooks.utils import text
 from hooks.utils.edges import home
 from hooks.utils.policy import figures
 from hooks.utils.policy.ledger import CAUSES, GAINS
-from hooks.utils.state import session, settling
+from hooks.utils.state import peek, session, settling
 from hooks.utils.state.site import Site
 from hooks.utils.views import ledgers
 
@@ -93,13 +93,9 @@ class Worth:
     def _here(self) -> list[tuple[str, tracker.EfficiencyMetrics]]:
         """(project, metrics) of each session that is kept."""
         folder = os.path.join(self._desk.home, "sessions")
-        try:
-            names = os.listdir(folder)
-        except OSError:
-            return []
         with self._lock:
             before, self._kept = self._kept, {}
-            for name in names:
+            for name in peek.sessions(self._desk.home):
                 try:
                     at = os.lstat(os.path.join(folder, name)).st_mtime_ns
                 except OSError:

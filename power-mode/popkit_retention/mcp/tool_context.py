@@ -40,16 +40,14 @@ def context_status(asked: Asked) -> dict[str, Any]:
 
 
 def _transcript(asked: Asked) -> str:
-    from ..operations import sessions
+    from hooks.utils.host import projects
 
-    ours = asked.environ.get("CLAUDE_CODE_SESSION_ID")
-    try:
-        try:
-            return sessions.by_id(asked.environ, ours) if ours else sessions.newest_of_project(asked.environ, asked.folder)
-        except sessions.NoSession:
-            return sessions.newest_of_project(asked.environ, asked.folder)
-    except sessions.NoSession:
-        raise Mistake("no session of this project has written a transcript yet. Ask again after the next answer") from None
+    id = asked.environ.get("CLAUDE_CODE_SESSION_ID")
+    ours = projects.of_session(asked.environ, id) if id else []
+    found = ours[0] if len(ours) == 1 else projects.newest_of_project(asked.environ, asked.folder)
+    if found is None:
+        raise Mistake("no session of this project has written a transcript yet. Ask again after the next answer")
+    return found
 
 
 def context_search(asked: Asked) -> dict[str, Any]:

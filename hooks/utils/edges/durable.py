@@ -6,7 +6,7 @@ import errno
 import os
 import time
 
-from hooks.utils.edges import files
+from . import files
 
 # Between a file's name and the process and moment of what is to replace it, as the specification names it.
 _TEMPORARY = ".tmp-"
@@ -16,24 +16,11 @@ _NO_SYNC = (errno.EINVAL, errno.ENOTSUP)
 
 
 def write(path: str, data: bytes) -> None:
-    """Replaces a file (0600), its folder made if need be. It is on disk when this returns. OSError where that cannot be said: it is as
-    it was, or the new one stands there already."""
+    """Replace a file (0600), its folder made if need be. It is on disk when this returns. OSError where that cannot be said: it is as
+    it was, or the new one has its name already."""
     make_folder(os.path.dirname(path))
     temporary = f"{path}{_TEMPORARY}{os.getpid()}-{time.time_ns()}"
-    try:
-        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-        try:
-            files.write_all(fd, data)
-            os.fsync(fd)
-        finally:
-            os.close(fd)
-        os.replace(temporary, path)
-    except BaseException:
-        try:
-            os.unlink(temporary)
-        except OSError:
-            pass  # it was never made, or stands there already under its own name; the error that matters is on its way
-        raise
+    files.replace(path, lambda fd: files.write_all(fd, data), temporary=temporary, sync=True)
     sync_folder(os.path.dirname(path))
 
 
@@ -64,7 +51,7 @@ def sweep(folder: str) -> int:
     """Deletes what killed processes have left of `write` in a folder: files of processes that are gone, and any older than a day. The
     caller holds the lock under which they are written. How many went."""
     swept, now = 0, time.time()
-    for name in _names(folder):
+    for name in files.names(folder):
         _, temporary, rest = name.rpartition(_TEMPORARY)
         pid, _, nanoseconds = rest.partition("-")
         if not temporary or not _is_number(pid) or not _is_number(nanoseconds):
@@ -76,13 +63,6 @@ def sweep(folder: str) -> int:
             except OSError:
                 pass  # a folder of that name, or gone meanwhile
     return swept
-
-
-def _names(folder: str) -> list[str]:
-    try:
-        return os.listdir(folder)
-    except FileNotFoundError:
-        return []
 
 
 def _is_number(text: str) -> bool:
