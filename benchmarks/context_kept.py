@@ -26,6 +26,7 @@ from popkit_retention.context.builder import build_context
 from popkit_retention.context.models import ContextBuildOptions
 from popkit_retention.context.tokens import count_message
 from popkit_retention.lab import sessions
+from popkit_retention.lab.blocks import Block
 
 if TYPE_CHECKING:
     import argparse
@@ -138,7 +139,7 @@ def builds(path: str, levels: Sequence[int]) -> list[Build]:
     return made
 
 
-def _needs(found: Iterable[tuple[str, list[sessions.Block]]], held: dict[str, str]) -> Needs:
+def _needs(found: Iterable[tuple[str, list[Block]]], held: dict[str, str]) -> Needs:
     """What a request needed of what stood in the messages alone: what came since then is there whatever was built."""
     needs = [(string, [block.id for block in blocks]) for string, blocks in found]
     return [(string, ids) for string, ids in needs if all(string in held.get(id, "") for id in ids)]

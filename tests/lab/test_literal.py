@@ -11,9 +11,8 @@ import pytest
 from hooks.utils.policy import planning
 from hooks.utils.reclaim import clearing
 from hooks.utils.state import live, shipped
-from popkit_retention.lab import measure, pricing, sessions
-from popkit_retention.lab.auto_policy import AutoPolicy
-from popkit_retention.lab.tiers import shipped_rules
+from popkit_retention.lab import measure, policies, sessions
+from popkit_retention.lab.engine_policies import AutoPolicy
 from tests.lab.tales import Tale
 from tests.lab.test_online import long_tale
 from tests.lab.told import Told, filled
@@ -25,7 +24,7 @@ class Watching(AutoPolicy):
     """Clears nothing, and keeps the plans that it would have acted upon: request -> (when, Plan)."""
 
     def __init__(self, prices, wanted: list[int]) -> None:
-        super().__init__(prices, shipped.need_model(), shipped_rules())
+        super().__init__(prices, shipped.need_model(), shipped.rules())
         self.wanted = wanted
         self.plans: dict = {}
 
@@ -62,7 +61,7 @@ def plans(path: Path, folder: Path, numbers: list[int]):
         site = live.Site({"POPKIT_HOME": str(folder / f"home-{number}"), "PATH": "/usr/bin:/bin"}, f"session-{number}", str(folder))
         found = clearing.prospect(site, str(transcript), request.sent_at, planning.Asked()).plan
         newest = live.reconcile(site, str(transcript)).conversation.newest
-        watching = Watching(pricing.prices_for(whole, newest.cache_ttl_s, newest.model), [number])
+        watching = Watching(policies.prices_for(whole, newest.cache_ttl_s, newest.model), [number])
         measure.score(whole, watching, watching.prices)
         now, planned = watching.plans[number]
         assert now == request.sent_at

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from popkit_retention.cli.lab_decisions import replay
 from popkit_retention.lab import sessions
+from popkit_retention.lab.blocks import Session
 from popkit_retention.lab.policies import POLICIES
 from tests.lab.tales import Tale, tales
 from tests.lab.told import Told
@@ -23,7 +24,7 @@ SMALL, LARGE = 300_000, 3_000_000  # bytes of a real session that is replayed ma
 _given = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 
-def decided(session: sessions.Session, name: str, ttl_s: float) -> list[dict]:
+def decided(session: Session, name: str, ttl_s: float) -> list[dict]:
     """The decisions of a policy, as they are written."""
     written = io.StringIO()
     replay(session, POLICIES[name][0](session, prices(ttl_s)), prices(ttl_s), written)

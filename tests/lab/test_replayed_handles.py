@@ -13,7 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hooks.utils import archive
 from hooks.utils.reclaim.access import Refused
 from popkit_retention.cli.main import main
-from popkit_retention.lab import handles, sessions
+from popkit_retention.lab import sessions
+from popkit_retention.lab.blocks import NO_HANDLE
 from tests.answers.written import spec_session
 from tests.lab.told import Told, filled
 from tests.reclaim import generated
@@ -34,7 +35,7 @@ def replayed(path: Path, policy: str, folder: Path) -> dict[str, str]:
 def named(path: Path) -> dict[str, str]:
     """tool_use id -> handle of every result of a session."""
     session = sessions.read(str(path))
-    handles.name(session)
+    sessions.name_handles(session)
     return {step[1].id: step[1].handle for step in session.steps if step[0] == "add" and step[1].id}
 
 
@@ -128,7 +129,7 @@ def test_a_subagents_results_belong_to_its_own_chain(tmp_path) -> None:
      ("/p/subagents/5e55.jsonl", "5e55"), ("/p/notes", "notes")],
 )  # fmt: skip
 def test_a_context_is_named_by_where_its_transcript_lies(path: str, chain: str) -> None:
-    assert handles.chain_of(path) == chain
+    assert sessions.chain_of(path) == chain
 
 
 def test_a_result_whose_content_is_in_doubt_keeps_its_stand_in(tmp_path) -> None:
@@ -138,11 +139,11 @@ def test_a_result_whose_content_is_in_doubt_keeps_its_stand_in(tmp_path) -> None
     whole = named(path)
     lines[at] = lines[at].replace('"content": "', '"content": 1, "content": "')
     path.write_text("".join(lines))
-    left = [id for id, handle in named(path).items() if handle == sessions.NO_HANDLE]
+    left = [id for id, handle in named(path).items() if handle == NO_HANDLE]
     assert len(left) == 1
     assert {id: handle for id, handle in named(path).items() if id not in left} == {id: whole[id] for id in whole if id not in left}
 
 
 def test_a_survey_takes_no_look_at_handles(tmp_path) -> None:
     session = sessions.read(str(spec_session(tmp_path).path))
-    assert {step[1].handle for step in session.steps if step[0] == "add"} == {sessions.NO_HANDLE}
+    assert {step[1].handle for step in session.steps if step[0] == "add"} == {NO_HANDLE}

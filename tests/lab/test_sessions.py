@@ -7,17 +7,18 @@ from pathlib import Path
 import pytest
 
 from popkit_retention.lab import sessions
+from popkit_retention.lab.blocks import Session
 from tests.lab.told import BASE, BEGAN, Told, filled
 
 ALPHA, BETA = "src/alpha/handler.ts", "src/beta/handler.tsx"
 RED = "iVBORw0KGgo="
 
 
-def read(told: Told, folder: Path) -> sessions.Session:
+def read(told: Told, folder: Path) -> Session:
     return sessions.read(told.write(folder / "session.jsonl"))
 
 
-def steps(session: sessions.Session) -> list[str]:
+def steps(session: Session) -> list[str]:
     """The steps in short: ids of results, "." for another block, "#1" for a request."""
     short = {
         "add": lambda block: block.id or ".",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from popkit_retention.lab import measure, pricing, sessions, survey
+from popkit_retention.lab import measure, policies, sessions, survey
 from tests.answers.written import spec_session
 from tests.lab.told import Told, filled
 
@@ -120,15 +120,14 @@ def test_no_cut_of_a_file_ends_a_run(tmp_path, count) -> None:
 
 def test_cost_and_carried_are_means_over_repositories_of_ratios_of_sums_and_the_rest_is_pooled(folder) -> None:
     found = found_in(folder)
-    table = survey.known_policies()
     for name in NAMES:
         sums: dict = {}
         missed = cleared = dearer = 0
         for path in folder.rglob("*.jsonl"):
             read = sessions.read(str(path))
-            priced = pricing.prices_for(read, 300)
-            base = measure.score(read, table["nothing"][0](read, priced), priced)
-            own = measure.score(read, table[name][0](read, priced), priced)
+            priced = policies.prices_for(read, 300)
+            base = measure.score(read, policies.POLICIES["nothing"][0](read, priced), priced)
+            own = measure.score(read, policies.POLICIES[name][0](read, priced), priced)
             known = sums.setdefault(survey.repository_of(str(path)), [0, 0, 0, 0])
             for at, value in enumerate((own.cost, base.cost, own.carried, base.carried)):
                 known[at] += value

@@ -19,7 +19,7 @@ from hooks.utils.reclaim import outlook
 from hooks.utils.state import store
 from hooks.utils.state.rebuild import rebuild
 
-from ..lab import installed
+from ..lab import outcomes
 from . import lab_decisions, past_sessions, screen, sessions
 
 TYPE_CHECKING = False
@@ -67,7 +67,7 @@ def _counted(path: str, project: str, environ: Mapping[str, str]) -> dict:
         found = report_of(path, project, environ)
         try:
             config = layers.load(home.plugin_root(), _home(environ), project)
-            found["installed"] = installed.came_with(lab_decisions.read(path), Ruleset.from_config(config)).to_json()
+            found["installed"] = outcomes.installed(lab_decisions.read(path), Ruleset.from_config(config)).to_json()
         except past_sessions.Refused:
             found["installed"] = None
         return found
