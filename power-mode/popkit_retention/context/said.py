@@ -8,11 +8,12 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
 # What a message is in its conversation: the system's word among the messages, a request of the user's, what the assistant answered, and
 # what the tools it called returned.
@@ -86,6 +87,24 @@ def plain(value: Any) -> Any:
     if not callable(dump):
         return value
     return dump(mode="json", by_alias=True, exclude_unset=True, exclude=getattr(value, "__api_exclude__", None))
+
+
+def made_plain(value: Any) -> Any:
+    """Return the same data as plain JSON values, whatever callers give (models, tuples, iterators): the very object where it is plain
+    already, so nothing is copied and an iterator is read only once. A value that has no plain form stays as it is."""
+    if isinstance(value, (str, int, float, bool, type(None))):
+        return value
+    if isinstance(value, dict):
+        fields = {name: made_plain(each) for name, each in value.items()}
+        return value if all(fields[name] is each for name, each in value.items()) else fields
+    if isinstance(value, list):
+        items = [made_plain(each) for each in value]
+        return value if all(new is old for new, old in zip(items, value)) else items
+    if isinstance(value, Mapping):
+        return {name: made_plain(each) for name, each in value.items()}
+    if isinstance(value, (tuple, set, frozenset, Iterator)):
+        return [made_plain(each) for each in value]
+    return plain(value)
 
 
 def blocks_of(content: Any) -> list[Any]:

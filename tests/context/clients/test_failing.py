@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from popkit_retention.context.clients.failing import may_pass_elsewhere
+from popkit_retention.context.clients.wrapping import may_pass_elsewhere
 from popkit_retention.context.models import ContextBuildOptions, ContextResult
 from popkit_retention.context.sources import Sources
 from tests.patience import HANG_S

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from popkit_retention.context.builder import build_context
-from popkit_retention.context.clients.plain import made_plain
 from popkit_retention.context.models import ContextBuildOptions, ContextResult
+from popkit_retention.context.said import made_plain
 from popkit_retention.context.sources import Sources
 
 from .callers import BUILT, KINDS, MODEL, QUESTION, Desk, Ledger, result, with_a_mark
