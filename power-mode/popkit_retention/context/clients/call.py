@@ -9,8 +9,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from ..models import Provider
-from ..said import made_plain
+from ..build_types import Provider
+from ..parsed import made_plain
 from ..service import Caller, ContextService, Request, Used
 
 # The keyword arguments with which a client's `post` is called.

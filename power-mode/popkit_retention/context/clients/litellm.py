@@ -17,10 +17,9 @@ from typing import Any
 import anyio.to_thread
 from litellm.integrations.custom_logger import CustomLogger
 
-from ..configured import default_service
-from ..models import Provider
-from ..said import made_plain
-from ..service import Caller, ContextService, Request, Used
+from ..build_types import Provider
+from ..parsed import made_plain
+from ..service import Caller, ContextService, Request, Used, default_service
 from .call import person_of
 
 # LiteLLM's names for requests that carry messages -> the provider whose form these have.

@@ -15,8 +15,7 @@ import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any, TypeVar
 
-from ..configured import default_service
-from ..service import ContextService
+from ..service import ContextService, default_service
 from .call import UNREAD, Call, Setting
 
 Client = TypeVar("Client")

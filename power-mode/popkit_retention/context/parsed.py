@@ -1,4 +1,4 @@
-"""One message of a conversation as the builder sees it, whichever provider's form it has. Pure.
+"""One message of a conversation, parsed from whichever provider's form it has. Pure.
 
 The caller's messages are read, never changed; where one has to differ, a new one is made of its parts.
 """
@@ -8,20 +8,13 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-# What a message is in its conversation: the system's word among the messages, a request of the user's, what the assistant answered, and
-# what the tools it called returned.
+# The part of a message in its conversation: a message of the system's, a request of the user's, an answer of the assistant's, and the
+# results of the tools that it called.
 SYSTEM, REQUEST, ANSWER, RESULTS = "system", "request", "answer", "results"
 DIGEST_CHARS = 16
-_NUMBER = re.compile(r"^ *\d+(?:→|\t)", re.MULTILINE)
-# A listing of fewer lines gains nothing by it.
-_LEAST_LINES = 10
 
 
 class ToolUse(NamedTuple):
@@ -35,8 +28,8 @@ class ToolUse(NamedTuple):
 
 
 class ToolResult(NamedTuple):
-    """What a tool returned to the call `id`: its `text`, whether it is an `error`, and whether there is `more` than text in it, which no
-    words of ours can stand for."""
+    """The result of the call `id`: its `text`, whether it is an `error`, and whether there is `more` than text in it, which no text of ours
+    can replace."""
 
     id: str
     text: str
@@ -44,9 +37,9 @@ class ToolResult(NamedTuple):
     more: bool = False
 
 
-class Said(NamedTuple):
+class Parsed(NamedTuple):
     """A message: its `part` in the conversation, the tools it `uses`, the `results` in it, its `texts` beside them, the tokens of its
-    `thinking`, how many `thoughts` these are, and whether they stand `alone` in it."""
+    `thinking`, the number of blocks of it (`thoughts`), and whether it holds them `alone`."""
 
     part: str
     uses: tuple[ToolUse, ...] = ()
@@ -57,32 +50,8 @@ class Said(NamedTuple):
     alone: bool = False
 
 
-# In the place of a notice: the result's own text, without the numbers of its lines; the call's own input, its long texts shortened.
-BARE = ""
-
-
-class Edit(NamedTuple):
-    """How a message differs from the caller's: `notices` stand in the place of results (by the id of the call; BARE where a call's
-    input is shortened), its thinking is left out, `additions` stand before what the user said."""
-
-    notices: Mapping[str, str]
-    unthought: bool
-    additions: Sequence[str]
-
-
-class Form(NamedTuple):
-    """A provider's form of messages. `parse`: a message as Said, None for what is not understood. `edit`: a new message. `keeps_system`:
-    whether the system's words stand among the messages for good, so that they stay when an exchange leaves. `alternates`: whether no two
-    messages of the user's may follow each other."""
-
-    parse: Callable[[Any], Said | None]
-    edit: Callable[[Any, Edit], Any]
-    keeps_system: bool
-    alternates: bool
-
-
 def plain(value: Any) -> Any:
-    """A model of an SDK's as the plain values that its package would send it as; anything else as it is."""
+    """Return a model of an SDK's as the plain values that its package would send it as; anything else as it is."""
     dump = getattr(value, "model_dump", None)
     if not callable(dump):
         return value
@@ -108,43 +77,43 @@ def made_plain(value: Any) -> Any:
 
 
 def blocks_of(content: Any) -> list[Any]:
-    """A content as plain blocks, whichever form it has; nothing for none."""
+    """Return a content as plain blocks, whichever form it has; none for no content."""
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
     return [plain(block) for block in content] if isinstance(content, (list, tuple)) else []
 
 
 def is_thinking(block: Any) -> bool:
-    """Whether a block is what a model has thought, in the open or sealed."""
+    """Whether a block is a model's thinking, in the open or sealed."""
     return isinstance(block, dict) and block.get("type") in ("thinking", "redacted_thinking")
 
 
-# Where LiteLLM puts what other providers' models have thought, in an answer of OpenAI's form, and takes it from in the next request.
+# The fields of an answer of OpenAI's form in which LiteLLM puts the thinking of other providers' models, and reads it in the next request.
 BLOCKS, REASONING = "thinking_blocks", "reasoning_content"
 
 
 def thinking_beside(message: dict[str, Any]) -> list[Any]:
-    """The blocks of thinking beside a message's content. Its text, which stands there once more, counts where there are no blocks."""
+    """Return the blocks of thinking beside a message's content. Its text, which is repeated there, counts where there are no blocks."""
     blocks = [block for block in blocks_of(message.get(BLOCKS)) if is_thinking(block)]
     text = message.get(REASONING)
     return [{"type": "thinking", "thinking": text}] if not blocks and isinstance(text, str) and text else blocks
 
 
 def text_of(block: Any) -> str | None:
-    """The text of a block; None for one that has none, such as an image."""
+    """Return the text of a block; None for one that has none, such as an image."""
     text = block.get("text") if isinstance(block, dict) else None
     return text if isinstance(text, str) else None
 
 
 def digest_of(message: Any) -> str:
-    """What tells a message from others, marks for the cache apart: they move from request to request, and with them whether a lone text is
-    a string or a block. TypeError, ValueError or RecursionError where the message cannot be sent."""
-    text = json.dumps(_bare(message), sort_keys=True, default=plain, allow_nan=False)
+    """Return a hash of a message, without marks for the cache: they move from request to request, and with them whether a lone text is a
+    string or a block. TypeError, ValueError or RecursionError where the message cannot be sent."""
+    text = json.dumps(_unmarked(message), sort_keys=True, default=plain, allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()[:DIGEST_CHARS]
 
 
 def digests_of(messages: Sequence[Any]) -> list[str] | None:
-    """The digests of messages; None where one of them cannot be sent."""
+    """Return the digests of messages; None where one of them cannot be sent."""
     try:
         return [digest_of(message) for message in messages]
     except (TypeError, ValueError, RecursionError, AttributeError):
@@ -152,37 +121,41 @@ def digests_of(messages: Sequence[Any]) -> list[str] | None:
 
 
 def alike(digests: Sequence[str], others: Sequence[str]) -> int:
-    """How many messages two conversations have in common, by their digests, before they part."""
+    """Return the number of messages that two conversations have in common, by their digests, before they differ."""
     return next((number for number, (one, other) in enumerate(zip(digests, others)) if one != other), min(len(digests), len(others)))
 
 
-def _bare(value: Any) -> Any:
+def _unmarked(value: Any) -> Any:
     value = plain(value)
     if not isinstance(value, dict):
         return value
-    bare = {name: item for name, item in value.items() if name != "cache_control"}
-    content = bare.get("content")
+    fields = {name: item for name, item in value.items() if name != "cache_control"}
+    content = fields.get("content")
     if isinstance(content, (list, tuple)):
-        blocks = [_bare(block) for block in content]
+        blocks = [_unmarked(block) for block in content]
         alone = blocks[0] if len(blocks) == 1 and isinstance(blocks[0], dict) else {}
-        bare["content"] = alone["text"] if alone.keys() == {"type", "text"} else blocks
-    return bare
+        fields["content"] = alone["text"] if alone.keys() == {"type", "text"} else blocks
+    return fields
 
 
-def bare(text: str) -> str | None:
-    """A listing without the numbers of its lines, which tell nothing once it is old; None for a text that is none."""
-    if _NUMBER.match(text) is None:
-        return None
-    without, found = _NUMBER.subn("", text)
-    return without if found >= _LEAST_LINES and 10 * found > 9 * text.count("\n") else None
+# --- shorter texts ------------------------------------------------------------------------------------------------------------------------
 
-
-# Of the input of a call, a longer text is shortened to its beginning.
+_NUMBER = re.compile(r"^ *\d+(?:→|\t)", re.MULTILINE)
+_LEAST_LINES = 10  # of a listing: a shorter one gains nothing
+# In the input of a call, a longer text is shortened to its beginning.
 _LONG_CHARS, _BEGINNING_CHARS = 400, 80
 
 
+def bare(text: str) -> str | None:
+    """Return a listing without the numbers of its lines, which mean nothing once it is old; None for any other text."""
+    if _NUMBER.match(text) is None:
+        return None
+    without, count = _NUMBER.subn("", text)
+    return without if count >= _LEAST_LINES and 10 * count > 9 * text.count("\n") else None
+
+
 def short(value: Any) -> Any:
-    """The input of a call with its long texts shortened: what was written stands in the file. The same value where none is long."""
+    """Return the input of a call with its long texts shortened: the file has what was written. The same value where none is long."""
     if isinstance(value, str) and len(value) > _LONG_CHARS:
         return f"{value[:_BEGINNING_CHARS]}… [PopKit left out {len(value) - _BEGINNING_CHARS} characters]"
     if isinstance(value, dict):
