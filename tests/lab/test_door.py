@@ -12,7 +12,7 @@ from popkit_retention.lab.blocks import tokens_of
 from popkit_retention.lab.door_policy import Door
 from popkit_retention.lab.measure import Policy
 from tests.lab.made import Made
-from tests.lab.told import Script
+from tests.lab.transcripts import Script
 from tests.policy.priced import prices
 
 

@@ -16,7 +16,7 @@ from popkit_retention.cli.main import main
 from popkit_retention.lab import sessions
 from popkit_retention.lab.blocks import NO_HANDLE
 from tests.answers.written import spec_session
-from tests.lab.told import Told, filled
+from tests.lab.transcripts import Transcript, filled
 from tests.reclaim import generated
 from tests.reclaim.shops import EXPIRED, LATER_S, Shop, Talk, contents_of, stamp, worked
 
@@ -106,17 +106,17 @@ def test_whatever_the_lines_look_like_the_handles_are_those_of_a_live_clear(made
 
 
 def test_a_subagents_results_belong_to_its_own_chain(tmp_path) -> None:
-    told = Told()
-    told.prompt("look for it", isSidechain=True)
-    told.call("a", message="s1", isSidechain=True)
-    told.result("a", filled(200) + 'ä "so"', isSidechain=True)
-    told.answer(filled(10), "s2", isSidechain=True)
+    transcript = Transcript()
+    transcript.prompt("look for it", isSidechain=True)
+    transcript.call("a", message="s1", isSidechain=True)
+    transcript.result("a", filled(200) + 'ä "so"', isSidechain=True)
+    transcript.answer(filled(10), "s2", isSidechain=True)
     path = tmp_path / "5e55" / "subagents" / "agent-a17.jsonl"
     path.parent.mkdir(parents=True)
-    told.write(path)
+    transcript.write(path)
     db = archive.open_archive(str(tmp_path / "archive.sqlite"), create=True)
     try:
-        record = archive.NewRecord("a", "run", "Bash", json.dumps(told.entries[2]["message"]["content"][0]["content"]))
+        record = archive.NewRecord("a", "run", "Bash", json.dumps(transcript.entries[2]["message"]["content"][0]["content"]))
         added = archive.add_records(db, archive.Chain("5e55/a17", "5e55", "a17"), [record])
     finally:
         db.close()
