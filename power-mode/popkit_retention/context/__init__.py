@@ -1,4 +1,4 @@
-"""Assembled prompts: what of a conversation, of memory and of files a request carries, by budget.
+"""Assembled prompts: the parts of a conversation, of memory and of files that a request carries, by budget.
 
     from popkit_retention.context import ContextBuildOptions, build_context
 

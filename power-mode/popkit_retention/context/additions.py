@@ -151,7 +151,7 @@ def _change(path: str, tool_input: dict, known: dict[str, str]) -> bool:
 
 
 def is_shown(file: FileText, shown: dict[str, str]) -> bool:
-    """Whether a conversation shows a file whole and as it is now. The parts that are masked in the file may be in clear there."""
+    """Return whether a conversation shows a file whole and as it is now. The parts that are masked in the file may be in clear there."""
     texts = [text for path, text in shown.items() if path == file.path or path.endswith("/" + file.path.removeprefix("./"))]
     return any(_same(file.text, text) for text in texts)
 
@@ -241,7 +241,7 @@ def _blank(match: re.Match[str]) -> str:
 
 
 def _may_be_mentioned(name: str) -> bool:
-    """Whether the word behind an @ is a file rather than a person or a package's scope."""
+    """Return whether the word behind an @ is a file rather than a person or a package's scope."""
     return name.startswith('"') or "/" in name or _is_file(name)
 
 

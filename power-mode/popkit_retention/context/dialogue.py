@@ -129,15 +129,15 @@ class Dialogue:
         return bool(last) and self.parsed[self.newest].part == RESULTS and any(self.parsed[number].thoughts for number in last)
 
     def can_leave(self, number: int) -> bool:
-        """Whether a message leaves with its exchange: the system's stay where the form keeps them."""
+        """Return whether a message leaves with its exchange: the system's stay where the form keeps them."""
         return not (self.form.keeps_system and self.parsed[number].part == SYSTEM)
 
     def is_out(self, number: int, changes: Changes) -> bool:
-        """Whether a message is not sent: it has left, or it was thinking alone, which has."""
+        """Return whether a message is not sent: it has left, or it was thinking alone, which has."""
         return number in changes.left or (number in changes.unthought and self.parsed[number].alone)
 
     def is_stuck(self, changes: Changes) -> bool:
-        """Whether a message of thinking alone would have to leave where its neighbours may not follow each other."""
+        """Return whether a message of thinking alone would have to leave where its neighbours may not follow each other."""
         return self.form.alternates and any(parsed.alone and number not in changes.left for number, parsed in enumerate(self.parsed))
 
     def size(self, numbers: Iterable[int], changes: Changes) -> int:
@@ -222,7 +222,7 @@ def read(messages: Sequence[Any], provider: Provider, meter: Meter, digests: lis
 
 
 def _is_valid(parsed: list[Parsed]) -> bool:
-    """Whether the first message is a request, every call comes before its result, and every result after its call."""
+    """Return whether the first message is a request, every call comes before its result, and every result after its call."""
     messages = [each for each in parsed if each.part != SYSTEM]
     if not messages or messages[0].part != REQUEST:
         return False

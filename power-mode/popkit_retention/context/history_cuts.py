@@ -169,7 +169,7 @@ class Names:
 
 
 def _shows(judged: Judged) -> bool:
-    """Whether a notice has names; for a run, an outline says more."""
+    """Return whether a notice has names; for a run, an outline says more."""
     return not judged.result.kind.startswith("run")
 
 

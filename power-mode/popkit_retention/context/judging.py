@@ -38,7 +38,7 @@ def _need_model() -> NeedModel:
 
 
 def binds_thinking(model: str) -> bool:
-    """Whether a model takes its thinking only with the very conversation that it was thought over; an unknown one does."""
+    """Return whether a model takes its thinking only with the very conversation that it was thought over; an unknown one does."""
     return _rules().models.model(model).thinking_bound
 
 

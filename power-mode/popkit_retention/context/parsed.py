@@ -84,7 +84,7 @@ def blocks_of(content: Any) -> list[Any]:
 
 
 def is_thinking(block: Any) -> bool:
-    """Whether a block is a model's thinking, in the open or sealed."""
+    """Return whether a block is a model's thinking, in the open or sealed."""
     return isinstance(block, dict) and block.get("type") in ("thinking", "redacted_thinking")
 
 

@@ -28,7 +28,7 @@ _PUBLIC = (
 
 
 def is_secret(parts: list[str]) -> bool:
-    """Whether a path of these components leads to a secret. A disk may take names for the same that differ in case, form, invisible
+    """Return whether a path of these components leads to a secret. A disk may take names for the same that differ in case, form, invisible
     characters or dots and spaces at the end."""
     folded = [_folded(part) for part in parts]
     if any(part in _FOLDERS for part in folded) or not folded:

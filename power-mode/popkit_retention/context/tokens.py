@@ -150,7 +150,7 @@ def _most_likely(lines: list[str]) -> str:
 
 
 def _reaches(matches: Callable[[str], object], lines: list[str], least: float) -> bool:
-    """Whether that share of the lines matches; it ends with the line after which no more can."""
+    """Return whether that share of the lines matches; it ends with the line after which no more can."""
     most = (1 - least) * len(lines)
     others = 0
     for line in lines:

@@ -66,7 +66,7 @@ class Rule(Policy):
         return [(block, self.text(block), [self.reason]) for block in picked]
 
     def considers(self, block: Block) -> bool:
-        """Whether a result may ever go."""
+        """Return whether a result may ever go."""
         return True
 
     def picks(self, view: View) -> list[Block]:
@@ -122,7 +122,7 @@ def signature(block: Block) -> str:
 
 
 def is_edit(block: Block) -> bool:
-    """Whether a call changed a file."""
+    """Return whether a call changed a file."""
     return block.call.tool in EDIT_TOOLS and not block.call.outcome.error
 
 

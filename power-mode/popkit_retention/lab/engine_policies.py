@@ -176,7 +176,7 @@ class AutoPolicy(Tracked):
         return planning.plan(self.at(now), planning.Asked(), now, self.model, self.prices, self.is_cold(now), self.tuned)
 
     def is_cold(self, now: float) -> bool:
-        """Whether the next request finds no cache."""
+        """Return whether the next request finds no cache."""
         return not self.conversation.last.is_warm(now)
 
     def decide(self, view: View) -> list[Choice]:

@@ -107,7 +107,7 @@ class View:
         return block.tokens + (block.thinking if self.prices.bound and block not in self.lost else 0)
 
     def shows(self, block: Block, string: str) -> bool:
-        """Whether the text in a block's place has a string that the block's own text has."""
+        """Return whether the text in a block's place has a string that the block's own text has."""
         text = self.cleared.get(block, self.entered.get(block))
         return text is None or string in text
 
@@ -120,27 +120,27 @@ class Policy:
     rebuilds = False
 
     def begin(self, cwd: str) -> None:
-        """A session begins in a folder, "" where that is not known."""
+        """Begin a session in a folder, "" where that is not known."""
 
     def add(self, block: Block) -> None:
-        """The conversation grew by a Block."""
+        """Handle a Block that the conversation grew by."""
 
     def enter(self, block: Block) -> str | None:
         """Return the text that enters in the place of a result's own, right after it was added; None for its own."""
         return None
 
     def event(self, event: Event) -> None:
-        """Another event of the engine happened: the user spoke."""
+        """Handle another event of the engine: the user spoke."""
 
     def at_compaction(self, event: Compacted, view: View) -> str:
         """Return the effect of a recorded compaction: FOLDED, SUMMARISED, STANDS."""
         return FOLDED
 
     def compact(self, event: Event) -> None:
-        """The context was emptied."""
+        """Handle that the context was emptied."""
 
     def cut(self, context: list[Block]) -> None:
-        """The conversation was rewound to this context."""
+        """Handle that the conversation was rewound to this context."""
 
     def decide(self, view: View) -> list[Choice]:
         """Return the results that are cleared right before a request, and the calls whose input is."""
@@ -151,10 +151,10 @@ class Policy:
         return 0
 
     def missed(self, block: Block) -> None:
-        """A cleared result was needed: it came back, and is kept."""
+        """Handle a cleared result that was needed: it came back, and is kept."""
 
     def answered(self, request: Request) -> None:
-        """The answer to a request is known."""
+        """Handle the answer to a request."""
 
 
 def score(session: Session, policy: Policy, prices: Prices, on_request: OnRequest | None = None) -> Score:

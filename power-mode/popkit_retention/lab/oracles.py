@@ -94,7 +94,7 @@ class Future:
             self.last.setdefault(block, self.number)
 
     def never_needed(self, block: Block) -> bool:
-        """Whether a result can go before it is sent for the first time."""
+        """Return whether a result can go before it is sent for the first time."""
         return bool(block.id) and block.tokens >= LEAST and self.free[block] <= self.born[block]
 
 

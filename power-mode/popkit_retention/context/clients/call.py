@@ -157,8 +157,8 @@ def _without_field(arguments: Arguments) -> tuple[Arguments, Mapping[str, Any]]:
 
 
 def _anthropic_used(item: Any, before: Used | None) -> Used | None:
-    """A message reports all at once. In a stream the first event reports the input, and each `message_delta` all the output so far; some
-    of them report both."""
+    """Read the usage of a message, which reports all at once, or of an event: the first of a stream reports the input, and each
+    `message_delta` all the output so far; some of them report both."""
     message = getattr(item, "message", item)
     usage = getattr(message, "usage", None)
     if usage is None:
@@ -177,7 +177,7 @@ def _anthropic_used(item: Any, before: Used | None) -> Used | None:
 
 
 def _openai_used(item: Any, before: Used | None) -> Used | None:
-    """A completion reports it; of a stream the last chunk, where `stream_options` asks for it."""
+    """Read the usage of a completion, or of a stream's last chunk, where `stream_options` asks for it."""
     usage = getattr(item, "usage", None)
     if usage is None:
         return before

@@ -212,8 +212,8 @@ _TYPES = frozenset({"api_error", "overloaded_error", "rate_limit_error", "timeou
 
 
 def may_pass_elsewhere(error: BaseException) -> bool:
-    """Whether the model or the connection to it failed, so that another model may answer. Not so where the caller's request is refused
-    (400, 401, 403, 404, 413, 422), where the answer cannot be parsed, and where the caller cancelled."""
+    """Return whether the model or the connection to it failed, so that another may answer: not where the caller's request is refused (400,
+    401, 403, 404, 413, 422), the answer cannot be parsed, or the caller cancelled."""
     if any(cls.__name__ in _UNREACHABLE for cls in type(error).__mro__):
         return True
     status = getattr(error, "status_code", None)
