@@ -14,7 +14,7 @@ import pytest
 
 from hooks.utils.policy.masking import mask
 from tests.hooks.test_secrets import HOSTILE
-from tests.lab.told import BASE, Told, filled
+from tests.lab.transcripts import BASE, Transcript, filled
 from tests.views.written import Written
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -132,26 +132,26 @@ def test_the_held_out_benchmark_knows_no_other_door(tmp_path: Path):
 
 def compacted(path: Path) -> None:
     """A session that Claude Code compacted: six files were read, and the summary names what one of them holds; then two are quoted."""
-    told = Told()
-    told.prompt(filled(100))
+    transcript = Transcript()
+    transcript.prompt(filled(100))
     for number in range(6):
-        told.wait(10)
+        transcript.wait(10)
         text = "\n".join(f"    load('src/part_{number}/{at}_shop.ts')" for at in range(300))
         if number:
-            told.call(f"t{number}")
+            transcript.call(f"t{number}")
         else:
-            told.first("t0", visible=100)
-        told.wait(2)
-        told.result(f"t{number}", text)
-    told.wait(10)
-    told.fold("Look at src/part_0/1_shop.ts and src/part_0/2_shop.ts.")
+            transcript.first("t0", visible=100)
+        transcript.wait(2)
+        transcript.result(f"t{number}", text)
+    transcript.wait(10)
+    transcript.fold("Look at src/part_0/1_shop.ts and src/part_0/2_shop.ts.")
     for number in (0, 5):
-        told.wait(10)
-        told.answer(" ".join(f"src/part_{number}/{at}_shop.ts" for at in (1, 2, 3)), f"m-{number}")
+        transcript.wait(10)
+        transcript.answer(" ".join(f"src/part_{number}/{at}_shop.ts" for at in (1, 2, 3)), f"m-{number}")
         usage = {"input_tokens": 1_000, "cache_read_input_tokens": BASE, "cache_creation_input_tokens": 0}
-        told.entries[-1]["message"]["usage"] = usage
-        told.prompt(filled(10))
-    told.write(path)
+        transcript.entries[-1]["message"]["usage"] = usage
+        transcript.prompt(filled(10))
+    transcript.write(path)
 
 
 def test_the_benchmark_of_compacting_tells_what_is_needed_and_still_stands(tmp_path: Path):

@@ -11,7 +11,7 @@ import pg8000.native
 import pytest
 
 from hooks.utils.state.days import day_of
-from popkit_retention.context.status import NoSnapshot, get_context_status
+from popkit_retention.context.usage_log import NoSnapshot, get_context_status
 from popkit_retention.usage import opening, postgres, records
 from popkit_retention.usage.opening import open_store
 from popkit_retention.usage.records import CLIENT, DAY_S, MOD, TRANSCRIPT, Sum, Tokens

@@ -1,22 +1,26 @@
-"""A file that the conversation shows whole and as it is now is not sent again; what enters as layer 3 stands below its path."""
+"""Texts refer to files by mentions, by paths and by the heads of fences, the newest first. A file that the conversation shows whole, as it
+is now, is not sent again; one that enters has its path above it."""
 
 from __future__ import annotations
+
+import time
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from popkit_retention.context import FileText, dialogue_anthropic, dialogue_openai
-from popkit_retention.context.said import Said
-from popkit_retention.context.shown import is_shown, shown_files, summary, whole
+from popkit_retention.context import FileText, Provider
+from popkit_retention.context.additions import MOST_REFERENCES, in_text, is_shown, referenced, shown_files, summary, whole
+from popkit_retention.context.parsed import Parsed
+from popkit_retention.context.provider_forms import FORMS
 from tests.examples import examples
 
 TEXT = "def price(basket):\n    return sum(basket)\n"
 FILE = FileText("src/a.py", TEXT, "1: def price(basket):", "stamp")
 
 
-def said(messages: list[dict]) -> list[Said]:
-    form = dialogue_openai if any(message["role"] == "tool" for message in messages) else dialogue_anthropic
+def parsed(messages: list[dict]) -> list[Parsed]:
+    form = FORMS[Provider.OPENAI if any(message["role"] == "tool" for message in messages) else Provider.ANTHROPIC]
     return [form.parse(message) for message in messages]
 
 
@@ -53,7 +57,7 @@ def called(result: object, **given: object) -> list[dict]:
     ],
 )
 def test_a_file_is_shown_by_a_reading_by_a_write_and_by_what_edits_make_of_it(messages):
-    assert is_shown(FILE, shown_files(said(messages)))
+    assert is_shown(FILE, shown_files(parsed(messages)))
 
 
 @pytest.mark.parametrize(
@@ -69,7 +73,7 @@ def test_a_file_is_shown_by_a_reading_by_a_write_and_by_what_edits_make_of_it(me
     ],
 )
 def test_a_file_that_is_shown_in_part_or_as_it_was_is_not_shown(messages):
-    assert not is_shown(FILE, shown_files(said(messages)))
+    assert not is_shown(FILE, shown_files(parsed(messages)))
 
 
 def test_a_part_that_is_read_later_takes_nothing_away():
@@ -77,7 +81,7 @@ def test_a_part_that_is_read_later_takes_nothing_away():
         *called(numbered(TEXT), file_path="/p/src/a.py"),
         *called("     2→    return sum(basket)", file_path="/p/src/a.py", offset=2),
     ]
-    assert is_shown(FILE, shown_files(said(messages)))
+    assert is_shown(FILE, shown_files(parsed(messages)))
 
 
 def test_what_is_masked_in_the_file_may_stand_in_the_conversation():
@@ -97,13 +101,13 @@ LINES = st.lists(
 def test_whatever_has_been_read_whole_is_shown(lines):
     text = "\n".join(lines)
     if text.strip():
-        assert is_shown(FileText("a.py", text, "", ""), shown_files(said(called(numbered(text), file_path="/p/a.py"))))
+        assert is_shown(FileText("a.py", text, "", ""), shown_files(parsed(called(numbered(text), file_path="/p/a.py"))))
 
 
 def test_what_a_call_that_failed_gave_shows_nothing():
     messages = called(numbered(TEXT), file_path="/p/src/a.py")
     messages[1]["content"][0]["is_error"] = True
-    assert not is_shown(FILE, shown_files(said(messages)))
+    assert not is_shown(FILE, shown_files(parsed(messages)))
 
 
 def test_files_stand_below_their_paths():
@@ -114,3 +118,57 @@ def test_files_stand_below_their_paths():
 
 def test_a_file_with_fences_of_its_own_stands_between_longer_ones():
     assert whole(FileText("a.md", "````\nx\n````\n", "", "")).startswith("# a.md\n`````\n````\n")
+
+
+# --- references ---------------------------------------------------------------------------------------------------------------------------
+
+
+def test_the_newest_reference_comes_first_and_each_file_once():
+    assert referenced(["see /p/a.py", "look at src/b.py and then c.md", "/p/a.py again"]) == ["/p/a.py", "c.md", "src/b.py"]
+
+
+@pytest.mark.parametrize(
+    ("text", "paths"),
+    [
+        ("see @src/app.py, please", ["src/app.py"]),
+        ('see @"my notes/plan.md"', ["my notes/plan.md"]),
+        ("`tests/test_a.py:12` fails, src/b.ts#L4-L9 too", ["src/b.ts", "tests/test_a.py"]),
+        ('```python title="src/z.py"\nprint(1)\n```', ["src/z.py"]),
+        ("```src/y.js\nx\n```", ["src/y.js"]),
+        ("the Makefile and app/[id]/page.tsx.", ["app/[id]/page.tsx", "Makefile"]),
+        ("./a.py is ../b.py and ~/c.py and /etc/d.conf", ["/etc/d.conf", "~/c.py", "../b.py", "a.py"]),
+        ("https://example.org/a.py, version 1.2.3, e.g. this, me@example.org, @anna", []),
+        ("<system-reminder>CLAUDE.md says: src/a.py</system-reminder> go on", []),
+        ("ask @anna about config.yaml", ["config.yaml"]),
+    ],
+)
+def test_a_text_refers_to_the_files_that_it_names(text, paths):
+    assert referenced([text]) == paths
+
+
+def test_there_is_a_bound():
+    texts = [" ".join(f"src/f{at}.py" for at in range(200))]
+    assert len(referenced(texts)) == MOST_REFERENCES
+    assert referenced(texts, 2) == ["src/f199.py", "src/f198.py"]
+
+
+WORDS = st.sampled_from(
+    ["src/", "a.py", "@", "```", "`", ":12", "\n", " ", "[", "](", "~/", "..", "<system-reminder>", "://", '"', "é", "\\"]
+)
+
+
+@settings(max_examples=examples(50, 2_000))
+@given(st.lists(st.one_of(WORDS, st.text(max_size=5)), max_size=30).map("".join))
+def test_any_text_gives_plain_paths(text):
+    for path in referenced([text]):
+        assert 0 < len(path) <= 400
+        assert not {"\n", "\0"} & {*path}
+        assert not path.startswith("./")
+
+
+@pytest.mark.bench
+@pytest.mark.parametrize("piece", ["a", "a/", ".", "@", "a.", "<system-reminder>", "/", "a-+", "://", "[(", "`", "\\"])
+def test_no_text_takes_long(piece):
+    began = time.process_time()
+    list(in_text(piece * 20_000))
+    assert time.process_time() - began < 1

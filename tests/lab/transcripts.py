@@ -25,7 +25,7 @@ def filled(tokens: int, holds: str = "") -> str:
     return (head + "so on\n" * tokens)[: tokens // 10 * TEN]
 
 
-class Told(Lines):
+class Transcript(Lines):
     """A transcript in which every line has its time; a call asks for ten tokens, and so does an answer's text."""
 
     def __init__(self) -> None:
@@ -70,7 +70,7 @@ class Told(Lines):
 
 
 class Script(Policy):
-    """Clears what it is told to: {request number: {tool_use id: placeholder}}. Remembers what it was told."""
+    """Clears by a script: {request number: {tool_use id: placeholder}}. Records the contexts, and what was missed."""
 
     def __init__(self, script: dict[int, dict[str, str]]) -> None:
         self.script = script

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from popkit_retention.context import ContextBuildOptions, Provider, build_context
-from popkit_retention.context.books import DatabaseBooks, snapshot_of
 from popkit_retention.context.service import Caller, ContextService, Request, Used
-from popkit_retention.context.status import get_context_status
+from popkit_retention.context.usage_log import DatabaseLog, get_context_status, snapshot_of
 from popkit_retention.usage.opening import open_store
 from tests.patience import HANG_S, until
 from tests.usage.homes import House, answer, append
@@ -30,16 +29,16 @@ def environ(tmp_path: Path) -> dict[str, str]:
 
 
 @pytest.fixture
-def books(environ: dict[str, str]) -> Iterator[DatabaseBooks]:
-    found = DatabaseBooks(environ)
+def log(environ: dict[str, str]) -> Iterator[DatabaseLog]:
+    found = DatabaseLog(environ)
     yield found
     found.close()
 
 
-def test_a_build_leaves_a_snapshot_without_contents(environ: dict[str, str], books: DatabaseBooks) -> None:
-    service = ContextService(build_context, books=books)
+def test_a_build_leaves_a_snapshot_without_contents(environ: dict[str, str], log: DatabaseLog) -> None:
+    service = ContextService(build_context, log=log)
     assert service.build(CALLER, REQUEST) == REQUEST.messages
-    assert books.flush(HANG_S)
+    assert log.flush(HANG_S)
     status = get_context_status("s1", environ)
     assert status.current_context["agent"] == "reviewer"
     assert status.current_context["model"] == "claude-opus-5"
@@ -47,29 +46,29 @@ def test_a_build_leaves_a_snapshot_without_contents(environ: dict[str, str], boo
     assert b"the question" not in b"".join(path.read_bytes() for path in Path(environ["POPKIT_HOME"]).glob("usage.sqlite*"))
 
 
-def test_what_calls_use_is_booked_and_fills_the_limit(environ: dict[str, str], books: DatabaseBooks) -> None:
-    until(lambda: books.used_percent("alice", "s1") == 0.0, "the first answer")
-    books.answered(CALLER, "claude-fable-5-2", Used(100, 200, 150, 50, 50))
-    assert books.flush(HANG_S)
+def test_what_calls_use_is_booked_and_fills_the_limit(environ: dict[str, str], log: DatabaseLog) -> None:
+    until(lambda: log.used_percent("alice", "s1") == 0.0, "the first answer")
+    log.answered(CALLER, "claude-fable-5-2", Used(100, 200, 150, 50, 50))
+    assert log.flush(HANG_S)
     with open_store(environ) as store:
         found = store.of_session("s1")
     assert found[:5] == (1, 100, 200, 150, 50)
     assert found.usd == pytest.approx((100 + 200 * 0.025 + 100 * 1.25 + 50 * 2) * 8 / 1e6 + 50 * 40 / 1e6)
-    until(lambda: books.used_percent("alice", "s1") == 50.0, "the thread to ask again")
+    until(lambda: log.used_percent("alice", "s1") == 50.0, "the thread to ask again")
 
 
-def test_a_limit_that_is_set_meanwhile_holds_at_once(environ: dict[str, str], books: DatabaseBooks) -> None:
-    books.answered(CALLER, "claude-fable-5-2", Used(100))
-    assert books.flush(HANG_S)
-    until(lambda: books.used_percent("alice", "s1") == 10.0, "the first answer")
+def test_a_limit_that_is_set_meanwhile_holds_at_once(environ: dict[str, str], log: DatabaseLog) -> None:
+    log.answered(CALLER, "claude-fable-5-2", Used(100))
+    assert log.flush(HANG_S)
+    until(lambda: log.used_percent("alice", "s1") == 10.0, "the first answer")
     changed = {"context": {"session_tokens": 200}}
     (Path(environ["POPKIT_HOME"]) / "retention-config.json").write_text(json.dumps({"retention": changed}))
-    until(lambda: books.used_percent("alice", "s1") == 50.0, "the new limit")
+    until(lambda: log.used_percent("alice", "s1") == 50.0, "the new limit")
 
 
-def test_a_model_without_a_price_costs_nobody_knows_what(environ: dict[str, str], books: DatabaseBooks) -> None:
-    books.answered(CALLER, "gpt-of-tomorrow", Used(100))
-    assert books.flush(HANG_S)
+def test_a_model_without_a_price_costs_nobody_knows_what(environ: dict[str, str], log: DatabaseLog) -> None:
+    log.answered(CALLER, "gpt-of-tomorrow", Used(100))
+    assert log.flush(HANG_S)
     with open_store(environ) as store:
         assert store.of_session("s1")[5:] == (0.0, 1)
 
@@ -87,9 +86,9 @@ def test_what_sessions_of_the_host_use_fills_the_months_limit_too(tmp_path: Path
     house = House(tmp_path)
     house.configure(month_tokens=30)
     append(house.begin(), answer("m1"))
-    books = DatabaseBooks(house.environ, itertools.count(NOW).__next__)
-    until(lambda: books.used_percent("alice", "another") == 50.0, "the session to be booked")
-    books.close()
+    log = DatabaseLog(house.environ, itertools.count(NOW).__next__)
+    until(lambda: log.used_percent("alice", "another") == 50.0, "the session to be booked")
+    log.close()
 
 
 @pytest.mark.server
@@ -98,17 +97,17 @@ def test_a_server_that_cannot_be_told_of_sessions_fails_nothing(tmp_path: Path, 
     house = House(tmp_path)
     house.configure(month_tokens=30, database="postgresql://127.0.0.1:1/x")
     append(house.begin(), answer("m1"))
-    books = DatabaseBooks(house.environ)
-    assert books.used_percent("alice", "another") is None
+    log = DatabaseLog(house.environ)
+    assert log.used_percent("alice", "another") is None
     until(lambda: house.used().requests == 1, "the session to be booked here")
-    books.close()
+    log.close()
     assert not [record for record in caplog.records if record.levelname == "ERROR"]
 
 
 def test_without_limits_no_transcript_is_read(tmp_path: Path) -> None:
     house = House(tmp_path)
     append(house.begin(), answer("m1"))
-    books = DatabaseBooks(house.environ)
-    assert books.used_percent("alice", "another") is None
-    books.close()
+    log = DatabaseLog(house.environ)
+    assert log.used_percent("alice", "another") is None
+    log.close()
     assert house.used().requests == 0
