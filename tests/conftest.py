@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, settings
 from hooks.utils.answers import text as answers
 from hooks.utils.edges import files, git
 from tests.examples import choose, examples
+from tests.kit.forks import Forks
 from tests.patience import HANG_S
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -88,6 +89,14 @@ def patience_with_git(monkeypatch: pytest.MonkeyPatch) -> None:
     """git is waited for as long as it takes: the machine may be busy."""
     monkeypatch.setitem(git.ask.__kwdefaults__, "timeout_s", HANG_S)
     monkeypatch.setattr(git, "PATIENT_S", HANG_S)
+
+
+@pytest.fixture(scope="session")
+def forks() -> Iterator[Forks]:
+    """Commands, hooks and functions in forks of a process that has loaded them all."""
+    forks = Forks()
+    yield forks
+    forks.close()
 
 
 @pytest.fixture(scope="session")

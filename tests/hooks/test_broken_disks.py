@@ -17,10 +17,11 @@ from hooks.utils.policy.context import shared_facts
 from hooks.utils.state import live, store
 from hooks.utils.state.rebuild import rebuild
 from tests.hooks import payloads, processes, sessions
+from tests.kit.disks import IS_ROOT, fill, read_only, small_disk
+from tests.kit.forks import Forks, Hook
 from tests.patience import HANG_S
 
 SESSION = payloads.SESSION
-IS_ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
 
 
 @pytest.fixture
@@ -285,66 +286,47 @@ def test_a_pipe_in_place_of_a_file_of_the_session_holds_up_no_hook_and_no_comman
 # --- disks that are full, read-only or missing ---------------------------------------------------------------------------------
 
 
-def _mounted(folder: Path, *options: str) -> bool:
-    """Mounts something over a folder; False where that is not allowed."""
-    folder.mkdir(exist_ok=True)
-    done = subprocess.run(["mount", *options, str(folder)], capture_output=True, check=False)
-    return done.returncode == 0
-
-
 @pytest.fixture
-def small_disk(tmp_path: Path):
-    """A disk of 64 KB."""
-    disk = tmp_path / "disk"
-    if not IS_ROOT or not shutil.which("mount") or not _mounted(disk, "-t", "tmpfs", "-o", "size=64k,mode=700", "tmpfs"):
-        pytest.skip("only root can mount a small disk")
-    yield disk
-    subprocess.run(["umount", "-l", str(disk)], check=True)
+def disk(tmp_path: Path):
+    with small_disk(tmp_path / "disk") as disk:
+        yield disk
 
 
-def test_a_full_disk_costs_the_record_and_nothing_else(small_disk: Path):
-    home = processes.Home(small_disk)
+def test_a_full_disk_costs_the_record_and_nothing_else(disk: Path):
+    home = processes.Home(disk)
     for number in range(3):
         assert processes.run("post-tool-use", payloads.read(f"/home/dev/{number}.py", f"{number}\n"), home.env()).silent
     before = home.state(SESSION)
-    (small_disk / "filler").write_bytes(b"x" * _free(small_disk))
+    filler = fill(disk)
     for payload in (payloads.read("/home/dev/more.py", "x\n"), payloads.bash("git commit -m x"), payloads.prompt("go"), payloads.stop()):
         assert processes.run_event(payload, home.env()).silent
     assert shared_facts(home.state(SESSION)) == shared_facts(before), "the old state stands"
     assert home.leftovers() == []
-    (small_disk / "filler").unlink()
+    filler.unlink()
     assert processes.run("post-tool-use", payloads.read("/home/dev/more.py", "x\n"), home.env()).silent
     assert home.state(SESSION).index == 4
 
 
-def test_a_disk_with_room_for_the_log_alone_gets_the_failure_counted(small_disk: Path):
-    home = processes.Home(small_disk)
+def test_a_disk_with_room_for_the_log_alone_gets_the_failure_counted(disk: Path):
+    home = processes.Home(disk)
     given = [payloads.read(f"/home/dev/a/long/way/down/to/file-{number:04}.py", f"{number}\n") for number in range(60)]
     for call in given:
         assert processes.run("post-tool-use", call, home.env()).silent
     size = Path(home.paths(SESSION).state).stat().st_size
     assert size > 8_000
     Path(failures.log_path(str(home.path))).write_text("")
-    (small_disk / "filler").write_bytes(b"x" * (_free(small_disk) - 4096))
+    fill(disk, but=4096)
     assert processes.run("post-tool-use", payloads.read("/home/dev/one/more.py", "x\n"), home.env()).silent
     assert [line.split()[2] for line in home.failures()] == ["OSError"]
     assert "No space left" in home.failures()[0]
     assert home.state(SESSION).index == 60
 
 
-def _free(folder: Path) -> int:
-    stat = os.statvfs(folder)
-    return stat.f_bavail * stat.f_frsize
-
-
-def test_a_limit_on_the_size_of_files_costs_the_record_and_nothing_else(home: processes.Home):
+def test_a_limit_on_the_size_of_files_costs_the_record_and_nothing_else(forks: Forks, home: processes.Home):
     for number in range(30):
         assert processes.run("post-tool-use", payloads.read(f"/home/dev/file{number}.py", f"{number}\n"), home.env()).silent
     assert Path(home.paths(SESSION).state).stat().st_size > 4096
-    argv = ["sh", "-c", 'ulimit -f 8 && exec "$@"', "sh", *processes.argv("post-tool-use")]  # 4 KB
-    call = processes.data_of(payloads.read("/home/dev/more.py", "x\n"))
-    done = subprocess.run(argv, input=call, capture_output=True, env=home.env(), timeout=HANG_S, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert forks.run(Hook("post-tool-use", payloads.read("/home/dev/more.py", "x\n")), home.env(), file_bytes=4096).silent
     assert [line.split()[2] for line in home.failures()] == ["OSError"]
     assert home.state(SESSION).index == 30
     assert home.leftovers() == []
@@ -376,31 +358,14 @@ def test_folders_where_files_should_be_are_counted_as_failures(home: processes.H
     assert len(home.failures()) >= 2
 
 
-@pytest.fixture
-def read_only_home(home: processes.Home, tmp_path: Path):
-    """A home with a session in it that nobody, not even root, can write to."""
+def test_a_read_only_folder_costs_the_record_and_nothing_else(home: processes.Home):
     assert processes.run("post-tool-use", payloads.bash("mkdir a"), home.env()).silent
-    if not IS_ROOT:
-        home.path.chmod(0o500)
-        for path in home.path.rglob("*"):
-            path.chmod(0o500 if path.is_dir() else 0o400)
-        yield home
-        for path in [home.path, *home.path.rglob("*")]:
-            path.chmod(0o700)
-        return
-    if not shutil.which("mount") or not _mounted(home.path, "--bind", str(home.path)):
-        pytest.skip("root ignores permissions, and mounting is not allowed here")
-    subprocess.run(["mount", "-o", "remount,ro,bind", str(home.path)], check=True)
-    yield home
-    subprocess.run(["umount", "-l", str(home.path)], check=True)
-
-
-def test_a_read_only_folder_costs_the_record_and_nothing_else(read_only_home: processes.Home):
-    before = processes.listing(read_only_home.parent)
-    for payload in payloads.one_of_each():
-        assert processes.run_event(payload, read_only_home.env()).silent
-    assert processes.listing(read_only_home.parent) == before
-    assert read_only_home.state(SESSION).index == 1
+    with read_only(home.path):
+        before = processes.listing(home.parent)
+        for payload in payloads.one_of_each():
+            assert processes.run_event(payload, home.env()).silent
+        assert processes.listing(home.parent) == before
+        assert home.state(SESSION).index == 1
 
 
 def test_a_folder_that_cannot_be_made_costs_the_record_and_nothing_else():

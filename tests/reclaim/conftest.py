@@ -8,18 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.reclaim.errands import Errands
+from tests.kit.forks import Forks
 from tests.reclaim.looks import looked
 from tests.reclaim.shops import Shop
 
 _MEMORY = Path("/dev/shm")  # noqa: S108  files that are in no need of a disk
-
-
-@pytest.fixture(scope="module")
-def errands():
-    errands = Errands()
-    yield errands
-    errands.close()
 
 
 @pytest.fixture
@@ -29,8 +22,8 @@ def profile() -> str:
 
 
 @pytest.fixture
-def shop(tmp_path: Path, errands: Errands, profile: str) -> Shop:
-    return Shop(tmp_path, errands, profile=profile)
+def shop(tmp_path: Path, forks: Forks, profile: str) -> Shop:
+    return Shop(tmp_path, forks, profile=profile)
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sqlite3
 import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from hooks.utils.reclaim import access, partner
 from hooks.utils.state import live, store
 from hooks.utils.state.archived import Originals
 from tests.hooks import processes
+from tests.kit.crowds import held
 from tests.reclaim.shops import STEP_S, Shop, Talk, code, worked
 
 
@@ -168,25 +168,13 @@ def test_an_archive_that_cannot_be_used_costs_the_index_alone(shop: Shop):
     assert _after(shop) == ""
 
 
-HOLDS_THE_ARCHIVE = """
-import sqlite3, sys, time
-db = sqlite3.connect(sys.argv[1], isolation_level=None)
-db.execute("BEGIN EXCLUSIVE")
-print(flush=True)
-time.sleep(600)
-"""
-
-
 @pytest.fixture
 def locked_archive(shop: Shop):
     """An archive that somebody else holds until `end` is called."""
     shop.write(worked(str(shop.project)))
     access.archive.open_archive(home.archive_path(shop.site().home)).close()
-    command = [sys.executable, "-c", HOLDS_THE_ARCHIVE, home.archive_path(shop.site().home)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as holder:
-        holder.stdout.readline()
+    with held(home.archive_path(shop.site().home)) as holder:
         yield holder
-        holder.kill()
 
 
 def _end(holder: subprocess.Popen) -> None:
