@@ -22,7 +22,7 @@ from tests.patience import HANG_S
 
 ROOT = Path(__file__).resolve().parents[1]
 SESSIONS = ROOT.parent / "shared" / "transcripts" / "dev-sessions.tar.xz"
-OPT_IN = {"slow": "the counts that take long", "bench": "measurements of time"}
+OPT_IN = {"slow": "the counts that take long", "bench": "benchmarks and measurements of time"}
 # Events of Python's audit: what starts another process.
 STARTS = {"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.exec", "os.spawn", "os.system"}
 ALONE = "it needs another process or the network: scripts/test without --fast runs it"
