@@ -15,8 +15,8 @@ import pytest
 
 from hooks.utils.policy.masking import mask
 from tests.answers.written import Written
-from tests.hooks.test_secrets import HOSTILE
 from tests.lab.told import BASE, Told, filled
+from tests.policy.test_secrets import HOSTILE
 
 ROOT = Path(__file__).resolve().parents[1]
 pytestmark = pytest.mark.bench

@@ -13,7 +13,7 @@ from hooks.utils.policy.context import OUTSIDE, reclaimable
 from hooks.utils.policy.economics import Prices
 from hooks.utils.state import journal, live
 from tests.hooks import processes, sessions
-from tests.hooks.test_live_equals_replay import ACTIONS, Kept, _assert_equal, _run_inside
+from tests.state.test_live_equals_replay import ACTIONS, Kept, _assert_equal, _run_inside
 
 HOW = "cleared by the provider"
 
