@@ -85,6 +85,13 @@ def patience_of_a_process() -> Iterator[None]:
 
 
 @pytest.fixture
+def hook_patience() -> files.Patience:
+    """A hook's patience with others, for as long as the test runs."""
+    files.patience.left_s = files.HOOK_WAIT_S
+    return files.patience
+
+
+@pytest.fixture
 def patience_with_git(monkeypatch: pytest.MonkeyPatch) -> None:
     """git is waited for as long as it takes: the machine may be busy."""
     monkeypatch.setitem(git.ask.__kwdefaults__, "timeout_s", HANG_S)

@@ -21,11 +21,6 @@ SESSION = payloads.SESSION
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> processes.Home:
-    return processes.Home(tmp_path)
-
-
-@pytest.fixture
 def disk(tmp_path: Path):
     with small_disk(tmp_path / "disk") as disk:
         yield disk

@@ -37,11 +37,6 @@ NO_OBJECTS = {
 }
 
 
-@pytest.fixture
-def home(tmp_path: Path) -> processes.Home:
-    return processes.Home(tmp_path)
-
-
 def _lines_of_log(home: processes.Home) -> str:
     log = Path(failures.log_path(str(home.path)))
     return log.read_text(encoding="utf-8") if log.exists() else ""

@@ -19,11 +19,6 @@ MARK = "BODY-MARK-"
 SECRET = "hunter2Xq9Zk7Vb3"  # noqa: S105  a made-up one
 
 
-@pytest.fixture
-def home(tmp_path: Path) -> processes.Home:
-    return processes.Home(tmp_path)
-
-
 def _body(name: str, lines: int = 12) -> str:
     return "".join(f"{MARK}{name}-{number} some text of a result\n" for number in range(lines))
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.kit.forks import Forks
 from tests.reclaim.looks import looked
-from tests.reclaim.shops import Shop
+from tests.reclaim.shops import Shop, worked
 
 _MEMORY = Path("/dev/shm")  # noqa: S108  files that are in no need of a disk
 
@@ -30,6 +30,15 @@ def shop(tmp_path: Path, forks: Forks, profile: str) -> Shop:
 def cold(shop: Shop) -> Shop:
     """A session that looked around long ago, whose prompt cache is cold."""
     shop.write(looked(str(shop.project)))
+    return shop
+
+
+@pytest.fixture
+def cleared(shop: Shop) -> Shop:
+    """A session after a clear."""
+    shop.write(worked(str(shop.project)))
+    shop.clear()
+    shop.at += 60
     return shop
 
 

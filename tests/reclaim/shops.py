@@ -165,6 +165,13 @@ LATELY = {"read-app"}  # and with --now
 LIVE = {"read-lib", "new-test"}
 
 
+class Later(Talk):
+    """What a session says after a break."""
+
+    def add(self, kind: str, parent: str | None = "", **fields) -> str:
+        return super().add(kind, parent, timestamp=stamp(BEGAN + 2 * LATER_S + STEP_S * len(self.entries)), **fields)
+
+
 class Shop:
     """Everything that a session has on disk. `at` is the time of day. Its user has configured the profile `spec`, under which a clear goes
     by lifetime and grace, unless a test asks for another; "" for none, which is what is shipped."""
@@ -288,10 +295,6 @@ class Shop:
         stored = store.load(paths)
         assert stored is not None
         return shared_facts(stored.state), {id: result.cleared for id, result in store.read_expired(paths, stored.state).items()}
-
-    def assert_tidy(self) -> None:
-        """No temporary file is left anywhere."""
-        assert [path for path in self.folder.rglob("*") if path.name.endswith((".tmp", "-journal"))] == []
 
 
 def contents_of(data: bytes) -> dict[str, object]:

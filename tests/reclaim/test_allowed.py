@@ -18,7 +18,7 @@ from hooks.utils.host.payload import call_of
 from tests.examples import examples
 from tests.hooks import payloads, processes
 from tests.kit.forks import Hook
-from tests.reclaim.shops import SESSION, Shop, code, numbered, worked
+from tests.reclaim.shops import SESSION, Shop, code, numbered
 
 OTHER = "5e551019-0000-4000-8000-000000000002"
 OLD = numbered(code(120))  # what `read-old` showed
@@ -37,15 +37,6 @@ BAD = [
     "popkit restore T12", "popkit archive prune --older-than 1s", "popkit context clear --now", "popkit restorе abcd2345",
     "POPKIT restore abcd2345", "popkit restore abcd2345\u2028id", "popkit restore abcd2345\u00a0x", "popkit restore abcd2345\0",
 ]  # fmt: skip
-
-
-@pytest.fixture
-def cleared(shop: Shop) -> Shop:
-    """A session after a clear."""
-    shop.write(worked(str(shop.project)))
-    shop.clear()
-    shop.at += 60
-    return shop
 
 
 def _asked(command: object, **more: object) -> dict:

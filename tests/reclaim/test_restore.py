@@ -20,15 +20,6 @@ from tests.reclaim.shops import EXPIRED, Shop, code, numbered, worked
 OLD = numbered(code(120))
 
 
-@pytest.fixture
-def cleared(shop: Shop) -> Shop:
-    """A session after a clear."""
-    shop.write(worked(str(shop.project)))
-    shop.clear()
-    shop.at += 60
-    return shop
-
-
 # --- printed ----------------------------------------------------------------------------------------------------------------------
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from hooks.utils.edges import failures
 from hooks.utils.state import store
 from tests.hooks import payloads, processes
@@ -13,11 +11,6 @@ from tests.kit.forks import Forks, Hook
 
 AT_ONCE = 64
 SESSION = payloads.SESSION
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> processes.Home:
-    return processes.Home(tmp_path)
 
 
 def _reads(count: int, **more) -> list[dict]:

@@ -21,11 +21,6 @@ from tests.patience import HANG_S
 SESSION = payloads.SESSION
 
 
-@pytest.fixture
-def home(tmp_path: Path) -> processes.Home:
-    return processes.Home(tmp_path)
-
-
 class Session:
     """A session played through real hooks up to its last call, which a test makes after it has broken something."""
 

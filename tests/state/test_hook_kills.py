@@ -21,11 +21,6 @@ SESSION = payloads.SESSION
 OTHERS = [payloads.prompt("go on"), payloads.session_start(), payloads.session_end()]
 
 
-@pytest.fixture
-def home(tmp_path: Path) -> processes.Home:
-    return processes.Home(tmp_path)
-
-
 def _path(home: processes.Home, name: str) -> Path:
     """Of a file of the session."""
     return Path(home.paths(SESSION).folder) / name

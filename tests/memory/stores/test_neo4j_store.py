@@ -14,13 +14,14 @@ import pytest
 
 from popkit_retention.governance.domains import Hold
 from popkit_retention.governance.domains.memory import MemoryDomain
-from popkit_retention.memory.stores import Change, StoreUnavailable, conformance, neo4j_cypher
+from popkit_retention.memory.stores import Change, conformance, neo4j_cypher
 from popkit_retention.memory.stores import neo4j_monitoring as monitoring
 from popkit_retention.memory.stores.contracts.kit import NOW, example, full
 from popkit_retention.memory.stores.neo4j import Neo4jStore
 from tests.kit.crowds import all_do
 from tests.kit.forks import Forks, Function
 from tests.memory.stores import server as servers
+from tests.memory.stores.refusing import refused
 from tests.memory.stores.server import Server
 
 OURS = "MATCH (n) WHERE n:PopkitItem OR n:PopkitValue OR n:PopkitEntry OR n:PopkitCounter DETACH DELETE n"
@@ -93,13 +94,6 @@ def test_the_server_is_a_real_one(fresh: Callable[[], Neo4jStore], record_proper
     record_property("server", f"{name} {versions[0]} {edition}")
     print(name, versions[0], edition)
     assert name == "Neo4j Kernel"
-
-
-def refused(use: Callable[[], object], *told: str) -> None:
-    with pytest.raises(StoreUnavailable) as caught:
-        use()
-    for each in told:
-        assert each in str(caught.value)
 
 
 @pytest.fixture

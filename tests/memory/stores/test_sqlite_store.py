@@ -7,7 +7,6 @@ import random
 import sqlite3
 import struct
 import time
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -25,6 +24,7 @@ from popkit_retention.memory.terms import terms_of
 from tests.kit.crowds import all_do
 from tests.kit.forks import Done, Forks, Function
 from tests.kit.kills import kill_at_random_moments
+from tests.memory.stores.refusing import refused
 
 
 @pytest.fixture
@@ -36,13 +36,6 @@ def path(tmp_path: Path) -> str:
         store.add([full()])
         store.keep_original("m00001", "the whole text " * 50)
     return path
-
-
-def refused(use: Callable[[], object], *told: str) -> None:
-    with pytest.raises(StoreUnavailable) as caught:
-        use()
-    for each in told:
-        assert each in str(caught.value)
 
 
 def test_the_file_is_private_and_known_by_its_head(path: str) -> None:
