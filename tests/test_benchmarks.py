@@ -1,4 +1,5 @@
-"""The bounds that the benchmarks print hold on this machine; opt-in, since a busy machine says nothing."""
+"""The benchmarks run, find what was made for them to be found, and keep within the bounds that they print: with --bench, since a busy
+machine says nothing. test_benchmarks_start.py starts them."""
 
 from __future__ import annotations
 
@@ -13,11 +14,12 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.policy.masking import mask
-from tests.hooks.test_secrets import HOSTILE
 from tests.lab.transcripts import BASE, Transcript, filled
+from tests.policy.test_secrets import HOSTILE
 from tests.views.written import Written
 
 ROOT = Path(__file__).resolve().parents[1]
+pytestmark = pytest.mark.bench
 
 
 def run(name: str, *words: object, env: dict[str, str] | None = None, check: bool = True) -> subprocess.CompletedProcess[str]:
@@ -26,7 +28,6 @@ def run(name: str, *words: object, env: dict[str, str] | None = None, check: boo
     return subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=check)
 
 
-@pytest.mark.bench
 @pytest.mark.parametrize(
     "name",
     [
@@ -91,7 +92,6 @@ def test_the_benchmark_of_thinking_finds_what_a_signature_holds(tmp_path: Path):
     assert "a signature is 235 characters and 1.33 for each byte of its text" in done.stdout
 
 
-@pytest.mark.bench
 def test_no_text_holds_a_hook_for_long():
     took_s = {}
     for piece in HOSTILE:

@@ -24,7 +24,7 @@ from hooks.utils.policy.classify import classify
 from hooks.utils.policy.masking import MASK, NAMES, dialogue, mask, named, programs, words
 from hooks.utils.policy.parts import covers
 from hooks.utils.policy.ruleset import Ruleset
-from tests.hooks.test_masking import PIECES
+from tests.policy.test_masking import PIECES
 
 ROOT = Path(__file__).resolve().parents[2]
 SECRETS = json.loads((ROOT / "tests" / "data" / "secrets.json").read_text())

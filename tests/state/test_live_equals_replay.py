@@ -80,7 +80,7 @@ def _agents(day: sessions.Day) -> tuple:
     return ("", *day.chains)
 
 
-def _as_it_may(payload: dict, ran: processes.Ran) -> bool:
+def _as_it_may(payload: dict, ran: processes.Done) -> bool:
     """Hooks are silent, but for the advice before a compaction, in plain text, the index after it, and the repair of a Read."""
     if payload["hook_event_name"] == "PreCompact":
         return ran.in_words
