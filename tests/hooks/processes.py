@@ -96,11 +96,6 @@ def start_argv(argv: list[str], env: dict[str, str], **more) -> subprocess.Popen
     return subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env, **more)
 
 
-def start(script: str, env: dict[str, str], **more) -> subprocess.Popen:
-    """Starts a hook, which then waits for its payload."""
-    return start_argv(argv(script), env, **more)
-
-
 def feed(process: subprocess.Popen, payload: object) -> None:
     """Gives a waiting hook its whole payload, which must fit into a pipe."""
     assert process.stdin is not None

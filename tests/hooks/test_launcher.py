@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import stat
-import subprocess
 import sys
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import pytest
 
 from tests import locales
 from tests.hooks import payloads, processes
+from tests.kit.forks import Forks, Program
 
 SESSION = payloads.SESSION
 SHELLS = ["dash", "bash"]
@@ -388,14 +388,12 @@ def test_popkit_off_asks_for_no_interpreter(machine: Machine, shell: str):
     assert not machine.home.path.exists()
 
 
-def test_hooks_that_start_at_once_for_the_first_time_all_work(machine: Machine, shell: str):
+def test_hooks_that_start_at_once_for_the_first_time_all_work(forks: Forks, machine: Machine, shell: str):
     machine.shim(before="sleep 0.1")
     env = {**machine.home.env(), "PATH": str(machine.bin), "CLAUDE_PLUGIN_ROOT": str(processes.ROOT)}
     command = processes.command_of("PostToolUse")
-    started = [subprocess.Popen([shell, "-c", command], stdin=-1, stdout=-1, stderr=-1, env=env) for _ in range(8)]
-    for number, process in enumerate(started):
-        processes.feed(process, payloads.read(f"/home/dev/{number}.py", f"{number}\n"))
-    ran = [processes.finish(process) for process in started]
+    works = [Program([shell, "-c", command], payloads.read(f"/home/dev/{number}.py", f"{number}\n")) for number in range(8)]
+    ran = forks.run_together(works, env)
     assert [one for one in ran if not one.silent] == []
     assert machine.home.caught_up(payloads.SESSION).index == 8
     assert machine.remembered.strip() == REAL

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.hooks import payloads, processes
+from tests.kit.forks import Forks, Program
 
 SCRIPT = "post-tool-use"
 
@@ -134,13 +135,11 @@ def test_modules_that_are_packed_together_still_change_one_by_one(plugin: Plugin
     assert {result.tool for result in plugin.home.state(payloads.SESSION).live.values()} >= {"Renamed"}
 
 
-def test_hooks_that_make_the_pack_at_once_do_not_harm_each_other(tmp_path: Path):
+def test_hooks_that_make_the_pack_at_once_do_not_harm_each_other(forks: Forks, tmp_path: Path):
     plugin = Plugin(tmp_path)
     argv = [sys.executable, "-S", "-E", str(plugin.root / "hooks" / f"{SCRIPT}.py")]
-    waiting = [processes.start_argv(argv, plugin.home.env()) for _ in range(8)]
-    for process in waiting:
-        processes.feed(process, payloads.bash("mkdir a"))
-    assert all(processes.finish(process).silent for process in waiting)
+    ended = forks.run_together([Program(argv, payloads.bash("mkdir a")) for _ in range(8)], plugin.home.env())
+    assert all(done.silent for done in ended)
     assert plugin.run().silent
     assert plugin.index() == 9
     assert len(plugin.packs) <= 1, "nothing half-made stays"

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.kit.forks import Done, Forks, Program, Work
+from tests.kit.forks import Done, Forks, Work
 from tests.paths import PYTHONPATH, ROOT
 
 _HOLDS = """
@@ -34,21 +34,13 @@ def all_do(forks: Forks, works: Sequence[Work], environ: dict[str, str], **how) 
     return ended
 
 
-def script(code: str, *words: object) -> Program:
-    """A Python program that finds our packages and all that is installed."""
-    return Program([sys.executable, "-c", code, *map(str, words)])
-
-
-def scripts_environ(environ: dict[str, str] | None = None) -> dict[str, str]:
-    """What a script needs to find them."""
-    return {**os.environ, **(environ or {}), "PYTHONPATH": PYTHONPATH}
-
-
 @contextmanager
 def held(*paths: str | Path) -> Iterator[subprocess.Popen]:
     """Another process holds locks and databases (*.sqlite), until the end of the block or until it is killed."""
     argv = [sys.executable, "-c", _HOLDS, *map(str, paths)]
-    with subprocess.Popen(argv, cwd=ROOT, env=scripts_environ(), stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+    with subprocess.Popen(
+        argv, cwd=ROOT, env={**os.environ, "PYTHONPATH": PYTHONPATH}, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == b"\n"
         try:
