@@ -9,7 +9,6 @@ import pytest
 
 from hooks.utils import text
 from hooks.utils.views import ledgers
-from popkit_retention.operations import holdings
 from tests.dashboard.page.served import Visit
 
 # Around every rounding, and halves that the two languages round differently.
@@ -49,7 +48,7 @@ OF_THE_PANEL = {
     "span": (text.span, SECONDS),
     "countdown": (text.countdown, SECONDS),
     "money": (ledgers.usd, DOLLARS),
-    "size": (lambda number: holdings.size(round(number)), NUMBERS),
+    "size": (lambda number: text.size(round(number)), NUMBERS),
 }
 MANY = 2_000
 
