@@ -24,7 +24,7 @@ from popkit_retention.memory.folder import Folder
 from popkit_retention.memory.holds import OnHold
 from popkit_retention.memory.items import ARCHIVE, COLD, DIMENSIONS, Item, id_of
 from popkit_retention.memory.stores import Batch, Store
-from popkit_retention.memory.stores.contracts.kit import full
+from popkit_retention.memory.stores.conformance import full
 from popkit_retention.memory.stores.in_memory import InMemoryStore
 from popkit_retention.memory.stores.sqlite import SqliteStore
 from tests.examples import examples

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 
 from hooks.utils.policy.estimate import estimate_tokens
 
-from .everyday import EVERYDAY
 from .information import COURTESIES, Corpus, Kept, information, keep, tokens_of
 from .items import EMBEDDING, FULL, KEYWORDS, SUMMARY, check_embedding
 from .sentences import split
-from .terms import STOP_WORDS, terms_of
+from .terms import EVERYDAY, STOP_WORDS, terms_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

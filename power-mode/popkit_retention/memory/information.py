@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING
 
 from hooks.utils.policy.estimate import CHARS_PER_TOKEN, WIDE_CHARS_PER_TOKEN, wide_chars
 
-from .everyday import EVERYDAY
 from .sentences import Sentence, split
-from .terms import stem, terms_of
+from .terms import EVERYDAY, stem, terms_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

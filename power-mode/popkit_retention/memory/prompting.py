@@ -6,8 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from .search import bm25
-from .stores.checks import rarity
-from .terms import terms_of
+from .terms import rarity, terms_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -10,8 +10,7 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
 from .items import EMBEDDING
-from .stores.checks import rarity
-from .terms import terms_of
+from .terms import rarity, terms_of
 from .vectors import HashedEmbedder, likeness
 
 if TYPE_CHECKING:

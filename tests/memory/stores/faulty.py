@@ -10,9 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from popkit_retention.memory.items import ACCESSES_KEPT, BadItem, Item
-from popkit_retention.memory.stores import Batch, Change
-from popkit_retention.memory.stores.batches import check_given, write_all
-from popkit_retention.memory.stores.contracts import changes, finding, items, keeping
+from popkit_retention.memory.stores import Batch, Change, check_given, write_all
+from popkit_retention.memory.stores import change_contracts as changes
+from popkit_retention.memory.stores import item_contracts as items
+from popkit_retention.memory.stores import query_contracts as queries
 from popkit_retention.memory.stores.in_memory import InMemoryStore
 
 FAULTY: list[tuple[object, type[InMemoryStore]]] = []
@@ -278,28 +279,28 @@ class KeepsOriginalsOfNothing(InMemoryStore):
         self._originals[id] = text
 
 
-@breaks(finding.candidates_hold_the_terms)
+@breaks(queries.candidates_hold_the_terms)
 class RanksByAge(InMemoryStore):
     def candidates(self, terms, project=None, most=200):
         found = super().candidates(terms, project, most)
         return replace(found, items=sorted(found.items, key=lambda item: item.id))
 
 
-@breaks(finding.candidates_hold_the_terms)
+@breaks(queries.candidates_hold_the_terms)
 class CountsWhatItFound(InMemoryStore):
     def candidates(self, terms, project=None, most=200):
         found = super().candidates(terms, project, most)
         return replace(found, total=len(found.items))
 
 
-@breaks(finding.projects_are_apart)
+@breaks(queries.projects_are_apart)
 class CountsOtherProjects(InMemoryStore):
     def candidates(self, terms, project=None, most=200):
         found = super().candidates(terms, project, most)
         return replace(found, holding=super().candidates(terms).holding)
 
 
-@breaks(finding.marked_items_are_not_found)
+@breaks(queries.marked_items_are_not_found)
 class FindsWhatIsMarked(InMemoryStore):
     def candidates(self, terms, project=None, most=200):
         kept = self._items
@@ -310,7 +311,7 @@ class FindsWhatIsMarked(InMemoryStore):
             self._items = kept
 
 
-@breaks(finding.what_is_found_follows_changes)
+@breaks(queries.what_is_found_follows_changes)
 class FindsWhatWas(InMemoryStore):
     def change(self, changes):
         return super().change(changes)
@@ -319,26 +320,26 @@ class FindsWhatWas(InMemoryStore):
         return super().candidates(["zebra" if term == "lion" else term for term in terms], project, most)
 
 
-@breaks(finding.the_best_are_among_many)
+@breaks(queries.the_best_are_among_many)
 class FindsTheFirst(InMemoryStore):
     def candidates(self, terms, project=None, most=200):
         found = super().candidates(terms, project, 10_000)
         return replace(found, items=sorted(found.items, key=lambda item: item.id)[:most])
 
 
-@breaks(finding.places_give_their_items)
+@breaks(queries.places_give_their_items)
 class OrdersPlaces(InMemoryStore):
     def around(self, places):
         return super().around(sorted(places))
 
 
-@breaks(finding.places_give_their_items)
+@breaks(queries.places_give_their_items)
 class HasPlacesOutsideOfEpisodes(InMemoryStore):
     def around(self, places):
         return super().around(places) + [item for item in self._items.values() if not item.episode and ("", item.place) in places]
 
 
-@breaks(finding.totals_add_up)
+@breaks(queries.totals_add_up)
 class LeavesMarkedItemsOutOfTotals(InMemoryStore):
     def totals(self, project=None):
         other = InMemoryStore()
@@ -346,7 +347,7 @@ class LeavesMarkedItemsOutOfTotals(InMemoryStore):
         return other.totals(project)
 
 
-@breaks(keeping.values_come_back)
+@breaks(queries.values_come_back)
 class TakesPrefixesForPatterns(InMemoryStore):
     def values(self, prefix):
         return {
@@ -354,27 +355,27 @@ class TakesPrefixesForPatterns(InMemoryStore):
         }
 
 
-@breaks(keeping.values_come_back)
+@breaks(queries.values_come_back)
 class KeepsNone(InMemoryStore):
     def set_value(self, key, value):
         super().set_value(key, value)
         self._values[key] = json.dumps(value)
 
 
-@breaks(keeping.the_log_is_kept)
+@breaks(queries.the_log_is_kept)
 class SortsTheLogByTime(InMemoryStore):
     def logged(self, id=None, most=100):
         return sorted(super().logged(id, 1000), key=lambda entry: -entry["at"])[:most]
 
 
-@breaks(keeping.the_log_is_kept)
+@breaks(queries.the_log_is_kept)
 class LogsUntilItFails(InMemoryStore):
     def log(self, entries):
         for entry in entries:
             super().log([entry])
 
 
-@breaks(keeping.the_log_is_shortened)
+@breaks(queries.the_log_is_shortened)
 class KeepsTheOldest(InMemoryStore):
     def shorten_log(self, most):
         gone = max(0, len(self._log) - most)
@@ -382,24 +383,24 @@ class KeepsTheOldest(InMemoryStore):
         return gone
 
 
-@breaks(keeping.the_log_is_shortened)
+@breaks(queries.the_log_is_shortened)
 class NeverShortens(InMemoryStore):
     def shorten_log(self, most):
         return 0
 
 
-@breaks(keeping.others_see_what_is_done)
+@breaks(queries.others_see_what_is_done)
 class TellsNobody(InMemoryStore):
     """Each thread, and each connection, has a state of its own."""
 
 
-@breaks(keeping.a_sound_store_has_nothing_wrong)
+@breaks(queries.a_sound_store_has_nothing_wrong)
 class AlwaysComplains(InMemoryStore):
     def verify(self):
         return ["something"]
 
 
-@breaks(keeping.compacting_keeps_everything)
+@breaks(queries.compacting_keeps_everything)
 class CompactsTheLogAway(InMemoryStore):
     def compact(self):
         self._log = []

@@ -14,9 +14,9 @@ import pytest
 
 from popkit_retention.governance.domains import Hold
 from popkit_retention.governance.domains.memory import MemoryDomain
-from popkit_retention.memory.stores import Change, conformance, neo4j_cypher
+from popkit_retention.memory.stores import Change, conformance, neo4j_schema
 from popkit_retention.memory.stores import neo4j_monitoring as monitoring
-from popkit_retention.memory.stores.contracts.kit import NOW, example, full
+from popkit_retention.memory.stores.conformance import NOW, example, full
 from popkit_retention.memory.stores.neo4j import Neo4jStore
 from tests.kit.crowds import all_do
 from tests.kit.forks import Forks, Function
@@ -58,7 +58,7 @@ def fresh(server: Server) -> Callable[[], Neo4jStore]:
     return make
 
 
-@pytest.mark.parametrize("contract", conformance.CONTRACTS, ids=lambda contract: contract.__name__)
+@pytest.mark.parametrize("contract", conformance.contracts(), ids=lambda contract: contract.__name__)
 def test_it_keeps(contract: conformance.Contract, fresh: Callable[[], Neo4jStore], server: Server) -> None:
     conformance.hold(contract, fresh, lambda _: Neo4jStore(server.url, os.environ, try_s=300))
 
@@ -190,11 +190,11 @@ def test_a_server_that_may_only_be_read_says_so_and_keeps_what_it_has(store: Neo
 
 
 def test_a_store_of_a_later_popkit_is_left_alone(store: Neo4jStore, server: Server) -> None:
-    store.ask(neo4j_cypher.SET_VERSION, writes=True, version=99)
+    store.ask(neo4j_schema.SET_VERSION, writes=True, version=99)
     try:
         refused(lambda: Neo4jStore(server.url, os.environ), "later PopKit", "Update PopKit")
     finally:
-        store.ask(neo4j_cypher.SET_VERSION, writes=True, version=neo4j_cypher.VERSION)
+        store.ask(neo4j_schema.SET_VERSION, writes=True, version=neo4j_schema.VERSION)
 
 
 def test_a_database_that_is_not_there_is_told(fresh: Callable[[], Neo4jStore], server: Server) -> None:

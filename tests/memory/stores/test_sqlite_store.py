@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from hooks.utils.edges.sqlite_file import Schema, open_store
 from popkit_retention.memory.items import DIMENSIONS
-from popkit_retention.memory.stores import Change, StoreUnavailable, sqlite_tables, sqlite_words
-from popkit_retention.memory.stores.contracts.kit import NOW, example, full
+from popkit_retention.memory.stores import Change, StoreUnavailable, sqlite_schema
+from popkit_retention.memory.stores.conformance import NOW, example, full
 from popkit_retention.memory.stores.in_memory import InMemoryStore
 from popkit_retention.memory.stores.sqlite import SqliteStore
 from popkit_retention.memory.terms import terms_of
@@ -42,8 +42,8 @@ def test_the_file_is_private_and_known_by_its_head(path: str) -> None:
     assert Path(path).stat().st_mode & 0o777 == 0o600
     assert Path(path).parent.stat().st_mode & 0o777 == 0o700
     with closing(sqlite3.connect(path)) as db:
-        assert db.execute("PRAGMA application_id").fetchone() == (sqlite_tables.APPLICATION_ID,)
-        assert db.execute("PRAGMA user_version").fetchone() == (len(sqlite_tables.MIGRATIONS),)
+        assert db.execute("PRAGMA application_id").fetchone() == (sqlite_schema.APPLICATION_ID,)
+        assert db.execute("PRAGMA user_version").fetchone() == (len(sqlite_schema.MIGRATIONS),)
     assert list(Path(path).parent.iterdir()) == [Path(path)]
 
 
@@ -54,7 +54,7 @@ def test_a_file_that_is_missing_is_made_only_when_asked(tmp_path: Path) -> None:
 
 
 def test_a_store_of_a_later_popkit_is_left_alone(path: str) -> None:
-    later = Schema("memory", sqlite_tables.APPLICATION_ID, (*sqlite_tables.MIGRATIONS, ("later", ("CREATE TABLE later (a)",))))
+    later = Schema("memory", sqlite_schema.APPLICATION_ID, (*sqlite_schema.MIGRATIONS, ("later", ("CREATE TABLE later (a)",))))
     open_store(path, later).close()
     before = Path(path).read_bytes()
     refused(lambda: SqliteStore(path), "later PopKit", "Update PopKit")
@@ -148,19 +148,19 @@ def test_a_malformed_row_names_its_item(path: str) -> None:
 
 @given(st.lists(st.floats(-1, 1, width=32), min_size=DIMENSIONS, max_size=DIMENSIONS))
 def test_an_embedding_comes_back_as_it_was_kept_in_four_bytes_a_number(embedding: list[float]) -> None:
-    assert len(sqlite_tables.blob_of(embedding)) == 1536
-    assert sqlite_tables.numbers_of(sqlite_tables.blob_of(embedding)) == embedding
+    assert len(sqlite_schema.blob_of(embedding)) == 1536
+    assert sqlite_schema.numbers_of(sqlite_schema.blob_of(embedding)) == embedding
 
 
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=DIMENSIONS, max_size=DIMENSIONS))
 def test_an_embedding_of_numbers_that_need_eight_bytes_comes_back_too(embedding: list[float]) -> None:
-    assert sqlite_tables.numbers_of(sqlite_tables.blob_of(embedding)) == embedding
+    assert sqlite_schema.numbers_of(sqlite_schema.blob_of(embedding)) == embedding
 
 
 @pytest.mark.parametrize("length", [0, 1532, 1535, 1540])
 def test_bytes_that_are_no_embedding_are_refused(length: int) -> None:
     with pytest.raises(struct.error):
-        sqlite_tables.numbers_of(b"\0" * length)
+        sqlite_schema.numbers_of(b"\0" * length)
 
 
 def test_a_full_or_read_only_file_says_so_and_nothing_is_lost(path: str) -> None:
@@ -271,7 +271,7 @@ def test_it_finds_and_counts_what_the_store_in_memory_does(tmp_path_factory: pyt
 
 
 def test_where_all_terms_are_common_the_best_are_found_too(tmp_path: Path) -> None:
-    many = sqlite_words.LOOKED_AT + 500
+    many = sqlite_schema.LOOKED_AT + 500
     with closing(SqliteStore(str(tmp_path / "memory.sqlite"))) as store:
         store.add([example(number, text="cat dog eel bee") for number in range(3)])
         store.add([example(number, text=("cat", "dog", "eel")[number % 3] + " ant") for number in range(10, 10 + 3 * many)])

@@ -18,7 +18,7 @@ from ...memory import backups, forgotten, holds, marks
 from ...memory.folder import Folder
 from ...memory.items import ARCHIVE, BY_POLICY, BadItem
 from ...memory.stores import Batch, Change, DuplicateId, Outdated, StoreUnavailable, audited
-from ...memory.stores.checks import in_batches
+from ...memory.stores.validation import in_batches
 from ...memory.stores.in_memory import InMemoryStore
 from ...memory.stores.opening import configured_store
 from ..errors import DomainUnavailable

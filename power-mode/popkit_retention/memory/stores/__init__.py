@@ -168,3 +168,25 @@ class Store(Protocol):
 
     def close(self) -> None:
         """Lets go of the store."""
+
+
+def write_all(store: Store, batch: Batch) -> None:
+    """Make the changes of a batch one by one; the caller sees to it that all are made or none."""
+    for key, value in batch.given.items():
+        check_given(key, value, store.value(key))
+    store.add(batch.add)
+    store.change(batch.change)
+    for id, text in batch.originals.items():
+        store.keep_original(id, text)
+    for ids, at, session in batch.access:
+        store.access(ids, at, session)
+    store.remove(batch.remove)
+    for key, value in batch.values.items():
+        store.set_value(key, value)
+    store.log(batch.log)
+
+
+def check_given(key: str, value: object, now: object) -> None:
+    """Raise Outdated where a value is not as it was read."""
+    if now != value:
+        raise Outdated(f"{key!r:.60} has been changed meanwhile. Try again")

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 from hooks.utils.policy.estimate import estimate_tokens
 
 from ..items import ACCESSES_KEPT, Item
-from ..terms import terms_of
-from . import Batch, Candidates, Change, DuplicateId, Total
-from .batches import write_all
-from .checks import as_json, check_change, check_new, check_time, rarity, speakable
+from ..terms import rarity, terms_of
+from . import Batch, Candidates, Change, DuplicateId, Total, write_all
+from .validation import as_json, check_change, check_new, check_time, entry_rows, item_problems, speakable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -162,7 +161,7 @@ class InMemoryStore:
             return {key: json.loads(self._values[key]) for key in sorted(self._values) if key.startswith(prefix)}
 
     def log(self, entries: Sequence[Mapping[str, object]]) -> None:
-        written = [as_json(dict(entry), str(entry.get("id", ""))) for entry in entries]
+        written = [line for _, line in entry_rows(entries)]
         with self._lock:
             self._log += written
 
@@ -183,9 +182,7 @@ class InMemoryStore:
 
     def verify(self) -> list[str]:
         with self._lock:
-            return [
-                f"{item.id}: its original is missing" for item in self._items.values() if item.original and item.id not in self._originals
-            ]
+            return item_problems(self)
 
     def close(self) -> None:
         """There is nothing to let go of."""

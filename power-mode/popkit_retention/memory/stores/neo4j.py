@@ -1,4 +1,4 @@
-"""The store for teams: a Neo4j, by the official driver (`popkit setup neo4j`). Its statements are those of `neo4j_cypher`."""
+"""The store for teams: a Neo4j, by the official driver (`popkit setup neo4j`). Its statements are those of `neo4j_schema`."""
 
 from __future__ import annotations
 
@@ -10,13 +10,24 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from ...extras import reach
-from ..items import ACCESSES_KEPT, BadItem, check
-from . import Candidates, DuplicateId, StoreUnavailable, Total
-from . import neo4j_cypher as cypher
-from .batches import check_given
-from .checks import FIELDS, as_json, check_change, check_new, check_time, in_batches, speakable
-from .neo4j_nodes import complaint_about, explained, found_by, item_of, parts_of, properties_of, query_of
-from .originals import opened, packed
+from ..items import ACCESSES_KEPT, BadItem
+from . import Candidates, DuplicateId, StoreUnavailable, Total, check_given
+from . import neo4j_schema as cypher
+from .neo4j_schema import complaint_about, explained, found_by, item_of, parts_of, properties_of, query_of
+from .validation import (
+    FIELDS,
+    as_json,
+    check_change,
+    check_new,
+    check_time,
+    duplicate,
+    entry_rows,
+    in_batches,
+    item_problems,
+    opened,
+    packed,
+    speakable,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -155,9 +166,7 @@ class Neo4jStore:
         try:
             return self._write(work)
         except self._neo4j.exceptions.ConstraintError:
-            there = {item.id for item in self.get([item.id for item in added])}
-            first = next((item.id for item in added if item.id in there), "")
-            raise DuplicateId(f"{first!r:.40} is there already") from None
+            raise duplicate(self, added) from None
 
     def add(self, items: Sequence[Item]) -> None:
         self._all([self._adding(items)], items)
@@ -248,16 +257,7 @@ class Neo4jStore:
 
     def verify(self) -> list[str]:
         found = [f"{id}: its labels or its terms are not those of its level" for (id,) in self._read(cypher.PROBLEMS)]
-        for item in self.scan():
-            found += self._problems(item)
-        return found
-
-    def _problems(self, item: Item) -> list[str]:
-        try:
-            check(item, float("inf"))
-            return [f"{item.id}: its original is missing"] if item.original and self.original(item.id) is None else []
-        except (BadItem, StoreUnavailable) as error:
-            return [str(error)]
+        return [*found, *item_problems(self)]
 
     def close(self) -> None:
         self._driver.close()
@@ -364,7 +364,7 @@ def _setting(key: str, value: object) -> Work:
 
 
 def _logging(entries: Sequence[Mapping[str, object]]) -> Work:
-    rows = [[str(entry.get("id", "")), as_json(dict(entry), str(entry.get("id", "")))] for entry in entries]
+    rows = [list(row) for row in entry_rows(entries)]
     return lambda tx: tx.run(cypher.LOG, rows=rows).consume() if rows else None
 
 

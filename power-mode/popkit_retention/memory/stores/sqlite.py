@@ -1,4 +1,4 @@
-"""The store of one machine: a private SQLite file. Its tables are those of `sqlite_tables`."""
+"""The store of one machine: a private SQLite file. Its tables are those of `sqlite_schema`."""
 
 from __future__ import annotations
 
@@ -12,13 +12,22 @@ from hooks.utils.edges import sqlite_file
 from hooks.utils.edges.sqlite_file import StoreError, Transaction
 from hooks.utils.policy.estimate import estimate_tokens
 
-from ..items import ACCESSES_KEPT, BadItem, check
-from . import DuplicateId, StoreUnavailable, Total, sqlite_words
-from .batches import write_all
-from .checks import as_json, check_change, check_new, check_time, in_batches, speakable
-from .originals import opened, packed
-from .sqlite_tables import ADD, BARE_ITEMS, ITEMS, SCHEMA, blob_of, item_of, json_of, row_of
-from .sqlite_words import marks
+from ..items import ACCESSES_KEPT, BadItem
+from . import StoreUnavailable, Total, sqlite_schema, write_all
+from .sqlite_schema import ADD, BARE_ITEMS, ITEMS, SCHEMA, blob_of, item_of, json_of, marks, row_of
+from .validation import (
+    as_json,
+    check_change,
+    check_new,
+    check_time,
+    duplicate,
+    entry_rows,
+    in_batches,
+    item_problems,
+    opened,
+    packed,
+    speakable,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -112,11 +121,9 @@ class SqliteStore:
                 ((last,),) = db.execute("SELECT coalesce(max(seq), 0) FROM items")
                 db.executemany(ADD, map(row_of, items, count(last + 1)))
                 _set_embeddings(db, ((item.id, item.embedding) for item in items if item.embedding is not None))
-                sqlite_words.enter(db, [item.id for item in items])
+                sqlite_schema.enter(db, [item.id for item in items])
         except sqlite3.IntegrityError:
-            there = {item.id for item in self.get([item.id for item in items])}
-            first = next((item.id for item in items if item.id in there), "")
-            raise DuplicateId(f"{first!r:.40} is there already") from None
+            raise duplicate(self, items) from None
 
     def get(self, ids: Sequence[str]) -> list[Item]:
         found: dict[str, Item] = {}
@@ -171,7 +178,7 @@ class SqliteStore:
         there = 0
         with self._writing() as db:
             for batch in in_batches(speakable(ids)):
-                sqlite_words.take_out(db, batch)
+                sqlite_schema.take_out(db, batch)
                 there += db.execute(f"DELETE FROM items WHERE id IN ({marks(batch)})", batch).rowcount  # noqa: S608
         return there
 
@@ -189,7 +196,7 @@ class SqliteStore:
     # --- finding -------------------------------------------------------------------------------------------------------------------
     def candidates(self, terms: Sequence[str], project: str | None = None, most: int = 200) -> Candidates:
         with self._reading() as db:
-            return sqlite_words.look_up(db, terms, project, most)
+            return sqlite_schema.look_up(db, terms, project, most)
 
     def around(self, places: Sequence[tuple[str, int]]) -> list[Item]:
         found: list[Item] = []
@@ -229,7 +236,7 @@ class SqliteStore:
             return {key: json_of(value, key) for key, value in takewhile(lambda row: row[0].startswith(prefix), rows)}
 
     def log(self, entries: Sequence[Mapping[str, object]]) -> None:
-        rows = [(str(entry.get("id", "")), as_json(dict(entry), str(entry.get("id", "")))) for entry in entries]
+        rows = entry_rows(entries)
         with self._writing() as db:
             db.executemany("INSERT INTO log (item, entry) VALUES (?, ?)", rows)
 
@@ -259,16 +266,8 @@ class SqliteStore:
         if found:
             return found
         with self._writing() as db:  # the check of the index is told like a change
-            found = sqlite_words.problems(db)
-        return found + [problem for item in self.scan() if (problem := self._problem(item))]
-
-    def _problem(self, item: Item) -> str:
-        """What is wrong with an item; "" where nothing is."""
-        try:
-            check(item, float("inf"))
-            return f"{item.id}: its original is missing" if item.original and self.original(item.id) is None else ""
-        except (BadItem, StoreUnavailable) as error:
-            return str(error)
+            found = sqlite_schema.problems(db)
+        return [*found, *item_problems(self)]
 
     def close(self) -> None:
         self._db.close()
@@ -282,7 +281,7 @@ def _change(db: Connection, changes: Sequence[Change]) -> int:
     ids = speakable(change.id for change in changes)
     indexed = not _INDEXED.isdisjoint(to)
     if indexed:
-        sqlite_words.take_out(db, ids)
+        sqlite_schema.take_out(db, ids)
     columns = [name for name in to if name != "embedding"]
     setting = [f"{name} = ?" for name in columns] + (["tokens = ?"] if "text" in to else []) or ["seq = seq"]
     there = db.executemany(
@@ -294,7 +293,7 @@ def _change(db: Connection, changes: Sequence[Change]) -> int:
     if "embedding" in to:
         _set_embeddings(db, ((change.id, cast("list[float] | None", change.to["embedding"])) for change in changes))
     if indexed:
-        sqlite_words.enter(db, ids)
+        sqlite_schema.enter(db, ids)
     return there
 
 

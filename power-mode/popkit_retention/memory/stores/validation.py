@@ -1,4 +1,6 @@
-"""What a store takes: items, changes and JSON that come out again as they went in. Pure."""
+"""What stores have in common: what they accept, how originals are packed, and what they find wrong with items. Pure, but for what is read
+of a store.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +9,16 @@ import math
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
-from ..items import TIERS, BadItem, Item, check
-from . import DuplicateId
+from hooks.utils.archive.content import RetentionIntegrityError, compress_content, decompress_content, hash_content
+
+from ..items import LONGEST_TEXT, TIERS, BadItem, Item, check
+from . import DuplicateId, StoreUnavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import TypeVar
 
-    from . import Change
+    from . import Change, Store
 
     T = TypeVar("T")
 
@@ -83,11 +87,6 @@ def in_batches(values: Sequence[T], size: int = 500) -> Iterator[Sequence[T]]:
         yield values[at : at + size]
 
 
-def rarity(total: int, holding: int) -> float:
-    """What a term tells that `holding` of `total` items hold: the idf of BM25 (Robertson and Zaragoza, 2009), never below 0."""
-    return math.log(1.0 + (total - holding + 0.5) / (holding + 0.5))
-
-
 def _is_share(value: object) -> bool:
     return isinstance(value, float) and 0.0 <= value <= 1.0
 
@@ -102,3 +101,46 @@ _QUICK: dict[str, Callable[[object], bool]] = {
     **dict.fromkeys(("tier", "previous_tier"), TIERS.__contains__),
     "tier_since": _is_time,
 }
+
+
+def entry_rows(entries: Sequence[Mapping[str, object]]) -> list[tuple[str, str]]:
+    """Return entries of the audit as (id of the item, JSON text). Raise BadItem for one that is not JSON."""
+    ids = [str(entry.get("id", "")) for entry in entries]
+    return [(id, as_json(dict(entry), id)) for id, entry in zip(ids, entries)]
+
+
+def duplicate(store: Store, items: Sequence[Item]) -> DuplicateId:
+    """Return the error that names the first of these items that is in a store already."""
+    there = {item.id for item in store.get([item.id for item in items])}
+    first = next((item.id for item in items if item.id in there), "")
+    return DuplicateId(f"{first!r:.40} is there already")
+
+
+def item_problems(store: Store) -> list[str]:
+    """Return what is wrong with the items of a store, a sentence each."""
+    return [problem for item in store.scan() if (problem := _problem(store, item))]
+
+
+def _problem(store: Store, item: Item) -> str:
+    try:
+        check(item, math.inf)
+        return f"{item.id}: its original is missing" if item.original and store.original(item.id) is None else ""
+    except (BadItem, StoreUnavailable) as error:
+        return str(error)
+
+
+def packed(text: str) -> tuple[str, bytes]:
+    """Return the hash of an original, and the original compressed."""
+    return hash_content(text), compress_content(text)
+
+
+def opened(id: str, hash: object, content: object, where: str) -> str:
+    """Return the original that was packed; raise StoreUnavailable where it is damaged."""
+    try:
+        text = decompress_content(content, 4 * LONGEST_TEXT)  # type: ignore[arg-type]
+        what = "" if hash_content(text) == hash else "it is not the text that was kept"
+    except RetentionIntegrityError as error:
+        what = str(error)
+    if what:
+        raise StoreUnavailable(f"the original of {id!r:.40} is damaged: {what}. A backup of {where} may have it")
+    return text

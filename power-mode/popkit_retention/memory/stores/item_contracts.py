@@ -1,18 +1,18 @@
-"""Contracts: adding, getting, walking through, deleting."""
+"""Contracts: adding, getting, scanning and removing items."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ...items import DIMENSIONS, BadItem, Item
-from .. import Change, DuplicateId
-from .kit import NOW, example, expect, full, ids, only, refused
+from ..items import DIMENSIONS, BadItem, Item
+from . import Change, DuplicateId
+from .conformance import NOW, example, expect, full, ids, only, refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .. import Store
+    from . import Store
 
 # Texts that have been somebody's undoing: SQL, Cypher, Lucene, JSON, markup, controls, astral and combining characters, directions.
 HOSTILE = (

@@ -1,18 +1,18 @@
-"""Contracts: changes and accesses."""
+"""Contracts: changes, accesses and batches."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ...items import ACCESSES_KEPT, BadItem
-from .. import Batch, Change, DuplicateId, Outdated
-from .kit import NOW, at_once, example, expect, full, ids, only, refused
+from ..items import ACCESSES_KEPT, BadItem
+from . import Batch, Change, DuplicateId, Outdated
+from .conformance import NOW, at_once, example, expect, full, ids, only, refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from .. import Store
+    from . import Store
 
 
 def change_sets_fields(store: Store, again: Callable[[], Store]) -> None:

@@ -1,1 +1,0 @@
-"""The contracts that `conformance` holds a store to."""
