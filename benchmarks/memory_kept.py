@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from memory_data import LOCOMO, REPORT, TUNING, conversations
 
-from popkit_retention.memory import information
+from popkit_retention.memory import compression, sentences
 from popkit_retention.memory.sentences import Sentence, split
 from popkit_retention.memory.terms import terms_of
 
@@ -63,10 +63,10 @@ class _Told:
     def __init__(self, conversation: Conversation) -> None:
         self.texts = [turn.text for turn in conversation.turns]
         self.speakers = [turn.speaker for turn in conversation.turns]
-        self.turns = [information.Kept(place, Sentence(text, 0, len(text))) for place, text in enumerate(self.texts)]
-        self.sentences = [information.Kept(place, sentence) for place, text in enumerate(self.texts) for sentence in split(text)]
-        self.corpus = information.Corpus(each.sentence.text for each in self.sentences)
-        self.tokens = information.tokens_of(information.as_text(self.turns, self.speakers))
+        self.turns = [compression.Kept(place, Sentence(text, 0, len(text))) for place, text in enumerate(self.texts)]
+        self.sentences = [compression.Kept(place, sentence) for place, text in enumerate(self.texts) for sentence in split(text)]
+        self.corpus = sentences.Corpus(each.sentence.text for each in self.sentences)
+        self.tokens = compression.tokens_of(compression.as_text(self.turns, self.speakers))
         self.needs = [self._needs(asked) for asked in conversation.questions]
 
     def _needs(self, asked: Question) -> list[tuple[int, set[str], int]]:
@@ -96,16 +96,16 @@ def _row(name: str, told: list[_Told], choices: Iterable[Callable[[_Told, float]
     return row
 
 
-def _filled(told: _Told, budget: float, pieces: list[information.Kept], worth: Callable[[_Told, str], float]) -> Texts:
+def _filled(told: _Told, budget: float, pieces: list[compression.Kept], worth: Callable[[_Told, str], float]) -> Texts:
     """The pieces of most worth that fit."""
     return _taken(told, budget, sorted(pieces, key=lambda each: -worth(told, each.sentence.text)))
 
 
-def _taken(told: _Told, budget: float, pieces: Iterable[information.Kept]) -> Texts:
+def _taken(told: _Told, budget: float, pieces: Iterable[compression.Kept]) -> Texts:
     kept: Texts = {}
     for each in pieces:
         piece = each.sentence.text + " "
-        cost = information.tokens_of(piece if each.place in kept else f"{told.speakers[each.place]}: {piece}")
+        cost = compression.tokens_of(piece if each.place in kept else f"{told.speakers[each.place]}: {piece}")
         if cost <= budget:
             budget -= cost
             kept[each.place] = kept.get(each.place, "") + piece
@@ -132,19 +132,19 @@ def _mean_idf(told: _Told, text: str) -> float:
 
 def _plain(told: _Told, text: str) -> float:
     value = (sum(_idf(told, text)) / sqrt(max(4, len(text)))) ** 2
-    traits = ((information.DATES, 1.45), (information.FIRST, 1.3), (information.ACTIONS, 1.2), (information.NUMBERS, 1.1))
+    traits = ((sentences.DATES, 1.45), (sentences.FIRST, 1.3), (sentences.ACTIONS, 1.2), (sentences.NUMBERS, 1.1))
     for trait, factor in traits:
         value *= factor if trait.search(text.lower()) else 1.0
-    value *= 1.25 if information.names_in(text, told.speakers) else 1.0
+    value *= 1.25 if sentences.names_in(text, told.speakers) else 1.0
     return value * (0.7 if text.rstrip().endswith("?") else 1.0)
 
 
 def _plain_for_each_token(told: _Told, text: str) -> float:
-    return _plain(told, text) / max(1.0, information.tokens_of(text))
+    return _plain(told, text) / max(1.0, compression.tokens_of(text))
 
 
 def _shipped(told: _Told, budget: float) -> Texts:
     kept: Texts = {}
-    for each in information.keep(told.texts, budget, told.speakers):
+    for each in compression.keep(told.texts, budget, told.speakers):
         kept[each.place] = f"{kept.get(each.place, '')}{each.sentence.text} "
     return kept

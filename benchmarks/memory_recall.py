@@ -18,18 +18,19 @@ from typing import TYPE_CHECKING
 
 import memory_data
 
-from popkit_retention.memory import embedding, search
+from popkit_retention.memory import embeddings, search
+from popkit_retention.memory.embeddings import HashedEmbedder
 from popkit_retention.memory.items import Item
+from popkit_retention.memory.minilm import MiniLmEmbedder
 from popkit_retention.memory.stores.in_memory import InMemoryStore
 from popkit_retention.memory.stores.sqlite import SqliteStore
-from popkit_retention.memory.vectors import HashedEmbedder, MiniLmEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from memory_data import Conversation
 
-    from popkit_retention.memory.vectors import Embedder
+    from popkit_retention.memory.embeddings import Embedder
 
 MOST = 10
 EMBEDDERS: dict[str, Callable[[], Embedder]] = {"hashed": HashedEmbedder, "minilm": MiniLmEmbedder}
@@ -85,7 +86,7 @@ def _popkit(conversation: Conversation, embedder: Embedder | None) -> list[list[
     store = InMemoryStore()
     store.add(items_of(conversation))
     if embedder:
-        embedding.embed_items(store, embedder)
+        embeddings.embed_items(store, embedder)
     found = (search.search(store, question.text, embedder=embedder, most=MOST) for question in conversation.questions)
     return [[int(item.id.rpartition("-")[2]) for item, _ in answer] for answer in found]
 

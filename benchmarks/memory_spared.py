@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import argparse
     from pathlib import Path
 
-    from popkit_retention.memory.lessons import Lesson
+    from popkit_retention.memory.items import Lesson
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

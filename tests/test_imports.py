@@ -29,7 +29,7 @@ NEED_MORE = {
 # What an extra brings is imported where it is used, and nowhere else.
 WITHIN_A_FUNCTION = {
     SERVICES / "popkit_retention" / "memory" / "stores" / "neo4j.py": {"neo4j"},
-    SERVICES / "popkit_retention" / "memory" / "vectors.py": {"numpy", "onnxruntime"},
+    SERVICES / "popkit_retention" / "memory" / "minilm.py": {"numpy", "onnxruntime"},
     SERVICES / "popkit_retention" / "usage" / "postgres.py": {"pg8000"},
 }
 BARE_SERVICES = sorted({*SERVICES.rglob("*.py")} - NEED_MORE)

@@ -19,7 +19,7 @@ from popkit_retention.governance.domains.memory import MemoryDomain
 from popkit_retention.governance.errors import DomainUnavailable
 from popkit_retention.governance.policies import DEFAULT_POLICY
 from popkit_retention.governance.rules import Resource, apply_rules
-from popkit_retention.memory import backups, exchange, holds
+from popkit_retention.memory import exchange, holds
 from popkit_retention.memory.folder import Folder
 from popkit_retention.memory.holds import OnHold
 from popkit_retention.memory.items import ARCHIVE, COLD, DIMENSIONS, Item, id_of
@@ -205,7 +205,7 @@ def test_what_a_policy_deleted_leaves_the_backups_and_may_be_learnt_again(govern
     folder = Folder(str(governed.home)).backups
     while governed.item(item.id).tier != ARCHIVE:
         governed.memory.promote([item.id])
-    path = backups.back_up(governed.store, folder, NOW)
+    path = exchange.back_up(governed.store, folder, NOW)
     assert path is not None
     assert item.id in Path(path).read_text()
     governed.memory.demote([item.id])

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from popkit_retention.memory.items import COMMAND, ERROR, NAME, NOTE, PATH, Item
-from popkit_retention.memory.lessons import Lesson, Observed
+from popkit_retention.memory.items import COMMAND, ERROR, NAME, NOTE, PATH, Item, Lesson, Observed
 from popkit_retention.memory.memory import Memory
 from popkit_retention.memory.stores import Store
 

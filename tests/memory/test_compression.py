@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from hooks.utils.policy.estimate import estimate_tokens
 from popkit_retention.memory.compression import POLICY, TOKENS, CompressionPolicy, at_level, cut, embedding_of, keywords, summary
-from popkit_retention.memory.information import Corpus
 from popkit_retention.memory.items import DIMENSIONS, LEVELS, BadItem
+from popkit_retention.memory.sentences import Corpus
 
 from .spec_code import block_with
 from .test_sentences import written

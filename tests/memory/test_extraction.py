@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from hooks.utils.host.repository import Repository
 from popkit_retention.memory import extraction
+from popkit_retention.memory.extraction import directives
 from popkit_retention.memory.extraction.commands import runs_of
-from popkit_retention.memory.extraction.directives import directives
 from popkit_retention.memory.items import COMMAND, ERROR, NAME, NOTE, PATH
 from tests.host.lines import Lines
 

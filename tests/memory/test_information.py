@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hooks.utils.policy.estimate import estimate_tokens
-from popkit_retention.memory.information import Corpus, as_text, information, keep
-from popkit_retention.memory.sentences import split
+from popkit_retention.memory.compression import as_text, keep
+from popkit_retention.memory.sentences import Corpus, information, split
 
 from .test_sentences import written
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from popkit_retention.memory.loss import METRICS, InformationLossMetrics, report
+from popkit_retention.memory.reports import METRICS, InformationLossMetrics, report
 from popkit_retention.memory.terms import terms_of
 
 from .spec_code import block_with

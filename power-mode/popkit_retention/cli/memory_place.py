@@ -11,8 +11,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from ..memory.items import Lesson
     from ..memory.learning import Learnt
-    from ..memory.lessons import Lesson
     from ..memory.memory import Memory
 
 # So long it waits for others who learn for the project: an end of several sessions at once.

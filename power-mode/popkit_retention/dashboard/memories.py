@@ -14,7 +14,7 @@ from hooks.utils.host.repository import Repository
 from hooks.utils.state import memory as kept
 from hooks.utils.state.site import Site
 
-from ..memory import learning, profiles, transitions
+from ..memory import learning, transitions, valuation
 from ..memory.holds import OnHold
 from ..memory.items import ARCHIVE, TIERS, BadItem, Item
 from ..memory.memory import Memory
@@ -119,11 +119,11 @@ class _Telling:
     def _next(self, item: Item, moment: transitions.Moment) -> str:
         if item.marked_at is not None:
             return memory_items.standing(item, self._now)
-        due = transitions.decide(transitions.standing_of(item, moment, profiles.score(item, self._now)))
+        due = transitions.decide(transitions.standing_of(item, moment, valuation.score(item, self._now)))
         if due.marks or due.tier != item.tier:
             what = "will be forgotten" if due.marks else f"will move to {due.tier}"
             return f"{what} at the next run: {'; '.join(due.reasons)}"
-        coming = transitions.foresee(item, moment, lambda at: profiles.score(item, at))
+        coming = transitions.foresee(item, moment, lambda at: valuation.score(item, at))
         told = (
             {"tier": coming.decision.tier, "marks": coming.decision.marks, "reasons": coming.decision.reasons, "at": coming.at}
             if coming

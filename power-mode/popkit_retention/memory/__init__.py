@@ -18,36 +18,34 @@ _HOMES = {
     "Busy": "memory",
     "CompressionPolicy": "compression",
     "DuplicateId": "stores",
-    "ForgettingCurveModel": "forgetting",
+    "ForgettingCurveModel": "valuation",
     "InMemoryStore": "stores.in_memory",
-    "InformationLossMetrics": "loss",
+    "InformationLossMetrics": "reports",
     "Item": "items",
-    "Lesson": "lessons",
+    "Lesson": "items",
     "Memory": "memory",
     "MemoryTierManager": "tier_manager",
     "NotThere": "memory",
     "OnHold": "holds",
-    "Observed": "lessons",
-    "SignalCalculator": "signals",
+    "Observed": "items",
+    "SignalCalculator": "valuation",
     "SqliteStore": "stores.sqlite",
     "StoreUnavailable": "stores",
-    "ValueClassification": "signals",
+    "ValueClassification": "valuation",
 }
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .compression import CompressionPolicy
-    from .forgetting import ForgettingCurveModel
     from .holds import OnHold
-    from .items import BadItem, Item
-    from .lessons import Lesson, Observed
-    from .loss import InformationLossMetrics
+    from .items import BadItem, Item, Lesson, Observed
     from .memory import Busy, Memory, NotThere
-    from .signals import SignalCalculator, ValueClassification
+    from .reports import InformationLossMetrics
     from .stores import DuplicateId, StoreUnavailable
     from .stores.in_memory import InMemoryStore
     from .stores.sqlite import SqliteStore
     from .tier_manager import MemoryTierManager
+    from .valuation import ForgettingCurveModel, SignalCalculator, ValueClassification
 
 __all__ = [
     "BadItem",

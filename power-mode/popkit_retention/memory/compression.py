@@ -1,4 +1,5 @@
-"""The levels of a text: full, summary, keywords, embedding; and when an item goes from one to the next, as the specification has it. Pure.
+"""Compression: the levels of a text (full, summary, keywords, embedding), when an item goes from one to the next, as the specification has
+it, and which sentences stay within a budget of tokens. Pure.
 
 No level is longer than the one before. A text that is no longer than a level's target stays as it is.
 """
@@ -6,13 +7,13 @@ No level is longer than the one before. A text that is no longer than a level's 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hooks.utils.policy.estimate import estimate_tokens
+from hooks.utils.policy.estimate import CHARS_PER_TOKEN, WIDE_CHARS_PER_TOKEN, estimate_tokens, wide_chars
 
-from .information import COURTESIES, Corpus, Kept, information, keep, tokens_of
 from .items import EMBEDDING, FULL, KEYWORDS, SUMMARY, check_embedding
-from .sentences import split
+from .sentences import COURTESIES, Corpus, Sentence, information, split
 from .terms import EVERYDAY, STOP_WORDS, terms_of
 
 if TYPE_CHECKING:
@@ -151,3 +152,61 @@ def _weight(word: str, terms: Sequence[str], inside: bool, corpus: Corpus | None
     if _NAME.search(word):
         return rarity * 4
     return rarity * (2 if (inside and word[:1].isupper()) or (any(map(str.isdigit, word)) and any(map(str.isalpha, word))) else 1)
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A sentence that stays, of the text at this `place` in the list that was given."""
+
+    place: int
+    sentence: Sentence
+
+
+def keep(texts: Sequence[str], budget_tokens: float, speakers: Sequence[str] = (), corpus: Corpus | None = None) -> list[Kept]:
+    """The sentences of texts that stay within a budget, in their order: those that tell most for each token, none of them twice.
+
+    `speakers`: who says each text; a name counts once for each text of which something is kept, as in `as_text` · `corpus`: that of the
+    sentences themselves where none is given. ValueError where there is not one speaker for each text."""
+    if speakers and len(speakers) != len(texts):
+        raise ValueError(f"{len(texts)} texts have {len(speakers)} speakers")
+    found = [Kept(place, sentence) for place, text in enumerate(texts) for sentence in split(text)]
+    corpus = corpus or Corpus(each.sentence.text for each in found)
+    names = set(speakers)
+    labels = [tokens_of(_label(speaker)) for speaker in speakers] or [0.0] * len(texts)
+    sizes = [tokens_of(each.sentence.text + " ") for each in found]
+    by_worth = sorted(
+        range(len(found)),
+        key=lambda at: (-information(found[at].sentence.text, corpus, names) / (sizes[at] + labels[found[at].place]), at),
+    )
+    left = float(budget_tokens)
+    chosen: set[int] = set()
+    begun: set[int] = set()
+    said: set[tuple[str, ...]] = set()
+    for at in by_worth:
+        place = found[at].place
+        cost = sizes[at] + (0.0 if place in begun else labels[place])
+        terms = tuple(terms_of(found[at].sentence.text)) or (found[at].sentence.text,)
+        if cost <= left and terms not in said:
+            left -= cost
+            chosen.add(at)
+            begun.add(place)
+            said.add(terms)
+    return [each for at, each in enumerate(found) if at in chosen]
+
+
+def as_text(kept: Sequence[Kept], speakers: Sequence[str] = ()) -> str:
+    """What was kept, a line for each text; who says it before it."""
+    lines: dict[int, list[str]] = {}
+    for each in kept:
+        lines.setdefault(each.place, []).append(each.sentence.text)
+    return "\n".join((_label(speakers[place]) if speakers else "") + " ".join(said) for place, said in lines.items())
+
+
+def tokens_of(text: str) -> float:
+    """Estimated tokens, not rounded, so that those of parts are together those of the whole."""
+    wide = wide_chars(text)
+    return (len(text) - wide) / CHARS_PER_TOKEN["dialogue"] + wide / WIDE_CHARS_PER_TOKEN
+
+
+def _label(speaker: str) -> str:
+    return f"{speaker}: "

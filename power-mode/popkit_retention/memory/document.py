@@ -17,8 +17,8 @@ from hooks.utils.policy.ruleset import MEMORY_TOKENS
 from hooks.utils.state.memory import CONTENT, MOST_BYTES, MOST_LINES, MOST_TOKENS
 
 from .items import COMMAND, EMBEDDING, ERROR, NAME, PATH
-from .profiles import wanted
 from .rendering import FENCES, HEAD, OTHER, TITLES, Entry, one_line, render, size
+from .valuation import wanted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

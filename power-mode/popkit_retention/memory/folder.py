@@ -14,7 +14,7 @@ from hooks.utils.host import repository
 from hooks.utils.state import marked, memory
 from hooks.utils.text import clean, counted, size, span
 
-from . import marks
+from . import holds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,7 +40,7 @@ class Folder:
 
     @property
     def backups(self) -> str:
-        """The folder of the backups that `backups.back_up` makes."""
+        """The folder of the backups that `exchange.back_up` makes."""
         return os.path.join(self.path, "backups")
 
     def set_alerts(self, alerts: list[dict[str, object]], now: float) -> None:
@@ -61,7 +61,7 @@ class Folder:
 
 
 def _rows(store: Store, part: str) -> list[marked.Marked]:
-    return marks.told(store)[part]
+    return holds.notices(store)[part]
 
 
 def _seconds(at: object, now: float) -> float:

@@ -1,7 +1,7 @@
-"""Holds: what must stay as it is, whatever anybody's rules say. They stand in the store, beside the items that they keep.
+"""Holds and marks: what must stay as it is, whatever anybody's rules say, and what others than the user have marked for deletion.
 
-`popkit retention hold` makes and ends them. Whoever marks, deletes or shortens reads them first, and writes only where they are still
-those that were read (`Batch.given`), and where nobody has made a mark or taken one back since.
+Both stand in the store, beside the items. `popkit retention hold` makes and ends holds. Whoever marks, deletes or shortens reads them
+first, and writes only where they are still those that were read (`Batch.given`), and where nobody has made a mark or taken one back since.
 """
 
 from __future__ import annotations
@@ -12,6 +12,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from hooks.utils.archive.holds import PROJECT, SESSION, Hold
+from hooks.utils.state import marked
+
+from .items import BY_POLICY, BY_TOOL
+from .transitions import GRACE_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -110,3 +114,28 @@ def drop(batch: Batch, ids: set[str]) -> list[dict[str, object]]:
     dropped = [entry for entry in batch.log if entry.get("id") in ids]
     batch.log = [entry for entry in batch.log if entry.get("id") not in ids]
     return dropped
+
+
+ACTORS_KEY = "governed"  # of the value in the store: id -> who let a policy mark it
+
+
+def actors(store: Store) -> Mapping[str, object]:
+    """Who let a retention policy mark what it has marked, by id."""
+    known = store.value(ACTORS_KEY)
+    return known if isinstance(known, dict) else {}
+
+
+def notices(store: Store, project: str | None = None) -> dict[str, list[marked.Marked]]:
+    """What is told of a project (None: of all): rows of `hooks.utils.state.marked`, by its parts."""
+    known = actors(store)
+    found: dict[str, list[tuple[str, str, str, float]]] = {marked.FORGOTTEN: [], marked.MEMORY: []}
+    for item in store.scan(project, marked=True, bare=True):
+        if item.marked_by == BY_TOOL:
+            found[marked.FORGOTTEN].append(_mark(item, BY_TOOL))
+        elif item.marked_by == BY_POLICY and known.get(item.id) in (marked.BY_TOOL, marked.BY_JOB):
+            found[marked.MEMORY].append(_mark(item, str(known[item.id])))
+    return {part: marked.rows_of(marks) for part, marks in found.items()}
+
+
+def _mark(item: Item, by: str) -> tuple[str, str, str, float]:
+    return item.project, by, item.id, (item.marked_at or 0.0) + GRACE_S

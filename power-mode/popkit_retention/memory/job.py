@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING
 
 from hooks.utils.policy.estimate import estimate_tokens
 
-from . import compression, holds, profiles, transitions
-from .forgetting import DAY_S
+from . import compression, holds, transitions, valuation
 from .items import BY_JOB, BY_POLICY, COLD, EMBEDDING, FULL, HOT, LEVELS, SUMMARY, Item
 from .learning import session_number
 from .stores import Batch, Change, Outdated, StoreUnavailable, audited
 from .summariser import SummariserLate
 from .transitions import GRACE_S, HOUR_S, Moment, Standing
+from .valuation import DAY_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from .embeddings import Embedder
     from .stores import Store
-    from .vectors import Embedder
 
 KEY = "job"
 EVERY_S = HOUR_S
@@ -172,7 +172,7 @@ class _Work:
         return item.marked_at is not None and item.marked_by != BY_POLICY and self.now - item.marked_at >= GRACE_S
 
     def _standing(self, item: Item, newest: bool = False) -> Standing:
-        return transitions.standing_of(item, self._moment(item, newest), profiles.score(item, self.now))
+        return transitions.standing_of(item, self._moment(item, newest), valuation.score(item, self.now))
 
     def _settle(self, item: Item, newest: bool = False) -> None:
         """Takes an item as far as the rules lead at this moment, so that another run has nothing left to do."""
@@ -250,10 +250,10 @@ class _Work:
             return
         then = self.now + ALERT_S - GRACE_S
         if not transitions.decide(
-            transitions.standing_of(item, transitions.after(self._moment(item), then), profiles.score(item, then))
+            transitions.standing_of(item, transitions.after(self._moment(item), then), valuation.score(item, then))
         ).marks:
             return
-        following = transitions.foresee(item, self._moment(item), lambda at: profiles.score(item, at))
+        following = transitions.foresee(item, self._moment(item), lambda at: valuation.score(item, at))
         if following and following.decision.marks:
             self._alert(item, following.at + GRACE_S)
 

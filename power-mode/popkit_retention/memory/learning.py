@@ -9,14 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from . import forgotten, holds, profiles, transitions
+from . import erasure, holds, transitions, valuation
 from .items import ACCEPTED, BY_JOB, BY_POLICY, CODE, KINDS, NOTE, PROSE, SESSION, USER, Item, id_of
 from .stores import Batch, Change, DuplicateId, audited
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from .lessons import Lesson, Observed
+    from .items import Lesson, Observed
     from .stores import Store
 
 # What the assistant alone has written of it is believed so far.
@@ -51,7 +51,7 @@ def _learn(store: Store, lesson: Lesson, now: float) -> Learnt:
     numbers = _mapping(store.value("sessions:" + lesson.project))
     number = _whole(before.get("number")) or _whole(numbers.get("count")) + 1
     counted = {id: _whole(writes) for id, writes in _mapping(before.get("writes")).items()}
-    unwanted = forgotten.of(store, lesson.project)
+    unwanted = erasure.forgotten_ids(store, lesson.project)
     seen = {id: one for id, one in ((id_of(lesson.project, one.kind, one.text), one) for one in lesson.observed) if id not in unwanted}
     known = {item.id: item for item in store.get([*seen, *(id for id in counted if id not in seen)])}
 
@@ -113,7 +113,7 @@ def _placed(new: list[Item], store: Store, now: float) -> list[Item]:
     """New items in the tiers where they begin; the newest of a lesson are among the newest of the project."""
     newest = {item.id for item in sorted(new, key=lambda item: (-item.created_at, item.id))[: transitions.NEWEST]}
     for item in new:
-        item.score = item.tier_score = profiles.score(item, now)
+        item.score = item.tier_score = valuation.score(item, now)
         item.tier, item.tier_since = transitions.entry(item.score, item.id in newest).tier, item.created_at
     return new
 

@@ -15,23 +15,18 @@ from hooks.utils.state.memory import project_of
 
 from ..extras import reach
 from . import (
-    backups,
-    changes,
     document,
+    embeddings,
+    erasure,
     exchange,
-    forgotten,
     holds,
     job,
     learning,
-    profiles,
-    prompting,
     reports,
     search,
     transitions,
-    vectors,
-    wiping,
+    valuation,
 )
-from .embedding import embed_items
 from .folder import Folder
 from .items import (
     BY_TOOL,
@@ -48,9 +43,8 @@ from .items import (
     from_json,
     id_of,
 )
-from .stores import Batch, Change, Outdated, Store, audited
+from .stores import Batch, Change, Outdated, Store, audited, configured_store
 from .stores.in_memory import InMemoryStore
-from .stores.opening import configured_store
 from .summariser import summarise_with
 from .terms import terms_of
 from .transitions import Moment
@@ -59,9 +53,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from .document import Document
-    from .lessons import Lesson
-    from .loss import Loss
-    from .vectors import Embedder
+    from .embeddings import Embedder
+    from .items import Lesson
+    from .reports import Loss
 
     # `Memory.list` is a word of its users.
     Items = list[Item]
@@ -118,7 +112,7 @@ class Memory:
     def embedder(self) -> Embedder:
         """The one that was given, else the best that is there: loading a model takes a moment, which most words need not wait for."""
         if self._embedder is None:
-            self._embedder = vectors.best()
+            self._embedder = embeddings.best()
         return self._embedder
 
     @classmethod
@@ -187,7 +181,7 @@ class Memory:
         if not prompt:
             return document.build(items, tokens)
         episodes = {session: list(_ids(lesson.get("writes"))) for session, lesson in learning.taught(self.store, self.project).items()}
-        return document.build(items, tokens, prompting.similarities(prompt, episodes, {item.id: item.text for item in items}))
+        return document.build(items, tokens, search.similarities(prompt, episodes, {item.id: item.text for item in items}))
 
     def told(self, tokens: int = MEMORY_TOKENS) -> Document:
         """As `document`, for a MEMORY.md that sessions are given: the audit notes what is left out, and why what stood there before is not
@@ -229,7 +223,7 @@ class Memory:
         item.session = item.session or learning.session_number(self.store, self.project)
         if item.profile in (PROSE, SPEC) and "uniqueness" not in fields:
             item.uniqueness = self._uniqueness(item)
-        item.score = profiles.score(item, now)
+        item.score = valuation.score(item, now)
         placed = transitions.entry(item.score, item.created_at == now or self._is_newest(item))
         item.tier = str(fields.get("tier") or placed.tier)
         item.tier_since, item.tier_score = now, item.score
@@ -245,15 +239,15 @@ class Memory:
 
     def promote(self, ids: Sequence[str]) -> Items:
         """One tier up: from COLD over WARM and HOT to ARCHIVE."""
-        return self._change(ids, "promoted", lambda item: changes.moved(item, 1, self.now()))
+        return self._change(ids, "promoted", lambda item: transitions.moved(item, 1, self.now()))
 
     def demote(self, ids: Sequence[str]) -> Items:
         """One tier down; what comes out of ARCHIVE is a key decision no more."""
-        return self._change(ids, "demoted", lambda item: changes.moved(item, -1, self.now()))
+        return self._change(ids, "demoted", lambda item: transitions.moved(item, -1, self.now()))
 
     def mark_key(self, ids: Sequence[str]) -> Items:
         """A key decision: the ARCHIVE tier keeps it for good. What waits for the user's yes goes there with the yes."""
-        return self._change(ids, "key decision", lambda item: changes.key(item, self.now()))
+        return self._change(ids, "key decision", lambda item: transitions.as_key(item, self.now()))
 
     def waiting(self) -> Items:
         """What agents have added and the user has not said yes to, oldest first."""
@@ -262,7 +256,7 @@ class Memory:
 
     def accept(self, ids: Sequence[str]) -> Items:
         """The user's yes to what an agent has added. BadItem for what does not wait for one."""
-        return self._change(ids, "accepted", lambda item: changes.accepted(item, self.now()), _REMEMBER)
+        return self._change(ids, "accepted", lambda item: transitions.accepted(item, self.now()), _REMEMBER)
 
     def restore(self, ids: Sequence[str]) -> Items:
         """Back to the full text, from any level; NotThere where that is not kept."""
@@ -305,16 +299,16 @@ class Memory:
             raise Busy("another process runs the job of the memory. Try again when it is done") from None
 
     def _run(self, now: float, progress: Callable[[int], None]) -> job.Report:
-        wiping.prepare(self.store, self.folder, now)
+        erasure.prepare(self.store, self.folder, now)
         report = job.run(self.store, now, self.embedder, self.summarise, progress)
-        if self.embedder.name != vectors.HashedEmbedder.name:
-            embed_items(self.store, self.embedder, most=EMBEDDED)
+        if self.embedder.name != embeddings.HashedEmbedder.name:
+            embeddings.embed_items(self.store, self.embedder, most=EMBEDDED)
         if self.folder is not None:
             self._tell()
             self.folder.set_alerts(report.alerts, now)
-        wiping.finish(self.store, self.folder, now)
+        erasure.finish(self.store, self.folder, now)
         if self.folder is not None:
-            backups.back_up(self.store, self.folder.backups, now)
+            exchange.back_up(self.store, self.folder.backups, now)
         return report
 
     def export(self, everything: bool = False) -> Iterable[str]:
@@ -347,7 +341,7 @@ class Memory:
                 holds.refuse(items, held)
                 batch.given = held.given()
             if kind.forgets is not None:
-                forgotten.note(batch, self.store, items, kind.forgets)
+                erasure.note_forgotten(batch, self.store, items, kind.forgets)
             holds.touch_marks(batch)
             try:
                 self.store.write(batch)
@@ -386,7 +380,7 @@ class Memory:
         near = self.store.candidates(terms_of(item.text)[:64], self.project, 20).items
         texts = [other.text for other in near if other.text and other.id != item.id]
         mine, *others = self.embedder.embed([item.text, *texts])
-        return profiles.SIGNALS.calculate_uniqueness(mine, [mine, *others])
+        return valuation.SIGNALS.calculate_uniqueness(mine, [mine, *others])
 
     def _entry(self, action: str, item: Item, reasons: Sequence[str]) -> dict[str, object]:
         return audited(self.now(), action, item.project, item.id, reasons=list(reasons))

@@ -1,22 +1,31 @@
-"""What is told of a memory: why an item is where it is, what there is of a project, what compression loses."""
+"""Reports on a memory: why an item is where it is, what there is of a project, and what compression loses (the specification's metrics,
+3.3)."""
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 from hooks.utils.policy.estimate import estimate_tokens
 
-from . import compression, holds, job, learning, loss, marks, profiles, search, transitions
-from .forgetting import DAY_S
-from .items import FULL, KEYWORDS, TIERS, Item
+from . import compression, holds, job, learning, search, transitions, valuation
+from .compression import at_level, keywords
+from .embeddings import likeness
+from .items import EMBEDDING, FULL, KEYWORDS, SUMMARY, TIERS, Item
+from .sentences import Corpus
 from .stores.in_memory import InMemoryStore
+from .valuation import DAY_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from .loss import Loss
     from .stores import Store, Total
     from .transitions import Decision, Moment
+
+    Embed = Callable[[Sequence[str]], Sequence[Sequence[float]]]
+    Find = Callable[[Mapping[str, str]], Callable[[str], Sequence[str]]]
 
 # The loss report asks every text for every other: more take minutes.
 SAMPLES = 100
@@ -26,16 +35,16 @@ def why(store: Store, item: Item, moment: Moment) -> dict[str, object]:
     """What is thought of an item: `item`, `signals` (the specification's), `profile`, `strength`, `score`, `retention`, `decision`
     (what is due: tier, action, marks, reasons), `next` (the same with `at`, None where nothing comes), `hold` (who wants it kept, "" for
     nobody), `log`, and `taught_in`: the checkouts whose sessions taught it."""
-    score = profiles.score(item, moment.now)
+    score = valuation.score(item, moment.now)
     decision = transitions.decide(transitions.standing_of(item, moment, score))
-    following = transitions.foresee(item, moment, lambda at: profiles.score(item, at))
-    signals = profiles.composite(item, moment.now)
+    following = transitions.foresee(item, moment, lambda at: valuation.score(item, at))
+    signals = valuation.composite(item, moment.now)
     hold = holds.read(store, moment.now).on(item)
     return {
         "item": item.to_json(),
         "signals": {**vars(signals), "composite": signals.calculate_composite_score()},
         "profile": item.profile,
-        "strength": round(profiles.strength(item), 4),
+        "strength": round(valuation.strength(item), 4),
         "score": score,
         "retention": transitions.retention_of(item, moment),
         "decision": _decision(decision),
@@ -47,7 +56,7 @@ def why(store: Store, item: Item, moment: Moment) -> dict[str, object]:
 
 
 def status(store: Store, project: str, now: float) -> dict[str, object]:
-    """`tiers` and `levels`: name -> items and tokens · `items`, `tokens`, `marked`, and what is `told` of that: see `marks.told` ·
+    """`tiers` and `levels`: name -> items and tokens · `items`, `tokens`, `marked`, and what is `told` of that: see `holds.notices` ·
     `waiting`: how many an agent has added that wait for a yes · `asked`: accesses of the last 7 days · `sessions`: how many have taught
     something, and in how many of them something was `used` from memory · `run`: the job's last, None before the first · `alerts`: those of
     this project."""
@@ -69,7 +78,7 @@ def status(store: Store, project: str, now: float) -> dict[str, object]:
         **_sum(totals),
         "marked": marked,
         "waiting": waiting,
-        "told": marks.told(store, project),
+        "told": holds.notices(store, project),
         "asked": asked,
         "sessions": len(taught),
         "used": sum(bool(lesson.get("used")) for lesson in taught),
@@ -93,14 +102,14 @@ def loss_of(
             texts[item.id] = full
         if len(texts) == most:
             break
-    return loss.report(texts, embed, _finder, summarise)
+    return report(texts, embed, _finder, summarise)
 
 
 def _finder(texts: Mapping[str, str]) -> Callable[[str], list[str]]:
     """Searches such texts as a memory is searched."""
     store = InMemoryStore()
     store.add([Item(id, text or "-", level=FULL) for id, text in texts.items()])
-    return lambda query: [item.id for item, _ in search.search(store, query, most=loss.RESULTS)]
+    return lambda query: [item.id for item, _ in search.search(store, query, most=RESULTS)]
 
 
 def _decision(decision: Decision) -> dict[str, object]:
@@ -110,3 +119,130 @@ def _decision(decision: Decision) -> dict[str, object]:
 def _sum(totals: Iterable[Total]) -> dict[str, int]:
     found = list(totals)
     return {"items": sum(total.items for total in found), "tokens": sum(total.tokens for total in found)}
+
+
+RESULTS = 10  # of a query are compared
+QUERY_TOKENS = 10  # of keywords ask for an item
+
+
+class InformationLossMetrics:
+    """The specification's metrics, to its fourth decimal. ValueError says what of the input makes no sense."""
+
+    def calculate_semantic_preservation(self, original_embedding: Sequence[float], compressed_embedding: Sequence[float]) -> float:
+        """The cosine of two embeddings; 0.0 where one of them is all zeros."""
+        if len(original_embedding) != len(compressed_embedding):
+            raise ValueError(f"embeddings of {len(original_embedding)} and {len(compressed_embedding)} numbers cannot be compared")
+        original, compressed = _of_unit_length(original_embedding), _of_unit_length(compressed_embedding)
+        return round(sum(a * b for a, b in zip(original, compressed)), 4)
+
+    def calculate_token_efficiency(self, original_tokens: int, compressed_tokens: int, semantic_preservation: float) -> float:
+        """How many times shorter a text has become, times what is preserved of its meaning. No tokens count as one."""
+        if original_tokens < 0 or compressed_tokens < 0:
+            raise ValueError(f"{min(original_tokens, compressed_tokens)} is not a number of tokens")
+        return round(original_tokens / max(1, compressed_tokens) * semantic_preservation, 4)
+
+    def estimate_query_accuracy(
+        self, test_queries: Sequence[str], original_results: Sequence[Sequence[str]], compressed_results: Sequence[Sequence[str]]
+    ) -> dict[str, float]:
+        """Mean precision and recall of queries' results after compression against those before, and the F1 of these means. Where nothing
+        was found precision is 0, where nothing was to be found recall is 1; of no queries everything is 0."""
+        if not len(test_queries) == len(original_results) == len(compressed_results):
+            counts = f"{len(original_results)} results before and {len(compressed_results)} after"
+            raise ValueError(f"{len(test_queries)} queries have {counts} compression; there must be one of each for every query")
+        if not test_queries:
+            return {"precision": 0.0, "recall": 0.0, "f1_score": 0.0}
+        pairs = [(set(original), set(compressed)) for original, compressed in zip(original_results, compressed_results)]
+        precision = fmean(len(after & before) / len(after) if after else 0.0 for before, after in pairs)
+        recall = fmean(len(after & before) / len(before) if before else 1.0 for before, after in pairs)
+        both = precision + recall
+        f1_score = 2 * precision * recall / both if both else 0.0
+        return {"precision": round(precision, 4), "recall": round(recall, 4), "f1_score": round(f1_score, 4)}
+
+
+def _of_unit_length(vector: Sequence[float]) -> list[float]:
+    if not all(map(math.isfinite, vector)):
+        raise ValueError("an embedding holds finite numbers only")
+    largest = max(map(abs, vector), default=0.0)
+    if not largest:
+        return [0.0] * len(vector)
+    scaled = [x / largest for x in vector]  # else the squares of large numbers would be infinite
+    length = math.sqrt(sum(x * x for x in scaled))
+    return [x / length for x in scaled]
+
+
+@dataclass(frozen=True)
+class Loss:
+    """What a level does to `items` texts: their tokens before and at the level, means of semantic preservation and token efficiency, and
+    how the results of queries compare with those on the full texts."""
+
+    level: str
+    items: int
+    tokens: int
+    tokens_at_level: int
+    semantic_preservation: float
+    token_efficiency: float
+    precision: float
+    recall: float
+    f1_score: float
+
+
+def report(samples: Mapping[str, str], embed: Embed, find: Find, summarise: Callable[[str], str] | None = None) -> list[Loss]:
+    """A Loss for each level below full, over full texts by id. Every text is asked for by its own keywords: the best ten of the full corpus
+    against the best ten of the compressed one. As an embedding a text is found by the likeness of its vector, which is that of the full
+    text, so that only its words are lost. Nothing where there are no samples."""
+    if not samples:
+        return []
+    ids, texts = list(samples), list(samples.values())
+    corpus = Corpus(texts)
+    queries = [keywords(text, QUERY_TOKENS, corpus) for text in texts]
+    vectors = [list(vector) for vector in embed(texts)]
+    before = _asked(find(samples), queries)
+    losses = []
+    for level in (SUMMARY, KEYWORDS, EMBEDDING):
+        compressed = [at_level(text, level, summarise) for text in texts]
+        if level == EMBEDDING:
+            kept, after = vectors, _nearest(ids, vectors, embed(queries))
+        else:
+            kept = [list(vector) for vector in embed(compressed)]
+            after = _asked(find(dict(zip(ids, compressed))), queries)
+        losses.append(_loss(level, texts, compressed, vectors, kept, METRICS.estimate_query_accuracy(queries, before, after)))
+    return losses
+
+
+METRICS = InformationLossMetrics()
+
+
+def _loss(
+    level: str,
+    texts: Sequence[str],
+    compressed: Sequence[str],
+    vectors: Sequence[Sequence[float]],
+    kept: Sequence[Sequence[float]],
+    accuracy: Mapping[str, float],
+) -> Loss:
+    sizes = [(estimate_tokens(text), estimate_tokens(short)) for text, short in zip(texts, compressed)]
+    preserved = [METRICS.calculate_semantic_preservation(vector, short) for vector, short in zip(vectors, kept)]
+    efficiency = [METRICS.calculate_token_efficiency(*size, each) for size, each in zip(sizes, preserved)]
+    return Loss(
+        level=level,
+        items=len(texts),
+        tokens=sum(full for full, _ in sizes),
+        tokens_at_level=sum(short for _, short in sizes),
+        semantic_preservation=round(fmean(preserved), 4),
+        token_efficiency=round(fmean(efficiency), 4),
+        **accuracy,
+    )
+
+
+def _asked(ask: Callable[[str], Sequence[str]], queries: Sequence[str]) -> list[list[str]]:
+    return [list(ask(query))[:RESULTS] for query in queries]
+
+
+def _nearest(ids: Sequence[str], vectors: Sequence[Sequence[float]], queries: Sequence[Sequence[float]]) -> list[list[str]]:
+    """The ids whose vectors are most like each query's."""
+    units = [_of_unit_length(vector) for vector in vectors]
+    found = []
+    for query in map(_of_unit_length, queries):
+        alike = likeness(query, dict(zip(ids, units)))
+        found.append([id for _, id in sorted((-value, id) for id, value in alike.items())[:RESULTS]])
+    return found

@@ -1,6 +1,5 @@
-"""Which items answer a question best: terms and neighbours, who spoke and when, and likeness where there are embeddings. Pure, but for what
-`search` asks of a store.
-"""
+"""Search: which items answer a question best, by terms and neighbours, who spoke and when, and likeness where there are embeddings; and
+which episodes a prompt is about. Pure, but for what `search` asks of a store."""
 
 from __future__ import annotations
 
@@ -9,16 +8,16 @@ from collections import Counter
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
+from .embeddings import HashedEmbedder, likeness
 from .items import EMBEDDING
 from .terms import rarity, terms_of
-from .vectors import HashedEmbedder, likeness
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping, Sequence
 
+    from .embeddings import Embedder
     from .items import Item
     from .stores import Candidates, Store
-    from .vectors import Embedder
 
 # BM25 (Robertson and Zaragoza, 2009).
 K1, B = 1.5, 0.3
@@ -65,13 +64,6 @@ def search(
     near = sorted(alike(list(others.values())).items(), key=lambda one: (-one[1], one[0]))
     least = found[-1][1] if found else 1.0
     return found + [(others[id], least * like) for id, like in near[: most - len(found)] if like >= ALIKE]
-
-
-def context(item: Item, before: Item | None = None) -> str:
-    """The text by which an item is embedded: what was said, by whom, after the turn that came before. A turn alone often does not say what
-    it is about."""
-    said = f"{item.speaker}: {item.text}" if item.speaker else item.text
-    return f"{context(before)} {said}" if before else said
 
 
 def rank(
@@ -173,3 +165,22 @@ class _Times:
             return False
         day = datetime.fromtimestamp(at, timezone.utc)
         return (not self.months or day.month in self.months) and (not self.years or day.year in self.years)
+
+
+def similarities(prompt: str, episodes: Mapping[str, Sequence[str]], texts: Mapping[str, str]) -> dict[str, float]:
+    """id -> how much the most alike of the episodes that wrote an item is about a prompt, 0 to 1 for the best: BM25 over the items of each.
+    `episodes`: episode -> ids, `texts`: id -> text. Only ids above 0."""
+    asked = set(terms_of(prompt))
+    counted = {name: Counter(term for id in ids for term in terms_of(texts.get(id, ""))) for name, ids in episodes.items()}
+    if not asked or not counted:
+        return {}
+    mean = sum(sum(terms.values()) for terms in counted.values()) / len(counted) or 1.0
+    holding = Counter(term for terms in counted.values() for term in asked & terms.keys())
+    weights = {term: rarity(len(counted), held) for term, held in holding.items()}
+    scores = {name: bm25(terms, sum(terms.values()), weights, mean) for name, terms in counted.items()}
+    best = max(scores.values())
+    found: dict[str, float] = {}
+    for name, ids in episodes.items():
+        for id in ids if best and scores[name] else ():
+            found[id] = max(found.get(id, 0.0), scores[name] / best)
+    return found

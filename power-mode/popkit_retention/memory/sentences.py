@@ -1,14 +1,26 @@
-"""Text -> sentences: chat turns, notes and Markdown. Pure.
+"""Sentences: how chat turns, notes and Markdown split into them, and how much each says. Pure; the second is made for English.
 
 A text is first read as lines, as Markdown has them: a heading, a list item, a quoted line, a row of a table and a fenced block of code
-stand for themselves; other lines run on where the text was wrapped. Blocks are then cut where a sentence ends. Code and rows of
-tables are never cut.
+stand for themselves; other lines run on where the text was wrapped. Blocks are then cut where a sentence ends. Code and rows of tables are
+never cut.
+
+A sentence says the more, the rarer its words are (their squared idf) and the more it has of what people ask for later: who, when, what was
+done. Questions, courtesies, maxims and what is said about the other are hardly ever asked for. Form and constants were chosen on
+conversations 1 to 3 of LoCoMo (Maharana et al., 2024); `benchmarks/memory.py kept` measures them on the others.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
+from math import log
+from typing import TYPE_CHECKING
+
+from .terms import EVERYDAY, stem, terms_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 # A line of so many characters was wrapped, and the next one continues it.
 WRAPPED = 50
@@ -151,3 +163,100 @@ def _full_stop_ends(before: str, at_start: bool, following: str, closed: bool) -
     if last in _EITHER or (_INITIALS.match(last) and last != "i"):
         return not small and following.rstrip(",.!?;:").lower().replace("’", "'") in _STARTERS
     return not small or len(last) > 2
+
+
+# By what a trait multiplies what a sentence tells.
+DATE = 2.2
+FIRST_PERSON = 1.15
+PROPER_NOUN = 1.35
+RELATION = 1.2  # speaks of somebody by what they are to the speaker
+ACTION = 1.2
+NEWS = 1.2
+NUMBER = 1.15
+POSSIBLE = 0.8  # what may be, not what is
+QUESTION = 0.5
+SECOND_PERSON = 0.7  # about the other, who knows it
+GERUND = 0.65  # "Doing …" begins maxims
+EVERYDAY_SHARE = 0.75  # of an everyday word's idf that counts
+COURTESY = 0.5  # to the power of the share of its terms that are courtesies
+
+COURTESIES = frozenset(
+    stem(word)
+    for word in """
+    absolutely agree amazing appreciate awesome beautiful believe best bet caring cheers congrats congratulations cool dedication
+    definitely encouraging enjoy excited exciting fantastic feeling fun glad good great grateful happy hear hello hey hi hope important
+    incredible inspired inspiring journey keep kind love lovely luck meaning meaningful nice ok okay passion perfect positive proud right
+    see share sorry sounds special strength strong super support supportive sure thanks thankful totally true well wish wonderful wow yeah
+    yep yup
+    """.split()
+)
+# Traits are looked for in small letters.
+DATES = re.compile(
+    r"\b(?:(?:19|20)\d\d|january|february|april|june|july|august|september|october|november|december"
+    r"|(?:in|last|next|since|until|of|\d) (?:march|may)|(?:march|may) \d+|(?:mon|tues|wednes|thurs|fri|satur|sun)days?"
+    r"|yesterday|today|tomorrow|tonight|ago|weekends?"
+    r"|(?:last|next|this|past) (?:few |couple of )?(?:week|month|year|night|summer|autumn|fall|winter|spring|morning|evening)s?"
+    r"|(?:since|for|in|after|\d+|few|two|three|four|five|six|seven|eight|nine|ten) (?:a |the |\w+ )?(?:years|months|weeks|days|hours))\b",
+)
+FIRST = re.compile(r"\b(?:i|i'(?:m|ve|d|ll)|my|me|mine|we|we'(?:re|ve|d|ll)|our|ours|us)\b")
+SECOND = re.compile(r"\b(?:you|your|yours|yourself|you'(?:re|ve|d|ll))\b")
+_NAMES = re.compile(r"(?<=[\w,;:–’'\"“-] )[\"“‘(]?([A-Z][\w’'-]+)")
+NUMBERS = re.compile(r"\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|dozen|couple|several|first|second|third|twice)\b")
+ACTIONS = re.compile(
+    r"\b(?:[a-z]{2,}ed|went|got|bought|made|began|took|met|won|lost|wrote|saw|gave|found|built|ran|told|said|came|left|kept|sold|taught|drove"
+    r"|flew|grew|did|became|ate|spent|brought|caught|chose|fell|led|paid|rode|sang|sat|slept|spoke|swam|threw|woke|wore|set|put|hit|read|beat"
+    r"|want|plan|planning|going|working)\b",
+)
+RELATIONS = re.compile(
+    r"\b(?:mom|mum|mother|dad|father|parent|sister|brother|son|daughter|kid|child|children|wife|husband|partner|fianc[eé]e?|grandma|grandpa"
+    r"|grandmother|grandfather|aunt|uncle|cousin|niece|nephew|friend|neighbou?r|boss|colleague|coworker|teammate|dog|cat|pup|puppy|kitten)s?\b",
+)
+_NEWS = re.compile(r"\b(?:recently|lately|just|finally|new)\b")
+_POSSIBLE = re.compile(r"\b(?:can|could|should|would|will|might|gonna)\b|'ll\b")
+_TRAITS = (
+    (DATES, DATE),
+    (FIRST, FIRST_PERSON),
+    (NUMBERS, NUMBER),
+    (ACTIONS, ACTION),
+    (RELATIONS, RELATION),
+    (_NEWS, NEWS),
+    (_POSSIBLE, POSSIBLE),
+    (SECOND, SECOND_PERSON),
+    (re.compile(r"[?？][\"'”’»)\]*_\s]{0,9}$"), QUESTION),
+    (re.compile(r"^\W*\w+ing\b"), GERUND),
+)
+
+
+class Corpus:
+    """How rare terms are among texts; for `information`, sentences."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self.texts = 0
+        self.holding: Counter[str] = Counter()
+        for text in texts:
+            self.texts += 1
+            self.holding.update(set(terms_of(text)))
+
+    def idf(self, term: str) -> float:
+        """What it tells that a text holds a term: ln((texts + 1) / (texts that hold it + 1/2)), and less of an everyday word."""
+        return log((self.texts + 1) / (self.holding[term] + 0.5)) * (EVERYDAY_SHARE if term in EVERYDAY else 1.0)
+
+
+def information(sentence: str, corpus: Corpus, speakers: Iterable[str] = ()) -> float:
+    """What a sentence tells: the sum of its terms' squared idf, times a factor for each trait that it has. `speakers`: who talks; that they
+    call each other by name tells nothing."""
+    terms = set(terms_of(sentence))
+    if not terms:
+        return 0.0
+    value = sum(corpus.idf(term) ** 2 for term in terms) * COURTESY ** (len(terms & COURTESIES) / len(terms))
+    small = sentence.lower().replace("’", "'")
+    for trait, factor in _TRAITS:
+        if trait.search(small):
+            value *= factor
+    return value * (PROPER_NOUN if names_in(sentence, speakers) else 1.0)
+
+
+def names_in(sentence: str, speakers: Iterable[str] = ()) -> list[str]:
+    """Words that are written large though no sentence begins with them, "I" and the speakers' names left out."""
+    known = {"i", *(name.lower() for name in speakers)}
+    return [name for name in _NAMES.findall(sentence) if re.split("['’]", name.lower())[0] not in known]

@@ -1,4 +1,5 @@
-"""From tier to tier: the first rule that holds decides, and says why. Pure.
+"""Transitions from tier to tier, by rules and by the word of the user. The first rule that holds decides, and says why. Pure: the time
+comes in (seconds).
 
 The specification's part 5, mended where it contradicts itself: its code never reaches ARCHIVE from WARM, deletes what is remembered well,
 and lets an item go back and forth between HOT and WARM for ever. Three laws hold instead: every tier can be reached; nothing comes back to
@@ -15,14 +16,16 @@ from typing import TYPE_CHECKING
 
 from hooks.utils.archive import marks
 
-from . import forgetting
-from .forgetting import DAY_S
-from .items import ARCHIVE, COLD, HOT, WARM
+from . import valuation
+from .items import ACCEPTED, ARCHIVE, COLD, HOT, WARM, BadItem
+from .valuation import DAY_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from .items import Item
+
+    Fields = dict[str, object]
 
 HOUR_S = 3600.0
 GRACE_S = marks.GRACE_S  # from the mark to the deletion
@@ -105,7 +108,7 @@ def days_idle(item: Item, since: float, moment: Moment) -> float:
 
 def retention_of(item: Item, moment: Moment) -> float:
     """The chance that an item is still remembered, 0 to 1."""
-    return forgetting.retention(days_idle(item, item.last_accessed, moment), forgetting.strength(item.reinforcements))
+    return valuation.retention(days_idle(item, item.last_accessed, moment), valuation.memory_strength(item.reinforcements))
 
 
 def standing_of(item: Item, moment: Moment, score: float) -> Standing:
@@ -229,7 +232,7 @@ def foresee(item: Item, moment: Moment, score_at: Callable[[float], float]) -> N
     `score_at(time)` is what it will be worth."""
     times = [item.created_at, item.last_accessed, item.tier_since, *item.accesses]
     spans = (HOT_HOURS * HOUR_S, WARM_DAYS * DAY_S, COLD_DAYS * DAY_S, ACTIVE_HOURS * HOUR_S)
-    fading = [forgetting.days_until(chance - _ROUNDED, item.reinforcements) * DAY_S for chance in (WARM_ENTRY, GONE_RETENTION)]
+    fading = [valuation.days_until(chance - _ROUNDED, item.reinforcements) * DAY_S for chance in (WARM_ENTRY, GONE_RETENTION)]
     moments = {at + span for at in times for span in spans} | {item.last_accessed + span for span in fading}
     moments |= {moment.now + days * DAY_S for days in _LOOK_AHEAD_DAYS}
     for at in sorted(moments):
@@ -251,3 +254,35 @@ def after(moment: Moment, at: float) -> Moment:
 
 _ROUNDED = 0.00005  # a chance is rounded to four decimals
 _LOOK_AHEAD_DAYS = (*range(1, 31), 60, 90, 180, 365)  # for scores that fade by themselves
+
+
+_ORDER = (COLD, WARM, HOT, ARCHIVE)  # as `promote` goes
+
+
+def moved(item: Item, by: int, now: float) -> Fields:
+    """One tier up or down. BadItem where there is none, and for what would be kept for good before the user has accepted it."""
+    at = _ORDER.index(item.tier) + by
+    if not 0 <= at < len(_ORDER):
+        raise BadItem(f"{item.id} is {item.tier} already: there is nothing {'above' if by > 0 else 'below'} it")
+    if item.waits and _ORDER[at] == ARCHIVE:
+        raise BadItem(
+            f"{item.id} was added by an agent, and ARCHIVE keeps things for good. Accept it first: popkit memory accept {item.id}"
+        )
+    return {**_placed(item, _ORDER[at], now), **({"key": False} if item.tier == ARCHIVE else {})}
+
+
+def as_key(item: Item, now: float) -> Fields:
+    """A key decision, which ARCHIVE keeps for good; what waits for the user's yes goes there with the yes."""
+    return {"key": True, **({} if item.waits else _placed(item, ARCHIVE, now))}
+
+
+def accepted(item: Item, now: float) -> Fields:
+    """The user's yes to what an agent has added, also to what was about to be deleted. BadItem for what waits for none."""
+    if not item.waits:
+        raise BadItem(f"{item.id} does not wait for your yes. popkit memory list --waiting shows what does")
+    yes: Fields = {"source": ACCEPTED, "marked_at": None, "marked_by": ""}
+    return {**yes, **(_placed(item, ARCHIVE, now) if item.key else {})}
+
+
+def _placed(item: Item, tier: str, now: float) -> Fields:
+    return {"tier": tier, "previous_tier": item.tier, "tier_since": now, "tier_score": item.score}

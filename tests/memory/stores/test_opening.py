@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from popkit_retention.memory.stores import open_store
 from popkit_retention.memory.stores.neo4j import Neo4jStore
 from popkit_retention.memory.stores.neo4j_schema import complaint_about, explained, parts_of, query_of, shelf_of
-from popkit_retention.memory.stores.opening import open_store
 from popkit_retention.memory.stores.sqlite import SqliteStore
 from tests.memory.stores.refusing import refused
 from tests.paths import PYTHONPATH

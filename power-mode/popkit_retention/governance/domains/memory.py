@@ -14,13 +14,12 @@ from hooks.utils.edges import home
 from hooks.utils.policy.masking import mask
 
 from ...extras import reach
-from ...memory import backups, forgotten, holds, marks
+from ...memory import erasure, exchange, holds
 from ...memory.folder import Folder
 from ...memory.items import ARCHIVE, BY_POLICY, BadItem
-from ...memory.stores import Batch, Change, DuplicateId, Outdated, StoreUnavailable, audited
-from ...memory.stores.validation import in_batches
+from ...memory.stores import Batch, Change, DuplicateId, Outdated, StoreUnavailable, audited, configured_store
 from ...memory.stores.in_memory import InMemoryStore
-from ...memory.stores.opening import configured_store
+from ...memory.stores.validation import in_batches
 from ..errors import DomainUnavailable
 from ..policies import MEMORY
 from ..rules import ON_HOLD, PINNED, Resource
@@ -124,7 +123,7 @@ class MemoryDomain:
 
     def marked(self) -> dict[str, Mark]:
         with self._using() as store:
-            actors = marks.actors(store)
+            actors = holds.actors(store)
             return {
                 item.id: Mark(item.id, item.marked_at, str(actors.get(item.id, USER)))
                 for item in store.scan(marked=True, bare=True)
@@ -137,7 +136,7 @@ class MemoryDomain:
             going = [item.id for item in free]
             return Batch(
                 change=[Change(id, {"marked_at": at, "marked_by": BY_POLICY}) for id in going],
-                values={marks.ACTORS_KEY: {**marks.actors(store), **dict.fromkeys(going, by)}},
+                values={holds.ACTORS_KEY: {**holds.actors(store), **dict.fromkeys(going, by)}},
                 log=[audited(at, "marked", item.project, item.id, reasons=["its retention policy lets it go"]) for item in free],
             ), going
 
@@ -168,7 +167,7 @@ class MemoryDomain:
         with self._using() as store:
             _, going = decide(store, holds.read(store, now))
             # First the copies: what is killed in between leaves a marked item, which the next collection finds.
-            backups.forget(Folder(home.popkit_home(self._environ)).backups, set(going))
+            exchange.erase_from_backups(Folder(home.popkit_home(self._environ)).backups, set(going))
         return self._write(decide)
 
     def _write(self, decide: Callable[[Store, Holds], tuple[Batch, list[str]]]) -> list[str]:
@@ -221,9 +220,9 @@ class MemoryDomain:
             if full is not None:
                 batch.originals[item.id] = full
             batch.log.append(audited(now, "restored", item.project, item.id, reasons=["it came back from an archive"]))
-        unwanted = {project: forgotten.of(store, project) for project in {item.project for item in batch.add}}
+        unwanted = {project: erasure.forgotten_ids(store, project) for project in {item.project for item in batch.add}}
         again = [item for item in batch.add if item.id in unwanted[item.project]]
-        forgotten.note(batch, store, again, forgotten=False)
+        erasure.note_forgotten(batch, store, again, forgotten=False)
         store.write(batch)
         return [item.id for item in batch.add]
 
@@ -269,4 +268,4 @@ def _hold_of(value: Mapping[str, object]) -> Hold:
 
 def _without(store: Store, ids: Sequence[str]) -> dict[str, object]:
     gone = set(ids)
-    return {marks.ACTORS_KEY: {id: by for id, by in marks.actors(store).items() if id not in gone} or None}
+    return {holds.ACTORS_KEY: {id: by for id, by in holds.actors(store).items() if id not in gone} or None}

@@ -1,28 +1,39 @@
-"""What a session teaches, from its transcript, without a model. Reads only.
+"""Extraction: what a session teaches, from its transcript, without a model. Reads only.
 
 Only what the assistant wrote, what it ran and what the user told it to keep to: never the contents of files, which change, never a summary
-of its own, and never a secret.
+of its own, and never a secret. A directive is taken word for word, and only of what a person typed: what they pasted (code, quotations,
+long texts) is not theirs.
+
+The main thread (or a subagent's own file) is gone through line by line. A conversation that is taken up again may be written once more:
+each message and each result counts once.
 """
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from hooks.utils.host import branch, entries, responses, transcript
+from hooks.utils.host.moments import is_answer
+from hooks.utils.host.stamps import seconds_of
 from hooks.utils.policy import kinds
 from hooks.utils.policy.classify import classify
 from hooks.utils.policy.estimate import estimate_tokens
+from hooks.utils.policy.masking import mask
 from hooks.utils.policy.ruleset import Ruleset
 
-from ..items import NOTE
-from ..lessons import Lesson, Observed
+from ..items import NOTE, Lesson, Observed
 from .commands import Commands
-from .directives import directives
 from .names import Names
-from .reading import Asked, Returned, Wrote, conversation
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from hooks.utils.host.entries import Entry
     from hooks.utils.host.repository import Repository
+    from hooks.utils.policy.calls import Call
 
 
 def lesson(path: str, repository: Repository, session: str = "") -> Lesson:
@@ -51,3 +62,159 @@ def lesson(path: str, repository: Repository, session: str = "") -> Lesson:
     texts = {each.text for each in observed}
     id = session or Path(path).stem
     return Lesson(id, repository.key, began, ended, tuple(observed), tuple(sorted(names.unaided & texts)), lookups, tokens, repository.root)
+
+
+LONGEST = 300  # characters of a directive; who says more pastes
+_LONGEST_PROMPT = 4_000
+_FENCED = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+_TAGGED = re.compile(r"<([A-Za-z][\w-]*)\b[^<>]*>.*?(?:</\1>|\Z)", re.DOTALL)
+_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z])|\n+|;\s+")
+_DRAWN = re.compile(r"[|\u2500-\u257f]")  # tables and sketches
+_BULLET = re.compile(r"^\s*(?:[-*•]\s+|\d+[.)]\s+)")
+_LEAD = (
+    r"^(?:(?:please|and|also|but|so|ok(?:ay)?|btw|by the way|note|important|claude|you (?:should|must|need to)|we|just|as a rule)[,:]?\s+)*"
+)
+_DIRECTIVE = re.compile(
+    _LEAD + r"(?:remember\s*(?:that|to|this|:|,)|(?:do not|don['’]t) (?:ever|forget)\b|(?:always|never)\s+(?!mind\b)[a-z]"
+    r"|from now on\b|going forward\b|in (?:the )?future,|keep in mind\b|make sure (?:to|you) (?:always|never)\b)",
+    re.IGNORECASE,
+)  # fmt: skip
+
+
+def directives(prompt: str) -> list[str]:
+    """The directives in something that the user typed, in order, each on one line."""
+    text = _TAGGED.sub("\n", _FENCED.sub("\n", prompt))
+    if len(text) > _LONGEST_PROMPT:
+        return []
+    found = []
+    for sentence in _SENTENCE.split(text):
+        said = " ".join(_BULLET.sub("", sentence).split())
+        if (
+            said
+            and len(said) <= LONGEST
+            and not said.endswith("?")
+            and sentence.lstrip()[:1] != ">"
+            and not _DRAWN.search(said)
+            and _DIRECTIVE.match(said)
+        ):
+            said = "".join(char for char in mask(said) if char.isprintable())
+            if said not in found:
+                found.append(said)
+    return found
+
+
+# Inputs that choose among what a tool offers: the words there are the tool's.
+_CHOICES = frozenset(("output_mode", "subagent_type", "type", "model", "action", "status", "mode", "activeForm"))
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Text that reached the assistant and no tool returned. `by_user`: whether a person typed it, and not the host on their behalf."""
+
+    at: float
+    text: str
+    by_user: bool
+
+
+@dataclass(frozen=True)
+class Wrote:
+    """A text of the assistant's, or the input of a call (`tool`, "" for a text), made in the folder `cwd`."""
+
+    at: float
+    cwd: str
+    tool: str
+    given: dict
+    text: str
+
+
+@dataclass(frozen=True)
+class Returned:
+    """A completed call, the text that it returned, and the folder that it was made in (`call.cwd` is the one that it left behind)."""
+
+    call: Call
+    text: str
+    cwd: str
+
+
+def conversation(path: str) -> Iterator[Asked | Wrote | Returned]:
+    """What happened in a session, in order; OSError when its transcript cannot be read. Lines that are not understood are left out."""
+    side = None  # a subagent's own file holds nothing but a side chain
+    reading = _Reading()
+    for entry in entries.read(path, Path(path).stat().st_size):
+        if isinstance(entry.get("uuid"), str):
+            side = bool(entry.get("isSidechain")) if side is None else side
+            if bool(entry.get("isSidechain")) == side:
+                try:
+                    yield from reading.see(entry)
+                except RecursionError:  # an input that is nested a thousand deep is nobody's
+                    continue
+
+
+class _Reading:
+    def __init__(self) -> None:
+        self.reader = transcript.Reader(branch.Index((0, 0)))
+        self.pending: dict[str, tuple[str, dict, str]] = {}
+        self.answered: set[str] = set()
+        self.messages: set[str] = set()
+        self.current = ""
+        self.again = False  # whether earlier messages are being written once more
+
+    def see(self, entry: Entry) -> Iterator[Asked | Wrote | Returned]:
+        at, kind = seconds_of(entry.get("timestamp")), entry.get("type")
+        if kind == "user":
+            yield from self._user(entry, at)
+        elif kind == "assistant" and is_answer(entry):
+            yield from self._assistant(entry, at)
+
+    def _user(self, entry: Entry, at: float) -> Iterator[Asked | Returned]:
+        by_user = entries.is_prompt(entry)
+        message = entry.get("message")
+        content = message.get("content") if isinstance(message, dict) else None
+        if isinstance(content, str):
+            yield Asked(at, content, by_user)
+        for block in entries.blocks_of(entry):
+            id = block.get("tool_use_id")
+            if block.get("type") != "tool_result":
+                if isinstance(block.get("text"), str):
+                    yield Asked(at, block["text"], by_user)
+            elif id in self.pending and id not in self.answered:
+                self.answered.add(id)
+                text, _ = responses.text_of_blocks(block.get("content"))
+                tool, given, cwd = self.pending.pop(id)
+                yield Returned(self.reader.call_of(entry, block, (tool, given)), text, cwd)
+
+    def _assistant(self, entry: Entry, at: float) -> Iterator[Wrote]:
+        name = entry["message"].get("id") or entry["uuid"]
+        if name not in self.messages:
+            self.messages.add(name)
+            self.current, self.again = name, False
+        elif self.again or name != self.current:
+            self.again = True
+            return
+        cwd = entry["cwd"] if isinstance(entry.get("cwd"), str) else ""
+        for block in entries.blocks_of(entry):
+            if block.get("type") == "text" and isinstance(block.get("text"), str):
+                yield Wrote(at, cwd, "", {}, block["text"])
+            elif block.get("type") == "tool_use":
+                given = block["input"] if isinstance(block.get("input"), dict) else {}
+                tool = str(block.get("name") or "")
+                if isinstance(block.get("id"), str):
+                    self.pending[block["id"]] = (tool, given, cwd)
+                yield Wrote(at, cwd, tool, given, "\n".join(_texts(_said_once(given))))
+
+
+def _said_once(given: dict) -> dict:
+    """The input of an edit, without the lines that it leaves as they were."""
+    old, new = given.get("old_string"), given.get("new_string")
+    if not isinstance(old, str) or not isinstance(new, str):
+        return given
+    lines = set(new.split("\n"))
+    return {**given, "old_string": "\n".join([line for line in old.split("\n") if line not in lines])}
+
+
+def _texts(value: object) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, dict):
+        value = [each for name, each in value.items() if name not in _CHOICES]
+    return [text for item in value for text in _texts(item)] if isinstance(value, list) else []

@@ -20,8 +20,7 @@ from hooks.utils.policy.commandline.wrappers import unwrap
 from hooks.utils.policy.masking import MASK, mask
 from hooks.utils.policy.parts import PACKAGE, normal_path
 
-from ..items import COMMAND, ERROR
-from ..lessons import Observed
+from ..items import COMMAND, ERROR, Observed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -13,14 +13,13 @@ from hooks.utils.host import repository
 from hooks.utils.policy.masking import MASK, mask
 from hooks.utils.policy.outline import PLAIN
 
-from ..items import NAME, PATH
-from ..lessons import Observed
+from ..items import NAME, PATH, Observed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from .reading import Wrote
+    from . import Wrote
 
 # So much of a text is looked at, and of each later one once a session has written SESSION_CHARS: masking takes most of the time.
 TEXT_CHARS, LATER_CHARS = 20_000, 2_000

@@ -1,9 +1,13 @@
-"""Where items are kept: the protocol that every store follows. `conformance` proves that one does."""
+"""Stores of items: the protocol that all follow, which `conformance` proves, and the store that a setting names."""
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
+
+from hooks.utils.edges.home import NoHome, plugin_root, popkit_home
+from hooks.utils.state.memory import STORE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -190,3 +194,43 @@ def check_given(key: str, value: object, now: object) -> None:
     """Raise Outdated where a value is not as it was read."""
     if now != value:
         raise Outdated(f"{key!r:.60} has been changed meanwhile. Try again")
+
+
+def configured_store(environ: Mapping[str, str], create: bool = True) -> Store | None:
+    """Return the store that the user's configuration names; None, without `create`, for a file that nobody has made yet. Raise NoHome and
+    StoreUnavailable."""
+    from hooks.utils.config import remembered
+
+    where: str = remembered.effective(plugin_root(), popkit_home(environ), "")["memory"]["store"]
+    if not create and "://" not in where and not os.path.lexists(path_of(where, environ)):
+        return None
+    return open_store(where, environ)
+
+
+def open_store(where: str = "", environ: Mapping[str, str] = os.environ, create: bool = True) -> Store:
+    """Open the store at a place: "" for the file in PopKit's folder, an absolute path (or one that begins with ~/), or the URL of a Neo4j,
+    whose credentials the environment has. `create`: whether to make a file that is missing. Raise StoreUnavailable, which says what is
+    wrong."""
+    from .neo4j import SCHEMES, Neo4jStore
+    from .sqlite import SqliteStore
+
+    scheme, is_url, _ = where.partition("://")
+    if is_url and scheme.lower() in SCHEMES:
+        return Neo4jStore(where, environ)
+    if is_url:
+        raise StoreUnavailable(f"memory.store is {scheme!r:.40}://…, which is unknown. Use a path, or one of {', '.join(sorted(SCHEMES))}")
+    return SqliteStore(path_of(where, environ), create)
+
+
+def path_of(where: str, environ: Mapping[str, str] = os.environ) -> str:
+    """Return the path of a store in a file. Raise StoreUnavailable for one that is not absolute."""
+    try:
+        if not where:
+            return os.path.join(popkit_home(environ), STORE)
+        if where.startswith("~/"):
+            where = environ.get("HOME", "") + where[1:]
+    except NoHome as error:
+        raise StoreUnavailable(str(error)) from None
+    if not where.startswith("/") or "\0" in where:
+        raise StoreUnavailable(f"memory.store is {where!r:.60}. Set it to an absolute path, to one that begins with ~/, or to neo4j://…")
+    return where

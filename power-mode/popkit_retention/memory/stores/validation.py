@@ -1,6 +1,5 @@
-"""What stores have in common: what they accept, how originals are packed, and what they find wrong with items. Pure, but for what is read
-of a store.
-"""
+"""What stores have in common: what they accept, how originals are packed, and what they find wrong with items. Pure, but for what is
+read of a store."""
 
 from __future__ import annotations
 

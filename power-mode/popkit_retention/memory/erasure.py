@@ -1,8 +1,8 @@
-"""What the user or an agent's tool wants forgotten leaves no copy once it is deleted: neither in backups, nor in what sessions were given,
-nor in what the store's file has freed.
+"""Erasure: what the user or an agent's tool wants forgotten is not learnt again, and leaves no copy once it is deleted, neither in backups,
+nor in what sessions were given, nor in what the store's file has freed.
 
-The job calls `prepare` before it deletes and `finish` behind it. A note in the store says what is still to be done, so that a run that was
-killed, or met a store in use, leaves it to the next one.
+The ids that are forgotten are kept for each project beside its items. The job calls `prepare` before it deletes and `finish` behind it. A
+note in the store says what is still to be done, so that a run that was killed, or met a store in use, leaves it to the next one.
 """
 
 from __future__ import annotations
@@ -16,16 +16,41 @@ from typing import TYPE_CHECKING
 from hooks.utils.edges import files
 from hooks.utils.edges.codec import loads
 
-from . import backups, forgotten, holds
+from . import exchange, holds
 from .items import BY_TOOL, BY_USER
 from .transitions import GRACE_S
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from .folder import Folder
+    from .holds import Holds
     from .items import Item
-    from .stores import Store
+    from .stores import Batch, Store
+
+FORGOTTEN_KEY = "forgotten:"  # and a project
+
+
+def forgotten_ids(store: Store, project: str) -> Mapping[str, object]:
+    """What of a project is not to be learnt again, by id."""
+    known = store.value(FORGOTTEN_KEY + project)
+    return known if isinstance(known, dict) else {}
+
+
+def note_forgotten(batch: Batch, store: Store, items: Sequence[Item], forgotten: bool) -> None:
+    """Lets a batch note that these items are forgotten, or no longer."""
+    for project in {item.project for item in items}:
+        before = set(forgotten_ids(store, project))
+        mine = {item.id for item in items if item.project == project}
+        batch.values[FORGOTTEN_KEY + project] = dict.fromkeys(sorted(before | mine if forgotten else before - mine), True)
+
+
+def _erased_ids(store: Store, held: Holds) -> set[str]:
+    """What of all projects is forgotten and deleted, but for what a hold keeps."""
+    by_project = {key[len(FORGOTTEN_KEY) :]: known for key, known in store.values(FORGOTTEN_KEY).items() if isinstance(known, dict)}
+    ids = {id for project, known in by_project.items() for id in known if not held.on_id(id, project)}
+    return ids - {item.id for item in store.get(sorted(ids))}
+
 
 KEY = "unwiped"  # of the value in the store that says so
 _JOURNALS = "*/*.journal.jsonl"
@@ -48,7 +73,7 @@ def prepare(store: Store, folder: Folder | None, now: float) -> None:
 def finish(store: Store, folder: Folder | None, now: float) -> None:
     """Takes what is deleted out of the backups, and has the store's file written anew without it."""
     if folder is not None:
-        backups.forget(folder.backups, forgotten.gone(store, holds.read(store, now)))
+        exchange.erase_from_backups(folder.backups, _erased_ids(store, holds.read(store, now)))
     if store.value(KEY) is not None and store.compact():
         store.set_value(KEY, None)
 

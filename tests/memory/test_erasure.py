@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.state import journal
-from popkit_retention.memory import backups, wiping
+from popkit_retention.memory import erasure, exchange
 from popkit_retention.memory.folder import Folder
 from popkit_retention.memory.items import ARCHIVE
 from popkit_retention.memory.memory import Memory
@@ -50,10 +50,10 @@ def test_a_store_in_use_is_written_anew_by_the_next_run(kept: Remembering, tmp_p
     other = SqliteStore(str(tmp_path / "memory.sqlite"))
     kept.store.compact = lambda: False
     kept.memory.run()
-    assert other.value(wiping.KEY) is True
+    assert other.value(erasure.KEY) is True
     del kept.store.compact
     kept.memory.run(force=True)
-    assert other.value(wiping.KEY) is None
+    assert other.value(erasure.KEY) is None
     other.close()
 
 
@@ -97,9 +97,9 @@ def test_what_is_no_file_among_the_backups_is_passed_over_and_no_link_followed(k
 
 def test_a_backup_from_the_future_does_not_drive_out_those_of_today(kept: Remembering, tmp_path: Path):
     folder = str(tmp_path / "backups")
-    made = [backups.back_up(kept.store, folder, NOW + 7 * week * DAY) for week in range(3)]
+    made = [exchange.back_up(kept.store, folder, NOW + 7 * week * DAY) for week in range(3)]
     Path(folder, "archive-99999999999.jsonl").write_text("")
-    assert backups.back_up(kept.store, folder, NOW + 15 * DAY) is None
+    assert exchange.back_up(kept.store, folder, NOW + 15 * DAY) is None
     assert all(path and Path(path).exists() for path in made)
 
 
@@ -118,11 +118,11 @@ def test_what_a_session_was_given_is_struck_and_all_else_in_its_journal_stays(tm
     other = journal.remembered("something else", 4, 6.0)
     path = _journal(tmp_path, journal.advised(4, 1.0), said, other, journal.pinned("b", 9.0))
     size = path.stat().st_size
-    assert wiping.strike(str(tmp_path), ["call zyxomatic é"]) == 1
+    assert erasure.strike(str(tmp_path), ["call zyxomatic é"]) == 1
     entries = [json.loads(line) for line in path.read_text().splitlines()]
     assert (path.stat().st_size, len(entries), entries[2:]) == (size, 4, [other, journal.pinned("b", 9.0)])
     assert (entries[1]["said"].strip(), entries[1]["tokens"], entries[1]["at"]) == ("", 30, 5.0)
-    assert wiping.strike(str(tmp_path), ["call zyxomatic é"]) == 0
+    assert erasure.strike(str(tmp_path), ["call zyxomatic é"]) == 0
 
 
 def test_nothing_is_struck_outside_of_our_folder_nor_in_what_is_no_journal(tmp_path: Path):
@@ -134,12 +134,12 @@ def test_nothing_is_struck_outside_of_our_folder_nor_in_what_is_no_journal(tmp_p
     (ours / "s2").symlink_to(outside.parent)
     (ours / "s3").mkdir()
     os.mkfifo(ours / "s3" / "main.journal.jsonl")
-    assert wiping.strike(str(tmp_path / "home"), ["zyxomatic"]) == 0
+    assert erasure.strike(str(tmp_path / "home"), ["zyxomatic"]) == 0
     assert outside.read_bytes() == before
 
 
 def test_an_entry_that_was_cut_short_is_struck_too(tmp_path: Path):
     path = _journal(tmp_path)
     path.write_bytes(b'{"event":"memory","at":5,"said":"the zyxomatic \xff th')
-    assert wiping.strike(str(tmp_path), ["zyxomatic"]) == 1
+    assert erasure.strike(str(tmp_path), ["zyxomatic"]) == 1
     assert b"zyxomatic" not in path.read_bytes()

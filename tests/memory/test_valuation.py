@@ -8,8 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from popkit_retention.memory.forgetting import ForgettingCurveModel, days_between, days_until, retention, strength
-from popkit_retention.memory.signals import SignalCalculator, ValueClassification
+from popkit_retention.memory.valuation import (
+    ForgettingCurveModel,
+    SignalCalculator,
+    ValueClassification,
+    days_between,
+    days_until,
+    memory_strength,
+    retention,
+)
 
 from .spec_code import block_with
 
@@ -87,13 +94,13 @@ def test_parts_of_a_day_count_where_they_are_asked_for():
 @given(st.floats(0, 1e5), st.floats(0, 1e5), st.integers(0, 2000))
 def test_what_was_asked_for_later_or_reinforced_more_is_remembered_better(a: float, b: float, reinforcements: int):
     near, far = sorted((a, b))
-    assert retention(near, strength(reinforcements)) >= retention(far, strength(reinforcements))
-    assert retention(far, strength(reinforcements + 1)) >= retention(far, strength(reinforcements))
+    assert retention(near, memory_strength(reinforcements)) >= retention(far, memory_strength(reinforcements))
+    assert retention(far, memory_strength(reinforcements + 1)) >= retention(far, memory_strength(reinforcements))
 
 
 @given(st.floats(0.01, 1), st.integers(0, 10))
 def test_days_until_is_when_the_chance_is_reached(chance: float, reinforcements: int):
-    assert retention(days_until(chance, reinforcements), strength(reinforcements)) == pytest.approx(chance, abs=1e-4)
+    assert retention(days_until(chance, reinforcements), memory_strength(reinforcements)) == pytest.approx(chance, abs=1e-4)
 
 
 def test_a_clock_that_leaps_back_makes_nothing_older():
