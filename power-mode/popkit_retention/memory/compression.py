@@ -37,7 +37,7 @@ class CompressionPolicy:
     }
 
     def should_compress(self, current_level: str, age_hours: float, composite_score: float, access_count: int) -> tuple[bool, str]:
-        """Whether it is due, and the level to go to; the level that it has where it is not."""
+        """Return whether compression is due, and the level to go to (the present level where it is not)."""
         following = {FULL: SUMMARY, SUMMARY: KEYWORDS, KEYWORDS: EMBEDDING}.get(current_level)
         if following is None:
             return False, current_level
@@ -54,8 +54,8 @@ POLICY = CompressionPolicy()
 
 
 def at_level(text: str, level: str, summarise: Callable[[str], str] | None = None) -> str:
-    """The text at a level; nothing is left of it as an embedding. `summarise`: a summariser of the user's own, which is asked only for
-    texts that are too long; what it says at length is shortened as any text is."""
+    """Return the text at a level; "" as an embedding. `summarise`: a summariser of the user's own, which is asked only for texts that
+    are too long; a long answer is shortened as any text is."""
     if level == SUMMARY:
         return summary(summarise(text) if summarise and estimate_tokens(text) > TOKENS[SUMMARY] else text)
     if level == KEYWORDS:
@@ -64,15 +64,15 @@ def at_level(text: str, level: str, summarise: Callable[[str], str] | None = Non
 
 
 def embedding_of(text: str, embed: Callable[[Sequence[str]], Sequence[Sequence[float]]]) -> list[float]:
-    """The vector of a text, as an embedder makes it; BadItem where it is none."""
+    """Return the vector of a text, as an embedder makes it. Raise BadItem for one that no item may have."""
     vector = list(embed([text])[0])
     check_embedding(vector)
     return vector
 
 
 def summary(text: str, tokens: int = TOKENS[SUMMARY], corpus: Corpus | None = None) -> str:
-    """The sentences that tell most, in their order. Where they leave more than half of the tokens unused because the others are too long,
-    the best of these is cut."""
+    """Return the most informative sentences, in their order. Where they leave more than half of the tokens unused because the others are
+    too long, the best of these is cut."""
     if estimate_tokens(text) <= tokens:
         return text
     every = [Kept(0, sentence) for sentence in split(text)]
@@ -89,7 +89,7 @@ def summary(text: str, tokens: int = TOKENS[SUMMARY], corpus: Corpus | None = No
 
 
 def _joined(text: str, kept: list[tuple[Kept, str]]) -> str:
-    """Sentences in one line, or in lines of their own where they were in the text."""
+    """Join sentences in one line, or in lines of their own where they were in the text."""
     joined, end = "", 0
     for each, shown in kept:
         if joined:
@@ -100,7 +100,7 @@ def _joined(text: str, kept: list[tuple[Kept, str]]) -> str:
 
 
 def cut(text: str, tokens: float) -> str:
-    """The beginning of a text, at most so long, to the end of a word where one is near."""
+    """Return the beginning of a text, at most so long, to the end of a word where one is near."""
     if tokens_of(text) <= tokens:
         return text
     low, high = 0, len(text)
@@ -113,18 +113,18 @@ def cut(text: str, tokens: float) -> str:
 
 
 def keywords(text: str, tokens: int = TOKENS[KEYWORDS], corpus: Corpus | None = None) -> str:
-    """The words that stand for a text, in the order in which they occur: said often, rare in the corpus (where one is given), names before
-    others. Names and paths stay whole."""
+    """Return the words that stand for a text, in the order in which they occur: frequent ones, ones that are rare in the corpus (where
+    one is given), names before others. Names and paths stay whole."""
     if estimate_tokens(text) <= tokens:
         return text
     worth: dict[str, float] = {}
     shown: dict[str, str] = {}
     inside = False  # of a sentence: only there does a capital say something
     end = 0
-    for found in _WORD.finditer(text):
-        word = found[0]
-        inside = bool(end) and not re.search(r"[.!?…\n]", text[end : min(found.start(), end + 40)])
-        end = found.end()
+    for match in _WORD.finditer(text):
+        word = match[0]
+        inside = bool(end) and not re.search(r"[.!?…\n]", text[end : min(match.start(), end + 40)])
+        end = match.end()
         small = word.lower().replace("’", "'")
         terms = terms_of(word)
         if not terms or small in STOP_WORDS or len(small) < 2:
@@ -145,7 +145,7 @@ def keywords(text: str, tokens: int = TOKENS[KEYWORDS], corpus: Corpus | None = 
 
 
 def _weight(word: str, terms: Sequence[str], inside: bool, corpus: Corpus | None) -> float:
-    """What one mention of a word adds. Without a corpus longer words are taken for rarer ones."""
+    """Return what one mention of a word adds. Without a corpus longer words are taken for rarer ones."""
     rarity = max(map(corpus.idf, terms)) if corpus else min(len(word), 10) / 5
     if EVERYDAY.issuperset(terms) or COURTESIES.issuperset(terms):
         return rarity / 4
@@ -163,47 +163,48 @@ class Kept:
 
 
 def keep(texts: Sequence[str], budget_tokens: float, speakers: Sequence[str] = (), corpus: Corpus | None = None) -> list[Kept]:
-    """The sentences of texts that stay within a budget, in their order: those that tell most for each token, none of them twice.
+    """Return the sentences of texts that stay within a budget, in their order: the most informative for each token, none of them twice.
 
     `speakers`: who says each text; a name counts once for each text of which something is kept, as in `as_text` · `corpus`: that of the
-    sentences themselves where none is given. ValueError where there is not one speaker for each text."""
+    sentences themselves where none is given. Raise ValueError where there is not one speaker for each text.
+    """
     if speakers and len(speakers) != len(texts):
         raise ValueError(f"{len(texts)} texts have {len(speakers)} speakers")
-    found = [Kept(place, sentence) for place, text in enumerate(texts) for sentence in split(text)]
-    corpus = corpus or Corpus(each.sentence.text for each in found)
+    every = [Kept(place, sentence) for place, text in enumerate(texts) for sentence in split(text)]
+    corpus = corpus or Corpus(each.sentence.text for each in every)
     names = set(speakers)
     labels = [tokens_of(_label(speaker)) for speaker in speakers] or [0.0] * len(texts)
-    sizes = [tokens_of(each.sentence.text + " ") for each in found]
+    sizes = [tokens_of(each.sentence.text + " ") for each in every]
     by_worth = sorted(
-        range(len(found)),
-        key=lambda at: (-information(found[at].sentence.text, corpus, names) / (sizes[at] + labels[found[at].place]), at),
+        range(len(every)),
+        key=lambda at: (-information(every[at].sentence.text, corpus, names) / (sizes[at] + labels[every[at].place]), at),
     )
     left = float(budget_tokens)
     chosen: set[int] = set()
     begun: set[int] = set()
-    said: set[tuple[str, ...]] = set()
+    taken: set[tuple[str, ...]] = set()
     for at in by_worth:
-        place = found[at].place
+        place = every[at].place
         cost = sizes[at] + (0.0 if place in begun else labels[place])
-        terms = tuple(terms_of(found[at].sentence.text)) or (found[at].sentence.text,)
-        if cost <= left and terms not in said:
+        terms = tuple(terms_of(every[at].sentence.text)) or (every[at].sentence.text,)
+        if cost <= left and terms not in taken:
             left -= cost
             chosen.add(at)
             begun.add(place)
-            said.add(terms)
-    return [each for at, each in enumerate(found) if at in chosen]
+            taken.add(terms)
+    return [each for at, each in enumerate(every) if at in chosen]
 
 
 def as_text(kept: Sequence[Kept], speakers: Sequence[str] = ()) -> str:
-    """What was kept, a line for each text; who says it before it."""
+    """Return kept sentences as a text, a line for each text that they are from, its speaker before it."""
     lines: dict[int, list[str]] = {}
     for each in kept:
         lines.setdefault(each.place, []).append(each.sentence.text)
-    return "\n".join((_label(speakers[place]) if speakers else "") + " ".join(said) for place, said in lines.items())
+    return "\n".join((_label(speakers[place]) if speakers else "") + " ".join(sentences) for place, sentences in lines.items())
 
 
 def tokens_of(text: str) -> float:
-    """Estimated tokens, not rounded, so that those of parts are together those of the whole."""
+    """Estimate tokens without rounding, so that those of parts add up to those of the whole."""
     wide = wide_chars(text)
     return (len(text) - wide) / CHARS_PER_TOKEN["dialogue"] + wide / WIDE_CHARS_PER_TOKEN
 

@@ -60,8 +60,8 @@ class Document:
 
 
 def build(items: Iterable[Item], tokens: int = MEMORY_TOKENS, similar: Mapping[str, float] = {}) -> Document:
-    """MEMORY.md of a project's items in at most so many tokens, and never more than the host reads; an empty text where nothing fits.
-    `similar`: how much items (by id) are about what is asked, 0 to 1, where that is known: see `prompting`."""
+    """Return MEMORY.md of a project's items in at most so many tokens, and never more than the host reads; an empty text where nothing
+    fits. `similar`: how much items (by id) are about a prompt, 0 to 1, where there is one: see `search.similarities`."""
     draft = _Draft(min(tokens, MOST_TOKENS))
     entries = _entries(sorted(items, key=lambda item: item.id), draft, similar)
     draft.fill(entries)
@@ -70,18 +70,18 @@ def build(items: Iterable[Item], tokens: int = MEMORY_TOKENS, similar: Mapping[s
 
 
 def _entries(items: list[Item], draft: _Draft, similar: Mapping[str, float]) -> list[Entry]:
-    """What may be told, the rest left out with its reason."""
+    """Return entries for the items that may be listed; leave the others out of the draft, with the reason."""
     newest = max([item.session for item in items], default=0)
-    telling = []
+    listed = []
     for item in items:
         why = _hindrance(item)
         if why:
             draft.left_out.append((item.id, why))
         else:
-            telling.append(item)
-    entries = [_entry(item, ids, newest, similar.get(item.id, 0.0)) for item, ids in _without_ends(telling)]
+            listed.append(item)
+    entries = [_entry(item, ids, newest, similar.get(item.id, 0.0)) for item, ids in _without_ends(listed)]
     best: dict[object, Entry] = {}
-    families = {item.id: item.details.get("family") for item in telling if item.kind == COMMAND}
+    families = {item.id: item.details.get("family") for item in listed if item.kind == COMMAND}
     for entry in sorted(entries, key=lambda entry: (not entry.held, -entry.weight, entry.text)):
         family = families.get(entry.ids[0]) or entry.ids[0]
         if entry.held or best.setdefault(family, entry) is entry:
@@ -91,7 +91,7 @@ def _entries(items: list[Item], draft: _Draft, similar: Mapping[str, float]) -> 
 
 
 def _hindrance(item: Item) -> str:
-    """Why an item is not told, whatever it is worth; "" for one that may be."""
+    """Return why an item is not listed, whatever it is worth; "" for one that may be."""
     if item.marked_at is not None:
         return FORGOTTEN
     if item.waits:
@@ -121,7 +121,8 @@ def _entry(item: Item, ids: list[str], newest: int, similar: float) -> Entry:
 
 
 def _without_ends(items: list[Item]) -> list[tuple[Item, list[str]]]:
-    """(item, ids of what it says): a path that is the end of one other path alone is that path, written from a folder below the top."""
+    """Return (item, ids of the items merged into it): a path that is the end of exactly one other path is that path, written from a
+    folder below the top."""
     by_end: dict[str, list[Item]] = {}
     for item in items:
         if item.kind == PATH:
@@ -163,7 +164,7 @@ class _Draft:
         return entry.ids[0] in self.out
 
     def cost(self, entry: Entry) -> float:
-        """The characters that an entry would add as things stand."""
+        """Return the characters that an entry would add to the draft as it is."""
         chars = size(entry.text) + 2
         section = entry.kind
         if entry.kind == PATH and entry.home not in self.folders:
@@ -178,7 +179,7 @@ class _Draft:
         return chars
 
     def add(self, entry: Entry) -> bool:
-        """Takes an entry in; not one that holds a secret."""
+        """Add an entry, unless it holds a secret; return whether it was added."""
         if MASK in mask(f"{entry.home}/{entry.text}"):
             self.leave_out(entry, SECRET)
             return False
@@ -191,7 +192,7 @@ class _Draft:
         return True
 
     def fill(self, entries: list[Entry]) -> None:
-        """Takes in what is held, then notes, then what is worth most for its room."""
+        """Add pinned entries, then notes, then whatever is worth most for its room."""
         ranked = sorted(entries, key=lambda entry: (-entry.weight, entry.text, entry.kind))
         self._fill_share([entry for entry in ranked if entry.held], 1.0)
         self._fill_share([entry for entry in ranked if entry.kind == OTHER], NOTES_SHARE)
@@ -209,7 +210,7 @@ class _Draft:
             self.leave_out(entry, NO_ROOM)
 
     def _fill_share(self, ranked: list[Entry], share: float) -> None:
-        """Takes in what fits into a share of the room, what is worth most first."""
+        """Add entries that fit into a share of the room, the most valuable first."""
         least = self.room * (1 - share)
         for entry in ranked:
             if not self.is_out(entry) and self.room - self.cost(entry) >= least:
@@ -217,7 +218,7 @@ class _Draft:
                 self.out.update(entry.ids)
 
     def _fill_by_worth(self, entries: list[Entry]) -> list[Entry]:
-        """Takes in what is worth most for its room; what found none."""
+        """Add the entries that are worth most for their room; return those that found none."""
         beside: dict[str, list[int]] = {}  # what becomes cheaper once a folder or a file stands there
         heap = []
         for place, entry in enumerate(entries):
@@ -245,7 +246,7 @@ class _Draft:
         return [entry for place, entry in enumerate(entries) if place not in seen]
 
     def fitted(self) -> str:
-        """The text, without what came last where it is still too long."""
+        """Return the text, without the last entries where it is still too long."""
         while self.kept:
             text = render(self.kept)
             if estimate_tokens(text, CONTENT) <= self.tokens and text.count("\n") <= MOST_LINES and len(text.encode()) <= MOST_BYTES:

@@ -36,7 +36,7 @@ class Embedder(Protocol):
     name: str
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """An embedding for each text."""
+        """Return an embedding for each text."""
         ...
 
 
@@ -65,7 +65,7 @@ def _hashed(text: str) -> list[float]:
 
 @lru_cache(maxsize=1 << 14)
 def _features(term: str) -> tuple[tuple[int, float], ...]:
-    """Where a term is counted, and how much: its own place, and those of its pieces."""
+    """Return where a term is counted, and how much: its own place, and those of its pieces."""
     whole = f"<{term}>"
     pieces = [whole[at : at + length] for length in _GRAMS for at in range(len(whole) - length + 1) if length < len(whole)]
     features = [_place(term, 1.0)]
@@ -83,7 +83,7 @@ def _of_unit_length(numbers: Sequence[float]) -> list[float]:
 
 
 def best() -> Embedder:
-    """The model of the extra where it is there and can be used, else hashing."""
+    """Return the model of the extra where it is installed and usable, else hashing."""
     from .minilm import MiniLmEmbedder
 
     try:
@@ -93,7 +93,7 @@ def best() -> Embedder:
 
 
 def likeness(asked: Sequence[float], embeddings: Mapping[str, Sequence[float]]) -> dict[str, float]:
-    """The cosine between one embedding and each of others, -1 to 1; all of unit length."""
+    """Return the cosine between one embedding and each of others, -1 to 1; all of unit length."""
     numpy: Any = sys.modules.get("numpy")  # where a model was run it is there
     if numpy is None or not embeddings:
         return {id: sum(a * b for a, b in zip(asked, embedding)) for id, embedding in embeddings.items()}
@@ -105,15 +105,15 @@ _BATCH = 64  # items that are embedded at once
 
 
 def context(item: Item, before: Item | None = None) -> str:
-    """The text by which an item is embedded: what was said, by whom, after the turn that came before. A turn alone often does not say what
-    it is about."""
-    said = f"{item.speaker}: {item.text}" if item.speaker else item.text
-    return f"{context(before)} {said}" if before else said
+    """Return the text by which an item is embedded: its own, its speaker's name, and the turn before. A turn alone often does not say
+    what it is about."""
+    turn = f"{item.speaker}: {item.text}" if item.speaker else item.text
+    return f"{context(before)} {turn}" if before else turn
 
 
 def embed_items(store: Store, embedder: Embedder, project: str | None = None, most: int | None = None) -> int:
-    """Embeds items that have no embedding of this embedder yet, at most so many (None: all); how many that were. It can be broken off and
-    begun again. What is an embedding alone keeps the one it has: there is no text left to make another of."""
+    """Embed items that have no embedding of this embedder yet, at most so many (None: all); return how many. It can be interrupted and
+    started again. An item of which only an embedding is left keeps the one it has: there is no text to make another of."""
     lacking = (
         item
         for item in store.scan(project, marked=False)

@@ -32,13 +32,13 @@ FORGOTTEN_KEY = "forgotten:"  # and a project
 
 
 def forgotten_ids(store: Store, project: str) -> Mapping[str, object]:
-    """What of a project is not to be learnt again, by id."""
+    """Return the ids that a project is not to learn again, as keys."""
     known = store.value(FORGOTTEN_KEY + project)
     return known if isinstance(known, dict) else {}
 
 
 def note_forgotten(batch: Batch, store: Store, items: Sequence[Item], forgotten: bool) -> None:
-    """Lets a batch note that these items are forgotten, or no longer."""
+    """Let a batch note that these items are forgotten, or no longer."""
     for project in {item.project for item in items}:
         before = set(forgotten_ids(store, project))
         mine = {item.id for item in items if item.project == project}
@@ -46,7 +46,7 @@ def note_forgotten(batch: Batch, store: Store, items: Sequence[Item], forgotten:
 
 
 def _erased_ids(store: Store, held: Holds) -> set[str]:
-    """What of all projects is forgotten and deleted, but for what a hold keeps."""
+    """Return the ids of all projects that are forgotten and deleted, except those that a hold keeps."""
     by_project = {key[len(FORGOTTEN_KEY) :]: known for key, known in store.values(FORGOTTEN_KEY).items() if isinstance(known, dict)}
     ids = {id for project, known in by_project.items() for id in known if not held.on_id(id, project)}
     return ids - {item.id for item in store.get(sorted(ids))}
@@ -61,7 +61,7 @@ _LARGEST = 64 << 20  # bytes of a journal
 
 
 def prepare(store: Store, folder: Folder | None, now: float) -> None:
-    """Strikes what is about to be deleted out of the journals of sessions: afterwards nobody knows its words."""
+    """Strike the words of items that are about to be deleted out of the journals of sessions: afterwards nobody knows them."""
     going = [item for item in store.scan(marked=True, bare=True) if _goes(item, now)]
     if not going:
         return
@@ -71,7 +71,7 @@ def prepare(store: Store, folder: Folder | None, now: float) -> None:
 
 
 def finish(store: Store, folder: Folder | None, now: float) -> None:
-    """Takes what is deleted out of the backups, and has the store's file written anew without it."""
+    """Remove deleted items from the backups, and have the store's file rewritten without them."""
     if folder is not None:
         exchange.erase_from_backups(folder.backups, _erased_ids(store, holds.read(store, now)))
     if store.value(KEY) is not None and store.compact():
@@ -99,7 +99,7 @@ def strike(popkit_home: str, texts: Iterable[str]) -> int:
     lock, so it is never replaced: blanks are written over the text, in place. A text is struck whole where it holds the longest word of any
     item, because MEMORY.md cuts and groups what it says; what is lost by that is an estimate.
     """
-    words = {max(found, key=len).casefold() for text in texts if (found := _WORD.findall(text))}
+    words = {max(matches, key=len).casefold() for text in texts if (matches := _WORD.findall(text))}
     if not words:
         return 0
     return sum(_strike_in(path, words) for path in sorted(Path(popkit_home, "sessions").glob(_JOURNALS)))
@@ -122,7 +122,7 @@ def _strike_in(path: Path, words: set[str]) -> bool:
 
 
 def _spans(data: bytes, words: set[str]) -> Iterator[tuple[int, int]]:
-    """From where to where texts stand in a journal that hold one of these words."""
+    """Yield where the texts that hold one of these words begin and end in a journal."""
     at = 0
     for line in data.splitlines(keepends=True):
         begin = line.find(_SAID) if _EVENT in line else -1
@@ -130,14 +130,14 @@ def _spans(data: bytes, words: set[str]) -> Iterator[tuple[int, int]]:
             begin += len(_SAID)
             match = _STRING.match(line, begin)
             end = match.end() if match else begin
-            said = _said(line).casefold()
-            if any(word in said for word in words):
+            given = _given_text(line).casefold()
+            if any(word in given for word in words):
                 yield at + begin, at + end
         at += len(line)
 
 
-def _said(line: bytes) -> str:
-    """What a line says was given; all of it as it stands where it is no entry (one that was cut short)."""
+def _given_text(line: bytes) -> str:
+    """Return the text that a line says was given; the whole line where it is no entry (one that was cut short)."""
     try:
         entry = loads(files.text_of(line))
     except ValueError:

@@ -35,12 +35,13 @@ LARGEST = 100_000_000  # characters of all lines: they are checked whole, in mem
 
 
 def lines_of(store: Store, project: str | None, now: float, tiers: Sequence[str] = ()) -> Iterator[str]:
-    """The items of a project (None: of all), of these tiers (none given: of all): first a head, last a digest of everything before."""
+    """Yield an export of the items of a project (None: of all), of these tiers (none given: of all): a head, items, and a digest of
+    everything before it."""
     yield from _sealed(_bodies(store, project, now, tiers))
 
 
 def _sealed(bodies: Iterable[str]) -> Iterator[str]:
-    """Lines, and behind them their end."""
+    """Yield lines, and after them the end with their digest."""
     digest = hashlib.sha256()
     count = 0
     for line in bodies:
@@ -56,12 +57,12 @@ def _bodies(store: Store, project: str | None, now: float, tiers: Sequence[str])
         value = item.to_json()
         if item.original:
             value["full_text"] = store.original(item.id)
-        yield _CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False)) + "\n"
+        yield _CONTROLS.sub(lambda match: f"\\u{ord(match[0]):04x}", json.dumps(value, ensure_ascii=False)) + "\n"
 
 
 def read(lines: Iterable[str], now: float, most: int = LARGEST) -> Batch:
-    """The items of such lines, at most so many characters of them, and the full texts of those that are compressed. BadItem names the
-    line, and what is wrong with it."""
+    """Return the items of an export, at most so many characters of it, and the full texts of those that are compressed. Raise BadItem,
+    which names the line and what is wrong with it."""
     batch, left = Batch(), most
     digest = hashlib.sha256()
     head = end = None
@@ -88,8 +89,8 @@ def read(lines: Iterable[str], now: float, most: int = LARGEST) -> Batch:
 
 
 def take_in(store: Store, lines: Iterable[str], project: str, now: float, missing: bool = False) -> int:
-    """Keeps the items of such lines, all or none; how many. `missing`: only those whose id is not there. BadItem as of `read`; DuplicateId
-    where an id is there already. `project`: whose user wants it, for the audit."""
+    """Import the items of an export, all or none; return how many. `missing`: only those whose id is not in the store. Raise BadItem as
+    `read` does; DuplicateId where an id is in the store already. `project`: whose user wants it, for the audit."""
     batch = read(lines, now)
     if missing:
         there = {item.id for item in store.get([item.id for item in batch.add])}
@@ -141,12 +142,12 @@ def _check_full(item: Item, full: object, now: float) -> None:
 
 
 def lines_in(text: str) -> list[str]:
-    """The lines of an export: unlike `splitlines`, what separates lines or paragraphs within a text ends none."""
+    """Return the lines of an export. Unlike with `splitlines`, separators of lines or paragraphs within a text end none."""
     return list(io.StringIO(text))
 
 
 def without(text: str, ids: Collection[str]) -> str:
-    """An export without these items; as it is where it holds none of them, or is no whole export."""
+    """Return an export without these items; unchanged where it holds none of them, or is not a whole export."""
     head, *lines = lines_in(text) or [""]
     try:
         kept = [line for line in lines[:-1] if _object(line, 0).get("id") not in ids]
@@ -162,8 +163,8 @@ _NAME = re.compile(rf"{_BEFORE}([0-9]{{1,15}}){re.escape(_BEHIND)}")
 
 
 def back_up(store: Store, folder: str, now: float) -> str | None:
-    """Writes a backup into a folder where the last one is a week old; the path of a new one. It is read back to prove that it can be
-    imported. BadItem, OSError where it cannot be made; the last ones stay."""
+    """Write a backup into a folder where the last one is a week old; return the path of a new one. It is read back to prove that it can
+    be imported. Raise BadItem and OSError where it cannot be made; the last ones stay."""
     times = {name: at if at <= now else 0.0 for name, at in _times(folder).items()}  # a clock may have leapt, or a name lie
     if times and now - max(times.values()) < EVERY_S:
         return None
@@ -177,8 +178,7 @@ def back_up(store: Store, folder: str, now: float) -> str | None:
 
 
 def erase_from_backups(folder: str, ids: Collection[str]) -> None:
-    """Takes items out of all backups: what the user forgot is nowhere any more. A backup that is damaged, and tells of one of them, goes:
-    it could not be imported."""
+    """Remove items from all backups. A backup that is damaged and mentions one of them is deleted: it could not be imported."""
     for name in _times(folder) if ids else ():
         path = os.path.join(folder, name)
         text = files.read_text(path) or ""
@@ -190,16 +190,16 @@ def erase_from_backups(folder: str, ids: Collection[str]) -> None:
 
 
 def _times(folder: str) -> dict[str, float]:
-    """The backups in a folder: name -> when (seconds)."""
+    """Return the backups in a folder: name -> when (seconds)."""
     try:
-        with os.scandir(folder) as found:
-            known = [each.name for each in found if each.is_file(follow_symlinks=False)]  # anything else is not ours
+        with os.scandir(folder) as listing:
+            known = [each.name for each in listing if each.is_file(follow_symlinks=False)]  # anything else is not ours
     except FileNotFoundError:
         return {}
     return {name: at for name in known if (at := _made_at(name)) is not None}
 
 
 def _made_at(name: str) -> float | None:
-    """When a backup of this file name was made (seconds); None for another file."""
-    found = _NAME.fullmatch(name)
-    return float(found[1]) if found else None
+    """Return when a backup of this file name was made (seconds); None for another file."""
+    match = _NAME.fullmatch(name)
+    return float(match[1]) if match else None

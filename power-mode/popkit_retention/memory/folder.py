@@ -35,16 +35,16 @@ class Folder:
 
     @property
     def lock(self) -> str:
-        """The lock that one job at a time holds."""
+        """Return the path of the lock that one job at a time holds."""
         return os.path.join(self.path, "job.lock")
 
     @property
     def backups(self) -> str:
-        """The folder of the backups that `exchange.back_up` makes."""
+        """Return the folder of the backups that `exchange.back_up` makes."""
         return os.path.join(self.path, "backups")
 
     def set_alerts(self, alerts: list[dict[str, object]], now: float) -> None:
-        """Leaves each project that hooks keep a folder of the alerts that are about it; those that are over go."""
+        """Write the alerts of each project into the folder that hooks keep of it; remove those that are over."""
         for key in self._projects():
             project = memory.Project(self.home, repository.Repository(key, "", ""))
             project.set_alerts(
@@ -52,7 +52,7 @@ class Folder:
             )
 
     def set_marks(self, store: Store) -> None:
-        """Leaves hooks what others than the user have marked, of all projects."""
+        """Write for hooks what others than the user have marked, of all projects."""
         for part in (marked.FORGOTTEN, marked.MEMORY):
             marked.replace(self.home, part, partial(_rows, store, part))
 
@@ -76,9 +76,9 @@ def check(popkit_home: str, project: str, environ: Mapping[str, str], now: float
     nothing."""
     failed = failures.count(popkit_home, _OURS)
     facts: dict[str, Any] = {"on": False, "failures": failed}
-    told = f"; {counted(failed, 'failure')} of it in the log" if failed else ""
+    notes = f"; {counted(failed, 'failure')} of it in the log" if failed else ""
     if not memory.is_used(popkit_home):
-        return Check(_NAME, OK, f"off. /popkit:context memory on says what it would do{told}", **facts)
+        return Check(_NAME, OK, f"off. /popkit:context memory on says what it would do{notes}", **facts)
     mine = memory.project_of(popkit_home, project)
     name = clean(mine.repository.name)
     try:
@@ -86,29 +86,29 @@ def check(popkit_home: str, project: str, environ: Mapping[str, str], now: float
         given = mine.document()
     except (OSError, ValueError) as error:
         advice = f"Look into {mine.folder}. Sessions are given nothing until then."
-        return Check(_NAME, WARNING, f"its files for {name} cannot be used: {clean(_why(error))}{told}", advice, **facts)
+        return Check(_NAME, WARNING, f"its files for {name} cannot be used: {clean(_why(error))}{notes}", advice, **facts)
     facts["bytes"] = STORAGE[0].bytes_in(popkit_home)
     facts["waiting"] = len(mine.to_learn())
     if not facts["on"]:
-        return Check(_NAME, OK, f"off for {name}; the memory of all projects takes {size(facts['bytes'])}{told}", **facts)
+        return Check(_NAME, OK, f"off for {name}; the memory of all projects takes {size(facts['bytes'])}{notes}", **facts)
     from .memory import Memory
     from .stores import StoreUnavailable
 
     try:
         with closing(Memory.of(environ, project)) as opened:
-            found: dict[str, Any] = opened.status()
+            status: dict[str, Any] = opened.status()
     except StoreUnavailable as error:
-        return Check(_NAME, WARNING, f"on for {name}, but its store cannot be used: {clean(error)}{told}", "popkit memory verify", **facts)
-    ran = found["run"]
-    facts.update(items=found["items"], last_run=ran["at"] if ran else None, run_failures=len(ran["failures"]) if ran else 0)
-    said = f"on for {name}: {counted(found['items'], 'item')}, {size(facts['bytes'])}; its job "
-    said += f"ran {span(max(0.0, now - ran['at']))} ago" if ran else "has not run yet"
-    said += "" if given else "; MEMORY.md is empty"
+        return Check(_NAME, WARNING, f"on for {name}, but its store cannot be used: {clean(error)}{notes}", "popkit memory verify", **facts)
+    ran = status["run"]
+    facts.update(items=status["items"], last_run=ran["at"] if ran else None, run_failures=len(ran["failures"]) if ran else 0)
+    state = f"on for {name}: {counted(status['items'], 'item')}, {size(facts['bytes'])}; its job "
+    state += f"ran {span(max(0.0, now - ran['at']))} ago" if ran else "has not run yet"
+    state += "" if given else "; MEMORY.md is empty"
     if facts["run_failures"]:
         return Check(
-            _NAME, WARNING, f"{said}, with {counted(facts['run_failures'], 'failure')}{told}", "popkit memory run --force", **facts
+            _NAME, WARNING, f"{state}, with {counted(facts['run_failures'], 'failure')}{notes}", "popkit memory run --force", **facts
         )
-    return Check(_NAME, OK, said + told, **facts)
+    return Check(_NAME, OK, state + notes, **facts)
 
 
 def _why(error: Exception) -> str:

@@ -47,31 +47,31 @@ class Holds:
     projects: dict[str, Hold] = field(default_factory=dict)
 
     def on(self, item: Item) -> Hold | None:
-        """The hold that keeps an item; None where none does."""
+        """Return the hold that keeps an item; None where none does."""
         return self.items.get(item.id) or self.projects.get(item.project) or self.sessions.get(item.episode)
 
     def on_id(self, id: str, project: str) -> Hold | None:
-        """The hold that keeps what has this id, be it there or not."""
+        """Return the hold that keeps an item of this id, whether or not it is in the store."""
         return self.items.get(id) or self.projects.get(project)
 
     def given(self) -> dict[str, object]:
-        """For `Batch.given`: that they are still these, and that nobody has touched a mark."""
+        """Return values for `Batch.given`: the batch is written only if the holds are still these and nobody has touched a mark."""
         return {KEY: self.value, MARKS_KEY: self.marks}
 
 
 def read(store: Store, now: float) -> Holds:
-    """The holds that are in force (seconds). What a held session has taught is held, too. To be read before the items that they are
-    about."""
-    found = Holds(store.value(KEY), store.value(MARKS_KEY))
-    by_scope = {PROJECT: found.projects, SESSION: found.sessions}
-    for hold in map(Hold.of, entries(found.value)):
+    """Return the holds that are in force (seconds), those on all that a held session has taught included. Read them before the items
+    that they are about."""
+    held = Holds(store.value(KEY), store.value(MARKS_KEY))
+    by_scope = {PROJECT: held.projects, SESSION: held.sessions}
+    for hold in map(Hold.of, entries(held.value)):
         if hold.in_force(now):
-            by_scope.get(hold.scope, found.items)[str(hold.target)] = hold
-    if found.sessions:
+            by_scope.get(hold.scope, held.items)[str(hold.target)] = hold
+    if held.sessions:
         for project in {total.project for total in store.totals()}:
-            for session, hold in found.sessions.items():
-                found.items.update((id, hold) for id in _taught(store, project, session) if id not in found.items)
-    return found
+            for session, hold in held.sessions.items():
+                held.items.update((id, hold) for id in _taught(store, project, session) if id not in held.items)
+    return held
 
 
 def _taught(store: Store, project: str, session: str) -> Iterable[str]:
@@ -81,24 +81,24 @@ def _taught(store: Store, project: str, session: str) -> Iterable[str]:
 
 
 def touch_marks(batch: Batch) -> None:
-    """Lets a batch that makes a mark or takes one back say so: whoever has decided by the marks before decides anew."""
+    """Let a batch that makes a mark or takes one back say so: anyone who has decided by the marks before then decides again."""
     if any("marked_at" in change.to for change in batch.change):
         batch.values[MARKS_KEY] = secrets.token_hex(8)
 
 
 def entries(value: object) -> list[Mapping[str, object]]:
-    """All holds that ever were, as the store has them."""
+    """Return all holds that ever were, as the store has them."""
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
 def in_words(hold: Hold) -> str:
-    """Who wants a hold, why, and until when: "alice: audit, until 2027-01-01"."""
+    """Return who wants a hold, why, and until when: "alice: audit, until 2027-01-01"."""
     end = f", until {time.strftime('%Y-%m-%d', time.gmtime(hold.until))}" if isinstance(hold.until, (int, float)) else ""
     return f"{hold.who}: {hold.why}{end}"
 
 
 def refuse(items: Iterable[Item], held: Holds) -> None:
-    """OnHold for the first of these items that a hold keeps."""
+    """Raise OnHold for the first of these items that a hold keeps."""
     for item in items:
         hold = held.on(item)
         if hold:
@@ -106,7 +106,7 @@ def refuse(items: Iterable[Item], held: Holds) -> None:
 
 
 def drop(batch: Batch, ids: set[str]) -> list[dict[str, object]]:
-    """Takes all that a batch would do to these items out of it; its entries of the audit that went with that."""
+    """Remove all that a batch would do to these items; return the audit entries that went with it."""
     batch.change = [change for change in batch.change if change.id not in ids]
     batch.remove = [id for id in batch.remove if id not in ids]
     for id in ids:
@@ -120,21 +120,22 @@ ACTORS_KEY = "governed"  # of the value in the store: id -> who let a policy mar
 
 
 def actors(store: Store) -> Mapping[str, object]:
-    """Who let a retention policy mark what it has marked, by id."""
+    """Return who let a retention policy mark the items that it has marked, by id."""
     known = store.value(ACTORS_KEY)
     return known if isinstance(known, dict) else {}
 
 
 def notices(store: Store, project: str | None = None) -> dict[str, list[marked.Marked]]:
-    """What is told of a project (None: of all): rows of `hooks.utils.state.marked`, by its parts."""
+    """Return the marks of a project (None: of all) that the user has not made and is notified of: rows of `hooks.utils.state.marked`, by
+    its parts."""
     known = actors(store)
-    found: dict[str, list[tuple[str, str, str, float]]] = {marked.FORGOTTEN: [], marked.MEMORY: []}
+    by_part: dict[str, list[tuple[str, str, str, float]]] = {marked.FORGOTTEN: [], marked.MEMORY: []}
     for item in store.scan(project, marked=True, bare=True):
         if item.marked_by == BY_TOOL:
-            found[marked.FORGOTTEN].append(_mark(item, BY_TOOL))
+            by_part[marked.FORGOTTEN].append(_mark(item, BY_TOOL))
         elif item.marked_by == BY_POLICY and known.get(item.id) in (marked.BY_TOOL, marked.BY_JOB):
-            found[marked.MEMORY].append(_mark(item, str(known[item.id])))
-    return {part: marked.rows_of(marks) for part, marks in found.items()}
+            by_part[marked.MEMORY].append(_mark(item, str(known[item.id])))
+    return {part: marked.rows_of(marks) for part, marks in by_part.items()}
 
 
 def _mark(item: Item, by: str) -> tuple[str, str, str, float]:

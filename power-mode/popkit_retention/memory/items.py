@@ -85,32 +85,32 @@ class Item:
     details: dict[str, object] = field(default_factory=dict)
 
     def accessed_since(self, at: float) -> bool:
-        """Whether somebody has asked for it after a time."""
+        """Return whether the item was accessed after a time."""
         return bool(self.access_count) and self.last_accessed > at
 
     @property
     def waits(self) -> bool:
-        """Whether an agent has added it and the user has not said yes yet."""
+        """Return whether an agent has added it and the user has not accepted it yet."""
         return self.source == AGENT
 
     @property
     def for_good(self) -> bool:
-        """Whether it is a key decision, and not one that only an agent calls so."""
+        """Return whether it is a key decision, and not one that only an agent calls so."""
         return self.key and not self.waits
 
     def to_json(self) -> dict[str, object]:
-        """All fields, as JSON knows them."""
+        """Return all fields as JSON values."""
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
 
 def id_of(project: str, kind: str, text: str) -> str:
-    """The id of what is learnt: the same thing of the same project is one item, whichever session taught it."""
+    """Return the id of something learnt: the same thing of the same project is one item, whichever session taught it."""
     named = f"{project}\0{kind}\0{text}".encode("utf-8", "surrogatepass")
     return "m" + hashlib.sha256(named).hexdigest()[:11]
 
 
 def from_json(value: object, now: float) -> Item:
-    """An Item from outside, checked; BadItem says what is wrong with it. What is left out has its default."""
+    """Return an Item from outside, checked; omitted fields have their defaults. Raise BadItem, which says what is wrong with it."""
     if not isinstance(value, dict):
         raise BadItem(f"an item is an object, not {type(value).__name__}")
     unknown = sorted(set(value) - _NAMES)
@@ -124,7 +124,7 @@ def from_json(value: object, now: float) -> Item:
 
 
 def check(item: Item, now: float) -> None:
-    """BadItem for what no store may hold: a type, a number or a time that makes no sense."""
+    """Raise BadItem for what no store may hold: a type, a number or a time that makes no sense."""
     for name, kind in _TYPES.items():
         value = getattr(item, name)
         if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
@@ -161,7 +161,7 @@ def _check_texts(item: Item) -> None:
 
 
 def _written(item: Item) -> str:
-    """The details of an item as an export writes them; BadItem for what JSON does not know."""
+    """Return the details of an item as an export writes them. Raise BadItem for values that are not JSON."""
     try:
         return json.dumps(item.details, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
@@ -196,7 +196,7 @@ def _check_numbers(item: Item, now: float) -> None:
 
 
 def check_embedding(embedding: object, id: str = "") -> None:
-    """BadItem for what is no embedding: a list of DIMENSIONS finite numbers."""
+    """Raise BadItem for anything but a list of DIMENSIONS finite numbers."""
     if not isinstance(embedding, list) or len(embedding) != DIMENSIONS:
         had = f"{len(embedding)} numbers" if isinstance(embedding, list) else type(embedding).__name__
         raise BadItem(f"{id!r:.40}: an embedding has {DIMENSIONS} numbers, this one is {had}")

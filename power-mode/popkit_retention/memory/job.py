@@ -58,7 +58,7 @@ class Report:
 
 
 def due(store: Store, now: float) -> bool:
-    """Whether an hour has passed since the last run began; also when the clock has leapt back behind it."""
+    """Return whether an hour has passed since the last run began; also when the clock has leapt back behind it."""
     last = store.value(KEY)
     at = last.get("at") if isinstance(last, dict) else None
     return not isinstance(at, (int, float)) or not 0 <= now - at < EVERY_S
@@ -71,8 +71,8 @@ def run(
     summarise: Callable[[str], str] | None = None,
     progress: Callable[[int], None] = lambda done: None,
 ) -> Report:
-    """Runs over all projects of a store. `embedder` makes embeddings, `summarise` a summary in place of ours; `progress` is told how
-    many items are done."""
+    """Run the job over all projects of a store. `embedder` makes embeddings, `summarise` a summary in place of ours; `progress` is
+    called with the number of items done."""
     report = Report()
     work = _Work(store, now, embedder, summarise, report)
     for item in store.scan():
@@ -98,7 +98,7 @@ class _Work:
         self.waiting: dict[str, Item] = {}  # they stay where they are if they turn out to be among the newest
 
     def see(self, item: Item) -> None:
-        """Decides about one item, as far as it can be done before all are seen."""
+        """Decide about one item, as far as that is possible before all are seen."""
         self.report.items += 1
         may_be_newest = self._count_newest(item)
         if item.marked_at is not None:
@@ -109,14 +109,14 @@ class _Work:
             self._settle(item)
 
     def finish(self) -> None:
-        """Decides about those that waited, and writes the rest."""
+        """Decide about the items that waited, and write the rest."""
         newest = {id for heap in self.newest.values() for _, id in heap}
         for item in self.waiting.values():
             self._settle(item, item.id in newest)
         self.write()
 
     def write(self) -> None:
-        """Writes the batch, but for what somebody has put on hold, marked or brought back since it was decided about."""
+        """Write the batch, without items that were put on hold, marked or restored since it was decided about them."""
         holds.touch_marks(self.batch)
         try:
             self.store.write(replace(self.batch, given=self.held.given()))
@@ -149,7 +149,7 @@ class _Work:
         return both[newest]
 
     def _count_newest(self, item: Item) -> bool:
-        """Whether it is among the newest of those seen so far."""
+        """Return whether an item is among the newest of those seen so far."""
         heap = self.newest.setdefault(item.project, [])
         entry = (item.created_at, item.id)
         if len(heap) < transitions.NEWEST:
@@ -175,7 +175,7 @@ class _Work:
         return transitions.standing_of(item, self._moment(item, newest), valuation.score(item, self.now))
 
     def _settle(self, item: Item, newest: bool = False) -> None:
-        """Takes an item as far as the rules lead at this moment, so that another run has nothing left to do."""
+        """Take an item as far as the rules lead at this moment, so that another run has nothing left to do."""
         before, held = dict(vars(item)), self.held.on(item) is not None
         while True:
             standing = self._standing(item, newest)
@@ -197,7 +197,7 @@ class _Work:
             self._foresee(item)
 
     def _compress(self, item: Item, score: float) -> bool:
-        """Takes an item one level further, if that is due and makes it shorter; whether it did."""
+        """Compress an item by one level, if that is due and makes it shorter; return whether it did."""
         age_hours = max(0.0, self.now - item.created_at) / HOUR_S
         due, level = compression.POLICY.should_compress(item.level, age_hours, score, item.access_count)
         if not due or estimate_tokens(item.text) <= compression.TOKENS.get(level, 0):
@@ -224,7 +224,7 @@ class _Work:
         return True
 
     def _full_text(self, item: Item) -> str:
-        """What the next level is made of: words are lost once, not level by level."""
+        """Return the text that the next level is made of: words are lost once, not level by level."""
         if item.level == FULL:
             return item.text
         return self.batch.originals.get(item.id) or self.store.original(item.id) or item.text
@@ -234,7 +234,7 @@ class _Work:
         self._log(name, item, reasons)
 
     def _uncount(self, action: str) -> None:
-        """Takes what was logged so out of the report."""
+        """Take logged actions out of the report."""
         if action in ("marked", "deleted"):
             setattr(self.report, action, getattr(self.report, action) - 1)
             return
@@ -244,7 +244,7 @@ class _Work:
             del counts[action]
 
     def _foresee(self, item: Item) -> None:
-        """An alert where an item of value is to be deleted soon."""
+        """Add an alert where an item of value is to be deleted soon."""
         if item.marked_at is not None:
             self._alert(item, item.marked_at + GRACE_S)
             return
@@ -266,6 +266,6 @@ class _Work:
 
 
 def last_run(store: Store) -> dict[str, object] | None:
-    """The report of the last run, with `at`; None where it never ran."""
+    """Return the report of the last run, with `at`; None where it never ran."""
     last = store.value(KEY)
     return last if isinstance(last, dict) else None

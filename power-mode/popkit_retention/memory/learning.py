@@ -35,8 +35,8 @@ class Learnt:
 
 
 def learn(store: Store, lesson: Lesson, now: float, tries: int = 4) -> Learnt:
-    """Merges a lesson into a store. What the user has forgotten is not learnt again. Where another machine has just added an item of the
-    lesson, it is looked at once more."""
+    """Merge a lesson into a store, without what the user has forgotten. Try again where another machine has just added an item of the
+    lesson."""
     try:
         return _learn(store, lesson, now)
     except DuplicateId:
@@ -79,18 +79,19 @@ def _learn(store: Store, lesson: Lesson, now: float) -> Learnt:
 
 
 def session_number(store: Store, project: str) -> int:
-    """How many sessions of a project have taught something."""
+    """Return how many sessions of a project have taught something."""
     return _whole(_mapping(store.value("sessions:" + project)).get("count"))
 
 
 def taught(store: Store, project: str) -> dict[str, Mapping[str, object]]:
-    """session -> what it gave: `number`, `began`, `ended`, `writes` (id -> times), `used` (ids), `lookups`, `lookup_tokens`."""
+    """Return what each session gave, by its id: `number`, `began`, `ended`, `writes` (id -> times), `used` (ids), `lookups`,
+    `lookup_tokens`."""
     prefix = f"lesson:{project}:"
     return {key[len(prefix) :]: _mapping(value) for key, value in store.values(prefix).items()}
 
 
 def taught_in(store: Store, item: Item) -> list[str]:
-    """The checkouts whose sessions have taught an item, as far as that is known."""
+    """Return the checkouts whose sessions have taught an item, as far as that is known."""
     lessons = taught(store, item.project).values()
     return sorted({str(lesson["root"]) for lesson in lessons if lesson.get("root") and item.id in _mapping(lesson.get("writes"))})
 
@@ -110,7 +111,7 @@ def _new(id: str, one: Observed, lesson: Lesson, number: int) -> Item:
 
 
 def _placed(new: list[Item], store: Store, now: float) -> list[Item]:
-    """New items in the tiers where they begin; the newest of a lesson are among the newest of the project."""
+    """Return new items in the tiers where they begin; the newest of a lesson are among the newest of the project."""
     newest = {item.id for item in sorted(new, key=lambda item: (-item.created_at, item.id))[: transitions.NEWEST]}
     for item in new:
         item.score = item.tier_score = valuation.score(item, now)
@@ -119,7 +120,8 @@ def _placed(new: list[Item], store: Store, now: float) -> list[Item]:
 
 
 def _seen_again(item: Item, one: Observed, counted: int | None, number: int) -> Change:
-    """`counted`: how often this session has written it by what it taught before, None where it has taught nothing of it."""
+    """Return the change of an item that a session has written. `counted`: how often it wrote it by what it taught before, None where it
+    has taught nothing of it."""
     change = Change(item.id, by={"writes": one.writes - (counted or 0)})
     if counted is None:
         change.by.update(sessions=1, reinforcements=1)

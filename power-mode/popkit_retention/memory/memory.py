@@ -99,8 +99,8 @@ class Memory:
         embedder: Embedder | None = None,
         summarise: Callable[[str], str] | None = None,
     ) -> None:
-        """`folder`: where MEMORY.md, alerts and backups are written; without one nothing is. `embedder` and `summarise`: others than the
-        built-in."""
+        """Open a memory over a store. `folder`: where MEMORY.md, alerts and backups are written; without one nothing is. `embedder` and
+        `summarise` replace the built-in ones."""
         self.store = store
         self.project = project
         self.now = now
@@ -110,15 +110,16 @@ class Memory:
 
     @property
     def embedder(self) -> Embedder:
-        """The one that was given, else the best that is there: loading a model takes a moment, which most words need not wait for."""
+        """Return the embedder that was given, else the best there is: loading a model takes a moment, which most commands need not wait
+        for."""
         if self._embedder is None:
             self._embedder = embeddings.best()
         return self._embedder
 
     @classmethod
     def of(cls, environ: Mapping[str, str], folder: str, create: bool = True) -> Memory:
-        """The memory of the repository that a folder lies in, where and how the user's configuration says. Without `create`, an empty one
-        stands for a file that nobody has made yet. NoHome, StoreUnavailable, NotJoined."""
+        """Open the memory of the repository that a folder lies in, where and how the user's configuration says. Without `create`, an
+        empty one stands for a file that nobody has made yet. Raise NoHome, StoreUnavailable and NotJoined."""
         ours = home.popkit_home(environ)
         project = project_of(ours, folder)
         project.check_joined()
@@ -135,48 +136,48 @@ class Memory:
     # --- asking --------------------------------------------------------------------------------------------------------------------
 
     def list(self, tiers: Sequence[str] = (), kinds: Sequence[str] = (), marked: bool | None = False, most: int | None = 50) -> Items:
-        """Items, what is worth most first; at most so many (None: all)."""
-        found = sorted(self.store.scan(self.project, kinds, tiers, marked), key=lambda item: (-item.score, -item.created_at, item.id))
-        return found[:most]
+        """Return items, the most valuable first; at most so many (None: all)."""
+        items = sorted(self.store.scan(self.project, kinds, tiers, marked), key=lambda item: (-item.score, -item.created_at, item.id))
+        return items[:most]
 
     def search(self, words: str, most: int = 10, everywhere: bool = False) -> Found:
-        """The items that answer best, each with its relevance; they count as asked for. `everywhere`: those of all projects."""
-        found = search.search(self.store, words, None if everywhere else self.project, most, self.embedder)
-        self._access([item.id for item, _ in found])
-        return found
+        """Return the items that answer best, each with its relevance, and count an access of each. `everywhere`: search all projects."""
+        results = search.search(self.store, words, None if everywhere else self.project, most, self.embedder)
+        self._access([item.id for item, _ in results])
+        return results
 
     def show(self, id: str) -> Item:
-        """An item by its id, or by the beginning of one that is no other's; it counts as asked for."""
+        """Return an item by its id, or by the beginning of one that is no other's, and count an access."""
         item = self.find(id)
         self._access([item.id])
         return self.store.get([item.id])[0]
 
     def find(self, id: str) -> Item:
-        """As `show`, without counting."""
+        """Return an item as `show` does, without counting an access."""
         whole = self.store.get([id])
         if whole:
             return whole[0]
-        found = [item for item in self.store.scan(self.project) if item.id.startswith(id)] if id else []
-        if len(found) == 1:
-            return found[0]
-        if found:
+        matches = [item for item in self.store.scan(self.project) if item.id.startswith(id)] if id else []
+        if len(matches) == 1:
+            return matches[0]
+        if matches:
             raise NotThere(
-                f"{len(found):,} memories begin with {id!r:.40}: {', '.join(item.id for item in found[:5])}. Give more of the id"
+                f"{len(matches):,} memories begin with {id!r:.40}: {', '.join(item.id for item in matches[:5])}. Give more of the id"
             )
         raise NotThere(f"there is no memory {id!r:.40}: list and search show what ids there are")
 
     def why(self, id: str) -> dict[str, object]:
-        """What is thought of an item: see `reports.why`."""
+        """Explain an item: see `reports.why`."""
         item = self.find(id)
         return reports.why(self.store, item, self._moment(item))
 
     def status(self) -> dict[str, object]:
-        """What there is of the project: see `reports.status`."""
+        """Return what there is of the project: see `reports.status`."""
         return reports.status(self.store, self.project, self.now())
 
     def document(self, tokens: int = MEMORY_TOKENS, prompt: str = "") -> Document:
-        """MEMORY.md of the project in at most so many tokens; for a prompt, where one is given: what sessions wrote that spoke of the same
-        comes first."""
+        """Return MEMORY.md of the project in at most so many tokens. With a prompt, items of sessions that were about the same come
+        first."""
         items = list(self.store.scan(self.project))
         if not prompt:
             return document.build(items, tokens)
@@ -184,8 +185,8 @@ class Memory:
         return document.build(items, tokens, search.similarities(prompt, episodes, {item.id: item.text for item in items}))
 
     def told(self, tokens: int = MEMORY_TOKENS) -> Document:
-        """As `document`, for a MEMORY.md that sessions are given: the audit notes what is left out, and why what stood there before is not
-        there any more."""
+        """Return the MEMORY.md that sessions are given: `document`, with an audit entry of what is left out, and why items that were in
+        the one before are no longer."""
         made, key = self.document(tokens), "document:" + self.project
         before = self.store.value(key)
         if before != made.items:
@@ -199,15 +200,15 @@ class Memory:
         return made
 
     def loss(self, most: int = reports.SAMPLES) -> Losses:
-        """What the levels lose, measured on the project's own longer texts, at most so many of them."""
+        """Return what the levels lose, measured on the project's own longer texts, at most so many of them."""
         return reports.loss_of(self.store, self.project, self.embedder.embed, self.summarise, most)
 
     # --- changing ------------------------------------------------------------------------------------------------------------------
 
     def add(self, text: str, kind: str = NOTE, **fields: object) -> Item:
-        """Keeps a new item, and returns it; secrets in its text are masked. The fields are those of an Item; an id that is not given
-        comes from the text. What an agent has added and the user now says himself is accepted. BadItem for what cannot be kept, DuplicateId
-        where it is there already."""
+        """Add a new item and return it; secrets in its text are masked. The fields are those of an Item; an id that is not given comes
+        from the text. An item that an agent has added and the user now adds is accepted. Raise BadItem for an item that cannot be kept,
+        DuplicateId where it is in the store already."""
         if not isinstance(text, str):
             raise BadItem(f"a text is text, not {type(text).__name__}")
         now = self.now()
@@ -231,45 +232,45 @@ class Memory:
         return item
 
     def pin(self, ids: Sequence[str]) -> Items:
-        """The user keeps items where they are."""
+        """Pin items: the user keeps them where they are."""
         return self._change(ids, "pinned", lambda item: {"held": True, "was_held": True, "marked_at": None, "marked_by": ""})
 
     def unpin(self, ids: Sequence[str]) -> Items:
         return self._change(ids, "unpinned", lambda item: {"held": False})
 
     def promote(self, ids: Sequence[str]) -> Items:
-        """One tier up: from COLD over WARM and HOT to ARCHIVE."""
+        """Move items one tier up: from COLD over WARM and HOT to ARCHIVE."""
         return self._change(ids, "promoted", lambda item: transitions.moved(item, 1, self.now()))
 
     def demote(self, ids: Sequence[str]) -> Items:
-        """One tier down; what comes out of ARCHIVE is a key decision no more."""
+        """Move items one tier down; one that leaves ARCHIVE is no longer a key decision."""
         return self._change(ids, "demoted", lambda item: transitions.moved(item, -1, self.now()))
 
     def mark_key(self, ids: Sequence[str]) -> Items:
-        """A key decision: the ARCHIVE tier keeps it for good. What waits for the user's yes goes there with the yes."""
+        """Make items key decisions, which the ARCHIVE tier keeps for good. One that waits for the user goes there when it is accepted."""
         return self._change(ids, "key decision", lambda item: transitions.as_key(item, self.now()))
 
     def waiting(self) -> Items:
-        """What agents have added and the user has not said yes to, oldest first."""
-        found = [item for item in self.store.scan(self.project, marked=False, bare=True) if item.waits]
-        return sorted(found, key=lambda item: (item.created_at, item.id))
+        """Return the items that agents have added and the user has not accepted, oldest first."""
+        items = [item for item in self.store.scan(self.project, marked=False, bare=True) if item.waits]
+        return sorted(items, key=lambda item: (item.created_at, item.id))
 
     def accept(self, ids: Sequence[str]) -> Items:
-        """The user's yes to what an agent has added. BadItem for what does not wait for one."""
+        """Accept items that an agent has added. Raise BadItem for one that does not wait for it."""
         return self._change(ids, "accepted", lambda item: transitions.accepted(item, self.now()), _REMEMBER)
 
     def restore(self, ids: Sequence[str]) -> Items:
-        """Back to the full text, from any level; NotThere where that is not kept."""
+        """Restore the full text of items, from any level. Raise NotThere where it is not kept."""
         return self._change(ids, "restored", self._full)
 
     def forget(self, ids: Sequence[str], by: str = BY_USER) -> Items:
-        """Marks items; they are deleted when 24 hours have passed, and not learnt again. `by`: who wants it, the user or an agent's tool.
-        OnHold where one of them is on hold."""
+        """Mark items; they are deleted when 24 hours have passed, and not learnt again. `by`: who wants it, the user or an agent's tool.
+        Raise OnHold where one of them is on hold."""
         now = self.now()
         return self._change(ids, "forgotten", lambda item: {"marked_at": now, "marked_by": by, "held": False}, _FORGET[by])
 
     def undo(self, ids: Sequence[str] = ()) -> Items:
-        """Takes marks back: those of these items; without ids, those that the user made last. NotThere where there are none."""
+        """Take marks back: those of these items; without ids, those that the user made last. Raise NotThere where there are none."""
         if not ids:
             mine = [item for item in self.store.scan(self.project, marked=True) if item.marked_by == BY_USER]
             latest = max((item.marked_at or 0.0 for item in mine), default=0.0)
@@ -281,11 +282,12 @@ class Memory:
     # --- learning and keeping house ---------------------------------------------------------------------------------------------------
 
     def learn(self, lesson: Lesson) -> learning.Learnt:
-        """Merges what a session taught. Taught again it counts as once."""
+        """Merge the lesson of a session. Taught twice it counts once."""
         return learning.learn(self.store, lesson, self.now())
 
     def run(self, force: bool = False, progress: Callable[[int], None] = lambda done: None) -> job.Report | None:
-        """The job over all projects; None where the last run is less than an hour ago, unless it is forced. Busy where another runs."""
+        """Run the job over all projects; return None where the last run is less than an hour ago, unless it is forced. Raise Busy where
+        another runs."""
         now = self.now()
         if not force and not job.due(self.store, now):
             return None
@@ -312,12 +314,12 @@ class Memory:
         return report
 
     def export(self, everything: bool = False) -> Iterable[str]:
-        """JSON lines of the project's items, or of those of all projects: see `exchange`."""
+        """Return JSON lines of the project's items, or of those of all projects: see `exchange`."""
         return exchange.lines_of(self.store, None if everything else self.project, self.now())
 
     def take_in(self, lines: Iterable[str], missing: bool = False) -> int:
-        """Imports JSON lines, all or nothing; how many items. `missing`: only those whose id is not there. BadItem names the line;
-        DuplicateId where an id is there already."""
+        """Import JSON lines, all or nothing; return how many items. `missing`: only those whose id is not in the store. Raise BadItem,
+        which names the line, and DuplicateId where an id is in the store already."""
         return exchange.take_in(self.store, lines, self.project, self.now(), missing)
 
     def close(self) -> None:
@@ -330,7 +332,7 @@ class Memory:
             self.store.access(ids, self.now(), learning.session_number(self.store, self.project))
 
     def _change(self, ids: Sequence[str], action: str, to: Callable[[Item], dict[str, object]], kind: _Kind = _CHANGE) -> Items:
-        """Changes all of these items, or none."""
+        """Change all of these items, or none."""
         while True:
             items = [self.find(id) for id in dict.fromkeys(ids)]
             batch = Batch(
@@ -352,7 +354,7 @@ class Memory:
             return self.store.get([item.id for item in items])
 
     def _tell(self) -> None:
-        """Lets hooks know what others than the user have marked."""
+        """Write for hooks what others than the user have marked."""
         if self.folder is not None:
             self.folder.set_marks(self.store)
 
@@ -376,7 +378,7 @@ class Memory:
         return True
 
     def _uniqueness(self, item: Item) -> float:
-        """How little it is like what is nearest to it, by the specification's signal."""
+        """Return how little an item is like its nearest neighbours, by the specification's signal."""
         near = self.store.candidates(terms_of(item.text)[:64], self.project, 20).items
         texts = [other.text for other in near if other.text and other.id != item.id]
         mine, *others = self.embedder.embed([item.text, *texts])

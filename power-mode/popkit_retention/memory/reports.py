@@ -32,9 +32,9 @@ SAMPLES = 100
 
 
 def why(store: Store, item: Item, moment: Moment) -> dict[str, object]:
-    """What is thought of an item: `item`, `signals` (the specification's), `profile`, `strength`, `score`, `retention`, `decision`
-    (what is due: tier, action, marks, reasons), `next` (the same with `at`, None where nothing comes), `hold` (who wants it kept, "" for
-    nobody), `log`, and `taught_in`: the checkouts whose sessions taught it."""
+    """Explain an item: `item`, `signals` (the specification's), `profile`, `strength`, `score`, `retention`, `decision` (what is due:
+    tier, action, marks, reasons), `next` (the same with `at`, None where nothing comes), `hold` (who wants it kept, "" for nobody),
+    `log`, and `taught_in`: the checkouts whose sessions taught it."""
     score = valuation.score(item, moment.now)
     decision = transitions.decide(transitions.standing_of(item, moment, score))
     following = transitions.foresee(item, moment, lambda at: valuation.score(item, at))
@@ -56,10 +56,10 @@ def why(store: Store, item: Item, moment: Moment) -> dict[str, object]:
 
 
 def status(store: Store, project: str, now: float) -> dict[str, object]:
-    """`tiers` and `levels`: name -> items and tokens · `items`, `tokens`, `marked`, and what is `told` of that: see `holds.notices` ·
-    `waiting`: how many an agent has added that wait for a yes · `asked`: accesses of the last 7 days · `sessions`: how many have taught
-    something, and in how many of them something was `used` from memory · `run`: the job's last, None before the first · `alerts`: those of
-    this project."""
+    """Return what there is of a project. `tiers` and `levels`: name -> items and tokens · `items`, `tokens`, `marked`, and those marks
+    of which the user is `told`: see `holds.notices` · `waiting`: how many an agent has added that are not accepted yet · `asked`:
+    accesses of the last 7 days · `sessions`: how many have taught something, and in how many of them something was `used` from memory ·
+    `run`: the job's last, None before the first · `alerts`: those of this project."""
     totals = store.totals(project)
     marked = asked = waiting = 0
     week = now - 7 * DAY_S
@@ -94,7 +94,7 @@ def loss_of(
     summarise: Callable[[str], str] | None = None,
     most: int = SAMPLES,
 ) -> list[Loss]:
-    """What the levels lose, measured on the longer texts of a project, at most so many of them."""
+    """Return what the levels lose, measured on the longer texts of a project, at most so many of them."""
     texts: dict[str, str] = {}
     for item in store.scan(project, marked=False):
         full = (store.original(item.id) or item.text) if item.original else item.text
@@ -106,7 +106,7 @@ def loss_of(
 
 
 def _finder(texts: Mapping[str, str]) -> Callable[[str], list[str]]:
-    """Searches such texts as a memory is searched."""
+    """Return a function that searches these texts as a memory is searched."""
     store = InMemoryStore()
     store.add([Item(id, text or "-", level=FULL) for id, text in texts.items()])
     return lambda query: [item.id for item, _ in search.search(store, query, most=RESULTS)]
@@ -117,8 +117,8 @@ def _decision(decision: Decision) -> dict[str, object]:
 
 
 def _sum(totals: Iterable[Total]) -> dict[str, int]:
-    found = list(totals)
-    return {"items": sum(total.items for total in found), "tokens": sum(total.tokens for total in found)}
+    counted = list(totals)
+    return {"items": sum(total.items for total in counted), "tokens": sum(total.tokens for total in counted)}
 
 
 RESULTS = 10  # of a query are compared
@@ -129,14 +129,14 @@ class InformationLossMetrics:
     """The specification's metrics, to its fourth decimal. ValueError says what of the input makes no sense."""
 
     def calculate_semantic_preservation(self, original_embedding: Sequence[float], compressed_embedding: Sequence[float]) -> float:
-        """The cosine of two embeddings; 0.0 where one of them is all zeros."""
+        """Return the cosine of two embeddings; 0.0 where one of them is all zeros."""
         if len(original_embedding) != len(compressed_embedding):
             raise ValueError(f"embeddings of {len(original_embedding)} and {len(compressed_embedding)} numbers cannot be compared")
         original, compressed = _of_unit_length(original_embedding), _of_unit_length(compressed_embedding)
         return round(sum(a * b for a, b in zip(original, compressed)), 4)
 
     def calculate_token_efficiency(self, original_tokens: int, compressed_tokens: int, semantic_preservation: float) -> float:
-        """How many times shorter a text has become, times what is preserved of its meaning. No tokens count as one."""
+        """Return how many times shorter a text has become, times what is preserved of its meaning. No tokens count as one."""
         if original_tokens < 0 or compressed_tokens < 0:
             raise ValueError(f"{min(original_tokens, compressed_tokens)} is not a number of tokens")
         return round(original_tokens / max(1, compressed_tokens) * semantic_preservation, 4)
@@ -144,8 +144,8 @@ class InformationLossMetrics:
     def estimate_query_accuracy(
         self, test_queries: Sequence[str], original_results: Sequence[Sequence[str]], compressed_results: Sequence[Sequence[str]]
     ) -> dict[str, float]:
-        """Mean precision and recall of queries' results after compression against those before, and the F1 of these means. Where nothing
-        was found precision is 0, where nothing was to be found recall is 1; of no queries everything is 0."""
+        """Return the mean precision and recall of queries' results after compression against those before, and the F1 of these means.
+        Where nothing was found precision is 0, where nothing was to be found recall is 1; of no queries everything is 0."""
         if not len(test_queries) == len(original_results) == len(compressed_results):
             counts = f"{len(original_results)} results before and {len(compressed_results)} after"
             raise ValueError(f"{len(test_queries)} queries have {counts} compression; there must be one of each for every query")
@@ -187,9 +187,9 @@ class Loss:
 
 
 def report(samples: Mapping[str, str], embed: Embed, find: Find, summarise: Callable[[str], str] | None = None) -> list[Loss]:
-    """A Loss for each level below full, over full texts by id. Every text is asked for by its own keywords: the best ten of the full corpus
-    against the best ten of the compressed one. As an embedding a text is found by the likeness of its vector, which is that of the full
-    text, so that only its words are lost. Nothing where there are no samples."""
+    """Return a Loss for each level below full, over full texts by id; none where there are no samples. Every text is queried by its own
+    keywords: the best ten of the full corpus are compared with the best ten of the compressed one. As an embedding a text is found by
+    the likeness of its vector, which is that of the full text, so that only its words are lost."""
     if not samples:
         return []
     ids, texts = list(samples), list(samples.values())
@@ -239,10 +239,10 @@ def _asked(ask: Callable[[str], Sequence[str]], queries: Sequence[str]) -> list[
 
 
 def _nearest(ids: Sequence[str], vectors: Sequence[Sequence[float]], queries: Sequence[Sequence[float]]) -> list[list[str]]:
-    """The ids whose vectors are most like each query's."""
+    """Return the ids whose vectors are most like each query's."""
     units = [_of_unit_length(vector) for vector in vectors]
-    found = []
+    nearest = []
     for query in map(_of_unit_length, queries):
         alike = likeness(query, dict(zip(ids, units)))
-        found.append([id for _, id in sorted((-value, id) for id, value in alike.items())[:RESULTS]])
-    return found
+        nearest.append([id for _, id in sorted((-value, id) for id, value in alike.items())[:RESULTS]])
+    return nearest

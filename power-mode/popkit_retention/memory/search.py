@@ -42,9 +42,10 @@ _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 def search(
     store: Store, words: str, project: str | None = None, most: int = 10, embedder: Embedder | None = None
 ) -> list[tuple[Item, float]]:
-    """The items of a store that answer best, and how well: comparable within one answer alone. Items whose `details` say that their
-    embedding is of the same `embedder` are compared by it too; embed them as `context` says. Where terms find too few, those that are
-    merely alike stand last: what has faded to an embedding holds no terms, and a model knows other words for the same."""
+    """Return the items of a store that answer best, and how well: comparable within one answer alone. Items whose `details` say that
+    their embedding is of the same `embedder` are compared by it too; embed them as `embeddings.context` says. Where terms find too few,
+    those that are merely alike stand last: an item that has faded to an embedding holds no terms, and a model knows other words for the
+    same."""
     # Hashing knows of a text what its terms say, a model more.
     by_model = embedder is not None and embedder.name != HashedEmbedder.name
     candidates = store.candidates(list(dict.fromkeys(terms_of(words))), project, CANDIDATES * (2 if by_model else 1))
@@ -56,14 +57,14 @@ def search(
     def alike(items: Sequence[Item]) -> dict[str, float]:
         return likeness(asked, {item.id: item.embedding for item in items if item.embedding and item.details.get("embedder") == name})
 
-    found = rank(words, candidates, store.around, alike)[:most]
-    if len(found) == most or not (by_model or any(total.level == EMBEDDING and total.items for total in store.totals(project))):
-        return found
-    shown = {item.id for item, _ in found}
+    results = rank(words, candidates, store.around, alike)[:most]
+    if len(results) == most or not (by_model or any(total.level == EMBEDDING and total.items for total in store.totals(project))):
+        return results
+    shown = {item.id for item, _ in results}
     others = {item.id: item for item in store.scan(project, marked=False) if item.embedding and item.id not in shown}
     near = sorted(alike(list(others.values())).items(), key=lambda one: (-one[1], one[0]))
-    least = found[-1][1] if found else 1.0
-    return found + [(others[id], least * like) for id, like in near[: most - len(found)] if like >= ALIKE]
+    least = results[-1][1] if results else 1.0
+    return results + [(others[id], least * like) for id, like in near[: most - len(results)] if like >= ALIKE]
 
 
 def rank(
@@ -72,47 +73,50 @@ def rank(
     around: Callable[[Sequence[tuple[str, int]]], Sequence[Item]] = lambda places: (),
     alike: Callable[[Sequence[Item]], Mapping[str, float]] = lambda items: {},
 ) -> list[tuple[Item, float]]:
-    """What answers a query, the best first, ties by id. `around`: see `Store.around` · `alike`: the likeness of items to the query, by id.
+    """Return the items that answer a query, the best first, ties by id. `around`: see `Store.around` · `alike`: the likeness of items to
+    the query, by id.
 
-    An item scores by the terms it holds (BM25) and by what its neighbours in the episode hold; likeness is added; then it is multiplied by
-    what is known of it: who spoke, when, whether it asks."""
+    An item scores by the terms it holds (BM25) and by those that its neighbours in the episode hold; likeness is added; then it is
+    multiplied by factors for who spoke, when, and whether it asks.
+    """
     asked = dict.fromkeys(terms_of(query))
-    found = [item for item in candidates.items if item.marked_at is None]
+    items = [item for item in candidates.items if item.marked_at is None]
     # Speakers say little of themselves by name, but are called so by the others.
-    of_speakers = {term for speaker in {item.speaker for item in found} for term in terms_of(speaker)}
+    of_speakers = {term for speaker in {item.speaker for item in items} for term in terms_of(speaker)}
     weights = _weights([term for term in asked if term not in of_speakers] or list(asked), candidates)
-    own = {item.id: _bm25(item, weights, candidates.mean_length) for item in found}
-    best = sorted(found, key=lambda item: (-own[item.id], item.id))[:LENDERS]
-    held = {(item.episode, item.place) for item in found}
+    own = {item.id: _bm25(item, weights, candidates.mean_length) for item in items}
+    best = sorted(items, key=lambda item: (-own[item.id], item.id))[:LENDERS]
+    held = {(item.episode, item.place) for item in items}
     wanted = dict.fromkeys((item.episode, item.place + step) for item in best if item.episode for step in NEIGHBOURS)
     for item in around([place for place in wanted if place not in held and place[1] >= 0]):
         if item.marked_at is None and item.id not in own:
             own[item.id] = _bm25(item, weights, candidates.mean_length)
-            found.append(item)
-    said: dict[tuple[str, int], float] = {}
-    for item in found:
-        said[item.episode, item.place] = max(own[item.id], said.get((item.episode, item.place), 0.0))
-    scores = _fused({item.id: own[item.id] + _lent(item, said) for item in found}, alike(found))
-    named = {name for name in {name for item in found for name in (item.speaker, item.project)} if _names(asked, name)}
+            items.append(item)
+    by_place: dict[tuple[str, int], float] = {}
+    for item in items:
+        by_place[item.episode, item.place] = max(own[item.id], by_place.get((item.episode, item.place), 0.0))
+    scores = _fused({item.id: own[item.id] + _lent(item, by_place) for item in items}, alike(items))
+    named = {name for name in {name for item in items for name in (item.speaker, item.project)} if _names(asked, name)}
     times = _Times(query)
-    listed = [(item, scores[item.id] * _worth(item, named, times)) for item in found if scores[item.id] > 0]
+    listed = [(item, scores[item.id] * _worth(item, named, times)) for item in items if scores[item.id] > 0]
     return sorted(listed, key=lambda each: (-each[1], each[0].id))
 
 
 def _names(asked: Container[str], name: str) -> bool:
-    """Whether a question names a speaker, or a project by the end of its name."""
+    """Return whether a question names a speaker, or a project by the end of its name."""
     terms = terms_of(name.rpartition("/")[2])
     return bool(terms) and all(term in asked for term in terms)
 
 
 def _weights(terms: Sequence[str], candidates: Candidates) -> dict[str, float]:
-    """How much each term tells: the fewer hold it, the more. Never below 0."""
+    """Return the weight of each term: the fewer items hold it, the more. Never below 0."""
     total = candidates.total
     return {term: rarity(total, min(candidates.holding.get(term, 0), total)) for term in terms}
 
 
 def bm25(counts: Mapping[str, int], length: int, weights: Mapping[str, float], mean_length: float) -> float:
-    """How well a text of so many terms answers a question. `counts`: how often it holds each; `weights`: what those asked for tell."""
+    """Return how well a text of so many terms answers a question. `counts`: how often it holds each; `weights`: the weights of those
+    asked for."""
     penalty = K1 * (1 - B + B * length / (mean_length or 1.0))
     held = ((weight, counts[term]) for term, weight in weights.items() if term in counts)
     return sum(weight * count * (K1 + 1) / (count + penalty) for weight, count in held)
@@ -125,15 +129,15 @@ def _bm25(item: Item, weights: Mapping[str, float], mean_length: float) -> float
     return bm25(Counter(terms), len(terms), weights, mean_length)
 
 
-def _lent(item: Item, said: Mapping[tuple[str, int], float]) -> float:
-    """What the turns around an item lend it; the items of one turn (its sentences, say) lend together as the best of them."""
+def _lent(item: Item, by_place: Mapping[tuple[str, int], float]) -> float:
+    """Return what the turns around an item lend it; the items of one turn (its sentences, say) lend together as the best of them."""
     if not item.episode:
         return 0.0
-    return sum(share * said.get((item.episode, item.place + step), 0.0) for step, share in NEIGHBOURS.items())
+    return sum(share * by_place.get((item.episode, item.place + step), 0.0) for step, share in NEIGHBOURS.items())
 
 
 def _fused(scores: Mapping[str, float], likenesses: Mapping[str, float]) -> dict[str, float]:
-    """Both kinds of evidence on one scale, where the best of each is known."""
+    """Put both kinds of evidence on one scale, on which the best of each is known."""
     if not likenesses:
         return dict(scores)
     top, most_alike = max(scores.values()) or 1.0, max(likenesses.values())
@@ -153,14 +157,14 @@ class _Times:
     """The months and years that a question names."""
 
     def __init__(self, query: str) -> None:
-        self.months = {_MONTHS.index(found.lower().split()[-1]) + 1 for found in _MONTH.findall(query)}
-        self.years = {int(found) for found in _YEAR.findall(query)}
+        self.months = {_MONTHS.index(month.lower().split()[-1]) + 1 for month in _MONTH.findall(query)}
+        self.years = {int(year) for year in _YEAR.findall(query)}
         for year, month in re.findall(r"\b((?:19|20)\d\d)-(0[1-9]|1[0-2])\b", query):
             self.years.add(int(year))
             self.months.add(int(month))
 
     def fit(self, at: float) -> bool:
-        """Whether a time (seconds; 0 is none) is one of them."""
+        """Return whether a time (seconds; 0 is none) is one of them."""
         if not (self.months or self.years) or not at:
             return False
         day = datetime.fromtimestamp(at, timezone.utc)
@@ -168,8 +172,8 @@ class _Times:
 
 
 def similarities(prompt: str, episodes: Mapping[str, Sequence[str]], texts: Mapping[str, str]) -> dict[str, float]:
-    """id -> how much the most alike of the episodes that wrote an item is about a prompt, 0 to 1 for the best: BM25 over the items of each.
-    `episodes`: episode -> ids, `texts`: id -> text. Only ids above 0."""
+    """Return, by id, how much the most alike of the episodes that wrote an item is about a prompt, 0 to 1 for the best: BM25 over the
+    items of each. `episodes`: episode -> ids, `texts`: id -> text. Only ids above 0."""
     asked = set(terms_of(prompt))
     counted = {name: Counter(term for id in ids for term in terms_of(texts.get(id, ""))) for name, ids in episodes.items()}
     if not asked or not counted:
@@ -179,8 +183,8 @@ def similarities(prompt: str, episodes: Mapping[str, Sequence[str]], texts: Mapp
     weights = {term: rarity(len(counted), held) for term, held in holding.items()}
     scores = {name: bm25(terms, sum(terms.values()), weights, mean) for name, terms in counted.items()}
     best = max(scores.values())
-    found: dict[str, float] = {}
+    similar: dict[str, float] = {}
     for name, ids in episodes.items():
         for id in ids if best and scores[name] else ():
-            found[id] = max(found.get(id, 0.0), scores[name] / best)
-    return found
+            similar[id] = max(similar.get(id, 0.0), scores[name] / best)
+    return similar

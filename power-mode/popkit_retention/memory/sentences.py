@@ -63,8 +63,8 @@ class Sentence:
 
 
 def split(text: str) -> list[Sentence]:
-    """The sentences of a text, in its order. No character but blanks is outside of them; a sentence split again is itself."""
-    found: list[Sentence] = []
+    """Return the sentences of a text, in its order. Only blanks are left out; a sentence split again is itself."""
+    sentences: list[Sentence] = []
     for start, end, whole in _blocks(text):
         for first, last in [(start, end)] if whole else _cuts(text, start, end):
             while first < last and text[first].isspace():
@@ -73,12 +73,12 @@ def split(text: str) -> list[Sentence]:
                 last -= 1
             if first < last:
                 shown = text[first:last]
-                found.append(Sentence(shown if whole else _BLANKS.sub(" ", shown), first, last))
-    return found
+                sentences.append(Sentence(shown if whole else _BLANKS.sub(" ", shown), first, last))
+    return sentences
 
 
 def _blocks(text: str) -> list[tuple[int, int, bool]]:
-    """(start, end, whether it is never cut) of what stands for itself."""
+    """Yield (start, end, whether it is never cut) of each block."""
     blocks: list[tuple[int, int, bool]] = []
     fence, opened, place = "", 0, 0
     begun = -1  # where a paragraph that goes on has begun
@@ -109,46 +109,46 @@ def _blocks(text: str) -> list[tuple[int, int, bool]]:
 
 
 def _runs_on(line: str, following: str) -> bool:
-    """Whether a sentence may go on in the next line: this one was as long as wrapped lines are, or the next one begins small."""
+    """Return whether a sentence may go on in the next line: this one was as long as wrapped lines are, or the next one begins small."""
     return len(line) >= WRAPPED or following.lstrip(" \t")[:1].islower()
 
 
 def _cuts(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    """The sentences of a block."""
+    """Yield the sentences of a block."""
     cuts: list[tuple[int, int]] = []
     first = start
     whole = _WHOLE.finditer(text, start, end)
     shut = next(whole, None)
-    for found in _END.finditer(text, start, end):
-        while shut and shut.end() <= found.start():
+    for match in _END.finditer(text, start, end):
+        while shut and shut.end() <= match.start():
             shut = next(whole, None)
-        if shut and shut.start() <= found.start() and found.end() < shut.end():
+        if shut and shut.start() <= match.start() and match.end() < shut.end():
             continue
-        if _ends(text, first, found, end):
-            cuts.append((first, found.end()))
-            first = found.end()
+        if _ends(text, first, match, end):
+            cuts.append((first, match.end()))
+            first = match.end()
     return [*cuts, (first, end)]
 
 
-def _ends(text: str, first: int, found: re.Match[str], end: int) -> bool:
-    """Whether the sentence that began at `first` ends with what was found."""
-    if found["wide"]:
+def _ends(text: str, first: int, match: re.Match[str], end: int) -> bool:
+    """Return whether the sentence that began at `first` ends with this match."""
+    if match["wide"]:
         return True
-    if found.end() >= end or not text[found.end()].isspace():
+    if match.end() >= end or not text[match.end()].isspace():
         return False
-    following = text[found.end() : found.end() + 60].split()[:1]
+    following = text[match.end() : match.end() + 60].split()[:1]
     word = following[0].lstrip(_OPENING) if following else ""
     small = word[:1].islower()
-    mark = found["mark"]
+    mark = match["mark"]
     if mark is None or mark.startswith(("..", "…")):
         return not small
     if mark != ".":
-        return not (small and found["close"])
-    return _full_stop_ends(text[max(first, found.start() - 30) : found.start()], first == found.start(), word, bool(found["close"]))
+        return not (small and match["close"])
+    return _full_stop_ends(text[max(first, match.start() - 30) : match.start()], first == match.start(), word, bool(match["close"]))
 
 
 def _full_stop_ends(before: str, at_start: bool, following: str, closed: bool) -> bool:
-    """Whether a full stop ends the sentence so far (`before`: its last characters), when this word comes next."""
+    """Return whether a full stop ends the sentence so far (`before`: its last characters), when this word comes next."""
     small = following[:1].islower()
     words = before.split()
     if at_start or before[-1:].isspace():
@@ -238,13 +238,13 @@ class Corpus:
             self.holding.update(set(terms_of(text)))
 
     def idf(self, term: str) -> float:
-        """What it tells that a text holds a term: ln((texts + 1) / (texts that hold it + 1/2)), and less of an everyday word."""
+        """Return the weight of a term: ln((texts + 1) / (texts that hold it + 1/2)), and less of an everyday word."""
         return log((self.texts + 1) / (self.holding[term] + 0.5)) * (EVERYDAY_SHARE if term in EVERYDAY else 1.0)
 
 
 def information(sentence: str, corpus: Corpus, speakers: Iterable[str] = ()) -> float:
-    """What a sentence tells: the sum of its terms' squared idf, times a factor for each trait that it has. `speakers`: who talks; that they
-    call each other by name tells nothing."""
+    """Return how much a sentence says: the sum of its terms' squared idf, times a factor for each trait that it has. `speakers`: who
+    talks; that they call each other by name counts for nothing."""
     terms = set(terms_of(sentence))
     if not terms:
         return 0.0
@@ -257,6 +257,6 @@ def information(sentence: str, corpus: Corpus, speakers: Iterable[str] = ()) -> 
 
 
 def names_in(sentence: str, speakers: Iterable[str] = ()) -> list[str]:
-    """Words that are written large though no sentence begins with them, "I" and the speakers' names left out."""
+    """Return capitalised words that begin no sentence, without "I" and the speakers' names."""
     known = {"i", *(name.lower() for name in speakers)}
     return [name for name in _NAMES.findall(sentence) if re.split("['’]", name.lower())[0] not in known]

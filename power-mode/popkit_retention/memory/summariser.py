@@ -27,9 +27,9 @@ class SummariserLate(SummariserFailed):
 
 
 def summarise_with(command: str | Sequence[str], text: str, timeout_s: float = PATIENCE_S) -> str:
-    """What the user's own summariser prints for a text that it reads from stdin. It is started without a shell (`command` as one would type
-    it, or as a list), and ended with all that it has started when its time is over. SummariserFailed where it says nothing, fails, or takes
-    too long."""
+    """Return what the user's own summariser prints for a text that it reads from stdin. It is started without a shell (`command` as one
+    would type it, or as a list), and killed with all that it has started when its time is over. Raise SummariserFailed where it prints
+    nothing, fails, or takes too long."""
     words = _words(command)
     name = words[0]
     with tempfile.TemporaryFile() as given:
@@ -48,7 +48,7 @@ def summarise_with(command: str | Sequence[str], text: str, timeout_s: float = P
     complaining = threading.Thread(target=lambda: complaints.append(_read(process.stderr, LONGEST_COMPLAINT)))
     complaining.start()
     try:
-        said = _read(process.stdout, LONGEST_ANSWER, lambda: _end(process, threading.Event()))
+        output = _read(process.stdout, LONGEST_ANSWER, lambda: _end(process, threading.Event()))
         process.wait()
         complaining.join()
     finally:
@@ -56,11 +56,12 @@ def summarise_with(command: str | Sequence[str], text: str, timeout_s: float = P
         for pipe in (process.stdout, process.stderr):
             if pipe is not None:
                 pipe.close()
-    return _answer(name, said, b"".join(complaints), process.returncode, f"{timeout_s:g}" if late.is_set() else "")
+    return _answer(name, output, b"".join(complaints), process.returncode, f"{timeout_s:g}" if late.is_set() else "")
 
 
 def _read(pipe: IO[bytes] | None, most: int, too_much: Callable[[], None] = lambda: None) -> bytes:
-    """The first bytes of what comes through a pipe, one more than `most` at the most; the rest is passed over, once `too_much` was told."""
+    """Return the first bytes that come through a pipe, one more than `most` at the most; the rest is discarded, once `too_much` was
+    called."""
     kept = bytearray()
     while pipe is not None and (chunk := os.read(pipe.fileno(), 65_536)):
         if len(kept) <= most:
@@ -70,15 +71,15 @@ def _read(pipe: IO[bytes] | None, most: int, too_much: Callable[[], None] = lamb
     return bytes(kept)
 
 
-def _answer(name: str, said: bytes, complaint: bytes, status: int, late: str) -> str:
+def _answer(name: str, output: bytes, complaint: bytes, status: int, late: str) -> str:
     if late:
         raise SummariserLate(f"{name} took longer than {late} seconds")
-    if len(said) > LONGEST_ANSWER:
+    if len(output) > LONGEST_ANSWER:
         raise SummariserFailed(f"{name} printed more than {LONGEST_ANSWER:,} bytes")
     if status:
         last = complaint.decode("utf-8", "replace").strip().rpartition("\n")[2]
         raise SummariserFailed(f"{name} failed with exit status {status}" + (f": {last:.200}" if last else ""))
-    answer = said.decode("utf-8", "replace").replace("\0", "").strip()
+    answer = output.decode("utf-8", "replace").replace("\0", "").strip()
     if not answer:
         raise SummariserFailed(f"{name} printed nothing")
     return answer
@@ -95,7 +96,7 @@ def _words(command: str | Sequence[str]) -> list[str]:
 
 
 def _end(process: subprocess.Popen[Any], late: threading.Event) -> None:
-    """Ends a process with all that it has started."""
+    """Kill a process with all that it has started."""
     late.set()
     try:
         os.killpg(process.pid, signal.SIGKILL)

@@ -130,7 +130,7 @@ _IRREGULAR = {
 
 
 def terms_of(text: str) -> list[str]:
-    """The terms of a text in its order, repeated ones as often as they occur.
+    """Return the terms of a text in its order, repeated ones as often as they occur.
 
     Words are in lower case, without diacritics, stemmed, and those of the stop list left out. A name or a path gives itself as it stands
     (`/` for `\\`), and all that it is made of: "utils/fooBar.py" -> utils/foobar.py, util, foobar.py, foobar, foo, bar, py. A term has
@@ -153,7 +153,7 @@ def _of_chunk(chunk: str) -> tuple[str, ...]:
 
 
 def _take_apart(word: str, terms: dict[str, None]) -> None:
-    """Adds the terms of a word, a name or a path, from the whole to its parts."""
+    """Add the terms of a word, a name or a path, from the whole to its parts."""
     if "'" in word:
         if word.endswith(("n't", "N'T")):  # an auxiliary, as those of the stop list
             return
@@ -183,8 +183,8 @@ def _add_word(word: str, terms: dict[str, None]) -> None:
 
 
 def stem(word: str) -> str:
-    """A word in lower case without its ending of number or tense (after steps 1 and 5a of Porter's algorithm, Program 14(3), 1980),
-    irregular ones led back to their first form. What is left need not be a word."""
+    """Return a word in lower case without its ending of number or tense (after steps 1 and 5a of Porter's algorithm, Program 14(3),
+    1980), irregular ones led back to their first form. The stem need not be a word."""
     irregular = _IRREGULAR.get(word)
     if irregular is not None:
         return irregular
@@ -208,7 +208,7 @@ def _singular(word: str) -> str:
 
 
 def _mended(rest: str) -> str:
-    """What is left of a verb, as it stands without an ending: hop for hopp, hike for hik."""
+    """Return the stem of a verb as it is written without an ending: hop for hopp, hike for hik."""
     if _SHORT.fullmatch(rest):
         return rest + "e"
     return rest[:-1] if len(rest) > 2 and rest[-1] == rest[-2] and rest[-1] not in "aeioulsz" else rest

@@ -85,7 +85,7 @@ class MemoryTierManager:
         )
 
     def _execute_transition(self, item_id: str, from_tier: str, to_tier: str) -> bool:
-        """Whether the item was there to be moved; False without a client."""
+        """Move an item; return whether it was found, False without a client."""
         if self.neo4j is None:
             return False
         return len(self.neo4j.run(TRANSITION, {"item_id": item_id, "from_tier": from_tier, "to_tier": to_tier})) > 0
@@ -99,7 +99,7 @@ def _number(item: Mapping[str, object], name: str, default: float) -> float:
 
 
 def _moment(value: object) -> datetime:
-    """A time, or one in ISO 8601; without a zone it is of UTC."""
+    """Return a time, or one in ISO 8601, with its zone; without one it is of UTC."""
     if isinstance(value, str):
         value = datetime.fromisoformat(value.replace("Z", "+00:00"))
     if not isinstance(value, datetime):
@@ -149,25 +149,25 @@ class Compressed:
 
 
 def transition(store: Neo4jStore, id: str, before: str, after: str, at: float) -> bool:
-    """Moves an item from one tier to another; False where it is not there, or in another tier by now."""
+    """Move an item from one tier to another; return False where it is gone, or in another tier by now."""
     return bool(store.ask(_STORE_TRANSITION, writes=True, id=id, before=before, after=after, at=at))
 
 
 def tier_distribution(store: Neo4jStore, project: str | None = None) -> dict[str, int]:
-    """tier -> items, the fullest first."""
+    """Return the number of items by tier, the fullest first."""
     return dict(store.ask(_DISTRIBUTION, project=project))
 
 
 def compression_effectiveness(store: Neo4jStore, project: str | None = None) -> list[Compressed]:
-    """What compression has made, by level."""
+    """Return the results of compression, by level."""
     return [Compressed(*row) for row in store.ask(_EFFECTIVENESS, project=project)]
 
 
 def demotion_candidates(store: Neo4jStore, now: float, project: str | None = None, most: int = 10) -> list[tuple[str, float, int]]:
-    """HOT items that are older than 24 hours and worth less than 0.6: (id, score, accesses)."""
+    """Return HOT items that are older than 24 hours and worth less than 0.6: (id, score, accesses)."""
     return [(id, score, accesses) for id, score, accesses in store.ask(_DEMOTION, project=project, now=now, most=most)]
 
 
 def archive_candidates(store: Neo4jStore, project: str | None = None, most: int = 5) -> list[tuple[str, str]]:
-    """WARM items that are worth at least 0.8 and were asked for 5 times: (id, how its text begins)."""
+    """Return WARM items that are worth at least 0.8 and were accessed 5 times: (id, beginning of the text)."""
     return [(id, preview) for id, preview in store.ask(_ARCHIVE, project=project, most=most)]

@@ -90,7 +90,7 @@ class Decision:
 
 
 def entry(score: float, newest: bool) -> Decision:
-    """The tier of a new item."""
+    """Return the tier of a new item."""
     if score >= HOT_ENTRY:
         return Decision(HOT, "enter", (f"worth {_rounded(score)}, at least {HOT_ENTRY}",))
     if newest:
@@ -99,7 +99,8 @@ def entry(score: float, newest: bool) -> Decision:
 
 
 def days_idle(item: Item, since: float, moment: Moment) -> float:
-    """Days since a time by the lesser of the two clocks; by the wall clock alone where no sessions are counted. Never negative."""
+    """Return the days since a time by the lesser of the two clocks; by the wall clock alone where no sessions are counted. Never
+    negative."""
     days = max(0.0, moment.now - since) / DAY_S
     if not moment.session or not item.session:
         return days
@@ -107,12 +108,12 @@ def days_idle(item: Item, since: float, moment: Moment) -> float:
 
 
 def retention_of(item: Item, moment: Moment) -> float:
-    """The chance that an item is still remembered, 0 to 1."""
+    """Return the chance that an item is still remembered, 0 to 1."""
     return valuation.retention(days_idle(item, item.last_accessed, moment), valuation.memory_strength(item.reinforcements))
 
 
 def standing_of(item: Item, moment: Moment, score: float) -> Standing:
-    """How an item of this score stands at a moment."""
+    """Return how an item of this score stands at a moment."""
     from_hot = item.tier == WARM and item.previous_tier == HOT
     arrived = item.tier_since if item.tier == HOT else 0.0
     return Standing(
@@ -137,7 +138,7 @@ def standing_of(item: Item, moment: Moment, score: float) -> Standing:
 
 
 def decide(standing: Standing) -> Decision:
-    """What becomes of an item that stands so."""
+    """Return what becomes of an item that stands so."""
     if standing.held:
         return Decision(standing.tier, "retain", ("you pinned it",))
     if standing.waits:
@@ -211,7 +212,7 @@ def _worth(at: Standing, bound: float) -> str:
 
 
 def _rounded(score: float) -> str:
-    """Rounded down, as 0.599 is less than 0.6."""
+    """Round down, as 0.599 is less than 0.6."""
     near = round(score, 2)
     return f"{near if near <= score else near - 0.01:.2f}"
 
@@ -228,8 +229,8 @@ class Next:
 
 
 def foresee(item: Item, moment: Moment, score_at: Callable[[float], float]) -> Next | None:
-    """The next change of an item that nobody asks for, if a session of its project begins every day; None where nothing changes any more.
-    `score_at(time)` is what it will be worth."""
+    """Return the next change of an item that nobody accesses, if a session of its project begins every day; None where nothing changes
+    any more. `score_at(time)` is what it will be worth."""
     times = [item.created_at, item.last_accessed, item.tier_since, *item.accesses]
     spans = (HOT_HOURS * HOUR_S, WARM_DAYS * DAY_S, COLD_DAYS * DAY_S, ACTIVE_HOURS * HOUR_S)
     fading = [valuation.days_until(chance - _ROUNDED, item.reinforcements) * DAY_S for chance in (WARM_ENTRY, GONE_RETENTION)]
@@ -247,7 +248,7 @@ def foresee(item: Item, moment: Moment, score_at: Callable[[float], float]) -> N
 
 
 def after(moment: Moment, at: float) -> Moment:
-    """A later moment, if a session begins every day."""
+    """Return a later moment, if a session begins every day."""
     begun = int((at - moment.now) / DAY_S)
     return Moment(at, moment.session + begun if moment.session else 0)
 
@@ -260,7 +261,8 @@ _ORDER = (COLD, WARM, HOT, ARCHIVE)  # as `promote` goes
 
 
 def moved(item: Item, by: int, now: float) -> Fields:
-    """One tier up or down. BadItem where there is none, and for what would be kept for good before the user has accepted it."""
+    """Return the fields of an item one tier up or down. Raise BadItem where there is none, and for one that ARCHIVE would keep before
+    the user has accepted it."""
     at = _ORDER.index(item.tier) + by
     if not 0 <= at < len(_ORDER):
         raise BadItem(f"{item.id} is {item.tier} already: there is nothing {'above' if by > 0 else 'below'} it")
@@ -272,12 +274,13 @@ def moved(item: Item, by: int, now: float) -> Fields:
 
 
 def as_key(item: Item, now: float) -> Fields:
-    """A key decision, which ARCHIVE keeps for good; what waits for the user's yes goes there with the yes."""
+    """Return the fields of a key decision, which ARCHIVE keeps for good; one that waits for the user goes there when it is accepted."""
     return {"key": True, **({} if item.waits else _placed(item, ARCHIVE, now))}
 
 
 def accepted(item: Item, now: float) -> Fields:
-    """The user's yes to what an agent has added, also to what was about to be deleted. BadItem for what waits for none."""
+    """Return the fields of an item of an agent's that the user accepts, also of one that was about to be deleted. Raise BadItem for one
+    that does not wait."""
     if not item.waits:
         raise BadItem(f"{item.id} does not wait for your yes. popkit memory list --waiting shows what does")
     yes: Fields = {"source": ACCEPTED, "marked_at": None, "marked_by": ""}

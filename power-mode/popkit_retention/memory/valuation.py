@@ -21,8 +21,8 @@ DAY_S = 86_400.0
 
 
 def days_between(earlier: datetime, later: datetime, fractional: bool = True) -> float:
-    """Days from one moment to a later one, whole ones unless `fractional`; none where a clock has leapt back. A moment without a zone is
-    one of UTC."""
+    """Return the days from one moment to a later one, whole ones unless `fractional`; 0 where a clock has leapt back. A moment without a
+    zone is one of UTC."""
     zoned = [at if at.tzinfo else at.replace(tzinfo=timezone.utc) for at in (earlier, later)]
     span = zoned[1] - zoned[0]
     return max(0.0, span.total_seconds() / DAY_S if fractional else float(span.days))
@@ -39,20 +39,20 @@ class ForgettingCurveModel:
         self.reinforcement_history: dict[str, list[datetime]] = {}
 
     def calculate_memory_strength(self, item_id: str, reinforcements: int) -> float:
-        """S in days: half as much again with every reinforcement."""
+        """Return S in days: half as much again with every reinforcement."""
         return memory_strength(reinforcements)
 
     def calculate_retention_probability(
         self, item_id: str, last_accessed: datetime, reinforcements: int, now: datetime | None = None
     ) -> float:
-        """The chance that it is still remembered, 0 to 1."""
+        """Return the chance that it is still remembered, 0 to 1."""
         days = days_between(last_accessed, now or datetime.now(timezone.utc), self.fractional)
         return retention(days, self.calculate_memory_strength(item_id, reinforcements))
 
     def should_reinforce(
         self, item_id: str, last_accessed: datetime, current_reinforcements: int, threshold: float = 0.5, now: datetime | None = None
     ) -> bool:
-        """Whether it is about to be forgotten: the chance has fallen below the threshold."""
+        """Return whether it is about to be forgotten: the chance has fallen below the threshold."""
         return self.calculate_retention_probability(item_id, last_accessed, current_reinforcements, now) < threshold
 
 
@@ -60,17 +60,17 @@ _MOST = 1000  # reinforcements: beyond, a float overflows and the chance is 1 an
 
 
 def retention(days: float, strength: float) -> float:
-    """R = e^(-days/strength), to four decimals."""
+    """Return R = e^(-days/strength), to four decimals."""
     return round(math.exp(-days / strength), 4)
 
 
 def memory_strength(reinforcements: int) -> float:
-    """S in days, as `ForgettingCurveModel` reckons it."""
+    """Return S in days, as `ForgettingCurveModel` calculates it."""
     return ForgettingCurveModel.BASE_STRENGTH * (1 + ForgettingCurveModel.STRENGTH_INCREMENT) ** min(reinforcements, _MOST)
 
 
 def days_until(chance: float, reinforcements: int) -> float:
-    """After how many days without an access the chance has fallen to this."""
+    """Return after how many days without an access the chance has fallen to this."""
     return -memory_strength(reinforcements) * math.log(chance)
 
 
@@ -87,7 +87,7 @@ class ValueClassification:
         self.access_recency = access_recency
 
     def calculate_composite_score(self, weights: Mapping[str, float] | None = None) -> float:
-        """The weighted sum, to four decimals. KeyError where a weight is missing."""
+        """Return the weighted sum, to four decimals. Raise KeyError where a weight is missing."""
         weights = WEIGHTS if weights is None else weights
         return round(sum(getattr(self, name) * weights[name] for name in WEIGHTS), 4)
 
@@ -105,14 +105,14 @@ class SignalCalculator:
         self.fractional = fractional
 
     def calculate_retention_value(self, access_history: Sequence[datetime], window_days: int = 30, now: datetime | None = None) -> float:
-        """How often it was asked for, 0 to 1: 20 accesses today are 1, an older one counts e^(-0.05 · days). `window_days` is the
+        """Return how often it was accessed, 0 to 1: 20 accesses today are 1, an older one counts e^(-0.05 · days). `window_days` is the
         specification's, which does not use it."""
         now = now or datetime.now(timezone.utc)
         weighted = sum(math.exp(-0.05 * days_between(at, now, self.fractional)) for at in access_history)
         return min(1.0, weighted / 20.0)
 
     def calculate_uniqueness(self, embedding: Sequence[float], all_embeddings: Sequence[Sequence[float]], top_k: int = 5) -> float:
-        """How little it is like the `top_k` items nearest to it, 0 to 1; 1 where there is nothing else."""
+        """Return how little it is like the `top_k` items nearest to it, 0 to 1; 1 where there is nothing else."""
         if len(all_embeddings) < 2:
             return 1.0
         others = sorted((cosine(embedding, other) for other in all_embeddings if other != embedding), reverse=True)[:top_k]
@@ -121,13 +121,13 @@ class SignalCalculator:
         return round(max(0.0, 1.0 - sum(others) / len(others)), 4)
 
     def calculate_access_recency(self, last_accessed: datetime, reinforcement_events: int = 0, now: datetime | None = None) -> float:
-        """How lately it was asked for, 0 to 1: e^(-0.1 · days), a tenth more for each reinforcement."""
+        """Return how recently it was accessed, 0 to 1: e^(-0.1 · days), a tenth more for each reinforcement."""
         days = days_between(last_accessed, now or datetime.now(timezone.utc), self.fractional)
         return round(min(1.0, math.exp(-self.FORGETTING_LAMBDA * days) * (1.0 + 0.1 * reinforcement_events)), 4)
 
 
 def cosine(a: Sequence[float], b: Sequence[float]) -> float:
-    """The cosine of the angle between two vectors; 0 where one has no length."""
+    """Return the cosine of the angle between two vectors; 0 where one has no length."""
     lengths = math.sqrt(sum(x * x for x in a)) * math.sqrt(sum(y * y for y in b))
     return sum(x * y for x, y in zip(a, b)) / lengths if lengths else 0.0
 
@@ -146,20 +146,20 @@ SIGNALS = SignalCalculator(fractional=True)
 
 
 def _counted(item: Item) -> float:
-    """How likely an item is wanted again, by counting alone."""
+    """Return how likely an item is wanted again, by counting alone."""
     return math.log(1 + item.writes) * math.log(1 + item.sessions)
 
 
 def strength(item: Item) -> float:
-    """How likely an item is wanted again, for its length; for ranking within one profile."""
+    """Return how likely an item is wanted again, for its length; for ranking within one profile."""
     if item.profile == CODE:
         return _counted(item) / math.sqrt(len(item.text) + 2)
     return item.uniqueness * (1 + math.log(1 + item.access_count + item.reinforcements))
 
 
 def wanted(item: Item, newest: int) -> float:
-    """How likely the next session wants an item, whatever its length; `newest`: the number of the newest session of its project. What was
-    written lately is wanted more; what the user said does not fade."""
+    """Return how likely the next session wants an item, whatever its length. `newest`: the number of the newest session of its project.
+    Items of recent sessions are wanted more; the user's own words do not fade."""
     if item.profile != CODE:
         return strength(item)
     known = 1.0 if item.kind != NAME or item.details.get("file") else NO_FILE
@@ -167,7 +167,7 @@ def wanted(item: Item, newest: int) -> float:
 
 
 def score(item: Item, now: float) -> float:
-    """What an item is worth, 0 to 1, to four decimals."""
+    """Return what an item is worth, 0 to 1, to four decimals."""
     if item.profile == SPEC:
         return composite(item, now).calculate_composite_score()
     value = strength(item)
@@ -176,7 +176,7 @@ def score(item: Item, now: float) -> float:
 
 
 def composite(item: Item, now: float) -> ValueClassification:
-    """The specification's four signals of an item."""
+    """Return the specification's four signals of an item."""
     at = _moment(now)
     return ValueClassification(
         round(SIGNALS.calculate_retention_value([_moment(each) for each in item.accesses], now=at), 4),

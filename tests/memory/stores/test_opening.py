@@ -20,7 +20,7 @@ from tests.memory.stores.refusing import refused
 from tests.paths import PYTHONPATH
 from tests.patience import HANG_S
 
-OPEN = "from popkit_retention.memory.stores.opening import open_store; open_store('neo4j://127.0.0.1:1', {'POPKIT_HOME': "
+OPEN = "from popkit_retention.memory.stores import open_store; open_store('neo4j://127.0.0.1:1', {'POPKIT_HOME': "
 
 
 def test_by_default_it_is_a_file_in_our_folder(tmp_path: Path) -> None:

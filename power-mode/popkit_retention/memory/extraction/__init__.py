@@ -37,27 +37,27 @@ if TYPE_CHECKING:
 
 
 def lesson(path: str, repository: Repository, session: str = "") -> Lesson:
-    """What the session of a transcript teaches about a repository, `root` being the checkout that it worked in; OSError when it cannot be
-    read. `session`: its id, where that is not the name of the file."""
+    """Return what the session of a transcript teaches about a repository, `root` being the checkout that it worked in. `session`: its
+    id, where that is not the name of the file. Raise OSError when the transcript cannot be read."""
     names, commands, rules = Names(repository.root), Commands(repository.root), Ruleset.from_config({})
     notes: dict[str, float] = {}
     began = ended = 0.0
     lookups = tokens = 0
-    for told in conversation(path):
-        at = told.call.at if isinstance(told, Returned) else told.at
+    for event in conversation(path):
+        at = event.call.at if isinstance(event, Returned) else event.at
         began, ended = min(began or at, at or began), max(ended, at)
-        if isinstance(told, Asked):
-            names.hear(told.text)
-            if told.by_user:
-                notes.update(dict.fromkeys(directives(told.text), at))
-        elif isinstance(told, Wrote):
-            names.write(told)
+        if isinstance(event, Asked):
+            names.hear(event.text)
+            if event.by_user:
+                notes.update(dict.fromkeys(directives(event.text), at))
+        elif isinstance(event, Wrote):
+            names.write(event)
         else:
-            names.see(told.text)
-            commands.see(told.call, told.text, told.cwd)
-            if kinds.of(classify(told.call, told.cwd or repository.root, rules).kind).is_lookup:
+            names.see(event.text)
+            commands.see(event.call, event.text, event.cwd)
+            if kinds.of(classify(event.call, event.cwd or repository.root, rules).kind).is_lookup:
                 lookups += 1
-                tokens += estimate_tokens(told.text)
+                tokens += estimate_tokens(event.text)
     observed = [Observed(NOTE, text, 1, at) for text, at in notes.items()] + commands.observed() + names.observed()
     texts = {each.text for each in observed}
     id = session or Path(path).stem
@@ -82,25 +82,25 @@ _DIRECTIVE = re.compile(
 
 
 def directives(prompt: str) -> list[str]:
-    """The directives in something that the user typed, in order, each on one line."""
+    """Return the directives in a prompt that the user typed, in order, each on one line."""
     text = _TAGGED.sub("\n", _FENCED.sub("\n", prompt))
     if len(text) > _LONGEST_PROMPT:
         return []
-    found = []
+    notes = []
     for sentence in _SENTENCE.split(text):
-        said = " ".join(_BULLET.sub("", sentence).split())
+        directive = " ".join(_BULLET.sub("", sentence).split())
         if (
-            said
-            and len(said) <= LONGEST
-            and not said.endswith("?")
+            directive
+            and len(directive) <= LONGEST
+            and not directive.endswith("?")
             and sentence.lstrip()[:1] != ">"
-            and not _DRAWN.search(said)
-            and _DIRECTIVE.match(said)
+            and not _DRAWN.search(directive)
+            and _DIRECTIVE.match(directive)
         ):
-            said = "".join(char for char in mask(said) if char.isprintable())
-            if said not in found:
-                found.append(said)
-    return found
+            directive = "".join(char for char in mask(directive) if char.isprintable())
+            if directive not in notes:
+                notes.append(directive)
+    return notes
 
 
 # Inputs that choose among what a tool offers: the words there are the tool's.
@@ -137,7 +137,7 @@ class Returned:
 
 
 def conversation(path: str) -> Iterator[Asked | Wrote | Returned]:
-    """What happened in a session, in order; OSError when its transcript cannot be read. Lines that are not understood are left out."""
+    """Yield the events of a session, in order, without lines that are not understood. Raise OSError when its transcript cannot be read."""
     side = None  # a subagent's own file holds nothing but a side chain
     reading = _Reading()
     for entry in entries.read(path, Path(path).stat().st_size):
@@ -200,11 +200,11 @@ class _Reading:
                 tool = str(block.get("name") or "")
                 if isinstance(block.get("id"), str):
                     self.pending[block["id"]] = (tool, given, cwd)
-                yield Wrote(at, cwd, tool, given, "\n".join(_texts(_said_once(given))))
+                yield Wrote(at, cwd, tool, given, "\n".join(_texts(_changed_input(given))))
 
 
-def _said_once(given: dict) -> dict:
-    """The input of an edit, without the lines that it leaves as they were."""
+def _changed_input(given: dict) -> dict:
+    """Return the input of an edit, without the lines that it leaves as they were."""
     old, new = given.get("old_string"), given.get("new_string")
     if not isinstance(old, str) or not isinstance(new, str):
         return given

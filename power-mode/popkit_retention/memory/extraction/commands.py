@@ -83,7 +83,7 @@ class Commands:
         self.calls = 0
 
     def see(self, call: Call, text: str, cwd: str) -> None:
-        """Takes in a completed call, made in a folder."""
+        """Take in a completed call, made in a folder."""
         self.calls += 1
         if call.tool in ("Edit", "Write", "MultiEdit") and not call.outcome.error:
             path = call.tool_input.get("file_path")
@@ -98,37 +98,37 @@ class Commands:
             or call.tool_input.get("run_in_background")
         ):
             return
-        found, all_told = runs_of(line, cwd or self.root, self.root)
-        if not found:
+        runs, is_conclusive = runs_of(line, cwd or self.root, self.root)
+        if not runs:
             return
         if call.outcome.error:
-            self._fail(found[-1] if len(found) == 1 else None, call, text)
-        elif all_told or not _fails(call):
-            for run in found:
+            self._fail(runs[-1] if len(runs) == 1 else None, call, text)
+        elif is_conclusive or not _fails(call):
+            for run in runs:
                 self._work(run, call.at)
 
     def _fail(self, run: Run | None, call: Call, text: str) -> None:
         if run is None or text.startswith(_HOST_SAYS) or call.outcome.exit_code in _KILLED:
             return
-        said = telling_line(call.outcome.tail, self.root)
-        if said:
-            self.failed[run.family] = (self.calls, run.text, said)
+        message = failure_line(call.outcome.tail, self.root)
+        if message:
+            self.failed[run.family] = (self.calls, run.text, message)
 
     def _work(self, run: Run, at: float) -> None:
-        number, command, said = self.failed.pop(run.family, (0, "", ""))
+        number, command, message = self.failed.pop(run.family, (0, "", ""))
         if number and self.calls - number <= FIX_CALLS:
             done = [did for when, did in self.between if when > number]
             fix = f"run {run.text}" if run.text != command else done[-1] if done else ""
             if fix:
                 details: dict[str, object] = {"fix": fix, "family": run.family, "command": command}
-                self.errors[run.family, said] = Observed(ERROR, f"{command}: {said}", 1, at, details)
+                self.errors[run.family, message] = Observed(ERROR, f"{command}: {message}", 1, at, details)
         self.worked.setdefault(run.family, Counter())[run.text] += 1
         self.last[run.text] = at
         if not run.checks:
             self.between.append((self.calls, "run " + run.text))
 
     def observed(self) -> list[Observed]:
-        """One command of each family, the one that worked most often, and the errors that were fixed."""
+        """Return one command of each family, the one that worked most often, and the errors that were fixed."""
         made = []
         for family, texts in self.worked.items():
             text = min(texts, key=lambda text: (-texts[text], len(text), text))
@@ -137,9 +137,9 @@ class Commands:
 
 
 def runs_of(line: str, cwd: str, root: str) -> tuple[list[Run], bool]:
-    """The commands of a line that are worth knowing, and whether its exit code tells that they all went well."""
+    """Return the commands of a line that are worth knowing, and whether its exit code says that they all went well."""
     folder = normal_path(cwd, "")
-    found: list[Run] = []
+    runs: list[Run] = []
     commands = parse(line)
     for command in commands:
         if command.stage or not command.words:
@@ -152,9 +152,9 @@ def runs_of(line: str, cwd: str, root: str) -> tuple[list[Run], bool]:
         run = _run(command.words, command.assignments, inner.program, kind, folder, root)
         into_file = any(">" in operator and operator != "2>&" and target != "/dev/null" for operator, target in command.redirects)
         if run and not into_file:
-            found.append(run)
+            runs.append(run)
     piped = any(command.stage for command in commands)
-    return found, not (piped or ";" in line or "||" in line or "\n" in line.strip())
+    return runs, not (piped or ";" in line or "||" in line or "\n" in line.strip())
 
 
 def _run(words: list[str], assignments: list[str], program: str, kind: str | None, folder: str, root: str) -> Run | None:
@@ -184,15 +184,15 @@ def _run(words: list[str], assignments: list[str], program: str, kind: str | Non
 
 
 def _fails(call: Call) -> bool:
-    """Whether the end of an output tells of a failure, where the exit code is another command's."""
-    said = _FINE.sub("", verdict_of(call.outcome.tail, None))
-    return bool(_FAILS.search(said))
+    """Return whether the end of an output shows a failure, where the exit code is another command's."""
+    verdict = _FINE.sub("", verdict_of(call.outcome.tail, None))
+    return bool(_FAILS.search(verdict))
 
 
-def telling_line(tail: str, root: str) -> str:
-    """The line of a failure's output that says what went wrong, without what differs from time to time; "" for none."""
+def failure_line(tail: str, root: str) -> str:
+    """Return the line of a failure's output that says what went wrong, without anything that differs from time to time; "" for none."""
     lines = [" ".join(line.split()) for line in tail.replace(root.rstrip("/") + "/", "").splitlines()]
     lines = [line for line in lines if line[:2] != "$ " and 8 <= len(line) <= 400 and line.isprintable()]
-    told = [line for line in lines if _FAILS.search(_FINE.sub("", line)) and not _SPEAKS.search(line)]
-    said = _VARYING.sub("", mask(told[0])).strip(" .:") if told else ""
-    return said if len(said) <= _ERROR_CHARS else said[: _ERROR_CHARS - 1] + "…"
+    failures = [line for line in lines if _FAILS.search(_FINE.sub("", line)) and not _SPEAKS.search(line)]
+    message = _VARYING.sub("", mask(failures[0])).strip(" .:") if failures else ""
+    return message if len(message) <= _ERROR_CHARS else message[: _ERROR_CHARS - 1] + "…"

@@ -69,19 +69,19 @@ class Names:
         self.unaided: set[str] = set()
         self.shown: set[str] = set()  # by results
         self.chars = 0  # that were looked at
-        self.told: set[str] = set()  # by prompts, or written before
+        self.mentioned: set[str] = set()  # by prompts, or written before
 
     def hear(self, text: str) -> None:
-        """Takes in what was said to the assistant: what it writes of that it need not look up."""
-        self.told |= _parts(text)
+        """Take in a text that reached the assistant: names in it need no look-up."""
+        self.mentioned |= _parts(text)
 
     def see(self, text: str) -> None:
-        """Takes in what a tool returned."""
+        """Take in a text that a tool returned."""
         self.shown |= _parts(text)
 
     def write(self, wrote: Wrote) -> None:
-        """Takes in what the assistant wrote."""
-        found: Counter[tuple[str, str]] = Counter()
+        """Take in a text that the assistant wrote."""
+        counts: Counter[tuple[str, str]] = Counter()
         into = ""
         text = wrote.text[: TEXT_CHARS if self.chars < SESSION_CHARS else LATER_CHARS]
         self.chars += len(text)
@@ -89,28 +89,28 @@ class Names:
         prose = not wrote.tool or str(wrote.given.get("file_path") or "").endswith(_PROSE)
         for kind, name in self._named(text):
             if not (prose and _HYPHENED.match(name)):
-                found[kind, name] += 1
+                counts[kind, name] += 1
         for name in _PATH_INPUTS:
             value = wrote.given.get(name)
             if isinstance(value, str) and (path := self._inside(value, wrote.cwd)):
-                found[PATH, path] = max(found[PATH, path], 1)  # one with blanks in it is no word of the text
+                counts[PATH, path] = max(counts[PATH, path], 1)  # one with blanks in it is no word of the text
                 into = path if wrote.tool in _EDITS else into
-        for (kind, name), times in found.items():
+        for (kind, name), times in counts.items():
             if name not in self.last:
                 self._first(kind, name)
             (self.paths if kind == PATH else self.names)[name] += times
             self.last[name] = wrote.at
             if into and kind == NAME:
                 self.files.setdefault(name, Counter())[into] += times
-        self.told |= _parts(text)
+        self.mentioned |= _parts(text)
 
     def _first(self, kind: str, name: str) -> None:
         tail = name.rpartition("/")[2] if kind == PATH else name.lstrip("./@")
-        if tail not in self.told and tail not in self.shown and len(tail) >= LEAST_NAME:
+        if tail not in self.mentioned and tail not in self.shown and len(tail) >= LEAST_NAME:
             self.unaided.add(name)
 
     def _inside(self, path: str, cwd: str) -> str:
-        """A path of an input as the repository names it, if it is a file of it; "" otherwise."""
+        """Return a path of an input as the repository names it, if it is a file of it; "" otherwise."""
         path = path.replace("\\", "/") if self.root[1:2] == ":" or path[1:2] == ":" else path
         if not path.startswith(("/", "~")) and path[1:2] != ":":
             path = f"{cwd.replace(chr(92), '/')}/{path.removeprefix('./')}"
@@ -119,7 +119,7 @@ class Names:
 
     def _named(self, text: str) -> Iterator[tuple[str, str]]:
         if "\\" in text and self.root[1:2] == ":":
-            text = _WINDOWS.sub(lambda found: found.group().replace("\\\\", "/").replace("\\", "/"), text)
+            text = _WINDOWS.sub(lambda match: match.group().replace("\\\\", "/").replace("\\", "/"), text)
         drive = f"/{self.root[0].lower()}/" if self.root[1:2] == ":" else ""  # as Git's shell for Windows says it
         for word in _WORD.findall(text):
             if _PLAIN.match(word):
@@ -143,7 +143,7 @@ class Names:
                 yield NAME, name
 
     def observed(self) -> list[Observed]:
-        """What there is to learn of them; what a path ends with is that path."""
+        """Return what there is to learn of them; the end of a path counts as that path."""
         self._resolve()
         made = [self._made(PATH, path, times) for path, times in _most(self.paths, MOST_PATHS)]
         return made + [self._made(NAME, name, times) for name, times in _most(self.names, MOST_NAMES)]
@@ -153,7 +153,7 @@ class Names:
         return Observed(kind, text, times, self.last[text], details)
 
     def _resolve(self) -> None:
-        """Counts what a path ends with as that path: `shares/dto.ts` as `apps/api/src/shares/dto.ts`."""
+        """Count the end of a path as that path: `shares/dto.ts` as `apps/api/src/shares/dto.ts`."""
         ends: dict[str, list[str]] = {}
         for path in self.paths:
             ends.setdefault(path.rpartition("/")[2], []).append(path)
@@ -176,10 +176,10 @@ def _is_path(path: str) -> bool:
 
 
 def _parts(text: str) -> set[str]:
-    """The names in a text, and the last part of each path."""
-    found = {name for name in _KNOWN.findall(text) if not _PLAIN.match(name)}
-    found |= {_LINES.sub("", name) for name in found if ":" in name}
-    return found | {name.rpartition("/")[2] for name in found if "/" in name}
+    """Return the names in a text, and the last part of each path."""
+    names = {name for name in _KNOWN.findall(text) if not _PLAIN.match(name)}
+    names |= {_LINES.sub("", name) for name in names if ":" in name}
+    return names | {name.rpartition("/")[2] for name in names if "/" in name}
 
 
 def _most(counts: Counter[str], most: int) -> Iterable[tuple[str, int]]:

@@ -24,7 +24,7 @@ class DuplicateId(ValueError):
 
 
 class Outdated(Exception):
-    """A value is not as the caller had read it; nothing was written. Read it again, and decide anew."""
+    """A value is not as the caller had read it; nothing was written. Read it again, and decide again."""
 
 
 @dataclass
@@ -52,10 +52,10 @@ class Batch:
     log: list[dict[str, object]] = field(default_factory=list)
 
 
-def audited(at: float, action: str, project: str, id: str = "", **told: object) -> dict[str, object]:
-    """An entry of the audit: when (seconds), what was done, of which project, to which item ("": to none alone), and what else there is to
-    tell, such as `reasons`."""
-    return {"at": at, "action": action, "id": id, "project": project, **told}
+def audited(at: float, action: str, project: str, id: str = "", **more: object) -> dict[str, object]:
+    """Return an entry of the audit: when (seconds), what was done, of which project, to which item ("": to none alone), and further
+    fields, such as `reasons`."""
+    return {"at": at, "action": action, "id": id, "project": project, **more}
 
 
 @dataclass
@@ -85,15 +85,15 @@ class Store(Protocol):
     cannot be used."""
 
     def write(self, batch: Batch) -> None:
-        """Makes all of these changes, or none. Outdated where what is given holds no longer; DuplicateId where a new item is there already,
-        or given twice. A change, an access or a removal of what is gone is none. An original sets its item's `original`; a value of None
-        forgets it."""
+        """Make all of these changes, or none. Raise Outdated where a given value has changed; DuplicateId where a new item is in the
+        store already, or given twice. A change, an access or a removal of an item that is gone does nothing. An original sets its item's
+        `original`; a value of None deletes it."""
 
     def add(self, items: Sequence[Item]) -> None:
-        """Keeps new items; DuplicateId as of `write`."""
+        """Add new items. Raise DuplicateId as `write` does."""
 
     def get(self, ids: Sequence[str]) -> list[Item]:
-        """Those of these items that are there, in this order."""
+        """Return those of these items that are in the store, in this order."""
 
     def scan(
         self,
@@ -103,75 +103,75 @@ class Store(Protocol):
         marked: bool | None = None,
         bare: bool = False,
     ) -> Iterator[Item]:
-        """Items by id: of a project (None: of all), of these kinds and tiers (none given: of all), marked for deletion or not (None: both);
-        `bare` without their embeddings, which take longer to read than all the rest. It never holds more than a batch of them, what is
-        changed meanwhile is met at most once, and other methods may be called between."""
+        """Yield items by id: of a project (None: of all), of these kinds and tiers (none given: of all), marked for deletion or not
+        (None: both); `bare` without their embeddings, which take longer to read than all the rest. It never holds more than a batch of
+        them, items that change meanwhile are met at most once, and other methods may be called between."""
         ...
 
     def change(self, changes: Iterable[Change]) -> int:
-        """Changes items; how many of them were there. A change of what is gone is none."""
+        """Change items; return how many of them were in the store. A change of an item that is gone does nothing."""
         ...
 
     def access(self, ids: Sequence[str], at: float, session: int = 0) -> int:
-        """Books that somebody has asked for these items: none is lost, whoever else does so. `session`: the number of the session that it
-        happened in, 0 for outside of any. How many of them were there."""
+        """Count an access of each of these items; none is lost, whoever else does so. `session`: the number of the session that it
+        happened in, 0 for outside of any. Return how many of them were in the store."""
         ...
 
     def remove(self, ids: Sequence[str]) -> int:
-        """Deletes items for good, their originals with them; how many were there."""
+        """Delete items for good, their originals with them; return how many were in the store."""
         ...
 
     def keep_original(self, id: str, text: str) -> None:
-        """Keeps the full text of an item that is about to be compressed; sets its `original`."""
+        """Keep the full text of an item that is about to be compressed; set its `original`."""
 
     def original(self, id: str) -> str | None:
-        """The full text that was kept; None where none was. StoreUnavailable where what was kept is spoilt."""
+        """Return the full text that was kept; None where none was. Raise StoreUnavailable where it is corrupt."""
         ...
 
     def candidates(self, terms: Sequence[str], project: str | None = None, most: int = 200) -> Candidates:
-        """The items that speak most of these terms (as `search.terms_of` makes them), marked ones left out."""
+        """Return the items that hold most of these terms (as `terms.terms_of` makes them), without marked ones."""
         ...
 
     def around(self, places: Sequence[tuple[str, int]]) -> list[Item]:
-        """The items at these places: (episode, place)."""
+        """Return the items at these places: (episode, place)."""
         ...
 
     def totals(self, project: str | None = None) -> list[Total]:
-        """What there is, by project, tier and level."""
+        """Return totals by project, tier and level."""
         ...
 
     def value(self, key: str) -> object:
-        """A small JSON value that was kept under a key (the job's last run, what a session taught); None where there is none."""
+        """Return a small JSON value that was kept under a key (the job's last run, what a session taught); None where there is none."""
         ...
 
     def set_value(self, key: str, value: object) -> None:
-        """Keeps a small JSON value; None forgets it."""
+        """Keep a small JSON value; None deletes it."""
 
     def values(self, prefix: str) -> dict[str, object]:
-        """All values whose keys begin so."""
+        """Return all values whose keys begin so."""
         ...
 
     def log(self, entries: Sequence[Mapping[str, object]]) -> None:
-        """Appends to the audit: each entry is a JSON object with `at` (seconds), `action`, `id`, `project` and reasons."""
+        """Append to the audit: each entry is a JSON object with `at` (seconds), `action`, `id`, `project` and reasons."""
 
     def logged(self, id: str | None = None, most: int = 100) -> list[dict[str, object]]:
-        """The newest entries of the audit, newest first."""
+        """Return the newest entries of the audit, newest first."""
         ...
 
     def shorten_log(self, most: int) -> int:
-        """Deletes the oldest entries of the audit, so that at most so many are left; how many were deleted."""
+        """Delete the oldest entries of the audit, so that at most so many are left; return how many were deleted."""
         ...
 
     def compact(self) -> bool:
-        """Gives the space of what was deleted back to the system; False where the store cannot do so now."""
+        """Give the space of deleted items back to the system; return False where the store cannot do so now."""
         ...
 
     def verify(self) -> list[str]:
-        """What is wrong with the store, a sentence each; nothing where all is well."""
+        """Return what is wrong with the store, a sentence each; nothing where all is well."""
         ...
 
     def close(self) -> None:
-        """Lets go of the store."""
+        """Release the store."""
 
 
 def write_all(store: Store, batch: Batch) -> None:

@@ -29,13 +29,13 @@ class NotConforming(AssertionError):
 
 
 def example(number: int, **fields: object) -> Item:
-    """An item like no other."""
+    """Return an item like no other."""
     values: dict = {"id": f"m{number:05d}", "text": f"item{number} zebra", "created_at": NOW, "last_accessed": NOW, "tier_since": NOW}
     return Item(**{**values, **fields})
 
 
 def full(id: str = "full") -> Item:
-    """An item none of whose fields has its default."""
+    """Return an item none of whose fields has its default."""
     return Item(
         id=id,
         text="Run `make check` before pushing\nto origin/main",
@@ -74,13 +74,13 @@ def full(id: str = "full") -> Item:
 
 
 def expect(actual: object, expected: object, what: str) -> None:
-    """NotConforming where it is not as it should be."""
+    """Raise NotConforming where a value is not as expected."""
     if actual != expected:
         raise NotConforming(f"{what}: {actual!r:.300} is not {expected!r:.300}")
 
 
 def refused(error: type[Exception] | tuple[type[Exception], ...], act: Callable[[], object], what: str) -> None:
-    """NotConforming where something is not refused so."""
+    """Raise NotConforming where an act does not raise this error."""
     try:
         act()
     except error:
@@ -89,19 +89,19 @@ def refused(error: type[Exception] | tuple[type[Exception], ...], act: Callable[
 
 
 def ids(items: list[Item] | Iterator[Item]) -> list[str]:
-    """The ids of items."""
+    """Return the ids of items."""
     return [item.id for item in items]
 
 
 def only(store: Store, id: str) -> Item:
-    """The item of this id."""
-    found = store.get([id])
-    expect(ids(found), [id], "get")
-    return found[0]
+    """Return the item of this id. Raise NotConforming where there is none."""
+    items = store.get([id])
+    expect(ids(items), [id], "get")
+    return items[0]
 
 
 def at_once(store: Store, again: Callable[[], Store], act: Callable[[Store, int], object], workers: int = 4) -> list[object]:
-    """What several threads get that do something at the same time, each with a connection of its own."""
+    """Return the results of several threads that do something at the same time, each with a connection of its own."""
 
     def work(number: int) -> object:
         mine = again()
@@ -125,14 +125,14 @@ def contracts() -> tuple[Contract, ...]:
 
 
 def run_store_conformance(make_store: Callable[[], Store], another: Callable[[Store], Store] | None = None) -> None:
-    """Holds a store against every contract; NotConforming names the first one that it breaks. `make_store` gives a fresh, empty store each
-    time; `another`, where the store can, one more connection to what such a store keeps, which may be used in another thread."""
+    """Hold a store to every contract. Raise NotConforming, which names the first one that it breaks. `make_store` gives a fresh, empty
+    store each time; `another`, where the store can, one more connection to the same contents, which may be used in another thread."""
     for contract in contracts():
         hold(contract, make_store, another)
 
 
 def hold(contract: Contract, make_store: Callable[[], Store], another: Callable[[Store], Store] | None = None) -> None:
-    """Holds a fresh store against one contract."""
+    """Hold a fresh store to one contract."""
     store = make_store()
     try:
         contract(store, lambda: store if another is None else another(store))

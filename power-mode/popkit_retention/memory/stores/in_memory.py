@@ -69,8 +69,8 @@ class InMemoryStore:
                     or (marked is not None and (item.marked_at is not None) != marked)
                 ):
                     continue
-                found = _copy(replace(item, embedding=None) if bare else item)
-            yield found
+                copy = _copy(replace(item, embedding=None) if bare else item)
+            yield copy
 
     def change(self, changes: Iterable[Change]) -> int:
         changes = list(changes)
@@ -177,7 +177,7 @@ class InMemoryStore:
             return gone
 
     def compact(self) -> bool:
-        """Python has given it back already."""
+        """Return True: Python has given the space back already."""
         return True
 
     def verify(self) -> list[str]:
@@ -185,11 +185,11 @@ class InMemoryStore:
             return item_problems(self)
 
     def close(self) -> None:
-        """There is nothing to let go of."""
+        """Do nothing: there is nothing to release."""
 
 
 def _copy(item: Item) -> Item:
-    """What is changed outside is not changed in here."""
+    """Return a copy of an item: changes outside of the store do not reach it."""
     return replace(
         item,
         accesses=sorted(item.accesses)[-ACCESSES_KEPT:],

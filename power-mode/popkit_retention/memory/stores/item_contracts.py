@@ -79,8 +79,8 @@ def nothing_is_shared(store: Store, again: Callable[[], Store]) -> None:
     """An item that is changed outside stays in the store as it was."""
     item = example(1, accesses=[1.0], details={"a": [1]}, embedding=[0.5] * DIMENSIONS)
     store.add([item])
-    found = only(store, "m00001")
-    for each in (item, found, next(iter(store.scan()))):
+    stored = only(store, "m00001")
+    for each in (item, stored, next(iter(store.scan()))):
         each.text = "changed"
         each.accesses.append(2.0)
         each.details["b"] = 1
@@ -173,8 +173,8 @@ def what_is_removed_is_gone(store: Store, again: Callable[[], Store]) -> None:
     expect(store.remove(["m00001", "gone", "m00002", "m00001", "\ud800"]), 2, "items that were there")
     expect(ids(store.scan()), ["m00000", "m00003"], "what is there")
     expect(store.original("m00001"), None, "the original")
-    found = store.candidates(["zebra", "item1"])
-    expect((sorted(ids(found.items)), found.total, found.holding), (["m00000", "m00003"], 2, {"zebra": 2, "item1": 0}), "found")
+    result = store.candidates(["zebra", "item1"])
+    expect((sorted(ids(result.items)), result.total, result.holding), (["m00000", "m00003"], 2, {"zebra": 2, "item1": 0}), "found")
     expect(ids(store.around([("e", 1)])), [], "around")
     expect(sum(total.items for total in store.totals()), 2, "totals")
     store.add([example(1)])

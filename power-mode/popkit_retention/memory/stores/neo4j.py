@@ -80,7 +80,7 @@ class Neo4jStore:
             raise
 
     def _prepare(self) -> None:
-        """Looks whether the server is one that we know, and makes the indexes where they are missing."""
+        """Check that the server is one that we know, and make the indexes where they are missing."""
         for name, versions, _ in self.components():
             if name.startswith("Neo4j") and (complaint := complaint_about(name, versions)):
                 raise StoreUnavailable(f"{self.url}: {complaint}")
@@ -97,13 +97,13 @@ class Neo4jStore:
         self._write(lambda tx: tx.run(cypher.SET_VERSION, version=cypher.VERSION).consume())
 
     def components(self) -> list[list[Any]]:
-        """What the server says that it is: name, versions, edition."""
+        """Return what the server says that it is: name, versions, edition."""
         return self._read(cypher.COMPONENTS)
 
     # --- transactions ---------------------------------------------------------------------------------------------------------------
     @contextmanager
     def _usable(self) -> Iterator[None]:
-        """What the driver raises, as StoreUnavailable says it."""
+        """Turn errors of the driver into StoreUnavailable."""
         errors = self._neo4j.exceptions
         try:
             yield
@@ -134,7 +134,7 @@ class Neo4jStore:
             return session.execute_read(work)
 
     def ask(self, statement: str, writes: bool = False, **bound: object) -> list[list[Any]]:
-        """The rows that a statement of one's own gives."""
+        """Return the rows of any statement."""
         if not writes:
             return self._read(statement, **bound)
         rows: list[list[Any]] = self._write(lambda tx: [record.values() for record in tx.run(statement, bound)])
@@ -158,7 +158,7 @@ class Neo4jStore:
         self._all(steps, batch.add)
 
     def _all(self, steps: Sequence[Work], added: Sequence[Item] = ()) -> Any:
-        """Does some steps in one transaction; what the last one gives."""
+        """Run some steps in one transaction; return the result of the last one."""
 
         def work(tx: Any) -> Any:
             return [step(tx) for step in steps][-1]
@@ -173,8 +173,8 @@ class Neo4jStore:
 
     def get(self, ids: Sequence[str]) -> list[Item]:
         known = speakable(ids)
-        found = {item.id: item for batch in in_batches(known, _ROWS) for item in self._items(cypher.GET, ids=list(batch))}
-        return [found[id] for id in ids if id in found]
+        by_id = {item.id: item for batch in in_batches(known, _ROWS) for item in self._items(cypher.GET, ids=list(batch))}
+        return [by_id[id] for id in ids if id in by_id]
 
     def scan(
         self,
@@ -252,12 +252,12 @@ class Neo4jStore:
                 return gone
 
     def compact(self) -> bool:
-        """The server sees to it itself."""
+        """Return False: the server sees to it itself."""
         return False
 
     def verify(self) -> list[str]:
-        found = [f"{id}: its labels or its terms are not those of its level" for (id,) in self._read(cypher.PROBLEMS)]
-        return [*found, *item_problems(self)]
+        problems = [f"{id}: its labels or its terms are not those of its level" for (id,) in self._read(cypher.PROBLEMS)]
+        return [*problems, *item_problems(self)]
 
     def close(self) -> None:
         self._driver.close()
@@ -314,14 +314,14 @@ class Neo4jStore:
         return work
 
     def _time(self, seconds: float) -> object:
-        """The driver's DateTime, in UTC."""
+        """Return the driver's DateTime, in UTC."""
         whole, nanoseconds = parts_of(seconds)
         day = datetime.fromtimestamp(whole, timezone.utc)
         return self._neo4j.time.DateTime(day.year, day.month, day.day, day.hour, day.minute, day.second, nanoseconds, timezone.utc)
 
 
 def _one_of_each(rows: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
-    """Rows in parts that hold no item twice: within a statement the order of changes is the server's."""
+    """Yield rows in parts that hold no item twice: within a statement the order of changes is the server's."""
     batch: dict[str, dict[str, Any]] = {}
     for row in rows:
         if row["id"] in batch or len(batch) == _ROWS:
@@ -369,7 +369,8 @@ def _logging(entries: Sequence[Mapping[str, object]]) -> Work:
 
 
 def _driver(environ: Mapping[str, str]) -> ModuleType:
-    """The official driver: where Python finds it, else where `popkit setup neo4j` has put it."""
+    """Return the official driver: from where Python finds it, else from where `popkit setup neo4j` has put it. Raise StoreUnavailable
+    without one."""
     try:
         return _imported()
     except ImportError:

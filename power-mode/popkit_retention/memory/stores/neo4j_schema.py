@@ -54,7 +54,7 @@ COMPONENTS = "CALL dbms.components() YIELD name, versions, edition RETURN name, 
 
 
 def reading(fields: tuple[str, ...], without: tuple[str, ...] = ()) -> str:
-    """What gives a node's fields, a time as [seconds, nanoseconds] or null; those that are to be left out as null."""
+    """Return the clause that reads a node's fields, a time as [seconds, nanoseconds] or null, the fields to leave out as null."""
     return "RETURN " + ", ".join(
         "null"
         if name in without
@@ -177,14 +177,14 @@ _DETAILS = FIELDS.index("details")
 
 
 def parts_of(seconds: float) -> tuple[int, int]:
-    """A time as whole seconds and nanoseconds: of a time of these days no bit is lost."""
+    """Return a time as whole seconds and nanoseconds: of a present-day time no bit is lost."""
     whole = int(seconds)
     nanoseconds = round((seconds - whole) * 1_000_000_000)
     return (whole + 1, 0) if nanoseconds == 1_000_000_000 else (whole, nanoseconds)
 
 
 def item_of(values: Sequence[Any]) -> Item:
-    """An item from what `reading` gives."""
+    """Return an item from the values that `reading` gives."""
     fields = list(values)
     for at in _TIMES:
         if fields[at] is not None:
@@ -194,7 +194,7 @@ def item_of(values: Sequence[Any]) -> Item:
 
 
 def properties_of(fields: Mapping[str, object], time_of: Callable[[float], object]) -> dict[str, object]:
-    """Fields as properties; `time_of` makes the driver's kind of time."""
+    """Return fields as properties; `time_of` makes the driver's kind of time."""
     made: dict[str, Any] = {}
     for name, value in fields.items():
         if name in TIMES and value is not None:
@@ -216,18 +216,18 @@ def properties_of(fields: Mapping[str, object], time_of: Callable[[float], objec
 
 
 def found_by(id: str, text: str, marked: bool) -> dict[str, object]:
-    """The properties by which an item is found; one that is marked by none."""
+    """Return the properties by which an item is found; none for one that is marked."""
     terms = terms_of(text)
     return {"id": id, "terms": None if marked else " ".join(terms), "length": len(terms)}
 
 
 def shelf_of(project: str) -> str:
-    """A project as one word of the index."""
+    """Return a project as one word of the index."""
     return "p" + hashlib.sha256(project.encode()).hexdigest()[:16]
 
 
 def query_of(terms: Sequence[str], project: str | None) -> str:
-    """What holds any of these terms, in Lucene's words; "" where there are none that could be held."""
+    """Return a Lucene query for nodes that hold any of these terms; "" where there are none that could be held."""
     quoted = [
         'terms:"' + term.replace("\\", "\\\\").replace('"', '\\"') + '"' for term in dict.fromkeys(terms) if term and not term.isspace()
     ]
@@ -238,7 +238,7 @@ def query_of(terms: Sequence[str], project: str | None) -> str:
 
 
 def complaint_about(name: str, versions: Sequence[str]) -> str:
-    """What is wrong with the version that a server tells; "" where nothing is."""
+    """Return what is wrong with the version that a server reports; "" where nothing is."""
     version = versions[0] if versions else ""
     major = version.split(".", maxsplit=1)[0]
     if not major.isdigit():
@@ -246,12 +246,12 @@ def complaint_about(name: str, versions: Sequence[str]) -> str:
     return "" if int(major) >= OLDEST else f"it is {name} {version}. Update it to {OLDEST} or later"
 
 
-def explained(kind: str, code: str, said: str) -> str:
-    """What to do about an error of the driver: its class, its code ("" where it has none), its message."""
+def explained(kind: str, code: str, message: str) -> str:
+    """Return advice on an error of the driver: its class, its code ("" where it has none), its message."""
     for signs, advice in _ADVICE:
         if any(sign in kind or sign in code for sign in signs):
             return advice
-    return f"it cannot do that ({said.splitlines()[0] if said else kind:.200})"
+    return f"it cannot do that ({message.splitlines()[0] if message else kind:.200})"
 
 
 _FLOATS = frozenset(("confidence", "uniqueness", "score", "tier_score", "retention"))

@@ -20,14 +20,14 @@ def candidates_hold_the_terms(store: Store, again: Callable[[], Store]) -> None:
     texts = ["red apple", "green apple tree apple", "red house", "blue", "apple of red utils/foo_bar.py"]
     store.add([example(number, text=text, project="p") for number, text in enumerate(texts)])
     spoken = [terms_of(text) for text in texts]
-    found = store.candidates([*terms_of("red foo_bar apple"), "nowhere", "red"], "p")
-    expect(ids(found.items)[:2], ["m00004", "m00000"], "the best")
-    expect(sorted(ids(found.items)), ["m00000", "m00001", "m00002", "m00004"], "candidates")
-    expect(found.total, 5, "total")
-    expect(round(found.mean_length, 9), round(sum(map(len, spoken)) / 5, 9), "mean length")
+    result = store.candidates([*terms_of("red foo_bar apple"), "nowhere", "red"], "p")
+    expect(ids(result.items)[:2], ["m00004", "m00000"], "the best")
+    expect(sorted(ids(result.items)), ["m00000", "m00001", "m00002", "m00004"], "candidates")
+    expect(result.total, 5, "total")
+    expect(round(result.mean_length, 9), round(sum(map(len, spoken)) / 5, 9), "mean length")
     wanted = {term: sum(term in each for each in spoken) for term in [*terms_of("red foo_bar apple"), "nowhere"]}
-    expect(found.holding, wanted, "how many hold each term")
-    expect(found.items[0].to_json(), only(store, "m00004").to_json(), "the item")
+    expect(result.holding, wanted, "how many hold each term")
+    expect(result.items[0].to_json(), only(store, "m00004").to_json(), "the item")
     nothing = store.candidates([], "p")
     expect((nothing.items, nothing.total, nothing.holding), ([], 5, {}), "a search for nothing")
 
@@ -35,13 +35,13 @@ def candidates_hold_the_terms(store: Store, again: Callable[[], Store]) -> None:
 def projects_are_apart(store: Store, again: Callable[[], Store]) -> None:
     """A search in one project knows nothing of others; one in all knows all."""
     store.add([example(number, project=("a", "b", "A")[number % 3], text="zebra " + "word " * number) for number in range(9)])
-    found = store.candidates(["zebra"], "a")
-    expect((sorted(ids(found.items)), found.total, found.holding), (["m00000", "m00003", "m00006"], 3, {"zebra": 3}), "in one")
-    expect(found.mean_length, 4.0, "mean length")
-    found = store.candidates(["zebra", "word"])
-    expect((len(found.items), found.total, found.holding), (9, 9, {"zebra": 9, "word": 8}), "in all")
-    found = store.candidates(["zebra"], "c")
-    expect((found.items, found.total, found.mean_length, found.holding), ([], 0, 0.0, {"zebra": 0}), "in none")
+    result = store.candidates(["zebra"], "a")
+    expect((sorted(ids(result.items)), result.total, result.holding), (["m00000", "m00003", "m00006"], 3, {"zebra": 3}), "in one")
+    expect(result.mean_length, 4.0, "mean length")
+    result = store.candidates(["zebra", "word"])
+    expect((len(result.items), result.total, result.holding), (9, 9, {"zebra": 9, "word": 8}), "in all")
+    result = store.candidates(["zebra"], "c")
+    expect((result.items, result.total, result.mean_length, result.holding), ([], 0, 0.0, {"zebra": 0}), "in none")
 
 
 def marked_items_are_not_found(store: Store, again: Callable[[], Store]) -> None:
@@ -49,18 +49,18 @@ def marked_items_are_not_found(store: Store, again: Callable[[], Store]) -> None
     store.add([example(1), example(2, text="zebra zebra zebra"), example(3, marked_at=NOW)])
     for marked, there in ((NOW, ["m00001"]), (NOW + 1, ["m00001"]), (None, ["m00001", "m00002"])):
         store.change([Change("m00002", {"marked_at": marked})])
-        found = store.candidates(["zebra"])
-        expect((sorted(ids(found.items)), found.total, found.holding), (there, len(there), {"zebra": len(there)}), f"marked at {marked}")
-        expect(found.mean_length, 2.0 if marked else 2.5, "mean length")
+        result = store.candidates(["zebra"])
+        expect((sorted(ids(result.items)), result.total, result.holding), (there, len(there), {"zebra": len(there)}), f"marked at {marked}")
+        expect(result.mean_length, 2.0 if marked else 2.5, "mean length")
 
 
 def what_is_found_follows_changes(store: Store, again: Callable[[], Store]) -> None:
     """An item is found by the text and the project that it has now."""
     store.add([example(number, project="p") for number in range(3)])
     store.change([Change("m00001", {"text": "lion"}), Change("m00001", {"text": "tiger tiger"}), Change("m00002", {"project": "q"})])
-    found = store.candidates(["zebra", "lion", "tiger"], "p")
-    expect((sorted(ids(found.items)), found.total), (["m00000", "m00001"], 2), "found in p")
-    expect((found.holding, found.mean_length), ({"zebra": 1, "lion": 0, "tiger": 1}, 2.0), "counted in p")
+    result = store.candidates(["zebra", "lion", "tiger"], "p")
+    expect((sorted(ids(result.items)), result.total), (["m00000", "m00001"], 2), "found in p")
+    expect((result.holding, result.mean_length), ({"zebra": 1, "lion": 0, "tiger": 1}, 2.0), "counted in p")
     expect(ids(store.candidates(["zebra"], "q").items), ["m00002"], "found in q")
 
 
@@ -69,10 +69,10 @@ def the_best_are_among_many(store: Store, again: Callable[[], Store]) -> None:
     words = ("one", "two", "six")
     many = [example(number, text=f"{words[number % 3]} item") for number in range(900)]
     store.add([example(5000, text="one two six"), *many, example(5001, text="rare item")])
-    found = store.candidates(["one", "two", "six", "rare"], most=20)
-    expect(len(found.items), 20, "how many")
-    expect(sorted(ids(found.items)[:2]), ["m05000", "m05001"], "the best")
-    expect(found.holding, {"one": 301, "two": 301, "six": 301, "rare": 1}, "how many hold each term")
+    result = store.candidates(["one", "two", "six", "rare"], most=20)
+    expect(len(result.items), 20, "how many")
+    expect(sorted(ids(result.items)[:2]), ["m05000", "m05001"], "the best")
+    expect(result.holding, {"one": 301, "two": 301, "six": 301, "rare": 1}, "how many hold each term")
 
 
 def places_give_their_items(store: Store, again: Callable[[], Store]) -> None:
@@ -178,8 +178,8 @@ def compacting_keeps_everything(store: Store, again: Callable[[], Store]) -> Non
     expect([item.to_json() for item in store.scan()], before, "items")
     expect((store.original("m00007"), store.value("a"), len(store.logged())), ("whole", 1, 1), "what is kept beside them")
     store.add([example(500)])
-    found = store.candidates(["zebra", "item9", "item299"])
-    expect((found.total, found.holding), (11, {"zebra": 11, "item9": 1, "item299": 0}), "what is found")
+    result = store.candidates(["zebra", "item9", "item299"])
+    expect((result.total, result.holding), (11, {"zebra": 11, "item9": 1, "item299": 0}), "what is found")
     expect(store.verify(), [], "verify")
 
 

@@ -77,7 +77,7 @@ class SqliteStore:
 
     @contextmanager
     def _usable(self) -> Iterator[None]:
-        """What SQLite raises, as StoreUnavailable says it."""
+        """Turn errors of SQLite into StoreUnavailable."""
         try:
             yield
         except sqlite3.IntegrityError:
@@ -98,7 +98,7 @@ class SqliteStore:
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
-        """One state of the file for several statements."""
+        """Read one state of the file with several statements."""
         with self._usable():
             joined = self._db.in_transaction
             if not joined:
@@ -126,11 +126,11 @@ class SqliteStore:
             raise duplicate(self, items) from None
 
     def get(self, ids: Sequence[str]) -> list[Item]:
-        found: dict[str, Item] = {}
+        by_id: dict[str, Item] = {}
         with self._reading() as db:
             for batch in in_batches(speakable(ids)):
-                found.update((row[0], item_of(row)) for row in db.execute(f"{ITEMS} WHERE i.id IN ({marks(batch)})", batch))
-        return [found[id] for id in ids if id in found]
+                by_id.update((row[0], item_of(row)) for row in db.execute(f"{ITEMS} WHERE i.id IN ({marks(batch)})", batch))
+        return [by_id[id] for id in ids if id in by_id]
 
     def scan(
         self,
@@ -199,7 +199,7 @@ class SqliteStore:
             return sqlite_schema.look_up(db, terms, project, most)
 
     def around(self, places: Sequence[tuple[str, int]]) -> list[Item]:
-        found: list[Item] = []
+        items: list[Item] = []
         wanted = [(episode, place) for episode, place in dict.fromkeys(places) if episode]
         with self._reading() as db:
             for batch in in_batches(wanted, 200):
@@ -207,8 +207,8 @@ class SqliteStore:
                 asked += ITEMS.replace("FROM items i", "FROM wanted w CROSS JOIN items i ON i.episode = w.episode AND i.place = w.place")
                 asked += " WHERE i.episode <> '' ORDER BY w.number, i.id"
                 bound = [value for number, (episode, place) in enumerate(batch) for value in (number, episode, place)]
-                found += map(item_of, db.execute(asked, bound))
-        return found
+                items += map(item_of, db.execute(asked, bound))
+        return items
 
     def totals(self, project: str | None = None) -> list[Total]:
         chosen, bound = ("", ()) if project is None else (" WHERE project = ?", (project,))
@@ -262,19 +262,19 @@ class SqliteStore:
 
     def verify(self) -> list[str]:
         with self._usable():
-            found = [f"{self.path}: {line}" for (line,) in self._db.execute("PRAGMA integrity_check") if line != "ok"]
-        if found:
-            return found
+            problems = [f"{self.path}: {line}" for (line,) in self._db.execute("PRAGMA integrity_check") if line != "ok"]
+        if problems:
+            return problems
         with self._writing() as db:  # the check of the index is told like a change
-            found = sqlite_schema.problems(db)
-        return [*found, *item_problems(self)]
+            problems = sqlite_schema.problems(db)
+        return [*problems, *item_problems(self)]
 
     def close(self) -> None:
         self._db.close()
 
 
 def _change(db: Connection, changes: Sequence[Change]) -> int:
-    """Makes changes of the same fields; how many items were there."""
+    """Make changes of the same fields; return how many items were in the store."""
     for change in changes:
         check_change(change)
     to, by = changes[0].to, changes[0].by
@@ -298,7 +298,7 @@ def _change(db: Connection, changes: Sequence[Change]) -> int:
 
 
 def _values(change: Change, columns: Sequence[str]) -> list[object]:
-    """What these columns are set to, and then the tokens of a text."""
+    """Return the values of these columns, and then the tokens of a text."""
     values = [change.to[name] for name in columns]
     if "details" in change.to:
         values[columns.index("details")] = json.dumps(change.to["details"])
@@ -306,7 +306,7 @@ def _values(change: Change, columns: Sequence[str]) -> list[object]:
 
 
 def _set_embeddings(db: Connection, embeddings: Iterable[tuple[str, list[float] | None]]) -> None:
-    """Sets embeddings, or takes them away where there is None."""
+    """Set embeddings, or delete them where there is None."""
     for id, numbers in embeddings:
         if numbers is None:
             db.execute("DELETE FROM embeddings WHERE id = ?", (id,))

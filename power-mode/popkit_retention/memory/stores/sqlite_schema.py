@@ -122,7 +122,7 @@ _SINGLE, _DOUBLE = f"<{DIMENSIONS}f", f"<{DIMENSIONS}d"
 
 
 def item_of(row: Sequence[object]) -> Item:
-    """An item from a row of `ITEMS`; sqlite3.DatabaseError for one that somebody has spoilt."""
+    """Return an item from a row of `ITEMS`. Raise sqlite3.DatabaseError for a corrupt one."""
     values: list = list(row)
     try:
         values[_ACCESSES] = json.loads(values[_ACCESSES]) if values[_ACCESSES] != "[]" else []
@@ -137,7 +137,7 @@ def item_of(row: Sequence[object]) -> Item:
 
 
 def json_of(written: str, name: str) -> Any:
-    """A JSON value that was kept; sqlite3.DatabaseError for one that somebody has spoilt."""
+    """Return a JSON value that was kept. Raise sqlite3.DatabaseError for a corrupt one."""
     try:
         return json.loads(written)
     except (TypeError, ValueError, RecursionError) as error:
@@ -145,7 +145,7 @@ def json_of(written: str, name: str) -> Any:
 
 
 def row_of(item: Item, seq: int) -> list[object]:
-    """What `ADD` binds. A new item has no original yet."""
+    """Return the values that `ADD` binds. A new item has no original yet."""
     values = [getattr(item, name) for name in COLUMNS]
     values[_ACCESSES] = json.dumps(sorted(item.accesses)[-ACCESSES_KEPT:]) if item.accesses else "[]"
     values[_DETAILS - 1] = json.dumps(item.details) if item.details else "{}"
@@ -154,7 +154,7 @@ def row_of(item: Item, seq: int) -> list[object]:
 
 
 def blob_of(numbers: Sequence[float]) -> bytes:
-    """An embedding as bytes: in single precision where nothing is lost by it."""
+    """Return an embedding as bytes: in single precision where nothing is lost by it."""
     try:
         single = struct.pack(_SINGLE, *numbers)
     except OverflowError:  # larger than a single can be
@@ -163,7 +163,7 @@ def blob_of(numbers: Sequence[float]) -> bytes:
 
 
 def numbers_of(blob: bytes) -> list[float]:
-    """The embedding of such bytes."""
+    """Return the embedding of such bytes."""
     return list(struct.unpack(_SINGLE if len(blob) == struct.calcsize(_SINGLE) else _DOUBLE, blob))
 
 
@@ -180,7 +180,7 @@ SELECT (SELECT count(*) FROM items WHERE marked_at IS NULL AND seq NOT IN (SELEC
 
 
 def enter(db: Connection, ids: Sequence[str]) -> None:
-    """Indexes items that are not indexed, but for the marked ones among them."""
+    """Index items that are not indexed, except marked ones."""
     for batch in in_batches(ids):
         rows = db.execute(f"SELECT seq, project, text FROM items WHERE marked_at IS NULL AND id IN ({marks(batch)})", batch).fetchall()  # noqa: S608
         spoken = [(seq, project, terms_of(text)) for seq, project, text in rows]
@@ -195,7 +195,7 @@ def enter(db: Connection, ids: Sequence[str]) -> None:
 
 
 def take_out(db: Connection, ids: Sequence[str]) -> None:
-    """Takes items out of the index, with the words that it was told of them then."""
+    """Remove items from the index, by the words that they were indexed with."""
     for batch in in_batches(ids):
         asked = f"SELECT f.rowid, f.words, f.length, i.project FROM items i JOIN found f ON f.rowid = i.seq WHERE i.id IN ({marks(batch)})"  # noqa: S608
         rows = db.execute(asked, batch).fetchall()
@@ -207,7 +207,7 @@ def take_out(db: Connection, ids: Sequence[str]) -> None:
 
 
 def look_up(db: Connection, terms: Sequence[str], project: str | None, most: int) -> Candidates:
-    """See `Store.candidates`."""
+    """Return candidates: see `Store.candidates`."""
     chosen, bound = ("", ()) if project is None else (" WHERE project = ?", (project,))
     total, length = db.execute("SELECT total(items), total(length) FROM extents" + chosen, bound).fetchone()  # noqa: S608
     holding = dict.fromkeys(terms, 0)
@@ -230,8 +230,8 @@ def look_up(db: Connection, terms: Sequence[str], project: str | None, most: int
 
 
 def _held(db: Connection, words: Sequence[tuple[int, int, str]]) -> dict[int, list[int]]:
-    """Which of some words, the rarest of which comes first, a bit for each -> the items of their project that hold these of them. Terms
-    that many hold are only looked for among what holds a rare one; where all are common, what holds all or the rarest is found."""
+    """Return the items of a project by which of some words they hold, a bit for each word, the rarest first. Terms that many hold are
+    only looked for among items that hold a rare one; where all are common, items that hold all or the rarest are found."""
     left, rare, asked = LOOKED_AT, "", []
     for at, (items, number, _) in enumerate(words):
         if items <= left:
@@ -260,30 +260,30 @@ def _items(db: Connection, seqs: Sequence[int]) -> Iterator[tuple[int, Item]]:
 
 
 def problems(db: Connection) -> list[str]:
-    """What is wrong with the index."""
-    found = []
+    """Return what is wrong with the index."""
+    wrong = []
     try:
         db.execute("INSERT INTO found (found) VALUES ('integrity-check')")
     except sqlite3.DatabaseError as error:
-        found.append(f"the index of words is damaged: {error}")
+        wrong.append(f"the index of words is damaged: {error}")
     missing, left = db.execute(_ASTRAY).fetchone()
     if missing:
-        found.append(f"{missing} items are not in the index of words")
+        wrong.append(f"{missing} items are not in the index of words")
     if left:
-        found.append(f"{left} items are in the index of words that should not be")
+        wrong.append(f"{left} items are in the index of words that should not be")
     held: Counter[int] = Counter()
     for (words,) in db.execute("SELECT words FROM found"):
         held.update(map(int, words.split()))
     if held != dict(db.execute("SELECT number, items FROM words")):
-        found.append("the words were counted wrongly")
+        wrong.append("the words were counted wrongly")
     counted = "SELECT i.project, count(*), sum(f.length) FROM found f JOIN items i ON i.seq = f.rowid GROUP BY i.project"
     if sorted(db.execute(counted)) != sorted(db.execute("SELECT * FROM extents WHERE items > 0")):
-        found.append("the items in the index were counted wrongly")
-    return found
+        wrong.append("the items in the index were counted wrongly")
+    return wrong
 
 
 def _extend(db: Connection, grown: Iterable[tuple[str, int, int]]) -> None:
-    """Books items and terms that were added to projects, or taken away."""
+    """Count items and terms that were added to projects, or removed."""
     extents: dict[str, list[int]] = {}
     for project, items, length in grown:
         extent = extents.setdefault(project, [0, 0])
@@ -293,18 +293,18 @@ def _extend(db: Connection, grown: Iterable[tuple[str, int, int]]) -> None:
 
 
 def _numbers(db: Connection, words: Iterable[tuple[str, str]]) -> dict[tuple[str, str], int]:
-    """The numbers of words: (term, project) -> number."""
+    """Return the numbers of words: (term, project) -> number."""
     by_project: dict[str, list[str]] = {}
     for term, project in words:
         by_project.setdefault(project, []).append(term)
-    found: dict[tuple[str, str], int] = {}
+    numbers: dict[tuple[str, str], int] = {}
     for project, terms in by_project.items():
         for batch in in_batches(terms):
             asked = f"SELECT term, number FROM words WHERE project = ? AND term IN ({marks(batch)})"  # noqa: S608  question marks
-            found.update(((term, project), number) for term, number in db.execute(asked, (project, *batch)))
-    return found
+            numbers.update(((term, project), number) for term, number in db.execute(asked, (project, *batch)))
+    return numbers
 
 
 def marks(values: Sequence[object]) -> str:
-    """A question mark for each value."""
+    """Return a question mark for each value."""
     return ", ".join("?" * len(values))

@@ -29,8 +29,8 @@ COUNTS = frozenset(("writes", "sessions", "reinforcements"))
 
 
 def check_new(items: Sequence[Item]) -> None:
-    """BadItem for what cannot be kept, DuplicateId for an id that is given twice. Whether a time lies in the future is for those to
-    say who have a clock."""
+    """Raise BadItem for an item that cannot be kept, DuplicateId for an id that is given twice. Times in the future are left to callers
+    that have a clock."""
     seen: set[str] = set()
     for item in items:
         check(item, math.inf)
@@ -41,7 +41,7 @@ def check_new(items: Sequence[Item]) -> None:
 
 
 def check_change(change: Change) -> None:
-    """BadItem for a field that is not to be changed so, and for a value that no item may have."""
+    """Raise BadItem for a field that may not be changed so, and for a value that no item may have."""
     wrong = sorted(change.to.keys() - CHANGEABLE) + sorted(change.by.keys() - COUNTS) + sorted(change.to.keys() & change.by.keys())
     if wrong:
         raise BadItem(f"{change.id!r:.40}: {wrong[0]!r:.60} cannot be changed like this")
@@ -58,13 +58,13 @@ def check_change(change: Change) -> None:
 
 
 def check_time(at: float) -> None:
-    """BadItem for what is no time."""
+    """Raise BadItem for a value that is not a time."""
     if not isinstance(at, (int, float)) or not 0 <= at < math.inf:
         raise BadItem(f"{at!r:.40} is not a time (seconds since 1970)")
 
 
 def as_json(value: object, whose: str = "") -> str:
-    """A value as JSON text; BadItem for what JSON does not know."""
+    """Return a value as JSON text. Raise BadItem for one that JSON does not know."""
     try:
         written = json.dumps(value, allow_nan=False, separators=(",", ":"))
         same = json.loads(written) == value
@@ -76,12 +76,12 @@ def as_json(value: object, whose: str = "") -> str:
 
 
 def speakable(ids: Iterable[str]) -> list[str]:
-    """Each of these ids once, in order, without those that no item can have."""
+    """Return each of these ids once, in order, without those that no item can have."""
     return [id for id in dict.fromkeys(ids) if isinstance(id, str) and id.isprintable()]
 
 
 def in_batches(values: Sequence[T], size: int = 500) -> Iterator[Sequence[T]]:
-    """A long sequence in parts: a statement takes so many parameters."""
+    """Yield a long sequence in parts: a statement takes so many parameters."""
     for at in range(0, len(values), size):
         yield values[at : at + size]
 
