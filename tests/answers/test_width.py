@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from hooks.utils import flag_parser
 from hooks.utils.answers import clear, ids, ledgers, memory, phrases, putback, report, text, why
 from hooks.utils.answers.command import _mistake
-from hooks.utils.answers.help import of_word, overview
+from hooks.utils.answers.help import lines_of
 from hooks.utils.answers.panel import panel
 from hooks.utils.answers.stats import stats_lines
 from hooks.utils.answers.timeline import timeline
+from hooks.utils.context_table import CONTEXT
 from hooks.utils.efficiency_tracker import EfficiencyMetrics, metrics_of, worth
 from hooks.utils.policy import figures
 from hooks.utils.policy.ledger import Ledger
@@ -139,18 +140,17 @@ def _error_of(found: dict, word: str) -> list:
 
 
 @given(st.lists(HOSTILE, max_size=4), st.booleans())
-def test_no_error_is_wide(words, cli):
+def test_no_error_is_wide(words, shell):
     try:
-        flag_parser.parse(words, cli)
+        flag_parser.parse(words, CONTEXT, shell=shell)
     except flag_parser.UsageError as error:
         _lawful(_mistake(str(error), "/popkit:context").lines)
 
 
 def test_no_help_is_wide():
-    for cli in (False, True):
-        _lawful(overview("popkit context", cli))
-        for word in flag_parser.WORDS:
-            _lawful(of_word(word.name, "popkit context", cli))
+    for shell in (False, True):
+        for name in ("", *CONTEXT.by_name):
+            _lawful(lines_of(name, "popkit context", CONTEXT, shell))
 
 
 @given(st.dictionaries(st.sampled_from(TIERS), st.integers(0, 10**13)), HOSTILE, st.floats(-1e13, 1e13))

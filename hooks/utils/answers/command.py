@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 
 from .. import flag_parser
+from ..context_table import CONTEXT
 from ..policy import planning
-from ..policy.tiers import TIERS
 from ..reclaim import access, outlook, restoring, rewrite
 from ..state import journal, settling
-from . import changes, clear, ids, memory, phrases, putback, report, text, timeline, times, why
-from .help import of_word, overview
+from . import changes, clear, ids, memory, phrases, putback, report, text, timeline, why
+from .help import lines_of
 from .panel import panel
 
 TYPE_CHECKING = False
@@ -87,7 +87,7 @@ def answer(words: str, site: Site, transcript_path: str, now: float, in_place: I
     """The text that answers `/popkit:context WORDS` in the session of a Site. `in_place`: who changes the running conversation; without
     it the transcript is changed."""
     try:
-        parsed = flag_parser.parse(split(words))
+        parsed = flag_parser.parse(split(words), CONTEXT, shell=False)
     except flag_parser.UsageError as error:
         return "\n".join(_mistake(str(error), COMMAND).lines)
     given = respond(parsed, site, transcript_path, now, COMMAND, in_place)
@@ -151,13 +151,7 @@ def _profile_of(flags: dict) -> str:
 
 
 def _timeline(asked: Asked) -> Answer:
-    last: int | None = timeline.LAST
-    if "last" in asked.flags:
-        last = ids.number_of(asked.flags["last"]) or 0
-        if last < 1:
-            raise flag_parser.UsageError(f"--last needs a number from 1, not {ids.shown(asked.flags['last'])}")
-    if "all" in asked.flags:
-        last = None
+    last: int | None = None if "all" in asked.flags else asked.flags["last"]
     found = asked.report()
     rows = found["results"]
     data = {"session": found["session"], "calls": found["calls"], "results": rows if last is None else rows[-last:]}
@@ -212,9 +206,7 @@ def _stats(asked: Asked) -> Answer:
 
 def _clear(asked: Asked) -> Answer:
     flags = asked.flags
-    tier, pattern = flags.get("tier", "").lower(), asked.arguments[0] if asked.arguments else ""
-    if tier and tier not in TIERS:
-        raise flag_parser.UsageError(f"unknown tier {ids.shown(flags['tier'])}. Known: {', '.join(TIERS)}")
+    tier, pattern = flags.get("tier", ""), asked.arguments[0] if asked.arguments else ""
     if bool(tier) + ("id" in flags) + bool(pattern) > 1:
         raise flag_parser.UsageError("give clear one of a path, --tier and --id")
     if not os.path.isfile(asked.transcript_path):
@@ -282,10 +274,10 @@ def _restore(asked: Asked) -> Answer:
     site = asked.site
     with access.Opened(site.home) as db:
         if "since" in asked.flags:
-            since = times.since(asked.flags["since"], asked.now)
-            records = restoring.cleared_since(db, site.session_id, since)
+            since = asked.flags["since"]
+            records = restoring.cleared_since(db, site.session_id, since.ago(asked.now))
             if not records:
-                raise ids.NotFound(f"nothing of this session was cleared since {ids.shown(asked.flags['since'])}")
+                raise ids.NotFound(f"nothing of this session was cleared since {ids.shown(since.word)}")
         else:
             shown = asked.report()
             records = [record for word in asked.arguments for record in _records(db, shown, word, site)]
@@ -321,8 +313,6 @@ def _warm(asked: Asked) -> Answer:
     from . import warm
 
     act = asked.arguments[0] if asked.arguments else "show"
-    if act not in ("on", "off", "show"):
-        raise flag_parser.UsageError(f"warm takes on, off or show, not {ids.shown(act)}")
     if act != "off":
         warm.learn(asked.site, asked.now)
     found = warm.look(asked.site, asked.transcript_path, asked.now)
@@ -342,8 +332,6 @@ def _cold(asked: Asked) -> Answer:
     from . import cold
 
     act = asked.arguments[0] if asked.arguments else "show"
-    if act not in ("on", "off", "show"):
-        raise flag_parser.UsageError(f"cold takes on, off or show, not {ids.shown(act)}")
     if act != "show":
         deciding.choose(asked.site, act == "on")
     found = cold.look(asked.site, asked.look())
@@ -365,10 +353,8 @@ def _memory(asked: Asked) -> Answer:
 
 
 def _help(asked: Asked) -> Answer:
-    cli = asked.command != COMMAND
-    if asked.arguments:
-        return Answer(of_word(asked.arguments[0], asked.command, cli))
-    return Answer(overview(asked.command, cli))
+    name = asked.arguments[0] if asked.arguments else ""
+    return Answer(lines_of(name, asked.command, CONTEXT, asked.command != COMMAND))
 
 
 _ANSWERS = {

@@ -15,23 +15,20 @@ from hooks.utils.edges import home
 from hooks.utils.edges.system import now as time_of_day
 
 from . import doctor_budget, doctor_governance, doctor_helper, doctor_machine, doctor_memory, doctor_state, doctor_warm, screen
+from .answering import Command
 from .check import OK, PROBLEM, WARNING, Check
+from .tables import DOCTOR
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Mapping
+
+    from hooks.utils.flag_parser import Parsed
 
 _INDENT = " " * 9
 
 
-def add_parser(subparsers: argparse._SubParsersAction) -> None:
-    parser = subparsers.add_parser("doctor", help="check interpreter, client, hooks, state folder, failures and state")
-    parser.add_argument("--json", action="store_true", help="as JSON")
-    parser.set_defaults(run=run)
-
-
-def run(args: argparse.Namespace, environ: Mapping[str, str] = os.environ) -> int:
+def run(args: Parsed, environ: Mapping[str, str]) -> int:
     """Makes every check and prints what it found."""
     checks = all_checks(environ)
     problems = sum(check.level == PROBLEM for check in checks)
@@ -83,3 +80,6 @@ def _shown(check: Check) -> list:
     if check.advice and check.level != OK:
         lines += [_INDENT + line for line in wrap("→ " + check.advice, WIDTH - len(_INDENT), indent="  ")]
     return lines
+
+
+run_words = Command(DOCTOR, run).run

@@ -4,7 +4,6 @@ Reads the transcript, writes the decisions."""
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import json
 import os
@@ -12,36 +11,33 @@ import sys
 
 from hooks.utils.answers.text import clean, counted
 from hooks.utils.policy import door
-from hooks.utils.policy.ruleset import SAY_ONCE, SHAPES
 
 from ..lab import handles, installed, pricing
 from ..lab import sessions as lab_sessions
 from ..lab.door_policy import Door
 from ..lab.tiers import shipped_rules
 from . import sessions
-from .past_sessions import TTLS, Refused, add_model, told
+from .past_sessions import TTLS, Refused, told
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TextIO
 
+    from hooks.utils.flag_parser import Parsed
     from hooks.utils.policy.economics import Prices
 
     from ..lab import measure
 
-FLAG = "--decisions"
 _STDOUT = "-"
-_DEFAULT = "auto"
 _MESSAGE = 60  # characters of an error
 
 
-def run_words(words: list[str]) -> int:
+def run(args: Parsed) -> int:
     """Writes a line for each request, with what is cleared before it and what enters shorter, and on standard error what that came to;
     Refused when it cannot."""
-    args = _parser().parse_args(words)
     factory = _factory(args.policy)
-    session = read(args.transcript)
+    session = read(args.argument)
     prices = pricing.prices_for(session, TTLS[args.ttl], args.model)
     policy = factory(session, prices)
     if args.say_once or args.shape:
@@ -49,20 +45,6 @@ def run_words(words: list[str]) -> int:
     said = _written(session, policy, prices, args.out)
     print(f"{args.policy}, {args.ttl} cache, {told(prices)}: {said}", file=sys.stderr)
     return 0
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog=f"popkit lab {FLAG}", description="What one policy would have cleared in a past session, request by request, as JSON lines."
-    )
-    parser.add_argument("transcript", metavar="FILE", help="the transcript of a session, or of a subagent")
-    parser.add_argument("--policy", default=_DEFAULT, metavar="NAME", help=f"the rule to follow (default: {_DEFAULT})")
-    parser.add_argument("--ttl", choices=TTLS, default="5m", help="lifetime of the prompt cache (default: 5m)")
-    parser.add_argument("--say-once", choices=SAY_ONCE, help="what results leave out because the context shows it (default: off)")
-    parser.add_argument("--shape", choices=SHAPES, help="what results leave out because it says nothing (default: off)")
-    add_model(parser)
-    parser.add_argument("--out", default=_STDOUT, metavar="OUT.jsonl", help="where to write them (default: standard output)")
-    return parser
 
 
 def replay(session: lab_sessions.Session, policy: measure.Policy, prices: Prices, file: TextIO) -> str:

@@ -6,6 +6,7 @@ import os
 import sys
 
 from hooks.utils import flag_parser
+from hooks.utils.context_table import CONTEXT
 from hooks.utils.edges.system import now as time_of_day
 from hooks.utils.state import live
 
@@ -22,21 +23,21 @@ def run_words(words: list, environ: Mapping[str, str]) -> int:
     """Prints the contents that the words name; what asks about a session is answered as `popkit context restore`."""
     words = ["restore", *words]
     try:
-        parsed = flag_parser.parse(words, cli=True)
+        parsed = flag_parser.parse(words, CONTEXT)
     except flag_parser.UsageError as error:
-        return _fail(str(error), "--json" in words, environ)
+        return _fail(error, "--json" in words, environ)
     itself = parsed.arguments and all(map(_names_itself, parsed.arguments))
-    if parsed.word == "help" or {"since", "in-place"} & set(parsed.flags) or not itself:
+    if parsed.operation is flag_parser.HELP or {"since", "in-place"} & set(parsed.flags) or not itself:
         from . import context_command
 
         return context_command.answer(words, environ, COMMAND)
     return _print(parsed, environ)
 
 
-def _fail(message: str, as_data: bool, environ: Mapping[str, str]) -> int:
-    from . import context_command  # brings every answer with it
+def _fail(error: Exception, as_data: bool, environ: Mapping[str, str]) -> int:
+    from . import answering  # brings help with it
 
-    return context_command.fail(message, as_data, environ, COMMAND)
+    return answering.fail(COMMAND, str(error), as_data, environ, ["popkit context help lists all words and flags."])
 
 
 def _names_itself(word: str) -> bool:
@@ -58,7 +59,7 @@ def _print(parsed: Parsed, environ: Mapping[str, str]) -> int:
             printed = restoring.printed(db, records)
             trouble = restoring.book_printed(site, db, records, time_of_day(environ))
     except (access.Refused, restoring.NotFound) as error:
-        return _fail(str(error), as_data, environ)
+        return _fail(error, as_data, environ)
     if as_data:
         print(as_json(putback.printed_data(printed)))
     else:

@@ -14,11 +14,14 @@ from hooks.utils.answers import text
 from hooks.utils.edges import files, home
 
 from . import screen
+from .answering import Answer, Command
+from .tables import SETUP
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Mapping
+
+    from hooks.utils.flag_parser import Parsed
 
 # name -> (what it is for, what pip installs, the modules that are there then). The packages are those of the extra in pyproject.toml.
 EXTRAS = {
@@ -65,34 +68,14 @@ class Refused(Exception):
     """It could not be set up; the message says why, and what to do."""
 
 
-def add_parser(subparsers: argparse._SubParsersAction) -> None:
-    parser = subparsers.add_parser(
-        "setup",
-        description="Installs what some commands need beyond Python, in a virtual environment in PopKit's folder. Without NAME: the list.",
-    )
-    parser.add_argument("name", metavar="NAME", nargs="?", choices=EXTRAS, help="one of: " + ", ".join(EXTRAS))
-    parser.add_argument("--json", action="store_true", help="as JSON")
-    parser.set_defaults(run=run)
-
-
-def run(args: argparse.Namespace, environ: Mapping[str, str] = os.environ) -> int:
+def run(args: Parsed, environ: Mapping[str, str]) -> int | Answer:
     """Lists what there is, or sets one of it up."""
-    if not args.name:
+    name: str = args.argument
+    if not name:
         return _list(args.json, environ)
-    try:
-        found = _set_up(args.name, environ, quiet=args.json)
-    except Refused as error:
-        if args.json:
-            print(text.as_json({"error": str(error)}))
-        else:
-            screen.show(text.wrap(f"popkit setup: {error}", indent="  "), sys.stderr, environ)
-        return 1
-    said = f"{args.name} is ready: " + ("installed " + ", ".join(found["installed"]) if found["installed"] else "nothing was missing") + "."
-    if args.json:
-        print(text.as_json(found))
-    else:
-        screen.show(text.wrap(said), sys.stdout, environ)
-    return 0
+    found = _set_up(name, environ, quiet=args.json)
+    said = f"{name} is ready: " + ("installed " + ", ".join(found["installed"]) if found["installed"] else "nothing was missing") + "."
+    return Answer(text.wrap(said), found)
 
 
 def _list(as_data: bool, environ: Mapping[str, str]) -> int:
@@ -234,3 +217,6 @@ def _last_line(output: str) -> str:
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     errors = [line for line in lines if line.startswith("ERROR:")]
     return text.cut(text.clean((errors or lines or ["it said nothing"])[-1]), 200)
+
+
+run_words = Command(SETUP, run, Refused).run

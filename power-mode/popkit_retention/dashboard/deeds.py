@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from hooks.utils import flag_parser
 from hooks.utils.answers import command, text
 from hooks.utils.answers import warm as warming
+from hooks.utils.context_table import CONTEXT
 from hooks.utils.helper import deeds as known_deeds
 from hooks.utils.helper import through
 from hooks.utils.policy import planning, verdict
@@ -92,7 +93,7 @@ def do(desk: Desk, known: Known, id: str, why: str = "") -> DeedDone:
             raise NotOffered("that is not offered now: the session has changed, or the id is not one of its deeds. Load it again")
         site = desk.looks.site(known)
         with desk.laid_out():
-            parsed = flag_parser.parse(command.split(id))
+            parsed = flag_parser.parse(command.split(id), CONTEXT, shell=False)
             in_place = through.of_session(site.home, known.id)
             given = command.respond(parsed, site, known.transcript, desk.now(), command.COMMAND, in_place)
         desk.changes += 1

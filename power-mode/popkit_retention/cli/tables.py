@@ -1,0 +1,341 @@
+"""The one table of all commands of `popkit`: their operations, of which parsing, help, completion, documents and tools are made."""
+
+from __future__ import annotations
+
+from hooks.utils.argument_types import FILE, FOLDER, Age, Choice, Text, When, Whole
+from hooks.utils.context_table import CONTEXT
+from hooks.utils.flag_parser import CHANGES, DESTROYS, MANY, Argument, Flag, ForAgents, Operation, Table
+from hooks.utils.policy.ruleset import SAY_ONCE, SHAPES
+
+from . import memory_words, retention_words
+
+_FILE, _FOLDER, _TTL = Text(completes=FILE), Text(completes=FOLDER), Choice("5m", "1h")
+_JSON = Flag("--json", "as JSON")
+_YES = Flag("--yes", "do not ask")
+_DRY_RUN = Flag("--dry-run", "only show what would happen")
+_MODEL = Flag(
+    "--model",
+    "use the prices of this model, such as claude-opus-5-5 (default: the model that answered each session)",
+    Text(),
+    "ID",
+    default="",
+)
+_TTL_FLAG = Flag("--ttl", "lifetime of the prompt cache", _TTL, "T", default="5m")
+_SESSION = Flag("--session", "only what left this session (its id, or how it begins) and its subagents", Text(), "ID")
+_PATHS = Argument("PATH", "session.jsonl", _FILE, least=0, most=MANY)
+_PATH_NOTE = "PATH is a transcript or a folder of them; without any, it is all sessions of this user."
+
+ARCHIVE_SEARCH = Operation(
+    "search",
+    "find what was cleared in this project by the words in it",
+    (
+        _SESSION,
+        Flag("--everywhere", "search all projects"),
+        Flag("--limit", "show at most N", Whole(), "N", default=10, agent=ForAgents("most", Whole(1, memory_words.MOST_FOUND))),
+    ),
+    Argument("WORDS", "getUserName", joined=True, agent=ForAgents("query", Text(1, memory_words.LONGEST_QUERY))),
+    more="Words, names (getUserName, get_user_name), paths; case does not matter.",
+)
+ARCHIVE = Table(
+    "popkit archive",
+    "look into what was cleared: list, search, show, verify, prune",
+    (
+        Operation("stats", "how much it holds"),
+        Operation(
+            "list",
+            "what it holds, newest first",
+            (
+                _SESSION,
+                Flag("--since", "only what was archived since: 2h, 3d, or a date and time in UTC", When(), "WHEN"),
+                Flag("--limit", "list at most N", Whole(), "N", default=50),
+            ),
+            Argument("PATTERN", "src/*.py", least=0),
+            more="With PATTERN, only records whose path or command matches.",
+        ),
+        ARCHIVE_SEARCH,
+        Operation(
+            "show",
+            "one record and its content, as the model saw it",
+            (Flag("--raw", "the content alone, byte for byte, control characters too"),),
+            Argument("ID", "abcd2345"),
+            more="ID is a handle, or how it begins.",
+        ),
+        Operation("verify", "check that everything is as it was written; names the first broken record of each context"),
+        Operation(
+            "prune",
+            "delete old contents for good",
+            (
+                Flag("--older-than", "delete what was archived longer ago than this: 12h, 30d, 8w", Age(), "AGE", needed=True),
+                _DRY_RUN,
+                _YES,
+            ),
+            effect=DESTROYS,
+        ),
+    ),
+    (_JSON,),
+)
+TRY = Table(
+    "popkit try",
+    "show what PopKit would say about your newest session, or about a sample; writes nothing",
+    (
+        Operation(
+            "",
+            takes=Argument("TRANSCRIPT", "session.jsonl", _FILE, least=0),
+        ),
+    ),
+    (_JSON,),
+)
+LAB = Table(
+    "popkit lab",
+    "what past sessions would have saved, cost and missed under each policy",
+    (
+        Operation(
+            "",
+            "",
+            (
+                Flag("--policy", "only these (default: all)", Text(), "NAME", many=True),
+                Flag("--ttl", "lifetime of the prompt cache", Choice("5m", "1h", "both"), "T", default="5m"),
+                _MODEL,
+                _JSON,
+                Flag("--html", "also write a page with plots", _FILE, "FILE"),
+                Flag("--jobs", "processes (default: one for each processor)", Whole(), "N"),
+            ),
+            _PATHS,
+            more=_PATH_NOTE,
+        ),
+        Operation(
+            "--decisions",
+            "what one policy would have cleared in a past session, request by request, as JSON lines",
+            (
+                Flag("--policy", "the rule to follow", Text(), "NAME", default="auto"),
+                _TTL_FLAG,
+                Flag("--say-once", "what results leave out because the context shows it (default: off)", Choice(*SAY_ONCE), "HOW"),
+                Flag("--shape", "what results leave out because it says nothing (default: off)", Choice(*SHAPES), "HOW"),
+                _MODEL,
+                Flag("--out", "where to write them; - is standard output", _FILE, "OUT.jsonl", default="-"),
+            ),
+            Argument("FILE", "session.jsonl", _FILE),
+            more="FILE is the transcript of a session, or of a subagent. popkit replay FILE does the same.",
+        ),
+        Operation(
+            "--keep-warm",
+            "what keeping the prompt cache warm would have been worth",
+            (Flag("--ttl", "lifetime of the prompt cache", Choice("5m", "1h", "both"), "T", default="5m"), _MODEL, _JSON),
+            _PATHS,
+            more=_PATH_NOTE,
+        ),
+    ),
+)
+NATIVE = Table(
+    "popkit native",
+    "let the provider clear old tool results by itself",
+    (
+        Operation("show", "what this project's settings ask for", implied=True),
+        Operation(
+            "on",
+            "find what would have paid on your sessions, show the change to the local settings, ask, make it",
+            (
+                _YES,
+                Flag("--dry-run", "only show the change, and the command that makes it"),
+                Flag("--trigger", "clear once a prompt has so many tokens", Whole(1_000), "TOKENS"),
+                Flag("--keep", "keep the newest N results (default with --trigger: 15)", Whole(0), "N"),
+                Flag("--at-least", "clear only so many at once (default with --trigger: 20,000)", Whole(0), "TOKENS"),
+                Flag("--except", "never clear results of this tool", Text(), "TOOL", default=[], many=True),
+                _TTL_FLAG,
+                _MODEL,
+            ),
+            effect=CHANGES,
+        ),
+        Operation(
+            "off",
+            "show the change that takes it out again, ask, make it",
+            (_YES, Flag("--dry-run", "only show the change, and the command that makes it")),
+            effect=CHANGES,
+        ),
+    ),
+)
+BUDGET = Table(
+    "popkit budget",
+    "limits of a session and of a month, and what is used of them",
+    (
+        Operation(
+            "",
+            "the limits of a session and of a month, what is used of them, and how much of a context they let in",
+            (
+                Flag("--session", "of this session (default: your newest)", Text(), "ID", default=""),
+                Flag("--user", "of this user (default: context.user, or your login name)", Text(), "NAME", default=""),
+                _JSON,
+                Flag("--check", "only check that the database can be used; nothing is changed"),
+            ),
+            more="There are four limits, each off until you set it: session_tokens, month_tokens, session_usd, month_usd.",
+        ),
+        Operation(
+            "set",
+            "set limits in your own configuration: the change is shown first, and made on your word",
+            (_YES, Flag("--dry-run", "only show the change")),
+            Argument("KEY=VALUE", "month_usd=50", most=MANY),
+            CHANGES,
+            more="KEY is one of session_tokens, month_tokens, session_usd, month_usd; none takes a limit away.",
+        ),
+    ),
+)
+_PROJECT = Flag("--project", "the project (default: $CLAUDE_PROJECT_DIR, else this folder)", _FOLDER, "DIR")
+CONFIG = Table(
+    "popkit config",
+    "check and show the configuration",
+    (
+        Operation(
+            "check",
+            "report every problem with file, key, value and what is allowed",
+            (_JSON, _PROJECT),
+            Argument("FILE", "retention-config.json", _FILE, least=0, most=MANY),
+            more="With FILE, these files, instead of those that hold here.",
+        ),
+        Operation("show", "show each value and where it comes from", (_JSON, _PROJECT)),
+        Operation("path", "show the files, lowest first", (_PROJECT,)),
+        Operation("schema", "print the JSON Schema for editors"),
+    ),
+)
+DOCTOR = Table(
+    "popkit doctor",
+    "check that everything is in place and works, and say what to do where it is not",
+    (Operation(""),),
+    (_JSON,),
+)
+DASHBOARD = Table(
+    "popkit dashboard",
+    "one page that shows everything live, on this machine",
+    (
+        Operation(
+            "",
+            "",
+            (
+                Flag("--port", "serve at this port (default: 7457, or a free one; 0: a free one)", Whole(0, 65_535), "N"),
+                Flag("--ipv6", "also serve at ::1"),
+                Flag("--no-open", "only print the address, open no browser"),
+                Flag("--json", "print the address as JSON"),
+            ),
+            more="Sessions, memory, retention, budgets: served to this machine alone, at an address with a token that is new each time."
+            " Press Ctrl-C to stop it. popkit setup dashboard installs what it needs, once.",
+        ),
+    ),
+)
+SETUP = Table(
+    "popkit setup",
+    "install what some commands need beyond Python",
+    (
+        Operation(
+            "",
+            more="It goes into a virtual environment in PopKit's folder. Without NAME: the list.",
+            takes=Argument("NAME", "dashboard", Choice("lab", "neo4j", "embeddings", "dashboard", "postgres", "tokens", "traces"), least=0),
+            effect=CHANGES,
+        ),
+    ),
+    (_JSON,),
+)
+_SCOPE = Flag("--scope", "whose settings.json", Choice("user", "project"), "S", default="user")
+STATUSLINE = Table(
+    "popkit statusline",
+    "one line for Claude Code's status line",
+    (
+        Operation("", "print the status line, from what Claude Code writes to standard input"),
+        Operation(
+            "install",
+            "show the change to settings.json, ask, make it",
+            (Flag("--replace", "replace another status line; uninstall brings it back"), _YES, _SCOPE),
+            effect=CHANGES,
+        ),
+        Operation(
+            "uninstall",
+            "show the change to settings.json that brings back what was there before, ask, make it",
+            (_YES, _SCOPE),
+            effect=CHANGES,
+        ),
+    ),
+)
+MCP = Table(
+    "popkit mcp",
+    "tools for agents, over MCP (a client starts it)",
+    (
+        Operation(
+            "",
+            more="""A server on standard input and output, which gives an agent tools to look for what left its context (context_search, \
+context_restore, context_status), to use what past sessions have taught (memory_*), and to see and change the retention policies of stored \
+data (retention_*). What an agent deletes is only marked, and you can undo it for 24 hours.
+
+Add it to Claude Code in one of two ways:
+  claude plugin install popkit-mcp@popkit
+      the plugin, if you have PopKit's marketplace
+  claude mcp add popkit -- popkit mcp
+      the server alone; `popkit` must be on your PATH
+
+Any other MCP client can start the command `popkit mcp` in the folder of your project. An agent sees the data of that project alone. To \
+allow it all projects, put this into retention-config.json in PopKit's folder:
+  {"retention": {"mcp": {"all_projects": true}}}""",
+        ),
+    ),
+)
+SERVE = Table(
+    "popkit serve",
+    "answer the code inside the client (it starts this)",
+    (
+        Operation(
+            "",
+            "",
+            (
+                Flag("--session", "the session's id", Text(), "ID", needed=True),
+                Flag("--transcript", "its transcript", _FILE, "FILE", default=""),
+                Flag("--cwd", "the folder of its project", _FOLDER, "FOLDER", default=""),
+            ),
+        ),
+    ),
+)
+UNINSTALL = Table(
+    "popkit uninstall",
+    "delete what PopKit has stored, and remove the status line",
+    (
+        Operation(
+            "",
+            "",
+            (
+                Flag("--undo", "first put back what was cleared from the sessions that are still there"),
+                Flag("--dry-run", "only say what would go"),
+                _YES,
+                Flag("--json", "as JSON; needs --yes or --dry-run"),
+            ),
+            effect=DESTROYS,
+        ),
+    ),
+)
+_RESTORE = CONTEXT.by_name["restore"]
+RESTORE = Table(
+    "popkit restore",
+    "print what was cleared, or put it back",
+    (Operation("", flags=_RESTORE.flags, takes=_RESTORE.takes, effect=_RESTORE.effect),),
+    CONTEXT.common,
+    CONTEXT.notes,
+)
+COMPLETION = Table(
+    "popkit completion",
+    "print a script that completes the words of popkit in your shell",
+    (
+        Operation(
+            "",
+            takes=Argument("SHELL", "bash", Choice("bash", "zsh", "fish")),
+            more="""To have it in every shell:
+  bash: echo 'eval "$(popkit completion bash)"' >> ~/.bashrc
+  zsh:  echo 'eval "$(popkit completion zsh)"' >> ~/.zshrc
+  fish: popkit completion fish > ~/.config/fish/completions/popkit.fish""",
+        ),
+        Operation(
+            "--words", "the words that may come next, which the script asks for", takes=Argument("WORD", "memory", most=MANY), raw=True
+        ),
+    ),
+)
+TABLES = {
+    table.name.rpartition(" ")[2]: table
+    for table in (
+        CONTEXT, RESTORE, ARCHIVE, memory_words.TABLE, retention_words.TABLE, TRY, LAB, NATIVE, BUDGET, CONFIG, DOCTOR, DASHBOARD, SETUP,
+        STATUSLINE, MCP, SERVE, COMPLETION, UNINSTALL,
+    )
+}  # fmt: skip
