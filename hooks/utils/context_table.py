@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from .argument_types import FILE, Choice, Text, When, Whole
-from .flag_parser import CHANGES, DESTROYS, Argument, Flag, ForAgents, Operation, Table
+from .argument_types import FILE, TEXT, WHEN, choice, text, whole
+from .flag_parser import CHANGES, DESTROYS, Argument, Flag, Operation, Table
 from .policy.ruleset import DEFAULT, PROFILES
 from .policy.tiers import TIERS
 
 _MOST = 50  # results that one line names
 _LONGEST_ID = 200
 _ALL = Flag("--all", "leave nothing out of a long list")
-_ON_OFF = Argument("on|off|show", "on", Choice("on", "off", "show"), least=0)
+_ON_OFF = Argument("on|off|show", "on", choice("on", "off", "show"), least=0)
 
 RESTORE = Operation(
     "restore",
     "show what was cleared, or put it back",
     (
-        Flag("--since", "everything that was cleared since: 2h, 3d, or 2026-02-21", When(), "TIME"),
+        Flag("--since", "everything that was cleared since: 2h, 3d, or 2026-02-21", WHEN, "TIME"),
         Flag("--in-place", "put it back into the transcript and keep it for a while"),
         Flag("--raw", "byte for byte, control characters too: for a file or a program", shell_only=True),
     ),
-    Argument("ID|HANDLE|PATH", "T12", least=0, most=_MOST, agent=ForAgents("handle", Text(1, _LONGEST_ID))),
+    Argument("ID|HANDLE|PATH", "T12", least=0, most=_MOST, agent=("handle", text(1, _LONGEST_ID))),
     DESTROYS,
     offered=True,
 )
@@ -34,7 +34,7 @@ CONTEXT = Table(
             (
                 Flag("--aggressive", "halve the lifetimes for this session"),
                 Flag("--conservative", "double the lifetimes for this session"),
-                Flag("--profile", f"take this profile for this session, or {DEFAULT} to go back", Choice(*PROFILES, DEFAULT), "NAME"),
+                Flag("--profile", f"take this profile for this session, or {DEFAULT} to go back", choice(*PROFILES, DEFAULT), "NAME"),
                 Flag("--details", "also list every result, file and subagent"),
                 _ALL,
             ),
@@ -44,7 +44,7 @@ CONTEXT = Table(
         Operation(
             "timeline",
             "a bar for each call: how long its result lived",
-            (Flag("--last", "only the newest N calls", Whole(), "N", default=40), _ALL),
+            (Flag("--last", "only the newest N calls", whole(), "N", default=40), _ALL),
         ),
         Operation("why", "why a result has its tier, what ends it, whether a clear takes it", (), Argument("ID", "T12")),
         Operation(
@@ -67,8 +67,8 @@ CONTEXT = Table(
             "clear",
             "remove what is no longer needed from the context, when that pays",
             (
-                Flag("--tier", "clear this tier, even its live results", Choice(*TIERS), "T"),
-                Flag("--id", "clear these results, even live ones: T12, or T12,T15", Text(), "ID"),
+                Flag("--tier", "clear this tier, even its live results", choice(*TIERS), "T"),
+                Flag("--id", "clear these results, even live ones: T12, or T12,T15", TEXT, "ID"),
                 Flag("--now", "also clear expired results that are held back, even if it does not pay yet"),
                 Flag("--dry-run", "only show what would go and whether it pays"),
                 _ALL,
@@ -107,8 +107,8 @@ CONTEXT = Table(
         ),
     ),
     (
-        Flag("--session", "ask about this session (its id, or how it begins)", Text(), "ID", shell_only=True),
-        Flag("--transcript", "ask about this transcript file", Text(completes=FILE), "FILE", shell_only=True),
+        Flag("--session", "ask about this session (its id, or how it begins)", TEXT, "ID", shell_only=True),
+        Flag("--transcript", "ask about this transcript file", FILE, "FILE", shell_only=True),
         Flag("--json", "the answer as JSON"),
     ),
     {

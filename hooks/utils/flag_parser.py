@@ -5,7 +5,7 @@ A command is a Table of Operations. What the user wrote wrong is a UsageError, w
 
 from __future__ import annotations
 
-from .argument_types import Text, Type
+from .argument_types import TEXT, Type
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,31 +14,18 @@ if TYPE_CHECKING:
 
 READS, CHANGES, DESTROYS = "reads", "changes", "destroys"  # what an operation does; DESTROYS: asked for twice
 MANY = 10_000  # arguments: what a shell can give
-TEXT = Text()
-
-
-class ForAgents:
-    """How a tool of agents gives what the words of a shell give: by which name, of which type, and of a list at most how many. `about`:
-    what a model has to know beyond that."""
-
-    __slots__ = ("about", "most", "name", "type")
-
-    def __init__(self, name: str, type: Type | None = None, most: int = 0, about: str = "") -> None:
-        self.name = name
-        self.type = type
-        self.most = most
-        self.about = about
 
 
 class Flag:
     """One flag. `type`: of the value that follows it, None for a flag that stands alone; `label` names that value. `many`: every word up to
-    the next flag is a value. `default`: its value where it is not given. `needed`: it has to be given."""
+    the next flag is a value. `default`: its value where it is not given. `needed`: it has to be given. `agent`: name and type that
+    the same has in a tool of agents."""
 
     __slots__ = ("agent", "default", "help", "label", "many", "name", "needed", "shell_only", "type")
 
     def __init__(
         self, name: str, help: str, type: Type | None = None, label: str = "", default: object = None, many: bool = False,
-        needed: bool = False, shell_only: bool = False, agent: ForAgents | None = None,
+        needed: bool = False, shell_only: bool = False, agent: tuple[str, Type] | None = None,
     ) -> None:  # fmt: skip
         self.name = name
         self.help = help
@@ -66,7 +53,8 @@ class Flag:
 
 
 class Argument:
-    """What follows the name of an operation: `least` to `most` words of a type. `joined`: they are one text. `example` is one."""
+    """What follows the name of an operation: `least` to `most` words of a type. `joined`: they are one text.
+    `example` is one. `agent`: see Flag."""
 
     __slots__ = ("agent", "example", "joined", "label", "least", "most", "type")
 
@@ -78,7 +66,7 @@ class Argument:
         least: int = 1,
         most: int = 1,
         joined: bool = False,
-        agent: ForAgents | None = None,
+        agent: tuple[str, Type] | None = None,
     ) -> None:
         self.label = label
         self.example = example

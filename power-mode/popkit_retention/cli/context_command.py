@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 
 from hooks.utils.answers import command as answers
 from hooks.utils.context_table import CONTEXT
@@ -59,8 +58,12 @@ def _running(site: live.Site) -> answers.InPlace | None:
 
 def _called(flags: dict) -> str:
     """How the reader calls us, with the session that the flags name, so that the commands of an answer mean the same one."""
-    named = [f"--{name} {shlex.quote(flags[name])}" for name in ("session", "transcript") if name in flags]
-    return " ".join([COMMAND, *named])
+    named = [name for name in ("session", "transcript") if name in flags]
+    if not named:
+        return COMMAND
+    from shlex import quote  # only to name another session
+
+    return " ".join([COMMAND, *(f"--{name} {quote(flags[name])}" for name in named)])
 
 
 def _transcript(flags: dict, environ: Mapping[str, str]) -> str:

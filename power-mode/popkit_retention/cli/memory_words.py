@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hooks.utils.argument_types import FILE, FOLDER, Choices, Text, Whole
-from hooks.utils.flag_parser import CHANGES, DESTROYS, MANY, Argument, Flag, ForAgents, Operation, Table
+from hooks.utils.argument_types import FILE, FOLDER, TEXT, Type, choices, several, text, whole
+from hooks.utils.flag_parser import CHANGES, DESTROYS, MANY, Argument, Flag, Operation, Table
 
 COMMAND = "popkit memory"
 _TIERS = ("HOT", "WARM", "COLD", "ARCHIVE")  # memory/items.py loads what a server of tools does without
@@ -16,24 +16,24 @@ _ID = Argument("ID", "m3fa")
 SEARCH = Operation(
     "search",
     "what answers best; what it shows counts as asked for",
-    (Flag("--most", "show at most N", Whole(), "N", default=10, agent=ForAgents("most", Whole(1, MOST_FOUND))),),
-    Argument("WORDS", "how to run the tests", joined=True, agent=ForAgents("query", Text(1, LONGEST_QUERY))),
+    (Flag("--most", "show at most N", whole(), "N", default=10, agent=("most", whole(1, MOST_FOUND))),),
+    Argument("WORDS", "how to run the tests", joined=True, agent=("query", text(1, LONGEST_QUERY))),
 )
 ADD = Operation(
     "add",
     "remember this; - reads it from standard input",
     (
-        Flag("--kind", "what it is: note (the default), path, name, command, error, or a word of your own", Text(), "K"),
-        Flag("--key", "it is a key decision: keep it for good", agent=ForAgents("key", about="a key decision")),
+        Flag("--kind", "what it is: note (the default), path, name, command, error, or a word of your own", TEXT, "K"),
+        Flag("--key", "it is a key decision: keep it for good", agent=("key", Type("switch", about="a key decision"))),
     ),
-    Argument("TEXT", '"run the tests with make check"', joined=True, agent=ForAgents("text", Text(1, LONGEST_NOTE))),
+    Argument("TEXT", '"run the tests with make check"', joined=True, agent=("text", text(1, LONGEST_NOTE))),
     CHANGES,
 )
 FORGET = Operation(
     "forget",
     "delete items after 24 h; until then, undo brings them back",
     (Flag("--all", "everything that is remembered about this project"),),
-    Argument("ID", "m3fa", least=0, most=MANY, agent=ForAgents("ids", Text(1, LONGEST_ID), MOST_IDS)),
+    Argument("ID", "m3fa", least=0, most=MANY, agent=("ids", several(text(1, LONGEST_ID), 1, MOST_IDS))),
     DESTROYS,
 )
 STATUS = Operation("status", "what is remembered about this project: tiers, sizes, last run, alerts", implied=True)
@@ -46,8 +46,8 @@ TABLE = Table(
             "list",
             "what is remembered, most valuable first",
             (
-                Flag("--tier", "only this tier", Choices(*_TIERS), "T"),
-                Flag("--kind", "only this kind: path, name, command, error, note; several with commas", Choices(), "K"),
+                Flag("--tier", "only this tier", choices(*_TIERS), "T"),
+                Flag("--kind", "only this kind: path, name, command, error, note; several with commas", choices(), "K"),
                 Flag("--marked", "only what is forgotten, but not deleted yet"),
                 Flag("--waiting", "only what an agent added and you have not accepted"),
                 Flag("--all", f"everything, not only the first {LISTED}"),
@@ -84,7 +84,7 @@ TABLE = Table(
                 Flag("--if-on", "learn from one transcript if memory is on, then update MEMORY.md and do what run does (for hooks)"),
                 Flag("--quiet", "print nothing and always exit 0; failures go to the hooks' log"),
             ),
-            Argument("SESSION|FILE", "session.jsonl", Text(completes=FILE), least=0, most=MANY),
+            Argument("SESSION|FILE", "session.jsonl", FILE, least=0, most=MANY),
             CHANGES,
         ),
         Operation(
@@ -97,8 +97,8 @@ TABLE = Table(
             "file",
             "print MEMORY.md as a new session would get it",
             (
-                Flag("--tokens", "give it at most N tokens (default: memory.tokens in the configuration)", Whole(), "N"),
-                Flag("--for", "choose what helps with this prompt, not only in general", Text(), "PROMPT"),
+                Flag("--tokens", "give it at most N tokens (default: memory.tokens in the configuration)", whole(), "N"),
+                Flag("--for", "choose what helps with this prompt, not only in general", TEXT, "PROMPT"),
                 Flag("--why", "say what was left out and why, instead"),
             ),
         ),
@@ -107,13 +107,13 @@ TABLE = Table(
             "export",
             "this project's items as JSON lines, to a file or to standard output",
             (Flag("--all", "the items of all projects"),),
-            Argument("FILE", "memory.jsonl", Text(completes=FILE), least=0),
+            Argument("FILE", "memory.jsonl", FILE, least=0),
         ),
         Operation(
             "import",
             "import what was exported, all or nothing; - reads standard input",
             (Flag("--missing", "skip items that are there already; without it, they stop the import"),),
-            Argument("FILE|-", "memory.jsonl", Text(completes=FILE)),
+            Argument("FILE|-", "memory.jsonl", FILE),
             CHANGES,
         ),
         Operation("verify", "check that the store is intact"),
@@ -127,7 +127,7 @@ TABLE = Table(
         ),
     ),
     (
-        Flag("--project", "the project that this folder belongs to", Text(completes=FOLDER), "FOLDER"),
+        Flag("--project", "the project that this folder belongs to", FOLDER, "FOLDER"),
         Flag("--json", "the answer as JSON"),
     ),
     {

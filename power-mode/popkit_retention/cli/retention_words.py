@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hooks.utils.argument_types import FOLDER, Choice, Text, When, Whole
-from hooks.utils.flag_parser import CHANGES, DESTROYS, MANY, Argument, Flag, ForAgents, Operation, Table
+from hooks.utils.argument_types import FOLDER, TEXT, WHEN, choice, whole
+from hooks.utils.flag_parser import CHANGES, DESTROYS, MANY, Argument, Flag, Operation, Table
 
 COMMAND = "popkit retention"
 LISTED = 20  # entries of a list unless more is asked for
@@ -13,13 +13,13 @@ ACTIONS = (
     "configured", "requested", "declined", "applied", "held", "released", "marked", "unmarked", "deleting", "deleted", "archived",
     "restored", "removed", "abandoned",
 )  # fmt: skip
-_DOMAINS = Choice("memory", "rag")
+_DOMAINS = choice("memory", "rag")
 _LARGEST_REVISION = 10**15 - 1
 _IDS = Argument("ID", "m3fa91c", least=0, most=MANY)
 _REQUESTS = Argument("REQUEST", "r7m2qda", most=MANY)
 _ARCHIVE_ID = "rag-20261122T233000Z-k3f9a2"
 
-_DOMAIN = Flag("--domain", "only this domain", _DOMAINS, "D", agent=ForAgents("domain", _DOMAINS))
+_DOMAIN = Flag("--domain", "only this domain", _DOMAINS, "D", agent=("domain", _DOMAINS))
 _DRY_RUN = Flag("--dry-run", "only show what would happen")
 _YES = Flag("--yes", "do not ask")
 _ALL = Flag("--all", f"list everything, not only the first {LISTED}")
@@ -28,7 +28,7 @@ SHOW = Operation("show", "both policies, what is stored, and what may be deleted
 SET = Operation(
     "set",
     "change policies: memory.older_than_days=90; for lists += adds and -= removes",
-    (Flag("--domain", "the domain of keys that name none", _DOMAINS, "D", agent=ForAgents("domain", _DOMAINS)),),
+    (Flag("--domain", "the domain of keys that name none", _DOMAINS, "D", agent=("domain", _DOMAINS)),),
     Argument("KEY=VALUE", "memory.older_than_days=90", most=MANY),
     DESTROYS,
 )
@@ -40,7 +40,7 @@ APPLY = Operation(
 ARCHIVE = Operation(
     "archive",
     "copy things into an archive of their own: these, or what may be deleted",
-    (_DOMAIN, Flag("--note", "what it is for", Text(), "TEXT")),
+    (_DOMAIN, Flag("--note", "what it is for", TEXT, "TEXT")),
     _IDS,
     CHANGES,
 )
@@ -60,7 +60,7 @@ TABLE = Table(
             "rollback",
             "bring back the policies of a revision that history shows",
             (_DOMAIN,),
-            Argument("REVISION", "3", Whole(0, _LARGEST_REVISION)),
+            Argument("REVISION", "3", whole(0, _LARGEST_REVISION)),
             DESTROYS,
         ),
         Operation("explain", "which rules hold for one thing, since when, and what comes next", (_DOMAIN,), Argument("ID", "m3fa91c")),
@@ -84,11 +84,11 @@ TABLE = Table(
             "hold add",
             "keep things whatever the policies say: these, or all of a session or a project",
             (
-                Flag("--session", "everything of this session, what is still to come too", Text(), "ID"),
-                Flag("--project", "everything of the project that this folder belongs to", Text(completes=FOLDER), "FOLDER"),
-                Flag("--why", "the reason", Text(), "TEXT", needed=True),
-                Flag("--who", "who wants it (default: you)", Text(), "NAME"),
-                Flag("--until", "when it ends: 30d, or a date (default: when it is released)", When(), "WHEN"),
+                Flag("--session", "everything of this session, what is still to come too", TEXT, "ID"),
+                Flag("--project", "everything of the project that this folder belongs to", FOLDER, "FOLDER"),
+                Flag("--why", "the reason", TEXT, "TEXT", needed=True),
+                Flag("--who", "who wants it (default: you)", TEXT, "NAME"),
+                Flag("--until", "when it ends: 30d, or a date (default: when it is released)", WHEN, "WHEN"),
                 _DOMAIN,
             ),
             Argument("ID", "m3fa91c --why audit", least=0, most=MANY),
@@ -115,9 +115,9 @@ TABLE = Table(
             "log",
             "what was done, when and by whom, newest first",
             (
-                Flag("--most", "show at most N", Whole(), "N", default=20),
-                Flag("--action", "only this action", Choice(*ACTIONS), "A"),
-                Flag("--id", "only what is about this thing", Text(), "ID"),
+                Flag("--most", "show at most N", whole(), "N", default=20),
+                Flag("--action", "only this action", choice(*ACTIONS), "A"),
+                Flag("--id", "only what is about this thing", TEXT, "ID"),
                 _DOMAIN,
             ),
         ),

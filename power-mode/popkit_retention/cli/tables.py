@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from hooks.utils.argument_types import FILE, FOLDER, Age, Choice, Text, When, Whole
+from hooks.utils.argument_types import AGE, FILE, FOLDER, TEXT, WHEN, choice, text, whole
 from hooks.utils.context_table import CONTEXT
-from hooks.utils.flag_parser import CHANGES, DESTROYS, MANY, Argument, Flag, ForAgents, Operation, Table
+from hooks.utils.flag_parser import CHANGES, DESTROYS, MANY, Argument, Flag, Operation, Table
 from hooks.utils.policy.ruleset import SAY_ONCE, SHAPES
 
 from . import memory_words, retention_words
 
-_FILE, _FOLDER, _TTL = Text(completes=FILE), Text(completes=FOLDER), Choice("5m", "1h")
+_TTL = choice("5m", "1h")
 _JSON = Flag("--json", "as JSON")
 _YES = Flag("--yes", "do not ask")
 _DRY_RUN = Flag("--dry-run", "only show what would happen")
 _MODEL = Flag(
     "--model",
     "use the prices of this model, such as claude-opus-5-5 (default: the model that answered each session)",
-    Text(),
+    TEXT,
     "ID",
     default="",
 )
 _TTL_FLAG = Flag("--ttl", "lifetime of the prompt cache", _TTL, "T", default="5m")
-_SESSION = Flag("--session", "only what left this session (its id, or how it begins) and its subagents", Text(), "ID")
-_PATHS = Argument("PATH", "session.jsonl", _FILE, least=0, most=MANY)
+_SESSION = Flag("--session", "only what left this session (its id, or how it begins) and its subagents", TEXT, "ID")
+_PATHS = Argument("PATH", "session.jsonl", FILE, least=0, most=MANY)
 _PATH_NOTE = "PATH is a transcript or a folder of them; without any, it is all sessions of this user."
 
 ARCHIVE_SEARCH = Operation(
@@ -31,9 +31,9 @@ ARCHIVE_SEARCH = Operation(
     (
         _SESSION,
         Flag("--everywhere", "search all projects"),
-        Flag("--limit", "show at most N", Whole(), "N", default=10, agent=ForAgents("most", Whole(1, memory_words.MOST_FOUND))),
+        Flag("--limit", "show at most N", whole(), "N", default=10, agent=("most", whole(1, memory_words.MOST_FOUND))),
     ),
-    Argument("WORDS", "getUserName", joined=True, agent=ForAgents("query", Text(1, memory_words.LONGEST_QUERY))),
+    Argument("WORDS", "getUserName", joined=True, agent=("query", text(1, memory_words.LONGEST_QUERY))),
     more="Words, names (getUserName, get_user_name), paths; case does not matter.",
 )
 ARCHIVE = Table(
@@ -46,8 +46,8 @@ ARCHIVE = Table(
             "what it holds, newest first",
             (
                 _SESSION,
-                Flag("--since", "only what was archived since: 2h, 3d, or a date and time in UTC", When(), "WHEN"),
-                Flag("--limit", "list at most N", Whole(), "N", default=50),
+                Flag("--since", "only what was archived since: 2h, 3d, or a date and time in UTC", WHEN, "WHEN"),
+                Flag("--limit", "list at most N", whole(), "N", default=50),
             ),
             Argument("PATTERN", "src/*.py", least=0),
             more="With PATTERN, only records whose path or command matches.",
@@ -65,7 +65,7 @@ ARCHIVE = Table(
             "prune",
             "delete old contents for good",
             (
-                Flag("--older-than", "delete what was archived longer ago than this: 12h, 30d, 8w", Age(), "AGE", needed=True),
+                Flag("--older-than", "delete what was archived longer ago than this: 12h, 30d, 8w", AGE, "AGE", needed=True),
                 _DRY_RUN,
                 _YES,
             ),
@@ -80,7 +80,7 @@ TRY = Table(
     (
         Operation(
             "",
-            takes=Argument("TRANSCRIPT", "session.jsonl", _FILE, least=0),
+            takes=Argument("TRANSCRIPT", "session.jsonl", FILE, least=0),
         ),
     ),
     (_JSON,),
@@ -93,12 +93,12 @@ LAB = Table(
             "",
             "",
             (
-                Flag("--policy", "only these (default: all)", Text(), "NAME", many=True),
-                Flag("--ttl", "lifetime of the prompt cache", Choice("5m", "1h", "both"), "T", default="5m"),
+                Flag("--policy", "only these (default: all)", TEXT, "NAME", many=True),
+                Flag("--ttl", "lifetime of the prompt cache", choice("5m", "1h", "both"), "T", default="5m"),
                 _MODEL,
                 _JSON,
-                Flag("--html", "also write a page with plots", _FILE, "FILE"),
-                Flag("--jobs", "processes (default: one for each processor)", Whole(), "N"),
+                Flag("--html", "also write a page with plots", FILE, "FILE"),
+                Flag("--jobs", "processes (default: one for each processor)", whole(), "N"),
             ),
             _PATHS,
             more=_PATH_NOTE,
@@ -107,20 +107,20 @@ LAB = Table(
             "--decisions",
             "what one policy would have cleared in a past session, request by request, as JSON lines",
             (
-                Flag("--policy", "the rule to follow", Text(), "NAME", default="auto"),
+                Flag("--policy", "the rule to follow", TEXT, "NAME", default="auto"),
                 _TTL_FLAG,
-                Flag("--say-once", "what results leave out because the context shows it (default: off)", Choice(*SAY_ONCE), "HOW"),
-                Flag("--shape", "what results leave out because it says nothing (default: off)", Choice(*SHAPES), "HOW"),
+                Flag("--say-once", "what results leave out because the context shows it (default: off)", choice(*SAY_ONCE), "HOW"),
+                Flag("--shape", "what results leave out because it says nothing (default: off)", choice(*SHAPES), "HOW"),
                 _MODEL,
-                Flag("--out", "where to write them; - is standard output", _FILE, "OUT.jsonl", default="-"),
+                Flag("--out", "where to write them; - is standard output", FILE, "OUT.jsonl", default="-"),
             ),
-            Argument("FILE", "session.jsonl", _FILE),
+            Argument("FILE", "session.jsonl", FILE),
             more="FILE is the transcript of a session, or of a subagent. popkit replay FILE does the same.",
         ),
         Operation(
             "--keep-warm",
             "what keeping the prompt cache warm would have been worth",
-            (Flag("--ttl", "lifetime of the prompt cache", Choice("5m", "1h", "both"), "T", default="5m"), _MODEL, _JSON),
+            (Flag("--ttl", "lifetime of the prompt cache", choice("5m", "1h", "both"), "T", default="5m"), _MODEL, _JSON),
             _PATHS,
             more=_PATH_NOTE,
         ),
@@ -137,10 +137,10 @@ NATIVE = Table(
             (
                 _YES,
                 Flag("--dry-run", "only show the change, and the command that makes it"),
-                Flag("--trigger", "clear once a prompt has so many tokens", Whole(1_000), "TOKENS"),
-                Flag("--keep", "keep the newest N results (default with --trigger: 15)", Whole(0), "N"),
-                Flag("--at-least", "clear only so many at once (default with --trigger: 20,000)", Whole(0), "TOKENS"),
-                Flag("--except", "never clear results of this tool", Text(), "TOOL", default=[], many=True),
+                Flag("--trigger", "clear once a prompt has so many tokens", whole(1_000), "TOKENS"),
+                Flag("--keep", "keep the newest N results (default with --trigger: 15)", whole(0), "N"),
+                Flag("--at-least", "clear only so many at once (default with --trigger: 20,000)", whole(0), "TOKENS"),
+                Flag("--except", "never clear results of this tool", TEXT, "TOOL", default=[], many=True),
                 _TTL_FLAG,
                 _MODEL,
             ),
@@ -162,8 +162,8 @@ BUDGET = Table(
             "",
             "the limits of a session and of a month, what is used of them, and how much of a context they let in",
             (
-                Flag("--session", "of this session (default: your newest)", Text(), "ID", default=""),
-                Flag("--user", "of this user (default: context.user, or your login name)", Text(), "NAME", default=""),
+                Flag("--session", "of this session (default: your newest)", TEXT, "ID", default=""),
+                Flag("--user", "of this user (default: context.user, or your login name)", TEXT, "NAME", default=""),
                 _JSON,
                 Flag("--check", "only check that the database can be used; nothing is changed"),
             ),
@@ -179,7 +179,7 @@ BUDGET = Table(
         ),
     ),
 )
-_PROJECT = Flag("--project", "the project (default: $CLAUDE_PROJECT_DIR, else this folder)", _FOLDER, "DIR")
+_PROJECT = Flag("--project", "the project (default: $CLAUDE_PROJECT_DIR, else this folder)", FOLDER, "DIR")
 CONFIG = Table(
     "popkit config",
     "check and show the configuration",
@@ -188,7 +188,7 @@ CONFIG = Table(
             "check",
             "report every problem with file, key, value and what is allowed",
             (_JSON, _PROJECT),
-            Argument("FILE", "retention-config.json", _FILE, least=0, most=MANY),
+            Argument("FILE", "retention-config.json", FILE, least=0, most=MANY),
             more="With FILE, these files, instead of those that hold here.",
         ),
         Operation("show", "show each value and where it comes from", (_JSON, _PROJECT)),
@@ -210,7 +210,7 @@ DASHBOARD = Table(
             "",
             "",
             (
-                Flag("--port", "serve at this port (default: 7457, or a free one; 0: a free one)", Whole(0, 65_535), "N"),
+                Flag("--port", "serve at this port (default: 7457, or a free one; 0: a free one)", whole(0, 65_535), "N"),
                 Flag("--ipv6", "also serve at ::1"),
                 Flag("--no-open", "only print the address, open no browser"),
                 Flag("--json", "print the address as JSON"),
@@ -227,13 +227,13 @@ SETUP = Table(
         Operation(
             "",
             more="It goes into a virtual environment in PopKit's folder. Without NAME: the list.",
-            takes=Argument("NAME", "dashboard", Choice("lab", "neo4j", "embeddings", "dashboard", "postgres", "tokens", "traces"), least=0),
+            takes=Argument("NAME", "dashboard", choice("lab", "neo4j", "embeddings", "dashboard", "postgres", "tokens", "traces"), least=0),
             effect=CHANGES,
         ),
     ),
     (_JSON,),
 )
-_SCOPE = Flag("--scope", "whose settings.json", Choice("user", "project"), "S", default="user")
+_SCOPE = Flag("--scope", "whose settings.json", choice("user", "project"), "S", default="user")
 STATUSLINE = Table(
     "popkit statusline",
     "one line for Claude Code's status line",
@@ -283,9 +283,9 @@ SERVE = Table(
             "",
             "",
             (
-                Flag("--session", "the session's id", Text(), "ID", needed=True),
-                Flag("--transcript", "its transcript", _FILE, "FILE", default=""),
-                Flag("--cwd", "the folder of its project", _FOLDER, "FOLDER", default=""),
+                Flag("--session", "the session's id", TEXT, "ID", needed=True),
+                Flag("--transcript", "its transcript", FILE, "FILE", default=""),
+                Flag("--cwd", "the folder of its project", FOLDER, "FOLDER", default=""),
             ),
         ),
     ),
@@ -321,7 +321,7 @@ COMPLETION = Table(
     (
         Operation(
             "",
-            takes=Argument("SHELL", "bash", Choice("bash", "zsh", "fish")),
+            takes=Argument("SHELL", "bash", choice("bash", "zsh", "fish")),
             more="""To have it in every shell:
   bash: echo 'eval "$(popkit completion bash)"' >> ~/.bashrc
   zsh:  echo 'eval "$(popkit completion zsh)"' >> ~/.zshrc
