@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from hooks.utils.argument_types import AGE, WHEN, Type, choices, whole
 from hooks.utils.flag_parser import HELP, Flag, Operation, Parsed, Table, UsageError, parse
+from hooks.utils.helper import deeds
 from popkit_retention.cli import setup_command
 from popkit_retention.cli.main import COMMANDS
 from popkit_retention.cli.memory_words import TABLE as MEMORY
@@ -174,3 +175,27 @@ def test_a_flag_is_an_attribute_with_what_holds_without_it() -> None:
     assert (parsed.limit, parsed.since, parsed.json, parsed.argument) == (50, None, False, None)
     with pytest.raises(AttributeError):
         parsed.nonsense  # noqa: B018  what is tested is that it is none
+
+
+@pytest.mark.parametrize(
+    "id",
+    [
+        "clear",
+        "clear --now",
+        "undo",
+        "pin T1",
+        "unpin T1",
+        "restore T1 --in-place",
+        "warm on",
+        "warm on --yes",
+        "warm off",
+        "cold on",
+        "cold off",
+    ],
+)
+def test_what_a_button_does_is_an_operation_that_may_stand_on_one(id: str) -> None:
+    assert parse(id.split(), TABLES["context"], shell=False).operation.offered
+
+
+def test_what_the_pane_takes_are_these_operations_and_two_of_its_own() -> None:
+    assert set(deeds.WORDS) == {"clear", "undo", "pin", "unpin", "restore", "warm", "cold", "show", "native"}

@@ -6,6 +6,7 @@ A deed's id is the words that do it, as after `/popkit:context`; of these only t
 from __future__ import annotations
 
 from ..answers import phrases, text, verdict, warm
+from ..context_table import CONTEXT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ else:
     Deed = namedtuple("Deed", "id label sum key")
 
 # What the words of a deed begin with.
-WORDS = ("clear", "undo", "pin", "unpin", "restore", "show", "native", "warm", "cold")
+WORDS = (*(operation.name for operation in CONTEXT.operations if operation.offered), "show", "native")
 _SAID = "Clear now: "
 
 

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from .desk import Desk
     from .looking import Looked
 
-# What changes a transcript.
-_DANGER = ("clear", "undo", "restore")
 # What a clear means beside its sum, for somebody who has never made one.
 CLEARED = "Cleared results are archived first. If the session is open, type /resume there to load the change. Undo brings everything back"
 CLEARED_IN_PLACE = "Cleared results are archived first, and the running session goes on without them. Undo brings everything back"
@@ -58,7 +56,7 @@ def _anyway(looked: Looked, now: float, cleared: str) -> list[Deed]:
             id="clear --now",
             label="Clear anyway",
             sum=f"{text.long_tokens(takes)} leave the context now. {again}, {costs}. {after}. {cleared}",
-            danger=True,
+            danger=_is_asked_twice("clear"),
         )
     ]
 
@@ -70,7 +68,11 @@ def of_result(known: Known, looked: Looked, row: dict[str, Any]) -> list[Deed]:
 
 
 def _shown(found: Iterable[known_deeds.Deed], cleared: str = CLEARED) -> list[Deed]:
-    return [Deed(id=each.id, label=each.label, sum=_sum(each, cleared), danger=each.id.startswith(_DANGER)) for each in found]
+    return [Deed(id=each.id, label=each.label, sum=_sum(each, cleared), danger=_is_asked_twice(each.id)) for each in found]
+
+
+def _is_asked_twice(id: str) -> bool:
+    return CONTEXT.by_name[id.partition(" ")[0]].effect == flag_parser.DESTROYS
 
 
 def _sum(deed: known_deeds.Deed, cleared: str) -> str:
