@@ -5,7 +5,7 @@ A command is a Table of Operations. What the user wrote wrong is a UsageError, w
 
 from __future__ import annotations
 
-from .argument_types import TEXT, Type
+from .argument_types import TEXT, Type, choice
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,113 +17,90 @@ MANY = 10_000  # arguments: what a shell can give
 
 
 class Flag:
-    """One flag. `type`: of the value that follows it, None for a flag that stands alone; `label` names that value. `many`: every word up to
-    the next flag is a value. `default`: its value where it is not given. `needed`: it has to be given. `agent`: name and type that
-    the same has in a tool of agents."""
+    """One flag. `usage` is how it is written: its `name`, and the `label` of the value that follows it, if one does. `type`: of that value,
+    None for a flag that stands alone. `many`: every word up to the next flag is a value. `default`: its value where it is not given.
+    `needed`: it has to be given. `shell_only`: a session does not have it. `agent`: the name and type that tools of agents have for it."""
 
-    __slots__ = ("agent", "default", "help", "label", "many", "name", "needed", "shell_only", "type")
+    __slots__ = ("agent", "default", "help", "key", "label", "many", "name", "needed", "shell_only", "type", "usage")
 
     def __init__(
-        self, name: str, help: str, type: Type | None = None, label: str = "", default: object = None, many: bool = False,
-        needed: bool = False, shell_only: bool = False, agent: tuple[str, Type] | None = None,
+        self, usage: str, help: str, type: Type | None = None, default: object = None, many: bool = False, needed: bool = False,
+        shell_only: bool = False, agent: tuple[str, Type] | None = None,
     ) -> None:  # fmt: skip
-        self.name = name
+        self.usage = usage
+        self.name, _, self.label = usage.partition(" ")
+        self.key = self.name[2:]
         self.help = help
-        self.type = type
-        self.label = label
+        self.type = type or (_type_of(self.label) if self.label else None)
         self.default = default
         self.many = many
         self.needed = needed
         self.shell_only = shell_only
         self.agent = agent
 
-    @property
-    def key(self) -> str:
-        """The name without its dashes."""
-        return self.name[2:]
-
-    def usage(self) -> str:
-        """Return how it is written."""
-        return f"{self.name} {self.label}" if self.type else self.name
-
     def explained(self) -> str:
         """Return what it means, which values it takes, and what holds without it."""
-        known = f": {self.type.expected()}" if self.type and self.type.known else ""
+        known = f": {self.type.expected()}" if self.type and self.type.known and "|" not in self.label else ""
         return self.help + known + (f" (default: {self.default})" if self.default else "")
 
 
-class Argument:
-    """What follows the name of an operation: `least` to `most` words of a type. `joined`: they are one text.
-    `example` is one. `agent`: see Flag."""
-
-    __slots__ = ("agent", "example", "joined", "label", "least", "most", "type")
-
-    def __init__(
-        self,
-        label: str,
-        example: str,
-        type: Type = TEXT,
-        least: int = 1,
-        most: int = 1,
-        joined: bool = False,
-        agent: tuple[str, Type] | None = None,
-    ) -> None:
-        self.label = label
-        self.example = example
-        self.type = type
-        self.least = least
-        self.most = MANY if joined else most
-        self.joined = joined
-        self.agent = agent
-
-    def usage(self) -> str:
-        """Return how it is written: `ID`, `ID…` for several, `[ID]` where there need be none."""
-        usage = self.label + ("…" if self.most > 1 and not self.joined else "")
-        return usage if self.least else f"[{usage}]"
-
-
 class Operation:
-    """One operation. `name` is its word or words, "" where the command alone means it, or a flag that tells it from the command's own;
-    `help` says what it does, "" where the title of the command says it.
-    `takes`: its Argument, if any. `implied`: it is meant where the last word of its name is missing. `raw`: its words are another
-    command's to parse. `offered`: the pane and the page have it on their buttons. `more`: what help says below the first sentence."""
+    """One operation. `usage` is how it is written: its `name`, and the `label` of its arguments. The name is a word or two, "" where the
+    command alone means it, or a flag that tells it from the command's own; `ID` means one argument, `ID…` several, `[ID]` that there need
+    be none. `help` says what it does, "" where the title of the command does; `more` what follows that sentence. `type`: of its arguments;
+    `joined`: they are one text; `agent`: see Flag. `implied`: it is meant where the last word of its name is missing. `raw`: its words are
+    another command's to parse. `offered`: the pane and the page have it on their buttons."""
 
-    __slots__ = ("effect", "flags", "help", "implied", "more", "name", "offered", "raw", "takes")
+    __slots__ = (
+        "agent", "effect", "flags", "help", "implied", "joined", "label", "least", "more", "most", "name", "offered", "raw", "type",
+    )  # fmt: skip
 
     def __init__(
-        self, name: str, help: str = "", flags: tuple[Flag, ...] = (), takes: Argument | None = None, effect: str = READS,
-        implied: bool = False, raw: bool = False, offered: bool = False, more: str = "",
+        self, usage: str, help: str = "", *flags: Flag, effect: str = READS, type: Type | None = None, joined: bool = False,
+        agent: tuple[str, Type] | None = None, implied: bool = False, raw: bool = False, offered: bool = False, more: str = "",
     ) -> None:  # fmt: skip
-        self.name = name
+        words = usage.split(" ")
+        self.label = words.pop() if words[-1][:1] == "[" or "|" in words[-1] or not words[-1].islower() else ""
+        self.name = " ".join(words)
+        self.least = int(self.label[:1] not in ("", "["))
+        self.most = MANY if joined or "…" in self.label else int(self.label != "")
         self.help = help
         self.flags = flags
-        self.takes = takes
         self.effect = effect
+        self.type = type or _type_of(self.label.strip("[]"))
+        self.joined = joined
+        self.agent = agent
         self.implied = implied
         self.raw = raw
         self.offered = offered
         self.more = more
 
     def usage(self) -> str:
-        """Return how it is written, without its flags but for those that have to be given."""
-        needed = [flag.usage() for flag in self.flags if flag.needed]
-        return " ".join(filter(None, (self.name, self.takes.usage() if self.takes else "", *needed)))
+        """Return how it is written, with the flags that have to be given."""
+        return " ".join(filter(None, (self.name, self.label, *(flag.usage for flag in self.flags if flag.needed))))
+
+
+def _type_of(label: str) -> Type:
+    """Return the type of what a label names: one of its words, where it consists of these, else any text."""
+    return choice(*label.split("|")) if "|" in label and label.islower() else TEXT
 
 
 class Table:
-    """The operations of a command. `name`: how it is called; `title`: what it is for; `common`: flags of every operation but help; `notes`:
-    label of a value -> what it means, "" -> what holds without the common flags."""
+    """The operations of a command. `name`: how it is called; `title`: what it is for; `common`: flags of every operation but help;
+    `examples`: label -> such an argument; `notes`: label -> what it means, "" -> what holds without the common flags."""
 
-    __slots__ = ("by_name", "common", "name", "notes", "operations", "title")
+    __slots__ = ("by_name", "common", "examples", "name", "notes", "operations", "title")
 
     def __init__(
-        self, name: str, title: str, operations: tuple[Operation, ...], common: tuple[Flag, ...] = (), notes: dict[str, str] | None = None
-    ) -> None:
+        self, name: str, title: str, *operations: Operation, common: tuple[Flag, ...] = (), examples: dict[str, str] | None = None,
+        notes: dict[str, str] | None = None,
+    ) -> None:  # fmt: skip
         self.name = name
         self.title = title
-        named = any(operation.name and operation.name[0] != "-" for operation in operations)
+        named = any(operation.name[:1] not in ("", "-") for operation in operations)
         self.operations = (*operations, HELP) if named else operations
         self.common = common
+        self.examples = examples or {}
         self.notes = notes or {}
         self.by_name = {operation.name: operation for operation in self.operations}
         for operation in operations:
@@ -174,7 +151,7 @@ class UsageError(Exception):
     """Something that the user wrote is not known; the message says what is."""
 
 
-HELP = Operation("help", "this text, or help for one word", takes=Argument("WORD", "help", least=0, joined=True))
+HELP = Operation("help [WORD]", "this text, or help for one word", joined=True)
 _HELP_FLAG = Flag("--help", "help for this word")
 
 
@@ -205,7 +182,7 @@ def parse(words: list[str], table: Table, shell: bool = True) -> Parsed:
             flags[flag.key] = True
             continue
         if not equals and not rest:
-            raise UsageError(f"{given} needs a value: {flag.usage()}")
+            raise UsageError(f"{given} needs a value: {flag.usage}")
         values = [value if equals else rest.pop(0)]
         while flag.many and rest and not _is_flag(rest[0]):
             values.append(rest.pop(0))
@@ -214,9 +191,9 @@ def parse(words: list[str], table: Table, shell: bool = True) -> Parsed:
     if "help" in flags:
         return Parsed(HELP, [name] if name else [], {})
     _check(operation, arguments, flags, table)
-    if operation.takes and arguments:
-        arguments = [" ".join(arguments)] if operation.takes.joined else arguments
-        arguments = [_read(table.called(operation), operation.takes.type, each) for each in arguments]
+    if operation.joined and arguments:
+        arguments = [" ".join(arguments)]
+    arguments = [_read(table.called(operation), operation.type, each) for each in arguments]
     defaults = {flag.key: flag.default for flag in known.values() if flag.default is not None}
     return Parsed(operation, arguments, {**defaults, **flags}, known.values())
 
@@ -234,7 +211,7 @@ def chosen(words: list[str], table: Table) -> tuple[Operation, str, list[str]]:
         operation_named = table.by_name.get(name)
         if operation_named is None or (count == 1 and len(places) > 1 and operation_named.name != name):
             continue  # where a word follows that it implies, that one has to be known
-        if count or not places or (operation_named.name == "" and operation_named.takes):
+        if count or not places or (operation_named.name == "" and operation_named.label):
             return operation_named, name, [word for at, word in enumerate(words) if at not in places[:count]]
     if not places and "--help" in words:
         return HELP, "", []
@@ -263,16 +240,16 @@ def _read(what: str, type: Type, word: str) -> Any:
 
 
 def _check(operation: Operation, arguments: list[str], flags: dict[str, Any], table: Table) -> None:
-    takes, name = operation.takes, table.called(operation)
-    if takes and len(arguments) < takes.least:
-        raise UsageError(f"{name} needs {takes.usage()}, for example: {name} {takes.example}")
-    most = takes.most if takes else 0
-    if len(arguments) > most:
-        extra = " ".join(map(_quoted, arguments[most:]))
-        raise UsageError(f"{name} {f'takes only {takes.usage()}' if takes else 'takes no arguments'}, so {extra} is too much")
+    name = table.called(operation)
+    if len(arguments) < operation.least:
+        example = table.examples.get(operation.label.strip("[]…"))
+        raise UsageError(f"{name} needs {operation.label}" + (f", for example: {name} {example}" if example else ""))
+    if len(arguments) > operation.most:
+        extra = " ".join(map(_quoted, arguments[operation.most :]))
+        raise UsageError(f"{name} takes {f'only {operation.label}' if operation.label else 'no arguments'}, so {extra} is too much")
     for flag in operation.flags:
         if flag.needed and flag.key not in flags:
-            raise UsageError(f"{name} needs {flag.usage()}: {flag.explained()}")
+            raise UsageError(f"{name} needs {flag.usage}: {flag.explained()}")
 
 
 def _unknown_word(given: list[str], table: Table) -> UsageError:
@@ -296,7 +273,7 @@ def _unknown_flag(given: str, operation: Operation, table: Table, shell: bool) -
     if not shell and any(given == flag.name for flag in table.common):
         return UsageError(f"{given} works only in a shell ({table.name} …). Here the session is this one")
     name, known = table.called(operation), table.flags_of(operation, shell)
-    knows = f"{name} knows {', '.join(flag.usage() for flag in known.values())}"
+    knows = f"{name} knows {', '.join(flag.usage for flag in known.values())}"
     at_home = [table.called(other) for other in table.operations if any(flag.name == given for flag in other.flags)]
     if at_home:
         return UsageError(f"{given} belongs to {' and '.join(at_home)}, not to {name}. {knows}")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hooks.utils.argument_types import AGE, WHEN, Type, choices, whole
-from hooks.utils.flag_parser import HELP, Flag, Operation, Parsed, Table, UsageError, parse
+from hooks.utils.flag_parser import Flag, Operation, Parsed, Table, UsageError, parse
 from hooks.utils.helper import deeds
 from popkit_retention.cli import setup_command
 from popkit_retention.cli.main import COMMANDS
@@ -42,8 +42,8 @@ def right(type: Type) -> str:
 
 def line_of(operation: Operation) -> list[str]:
     """The fewest words that an operation takes, as its usage says."""
-    needed = [word for flag in operation.flags if flag.needed and flag.type for word in (flag.name, right(flag.type))]
-    arguments = [right(operation.takes.type)] * operation.takes.least if operation.takes else []
+    needed = [word for flag in operation.flags if flag.needed for word in (flag.name, right(flag.type))]
+    arguments = [right(operation.type)] * operation.least
     return [*operation.name.split(), *arguments, *needed]
 
 
@@ -53,7 +53,7 @@ def test_every_command_has_a_table_and_every_table_a_command() -> None:
 
 def test_words_that_stand_in_a_table_and_elsewhere_are_the_same() -> None:
     """The tables load nothing of what they are about."""
-    assert SETUP.operations[0].takes.type.known == tuple(setup_command.EXTRAS)
+    assert SETUP.operations[0].type.known == tuple(setup_command.EXTRAS)
     assert MEMORY.flags_of(MEMORY.by_name["list"])["--tier"].type.known == TIERS
     assert RETENTION.flags_of(RETENTION.by_name["show"])["--domain"].type.known == DOMAINS
 
@@ -62,14 +62,21 @@ def test_words_that_stand_in_a_table_and_elsewhere_are_the_same() -> None:
 def test_what_help_calls_the_usage_is_understood(table: Table, operation: Operation) -> None:
     parsed = parse(line_of(operation), table)
     assert parsed.operation is operation
-    assert len(parsed.arguments) == (operation.takes.least if operation.takes else 0)
+    assert len(parsed.arguments) == operation.least
 
 
 @pytest.mark.parametrize(("table", "operation"), OPERATIONS, ids=NAMES)
 def test_the_example_of_an_argument_is_one(table: Table, operation: Operation) -> None:
-    if operation.takes and operation is not HELP:
+    example = table.examples.get(operation.label.strip("[]…"))
+    if example:
         needed = [word for flag in operation.flags if flag.needed for word in (flag.name, right(flag.type))]
-        assert parse([*operation.name.split(), *shlex.split(operation.takes.example), *needed], table).arguments
+        assert parse([*operation.name.split(), *shlex.split(example), *needed], table).arguments
+
+
+def test_every_example_and_note_is_of_something_that_a_usage_names() -> None:
+    for table in TABLES.values():
+        named = " ".join([*(operation.usage() for operation in table.operations), *(flag.usage for _, _, flag in FLAGS)])
+        assert all(label in named for label in (*table.examples, *table.notes))
 
 
 @pytest.mark.parametrize(("table", "operation"), OPERATIONS, ids=NAMES)

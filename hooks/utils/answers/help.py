@@ -55,7 +55,7 @@ def _notes(named: str, table: Table, shell: bool) -> list[str]:
 
 
 def _flags(flags: Iterable[Flag], shell: bool, indent: str = "") -> list[str]:
-    return [line for flag in flags if shell or not flag.shell_only for line in _entry(indent + flag.usage(), flag.explained())]
+    return [line for flag in flags if shell or not flag.shell_only for line in _entry(indent + flag.usage, flag.explained())]
 
 
 def _entry(name: str, meaning: str) -> list[str]:

@@ -70,8 +70,7 @@ def words_after(words: list[str]) -> list[str]:
         return [word.lower() for word in asking.type.known]
     found = [name for name, flag in flags.items() if flag.many or name not in before]
     if all(word.startswith("-") for word in rest):
-        choices = operation.takes.type.known if operation.takes else ()
-        found = [*_names_after(called, table), *(word.lower() for word in choices), *found]
+        found = [*_names_after(called, table), *(word.lower() for word in operation.type.known), *found]
     return found
 
 

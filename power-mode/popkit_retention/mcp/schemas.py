@@ -69,7 +69,7 @@ def anything(about: str = "") -> Schema:
 def takes(operation: Operation, *needed: str, **more: Schema) -> Schema:
     """What an agent gives to an operation of the command line: its argument and flags as far as they are for agents, and `more`. The
     argument has to be given, and the flags that are `needed`."""
-    argument = [operation.takes.agent] if operation.takes and operation.takes.agent else []
+    argument = [operation.agent] if operation.agent else []
     flags = [flag.agent for flag in operation.flags if flag.agent]
     return obj({**{name: of(type) for name, type in (*argument, *flags)}, **more}, (*(name for name, _ in argument), *needed))
 
