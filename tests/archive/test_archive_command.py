@@ -15,7 +15,7 @@ import pytest
 
 from hooks.utils import archive
 from hooks.utils.archive.holds import ITEM, Hold, add_hold
-from popkit_retention.cli import archive_command
+from popkit_retention.cli.main import main
 from popkit_retention.governance.folder import Folder
 from popkit_retention.governance.log import Log
 from tests.archive.written import CHAIN, content, fill, new, tamper
@@ -25,8 +25,8 @@ ROOT = Path(__file__).resolve().parents[2]
 NOW = 1_790_000_000.0
 RUNS = """
 import sys
-from popkit_retention.cli import archive_command
-sys.exit(archive_command.run_words(sys.argv[1:]))
+from popkit_retention.cli.main import main
+sys.exit(main(["archive", *sys.argv[1:]]))
 """
 
 
@@ -42,7 +42,7 @@ class Shell:
         return closing(archive.open_archive(str(self.path)))
 
     def __call__(self, *words: str) -> tuple[int, str, str]:
-        code = archive_command.run_words(list(words), self.environ)
+        code = main(["archive", *words], self.environ)
         return code, *self.capsys.readouterr()
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from hooks.utils import archive
 from hooks.utils.archive import index
-from popkit_retention.cli import archive_command
+from popkit_retention.cli.main import main
 from tests.patience import HANG_S
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -50,7 +50,7 @@ class Shell:
         return ids
 
     def __call__(self, *words: str) -> tuple[int, str, str]:
-        code = archive_command.run_words(["search", *words], self.environ)
+        code = main(["archive", "search", *words], self.environ)
         return code, *self.capsys.readouterr()
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from hooks.utils.flag_parser import parse
 from popkit_retention.cli import config_command
+from popkit_retention.cli.main import main
 from popkit_retention.cli.tables import CONFIG
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -173,7 +174,7 @@ def test_show_leaves_the_shipped_models_out_and_has_those_that_a_user_corrected(
 
 
 def test_without_any_home_the_user_has_no_layer(capsys, tmp_path):
-    assert config_command.run_words(["path", "--project", str(tmp_path)], {"HOME": "~"}) == 0
+    assert main(["config", "path", "--project", str(tmp_path)], {"HOME": "~"}) == 0
     assert "\nuser" not in capsys.readouterr().out
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 
 from hooks.utils import flag_parser
@@ -11,6 +10,7 @@ from hooks.utils.answers.help import lines_of
 from hooks.utils.flag_parser import UsageError
 
 from . import screen
+from .past_sessions import Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,37 +33,29 @@ class Answer:
         self.code = code
 
 
-class Command:
-    """A command: the table of its operations, what does one of them, and which errors are mistakes of the user's, to be told in a line."""
-
-    __slots__ = ("does", "mistakes", "table")
-
-    def __init__(self, table: Table, does: Callable[[Parsed, Mapping[str, str]], Answer | int], *mistakes: type[Exception]) -> None:
-        self.table = table
-        self.does = does
-        self.mistakes: tuple[type[Exception], ...] = (UsageError, *mistakes)
-
-    def run(self, words: list[str], environ: Mapping[str, str] = os.environ, called: str = "", name: str = "") -> int:
-        """Do what one line of words asks for, `help` by itself; return the exit code. `called`: how the reader calls the command;
-        `name`: what its mistakes begin with, where that is another one."""
-        try:
-            parsed = flag_parser.parse(words, self.table)
-            if parsed.operation is flag_parser.HELP:
-                screen.show(lines_of(parsed.argument or "", self.table.name, self.table), sys.stdout, environ)
-                return 0
-            answer = self.does(parsed, environ)
-            return answer if isinstance(answer, int) else show(answer, "json" in parsed.flags, environ)
-        except BrokenPipeError:
-            raise
-        except self.mistakes as error:
-            typed = getattr(error, "command", "")  # on a line of its own, so that it can be copied
-            after = (
-                [f"{called or self.table.name} {self._help()}"] if isinstance(error, UsageError) else ["", "  " + typed] if typed else []
-            )
-            return fail(name or self.table.name, said(error), "--json" in words, environ, after)
-
-    def _help(self) -> str:
-        return "help lists all words and flags." if "help" in self.table.by_name else "--help lists all flags."
+def run(
+    table: Table, does: Callable[[Parsed, Mapping[str, str]], Answer | int], words: list[str], environ: Mapping[str, str],
+    mistakes: tuple[type[Exception], ...] = (), called: str = "", name: str = "",
+) -> int:  # fmt: skip
+    """Do what one line of words asks for, `help` by itself; return the exit code. `mistakes`: errors to be told in a line, like Refused;
+    `called`: how the reader calls the command; `name`: what its mistakes begin with, where that is another one."""
+    told: tuple[type[Exception], ...] = (UsageError, Refused, *mistakes)
+    try:
+        parsed = flag_parser.parse(words, table)
+        if parsed.operation is flag_parser.HELP:
+            screen.show(lines_of(parsed.argument or "", table.name, table), sys.stdout, environ)
+            return 0
+        answer = does(parsed, environ)
+        return answer if isinstance(answer, int) else show(answer, "json" in parsed.flags, environ)
+    except BrokenPipeError:
+        raise
+    except told as error:
+        typed = getattr(error, "command", "")
+        after = ["", "  " + typed] if typed else []  # on a line of its own, so that it can be copied
+        if isinstance(error, UsageError):
+            more = "help lists all words and flags." if "help" in table.by_name else "--help lists all flags."
+            after = [f"{called or table.name} {more}"]
+        return fail(name or table.name, said(error), "--json" in words, environ, after)
 
 
 def show(answer: Answer, as_json: bool, environ: Mapping[str, str]) -> int:

@@ -19,9 +19,8 @@ from hooks.utils.host import repository
 from hooks.utils.state import archived, peek
 
 from . import archive_search, screen, standing
-from .answering import Command
 from .holdings import size
-from .tables import ARCHIVE
+from .past_sessions import Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,9 +30,7 @@ if TYPE_CHECKING:
     from hooks.utils.archive.records import Record
     from hooks.utils.flag_parser import Parsed
 
-
-class Refused(Exception):
-    """The user asked for what there is not; the message says what to do."""
+MISTAKES = (archive.RetentionIntegrityError, archive.ArchiveError)
 
 
 def run(args: Parsed, environ: Mapping[str, str]) -> int:
@@ -281,4 +278,3 @@ def _when(stamp: str) -> str:
 
 
 _OPERATIONS = {"stats": _stats, "list": _list, "search": archive_search.run, "show": _show, "verify": _verify, "prune": _prune}
-run_words = Command(ARCHIVE, run, Refused, archive.RetentionIntegrityError, archive.ArchiveError).run

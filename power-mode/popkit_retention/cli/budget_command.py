@@ -16,10 +16,7 @@ from hooks.utils.edges import home
 
 from ..usage.store import DatabaseUnavailable
 from . import budget_settings, screen, setup_command
-from .answering import Command
-from .past_sessions import Bar
-from .statusline_install import Refused
-from .tables import BUDGET
+from .past_sessions import Bar, Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,6 +25,7 @@ if TYPE_CHECKING:
 
     from hooks.utils.flag_parser import Parsed
 
+MISTAKES = (DatabaseUnavailable, OSError)
 _NO_LIMITS = "No limit is set, so nothing is left out for a budget's sake. To set one: popkit budget set month_usd=50"
 
 
@@ -123,6 +121,3 @@ def _used(used: dict[str, Any]) -> list[str]:
 
 def _amount(amount: float, unit: str) -> str:
     return f"${amount:,.2f}" if unit == "usd" else f"{amount:,.0f}"
-
-
-run_words = Command(BUDGET, run, Refused, DatabaseUnavailable, OSError).run

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from hooks.utils import flag_parser
 
-from .answering import Command
 from .main import COMMANDS
-from .tables import COMPLETION, TABLES
+from .tables import TABLES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,6 +77,3 @@ def _names_after(called: str, table: Table) -> list[str]:
     """Return the words by which the name of an operation goes on."""
     rests = [name[len(called) :].split() for name in table.by_name if name.startswith(called + " " if called else "")]
     return list(dict.fromkeys(rest[0] for rest in rests if rest))
-
-
-run_words = Command(COMPLETION, run).run

@@ -16,8 +16,6 @@ from hooks.utils.edges import home
 
 from ..json_schema import json_schema
 from . import config_checking, screen
-from .answering import Command
-from .tables import CONFIG
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -158,6 +156,3 @@ def leaves(value: object, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tu
             yield from leaves(member, (*path, key))
     else:
         yield path, value
-
-
-run_words = Command(CONFIG, run).run

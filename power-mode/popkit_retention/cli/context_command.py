@@ -12,7 +12,7 @@ from hooks.utils.flag_parser import UsageError
 from hooks.utils.state import live
 
 from . import sessions
-from .answering import Answer, Command
+from .answering import Answer, run
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def run_words(words: list[str], environ: Mapping[str, str]) -> int:
 
 def answer(words: list[str], environ: Mapping[str, str], command: str = COMMAND) -> int:
     """Answers a line of words, called as `command`."""
-    return Command(CONTEXT, _answer).run(words, environ, name=command)
+    return run(CONTEXT, _answer, words, environ, name=command)
 
 
 def _answer(parsed: Parsed, environ: Mapping[str, str]) -> Answer:

@@ -10,9 +10,7 @@ import os
 import sys
 
 from . import setup_command
-from .answering import Command
 from .past_sessions import Refused
-from .tables import DASHBOARD
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,6 +47,3 @@ def has_browser(environ: Mapping[str, str]) -> bool:
     if environ.get("DISPLAY") or environ.get("WAYLAND_DISPLAY"):
         return True
     return sys.platform == "darwin" and not environ.get("SSH_CONNECTION")
-
-
-run_words = Command(DASHBOARD, run, Refused).run

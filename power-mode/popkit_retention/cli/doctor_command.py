@@ -15,9 +15,7 @@ from hooks.utils.edges import home
 from hooks.utils.edges.system import now as time_of_day
 
 from . import doctor_budget, doctor_governance, doctor_helper, doctor_machine, doctor_memory, doctor_state, doctor_warm, screen
-from .answering import Command
 from .check import OK, PROBLEM, WARNING, Check
-from .tables import DOCTOR
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -80,6 +78,3 @@ def _shown(check: Check) -> list:
     if check.advice and check.level != OK:
         lines += [_INDENT + line for line in wrap("→ " + check.advice, WIDTH - len(_INDENT), indent="  ")]
     return lines
-
-
-run_words = Command(DOCTOR, run).run

@@ -16,9 +16,7 @@ from hooks.utils.edges import files
 
 from ..lab import keeping, survey
 from . import lab_decisions, screen, setup_command
-from .answering import Command
 from .past_sessions import TTLS, Bar, Refused, check_writable, paths_of
-from .tables import LAB
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -173,6 +171,3 @@ def _write_html(found: dict, path: str, maker: list) -> None:
         files.replace_text(path, made.stdout.decode("utf-8"))
     except OSError as error:
         raise Refused(f"{text.clean(path)}: {error.strerror or error}") from None
-
-
-run_words = Command(LAB, run, Refused).run

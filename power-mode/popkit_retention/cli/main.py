@@ -15,7 +15,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# Each has a module NAME_command with run_words(words, environ) -> exit code, and its table in `tables`.
+# Each has its table in `tables`, and a module NAME_command with run(parsed, environ) -> Answer | exit code, and MISTAKES: errors that are
+# told in a line, beside Refused. One that does more with its words has run_words(words, environ) -> exit code.
 COMMANDS = (
     "context", "restore", "archive", "memory", "retention", "try", "lab", "native", "budget", "config", "doctor", "dashboard", "setup",
     "statusline", "mcp", "serve", "completion", "uninstall",
@@ -69,8 +70,14 @@ def _run(argv: list[str], environ: Mapping[str, str]) -> int:
         lines = text.wrap(f'popkit: unknown command "{text.cut(text.clean(name), 40)}". Known: {known}')
         screen.show(lines, sys.stderr, environ)
         return 1
-    code: int = importlib.import_module(f".{name}_command", __package__).run_words(rest, environ)
-    return code
+    module = importlib.import_module(f".{name}_command", __package__)
+    if hasattr(module, "run_words"):
+        code: int = module.run_words(rest, environ)
+        return code
+    from . import answering
+    from .tables import TABLES
+
+    return answering.run(TABLES[name], module.run, rest, environ, getattr(module, "MISTAKES", ()))
 
 
 def _as_decisions(words: list[str]) -> list[str]:

@@ -11,17 +11,7 @@ if TYPE_CHECKING:
     from hooks.utils.flag_parser import Parsed
 
 
-def run_words(words: list[str], environ: Mapping[str, str]) -> int:
-    """Serves until the client has gone. The server starts with every session, so words are only read where there are any."""
-    if not words:
-        return run(None, environ)
-    from .answering import Command
-    from .tables import MCP
-
-    return Command(MCP, run).run(words, environ)
-
-
-def run(_args: Parsed | None, environ: Mapping[str, str]) -> int:
+def run(_parsed: Parsed, environ: Mapping[str, str]) -> int:
     """Serves until the client has gone."""
     import gc
 

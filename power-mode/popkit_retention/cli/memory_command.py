@@ -26,7 +26,7 @@ from ..memory.items import BadItem
 from ..memory.memory import Busy, NotThere
 from ..memory.stores import DuplicateId, StoreUnavailable
 from . import memory_files, memory_learning, memory_reports, memory_texts, memory_why, sessions
-from .answering import Answer, Command
+from .answering import Answer, run
 from .memory_place import Place
 from .memory_words import COMMAND, LISTED, TABLE
 from .past_sessions import Bar, Refused
@@ -70,7 +70,7 @@ def run_words(words: list[str], environ: Mapping[str, str] = os.environ) -> int:
     """Answers one line of words; the exit code."""
     if words[:1] == ["learn"] and "--quiet" in words:
         return _quietly(words, environ)
-    return Command(TABLE, _answer, *MISTAKES).run(words, environ, called(environ))
+    return run(TABLE, _answer, words, environ, MISTAKES, called(environ))
 
 
 def _quietly(words: list[str], environ: Mapping[str, str]) -> int:

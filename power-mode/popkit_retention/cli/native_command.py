@@ -13,10 +13,8 @@ from hooks.utils.answers.text import clean
 from hooks.utils.host import projects
 
 from . import native_settings, screen
-from .answering import Command
 from .past_sessions import TTLS, Bar, Refused
 from .statusline_install import read_settings, replace_settings
-from .tables import NATIVE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,6 +25,7 @@ if TYPE_CHECKING:
 
     from ..lab.native import Fit, Settings
 
+MISTAKES = (OSError,)
 # Of one's own sessions so many are replayed, the newest: a minute or so.
 _NEWEST = 30
 _FOR_ALL = 20_000  # --at-least where only a trigger is named
@@ -160,6 +159,3 @@ def _change(path: str, before: str | None, after: str, again: str, args: Parsed,
     replace_settings(path, after)
     print(f"Changed {clean(path)}. It holds from the next session of this project on.")
     return 0
-
-
-run_words = Command(NATIVE, run, Refused, OSError).run

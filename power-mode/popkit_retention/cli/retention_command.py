@@ -23,7 +23,7 @@ from ..governance.domains import USER
 from ..governance.errors import Conflict, Damaged, GovernanceError
 from ..governance.policies import DOMAINS, RetentionPolicy, merged
 from . import retention_deeds, retention_holds, retention_phrases, retention_texts, retention_values, retention_verdicts, screen
-from .answering import Answer, Command
+from .answering import Answer, run
 from .past_sessions import Bar, Refused
 from .retention_words import COMMAND, LISTED, TABLE
 
@@ -65,7 +65,7 @@ def run_words(words: list[str], environ: Mapping[str, str] = os.environ) -> int:
     """Answers one line of words; the exit code."""
     if words[:1] == ["gc"] and "--auto" in words and "--quiet" in words:
         return _quietly(words, environ)
-    return Command(TABLE, _answer, *MISTAKES).run(words, environ)
+    return run(TABLE, _answer, words, environ, MISTAKES)
 
 
 def _quietly(words: list[str], environ: Mapping[str, str]) -> int:

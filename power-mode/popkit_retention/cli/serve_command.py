@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from .answering import Command
-from .tables import SERVE
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,6 +23,3 @@ def run(args: Parsed, environ: Mapping[str, str]) -> int:
     gc.enable()  # commands do without, this one stays
     serve(environ, args.session, args.transcript, args.cwd, version())
     return 0
-
-
-run_words = Command(SERVE, run).run

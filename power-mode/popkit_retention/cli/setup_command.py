@@ -14,8 +14,8 @@ from hooks.utils.answers import text
 from hooks.utils.edges import files, home
 
 from . import screen
-from .answering import Answer, Command
-from .tables import SETUP
+from .answering import Answer
+from .past_sessions import Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,10 +62,6 @@ _DISTURBING = frozenset(("PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_USER", "PI
 _HOW_TO_GET_VENV = "Install Python's venv module (on Debian and Ubuntu: sudo apt install python3-venv), then try again"
 _NO_NETWORK = ("Failed to establish a new connection", "NewConnectionError", "Temporary failure in name resolution", "ConnectTimeoutError",
                "ReadTimeoutError", "ProxyError", "Network is unreachable")  # fmt: skip
-
-
-class Refused(Exception):
-    """It could not be set up; the message says why, and what to do."""
 
 
 def run(args: Parsed, environ: Mapping[str, str]) -> int | Answer:
@@ -217,6 +213,3 @@ def _last_line(output: str) -> str:
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     errors = [line for line in lines if line.startswith("ERROR:")]
     return text.cut(text.clean((errors or lines or ["it said nothing"])[-1]), 200)
-
-
-run_words = Command(SETUP, run, Refused).run

@@ -16,8 +16,6 @@ from hooks.utils.policy.ruleset import THRESHOLDS
 from hooks.utils.state import live, peek
 
 from . import statusline, statusline_install
-from .answering import Command
-from .tables import STATUSLINE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -126,6 +124,3 @@ def _text(values: dict, name: str) -> str:
 
 def _number(value: object) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 10**9 else 0
-
-
-run_words = Command(STATUSLINE, run).run

@@ -16,6 +16,7 @@ from hooks.utils.edges import files, home
 from hooks.utils.edges.codec import dumps, loads
 
 from . import screen, settings_text
+from .past_sessions import Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,10 +31,6 @@ _FOLDER = "${POPKIT_HOME:-${CLAUDE_CONFIG_DIR:-$HOME/.claude}/popkit}"
 COMMAND = f'popkit="{_FOLDER}"; case "$popkit" in "~"|"~/"*) popkit=$HOME${{popkit#?}};; esac; sh "$popkit/{SCRIPT}"'
 # Between events the time that the cache has left goes down.
 VALUE = {"type": "command", "command": COMMAND, "refreshInterval": 30}
-
-
-class Refused(Exception):
-    """The settings are left as they are; the message says why."""
 
 
 def install(scope: str, yes: bool, replace: bool, environ: Mapping[str, str]) -> int:

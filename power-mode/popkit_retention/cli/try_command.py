@@ -21,8 +21,6 @@ from hooks.utils.state.rebuild import rebuild
 
 from ..lab import installed
 from . import lab_decisions, past_sessions, screen, sessions
-from .answering import Command
-from .tables import TRY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,6 +28,7 @@ if TYPE_CHECKING:
 
     from hooks.utils.flag_parser import Parsed
 
+MISTAKES = (sessions.NoSession,)
 _HOUR_S = 3_600
 _CALLS = 20  # lines of the timeline
 _SAMPLE = os.path.join(os.path.dirname(__file__), "sample-session.jsonl")
@@ -166,6 +165,3 @@ def _marketplace(root: str) -> str:
     except (OSError, ValueError, KeyError, TypeError):
         return "popkit"
     return text.clean(name)
-
-
-run_words = Command(TRY, run, sessions.NoSession).run

@@ -20,8 +20,8 @@ from hooks.utils.reclaim import access, rewrite, undoing
 from hooks.utils.state import live
 
 from . import holdings, screen, sessions, standing, statusline_install
-from .answering import Answer, Command
-from .tables import UNINSTALL
+from .answering import Answer
+from .past_sessions import Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,11 +30,8 @@ if TYPE_CHECKING:
     from hooks.utils.archive.records import Record
     from hooks.utils.flag_parser import Parsed
 
+MISTAKES = (OSError,)
 PLUGIN = ("claude plugin uninstall popkit@popkit", "claude plugin marketplace remove popkit")
-
-
-class Refused(Exception):
-    """Nothing was deleted; the message says why, and what to do."""
 
 
 def run(args: Parsed, environ: Mapping[str, str]) -> Answer:
@@ -172,7 +169,7 @@ def _undo_all(path: str, environ: Mapping[str, str]) -> int:
 def _remove_status_line(scope: str, environ: Mapping[str, str]) -> None:
     try:
         ours = statusline_install.Settings(scope, environ).ours()
-    except (statusline_install.Refused, OSError, ValueError):
+    except (Refused, OSError, ValueError):
         return  # what cannot be read is left alone
     if ours:
         statusline_install.uninstall(scope, True, environ)
@@ -212,6 +209,3 @@ def _remove_empty(folder: str) -> None:
         os.rmdir(folder)
     except OSError:
         pass  # something of somebody else's is in it, or it was never made
-
-
-run_words = Command(UNINSTALL, run, Refused, OSError).run
