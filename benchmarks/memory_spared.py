@@ -16,11 +16,11 @@ from sections import MissingData
 from hooks.utils.host.repository import Repository, of
 from hooks.utils.policy.ruleset import MEMORY_TOKENS, Ruleset
 from hooks.utils.state import journal, rebuild
-from popkit_retention.cli import sessions
 from popkit_retention.memory import document
 from popkit_retention.memory.extraction import lesson
 from popkit_retention.memory.memory import Memory
 from popkit_retention.memory.stores.in_memory import InMemoryStore
+from popkit_retention.operations import sessions
 
 if TYPE_CHECKING:
     import argparse

@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from hooks.utils.answers import text as answers
 from hooks.utils.edges import files, git
 from tests.examples import choose, examples
 from tests.patience import HANG_S
@@ -68,12 +67,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for item in items:
             if item.get_closest_marker(marker):
                 item.add_marker(pytest.mark.skip(reason=f"{what}: --{marker} runs them"))
-
-
-@pytest.fixture(autouse=True)
-def width_of_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Answers are as wide as in Claude Code, whatever a test before has laid out."""
-    monkeypatch.setattr(answers, "WIDTH", answers.WIDTH)
 
 
 @pytest.fixture(autouse=True)

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.policy.masking import mask
-from tests.answers.written import Written
 from tests.hooks.test_secrets import HOSTILE
 from tests.lab.told import BASE, Told, filled
+from tests.views.written import Written
 
 ROOT = Path(__file__).resolve().parents[1]
 

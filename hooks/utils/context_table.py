@@ -36,7 +36,11 @@ CONTEXT = Table(
     Operation(
         "timeline", "a bar for each call: how long its result lived", Flag("--last N", "only the newest N calls", whole(), default=40), _ALL
     ),
-    Operation("why ID", "why a result has its tier, what ends it, whether a clear takes it"),
+    Operation(
+        "why [ID]",
+        "why a result has its tier, what ends it, whether a clear takes it; without ID, what left the context and why",
+        Flag("--all", "also each result of earlier compactions and clears"),
+    ),
     Operation("pin ID|PATH…", "keep a result, or everything of a path: it never expires", effect=CHANGES, offered=True),
     Operation("unpin ID|PATH…", "let go of what you pinned", effect=CHANGES, offered=True),
     Operation(

@@ -6,7 +6,6 @@ the context's own usage says of them.
 
 from __future__ import annotations
 
-import os
 from dataclasses import asdict, dataclass, field, fields
 
 from .edges import files, home
@@ -14,13 +13,14 @@ from .edges.codec import loads
 from .policy import figures
 from .policy.context import Counts, counts_of
 from .policy.ledger import AMOUNTS
-from .state import days, session, sweeping
+from .state import days, peek, session, sweeping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Any
 
-_STATE = ".state.json"
+    from .policy.shapes import LedgerFigures, Period
 
 
 @dataclass
@@ -49,10 +49,15 @@ class EfficiencyMetrics:
     days: dict[str, float] = field(default_factory=dict)
     """The same by day (`state/days.py`), of the last days of each context."""
 
-    def to_json(self) -> dict:
+    @property
+    def figures(self) -> LedgerFigures:
+        """Return what that came to."""
+        return figures.of_ledger(self.ledger)
+
+    def to_json(self) -> dict[str, Any]:
         told = asdict(self)
         del told["ledger"], told["days"]
-        return {**told, "figures": figures.of_ledger(self.ledger)}
+        return {**told, "figures": self.figures}
 
 
 def metrics_of(counts: Counts | dict, calibration: float = 1.0) -> EfficiencyMetrics:
@@ -96,12 +101,12 @@ def _by_cause(ledger: dict) -> dict:
     return {**dict.fromkeys(AMOUNTS, 0.0), **ledger, "saved_cleared": saved, "charged": charged, "unpriced": saved + charged}
 
 
-def worth(metrics: EfficiencyMetrics, now: float) -> dict[str, dict]:
-    """What it was worth: {`yesterday`, `week`, `installed`: {`since`, and what `policy.figures.of` tells}}. `since`: the first day, by the
-    local calendar, "" for all there is; the first period begins with yesterday, the second six days before today."""
+def worth(metrics: EfficiencyMetrics, now: float) -> dict[str, Period]:
+    """Return what it was worth: `yesterday`, `week`, `installed`. The first period begins with yesterday, the second six days before
+    today, the third with the first day."""
     today = days.day_of(now)
     since = {"yesterday": days.days_before(today, 1), "week": days.days_before(today, days.WEEK_DAYS - 1)}
-    found = {name: {"since": day, **figures.of(days.sums_since(metrics.days, day))} for name, day in since.items()}
+    found: dict[str, Period] = {name: {"since": day, **figures.of(days.sums_since(metrics.days, day))} for name, day in since.items()}
     return {**found, "installed": {"since": "", **figures.of(metrics.ledger)}}
 
 
@@ -120,8 +125,18 @@ def sum_metrics(several: Iterable[EfficiencyMetrics]) -> EfficiencyMetrics:
 
 
 def context_metrics(popkit_home: str, session_id: str) -> dict[str, EfficiencyMetrics]:
-    """agent id ("" for the main thread) -> the metrics of each context of a session."""
-    return _contexts_in(home.session_folder(popkit_home, session_id))
+    """Return agent id ("" for the main thread) -> the metrics of each context of a session; a state that cannot be read counts for
+    nothing."""
+    found: dict[str, EfficiencyMetrics] = {}
+    for paths in peek.contexts_of(popkit_home, session_id):
+        try:
+            state = loads(files.read_text(paths.state) or "")
+        except (OSError, ValueError):
+            continue
+        if _is_state(state):
+            agent, metrics = _metrics_in((paths.agent_id, state))
+            found[agent] = metrics
+    return found
 
 
 def session_metrics(popkit_home: str, session_id: str) -> EfficiencyMetrics:
@@ -140,14 +155,9 @@ def all_metrics(popkit_home: str) -> EfficiencyMetrics:
 
 
 def _over(popkit_home: str, project: str | None = None) -> EfficiencyMetrics:
-    folder = os.path.join(popkit_home, "sessions")
-    try:
-        names = sorted(os.listdir(folder))
-    except OSError:
-        names = []
-    here = [name for name in names if project is None or session.read(popkit_home, name).get("project") == project]
+    here = [name for name in peek.sessions(popkit_home) if project is None or session.read(popkit_home, name).get("project") == project]
     gone = [metrics for of, metrics in swept_metrics(popkit_home) if project is None or (project and of == home.safe_name(project))]
-    return sum_metrics([*(_of_session(_contexts_in(os.path.join(folder, name))) for name in here), *gone])
+    return sum_metrics([*(session_metrics(popkit_home, name) for name in here), *gone])
 
 
 def swept_metrics(popkit_home: str) -> list[tuple[str, EfficiencyMetrics]]:
@@ -162,25 +172,6 @@ def _of_session(contexts: dict) -> EfficiencyMetrics:
     total = sum_metrics(contexts.values())
     total.sessions = 1 if contexts else 0
     return total
-
-
-def _contexts_in(folder: str) -> dict:
-    """The contexts of a session's folder; a state that cannot be read counts for nothing."""
-    found: dict = {}
-    try:
-        names = sorted(os.listdir(folder))
-    except OSError:
-        return found
-    for name in names:
-        if name.endswith(_STATE):
-            try:
-                state = loads(files.read_text(os.path.join(folder, name)) or "")
-            except (OSError, ValueError):
-                continue
-            if _is_state(state):
-                agent, metrics = _metrics_in((name, state))
-                found[agent] = metrics
-    return found
 
 
 def _is_state(value: object) -> bool:

@@ -9,7 +9,7 @@ import sys
 from datetime import datetime, timezone
 from pathlib import Path
 
-from popkit_retention.cli.sessions import folder_name
+from hooks.utils.host.projects import folder_name
 from tests.cli import inside
 from tests.patience import HANG_S
 

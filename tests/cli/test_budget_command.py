@@ -14,9 +14,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from popkit_retention.cli import budget_command, budget_settings, main, setup_command
+from hooks.utils import text
+from popkit_retention import extras
+from popkit_retention.cli import budget_command, budget_settings, main
 from popkit_retention.usage.opening import open_store
 from popkit_retention.usage.report import report
+from popkit_retention.views import budget as views
 from tests.paths import ROOT
 from tests.patience import HANG_S
 from tests.usage.homes import House, answer, append
@@ -49,7 +52,7 @@ SHOWN = {
 
 @pytest.mark.parametrize("name", SHOWN)
 def test_what_people_see(name: str, golden) -> None:
-    shown = "\n".join(budget_command.lines_of(SHOWN[name])) + "\n"
+    shown = "\n".join(text.laid_out(views.budgets(SHOWN[name]))) + "\n"
     assert all(len(line) <= 76 for line in shown.splitlines())
     golden(GOLDENS / f"{name}.txt", shown)
 
@@ -91,7 +94,7 @@ def test_where_nothing_has_the_driver_of_a_server_it_is_said_how_to_get_it(
     environ: dict[str, str], capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(budget_command, "find_spec", lambda name: None)
-    monkeypatch.setattr(setup_command, "place_of", lambda name, environ: "")
+    monkeypatch.setattr(extras, "place_of", lambda name, environ: "")
     assert main.main(["budget"], {**environ, "POPKIT_DATABASE_URL": "postgresql://me:swordfish@127.0.0.1:1/x"}) == 1
     assert "Install it with: popkit setup postgres" in " ".join(capsys.readouterr().err.split())
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hooks.utils.flag_parser import UsageError, parse
 from popkit_retention.cli.completion_command import SCRIPTS, words_after
 from popkit_retention.cli.main import COMMANDS
-from popkit_retention.cli.tables import TABLES
+from popkit_retention.operations.tables import TABLES
 from tests.cli import inside
 from tests.patience import HANG_S
 

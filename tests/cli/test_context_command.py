@@ -11,14 +11,14 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from hooks.utils.answers.command import answer
 from hooks.utils.edges import home
+from hooks.utils.host.projects import folder_name
+from hooks.utils.operations.context import answer
 from popkit_retention.cli import main as main_module
 from popkit_retention.cli.main import COMMANDS, main
-from popkit_retention.cli.sessions import folder_name
-from tests.answers.written import Written, spec_session
 from tests.paths import PYTHONPATH
 from tests.patience import HANG_S
+from tests.views.written import Written, spec_session
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -103,7 +103,7 @@ def test_a_transcript_file_may_lie_anywhere(shell: Shell, tmp_path: Path) -> Non
         (["--session", "one", "--transcript", "x"], "give either --session or --transcript"),
         (["--transcript", "/no/such/file"], "/no/such/file: cannot be read: No such file or directory"),
         (["why", "T99", "--session", "one"], "there is no call T99"),
-        (["why", "--session", "one"], "why needs ID"),
+        (["pin", "--session", "one"], "pin needs ID|PATH"),
         (["clear", "--tier", "all", "--session", "one"], '--tier takes ephemeral, short, medium, session or preserved, not "all"'),
         (["help", "nonsense"], 'unknown word "nonsense"'),
     ],

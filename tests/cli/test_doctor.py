@@ -30,12 +30,12 @@ def test_where_all_is_well_it_says_so(played: Played) -> None:
     assert answer.stdout.endswith("\n0 problems, 1 warning.\n" if busy else "\nAll is well.\n")
     names = [
         "interpreter",
-        "extras",
         "client",
         "hooks",
         "state folder",
         "helper",
         "hook errors",
+        "extras",
         "memory",
         "retention",
         "budget",

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from popkit_retention.cli import setup_command
+from popkit_retention import extras
 from tests.cli.healthy import found, machine
 from tests.cli.played import Played
 
@@ -65,5 +65,5 @@ def test_a_file_that_is_damaged_is_a_warning(played: Played) -> None:
 def test_traces_that_nothing_can_send_are_a_warning(played: Played, monkeypatch: pytest.MonkeyPatch) -> None:
     played.start()
     configured(played, traces="http://127.0.0.1:4318")
-    monkeypatch.setattr(setup_command, "place_of", lambda name, environ: "")
+    monkeypatch.setattr(extras, "place_of", lambda name, environ: "")
     assert found(played, "budget")["advice"] == "popkit setup traces"

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from popkit_retention.cli import doctor_helper
+from popkit_retention.cli import doctor_session
 from tests.cli.healthy import found, machine
 from tests.cli.played import ROOT, SESSION, Played
 from tests.patience import HANG_S
@@ -60,7 +60,7 @@ def helper(played: Played) -> Iterator[subprocess.Popen]:
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """However slowly a helper answers."""
-    monkeypatch.setattr(doctor_helper, "LIMIT_S", HANG_S)
+    monkeypatch.setattr(doctor_session, "LIMIT_S", HANG_S)
 
 
 @pytest.mark.usefixtures("patient")

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from popkit_retention.cli import doctor_warm
-from popkit_retention.cli.check import Check
-from tests.answers.written import Written, spec_session
+from hooks.utils.edges.storage import Check
+from popkit_retention.cli import doctor_session
+from tests.views.written import Written, spec_session
 
 
 class Here:
@@ -26,7 +26,7 @@ class Here:
 
     def checks(self) -> list[Check]:
         environ = {"POPKIT_HOME": str(self.home), "CLAUDE_CODE_SESSION_ID": self.written.session}
-        return doctor_warm.keep_warm(str(self.home), self.written.project, environ, self.written.now)
+        return doctor_session.keep_warm(str(self.home), self.written.project, environ, self.written.now)
 
 
 def test_where_it_is_not_configured_nothing_is_said(tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from popkit_retention.cli.main import main
-from tests.answers.written import Written
 from tests.lab.test_survey import session
+from tests.views.written import Written
 
 FEW = ("--policy", "auto", "masking-10", "--jobs", "1")
 

@@ -11,9 +11,9 @@ from popkit_retention.cli import lab_decisions
 from popkit_retention.cli.main import main
 from popkit_retention.lab import sessions
 from popkit_retention.lab.policies import POLICIES
-from tests.answers.written import Written
 from tests.lab.told import Script, Told, filled
 from tests.policy.priced import prices
+from tests.views.written import Written
 
 
 def _told() -> Told:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from popkit_retention.cli.memory_words import TABLE
+from popkit_retention.operations.memory_table import TABLE
 from tests.cli.remembered import DAY_S, GOLDENS, Remembered, anywhere, export_of, fits
 
 HOSTILE = "run \x1b[31mmake\x1b]0;owned\x07 \u202etset\u202c\u200b\r\nthen\tstop \U000e0041 é"

@@ -8,8 +8,8 @@ from pathlib import Path
 import pexpect
 import pytest
 
+from hooks.utils.host.projects import folder_name
 from hooks.utils.state import memory
-from popkit_retention.cli.sessions import folder_name
 from tests.cli.played import ROOT
 from tests.cli.remembered import GOLDENS, Remembered, fits
 from tests.patience import HANG_S

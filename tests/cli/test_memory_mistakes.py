@@ -10,7 +10,7 @@ import sys
 import pexpect
 import pytest
 
-from hooks.utils.answers.text import without_controls
+from hooks.utils.text import without_controls
 from tests.cli.played import ROOT
 from tests.cli.remembered import Remembered
 from tests.patience import HANG_S

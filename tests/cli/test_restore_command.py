@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from hooks.utils.host.projects import folder_name
 from popkit_retention.cli.main import main
-from popkit_retention.cli.sessions import folder_name
-from tests.answers.written import Written, spec_session
 from tests.paths import PYTHONPATH
 from tests.patience import HANG_S
+from tests.views.written import Written, spec_session
 
 ROOT = Path(__file__).resolve().parents[2]
 SESSION = "5e551017-0000-4000-8000-00000000000a"

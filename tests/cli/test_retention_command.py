@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from popkit_retention.cli.retention_words import TABLE
+from popkit_retention.operations.retention_table import TABLE
 from tests.cli.governed import GOLDENS, Governed
 from tests.cli.remembered import DAY_S, fits
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from popkit_retention.cli import setup_command
+from popkit_retention import extras
 from tests.cli.played import ROOT, Played
 from tests.paths import PYTHONPATH
 
@@ -50,7 +50,7 @@ def played(tmp_path: Path) -> Played:
 
 def test_the_packages_are_those_of_the_extra_in_pyproject() -> None:
     project = (ROOT / "pyproject.toml").read_text()
-    for name, (_, packages, _) in setup_command.EXTRAS.items():
+    for name, (_, packages, _) in extras.EXTRAS.items():
         (listed,) = re.findall(rf"^{name} = (\[.*\])$", project, re.MULTILINE)
         assert json.loads(listed) == list(packages)
 

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from hooks.utils.argument_types import AGE, WHEN, Type, choices, whole
 from hooks.utils.flag_parser import Flag, Operation, Parsed, Table, UsageError, parse
-from hooks.utils.helper import deeds
-from popkit_retention.cli import setup_command
+from hooks.utils.operations import offers
 from popkit_retention.cli.main import COMMANDS
-from popkit_retention.cli.memory_words import TABLE as MEMORY
-from popkit_retention.cli.retention_words import TABLE as RETENTION
-from popkit_retention.cli.tables import SETUP, TABLES
+from popkit_retention.extras import EXTRAS
 from popkit_retention.governance.policies import DOMAINS
 from popkit_retention.memory.items import TIERS
+from popkit_retention.operations.memory_table import TABLE as MEMORY
+from popkit_retention.operations.retention_table import TABLE as RETENTION
+from popkit_retention.operations.tables import SETUP, TABLES
 
 OPERATIONS = [(table, operation) for table in TABLES.values() for operation in table.operations]
 NAMES = [f"{table.name} {operation.name}".strip() for table, operation in OPERATIONS]
@@ -53,7 +53,7 @@ def test_every_command_has_a_table_and_every_table_a_command() -> None:
 
 def test_words_that_stand_in_a_table_and_elsewhere_are_the_same() -> None:
     """The tables load nothing of what they are about."""
-    assert SETUP.operations[0].type.known == tuple(setup_command.EXTRAS)
+    assert SETUP.operations[0].type.known == tuple(EXTRAS)
     assert MEMORY.flags_of(MEMORY.by_name["list"])["--tier"].type.known == TIERS
     assert RETENTION.flags_of(RETENTION.by_name["show"])["--domain"].type.known == DOMAINS
 
@@ -205,4 +205,4 @@ def test_what_a_button_does_is_an_operation_that_may_stand_on_one(id: str) -> No
 
 
 def test_what_the_pane_takes_are_these_operations_and_two_of_its_own() -> None:
-    assert set(deeds.WORDS) == {"clear", "undo", "pin", "unpin", "restore", "warm", "cold", "show", "native"}
+    assert set(offers.WORDS) == {"clear", "undo", "pin", "unpin", "restore", "warm", "cold", "show", "native"}

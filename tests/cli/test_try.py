@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from hooks.utils import text
 from hooks.utils.state import store
 from popkit_retention.cli import try_command
 from popkit_retention.cli.main import main
-from tests.answers.written import Written, spec_session
 from tests.cli.test_context_command import Nowhere
+from tests.views.written import Written, spec_session
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = ROOT / "power-mode" / "popkit_retention" / "cli" / "sample-session.jsonl"
@@ -144,7 +145,7 @@ def test_the_install_lines_can_be_pasted_however_long_the_path_is(tmp_path) -> N
     root = tmp_path / ("a folder with a long name " * 4)
     (root / ".claude-plugin").mkdir(parents=True)
     shutil.copy(ROOT / ".claude-plugin" / "marketplace.json", root / ".claude-plugin")
-    lines = try_command._install(str(root))
+    lines = text.laid_out(try_command._install(str(root)))
     assert lines[-3:-1] == ["  claude plugin marketplace add \\", f"    '{root}'"]
 
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from hooks.utils.helper import sockets
+from hooks.utils.state import sockets
 from tests.patience import until
 
 from .client import ClientHome

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 
@@ -145,3 +148,39 @@ def test_the_transcript_is_whole_and_the_state_is_that_of_a_rebuild_all_along(to
     assert whole(told.lines)
     assert told.agrees == dict.fromkeys(told.agrees, True)
     assert told.world.errors() == ""
+
+
+def unframed(shown: str) -> str:
+    """What a screen says, without the frames of panes and the ends of lines."""
+    return " ".join(shown.replace("│", " ").split())
+
+
+def test_the_pane_has_the_receipt_of_a_compaction_and_puts_it_back(clients: dict[str, Installed], tmp_path: Path, api: ScriptedApi):
+    home = ClientHome(tmp_path, clients["newest"], api.url)
+    api.places["work"] = str(home.work)
+    world = Compacted(home, api)
+    with ClientTerminal(home, plugin_dir=ROOT, columns=80, rows=60) as terminal:
+        terminal.wait_ready()
+        terminal.turn(SAID[0], "the work is done")
+        terminal.turn(SAID[1], "rested")
+        terminal.send("/compact")
+        terminal.wait(CLEARED)
+        terminal.wait_idle()
+        noted = json.loads((world.popkit_home / "sessions" / world.session_id() / "main.receipts.jsonl").read_text())
+        asked = len(api.turns())
+        terminal.send("/popkit")
+        terminal.wait("Reclaimable: ")
+        terminal.press_until("3", lambda shown: "left the context" in shown)
+        terminal.wait_idle()
+        shown = terminal.text()
+        print("\n" + shown)
+        joined = unframed(shown)
+        assert f"{len(noted['calls'])} results left the context, and all can be restored." in joined
+        for call in noted["calls"]:
+            assert re.search(rf"~\S+ +T{call['number']} ", shown), call
+            why = call["left"][0][2]
+            assert why[1:] in joined, call
+        terminal.press_until("u", lambda shown: "all were put back" in unframed(shown))
+        print("\n" + terminal.text())
+        assert len(api.turns()) == asked, "no request was made"
+    assert world.errors() == ""

@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
 
-from hooks.utils.helper import sockets
 from hooks.utils.policy.ruleset import COMPACT_LEAST_TOKENS
+from hooks.utils.state import sockets
 from tests.patience import until
 
-from .client import ClientHome
+from .client import ClientHome, Run
 from .compacted import Compacted, boundaries, good, tell, toasts, words
 from .installs import Installed
 from .probe import Probe, probe_hook
 from .reclaimed import placeholders, result, whole
-from .scripted_api import Recorded, ScriptedApi
+from .scripted_api import Recorded, ScriptedApi, call, say
 from .terminal import ClientTerminal
 from .test_mod import copied
 
 WINDOW = {"CLAUDE_CODE_AUTO_COMPACT_WINDOW": "100000"}
+# The client writes a summary beforehand where a flag says so that its maker hands out, and that it keeps in its configuration. It begins
+# once the provider has counted as many tokens as the setting says, from a session's second prompt on.
+PRECOMPUTES = {"cachedFeatureFlags": {"tengu_sepia_moth": True}, "cachedGrowthBookFeatures": {"tengu_sepia_moth": True}}
+KEEPS_FLAGS = {"CLAUDE_CODE_GB_DISK_CACHE_WHEN_TELEMETRY_OFF": "1"}
+EARLY = ["--settings", json.dumps({"precomputeArmTokens": 50_000})]
 LONG = " ".join(f"This is thing {number} of {{0}} that must never be forgotten." for number in range(400))
 
 
@@ -130,6 +136,57 @@ def test_switched_off_the_clients_own_compaction_runs_as_ever(world: Compacted):
     assert world.api.turns()[-1].text.count("Tool results from before the summary are archived") == 1
     assert toasts(done) == []
     assert world.agrees(done.session_id)
+    assert world.errors() == ""
+
+
+class Growing:
+    """A conversation of which the client writes a summary beforehand, if nobody keeps it from that: its last call ends with `end`."""
+
+    def __init__(self, world: Compacted):
+        self.world = world
+        self.log = world.home.root / "debug.txt"
+        self._end = world.home.work / "end"
+        configuration = world.home.config / ".claude.json"
+        configuration.write_text(json.dumps({**json.loads(configuration.read_text()), **PRECOMPUTES}))
+        world.home.extra_env |= KEEPS_FLAGS
+        world.api.scripts["grow"] = [
+            *(call(("Bash", {"command": f"seq -f 'line %g of number {number}' 300"})) for number in range(3)),
+            call(("Bash", {"command": "echo grown"}), cache_read_input_tokens=120_000),
+            call(("Bash", {"command": f"until [ -e {self._end} ]; do sleep .1; done"}), cache_read_input_tokens=120_000),
+            say("grown"),
+        ]
+
+    def play(self, ended: Callable[[], object], what: str) -> Run:
+        """Play it up to the moment that `ended` is true of."""
+
+        def end() -> None:
+            try:
+                until(ended, what)
+            finally:
+                self._end.touch()
+
+        ending = threading.Thread(target=end, daemon=True)
+        ending.start()
+        done = self.world.play(["go [[SCRIPT:rest]]", "grow [[SCRIPT:grow]]"], extra=[*EARLY, "--debug-file", str(self.log)])
+        ending.join()
+        assert done.results[-1]["result"] == "grown"
+        return done
+
+
+def test_while_ours_will_answer_no_summary_is_written_beforehand(world: Compacted):
+    growing = Growing(world)
+    skipped = "precomputed compact: skipped (main, PopKit answers the compaction when it comes)"
+    done = growing.play(lambda: growing.log.exists() and skipped in growing.log.read_text(), "the summary to be skipped")
+    assert {request.kind for request in world.api.requests} == {"turn"}
+    assert boundaries(done) == []
+    assert world.agrees(done.session_id)
+    assert world.errors() == ""
+
+
+def test_switched_off_a_summary_is_written_beforehand(world: Compacted):
+    world.configure(compact="off")
+    done = Growing(world).play(lambda: world.api.of_kind("summary"), "a summary")
+    assert boundaries(done) == []
     assert world.errors() == ""
 
 

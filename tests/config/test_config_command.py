@@ -8,7 +8,7 @@ import pytest
 from hooks.utils.flag_parser import parse
 from popkit_retention.cli import config_command
 from popkit_retention.cli.main import main
-from popkit_retention.cli.tables import CONFIG
+from popkit_retention.operations.tables import CONFIG
 
 ROOT = pathlib.Path(__file__).parents[2]
 

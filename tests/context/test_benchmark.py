@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.answers.written import Written
 from tests.paths import ROOT
+from tests.views.written import Written
 
 
 def run(*arguments: str) -> str:

@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from hooks.utils.helper import sockets
+from hooks.utils.state import sockets
 from popkit_retention.dashboard.catalog import RUNS_S, WORKS_S
 from popkit_retention.dashboard.ends import end_of
 from tests.dashboard.board import Board

@@ -7,12 +7,14 @@ import re
 
 import pytest
 
-from hooks.utils.answers import command, ledgers, text
+from hooks.utils import text
 from hooks.utils.helper.compactions import Compactions
 from hooks.utils.helper.native import Native
 from hooks.utils.helper.views import Asked, Views
+from hooks.utils.operations import context
 from hooks.utils.policy.figures import of
 from hooks.utils.state import journal, session, store
+from hooks.utils.views import ledgers
 from popkit_retention.cli.statusline_command import line_for
 from tests.dashboard.board import Board
 from tests.reclaim.shops import BEGAN, LATER_S, SESSION, STEP_S, Talk, stamp, worked
@@ -38,7 +40,7 @@ class Drawn:
         self.figures = self.report["figures"]
 
     def answer(self, words: str) -> str:
-        return command.answer(words, self.shop.site(), self.path, self.shop.at)
+        return context.answer(words, self.shop.site(), self.path, self.shop.at)
 
     def view(self, page: str) -> dict:
         views = Views(self.path, Native(self.shop.environ(), str(self.shop.project)), Compactions())

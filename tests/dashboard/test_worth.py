@@ -8,8 +8,9 @@ import os
 import pytest
 
 from hooks.utils import efficiency_tracker as tracker
-from hooks.utils.answers import command, ledgers
+from hooks.utils.operations import context
 from hooks.utils.state import days, session
+from hooks.utils.views import ledgers
 from tests.dashboard.board import Board
 from tests.reclaim.shops import BEGAN, LATER_S, SESSION, STEP_S, Talk, stamp, worked
 
@@ -42,7 +43,7 @@ def _paid_off(board: Board) -> None:
 def test_the_sums_are_those_of_stats(board: Board) -> None:
     _paid_off(board)
     told = board.get("/api/stats")  # nobody has settled what the session did since the clear
-    found = json.loads(command.answer("stats --json", board.shop.site(), str(board.shop.transcript), board.shop.at))
+    found = json.loads(context.answer("stats --json", board.shop.site(), str(board.shop.transcript), board.shop.at))
     assert told["headline"] == ledgers.headline(found["worth"])
     installed = found["worth"]["installed"]
     assert told["saved_by_usd"] == installed["saved_by_usd"]
@@ -89,7 +90,7 @@ def test_nothing_is_told_of_days_before_anything_was_saved(board: Board) -> None
 
 def test_what_was_swept_still_counts(board: Board) -> None:
     _paid_off(board)
-    command.answer("stats", board.shop.site(), str(board.shop.transcript), board.shop.at)
+    context.answer("stats", board.shop.site(), str(board.shop.transcript), board.shop.at)
     before = board.get("/api/stats")
     folder = board.shop.home / "sessions" / board.shop.session_id
     state = json.loads((folder / "main.state.json").read_text())

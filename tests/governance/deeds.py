@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import signal
 
-from popkit_retention.governance import durable, policy_file
+from hooks.utils.edges import durable
+from popkit_retention.governance import policy_file
 from popkit_retention.governance.controller import Controller
 from popkit_retention.governance.folder import Folder
 from popkit_retention.governance.log import Log

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from popkit_retention.governance.domains import ITEM, PROJECT, SESSION, Content, Described, Hold, Mark
 from popkit_retention.governance.rules import ON_HOLD, PINNED, Resource
@@ -69,7 +69,7 @@ class KeptDomain:
 
     def release_hold(self, id: str, at: float) -> bool:
         hold = self.kept_holds[id]
-        self.kept_holds[id] = replace(hold, released_at=at)
+        self.kept_holds[id] = hold.released(at)
         return hold.in_force(at)
 
     def marked(self) -> dict[str, Mark]:

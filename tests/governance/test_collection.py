@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from hooks.utils.archive.marks import GRACE_S
 from popkit_retention.governance import collection
-from popkit_retention.governance.collection import GRACE_S
 from popkit_retention.governance.domains import ITEM, Hold
 from popkit_retention.governance.rules import Verdict
 from tests.governance.desk import Desk, ids

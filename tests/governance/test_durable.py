@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from popkit_retention.governance import durable
+from hooks.utils.edges import durable
 from tests.governance.killing import Function, kill_at_each_call
 from tests.paths import PYTHONPATH, ROOT
 from tests.reclaim.errands import SYSTEM_CALLS, Done
@@ -64,7 +64,7 @@ def test_a_write_that_is_killed_at_any_call_leaves_the_old_file_or_the_new_one(e
 
 
 def test_a_write_is_synced_before_it_is_renamed_and_its_folder_after(tmp_path: Path):
-    script = f"from popkit_retention.governance import durable; durable.write({str(tmp_path / 'file')!r}, b'x')"
+    script = f"from hooks.utils.edges import durable; durable.write({str(tmp_path / 'file')!r}, b'x')"
     traced = tmp_path / "trace"
     argv = [
         "strace",

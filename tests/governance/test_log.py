@@ -15,11 +15,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hooks.utils.edges.hash_chain import FIRST_PREV_HASH, link_hash
 from hooks.utils.edges.sqlite_file import open_store
 from popkit_retention.governance.errors import BadRequest, Damaged, GovernanceError, TooNew
 from popkit_retention.governance.folder import Folder
 from popkit_retention.governance.log import Entry, Log
-from popkit_retention.governance.log_tables import FIRST_PREV_HASH, HASHED, SCHEMA, hash_of
+from popkit_retention.governance.log_tables import HASHED, SCHEMA
 from tests.examples import examples
 from tests.governance.killing import Function, kill_at_each_call, kill_at_random_moments
 from tests.paths import PYTHONPATH, ROOT
@@ -116,7 +117,7 @@ def test_each_entry_is_bound_to_the_one_before(log: Log):
     made = _filled(log, 3)
     rows = _rows(log)
     assert [row[0] for row in rows] == [FIRST_PREV_HASH, made[0].hash, made[1].hash]
-    assert [hash_of(row) for row in rows] == [entry.hash for entry in made]
+    assert [link_hash(row) for row in rows] == [entry.hash for entry in made]
 
 
 @pytest.mark.parametrize(
@@ -172,7 +173,7 @@ def test_an_entry_that_was_changed_with_its_hash_is_found_by_the_next_one(log: L
     _filled(log)
     row = list(_rows(log)[2])
     row[HASHED.index("by")] = "user"
-    found = _tampered(log, f"UPDATE entries SET by = 'user', hash = '{hash_of(row)}' WHERE number = 3")  # noqa: S608
+    found = _tampered(log, f"UPDATE entries SET by = 'user', hash = '{link_hash(row)}' WHERE number = 3")  # noqa: S608
     assert found == ["entry 4: it is not bound to entry 3: one of the two was replaced"]
 
 

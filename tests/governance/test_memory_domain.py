@@ -235,7 +235,7 @@ def test_holds_come_back_as_they_were_made_and_end_once(governed: Governed) -> N
     assert governed.domain.holds() == made
     assert [governed.domain.release_hold(id, NOW + 5) for id in ("h1", "h1", "none")] == [True, False, False]
     assert governed.domain.release_hold("h2", NOW + 2 * DAY) is False
-    assert governed.domain.holds() == [replace(made[0], released_at=NOW + 5), *made[1:]]
+    assert governed.domain.holds() == [made[0].released(NOW + 5), *made[1:]]
 
 
 @pytest.mark.parametrize(("scope", "target"), [("item", "m1"), ("session", "s1"), ("project", PROJECT)])

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.answers import marks
 from hooks.utils.state import marked
+from hooks.utils.views.memory import marks
 from popkit_retention.governance.controller import Controller
 from popkit_retention.memory.folder import Folder
 from popkit_retention.memory.memory import Memory
@@ -94,4 +94,4 @@ def test_a_number_that_nobody_can_be_told_is_passed_over(home: Path, name: str, 
     folder.mkdir(parents=True)
     (folder / "marked.json").write_text(json.dumps({"version": 1, "parts": {"rag": [{**row, name: value}, row]}}))
     assert told(home) == [("rag", "tool", 1, ["m1"], DAY)]
-    assert marks.lines(str(home), PROJECT, NOW, "popkit memory")
+    assert all(marks(*row, NOW, "popkit memory") for row in marked.of_project(str(home), PROJECT))

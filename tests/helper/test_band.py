@@ -10,8 +10,8 @@ from hooks.utils.helper.compactions import Compactions
 from hooks.utils.helper.native import Native
 from hooks.utils.helper.views import Asked, Views
 from hooks.utils.reclaim import outlook
-from tests.answers.test_clear_answers import COLD_S, Asking
-from tests.answers.test_clear_auto_answers import wandered
+from tests.views.test_clear_answers import COLD_S, Asking
+from tests.views.test_clear_auto_answers import wandered
 
 
 @pytest.fixture

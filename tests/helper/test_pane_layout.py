@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
-from hooks.utils.answers import report, text
+from hooks.utils import text
 from hooks.utils.helper import pages
 from hooks.utils.reclaim import outlook
 from hooks.utils.state import journal, store
-from tests.answers.test_clear_answers import COLD_S, Asking
-from tests.answers.test_clear_auto_answers import wandered
-from tests.answers.written import long_session
+from hooks.utils.views import report
+from tests.views.test_clear_answers import COLD_S, Asking
+from tests.views.test_clear_auto_answers import wandered
+from tests.views.written import long_session
 
 GOLDENS = Path(__file__).parent / "goldens"
 SMALL = (68, 11)  # columns and rows of a pane in a terminal of 80x40
@@ -28,12 +29,8 @@ def _drawn(shown: dict[str, Any]) -> list[str]:
 
 def _page(name: str, asking: Asking, columns: int, rows: int, chosen: str = "") -> dict[str, Any]:
     site = asking.written.site(asking.home)
-    text.lay_out_for(columns, text.NARROWEST_PANE)
-    try:
-        found = report.build(outlook.look(site, str(asking.written.path), asking.written.now))
-        return pages.page(name, found, chosen, rows)
-    finally:
-        text.lay_out_for(text.NARROWEST + 10)
+    found = report.build(outlook.look(site, str(asking.written.path), asking.written.now))
+    return pages.page(name, found, chosen, text.width_of(columns, text.NARROWEST_PANE), rows)
 
 
 @pytest.fixture

@@ -15,9 +15,8 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.handlers import pre_compact
-from hooks.utils.helper import sockets
 from hooks.utils.policy.context import shared_facts
-from hooks.utils.state import live, store
+from hooks.utils.state import live, sockets, store
 from tests.patience import HANG_S
 
 from .asking import ROOT, SESSION, Helper, Transcript, lines, numbered

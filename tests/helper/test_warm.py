@@ -13,8 +13,8 @@ import pytest
 from hooks.utils.helper.warming import LINE
 from popkit_retention.usage.catching_up import catch_up
 from popkit_retention.usage.opening import open_store
-from tests.answers.written import Written
 from tests.patience import until
+from tests.views.written import Written
 
 from .asking import SESSION, Helper
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from hooks.utils.helper.warming import LINE
-from tests.answers.written import BEGAN, Written
+from tests.views.written import BEGAN, Written
 
 from .asking import SESSION, Helper
 

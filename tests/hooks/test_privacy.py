@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.answers.command import answer
-from tests.answers.written import Written
+from hooks.utils.operations.context import answer
 from tests.hooks import forked, payloads, processes
 from tests.patience import HANG_S
+from tests.views.written import Written
 
 MARK = "BODY-MARK-"
 SECRET = "hunter2Xq9Zk7Vb3"  # noqa: S105  a made-up one

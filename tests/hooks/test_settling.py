@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.state import journal, peek, store
-from tests.answers.written import Written
 from tests.patience import HANG_S
+from tests.views.written import Written
 
 ROOT = Path(__file__).resolve().parents[2]
 

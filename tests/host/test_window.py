@@ -13,8 +13,8 @@ from hooks.utils.policy.conversation import Usage
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.state import session
 from popkit_retention.cli.try_command import report_of
-from tests.answers.written import PROJECT, Written
 from tests.policy.scenario import SHIPPED
+from tests.views.written import PROJECT, Written
 
 IN_JANUARY, IN_MAY = 1_768_000_000.0, 1_778_000_000.0  # of 2026
 HAIKU, OPUS_46, OPUS = "claude-haiku-4-5-20251001", "claude-opus-4-6", "claude-opus-5"

@@ -14,10 +14,10 @@ from hooks.utils import archive
 from hooks.utils.reclaim.access import Refused
 from popkit_retention.cli.main import main
 from popkit_retention.lab import handles, sessions
-from tests.answers.written import spec_session
 from tests.lab.told import Told, filled
 from tests.reclaim import generated
 from tests.reclaim.shops import EXPIRED, LATER_S, Shop, Talk, contents_of, stamp, worked
+from tests.views.written import spec_session
 
 
 def replayed(path: Path, policy: str, folder: Path) -> dict[str, str]:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from popkit_retention.lab import measure, pricing, sessions, survey
-from tests.answers.written import spec_session
 from tests.lab.told import Told, filled
+from tests.views.written import spec_session
 
 NAMES = ["masking-10", "dcp-dedupe"]
 

@@ -855,6 +855,20 @@ MUTANTS = [
         "test_compacting.py",
     ),
     Mutant(
+        "what was asked for did not leave to make room",
+        "compacting.py",
+        "return _PICTURE if pair.lost else alive",
+        "return _PICTURE if pair.lost else NEEDED_ROOM",
+        "../state/test_receipts.py",
+    ),
+    Mutant(
+        "a receipt tells what of it was put back by its handles",
+        "../state/receipts.py",
+        'part["handle"] in names if by_handle else',
+        "False if by_handle else",
+        "../state/test_receipts.py",
+    ),
+    Mutant(
         "no more results leave a conversation than its target asks for",
         "ways.py",
         "return way.tokens - way.names + min(known, way.names)",

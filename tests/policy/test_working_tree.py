@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from hooks.utils.answers.report import expiry
+from hooks.utils.views.report import expiry
 from tests.policy.scenario import Scenario
 
 OF_FILES = [

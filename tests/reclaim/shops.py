@@ -7,12 +7,12 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from hooks.utils import archive
+from hooks.utils.host.projects import folder_name
 from hooks.utils.policy.context import shared_facts
 from hooks.utils.policy.placeholder import handle_in
 from hooks.utils.policy.planning import Asked
 from hooks.utils.reclaim import access, clearing, restoring, undoing
 from hooks.utils.state import live, store
-from popkit_retention.cli.sessions import folder_name
 from tests.hooks.processes import ROOT
 from tests.host.lines import Lines
 from tests.reclaim.errands import Errands

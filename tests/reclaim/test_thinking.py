@@ -14,10 +14,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hooks.utils import archive
-from hooks.utils.answers.putback import undo_lines
 from hooks.utils.host import branch, entries, responses
 from hooks.utils.reclaim import places, thinking
 from hooks.utils.reclaim.access import Opened, Refused
+from hooks.utils.text import laid_out
+from hooks.utils.views.putback import undo_lines
 from tests.examples import examples
 from tests.reclaim import generated
 from tests.reclaim.shops import EXPIRED, LATELY, Shop, Talk, Thinker, assert_only_contents_changed, contents_of, thought, worked
@@ -243,7 +244,7 @@ def test_thinking_that_was_lost_keeps_what_stands_behind_it_away(thoughtful: Sho
     db.close()
     back = thoughtful.undo()
     assert (back.thinking > 0, back.unthought > 0) == (True, True)
-    assert "stays out, because something before it is lost" in " ".join(undo_lines(back, "s"))
+    assert "stays out, because something before it is lost" in " ".join(laid_out(undo_lines(back, "s")))
     old, new = before.splitlines(), thoughtful.transcript.read_bytes().splitlines()
     differing = [number for number, (one, other) in enumerate(zip(old, new)) if one != other]
     assert len(differing) == len(ids) - 4

@@ -11,8 +11,8 @@ from hooks.utils.edges import files
 from hooks.utils.host import moments
 from hooks.utils.state import breaks
 from popkit_retention.lab import sessions
-from tests.answers.written import Written
 from tests.patience import HANG_S
+from tests.views.written import Written
 
 NEVER = float("inf")
 

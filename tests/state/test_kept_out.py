@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.state import journal, live, store
-from tests.answers.written import STEP_S, Written
+from tests.views.written import STEP_S, Written
 
 READ = {"file_path": "/home/dev/shop/a.py"}
 SHORT, LEFT_OUT = "a line of a.py\n" * 60, 4_200  # characters that entered, and that did not

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.answers import report
 from hooks.utils.policy import engine, events, planning
 from hooks.utils.policy.context import OUTSIDE, reclaimable
 from hooks.utils.policy.economics import Prices
+from hooks.utils.reclaim import outlook
 from hooks.utils.state import journal, live
+from hooks.utils.views import report
 from tests.hooks import processes, sessions
 from tests.hooks.test_live_equals_replay import ACTIONS, Kept, _assert_equal, _run_inside
 
@@ -93,11 +94,8 @@ class _Never:
 
 def test_nobody_is_offered_a_handle_for_it(tmp_path: Path):
     kept = Edited(tmp_path, *WORK)
-    state = kept.made().state
-    rows = [
-        report._expired_row(state.expired[id], state.expired[id].ended, state, kept.made().conversation.rules, kept.at, {})
-        for id in kept.ids
-    ]
+    looked = outlook.of(kept.site, str(kept.day.transcript), kept.made(), kept.at)
+    rows = [row for row in report.build(looked)["results"] if row["id"] in kept.ids]
     assert {(row["state"], row["handle"]) for row in rows} == {("cleared", "")}
 
 

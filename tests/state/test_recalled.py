@@ -12,7 +12,7 @@ from hooks.utils.policy.bookings import Spared
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.state import journal, live, settling, store
 from hooks.utils.state.recall import Recall
-from tests.answers.written import BEGAN, PROJECT, Written
+from tests.views.written import BEGAN, PROJECT, Written
 
 SAID = """# Memory of shop
 

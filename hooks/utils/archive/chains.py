@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from .content import as_text, hash_content, plain
+from ..edges.hash_chain import FIRST_PREV_HASH
+from .content import as_text, plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from sqlite3 import Connection
-    from typing import Any
 
-FIRST_PREV_HASH = "0" * 64
 # What is written once and never changed: what the hash of a record is made of, beside the hash before it.
 HASHED = ("id", "type", "task_id", "agent_id", "timestamp", "created_at", "place", "tool_use_id", "label", "subjects", "tokens", "size",
           "content_hash")  # fmt: skip
@@ -57,10 +56,3 @@ def begin(db: Connection, chain: Chain) -> tuple[int, str]:
     )
     db.execute(_MOVE, (chain.transcript, chain.project, chain.project, chain.task_id))
     return db.execute("SELECT length, head FROM chains WHERE task_id = ?", (chain.task_id,)).fetchone()
-
-
-def link_hash(prev_hash: str, values: tuple[Any, ...]) -> str:
-    """The hash of a record, from the one before it and its values in the order of `HASHED`."""
-    import json
-
-    return hash_content(json.dumps([prev_hash, *values], separators=(",", ":"), default=repr))

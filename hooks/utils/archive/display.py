@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 try:
     from _json import scanstring  # `import json` takes a quarter of a restore's time, and most contents are a text
 except ImportError:
@@ -38,6 +42,8 @@ def text_of(content: str) -> str:
 def _block(block: object) -> str:
     if not isinstance(block, dict):
         return _json(block)
+    if "toolUses" in block:
+        return _calls(block)
     for name in ("text", "thinking"):
         if isinstance(block.get(name), str):
             return block[name]
@@ -45,6 +51,19 @@ def _block(block: object) -> str:
     if isinstance(source, dict) and isinstance(source.get("data"), str):
         return f"[{block.get('type')}: {source.get('media_type')}, {len(source['data']) * 3 // 4:,} bytes]"
     return _json(block)
+
+
+def _calls(message: dict[str, Any]) -> str:
+    """A message of calls that were archived whole (policy/stubs.py): what it says, its calls, their results."""
+    parts = [message.get("text")]
+    for name, what in (("toolUses", _call), ("toolResults", _block)):
+        values = message.get(name)
+        parts += map(what, values) if isinstance(values, list) else []
+    return "\n".join(part for part in parts if isinstance(part, str) and part)
+
+
+def _call(use: object) -> str:
+    return f"{use.get('tool')} {_json(use.get('input'))}" if isinstance(use, dict) else _json(use)
 
 
 def _json(value: object) -> str:

@@ -10,12 +10,13 @@ from __future__ import annotations
 import time
 
 from ..edges.sqlite_file import Transaction
-from .content import plain
+from .content import Row, plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from sqlite3 import Connection
+    from typing import Any
 
 ITEM, SESSION, PROJECT = SCOPES = ("item", "session", "project")
 _FIELDS = ("id", "scope", "target", "who", "why", "created_at", "until", "released_at")
@@ -28,7 +29,7 @@ SELECT task_id FROM chains WHERE session_id IN (SELECT target FROM holds WHERE s
 _UNPLACED = "SELECT DISTINCT project FROM chains WHERE project NOT IN (SELECT folder FROM folders)"
 
 
-class Hold:
+class Hold(Row):
     """Keeps what `target` names, by `scope`, also what comes to a held session or project later: from `created_at` until `until` (seconds;
     None: until it is released). `who` wanted it, and `why`."""
 
@@ -44,6 +45,20 @@ class Hold:
         self.created_at = created_at
         self.until = until
         self.released_at = released_at
+
+    @classmethod
+    def of(cls, value: Mapping[str, Any]) -> Hold:
+        """Return the hold of a JSON object, as `to_json` made it; what it lacks is None."""
+        values: list[Any] = [value.get(name) for name in _FIELDS]
+        return cls(*values)
+
+    def in_force(self, now: float) -> bool:
+        """Return whether it holds at a time (seconds). One whose end cannot be read does."""
+        return self.released_at is None and not (isinstance(self.until, (int, float)) and now >= self.until)
+
+    def released(self, at: float) -> Hold:
+        """Return the same hold, ended at a time (seconds)."""
+        return Hold(**{**self.to_json(), "released_at": at})
 
 
 class Held:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from ..edges.sqlite_file import Transaction
-from .content import plain
+from .content import Row, plain
 from .holds import held
 
 TYPE_CHECKING = False
@@ -14,8 +14,11 @@ if TYPE_CHECKING:
     from sqlite3 import Connection
 
 
-class Mark:
-    """Since when (seconds) a record is to be deleted, and who said so."""
+GRACE_S = 86_400.0  # from a mark to the deletion
+
+
+class Mark(Row):
+    """Since when (seconds) something is to be deleted, and who (`user`, `tool`, `job`) said so."""
 
     __slots__ = ("at", "by", "id")
 
@@ -23,6 +26,11 @@ class Mark:
         self.id = id
         self.at = at
         self.by = by
+
+    @property
+    def due_at(self) -> float:
+        """When it may be deleted (seconds)."""
+        return self.at + GRACE_S
 
 
 def marked(db: Connection) -> dict[str, Mark]:

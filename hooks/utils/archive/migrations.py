@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..edges import files, sqlite_file
 from ..edges.sqlite_file import Schema, StoreDamaged, StoreError, StoreTooNew, Transaction
+from ..edges.storage import Storage
 from .content import names_of, subjects_of
 
 TYPE_CHECKING = False
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 # What an archive that cannot be used raises: see `sqlite_file`.
 ArchiveError, ArchiveTooNew, ArchiveDamaged = StoreError, StoreTooNew, StoreDamaged
 APPLICATION_ID = 0x506F704B  # "PopK"
+STORAGE = (Storage("archive", {"": r"archive\.sqlite"}),)
 
 _RECORDS = """
 CREATE TABLE thought_records (

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 
+from ..edges.hash_chain import COMPACT, link_hash
 from ..edges.sqlite_file import Transaction
-from .chains import HASHED, Chain, begin, link_hash
+from .chains import HASHED, Chain, begin
 from .content import RetentionIntegrityError, as_count, as_text, hash_content, names_of, plain, read_json, stamp, subjects_of, to_bytes
 
 TYPE_CHECKING = False
@@ -171,7 +172,7 @@ def insert(db: Connection, chain: Chain, record: NewRecord, born: tuple[str, int
     subjects = json.dumps(names, ensure_ascii=False)
     values = (id, plain(record.type), chain.task_id, chain.agent_id, plain(record.timestamp), created_at, place, plain(record.tool_use_id),
               plain(record.label), subjects, record.tokens, len(data), content_hash)  # fmt: skip
-    hash = link_hash(prev_hash, values)
+    hash = link_hash((prev_hash, *values), COMPACT)
     source = None if record.source is None else json.dumps(record.source)
     seq = db.execute(_INSERT, (*values, prev_hash, hash, source, data)).lastrowid
     db.executemany("INSERT INTO named VALUES (?, ?)", [(name, seq) for name in names_of(names)])

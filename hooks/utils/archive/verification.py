@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from .chains import FIRST_PREV_HASH, HASHED, link_hash
-from .content import RetentionIntegrityError, decompress_content, hash_content, to_text
+from ..edges.hash_chain import COMPACT, FIRST_PREV_HASH, AsWritten, link_hash
+from .chains import HASHED
+from .content import RetentionIntegrityError, Row, decompress_content, hash_content, to_text
 from .sources import recover
 
 TYPE_CHECKING = False
@@ -21,7 +22,7 @@ _LEFT_TO_A_SOURCE = "SELECT id FROM thought_records WHERE zone = 'cold' AND sour
 _KEEPS = {None: (True, False), "hot": (True, False), "warm": (False, True), "cold": (False, False)}
 
 
-class Broken:
+class Broken(Row):
     """The first record of a chain that is not as it was written. `id` is "" where it is missing altogether."""
 
     __slots__ = ("id", "place", "task_id", "what")
@@ -31,9 +32,6 @@ class Broken:
         self.place = place
         self.id = id
         self.what = what
-
-    def to_json(self) -> dict[str, str | int]:
-        return {name: getattr(self, name) for name in ("task_id", "place", "id", "what")}
 
 
 class Verified:
@@ -60,25 +58,16 @@ def verify(db: Connection) -> Verified:
     from . import holds, index, marks  # a restore loads this module, and needs none of them
 
     report = Verified()
-    kept = db.text_factory
-    # A text whose bytes were changed into no text at all is to be named, and not to end the walk.
-    db.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
-    try:
-        for task_id in [row[0] for row in db.execute(_CHAINS).fetchall()]:
-            report.chains += 1
-            own = not db.in_transaction
-            if own:
-                db.execute("BEGIN")
-            try:
-                broken = _walk(db, task_id, report)
-            finally:
-                if own:
-                    db.execute("ROLLBACK")
-            if broken:
-                report.broken.append(broken)
+    with AsWritten(db):
+        chains = [row[0] for row in db.execute(_CHAINS).fetchall()]
+    for task_id in chains:
+        report.chains += 1
+        with AsWritten(db):
+            broken = _walk(db, task_id, report)
+        if broken:
+            report.broken.append(broken)
+    with AsWritten(db):
         report.problems = [*holds.problems(db), *marks.problems(db), *index.problems(db)]
-    finally:
-        db.text_factory = kept
     named = {each.id for each in report.broken}
     report.lost = [id for (id,) in db.execute(_LEFT_TO_A_SOURCE).fetchall() if id not in named and _is_lost(db, id)]
     return report
@@ -119,7 +108,7 @@ def _wrong_place(row: tuple[Any, ...], place: int, prev_hash: str, seq: int) -> 
         return "it stands before the record that it follows"
     if row[3] != prev_hash:
         return "its prev_hash is not the hash of the record before it"
-    if row[4] != link_hash(prev_hash, row[10:]):
+    if row[4] != link_hash((prev_hash, *row[10:]), COMPACT):
         return "its hash does not fit its columns: one of them was changed"
     return ""
 

@@ -9,6 +9,7 @@ null may stand (what it means, in words), and at the top level `default` and `pr
 
 from __future__ import annotations
 
+from ..edges.storage import LOGS, Storage
 from ..policy import kinds
 from ..policy.ruleset import (
     AUTO,
@@ -37,6 +38,11 @@ from ..policy.ruleset import (
     WHEN_COLD,
 )
 from ..policy.tiers import EVENT_ALIASES, EVENTS, TIER_CONFIG, TIERS
+
+STORAGE = (
+    Storage("your configuration", {"": r"retention-config\.json"}, keep=("Your configuration stays.",), stays=True),
+    Storage(LOGS, {"cache": r"config-[^/]*"}),  # what `remembered` keeps
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -65,11 +65,7 @@ def sweep(popkit_home: str, now: float, budget: int = SWEPT_AT_ONCE) -> int:
     makes its own again. `now` in seconds."""
     folder = join(popkit_home, "cache")
     gone = 0
-    try:
-        names = os.listdir(folder)
-    except OSError:
-        return 0
-    for name in names:
+    for name in files.names(folder):
         if gone >= budget:
             break
         try:

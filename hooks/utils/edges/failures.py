@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from . import files, home
+from .storage import LOGS, Storage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 LOG_BYTES = 256 * 1024
 LOG_NAME = "hooks.log"
 _MARK = "!! "
+STORAGE = (Storage(LOGS, {"": r"hooks\.log"}),)
 
 
 def log_path(popkit_home: str) -> str:

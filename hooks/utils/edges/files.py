@@ -104,18 +104,30 @@ def _open(path: str, flags: int) -> int:
     return fd
 
 
-def replace_text(path: str, text: str) -> None:
-    """Replaces a file's text atomically (see replace_bytes)."""
-    replace_bytes(path, encoded(text))
+def replace_text(path: str, text: str, mode: int = 0o600) -> None:
+    """Replace a file's text atomically (see replace)."""
+    data = encoded(text)
+    replace(path, lambda fd: write_all(fd, data), mode)
 
 
 def replace_bytes(path: str, data: bytes) -> None:
-    """Replaces a file atomically: a reader sees the old one or the new one, also after a kill."""
-    temporary = path + "." + str(os.getpid()) + ".tmp"
+    """Replace a file's bytes atomically (see replace)."""
+    replace(path, lambda fd: write_all(fd, data))
+
+
+def replace(path: str, write: Callable[[int], object], mode: int = 0o600, temporary: str = "", sync: bool = False) -> None:
+    """Replace a file atomically by what `write` writes to the descriptor that it is given: a reader sees the old one or the new one, also
+    after a kill. `temporary`: the path that it is written under first. `sync` puts its bytes on disk before it gets its name, which
+    takes 8 ms."""
+    temporary = temporary or path + "." + str(os.getpid()) + ".tmp"
     try:
         fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
-            write_all(fd, data)
+            write(fd)
+            if mode != 0o600:
+                os.chmod(fd, mode)
+            if sync:
+                os.fsync(fd)
         finally:
             os.close(fd)
         os.replace(temporary, path)
@@ -123,7 +135,7 @@ def replace_bytes(path: str, data: bytes) -> None:
         try:
             os.unlink(temporary)
         except OSError:
-            pass  # it was never made; the error that matters is on its way
+            pass  # it was never made, or has its name already; the error that matters is on its way
         raise
 
 
@@ -246,8 +258,21 @@ def spill(path: str, text: str) -> None:
 def spilled(path: str) -> list[str]:
     """The files that `spill` has left beside a file, oldest first."""
     folder, _, name = path.rpartition("/")
+    return [folder + "/" + found for found in names(folder) if found.startswith(name + _SPILLED) and not found.endswith(".tmp")]
+
+
+def names(folder: str) -> list[str]:
+    """Return what lies in a folder, in order; nothing where it cannot be read."""
     try:
-        names = os.listdir(folder)
-    except FileNotFoundError:
+        return sorted(os.listdir(folder))
+    except OSError:
         return []
-    return sorted([folder + "/" + found for found in names if found.startswith(name + _SPILLED) and not found.endswith(".tmp")])
+
+
+def is_there(path: str) -> bool:
+    """Return whether anything has this name, a link that leads nowhere too."""
+    try:
+        os.lstat(path)
+    except OSError:
+        return False
+    return True

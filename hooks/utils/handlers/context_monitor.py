@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from ..policy.ruleset import Ruleset
     from ..state import store
+    from ..views.report_shapes import Report
 
 COMMAND = "/popkit:context"
 LEVELS = ("notice", "warning", "critical", "emergency")
@@ -47,7 +48,7 @@ def command_words(prompt: str) -> str | None:
 
 
 def _answer(words: str, site: live.Site, transcript_path: str, now: float) -> dict[str, Any]:
-    from ..answers.command import answer
+    from ..operations.context import answer
 
     files.patience.left_s = float("inf")  # a person has asked for it, and waits as for a command
     _notice_changes(site, transcript_path, now)
@@ -124,8 +125,8 @@ def _retention(site: live.Site, transcript_path: str, now: float) -> dict[str, A
 
     try:
         if os.path.getsize(transcript_path) <= live.REBUILD_BYTES:
-            from ..answers import report
             from ..reclaim import outlook
+            from ..views import report
 
             found = report.build(outlook.look(site, transcript_path, now))
             return {
@@ -143,12 +144,13 @@ def _retention(site: live.Site, transcript_path: str, now: float) -> dict[str, A
     return {"expired_count": expired["items"], "reclaimable_tokens": 0, "suggestion": said if expired["items"] else ""}
 
 
-def _unasked(found: dict[str, Any], critical: float) -> str:
+def _unasked(found: Report, critical: float) -> str:
     """What a report says to do now; "" where that is nothing, or only to wait while there is room."""
-    from ..answers import verdict
+    from ..views import phrases
 
-    kind = found["verdict"]["kind"]
-    return "" if kind == "nothing" or (kind == "wait" and found["context"]["ratio"] < critical) else verdict.unasked(found)
+    kind, context = found["verdict"]["kind"], found["context"]
+    has_room = context is not None and context["ratio"] < critical
+    return "" if kind == "nothing" or (kind == "wait" and has_room) else phrases.unasked(found)
 
 
 def _short(tokens: int) -> str:
@@ -169,7 +171,7 @@ def _news(site: live.Site, checked: dict[str, Any]) -> str | None:
     suggestion = checked["retention"]["suggestion"]
     if not suggestion:
         return None
-    from ..answers.phrases import WINDOW_FROM
+    from ..views.phrases import WINDOW_FROM
 
     window_from = WINDOW_FROM.get(checked["window_source"], "")
     tokens, window = (_short(checked[name]) for name in ("tokens", "window"))

@@ -67,7 +67,7 @@ def _sweep_sockets(popkit_home: str) -> None:
         os.stat(popkit_home + "/run")
     except OSError:
         return  # there are none
-    from ..helper import sockets
+    from ..state import sockets
 
     sockets.sweep(popkit_home)
 

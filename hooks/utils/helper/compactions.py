@@ -4,7 +4,7 @@ the host asks what the compaction is to be.
 
 from __future__ import annotations
 
-from ..answers import text
+from .. import text
 from ..host.usage import newest_usage
 from ..policy.outline import findings
 from ..policy.ruleset import COMPACT_TARGET
@@ -35,7 +35,7 @@ class Compactions:
         self.wanted: Wanted | None = None
         self.is_begun = True  # whether the host has been told to start one for it
         self.declined = ""  # why the last one was left to the host; "" where it was not
-        self._answered: Callable[[], None] | None = None  # says in the journal what was answered last, once that stands
+        self._answered: Callable[[], object] | None = None  # says in the journal what was answered last, once that stands
 
     def clear(self, ids: Sequence[str]) -> None:
         """The next compaction that we start takes these results out."""
@@ -91,7 +91,7 @@ class Compactions:
             self.declined = str(error)
             return {}
         self.declined = ""
-        self._answered = made.note
+        self._answered = lambda: made.note(True)
         if trigger == MANUAL and wanted.why == MANUAL and str(asked.get("instructions") or "").strip():
             return {"rows": made.rows, "hand_on": True}
         if wanted.why == AUTO and not made.met and made.after > _MOST_LEFT * made.before:
@@ -99,7 +99,7 @@ class Compactions:
             return {"rows": older, "hand_on": True, "behind": newer} if older else {"rows": made.rows, "hand_on": True}
 
         def note() -> None:
-            made.note()
+            made.note(False)
             in_place.tell(site, agent_id, now)
 
         self._answered = note

@@ -13,7 +13,7 @@ import sys
 import threading
 
 from ..edges import failures, home
-from .deeds import Deed
+from ..operations.offers import Offer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,18 +52,18 @@ class Native:
         self._asking.join(_PATIENCE_S)
         return _LOOKING if self._asking.is_alive() else self.text
 
-    def deeds(self) -> list[Deed]:
+    def deeds(self) -> list[Offer]:
         """What can be done now."""
         if self._asking is not None and self._asking.is_alive():
             return []
         if self.change:
             return [
-                Deed(self.change, "Make this change", "in this project's .claude/settings.local.json, from the next session on", "m"),
-                Deed("native show", "Leave it", "nothing is changed", "l"),
+                Offer(self.change, "Make this change", "in this project's .claude/settings.local.json, from the next session on", "m"),
+                Offer("native show", "Leave it", "nothing is changed", "l"),
             ]
         if self.is_on:
-            return [Deed("native off --dry-run", "Stop clearing by the provider", "the change is shown first", "n")]
-        return [Deed("native on --dry-run", "Let the provider clear", "finds settings that pay on your sessions, shows them", "n")]
+            return [Offer("native off --dry-run", "Stop clearing by the provider", "the change is shown first", "n")]
+        return [Offer("native on --dry-run", "Let the provider clear", "finds settings that pay on your sessions, shows them", "n")]
 
     def _answer(self, words: str) -> None:
         said = self._run(_split(words)[1:])

@@ -19,8 +19,8 @@ from http.server import BaseHTTPRequestHandler
 
 from ..edges import failures
 from ..edges.system import now
+from ..state import sockets
 from ..state.site import Site
-from . import sockets
 from .compactions import Compactions
 from .door import Door
 from .native import Native

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import threading
-
-from .. import archive
+from .. import archive, text
 from .. import efficiency_tracker as tracker
-from ..answers import cold, command, ids, ledgers, phrases, putback, report, text, verdict, warm
+from ..operations import arguments, context, offers, receipts
+from ..operations import cache as caches
 from ..policy import figures
 from ..policy.verdict import is_worth_a_word
 from ..reclaim import access, outlook, restoring
 from ..state import settling
-from . import deeds, pages
+from ..views import cache, ledgers, phrases, putback, receipt, report
+from . import pages
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from ..state.site import Site
+    from ..views.report_shapes import Report
+    from ..views.shapes import CompactsCold
     from .compactions import Compactions
     from .native import Native
 
@@ -26,7 +28,6 @@ _MOST_TOKENS = 10**9
 _FOLD = "    "  # before what of a line of the pane has no room
 _WORTH_TELLING = 10_000  # tokens that were kept out
 _SHOWN_LINES = 400  # of a content, in the pane
-_LAYOUT = threading.Lock()  # answers are laid out for one width at a time
 
 
 class Asked:
@@ -68,24 +69,28 @@ class Views:
         """`band`: what to do now, None for nothing · `pane`: a page (pages.py) · `cache_until`: when the cache goes cold (milliseconds),
         None when it is · `toast`: what is told in passing at the end of a turn, "" for nothing. There is no line for the prompt's foot:
         the client draws what stands there as a warning."""
-        with _LAYOUT:
-            text.lay_out_for(asked.columns, text.NARROWEST_PANE)
-            looked = outlook.look(site, self.transcript_path, now)
-            found = report.build(looked)
-            cold_now = cold.look(site, looked)
-            shown = pages.page(asked.page, found, asked.chosen, asked.rows, cold.question(cold_now))
-            if shown["page"] == pages.SAVED:
-                shown["lines"] = [*_saved(site, found, now), *self._spent()]
-            if shown["page"] == pages.SETTINGS:
-                self.native.look()
-                kept = warm.look(site, self.transcript_path, now)
-                title = text.title("Keeping the prompt cache warm")
-                shown["lines"] = [*title, warm.pane_line(kept), *warm.sum_lines(kept), "", *self.native.text.split("\n")]
-                shown["deeds"] = deeds.to_json([*deeds.of_warmth(kept), *self.native.deeds()])
-            worth = is_worth_a_word(found["verdict"], found["context"], looked.rules.thresholds["critical"])
-            shown["lines"] = [part for line in shown["lines"] for part in text.folded(line, _FOLD)]
-            band = {"text": verdict.unasked(found)} if worth else None
-            offered = deeds.to_json([deed for deed in deeds.of_context(found) if deed.id == "clear"])
+        width = text.width_of(asked.columns, text.NARROWEST_PANE)
+        looked = outlook.look(site, self.transcript_path, now)
+        found = report.build(looked)
+        cold_now = caches.compacts_cold(site, looked)
+        shown = pages.page(asked.page, found, asked.chosen, width, asked.rows, cache.cold_question(cold_now))
+        if shown["page"] == pages.SAVED:
+            saved = text.laid_out([*_saved(site, found, now), *self._spent()], width)
+            gone = receipts.look(site, found)
+            shown["head"] = text.laid_out(receipt.pane_head(gone, now), width)
+            room = asked.rows - pages.TABS - len(shown["head"]) - len(shown["deeds"]) - len(saved)
+            shown["lines"] = text.laid_out(receipt.pane_lines(gone, now, width, room, pages.COMMAND), width) + saved
+        if shown["page"] == pages.SETTINGS:
+            self.native.look()
+            kept = caches.kept_warm(site, self.transcript_path, now)
+            title = text.title("Keeping the prompt cache warm")
+            lines = [*title, cache.pane_line(kept), *cache.sum_lines(kept), "", *self.native.text.split("\n")]
+            shown["lines"] = text.laid_out(lines, width)
+            shown["deeds"] = offers.to_json([*offers.of_warmth(kept), *self.native.deeds()])
+        worth = is_worth_a_word(found["verdict"], found["context"], looked.rules.thresholds["critical"])
+        shown["lines"] = text.laid_out([part for line in shown["lines"] for part in text.folded(line, _FOLD)], width)
+        band = {"text": phrases.unasked(found)} if worth else None
+        offered = offers.to_json([deed for deed in offers.of_context(found) if deed.id == "clear"])
         context = found["context"]
         left = context["cache_seconds_left"] if context else 0
         return {
@@ -96,7 +101,7 @@ class Views:
             **({"compact": True} if self._leaves_by_itself(cold_now, looked.state.index) else {}),
         }
 
-    def _leaves_by_itself(self, cold_now: dict[str, Any], calls: int) -> bool:
+    def _leaves_by_itself(self, cold_now: CompactsCold, calls: int) -> bool:
         """Whether dead results leave now, without a word: once for each state of the conversation."""
         if cold_now["setting"] != "on" or not cold_now["ids"] or self.compactions.wanted is not None or self.left_at == calls:
             return False
@@ -104,42 +109,42 @@ class Views:
         self.compactions.when_cold(cold_now["ids"])
         return self.compactions.begin()
 
-    def _spent(self) -> list[str]:
+    def _spent(self) -> list[text.Line]:
         return [] if self.usd is None else text.wrap(f"Claude Code counts ${self.usd:,.2f} for the whole session so far.")
 
     def answer(self, words: str, site: Site, now: float, columns: int) -> str:
         """The answer to `/popkit WORDS`."""
         if words.split()[:1] == ["native"]:
             return self.native.answer(words)
-        with _LAYOUT:
-            text.lay_out_for(max(_NARROWEST, columns))
-            return command.answer(words, site, self.transcript_path, now, self.compactions)
+        return context.answer(words, site, self.transcript_path, now, self.compactions, text.width_of(columns))
 
     def press(self, id: str, site: Site, now: float, columns: int) -> str:
         """What a deed came to, in words; "" for one that is none."""
         word, _, rest = id.partition(" ")
-        if word not in deeds.WORDS:
+        if word not in offers.WORDS:
             return ""
-        return self._whole(rest, site, now) if word == "show" else self.answer(id, site, now, columns)
+        return self._whole(rest, site, now, columns) if word == "show" else self.answer(id, site, now, columns)
 
-    def _whole(self, name: str, site: Site, now: float) -> str:
+    def _whole(self, name: str, site: Site, now: float, columns: int) -> str:
         """The archived content of a result (T12), for a person: it is booked as restored nowhere, as Claude does not see it."""
         found = report.build(outlook.look(site, self.transcript_path, now))
         try:
-            row = ids.find(found, name)
-            handle = row.get("handle") or (row["entered"] or {}).get("handle", "")
+            row = arguments.find(found, name)
+            handle = report.handle_of(row)
             with access.Opened(site.home) as db:
                 record = archive.record(db, handle)
-                lines = putback.printed_lines(restoring.printed(db, [record])) if record else ["It is not in the archive."]
-        except (ids.NotFound, access.Refused) as error:
+                printed = putback.printed_lines(restoring.printed(db, [record])) if record else ["It is not in the archive."]
+        except (arguments.NotFound, access.Refused) as error:
             return f"PopKit: {error}"
+        width = text.width_of(columns)
+        lines = text.laid_out(printed, width)
         more = len(lines) - _SHOWN_LINES
         if more > 0:
             lines = [*lines[:_SHOWN_LINES], f"… {more:,} more lines: popkit restore {handle}"]
-        return "\n".join([f"{phrases.title(row)}, all of it:", *map(text.visible, lines)])
+        return "\n".join([f"{phrases.title(row, width)}, all of it:", *map(text.visible, lines)])
 
 
-def _toast(site: Site, found: dict[str, Any], now: float) -> str:
+def _toast(site: Site, found: Report, now: float) -> str:
     """What a person is told once a session and in passing: how much was kept out, once that is worth a word. Claude is not told."""
     kept_out = found["figures"].get("kept_out_tokens", 0)
     if kept_out < _WORTH_TELLING or not site.claim("kept_out_told", now):
@@ -147,7 +152,7 @@ def _toast(site: Site, found: dict[str, Any], now: float) -> str:
     return f"kept {text.tokens(kept_out).removeprefix('~')} tokens out of this session"
 
 
-def _saved(site: Site, found: dict[str, Any], now: float) -> list[str]:
+def _saved(site: Site, found: Report, now: float) -> list[text.Line]:
     """What PopKit was worth: in this session, and on this machine."""
     settling.catch_up(site, found["transcript"])
     worth = tracker.worth(tracker.all_metrics(site.home), now)

@@ -17,12 +17,11 @@ from .stamps import seconds_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Literal
+    from typing import Any
 
     from ..policy.models import Model
     from ..policy.ruleset import Ruleset
-
-    WindowSource = Literal["configuration", "client", "transcript", "model", "assumed"]
+    from ..policy.shapes import WindowSource
 
 TAIL_BYTES = 512 * 1024
 # A request larger than this many times the size at which Claude Code compacted shows that the window has grown since.

@@ -35,7 +35,8 @@ NEWEST = 4
 # Why a result stands whatever the target is (planning.REASONS).
 _STANDS = ("pinned", "preserved", "last_word", "unseen")
 RESULT, INPUT, CALLS = "result", "input", "calls"
-_NEEDED_ROOM = "to make room: of all that stood it was the least likely to be needed"
+NEEDED_ROOM = "to make room: of all that stood it was the least likely to be needed"
+_PICTURE = "it shows a picture or a document, which a compaction cannot carry"
 
 
 class Left:
@@ -75,13 +76,13 @@ def _unknown(_id: str) -> str:
 def compact(
     messages: Sequence[Message], conversation: Conversation, plan: Plan, share: float, handle_of: Callable[[str, Content], str],
     only: Collection[str] | None = None, lost: Collection[str] = (), found: Callable[[str, bool], Findings] = findings,
-    whole_of: Callable[[str], str] = _unknown, least: int = 0,
+    whole_of: Callable[[str], str] = _unknown, least: int = 0, why: str = NEEDED_ROOM,
 ) -> Compacted:  # fmt: skip
     """What stands of `messages` (as `messages.paired` gives them) in at most this `share` of their tokens, where that can be. `plan`: made
     as for a cold cache. `handle_of(id, content)`: under which handle something is archived. `only`: ids of results that leave, and nothing
     else does; but `lost`, those that cannot be handed back as they are, leave in any case. `found`: as `outline.findings` does it.
     `whole_of(id)`: the text of a result before the door shortened it, "" where it is not known. `least`: tokens that may stand whatever
-    their share is."""
+    their share is. `why`: the reason for which a live result leaves."""
     calibration = conversation.state.calibration
     pairs = _pairs(messages, plan, conversation)
     before = _tokens(messages, pairs)
@@ -93,7 +94,7 @@ def compact(
     least = sum([estimate_tokens(message.text) for message in messages]) + sum([pair.tokens_at(pair.at) for pair in pairs.values()])
     if only is None and least > target:
         _make_room(least - target, pairs.values())
-    builder = _Builder(conversation, handle_of, found)
+    builder = _Builder(conversation, handle_of, found, why)
     made_whole: list[str] = []
     while True:
         made_whole += _make_whole(pairs, conversation, whole_of)
@@ -223,7 +224,7 @@ def _built(messages: Sequence[Message], pairs: dict[str, Pair], builder: _Builde
             content = [message.to_json() for message in away]
             handle = builder.handle_of("", content)
             standing.append(stubs.folded(labels, handle))
-            left.append(Left(CALLS, "", f"{len(labels)} calls", _NEEDED_ROOM, handle, content))
+            left.append(Left(CALLS, "", f"{len(labels)} calls", NEEDED_ROOM, handle, content))
             away.clear()
 
     for at, message in enumerate(messages):
@@ -252,14 +253,15 @@ def _built(messages: Sequence[Message], pairs: dict[str, Pair], builder: _Builde
 class _Builder:
     """Calls with their results as they stand, each way built once."""
 
-    __slots__ = ("_known", "conversation", "found", "handle_of")
+    __slots__ = ("_known", "conversation", "found", "handle_of", "why")
 
     def __init__(
-        self, conversation: Conversation, handle_of: Callable[[str, Content], str], found: Callable[[str, bool], Findings]
+        self, conversation: Conversation, handle_of: Callable[[str, Content], str], found: Callable[[str, bool], Findings], why: str
     ) -> None:
         self.conversation = conversation
         self.handle_of = handle_of
         self.found = found
+        self.why = why
         self._known: dict[str, tuple[Way, Use, Shown, list[Left]]] = {}
 
     def built(self, pair: Pair, leaves: bool, left: list[Left]) -> tuple[Use, Shown]:
@@ -277,7 +279,7 @@ class _Builder:
             handle = self.handle_of(use.id, shown.text)
             text = pair.placeholder(handle, self.conversation, way.result, self.found)
             if len(text) < len(shown.text) or not shown.text or pair.lost:  # of a picture there is no text
-                left.append(Left(RESULT, use.id, pair.label, _why(pair), handle, shown.text))
+                left.append(Left(RESULT, use.id, pair.label, _why(pair, self.why), handle, shown.text))
                 shown = Shown(shown.id, text, shown.error)
         if not way.input and stubs.long_fields(use):
             handle = self.handle_of(use.id, use.input)
@@ -286,12 +288,9 @@ class _Builder:
         return use, shown, left
 
 
-def _why(pair: Pair) -> str:
-    """Why a result left, for people."""
-    decision = pair.decision
-    if decision is None:
-        return _NEEDED_ROOM
-    result = decision.result
-    if result.ended:
+def _why(pair: Pair, alive: str) -> str:
+    """Why a result left, for people; `alive`: the reason for which a live one did."""
+    result = pair.decision.result if pair.decision else None
+    if result is not None and result.ended:
         return result.reasons[0] if result.reasons else "expired"
-    return _NEEDED_ROOM
+    return _PICTURE if pair.lost else alive

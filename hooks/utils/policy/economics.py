@@ -13,6 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from . import shapes
     from .models import Model
 
 
@@ -129,8 +130,8 @@ class Sum:
             return 0
         return -(-owed // each) if each else None
 
-    def to_json(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.__slots__}
+    def to_json(self) -> shapes.Sum:
+        return {name: getattr(self, name) for name in self.__slots__}  # type: ignore[return-value]  # the slots are its keys
 
 
 def pays(sum: Sum, likely_requests: int | None = None) -> bool:

@@ -12,7 +12,8 @@ from .ledger import CAUSES, GAINS
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
+
+    from .shapes import Figures, LedgerFigures
 
 # name -> that of the ledger: what is counted beside the four.
 _COUNTS = {
@@ -22,9 +23,8 @@ _COUNTS = {
 }  # fmt: skip
 
 
-def of(sums: Mapping[str, float]) -> dict[str, Any]:
-    """{`kept_out_tokens`, `cleared_tokens`, `cost_usd`, `net_usd`, `saved_usd`, `saved_by_usd`: by gain, `unpriced`}. `unpriced`: whether
-    something was saved or charged at an unknown price, which no money here holds; where nothing had a price, all money is None."""
+def of(sums: Mapping[str, float]) -> Figures:
+    """Return the figures of the sums of a ledger, or of a part of it."""
     saved = {gain: sums.get("usd_" + gain, 0.0) for gain in GAINS}
     cost, unpriced = sums.get("usd_charged", 0.0), bool(sums.get("unpriced"))
     known = not unpriced or bool(cost) or any(saved.values())
@@ -39,18 +39,18 @@ def of(sums: Mapping[str, float]) -> dict[str, Any]:
     }
 
 
-def of_ledger(ledger: Mapping[str, float]) -> dict[str, Any]:
-    """The same of a whole ledger, with `cost_by_usd` (by cause) and how often and how much of everything there was; {} of an empty one."""
+def of_ledger(ledger: Mapping[str, float]) -> LedgerFigures:
+    """Return the figures of a whole ledger; {} of an empty one."""
     if not ledger:
         return {}
     found = of(ledger)
     known = found["cost_usd"] is not None
     costs = {cause: round(ledger.get("usd_charged_" + cause, 0.0), 6) if known else None for cause in CAUSES}
     counts = {name: round(ledger.get(key, 0)) for name, key in _COUNTS.items()}
-    return {**found, "cost_by_usd": costs, **counts}
+    return {**found, "cost_by_usd": costs, **counts}  # type: ignore[typeddict-item]  # the names are its keys
 
 
-def is_anything(figures: Mapping[str, Any]) -> bool:
+def is_anything(figures: Figures) -> bool:
     """Whether there is anything to tell of the four."""
     money = (figures["cost_usd"], *figures["saved_by_usd"].values())
     return bool(figures["kept_out_tokens"] or figures["cleared_tokens"] or figures["unpriced"] or any(money))

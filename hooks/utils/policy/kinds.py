@@ -31,7 +31,7 @@ class Kind:
         self.counted = counted
         self.tool = tool  # whose tier a command has that does the same
         self.grace = grace  # calls that an expired result must be left alone before a clear takes it unasked; None: as OTHER
-        self.ends_on = ends_on  # what of its like ends it: a word of answers/phrases.py
+        self.ends_on = ends_on  # what of its like ends it: a word of views/phrases.py
         self.ended = ended  # how that reads once it has ended it; "": the newer result is named
         # Characters up to which an output enters whole under `shape: strong`, and which it gets where it is longer; None: always whole.
         # From recorded sessions: docs/measured.md.

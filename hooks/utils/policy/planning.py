@@ -14,12 +14,11 @@ from .placeholder import placeholder_tokens
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from .context import Result
     from .conversation import Conversation
     from .need import NeedModel
     from .ruleset import Ruleset
+    from .shapes import Weighed
 
 
 CLEAR, HOLD, KEEP = "clear", "hold", "keep"
@@ -70,7 +69,7 @@ class Decision:
         """Tokens that leave with it, its placeholder subtracted."""
         return self.tokens - self.placeholder
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Weighed:
         return {
             "action": self.action, "reason": self.reason, "gain": self.gain,
             "need": None if self.need is None else round(self.need, 4), "value": None if self.value is None else round(self.value, 1),

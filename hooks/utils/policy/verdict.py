@@ -4,9 +4,8 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from .planning import Plan
+    from .shapes import Context, Sums, Verdict
 
 # A clear that takes a smaller share of the context is not worth loading the session again for.
 LEAST_SHARE = 0.01
@@ -19,28 +18,24 @@ KINDS = ("clear", "wait", "full", "resume", "nothing")
 WORTH_TOKENS, WORTH_SHARE = 20_000, 0.1
 
 
-def takes(plan: Plan | None) -> dict[str, int]:
-    """What a clear takes by a Plan, placeholders subtracted: {`items`, `tokens`}; nothing where it does not pay."""
+def takes(plan: Plan | None) -> Sums:
+    """Return what a clear takes by a Plan, placeholders subtracted; nothing where it does not pay."""
     if plan is None or not (plan.pays or plan.asked.now) or not plan.going:
         return {"items": 0, "tokens": 0}
     return {"items": len(plan.going), "tokens": max(0, plan.sum.leaves)}
 
 
 def verdict(
-    now: Plan | None, cold: Plan | None, context: dict[str, Any] | None, critical: float, expired: int = 0, pending_tokens: float = 0
-) -> dict[str, Any]:
-    """What to do now: {`kind` (one of KINDS), `tokens` and `items` that would leave, `thinking` tokens that leave too, `pays_after`
-    (requests, 0 at once), `wait_s` (until the cache is cold, None for no wait), `expired` (results)}.
-
-    `now`, `cold`: the Plans, None where there is none · `context`: `tokens`, `window`, `ratio`, `cache_seconds_left` · `critical`: the
-    ratio from which on a context is full · `pending_tokens`: cleared, but still in the requests.
-    """
+    now: Plan | None, cold: Plan | None, context: Context | None, critical: float, expired: int = 0, pending_tokens: int = 0
+) -> Verdict:
+    """Return what to do now. `now`, `cold`: the Plans, None where there is none · `critical`: the ratio from which on a context is full ·
+    `pending_tokens`: cleared, but still in the requests."""
     at_once, later = takes(now), takes(cold)
     tokens, window = (context["tokens"], context["window"]) if context else (0, 0)
     wait_s = context["cache_seconds_left"] if context and not _is_same(now, cold) else 0
     least = LEAST_SHARE * tokens
     worth_now, worth_later = at_once["tokens"] > least, later["tokens"] > least and wait_s > 0
-    said = {"kind": "nothing", **at_once, "thinking": 0, "pays_after": None, "wait_s": None, "expired": expired}
+    said: Verdict = {"kind": "nothing", **at_once, "thinking": 0, "pays_after": None, "wait_s": None, "expired": expired}
     if context and context["ratio"] >= critical:
         reached = later if worth_later and wait_s <= LONGEST_WAIT_S else at_once
         if reached["tokens"] < LITTLE_SHARE * window:
@@ -54,7 +49,7 @@ def verdict(
     return said
 
 
-def is_worth_a_word(said: dict[str, Any], context: dict[str, Any] | None, critical: float) -> bool:
+def is_worth_a_word(said: Verdict, context: Context | None, critical: float) -> bool:
     """Whether a verdict is worth a person's while who has not asked: much would leave now, or the context is nearly full."""
     near = context is not None and context["ratio"] >= critical
     if said["kind"] == "nothing":

@@ -12,8 +12,9 @@ from .. import archive
 from ..host import responses
 from ..policy import events, planning
 from ..policy.estimate import estimate_tokens
+from ..policy.occasions import CLEARED_BY_USER
 from ..policy.placeholder import SHORTEST_HANDLE, beside, placeholder, why, with_outline
-from ..state import journal, live
+from ..state import journal, live, receipts, store
 from . import places, rewrite, thinking
 from .access import Opened, Refused, chain_of, check_understood, once_answered, original_path, sweep, trouble_of, turnstile, until_whole
 from .cooling import cool
@@ -164,11 +165,23 @@ def _as_json(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
+def _recorded(result: Result, reasons: dict[str, str]) -> str:
+    """Why a result left, as the receipt says it: what ended it, else what the clear weighed, else that it was asked for."""
+    return next(iter(result.reasons if result.ended else ()), "") or reasons.get(result.id, CLEARED_BY_USER)
+
+
 def _book(site: Site, found: Prospect, handles: dict[str, str], tokens: int) -> None:
     """Journals the clear, and lets what the tracker knows follow."""
     needs = {decision.result.id: decision.need for decision in found.plan.decisions if decision.need is not None}
     reasons = {id: f"worth more gone than kept: a chance of {needs[id]:.0%} that it is needed again" for id in handles if id in needs}
+    calls = [
+        receipts.call_of(result, handles[result.id], _recorded(result, reasons), found.made.state.calibration)
+        for result in found.plan.going
+        if result.id in handles
+    ]
     entry, placeholders = journal.cleared(list(handles), tokens, reasons, found.now), events.Cleared(handles)
-    live.note(site, site.paths(), [entry], placeholders)
+    paths = site.paths()
+    live.note(site, paths, [entry], placeholders)
     for event in (journal.event_of(entry), placeholders):
         found.made.conversation.observe(event)
+    store.append(paths, paths.receipts, receipts.noted(calls, found.now))

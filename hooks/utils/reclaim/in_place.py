@@ -16,8 +16,9 @@ from ..policy import compacting, events, messages, outline, planning, stubs
 from ..policy.context import ContextState
 from ..policy.conversation import Conversation, Place
 from ..policy.messages import Message
+from ..policy.occasions import CLEARED_BY_USER
 from ..policy.ruleset import COMPACT_LEAST_TOKENS
-from ..state import disk, journal, live, store
+from ..state import disk, journal, live, receipts, store
 from ..state.archived import content_of, errors, task_id
 from . import carried, places
 from .access import Opened, Refused
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 _TAIL_BYTES = 256 * 1024
 # Why a conversation was compacted, in the journal.
 ASKED, MANUAL, AUTO, COLD = "asked", "manual", "auto", "cold"
+# For which reason a live result leaves, where it is not to make room.
+_WHY_LIVE = {ASKED: CLEARED_BY_USER, COLD: "worth more gone than kept, as the prompt cache was cold"}
 _NO_TARGET = 1.0
 _MOST_OF_WINDOW = 0.95
 
@@ -56,13 +59,14 @@ class Wanted:
 class Answer:
     """`rows`: the messages that stand, as the host takes them · tokens of the context `before` and `after`, system and tools too where
     they are known · `left`: what left · `back`: ids of the results that came back · `met`: whether the target was reached · `note`, once it
-    stands: says so in the journal."""
+    stands: says so in the journal, and whether what is left was `summarised`."""
 
     __slots__ = ("after", "back", "before", "left", "met", "note", "rows")
 
     def __init__(
-        self, rows: list[dict[str, Any]], before: int, after: int, left: list[Left], back: list[str], met: bool, note: Callable[[], None]
-    ) -> None:
+        self, rows: list[dict[str, Any]], before: int, after: int, left: list[Left], back: list[str], met: bool,
+        note: Callable[[bool], None],
+    ) -> None:  # fmt: skip
         self.rows = rows
         self.before = before
         self.after = after
@@ -100,8 +104,9 @@ def answer(
         with Opened(site.home) if _leans(conversation) else nullcontext() as db:
             wholes = _wholes(db, conversation)
             done = compacting.compact(
-                said, conversation, plan, share, keeper.name, wanted.only, found.lost, found_in, wholes, COMPACT_LEAST_TOKENS
-            )
+                said, conversation, plan, share, keeper.name, wanted.only, found.lost, found_in, wholes, COMPACT_LEAST_TOKENS,
+                _WHY_LIVE.get(wanted.why, compacting.NEEDED_ROOM),
+            )  # fmt: skip
     except Refused as error:
         raise Declined(str(error)) from None
     except errors() as error:
@@ -114,8 +119,8 @@ def answer(
         raise Declined(f"the archive cannot be used: {error}") from None
     beside = max(0, conversation.last.tokens - done.before)
 
-    def note() -> None:
-        _note(site, agent_id, done, conversation, wanted.why, now)
+    def note(summarised: bool) -> None:
+        _note(site, agent_id, done, conversation, wanted.why, now, beside, summarised)
 
     return Answer(_rows(done.messages), done.before + beside, done.after + beside, done.left, [], done.met, note)
 
@@ -189,7 +194,7 @@ def _with_back(
     entries = [journal.undone(ids, noted or max(0, after - before), now), journal.put_back([record.id for record in records], now)]
     beside = max(0, conversation.last.tokens - before)
 
-    def note() -> None:
+    def note(_summarised: bool) -> None:
         live.note(site, site.paths(agent_id), entries)
 
     return Answer(_rows(back), before + beside, after + beside, [], [record.tool_use_id for record in records], True, note)
@@ -266,7 +271,9 @@ class _Keeper:
         archive.leave(self.path, self.chain, *records)
 
 
-def _note(site: Site, agent_id: str, done: Compacted, conversation: Conversation, why: str, now: float) -> None:
+def _note(
+    site: Site, agent_id: str, done: Compacted, conversation: Conversation, why: str, now: float, beside: int, summarised: bool
+) -> None:
     """The journal says what left; what the tracker knows follows from the transcript."""
     results = [one for one in done.left if one.kind == compacting.RESULT]
     reasons = {one.id: one.why for one in results}
@@ -275,8 +282,10 @@ def _note(site: Site, agent_id: str, done: Compacted, conversation: Conversation
     whole = [journal.made_whole(conversation.entered[id], chars[id], now) for id in done.made_whole if id in chars]
     if whole:
         live.note(site, paths, whole)
-    store.journal(paths, journal.compacted(why, done.before, done.after, [one.handle for one in done.left], now))
+    handles = [one.handle for one in done.left]
+    store.journal(paths, journal.compacted(why, done.before, done.after, handles, now, beside, summarised))
     store.journal(paths, journal.cleared([one.id for one in results], max(0, done.before - done.after), reasons, now))
+    store.append(paths, paths.receipts, receipts.noted(receipts.calls_of(done.left, conversation.state), now))
 
 
 def tell(site: Site, agent_id: str, now: float) -> None:

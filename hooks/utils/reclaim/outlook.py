@@ -9,7 +9,7 @@ from ..host import usage
 from ..policy import economics, engine, events, figures, planning, verdict
 from ..policy.context import ContextState
 from ..policy.context import reclaimable as dead_of
-from ..state import journal, live, settling, shipped, store
+from ..state import journal, live, peek, settling, shipped, store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ..policy.conversation import Conversation
     from ..policy.events import Event
     from ..policy.ruleset import Ruleset
+    from ..policy.shapes import Agent, Context, Sums, Verdict
     from ..state.rebuild import Rebuilt
     from ..state.site import Site
 
@@ -27,12 +28,15 @@ if TYPE_CHECKING:
         """What of a Site an outlook needs; `popkit try` has one of which nothing is kept."""
 
         @property
+        def home(self) -> str: ...
+        @property
+        def session_id(self) -> str: ...
+        @property
         def session(self) -> dict[str, Any]: ...
         @property
         def session_project(self) -> str: ...
         @property
         def in_place(self) -> bool: ...
-        def paths(self, agent_id: str = "") -> store.ContextFiles: ...
 
 
 class Outlook:
@@ -59,7 +63,7 @@ class Outlook:
         self.ledger = figures.together([state.counts.ledger, *ledgers])
         self.now: planning.Plan | None = None
         self.cold: planning.Plan | None = None
-        self.context: dict[str, Any] | None = None
+        self.context: Context | None = None
         self.plan(site, is_cold)
 
     def plan(self, site: Whose, is_cold: bool | None = None) -> None:
@@ -79,14 +83,14 @@ class Outlook:
         return self.made.index.doubts[0] if self.made is not None and self.made.index.doubts else ""
 
     @property
-    def expired(self) -> dict[str, int]:
-        """What has expired and stands in the context: {`items`, `tokens`}."""
+    def expired(self) -> Sums:
+        """What has expired and stands in the context."""
         return _sums(dead_of(self.state.expired).values(), self.state.calibration)
 
     @property
-    def verdict(self) -> dict[str, Any]:
+    def verdict(self) -> Verdict:
         """What to do now."""
-        pending = self.state.counts.ledger.get("pending_tokens", 0)
+        pending = round(self.state.counts.ledger.get("pending_tokens", 0))
         if self.made is not None and not self.made.conversation.last.tokens:
             pending = 0  # behind a compaction nothing waits to be loaded
         return verdict.verdict(self.now, self.cold, self.context, self.rules.thresholds["critical"], self.expired["items"], pending)
@@ -177,7 +181,7 @@ def plan_of(
     return planning.plan(conversation, asked, now, shipped.need_model(), prices, cold or None, in_place=in_place)
 
 
-def context_of(conversation: Conversation, session: dict[str, Any], now: float) -> dict[str, Any] | None:
+def context_of(conversation: Conversation, session: dict[str, Any], now: float) -> Context | None:
     """How full the context is, of how much, and whether its prompt cache is warm; None where no request is known."""
     last, newest = conversation.last, conversation.newest
     if not newest.tokens:
@@ -197,19 +201,12 @@ def context_of(conversation: Conversation, session: dict[str, Any], now: float) 
     }
 
 
-def agents(site: Whose) -> tuple[list[dict[str, Any]], list[dict[str, float]]]:
+def agents(site: Whose) -> tuple[list[Agent], list[dict[str, float]]]:
     """(the subagent contexts that the hooks have seen, as their states stand; their ledgers)."""
-    found: list[dict[str, Any]] = []
+    found: list[Agent] = []
     ledgers: list[dict[str, float]] = []
-    try:
-        names = sorted(os.listdir(site.paths().folder))
-    except OSError:
-        return [], []
-    for name in names:
-        if not name.startswith("agent-") or not name.endswith(".state.json"):
-            continue
-        paths = site.paths(name[len("agent-") : -len(".state.json")])
-        stored = store.load(paths)
+    for paths in peek.contexts_of(site.home, site.session_id):
+        stored = store.load(paths) if paths.agent_id else None
         if stored is None:
             continue
         state = stored.state
@@ -225,6 +222,6 @@ def agents(site: Whose) -> tuple[list[dict[str, Any]], list[dict[str, float]]]:
     return found, ledgers
 
 
-def _sums(results: Iterable[Result], factor: float) -> dict[str, int]:
+def _sums(results: Iterable[Result], factor: float) -> Sums:
     results = list(results)
     return {"items": len(results), "tokens": sum(round(result.tokens * factor) for result in results)}

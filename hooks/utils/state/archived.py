@@ -9,7 +9,7 @@ from ..edges.system import os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from sqlite3 import Connection
     from typing import Any, Literal
 
@@ -71,6 +71,25 @@ def folders_of(db: Connection, project: str) -> set[str]:
 
     folders = [folder for (folder,) in db.execute("SELECT DISTINCT project FROM chains") if folder and isinstance(folder, str)]
     return {folder for folder in folders if repository.of(folder).key == project}
+
+
+def held(popkit_home: str, handles: Iterable[str]) -> set[str] | None:
+    """Those of the handles whose contents the archive can still give; None where it cannot be asked now. Waits for nobody."""
+    from .. import archive
+
+    try:
+        db = archive.open_archive(home.archive_path(popkit_home), create=False, busy_s=0.0)
+    except FileNotFoundError:
+        return set()
+    except errors():
+        return None
+    try:
+        found = [archive.record(db, handle) for handle in handles]
+        return {record.id for record in found if record is not None and (record.zone != "cold" or record.source)}
+    except errors():
+        return None
+    finally:
+        db.close()
 
 
 class Originals:

@@ -8,6 +8,7 @@ import os
 import time
 
 from ..edges import codec, files
+from ..edges.storage import Storage
 from ..host import moments, projects
 from ..policy import warming
 from ..policy.economics import HOUR_S
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 NAME = "breaks.json"
+# An earlier PopKit has learnt how likely results are needed again, too.
+STORAGE = (Storage("learnt of projects", {"": r"(breaks|need-model)\.json", "projects": r"[^/]+/need-model\.json[^/]*"}),)
 SCHEMA = 2
 MOST_BYTES = 512 * 1024
 # What is looked at: so many of the newest transcripts, so much of them, for so long.
@@ -81,7 +84,7 @@ def _count(value: object) -> int:
 
 def learn(environ: Mapping[str, str], popkit_home: str, now: float) -> Known:
     """Looks at the newest transcripts, within the bounds above, and keeps what they tell. OSError where that cannot be written."""
-    paths = sorted(projects.every(environ), key=projects.changed, reverse=True)[:TRANSCRIPTS]
+    paths = projects.newest_first(environ)[:TRANSCRIPTS]
     known, left, began = Known(at=now), ALL_BYTES, time.monotonic()
     rows = 0
     for path in paths:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..edges import files
 from ..edges.codec import dumps, loads
+from ..edges.storage import LOGS, Storage
 from ..edges.system import join
 
 TYPE_CHECKING = False
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 NAME = "consents.json"
+STORAGE = (Storage(LOGS, {"": r"consents\.json"}),)
 YES, NO = "yes", "no"
 
 

@@ -1,4 +1,5 @@
-"""The journal: what the transcript does not tell, as entries on disk and as what they mean. The one place that knows an entry's form.
+"""The journal: what the transcript does not tell, as entries on disk and as what they mean. The one place that knows an entry's form,
+but for receipts (receipts.py).
 
 An entry is a JSON object with `event` and `at` (seconds). What cannot be understood means nothing. Reads and writes no file.
 """
@@ -91,10 +92,11 @@ def cleared(ids: list[str], tokens: int, reasons: dict[str, str], at: float) -> 
     return {**entry, "reasons": reasons} if reasons else entry
 
 
-def compacted(why: str, before: int, after: int, handles: Sequence[str], at: float) -> Entry:
+def compacted(why: str, before: int, after: int, handles: Sequence[str], at: float, beside: int = 0, summarised: bool = False) -> Entry:
     """A compaction was answered without a model: what is archived under these handles left, and the conversation went from `before` to
-    `after` tokens."""
-    return {"event": "compact", "at": at, "why": why, "before": before, "after": after, "handles": list(handles)}
+    `after` tokens, with so many `beside` it. `summarised`: what was left went to the host's summariser."""
+    entry: Entry = {"event": "compact", "at": at, "why": why, "before": before, "after": after, "beside": beside, "handles": list(handles)}
+    return {**entry, "summarised": True} if summarised else entry
 
 
 def put_back(handles: Sequence[str], at: float) -> Entry:

@@ -8,12 +8,22 @@ from __future__ import annotations
 
 from ..edges import files
 from ..edges.codec import dumps, loads
-from ..edges.system import join, os
+from ..edges.system import join
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from typing import Any
+    from typing import TypedDict
+
+    class Marked(TypedDict):
+        """How many things of a project somebody has marked, the ids of the first NAMED, when (seconds) the first is deleted."""
+
+        project: str
+        by: str
+        count: int
+        ids: list[str]
+        first: float
+
 
 FOLDER, NAME = "data/state", "marked.json"  # in our folder
 PARTS = FORGOTTEN, MEMORY, RAG = ("forgotten", "memory", "rag")
@@ -23,10 +33,9 @@ _VERSION = 1
 _LARGEST = 1e12  # seconds: in 30,000 years
 
 
-def rows_of(marks: Iterable[tuple[str, str, str, float]]) -> list[dict[str, Any]]:
-    """Marks (project, who, id, when it is deleted in seconds) as rows, one for each project and who: `project`, `by`, `count`, `ids` (the
-    first NAMED of them), `first` (when the first is deleted)."""
-    rows: dict[tuple[str, str], dict[str, Any]] = {}
+def rows_of(marks: Iterable[tuple[str, str, str, float]]) -> list[Marked]:
+    """Marks (project, who, id, when it is deleted in seconds) as rows, one for each project and who."""
+    rows: dict[tuple[str, str], Marked] = {}
     for project, by, id, at in marks:
         row = rows.setdefault((project, by), {"project": project, "by": by, "count": 0, "ids": [], "first": at})
         row["count"] += 1
@@ -36,7 +45,7 @@ def rows_of(marks: Iterable[tuple[str, str, str, float]]) -> list[dict[str, Any]
     return [rows[key] for key in sorted(rows)]
 
 
-def replace(popkit_home: str, part: str, rows: Callable[[], list[dict[str, Any]]]) -> None:
+def replace(popkit_home: str, part: str, rows: Callable[[], list[Marked]]) -> None:
     """Replaces a part by these rows, which are asked for while no other process does the same. OSError where that cannot be written."""
     path = join(popkit_home, FOLDER, NAME)
     if not is_there(popkit_home) and not rows():
@@ -50,20 +59,16 @@ def replace(popkit_home: str, part: str, rows: Callable[[], list[dict[str, Any]]
 
 def is_there(popkit_home: str) -> bool:
     """Whether anything was ever told."""
-    try:
-        os.lstat(join(popkit_home, FOLDER, NAME))
-    except OSError:
-        return False
-    return True
+    return files.is_there(join(popkit_home, FOLDER, NAME))
 
 
-def of_project(popkit_home: str, project: str) -> list[tuple[str, dict[str, Any]]]:
+def of_project(popkit_home: str, project: str) -> list[tuple[str, Marked]]:
     """(part, row) for what is marked of a project, by its key; nothing where the file cannot be read."""
     parts = _parts(join(popkit_home, FOLDER, NAME))
     return [(part, row) for part in PARTS for row in parts.get(part, ()) if row["project"] == project]
 
 
-def _parts(path: str) -> dict[str, list[dict[str, Any]]]:
+def _parts(path: str) -> dict[str, list[Marked]]:
     try:
         value = loads(files.read_text(path) or "")
     except (OSError, ValueError):

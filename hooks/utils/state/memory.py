@@ -25,7 +25,7 @@ DOCUMENT, SETTINGS, ALERTS, LOCK = "MEMORY.md", "settings.json", "alerts.json", 
 # The host cuts what is longer, and says nothing of it.
 MOST_TOKENS, MOST_LINES, MOST_BYTES = 2_000, 200, 25_000
 CONTENT = "dialogue"  # what the tokens of MEMORY.md are estimated as
-_ENDED, _NOTED = "ended-", ".json"
+ENDED, _NOTED = "ended-", ".json"
 _NOTE_BYTES = 64 * 1024
 
 
@@ -39,7 +39,7 @@ class Spoilt(OSError):
 
 def is_used(popkit_home: str) -> bool:
     """Whether memory was ever on for any project: where not, nothing has to be looked up."""
-    return _is_there(join(popkit_home, FOLDER))
+    return files.is_there(join(popkit_home, FOLDER))
 
 
 class Project:
@@ -145,7 +145,7 @@ class Project:
         files.make_private_folder(self.folder, may_be_link=False)
         if said:
             files.replace_text(self.document_path, said)
-        elif _is_there(self.document_path):
+        elif files.is_there(self.document_path):
             os.unlink(self.document_path)
 
     # --- what is still to be learnt -----------------------------------------------------------------------------------------------
@@ -153,7 +153,7 @@ class Project:
     def note_ended(self, session_id: str, transcript_path: str, now: float) -> None:
         """Notes that a session has something to teach, until somebody has learnt it."""
         told = dumps({"session": session_id, "transcript": transcript_path, "at": now})
-        files.replace_text(join(self.folder, _ENDED + home.safe_name(session_id) + _NOTED), told)
+        files.replace_text(join(self.folder, ENDED + home.safe_name(session_id) + _NOTED), told)
 
     def to_learn(self) -> list[str]:
         """The transcripts that are still to be learnt, those first that ended first; a note that cannot be read says nothing."""
@@ -180,7 +180,7 @@ class Project:
 
     def _notes(self) -> list[str]:
         try:
-            return sorted(name for name in os.listdir(self.folder) if name.startswith(_ENDED) and name.endswith(_NOTED))
+            return sorted(name for name in os.listdir(self.folder) if name.startswith(ENDED) and name.endswith(_NOTED))
         except OSError:
             return []
 
@@ -232,11 +232,6 @@ def project_of(popkit_home: str, folder: str, claimed: bool = False) -> Project:
     return Project(popkit_home, repository.alone(project.repository)) if apart else project
 
 
-def is_ours(name: str) -> bool:
-    """Whether a file in the folder of a project's memory is one that hooks keep there."""
-    return name.startswith((DOCUMENT, SETTINGS, ALERTS, LOCK, _ENDED))
-
-
 def _bytes_of(path: str, limit: int) -> bytes:
     """The first bytes of a file of ours, made private on the way; none where there is none, OSError for a link or anything else."""
     try:
@@ -244,11 +239,3 @@ def _bytes_of(path: str, limit: int) -> bytes:
     except FileNotFoundError:
         return b""
     return files.read_bytes(path, limit) or b""
-
-
-def _is_there(path: str) -> bool:
-    try:
-        os.lstat(path)
-    except OSError:
-        return False
-    return True

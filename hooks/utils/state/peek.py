@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import os
-
 from ..edges import files, home
 from ..edges.codec import loads
+from ..edges.system import join, os
 from ..policy.context import ContextState, reclaimable, state_of
-from . import store
+from . import session, store
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 def state(paths: store.ContextFiles) -> ContextState | None:
@@ -43,10 +46,26 @@ class Seen:
 def contexts(popkit_home: str) -> list[Seen]:
     """Every stored context, newest first. A session is named by its folder, which is its id where that is a harmless name."""
     found = []
-    for session_id in _names(os.path.join(popkit_home, "sessions")):
+    for session_id in sessions(popkit_home):
         for paths in contexts_of(popkit_home, session_id):
             found += _seen(paths)
     return sorted(found, key=lambda seen: seen.written, reverse=True)
+
+
+def of_project(popkit_home: str, project: str) -> Iterator[Seen]:
+    """Yield the stored contexts of the sessions that a project, or a folder above it, was told of, newest first."""
+    for seen in contexts(popkit_home):
+        told = session.read(popkit_home, seen.paths.session_id).get("project")
+        if told and _lies_in(project, told):
+            yield seen
+
+
+def _lies_in(path: str, folder: str) -> bool:
+    """Return whether a path is a folder, or below it."""
+    from os.path import realpath
+
+    path, folder = realpath(path), realpath(folder)
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
 def _seen(paths: store.ContextFiles) -> list[Seen]:
@@ -59,7 +78,7 @@ def _seen(paths: store.ContextFiles) -> list[Seen]:
 def contexts_of(popkit_home: str, session_id: str) -> list[store.ContextFiles]:
     """The stored contexts of a session."""
     found = []
-    for name in _names(home.session_folder(popkit_home, session_id)):
+    for name in files.names(home.session_folder(popkit_home, session_id)):
         stem, _, rest = name.partition(".")
         if rest == "state.json" and (stem == "main" or stem.startswith("agent-")):
             found.append(store.ContextFiles(popkit_home, session_id, stem[len("agent-") :] if stem != "main" else ""))
@@ -67,13 +86,5 @@ def contexts_of(popkit_home: str, session_id: str) -> list[store.ContextFiles]:
 
 
 def sessions(popkit_home: str) -> list[str]:
-    """The folders of all stored sessions."""
-    folder = os.path.join(popkit_home, "sessions")
-    return [os.path.join(folder, name) for name in _names(folder)]
-
-
-def _names(folder: str) -> list[str]:
-    try:
-        return sorted(os.listdir(folder))
-    except OSError:
-        return []
+    """Return the names of the folders of all stored sessions."""
+    return files.names(join(popkit_home, "sessions"))

@@ -31,7 +31,7 @@ _WATCHED, _LIVE = b',"watched":{', b'\n},"live":['
 class ContextFiles:
     """The paths of one context: the main thread of a session (agent_id "") or a subagent."""
 
-    __slots__ = ("agent_id", "expired", "folder", "journal", "lock", "session_id", "state", "unarchived")
+    __slots__ = ("agent_id", "expired", "folder", "journal", "lock", "receipts", "session_id", "state", "unarchived")
 
     def __init__(self, popkit_home: str, session_id: str, agent_id: str = ""):
         self.session_id = session_id
@@ -41,6 +41,7 @@ class ContextFiles:
         self.state = stem + ".state.json"
         self.expired = stem + ".expired.jsonl"
         self.journal = stem + ".journal.jsonl"
+        self.receipts = stem + ".receipts.jsonl"  # beside the journal, which is read often
         self.lock = stem + ".lock"
         self.unarchived = stem + ".unarchived.json"  # what a compaction has folded while the archive was locked
 
@@ -261,5 +262,10 @@ def read_lines(path: str) -> list[Any]:
 
 def journal(paths: ContextFiles, entry: dict[str, Any]) -> None:
     """Adds to the journal what the transcript will not tell. Needs no lock: lines are appended, each in one write."""
+    append(paths, paths.journal, entry)
+
+
+def append(paths: ContextFiles, path: str, entry: dict[str, Any]) -> None:
+    """Adds a line to a file of a context."""
     files.make_private_folder(paths.folder, may_be_link=False)
-    files.append_text(paths.journal, dumps(entry) + "\n")
+    files.append_text(path, dumps(entry) + "\n")

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from ..edges import files, home
 from ..edges.codec import dumps, loads
+from ..edges.storage import LOGS, Storage
 from ..edges.system import join, os, parent_of
 from ..policy.ruleset import KEEP_DAYS
-from . import session
+from . import peek, session
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,6 +29,11 @@ _GONE_S = 7 * _DAY_S  # how long a state waits for a transcript that may come ba
 _ASIDE = ".swept-"
 # How the names of our files in the folder of a session begin.
 _OURS = ("main.", "agent-", "session.json", "clear.lock", home.ORIGINAL)
+STORAGE = (
+    Storage("kept originals", {"sessions": r"[^/]+/original\.jsonl[^/]*"}),
+    Storage("states of sessions", {"sessions": r"[^/]+/(main\.|agent-|session\.json|clear\.lock)[^/]*"}),
+    Storage(LOGS, {"": r"past\.jsonl|swept"}),
+)
 
 
 class _Budget:
@@ -58,7 +64,7 @@ def sweep(site: Site, now: float) -> None:
     """Looks at the next few sessions and removes what is due of them; `now` in seconds. The session of the caller lives."""
     budget = _Budget()
     sessions = join(site.home, "sessions")
-    names = _names(sessions)
+    names = peek.sessions(site.home)
     for name in names:
         if name.startswith(_ASIDE) and _is_folder(join(sessions, name)):
             _empty(join(sessions, name), budget)
@@ -70,7 +76,7 @@ def sweep(site: Site, now: float) -> None:
             _sweep_session(site.home, name, now, keep, budget)
 
 
-def is_ours(name: str) -> bool:
+def _is_ours(name: str) -> bool:
     """Whether a file in the folder of a session is one of ours. POPKIT_HOME may be a folder in which others keep sessions too."""
     return name.startswith(_OURS)
 
@@ -89,14 +95,14 @@ def _next(popkit_home: str, names: list[str]) -> list[str]:
 def _sweep_session(popkit_home: str, name: str, now: float, keep: dict[str, int], budget: _Budget) -> None:
     folder = join(popkit_home, "sessions", name)
     transcript = session.read(popkit_home, name).get("transcript") or ""
-    names = _names(folder)
+    names = files.names(folder)
     inside = [join(folder, each) for each in names]
     idle = now - max(map(_changed, (*(inside or [folder]), transcript)))
     if not _is_folder(folder) or idle < _LIVES_S:
         return
     gone = bool(transcript) and _is_gone(transcript)
     due = idle >= keep["sessions"] * _DAY_S or (gone and idle >= _GONE_S)
-    if due and all(map(is_ours, names)):
+    if due and all(map(_is_ours, names)):
         _remove_session(popkit_home, name, budget)
         return
     original = join(folder, home.ORIGINAL)
@@ -142,7 +148,7 @@ def _remove_session(popkit_home: str, name: str, budget: _Budget) -> None:
     folder = join(popkit_home, "sessions", name)
     held: list[int] = []
     try:
-        for each in _names(folder):
+        for each in files.names(folder):
             if each.endswith(".lock") and not _try_lock(join(folder, each), held):
                 return  # somebody is at work in it
         _note_past(popkit_home, name)
@@ -168,7 +174,7 @@ def _try_lock(path: str, held: list[int]) -> bool:
 
 
 def _empty(folder: str, budget: _Budget) -> None:
-    for name in _names(folder):
+    for name in files.names(folder):
         if budget.spent:
             return
         budget.remove(join(folder, name))
@@ -180,16 +186,14 @@ def _empty(folder: str, budget: _Budget) -> None:
 
 def _note_past(popkit_home: str, name: str) -> None:
     """Keeps the counters of a session that is about to go; of the rest, only a digest of its project's name."""
-    folder = join(popkit_home, "sessions", name)
     contexts = []
-    for each in _names(folder):
-        if each.endswith(".state.json"):
-            try:
-                state = loads(files.read_text(join(folder, each)) or "")
-            except ValueError:
-                continue
-            if isinstance(state, dict):
-                contexts.append({key: state.get(key) for key in ("agent_id", "calibration", "counts")})
+    for paths in peek.contexts_of(popkit_home, name):
+        try:
+            state = loads(files.read_text(paths.state) or "")
+        except ValueError:
+            continue
+        if isinstance(state, dict):
+            contexts.append({key: state.get(key) for key in ("agent_id", "calibration", "counts")})
     if contexts:
         project = session.read(popkit_home, name).get("project") or ""
         entry = {"session": name, "project": project and home.safe_name(project), "contexts": contexts}
@@ -207,12 +211,5 @@ def past(popkit_home: str) -> dict[str, dict[str, Any]]:
             continue  # a line that a kill cut short
         if isinstance(entry, dict) and isinstance(entry.get("session"), str) and isinstance(entry.get("contexts"), list):
             found[entry["session"]] = entry
-    here = set(_names(join(popkit_home, "sessions")))
+    here = set(peek.sessions(popkit_home))
     return {name: entry for name, entry in found.items() if name not in here}
-
-
-def _names(folder: str) -> list[str]:
-    try:
-        return sorted(os.listdir(folder))
-    except OSError:
-        return []

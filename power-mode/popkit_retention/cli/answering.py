@@ -1,13 +1,12 @@
-"""What commands share: doing what a line of words asks for, showing answers and mistakes, columns."""
+"""What commands share: doing what a line of words asks for, showing answers and mistakes."""
 
 from __future__ import annotations
 
 import sys
 
-from hooks.utils import flag_parser
-from hooks.utils.answers import text
-from hooks.utils.answers.help import lines_of
+from hooks.utils import flag_parser, text
 from hooks.utils.flag_parser import UsageError
+from hooks.utils.views.help import lines_of
 
 from . import screen
 from .past_sessions import Refused
@@ -18,15 +17,13 @@ if TYPE_CHECKING:
 
     from hooks.utils.flag_parser import Parsed, Table
 
-ASIDE = 11  # columns of the left column of pairs
-
 
 class Answer:
     """What a word answers: lines to show, the same as data, `content` to print as it is, and the exit code."""
 
     __slots__ = ("code", "content", "data", "lines")
 
-    def __init__(self, lines: list[str], data: object = None, content: str = "", code: int = 0):
+    def __init__(self, lines: list[text.Line], data: object = None, content: str = "", code: int = 0):
         self.lines = lines
         self.data = data
         self.content = content
@@ -85,27 +82,3 @@ def said(error: Exception) -> str:
     if isinstance(error, OSError):
         return f"{error.filename}: {error.strerror}" if error.filename and error.strerror else error.strerror or str(error)
     return str(error)
-
-
-# --- columns ---------------------------------------------------------------------------------------------------------------------------
-
-
-def pair(name: str, said: str) -> list[str]:
-    """A name and what is said of it, in two columns."""
-    lines = text.wrap(said, text.WIDTH - ASIDE)
-    return [f"{text.pad(name, ASIDE)}{lines[0]}".rstrip(), *[" " * ASIDE + line for line in lines[1:]]]
-
-
-def pairs(name: str, said: list[str]) -> list[str]:
-    """A name, and what is said of it in several lines."""
-    return [line for at, each in enumerate(said) for line in pair("" if at else name, each)]
-
-
-def ago(at: float, now: float) -> str:
-    """How long ago a time was."""
-    return "just now" if now - at < 1 else text.span(now - at) + " ago"
-
-
-def ahead(at: float, now: float) -> str:
-    """How far ahead a time is."""
-    return "now" if at - now < 1 else "in " + text.span(at - now)

@@ -10,16 +10,16 @@ import os
 import sqlite3
 import sys
 
-from hooks.utils import archive
-from hooks.utils.answers import text
+from hooks.utils import archive, text
 from hooks.utils.archive import holds
 from hooks.utils.edges import home
 from hooks.utils.edges.system import now as time_of_day
 from hooks.utils.host import repository
 from hooks.utils.state import archived, peek
+from hooks.utils.text import size
 
+from ..views import archive as views
 from . import archive_search, screen, standing
-from .holdings import size
 from .past_sessions import Refused
 
 TYPE_CHECKING = False
@@ -72,11 +72,11 @@ def _stats(db: Connection, args: Parsed, environ: Mapping[str, str]) -> int:
         return 0
     zones = ", ".join(f"{count:,} {zone}" for zone, count in found["zones"].items())
     original, stored, file = (size(found[name]) for name in ("original_bytes", "stored_bytes", "file_bytes"))
-    lines = text.title("Archive") + _field("Records", f"{found['records']:,} ({zones})")
-    lines += _field("Contexts", f"{found['chains']:,}, cleared {text.counted(found['clears'], 'time')}")
-    lines += _field("Contents", f"{original}, kept in {stored}; the file has {file}")
+    lines = text.title("Archive") + text.pair("Records", f"{found['records']:,} ({zones})")
+    lines += text.pair("Contexts", f"{found['chains']:,}, cleared {text.counted(found['clears'], 'time')}")
+    lines += text.pair("Contents", f"{original}, kept in {stored}; the file has {file}")
     if found["records"]:
-        lines += _field("Archived", f"{_when(found['oldest'])} to {_when(found['newest'])} UTC")
+        lines += text.pair("Archived", f"{views.minute(found['oldest'])} to {views.minute(found['newest'])} UTC")
     screen.show(lines, sys.stdout, environ)
     return 0
 
@@ -90,16 +90,11 @@ def _list(db: Connection, args: Parsed, environ: Mapping[str, str]) -> int:
     if args.json:
         _print({"records": [record.to_json() for record in found], "more": more})
         return 0
-    lines = [_line(record) for record in found] or ["Nothing in the archive matches."]
+    lines: list[text.Line] = [views.row(record) for record in found] or ["Nothing in the archive matches."]
     if more:
         lines.append(f"There is more: --limit shows more than {text.counted(args.limit, 'record')}.")
     screen.show(lines, sys.stdout, environ)
     return 0
-
-
-def _line(record: Record) -> str:
-    head = f"{record.id:<8}  {_when(record.created_at)}  {record.zone:<4}  {text.tokens(record.tokens):>6}  "
-    return head + text.cut(text.clean(record.label), text.WIDTH - len(head))
 
 
 def _show(db: Connection, args: Parsed, environ: Mapping[str, str]) -> int:
@@ -109,24 +104,19 @@ def _show(db: Connection, args: Parsed, environ: Mapping[str, str]) -> int:
         _print({**record.to_json(), "content": None if content is None else archive.value_of(content)})
         return int(content is None)
     whose = archive.chain(db, record.task_id)
-    lines = _field("Handle", f"{record.id} ({record.zone})") + _field("What", record.label)
+    lines = text.pair("Handle", f"{record.id} ({record.zone})") + text.pair("What", record.label)
     if whose:
-        lines += _field("Session", whose.session_id + (f", subagent {whose.agent_id}" if whose.agent_id else ""))
-    lines += _field("Call", f"{record.tool_use_id} {record.timestamp}")
-    lines += _field("Archived", _when(record.created_at) + " UTC")
-    lines += _field("Size", f"{text.long_tokens(record.tokens)}, {size(record.size)}")
+        lines += text.pair("Session", whose.session_id + (f", subagent {whose.agent_id}" if whose.agent_id else ""))
+    lines += text.pair("Call", f"{record.tool_use_id} {record.timestamp}")
+    lines += text.pair("Archived", views.minute(record.created_at) + " UTC")
+    lines += text.pair("Size", f"{text.long_tokens(record.tokens)}, {size(record.size)}")
     if content is None:
-        lines += _field("Content", f"gone for good; its SHA-256 is {record.content_hash}")
+        lines += text.pair("Content", f"gone for good; its SHA-256 is {record.content_hash}")
     if not args.raw:
         screen.show([*lines, ""], sys.stdout, environ)
     if content is not None:
         screen.write_content([archive.text_of(content).removesuffix("\n")], sys.stdout, args.raw)
     return int(content is None)
-
-
-def _field(name: str, value: str) -> list[str]:
-    lines = text.wrap(" " * 10 + value, indent=" " * 10)
-    return [f"{name:<10}{lines[0][10:]}", *lines[1:]]
 
 
 def _meant(db: Connection, word: str) -> Record:
@@ -149,7 +139,7 @@ def _verify(db: Connection, args: Parsed, environ: Mapping[str, str]) -> int:
         counts = {"records": found.records, "chains": found.chains}
         _print({"ok": well, **counts, "broken": broken, "lost": found.lost, "problems": found.problems})
         return int(not well)
-    lines: list[str] = []
+    lines: list[text.Line] = []
     for each in found.broken:
         which = each.id or "no record"
         lines += text.wrap(f"Broken: {which}, number {each.place} of {each.task_id}: {each.what}", indent="  ")
@@ -183,20 +173,20 @@ def _prune(db: Connection, args: Parsed, environ: Mapping[str, str]) -> int:
             "dry_run": args.dry_run,
         })  # fmt: skip
         return 0
-    lines: list[str] = []
+    lines: list[text.Line] = []
     if originals:
         lines += text.wrap(f"{'Deleted' if doing else 'Would delete'} {text.counted(originals, 'transcript')} kept from before a change.")
     if not found.records:
         said = "No other content" if found.on_hold else "Nothing: no content"
-        lines += [*_on_hold(found), f"{said} was archived more than {args.older_than.word} ago."]
+        lines += [*views.on_hold(found), f"{said} was archived more than {args.older_than.word} ago."]
         screen.show(lines, sys.stdout, environ)
         return 0
-    lines += _would(found) if args.dry_run else text.wrap(f"Deleted {_what(found)} for good.")
+    lines += views.would_delete(found) if args.dry_run else text.wrap(f"Deleted {views.records(found)} for good.")
     if doing and found.chains:
         lines.append(f"{text.counted(found.chains, 'context')} vanished completely.")
-    lines += _on_hold(found)
+    lines += views.on_hold(found)
     if held and (args.dry_run or args.yes):
-        lines += _held(held, "can" if doing else "could")
+        lines += views.unrestorable(held, doing)
     if doing and not found.shrunk:
         lines += text.wrap("The file keeps its size for now, because there was no room or no time to write it anew.")
     screen.show(lines, sys.stdout, environ)
@@ -228,41 +218,16 @@ def _agree(db: Connection, held: dict[str, list[Record]], older_than: float, arg
         many = text.counted(standing.count(held), "placeholder")
         raise Refused(f"nothing was deleted: {many} in transcripts could no longer be restored. --dry-run lists them, --yes deletes anyway")
     would = archive.prune(db, older_than, dry_run=True, now=time_of_day(environ))
-    screen.show(_would(would) + _on_hold(would) + _held(held, "could"), sys.stdout, environ)
+    screen.show(views.would_delete(would) + views.on_hold(would) + views.unrestorable(held, False), sys.stdout, environ)
     if not screen.said_yes("Delete anyway?"):
         raise Refused("nothing was deleted. --yes answers beforehand")
-
-
-def _what(found: archive.Pruned) -> str:
-    return f"{text.counted(found.records, 'record')} ({size(found.bytes)})"
-
-
-def _would(found: archive.Pruned) -> list[str]:
-    lines = text.wrap(f"Would delete {_what(found)} for good.")
-    return [*lines, f"{text.counted(found.chains, 'context')} would vanish completely."] if found.chains else lines
-
-
-def _on_hold(found: archive.Pruned) -> list[str]:
-    if not found.on_hold:
-        return []
-    stay = "is on hold and stays" if found.on_hold == 1 else "are on hold and stay"
-    return text.wrap(f"{text.counted(found.on_hold, 'record')} {stay}: popkit retention hold list.")
-
-
-def _held(held: dict[str, list[Record]], can: str) -> list:
-    one = standing.count(held) == 1
-    said = f"{text.counted(standing.count(held), 'placeholder')} for {'it remains' if one else 'them remain'} in transcripts and {can} no"
-    lines = [*text.wrap(said + " longer be restored:"), *standing.lines(held)]
-    if can == "could":
-        lines += text.wrap("To put contents back first: popkit context undo --session ID", indent="  ")
-    return lines
 
 
 def _prune_originals(popkit_home: str, older_than: float, dry_run: bool) -> int:
     """Deletes the transcripts that are kept as they were before a change which was made before `older_than` (seconds)."""
     gone = 0
-    for seen in peek.sessions(popkit_home):
-        path = os.path.join(seen, home.ORIGINAL)
+    for name in peek.sessions(popkit_home):
+        path = os.path.join(popkit_home, "sessions", name, home.ORIGINAL)
         try:
             if os.lstat(path).st_ctime < older_than:  # a kept file is a renamed one: its own time tells of its last line
                 gone += 1
@@ -271,10 +236,6 @@ def _prune_originals(popkit_home: str, older_than: float, dry_run: bool) -> int:
         except OSError:
             continue  # there is none, or it went meanwhile
     return gone
-
-
-def _when(stamp: str) -> str:
-    return text.clean(stamp[:16].replace("T", " "))
 
 
 _OPERATIONS = {"stats": _stats, "list": _list, "search": archive_search.run, "show": _show, "verify": _verify, "prune": _prune}

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import sys
 
-from hooks.utils.answers import text
+from hooks.utils import text
 from hooks.utils.archive import chain, index, searching
 from hooks.utils.host import repository
 from hooks.utils.policy.masking import mask
 from hooks.utils.state import archived
 
+from ..views import archive as views
 from . import screen
 from .past_sessions import Bar
 
@@ -33,7 +34,7 @@ def run(db: Connection, args: Parsed, environ: Mapping[str, str]) -> int:
     if args.json:
         print(text.as_json({"found": [data(db, each) for each in found], "more": more, "not_searched": waiting}))
         return 0
-    shown = lines(found, more, args)
+    shown = views.found(found, args.everywhere, args.limit if more else 0)
     if waiting:
         shown += text.wrap(
             f"{text.counted(waiting, 'record')} cannot be searched: this Python's SQLite has no FTS5. Run popkit with another Python."
@@ -58,20 +59,3 @@ def data(db: Connection, found: Found) -> dict[str, object]:
         "handle": record.id, "label": record.label, "archived_at": record.created_at, "session": whose.session_id if whose else "",
         "project": repository.of(whose.project).key if whose and whose.project else "", "lines": found.lines,
     }  # fmt: skip
-
-
-def lines(found: list[Found], more: bool, args: Parsed) -> list[str]:
-    """What was found, as a person reads it."""
-    if not found:
-        where = "" if args.everywhere else " in this project"
-        wider = "" if args.everywhere else " --everywhere searches all projects."
-        return text.wrap(f"Nothing cleared{where} contains any of these words.{wider}")
-    shown: list[str] = []
-    for each in found:
-        head = f"{each.record.id:<8}  {text.clean(each.record.created_at[:16].replace('T', ' '))}  "
-        shown.append(head + text.cut(text.clean(each.record.label), text.WIDTH - len(head)))
-        shown += ["    " + text.cut(text.clean(line), text.WIDTH - 4) for line in each.lines]
-    shown.append("")
-    if more:
-        shown += text.wrap(f"There is more: --limit shows more than {text.counted(args.limit, 'record')}.")
-    return [*shown, *text.wrap("To see the whole content: popkit restore HANDLE")]

@@ -11,11 +11,13 @@ import os
 import sys
 from importlib.util import find_spec
 
-from hooks.utils.answers import text
+from hooks.utils import text
 from hooks.utils.edges import home
 
+from .. import extras
 from ..usage.store import DatabaseUnavailable
-from . import budget_settings, screen, setup_command
+from ..views import budget as views
+from . import budget_settings, screen
 from .past_sessions import Bar, Refused
 
 TYPE_CHECKING = False
@@ -26,7 +28,6 @@ if TYPE_CHECKING:
     from hooks.utils.flag_parser import Parsed
 
 MISTAKES = (DatabaseUnavailable, OSError)
-_NO_LIMITS = "No limit is set, so nothing is left out for a budget's sake. To set one: popkit budget set month_usd=50"
 
 
 def run(args: Parsed, environ: Mapping[str, str]) -> int:
@@ -39,7 +40,7 @@ def run(args: Parsed, environ: Mapping[str, str]) -> int:
     elif args.check:
         screen.show(text.wrap(f"{text.clean(found['database'])} can be used."), sys.stdout, environ)
     else:
-        screen.show(lines_of(found), sys.stdout, environ)
+        screen.show(views.budgets(found), sys.stdout, environ)
     return 0
 
 
@@ -65,7 +66,7 @@ def _get_driver(args: Parsed, environ: Mapping[str, str]) -> None:
 
     if find_spec(DRIVER) is not None:
         return
-    python = setup_command.place_of("postgres", environ)
+    python = extras.place_of("postgres", environ)
     if not python:
         raise Refused("context.database names a PostgreSQL, which needs a driver. Install it with: popkit setup postgres")
     words = ["budget", "--session", args.session, "--user", args.user]
@@ -73,51 +74,3 @@ def _get_driver(args: Parsed, environ: Mapping[str, str]) -> None:
     kept = {name: value for name, value in environ.items() if not name.startswith("PYTHON")}
     sys.stdout.flush()
     os.execve(python, [python, "-X", "utf8", os.path.join(home.plugin_root(), "hooks", "popkit.py"), *words], kept)  # noqa: S606  us again
-
-
-def lines_of(found: dict[str, Any]) -> list[str]:
-    """The report for people."""
-    lines = text.title("Budgets")
-    lines += text.wrap(f"{text.clean(found['user'])}, {found['month']}; {text.clean(found['database'])}")
-    for limit in found["limits"]:
-        lines += ["", *_limit(limit)]
-    if found["limits"]:
-        lines += ["", *text.wrap(_chosen(found))]
-    else:
-        lines += ["", *text.wrap(_NO_LIMITS)]
-    for scope, used in found["usage"].items():
-        if used is not None:
-            when = f"in this session {text.cut(text.clean(found['session']), 40)}" if scope == "session" else "this month"
-            lines += ["", f"Used {when}", *_used(used)]
-    return lines
-
-
-def _limit(limit: dict[str, Any]) -> list[str]:
-    filled = min(20, round(limit["used_percent"] / 5))
-    bar = "█" * filled + "░" * (20 - filled)
-    used, most, left = (_amount(limit[name], limit["unit"]) for name in ("used", "limit", "remaining"))
-    of = f"{used} of {most}" + (" tokens" if limit["unit"] == "tokens" else "")
-    over = "exceeded" if limit["used"] > limit["limit"] else f"{left} left"
-    return [f"{limit['scope']:<9}{bar}  {limit['used_percent']:.1f} % used", f"{'':<9}{of}, {over}"]
-
-
-def _chosen(found: dict[str, Any]) -> str:
-    return (
-        f"The limit that is used up most counts: {found['remaining_percent']:.1f} % remain, so contexts are built for a budget of "
-        f"{found['range']}."
-    )
-
-
-def _used(used: dict[str, Any]) -> list[str]:
-    read = f"{text.counted(used['requests'], 'request')}: {used['input_tokens']:,} tokens in, {used['cache_read_tokens']:,} read from the "
-    read += f"cache, {used['cache_write_tokens']:,} written to it, {used['output_tokens']:,} out"
-    price = f"; ${used['usd']:,.2f}" if used["usd"] or not used["unpriced"] else ""
-    lines = text.wrap("  " + read + price, indent="  ")
-    if used["unpriced"]:
-        said = f"  The price of {text.counted(used['unpriced'], 'request')} is not known: name the model in models.by_id."
-        lines += text.wrap(said, indent="  ")
-    return lines
-
-
-def _amount(amount: float, unit: str) -> str:
-    return f"${amount:,.2f}" if unit == "usd" else f"{amount:,.0f}"

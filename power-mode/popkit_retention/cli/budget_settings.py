@@ -7,11 +7,11 @@ import json
 import os
 import sys
 
-from hooks.utils.answers.text import clean
 from hooks.utils.config import usable
 from hooks.utils.config.fields import FIELDS
 from hooks.utils.edges import home
 from hooks.utils.policy.masking import mask
+from hooks.utils.text import clean
 
 from . import screen, settings_text
 from .past_sessions import Refused

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hooks.utils import flag_parser
 
+from ..operations.tables import TABLES
 from .main import COMMANDS
-from .tables import TABLES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import json
 import os
 import sys
 
-from hooks.utils.answers import text
+from hooks.utils import text
 from hooks.utils.config.fields import FIELDS
 from hooks.utils.config.layers import Layer, merge, read_layers
 from hooks.utils.edges import home

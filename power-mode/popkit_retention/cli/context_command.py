@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 
-from hooks.utils.answers import command as answers
 from hooks.utils.context_table import CONTEXT
 from hooks.utils.edges import files
 from hooks.utils.edges.system import now as time_of_day
 from hooks.utils.flag_parser import UsageError
+from hooks.utils.operations import context as answers
 from hooks.utils.state import live
 
-from . import sessions
-from .answering import Answer, run
+from ..operations import sessions
+from . import answering
+from .answering import Answer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,16 +25,12 @@ COMMAND = "popkit context"
 
 
 def run_words(words: list[str], environ: Mapping[str, str]) -> int:
-    """Answers one line of words, read as in Claude Code."""
-    return answer(words, environ)
+    """Answers one line of words, read as in Claude Code. Its table alone is loaded: that of all commands takes longer."""
+    return answering.run(CONTEXT, run, words, environ)
 
 
-def answer(words: list[str], environ: Mapping[str, str], command: str = COMMAND) -> int:
-    """Answers a line of words, called as `command`."""
-    return run(CONTEXT, _answer, words, environ, name=command)
-
-
-def _answer(parsed: Parsed, environ: Mapping[str, str]) -> Answer:
+def run(parsed: Parsed, environ: Mapping[str, str]) -> Answer:
+    """Do one operation on the session that is meant; UsageError for what there is not."""
     try:
         path = _transcript(parsed.flags, environ)
         began = sessions.check(path)
@@ -51,9 +48,9 @@ def _answer(parsed: Parsed, environ: Mapping[str, str]) -> Answer:
 
 def _running(site: live.Site) -> answers.InPlace | None:
     """Who changes the conversation of the session, where it runs with a mod."""
-    from hooks.utils.helper import through
+    from hooks.utils.operations import running
 
-    return through.of_session(site.home, site.session_id)
+    return running.of_session(site.home, site.session_id)
 
 
 def _called(flags: dict) -> str:

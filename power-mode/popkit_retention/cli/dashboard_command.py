@@ -9,7 +9,7 @@ import json
 import os
 import sys
 
-from . import setup_command
+from .. import extras
 from .past_sessions import Refused
 
 TYPE_CHECKING = False
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def run(args: Parsed, environ: Mapping[str, str]) -> int:
     """Serves until it is told to end."""
-    python = setup_command.place_of("dashboard", environ)
+    python = extras.place_of("dashboard", environ)
     if python:
         _become_server(python, args, environ)
     raise Refused("the dashboard needs packages beyond Python. Install them with: popkit setup dashboard")

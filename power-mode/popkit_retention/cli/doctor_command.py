@@ -7,23 +7,30 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import stat
 import sys
 
-from hooks.utils.answers.text import WIDTH, counted, wrap
+from hooks.utils import text
 from hooks.utils.config import layers
-from hooks.utils.edges import home
+from hooks.utils.edges import failures, files, home
+from hooks.utils.edges.codec import dumps, loads
+from hooks.utils.edges.storage import LOGS, OK, PROBLEM, WARNING, Check, Storage
 from hooks.utils.edges.system import now as time_of_day
 
-from . import doctor_budget, doctor_governance, doctor_helper, doctor_machine, doctor_memory, doctor_state, doctor_warm, screen
-from .check import OK, PROBLEM, WARNING, Check
+from ..operations import holdings
+from . import config_checking, doctor_machine, doctor_session, screen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
     from hooks.utils.flag_parser import Parsed
 
 _INDENT = " " * 9
+MEMORY = "doctor.json"  # what was told of failures
+FREE_BYTES = 16 * 1024 * 1024
 
 
 def run(args: Parsed, environ: Mapping[str, str]) -> int:
@@ -34,7 +41,7 @@ def run(args: Parsed, environ: Mapping[str, str]) -> int:
         print(json.dumps({"ok": not problems, "checks": [check.to_json() for check in checks]}, indent=2))
         return 1 if problems else 0
     warnings = sum(check.level == WARNING for check in checks)
-    summary = f"{counted(problems, 'problem')}, {counted(warnings, 'warning')}." if problems or warnings else "All is well."
+    summary = f"{text.counted(problems, 'problem')}, {text.counted(warnings, 'warning')}." if problems or warnings else "All is well."
     screen.show([line for check in checks for line in _shown(check)] + ["", summary], sys.stdout, environ)
     return 1 if problems else 0
 
@@ -49,32 +56,129 @@ def all_checks(environ: Mapping[str, str]) -> list:
         return [Check("state folder", PROBLEM, str(error), "Hooks do nothing until then.")]
     project = os.path.abspath(environ.get("CLAUDE_PROJECT_DIR") or os.getcwd())
     enabled = layers.load(home.plugin_root(), popkit_home, project).get("enabled") is not False
-    client = doctor_machine.client(environ)
+    client, now = doctor_machine.client(environ), time_of_day(environ)
     checks = [
         doctor_machine.interpreter(popkit_home, environ),
-        doctor_machine.extras(environ),
         client,
-        doctor_machine.plugin(popkit_home, project, environ, enabled, time_of_day(environ)),
-        doctor_state.state_folder(popkit_home),
+        doctor_machine.plugin(popkit_home, project, environ, enabled, now),
+        state_folder(popkit_home),
     ]
     if checks[-1].level == PROBLEM:
         return checks  # what cannot be read cannot be judged
     return [
         *checks,
-        doctor_helper.helper(popkit_home, project, environ, str(client.facts.get("version") or ""), version()),
-        doctor_state.hook_errors(popkit_home),
-        *doctor_warm.keep_warm(popkit_home, project, environ, time_of_day(environ)),
-        doctor_memory.memory(popkit_home, project, environ, time_of_day(environ)),
-        doctor_governance.governance(popkit_home, environ, time_of_day(environ)),
-        doctor_budget.budget(popkit_home, environ),
-        doctor_state.configuration(popkit_home, project),
-        doctor_state.agreement(popkit_home, project, environ),
+        doctor_session.helper(popkit_home, project, environ, str(client.facts.get("version") or ""), version()),
+        hook_errors(popkit_home),
+        *doctor_session.keep_warm(popkit_home, project, environ, now),
+        *(each.check(popkit_home, project, environ, now) for each in holdings.every() if each.check),
+        configuration(popkit_home, project),
+        doctor_session.agreement(popkit_home, project, environ),
     ]
 
 
-def _shown(check: Check) -> list:
-    told = wrap(f"{check.name}: {check.text}", WIDTH - len(_INDENT))
-    lines = [f"{check.level:<{len(_INDENT)}}{told[0]}", *(_INDENT + line for line in told[1:])]
+def _shown(check: Check) -> list[text.Line]:
+    lines = text.pair(check.level, f"{check.name}: {check.text}", len(_INDENT))
     if check.advice and check.level != OK:
-        lines += [_INDENT + line for line in wrap("→ " + check.advice, WIDTH - len(_INDENT), indent="  ")]
+        lines += text.indented(text.wrap("→ " + check.advice, indent="  "), _INDENT)
     return lines
+
+
+# --- our folder ------------------------------------------------------------------------------------------------------------------------
+
+
+def state_folder(popkit_home: str) -> Check:
+    """Whether our folder is ours, private and writable."""
+    facts: dict[str, Any] = {"folder": popkit_home}
+    if not os.path.isdir(popkit_home):
+        if os.path.lexists(popkit_home):
+            return Check("state folder", PROBLEM, f"{popkit_home} is not a folder", "Move it away.", **facts)
+        return Check("state folder", OK, f"{popkit_home} does not exist yet. The first hook creates it", **facts)
+    if not os.access(popkit_home, os.R_OK | os.W_OK | os.X_OK):
+        return Check(
+            "state folder", PROBLEM, f"{popkit_home} cannot be written", "Make it yours, or set POPKIT_HOME to another folder.", **facts
+        )
+    if shutil.disk_usage(popkit_home).free < FREE_BYTES:
+        return Check("state folder", PROBLEM, f"the disk of {popkit_home} is full", "Make room.", **facts)
+    size, open_to_others, corrupt = _survey(popkit_home)
+    parts = holdings.sizes(popkit_home)
+    facts.update(bytes=size, parts=parts, open_to_others=open_to_others, corrupt=corrupt)
+    told = f"{popkit_home}: {text.size(size)}" + (f" ({holdings.in_words(parts)})" if size else "")
+    if open_to_others:
+        advice = f"cd {popkit_home} && chmod go= {open_to_others[0]}" if holdings.is_shared(popkit_home) else f"chmod -R go= {popkit_home}"
+        return Check("state folder", WARNING, f"{told}; others can read {text.listed(open_to_others, 3)}", advice, **facts)
+    if corrupt:
+        advice = "They were rebuilt from the transcripts; the *.corrupt files can be deleted."
+        return Check("state folder", WARNING, f"{told}; {text.counted(len(corrupt), 'state')} set aside as corrupt", advice, **facts)
+    return Check("state folder", OK, f"{told}, private", **facts)
+
+
+def _survey(popkit_home: str) -> tuple:
+    """(bytes, what others can read, corrupt files) of what is ours below our folder."""
+    size, open_to_others, corrupt = 0, [], []
+    ours = [path for path in holdings.paths(popkit_home) if holdings.owner(popkit_home, path)]
+    for path in sorted({popkit_home, *ours, *map(os.path.dirname, ours)}):
+        try:
+            found = os.lstat(path)
+        except OSError:
+            continue  # a hook has just replaced it
+        if found.st_mode & (stat.S_IRWXG | stat.S_IRWXO) and not stat.S_ISLNK(found.st_mode):
+            open_to_others.append(os.path.relpath(path, popkit_home))
+        if not stat.S_ISDIR(found.st_mode):
+            size += found.st_size
+        if path.endswith(".corrupt"):
+            corrupt.append(os.path.relpath(path, popkit_home))
+    if holdings.is_shared(popkit_home):  # its rights are not ours to judge
+        open_to_others = [name for name in open_to_others if name != os.curdir]
+    return size, open_to_others, corrupt
+
+
+def hook_errors(popkit_home: str) -> Check:
+    """The failures of hooks since the last time this was asked, and where their log is."""
+    log = failures.log_path(popkit_home)
+    try:
+        lines = failures.failures(popkit_home)
+    except OSError as error:
+        return Check("hook errors", PROBLEM, f"{log} cannot be read: {error.strerror}", "Make it yours.", log=log)
+    stamps = [line.split(" ", 1)[0] for line in lines]
+    newest, seen = _told(popkit_home)
+    fresh = sum(stamp > newest for stamp in stamps) + max(0, stamps.count(newest) - seen)
+    facts: dict[str, Any] = {"failures": len(lines), "new_failures": fresh, "log": log}
+    if stamps:
+        _remember(popkit_home, max(stamps), stamps.count(max(stamps)))
+    if not lines:
+        return Check("hook errors", OK, "none in the log", **facts)
+    if not fresh:
+        return Check("hook errors", OK, f"none since last time; {text.counted(len(lines), 'failure')} in {log}", **facts)
+    told = f"{text.counted(fresh, 'failure')} since last time, the newest: {lines[-1]}"
+    return Check("hook errors", WARNING, told, f"{log} has the places in the code; no session was harmed. A report is welcome.", **facts)
+
+
+def _told(popkit_home: str) -> tuple[str, int]:
+    """(stamp of the newest failure that was told, how many bore it)."""
+    try:
+        value: Any = loads(files.read_text(os.path.join(popkit_home, MEMORY)) or "{}")
+        return str(value["newest_failure"]), int(value["with_that_stamp"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return "", 0
+
+
+def _remember(popkit_home: str, newest: str, number: int) -> None:
+    try:
+        files.replace_text(os.path.join(popkit_home, MEMORY), dumps({"newest_failure": newest, "with_that_stamp": number}))
+    except OSError:
+        return  # the folder's own check tells of it
+
+
+def configuration(popkit_home: str, project: str) -> Check:
+    """Whether every layer of the configuration is right."""
+    read, problems = config_checking.check_layers(home.plugin_root(), popkit_home, project)
+    if not problems:
+        return Check("configuration", OK, f"no problems in {text.counted(len(read), 'file')}", problems=0)
+    told = f"{text.counted(len(problems), 'problem')} in {text.listed(sorted({problem.file for problem in problems}), 3)}"
+    ignored = sorted({problem.file for problem in problems if not problem.key})
+    if ignored:
+        told += f"; ignored as a whole: {text.listed(ignored, 3)}"
+    return Check("configuration", WARNING, told, "popkit config check says what is allowed.", problems=len(problems))
+
+
+STORAGE = (Storage(LOGS, {"": r"doctor\.json|interpreter"}),)  # hooks/launch.sh writes the latter

@@ -10,12 +10,10 @@ import subprocess
 import sys
 import time
 
-from hooks.utils.answers.text import listed, span
 from hooks.utils.edges import files, home
+from hooks.utils.edges.storage import OK, PROBLEM, WARNING, Check
 from hooks.utils.state import peek
-
-from . import setup_command
-from .check import OK, PROBLEM, WARNING, Check
+from hooks.utils.text import listed, span
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -104,20 +102,6 @@ def _output(command: list) -> str:
 def _numbers(version: str) -> tuple:
     found = re.match(r"(\d+)\.(\d+)(?:\.(\d+))?", version)
     return tuple(int(number) for number in found.groups() if number) if found else ()
-
-
-def extras(environ: Mapping[str, str]) -> Check:
-    """What `popkit setup` has installed, and whether it still works."""
-    folder = setup_command.folder_of(environ)
-    python = os.path.join(folder, "bin", "python")
-    names = list(setup_command.EXTRAS)
-    if not os.path.lexists(folder):
-        return Check("extras", OK, f"nothing is set up; popkit setup knows {listed(names)}", ready=[])
-    ready = [name for name in names if setup_command.works(python, name, environ)]
-    if not ready:
-        advice = f"popkit setup {names[0]}, or delete {folder}"
-        return Check("extras", WARNING, f"what was installed in {folder} no longer works", advice, ready=[])
-    return Check("extras", OK, f"{listed(ready)} is set up in {folder}", ready=ready)
 
 
 def client(environ: Mapping[str, str]) -> Check:

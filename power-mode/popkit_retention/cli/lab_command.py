@@ -11,11 +11,12 @@ import os
 import subprocess
 import sys
 
-from hooks.utils.answers import text
+from hooks.utils import text
 from hooks.utils.edges import files
 
+from .. import extras
 from ..lab import keeping, survey
-from . import lab_decisions, screen, setup_command
+from . import lab_decisions, screen
 from .past_sessions import TTLS, Bar, Refused, check_writable, paths_of
 
 TYPE_CHECKING = False
@@ -63,7 +64,7 @@ def _survey(args: Parsed, environ: Mapping[str, str]) -> int:
     return 0
 
 
-def lines_of(found: dict) -> list:
+def lines_of(found: dict) -> list[text.Line]:
     """The survey as a table for each lifetime of the cache, cheapest policy first."""
     counts = [text.counted(found["sessions"], "session"), _plural(found["repositories"], "repository", "repositories")]
     lines = text.title("Past sessions under each policy")
@@ -130,7 +131,7 @@ def _keep_warm(args: Parsed, environ: Mapping[str, str]) -> int:
     return 0 if any(one["sessions"] for one in found.values()) else 1
 
 
-def kept_lines(found: dict) -> list:
+def kept_lines(found: dict) -> list[text.Line]:
     """What keeping the cache warm would have been worth, for each lifetime of the cache."""
     lines = text.title("Keeping the prompt cache warm")
     for ttl_s, one in found.items():
@@ -157,7 +158,7 @@ def kept_lines(found: dict) -> list:
 
 def _page_maker(environ: Mapping[str, str]) -> list:
     """The command that makes the page, in a process of its own: it needs a library, which this one cannot see (-S)."""
-    python = setup_command.place_of("lab", environ)
+    python = extras.place_of("lab", environ)
     if not python:
         raise Refused("--html needs a plotting library. Install it with", "popkit setup lab")
     return [python, os.path.join(os.path.dirname(survey.__file__), "report.py")]

@@ -9,14 +9,14 @@ import json
 import os
 import sys
 
-from hooks.utils.answers.text import clean, counted
 from hooks.utils.policy import door
+from hooks.utils.text import clean, counted
 
 from ..lab import handles, installed, pricing
 from ..lab import sessions as lab_sessions
 from ..lab.door_policy import Door
 from ..lab.tiers import shipped_rules
-from . import sessions
+from ..operations import sessions
 from .past_sessions import TTLS, Refused, told
 
 TYPE_CHECKING = False

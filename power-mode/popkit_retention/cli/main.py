@@ -6,7 +6,7 @@ import importlib
 import os
 import sys
 
-from hooks.utils.answers import text
+from hooks.utils import text
 from hooks.utils.edges import home
 
 from . import screen
@@ -21,7 +21,7 @@ COMMANDS = (
     "context", "restore", "archive", "memory", "retention", "try", "lab", "native", "budget", "config", "doctor", "dashboard", "setup",
     "statusline", "mcp", "serve", "completion", "uninstall",
 )  # fmt: skip
-_COLUMN = 12
+_COLUMN = 14  # of the left column of the overview
 
 
 def main(argv: list[str] | None = None, environ: Mapping[str, str] = os.environ) -> int:
@@ -54,7 +54,6 @@ def _write_no_more() -> None:
 
 def _run(argv: list[str], environ: Mapping[str, str]) -> int:
     name, rest = (argv[0], argv[1:]) if argv else ("help", [])
-    screen.fit(sys.stdout)
     if name in ("help", "-h", "--help"):
         if not rest:
             screen.show(overview(), sys.stdout, environ)
@@ -74,8 +73,8 @@ def _run(argv: list[str], environ: Mapping[str, str]) -> int:
     if hasattr(module, "run_words"):
         code: int = module.run_words(rest, environ)
         return code
+    from ..operations.tables import TABLES
     from . import answering
-    from .tables import TABLES
 
     return answering.run(TABLES[name], module.run, rest, environ, getattr(module, "MISTAKES", ()))
 
@@ -87,14 +86,13 @@ def _as_decisions(words: list[str]) -> list[str]:
     return [old, *(new + word[len(old) :] if word.partition("=")[0] == old else word for word in words)]
 
 
-def overview() -> list[str]:
+def overview() -> list[text.Line]:
     """The help of all commands."""
-    from .tables import TABLES
+    from ..operations.tables import TABLES
 
-    lines = [*text.title("PopKit: lifetimes for tool results"), "popkit COMMAND", ""]
+    lines: list[text.Line] = [*text.title("PopKit: lifetimes for tool results"), "popkit COMMAND", ""]
     for name in COMMANDS:
-        first, *more = text.wrap(TABLES[name].title, text.WIDTH - _COLUMN - 2)
-        lines += [f"  {name:<{_COLUMN}}{first}", *(" " * (_COLUMN + 2) + line for line in more)]
+        lines += text.pair("  " + name, TABLES[name].title, _COLUMN)
     return [*lines, "", "popkit help COMMAND says more; popkit --version tells the version."]
 
 

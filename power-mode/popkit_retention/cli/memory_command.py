@@ -1,7 +1,7 @@
 """`popkit memory`: what past sessions have taught, in a shell. Exit 1 when the user asked for what there is not, or the store cannot be
 used.
 
-What people read comes from `memory_texts`, `memory_reports` and `memory_why`; learning from transcripts from `memory_learning`.
+What people read comes from `views`; learning from transcripts from `memory_learning`.
 """
 
 from __future__ import annotations
@@ -9,26 +9,29 @@ from __future__ import annotations
 import os
 import sys
 
-from hooks.utils import flag_parser
-from hooks.utils.answers import memory as turns
-from hooks.utils.answers import text
-from hooks.utils.answers.ids import shown
+from hooks.utils import flag_parser, text
 from hooks.utils.edges import failures
 from hooks.utils.edges.home import NoHome, popkit_home
 from hooks.utils.edges.system import now as time_of_day
+from hooks.utils.operations import memory as turns
 from hooks.utils.state import memory as kept
 from hooks.utils.state.joining import NotJoined
 from hooks.utils.state.memory import MOST_TOKENS
+from hooks.utils.text import quote as shown
+from hooks.utils.views.memory import turned_lines
 
 from ..governance.folder import Folder
 from ..memory.holds import OnHold
 from ..memory.items import BadItem
 from ..memory.memory import Busy, NotThere
 from ..memory.stores import DuplicateId, StoreUnavailable
-from . import memory_files, memory_learning, memory_reports, memory_texts, memory_why, sessions
+from ..operations import sessions
+from ..operations.memory_table import COMMAND, LISTED, TABLE
+from ..views import memory as memory_reports
+from ..views import memory_items as memory_texts
+from . import memory_files, memory_learning
 from .answering import Answer, run
 from .memory_place import Place
-from .memory_words import COMMAND, LISTED, TABLE
 from .past_sessions import Bar, Refused
 
 TYPE_CHECKING = False
@@ -151,12 +154,12 @@ def _search(asked: Asked) -> Answer:
 
 def _show(asked: Asked) -> Answer:
     item = asked.place.memory.show(asked.arguments[0])
-    return Answer([*memory_why.show_lines(item, asked.place.name, asked.now, asked.command), ""], item.to_json(), item.text)
+    return Answer([*memory_texts.show(item, asked.place.name, asked.now, asked.command), ""], item.to_json(), item.text)
 
 
 def _why(asked: Asked) -> Answer:
     found = asked.place.memory.why(asked.arguments[0])
-    return Answer(memory_why.why_lines(found, asked.now, asked.command), found)
+    return Answer(memory_texts.why(found, asked.now, asked.command), found)
 
 
 # --- changing --------------------------------------------------------------------------------------------------------------------------
@@ -229,7 +232,7 @@ def _learn(asked: Asked) -> Answer:
     paths = memory_learning.transcripts(asked.arguments, "past" in asked.flags, asked.place)
     into = asked.place if "project" in asked.flags or "past" in asked.flags else None
     learnt = memory_learning.learn(paths, asked.environ, into, Bar(asked.environ, "sessions"))
-    return Answer(memory_reports.learnt(learnt, asked.command), learnt.to_json())
+    return Answer(memory_reports.learnt(learnt.to_json(), asked.command), learnt.to_json())
 
 
 def _run(asked: Asked) -> Answer:
@@ -246,7 +249,7 @@ def _file(asked: Asked) -> Answer:
     if budget > MOST_TOKENS:
         raise flag_parser.UsageError(f"--tokens takes at most {MOST_TOKENS:,}: Claude Code cuts a longer MEMORY.md without a word")
     document = asked.place.memory.document(budget, asked.flags.get("for", ""))
-    lines: list[str] = []
+    lines: list[text.Line] = []
     if "why" in asked.flags:
         absent = {id for id, _ in document.left_out}
         items = [item for item in asked.place.memory.list(marked=None, most=None) if item.id in absent]
@@ -292,7 +295,7 @@ def _verify(asked: Asked) -> Answer:
 def _turn(asked: Asked) -> Answer:
     found = turns.turn(asked.word == "on", asked.place.site, asked.now)
     asked.place.refresh()
-    return Answer(turns.turned_lines(found, _CALLED), found)
+    return Answer(turned_lines(found, _CALLED), found)
 
 
 def _join(asked: Asked) -> Answer:
@@ -302,7 +305,7 @@ def _join(asked: Asked) -> Answer:
         raise Refused(f"there is nothing to decide: no other checkout of {text.clean(project.repository.name)} has switched memory on")
     project.decide(joins)
     found = {"joined": joins, "project": project.repository.name, "root": project.repository.claimed_by, "owner": owner}
-    return Answer(memory_texts.joined(found, asked.command), found)
+    return Answer(memory_reports.joined(found, asked.command), found)
 
 
 # Words that have something to keep: the others make no store.

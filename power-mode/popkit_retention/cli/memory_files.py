@@ -6,7 +6,7 @@ import os
 import sys
 from contextlib import contextmanager
 
-from hooks.utils.edges.files import open_regular
+from hooks.utils.edges import files
 
 from ..memory.items import BadItem
 
@@ -24,19 +24,16 @@ def write_lines(path: str, lines: Iterable[str]) -> int:
     a device would be gone."""
     if os.path.exists(path) and not os.path.isfile(path):
         raise OSError(22, "not a regular file. Name another, or none for standard output", path)
-    temporary = f"{path}.{os.getpid()}.tmp"
     count = 0
-    try:
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-        with open(descriptor, "w", encoding="utf-8", newline="\n") as file:
+
+    def write(fd: int) -> None:
+        nonlocal count
+        with open(fd, "w", encoding="utf-8", newline="\n", closefd=False) as file:
             for line in lines:
                 file.write(line.rstrip("\n") + "\n")
                 count += 1
-        os.replace(temporary, path)
-    except BaseException:
-        if os.path.lexists(temporary):
-            os.unlink(temporary)
-        raise
+
+    files.replace(path, write)
     return count
 
 
@@ -47,7 +44,7 @@ def lines_of(path: str) -> Iterator[Iterator[str]]:
     if path == STDIN:
         yield _decoded(sys.stdin.buffer) if sys.stdin else iter(())
         return
-    with open_regular(path) as file:
+    with files.open_regular(path) as file:
         yield _decoded(file)
 
 

@@ -6,16 +6,16 @@ import os
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 
-from hooks.utils.answers import text
-from hooks.utils.answers.ids import shown
+from hooks.utils import text
 from hooks.utils.edges.codec import loads
 from hooks.utils.edges.files import open_regular
 from hooks.utils.host import projects, repository
 from hooks.utils.host.stamps import seconds_of
 from hooks.utils.state import memory as kept
 from hooks.utils.state.live import Site
+from hooks.utils.text import quote as shown
 
-from . import sessions
+from ..operations import sessions
 from .memory_place import Place
 from .past_sessions import Bar, Refused
 

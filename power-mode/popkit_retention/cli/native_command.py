@@ -8,9 +8,9 @@ import os
 import shlex
 import sys
 
-from hooks.utils.answers import text
-from hooks.utils.answers.text import clean
+from hooks.utils import text
 from hooks.utils.host import projects
+from hooks.utils.text import clean
 
 from . import native_settings, screen
 from .past_sessions import TTLS, Bar, Refused

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from hooks.utils.answers import text
+from hooks.utils import text
 from hooks.utils.host import projects
 
 TYPE_CHECKING = False

@@ -1,8 +1,7 @@
 """`popkit retention`: what stored data may be deleted, and when, in a shell. Exit 1 when the user got something wrong, or something is
 broken.
 
-The Controller decides and does everything; what people read of its answers comes from `retention_texts`, `retention_verdicts` and
-`retention_deeds`.
+The Controller decides and does everything; what people read of its answers comes from `views`.
 """
 
 from __future__ import annotations
@@ -10,8 +9,7 @@ from __future__ import annotations
 import os
 import sys
 
-from hooks.utils import flag_parser
-from hooks.utils.answers import text
+from hooks.utils import flag_parser, text
 from hooks.utils.edges import failures
 from hooks.utils.edges.home import NoHome
 from hooks.utils.edges.system import now as time_of_day
@@ -22,10 +20,13 @@ from ..governance.controller import Controller
 from ..governance.domains import USER
 from ..governance.errors import Conflict, Damaged, GovernanceError
 from ..governance.policies import DOMAINS, RetentionPolicy, merged
-from . import retention_deeds, retention_holds, retention_phrases, retention_texts, retention_values, retention_verdicts, screen
+from ..operations.retention_table import COMMAND, LISTED, TABLE
+from ..views import retention_activity as retention_deeds
+from ..views import retention_phrases
+from ..views import retention_policies as retention_texts
+from . import retention_holds, retention_values, screen
 from .answering import Answer, run
 from .past_sessions import Bar, Refused
-from .retention_words import COMMAND, LISTED, TABLE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -157,15 +158,15 @@ def _rollback(asked: Asked) -> Answer:
 def _explain(asked: Asked) -> Answer:
     found: dict[str, Any] = asked.controller.explain(asked.arguments[0], asked.domain)
     policy = asked.controller.get(found["domain"], found["project"])
-    return Answer(retention_verdicts.explained(found, policy, asked.now, COMMAND), found)
+    return Answer(retention_texts.explained(found, policy, asked.now, COMMAND), found)
 
 
 def _apply(asked: Asked) -> Answer:
     found: list[dict[str, Any]] = [asked.controller.apply(domain, dry_run="dry-run" in asked.flags) for domain in asked.domains]
-    lines: list[str] = []
+    lines: list[text.Line] = []
     for each in [part for domain in found for part in (domain, *domain.get("own", ()))]:
-        labels = asked.controller.describe(each["domain"], retention_verdicts.shown_ids(each, asked.most))
-        lines += retention_verdicts.applied(each, labels, asked.now, asked.most)
+        labels = asked.controller.describe(each["domain"], retention_texts.shown_ids(each, asked.most))
+        lines += retention_texts.applied(each, labels, asked.now, asked.most)
     if any(part["eligible"] for each in found for part in (each, *each.get("own", ()))):
         lines += ["", *retention_phrases.what_goes(COMMAND)]
     return Answer(lines, {"domains": found})

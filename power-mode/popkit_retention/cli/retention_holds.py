@@ -5,20 +5,20 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
-from hooks.utils import flag_parser
-from hooks.utils.answers import text
-from hooks.utils.answers.ids import shown
+from hooks.utils import flag_parser, text
 from hooks.utils.host import projects, repository
+from hooks.utils.text import quote as shown
 
 from ..governance.domains import ITEM, PROJECT, SESSION
 from ..governance.errors import DomainUnavailable
-from . import retention_deeds, sessions
+from ..operations.retention_table import COMMAND
+from ..usage.opening import login_name
+from ..views import retention_activity as retention_deeds
 from .answering import Answer
-from .retention_words import COMMAND
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from typing import Any
 
     from .retention_command import Asked
@@ -32,7 +32,7 @@ def add(asked: Asked) -> Answer:
     if not why.strip():
         raise flag_parser.UsageError(f"a hold needs a reason: {COMMAND} hold add … --why TEXT")
     targets = _targets(asked)
-    who = asked.flags.get("who") or user(asked.environ)
+    who = asked.flags.get("who") or login_name(asked.environ)
     until = asked.flags["until"].ahead(asked.now) if "until" in asked.flags else None
     found = [asked.controller.add_hold(domain, scope, target, who, why, until) for domain, scope, target in targets]
     return Answer(retention_deeds.held(found, asked.now, COMMAND), {"holds": found})
@@ -61,7 +61,7 @@ def _targets(asked: Asked) -> list[tuple[str, str, str]]:
 def sessions_meant(words: Sequence[str], asked: Asked) -> list[str]:
     """The id of the session that each word begins: of those that have a transcript here, and of those that have left something. The word
     itself where there is none: its data may come back from an archive. UsageError for a word that could be several."""
-    ids = {sessions.session_id_of(path) for path in projects.every(asked.environ)}
+    ids = {projects.session_id_of(path) for path in projects.every(asked.environ)}
     if not ids.issuperset(words):
         for domain in asked.domains:
             with suppress(DomainUnavailable):  # whoever needs it is told
@@ -74,19 +74,6 @@ def _session(word: str, ids: set[str]) -> str:
     if len(found) > 1:
         raise flag_parser.UsageError(f"{shown(word)} could be {text.listed(found, _NAMED)}. Give more of the session's id")
     return found[0] if found else word
-
-
-def user(environ: Mapping[str, str]) -> str:
-    """What the system calls the user."""
-    name = environ.get("LOGNAME") or environ.get("USER") or ""
-    if not name:
-        try:
-            from pwd import getpwuid
-
-            name = getpwuid(os.getuid()).pw_name
-        except (ImportError, KeyError, AttributeError):
-            name = ""
-    return name or "user"
 
 
 def list_(asked: Asked) -> Answer:

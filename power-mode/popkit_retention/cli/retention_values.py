@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from hooks.utils.answers.ids import shown
 from hooks.utils.flag_parser import UsageError
+from hooks.utils.text import quote as shown
 
 from ..governance.policies import DEFAULT_POLICY, DOMAINS, KEYS
 

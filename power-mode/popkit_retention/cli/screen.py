@@ -4,28 +4,31 @@ from __future__ import annotations
 
 import os
 
-from hooks.utils.answers.text import WIDTH, lay_out_for, visible, without_controls
+from hooks.utils.text import WIDTH, laid_out, visible, width_of, without_controls
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from typing import TextIO
+
+    from hooks.utils.text import Line
 
 _ASCII = str.maketrans({"█": "#", "░": ".", "·": ":", "─": "-", "►": ">", "←": "<", "…": ">"})
 _DRAWN = "█░·─►←…"
 _BOLD, _DIM, _GREEN, _END = "\x1b[1m", "\x1b[2m", "\x1b[32m", "\x1b[0m"
 
 
-def fit(stream: TextIO) -> None:
-    """Lays answers out for the terminal that they go to; for a file or a pipe as for Claude Code."""
+def width(stream: TextIO) -> int:
+    """Return how wide lines may be: as the terminal allows that they go to; for a file or a pipe as in Claude Code."""
     try:
-        lay_out_for(os.get_terminal_size(stream.fileno()).columns - 1 if stream.isatty() else WIDTH)
+        return width_of(os.get_terminal_size(stream.fileno()).columns - 1) if stream.isatty() else WIDTH
     except (OSError, ValueError, AttributeError):
-        lay_out_for(WIDTH)
+        return WIDTH
 
 
-def show(lines: list[str], stream: TextIO, environ: Mapping[str, str]) -> None:
-    """Writes the lines, without the empty ones at their head (Claude Code writes a text of its own above those)."""
+def show(view: Iterable[Line], stream: TextIO, environ: Mapping[str, str]) -> None:
+    """Write the lines of a view, without the empty ones at their head (Claude Code writes a text of its own above those)."""
+    lines = laid_out(view, width(stream))
     while lines and not lines[0]:
         lines = lines[1:]
     encoding = getattr(stream, "encoding", None) or "ascii"

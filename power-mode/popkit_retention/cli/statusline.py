@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hooks.utils.answers import text
+from hooks.utils import text
 
 SEPARATOR = " · "
 _YELLOW, _RED, _PLAIN = "\033[33m", "\033[31m", "\033[0m"

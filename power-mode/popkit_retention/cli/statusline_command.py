@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from hooks.utils.flag_parser import Parsed
 
+MISTAKES = (OSError,)
 INPUT_BYTES = 1 << 20
 
 

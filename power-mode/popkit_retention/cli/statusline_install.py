@@ -11,20 +11,22 @@ import shlex
 import stat
 import sys
 
-from hooks.utils.answers.text import clean
 from hooks.utils.edges import files, home
 from hooks.utils.edges.codec import dumps, loads
+from hooks.utils.edges.storage import LOGS, Storage
+from hooks.utils.text import clean
 
 from . import screen, settings_text
 from .past_sessions import Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
 KEY = "statusLine"
 SCRIPT = "statusline.sh"
 PREVIOUS = "statusline.previous.json"
+STORAGE = (Storage(LOGS, {"": r"statusline\.(sh|previous\.json)"}),)
 _FOLDER = "${POPKIT_HOME:-${CLAUDE_CONFIG_DIR:-$HOME/.claude}/popkit}"
 # The same for everyone, so that a project's settings can be shared: the script behind it is each user's own. A shell expands no `~` in a
 # variable.
@@ -35,20 +37,12 @@ VALUE = {"type": "command", "command": COMMAND, "refreshInterval": 30}
 
 def install(scope: str, yes: bool, replace: bool, environ: Mapping[str, str]) -> int:
     """Shows the change, asks, makes it. 0 when the status line is installed afterwards."""
-    return _report(lambda: _install(Settings(scope, environ), yes, replace))
+    return _install(Settings(scope, environ), yes, replace)
 
 
 def uninstall(scope: str, yes: bool, environ: Mapping[str, str]) -> int:
     """Brings back what was there before. 0 when our status line is not in the settings afterwards."""
-    return _report(lambda: _uninstall(Settings(scope, environ), yes))
-
-
-def _report(act: Callable[[], int]) -> int:
-    try:
-        return act()
-    except (Refused, OSError, home.NoHome) as error:
-        print(f"popkit: {clean(error)}", file=sys.stderr)
-        return 1
+    return _uninstall(Settings(scope, environ), yes)
 
 
 class Settings:
@@ -107,10 +101,7 @@ def replace_settings(path: str, text: str) -> None:
     """Replaces the file atomically; it keeps its mode. A new one is private."""
     files.make_private_folder(os.path.dirname(path))
     mode = stat.S_IMODE(os.stat(path).st_mode) if os.path.exists(path) else 0o600
-    temporary = f"{path}.{os.getpid()}.tmp"
-    files.replace_text(temporary, text)
-    os.chmod(temporary, mode)
-    os.replace(temporary, path)
+    files.replace_text(path, text, mode)
 
 
 def _install(settings: Settings, yes: bool, replace: bool) -> int:

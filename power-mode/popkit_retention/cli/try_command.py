@@ -8,25 +8,29 @@ import shlex
 import sys
 import time
 
-from hooks.utils.answers import clear, report, text
-from hooks.utils.answers.panel import panel
-from hooks.utils.answers.text import as_json
-from hooks.utils.answers.timeline import timeline
+from hooks.utils import text
 from hooks.utils.config import layers
 from hooks.utils.edges import home
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.reclaim import outlook
 from hooks.utils.state import store
 from hooks.utils.state.rebuild import rebuild
+from hooks.utils.text import as_json
+from hooks.utils.views import clear, report
+from hooks.utils.views.panel import panel
+from hooks.utils.views.timeline import timeline
 
 from ..lab import installed
-from . import lab_decisions, past_sessions, screen, sessions
+from ..operations import sessions
+from . import lab_decisions, past_sessions, screen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
     from hooks.utils.flag_parser import Parsed
+    from hooks.utils.views.report_shapes import Report
 
 MISTAKES = (sessions.NoSession,)
 _HOUR_S = 3_600
@@ -39,18 +43,19 @@ def run(args: Parsed, environ: Mapping[str, str]) -> int:
     path = args.argument or sessions.newest_with_results(environ) or _SAMPLE
     try:
         project = sessions.check(path)
-        found = _counted(path, project, environ)
+        found, got = _counted(path, project, environ)
     except OSError as error:
         raise sessions.NoSession(f"{text.clean(path)}: {error.strerror or error}") from None
     if args.json:
-        print(as_json(found))
+        print(as_json({**found, "installed": got}))
         return 0
-    screen.show([*_whose(found, path == _SAMPLE), *_shown(found), *_install(home.plugin_root())], sys.stdout, environ)
+    screen.show([*_whose(found, path == _SAMPLE), *_shown(found, got), *_install(home.plugin_root())], sys.stdout, environ)
     return 0
 
 
-def _counted(path: str, project: str, environ: Mapping[str, str]) -> dict:
-    """The report, and in `installed` what the whole session would have got. Says that it works where a person waits."""
+def _counted(path: str, project: str, environ: Mapping[str, str]) -> tuple[Report, dict[str, Any] | None]:
+    """Return the report, and what the whole session would have got; None where that cannot be
+    counted. Says that it works where a person waits."""
     waits = sys.stderr is not None and sys.stderr.isatty()
     if waits:
         print("Reading the session and counting what PopKit would have saved …", end="", file=sys.stderr, flush=True)
@@ -58,10 +63,9 @@ def _counted(path: str, project: str, environ: Mapping[str, str]) -> dict:
         found = report_of(path, project, environ)
         try:
             config = layers.load(home.plugin_root(), _home(environ), project)
-            found["installed"] = installed.came_with(lab_decisions.read(path), Ruleset.from_config(config)).to_json()
+            return found, installed.came_with(lab_decisions.read(path), Ruleset.from_config(config)).to_json()
         except past_sessions.Refused:
-            found["installed"] = None
-        return found
+            return found, None
     finally:
         if waits:
             print("\r\033[K", end="", file=sys.stderr, flush=True)
@@ -74,7 +78,7 @@ def _home(environ: Mapping[str, str]) -> str | None:
         return None
 
 
-def report_of(path: str, project: str, environ: Mapping[str, str]) -> dict:
+def report_of(path: str, project: str, environ: Mapping[str, str]) -> Report:
     """The report of a transcript as it stood at its last line, under the configuration that holds for its project. The cache counts as
     cold: that is how it will be found."""
     popkit_home = _home(environ) or ""
@@ -100,31 +104,28 @@ class Unwritten:
         self.session_id = session_id
         self.session_project = project
 
-    def paths(self, agent_id: str = "") -> store.ContextFiles:
-        return store.ContextFiles(self.home, self.session_id, agent_id)
-
 
 def _journal(popkit_home: str, path: str) -> list:
     """What hooks have noted of a session, if they saw it: git's answers, pins, clears."""
     return store.read_lines(store.ContextFiles(popkit_home, sessions.session_id_of(path)).journal) if popkit_home else []
 
 
-def _whose(found: dict, is_sample: bool) -> list:
+def _whose(found: Report, is_sample: bool) -> list[text.Line]:
     lines = text.title("PopKit on a recorded sample session" if is_sample else "PopKit on your session")
     if not is_sample:
-        lines.append(text.cut("Session   " + text.clean(found["session"]), text.WIDTH))
-        lines.append("Project   " + text.cut_start(text.clean(found["project"]) or "unknown", text.WIDTH - 10))
+        lines.append(text.fitted("Session   " + text.clean(found["session"])))
+        lines.append(lambda columns: ["Project   " + text.cut_start(text.clean(found["project"]) or "unknown", columns - 10)])
     if found["at"]:
         lines.append("As of     " + time.strftime("%Y-%m-%d %H:%M UTC, its last call", time.gmtime(found["at"])))
     return lines
 
 
-def _shown(found: dict) -> list:
-    lines = [*panel(found, command=""), *timeline(found, _CALLS)]
-    return [*lines, *clear.taken_lines(found), *_got(found["installed"])]
+def _shown(found: Report, got: dict[str, Any] | None) -> list[text.Line]:
+    lines: list[text.Line] = [*panel(found, command=""), *timeline(found, _CALLS)]
+    return [*lines, *clear.taken_lines(found), *_got(got)]
 
 
-def _got(got: dict | None) -> list:
+def _got(got: dict[str, Any] | None) -> list[text.Line]:
     """What the whole session would have got with PopKit installed."""
     lines = text.title("With PopKit from the start")
     if got is None or got["cost_share"] is None:
@@ -135,8 +136,7 @@ def _got(got: dict | None) -> list:
     saved = 1 - got["cost_share"]
     pairs.append(("Net", f"{saved:.1%} of what its prompts cost is saved" if saved >= 0 else f"its prompts cost {-saved:.1%} more"))
     for name, said in pairs:
-        first, *rest = text.wrap(said, text.WIDTH - 10)
-        lines += [f"{name:<10}{first}", *(" " * 10 + line for line in rest)]
+        lines += text.pair(name, said)
     life = "an hour" if got["cache_ttl_s"] == _HOUR_S else "five minutes"
     missed = f"; {text.counted(got['missed'], 'content')} fetched again" if got["missed"] else ""
     said = f"Counted over {text.counted(got['requests'], 'request')} as `popkit lab --decisions` counts, with a prompt cache that lives"
@@ -150,12 +150,16 @@ def _amount(tokens: int, results: int) -> str:
     return f"{text.long_tokens(tokens)} in {text.counted(results, 'result')}" if tokens else "nothing"
 
 
-def _install(root: str) -> list:
+def _install(root: str) -> list[text.Line]:
     """How to have this in every session."""
-    add = f"claude plugin marketplace add {shlex.quote(root)}"
-    first = [add] if text.width(add) <= text.WIDTH - 2 else ["claude plugin marketplace add \\", "  " + shlex.quote(root)]
-    commands = [*first, f"claude plugin install popkit@{_marketplace(root)}"]
-    return ["", "Install PopKit to have this in every session as /popkit:context:", *["  " + line for line in commands]]
+    add = f"  claude plugin marketplace add {shlex.quote(root)}"
+    parts = ["  claude plugin marketplace add \\", "    " + shlex.quote(root)]
+    return [
+        "",
+        "Install PopKit to have this in every session as /popkit:context:",
+        lambda columns: [add] if text.width(add) <= columns else parts,
+        f"  claude plugin install popkit@{_marketplace(root)}",
+    ]
 
 
 def _marketplace(root: str) -> str:

@@ -11,21 +11,22 @@ import os
 import sqlite3
 import sys
 
-from hooks.utils import archive
-from hooks.utils.answers import text
-from hooks.utils.edges import home
+from hooks.utils import archive, text
+from hooks.utils.edges import files, home
 from hooks.utils.edges.system import now as time_of_day
-from hooks.utils.helper import sockets
 from hooks.utils.reclaim import access, rewrite, undoing
-from hooks.utils.state import live
+from hooks.utils.state import live, sockets
 
-from . import holdings, screen, sessions, standing, statusline_install
+from ..governance import folder as governance
+from ..operations import holdings, sessions
+from ..views.archive import placeholders
+from . import screen, standing, statusline_install
 from .answering import Answer
 from .past_sessions import Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from hooks.utils.archive.records import Record
     from hooks.utils.flag_parser import Parsed
@@ -43,14 +44,14 @@ def run(args: Parsed, environ: Mapping[str, str]) -> Answer:
 def _uninstall(args: Parsed, environ: Mapping[str, str]) -> dict:
     folder = home.popkit_home(environ)
     held = _held(folder, environ)
-    parts = holdings.parts(folder)
+    parts = holdings.sizes(folder)
     _tell(folder, parts, held, environ)
     if args.json and not (args.yes or args.dry_run):
         raise Refused("nothing was deleted: --json needs --yes or --dry-run")
     found = {
         "folder": folder,
-        "bytes": sum(part.bytes for part in parts.values()),
-        "parts": {name: part.to_json() for name, part in parts.items()},
+        "bytes": sum(part["bytes"] for part in parts.values()),
+        "parts": parts,
         "placeholders": standing.data(held),
         "dry_run": args.dry_run,
         "put_back": 0,
@@ -66,7 +67,7 @@ def _uninstall(args: Parsed, environ: Mapping[str, str]) -> dict:
         held = _held(folder, environ)
         found["placeholders"] = standing.data(held)
         if held:
-            _show([*text.wrap(f"{_many(held)} could not be put back:"), *standing.lines(held)], environ)
+            _show([*text.wrap(f"{_many(held)} could not be put back:"), *placeholders(held)], environ)
             if args.undo:
                 raise Refused("nothing was deleted. To go on without them, omit --undo")
     if not args.yes and not screen.said_yes("Delete what PopKit has stored?"):
@@ -81,7 +82,7 @@ def _uninstall(args: Parsed, environ: Mapping[str, str]) -> dict:
     return found
 
 
-def _show(lines: list[str], environ: Mapping[str, str]) -> None:
+def _show(lines: Iterable[text.Line], environ: Mapping[str, str]) -> None:
     screen.show(lines, sys.stdout, environ)
 
 
@@ -113,25 +114,21 @@ def _many(held: dict[str, list[Record]]) -> str:
 
 def _tell(folder: str, parts: dict, held: dict[str, list[Record]], environ: Mapping[str, str]) -> None:
     lines = text.title("Uninstall")
-    lines += text.wrap(f"{folder} holds {holdings.told(parts)}." if parts else f"There is nothing in {folder}.")
-    if holdings.CONFIGURATION in parts:
-        lines += text.wrap("Your configuration stays.")
-    if holdings.MEMORY in parts:
-        lines += ["To keep what sessions taught:", "  popkit memory export --all FILE"]
-    if holdings.ARCHIVES in parts:
-        lines += ["To keep the archives of popkit retention, copy this folder elsewhere:", f"  {os.path.join(folder, 'data', 'archive')}"]
-    lines += _holds(environ) if holdings.GOVERNANCE in parts else []
+    lines += text.wrap(f"{folder} holds {holdings.in_words(parts)}." if parts else f"There is nothing in {folder}.")
+    for advice, *where in [each.keep for each in holdings.every() if each.keep and each.title in parts]:
+        lines += [*text.wrap(advice), *("  " + line.format(folder) for line in where)]
+    lines += _holds(environ) if governance.TITLE in parts else []
     if held:
-        lines += ["", *text.wrap(f"{_many(held)} would no longer lead to anything:"), *standing.lines(held), ""]
+        lines += ["", *text.wrap(f"{_many(held)} would no longer lead to anything:"), *placeholders(held), ""]
         lines += text.wrap("--undo puts their contents back first.")
     _show(lines, environ)
 
 
-def _holds(environ: Mapping[str, str]) -> list[str]:
+def _holds(environ: Mapping[str, str]) -> list[text.Line]:
     """The holds that would end with what they keep."""
     from ..governance.controller import Controller
     from ..governance.errors import GovernanceError
-    from . import retention_deeds
+    from ..views import retention_activity
 
     now = time_of_day(environ)
     try:
@@ -143,7 +140,7 @@ def _holds(environ: Mapping[str, str]) -> list[str]:
     if not found:
         return []
     said = f"{text.counted(len(found), 'hold')} in force: somebody wants this to stay, and it would be deleted:"
-    return ["", *text.wrap(said), *["  " + line for line in retention_deeds.holds(found, now, False, "popkit retention")]]
+    return ["", *text.wrap(said), *text.indented(retention_activity.holds(found, now, False, "popkit retention"), "  ")]
 
 
 def _put_back(held: dict[str, list[Record]], environ: Mapping[str, str]) -> int:
@@ -178,16 +175,16 @@ def _remove_status_line(scope: str, environ: Mapping[str, str]) -> None:
 def _delete(folder: str) -> tuple:
     """(what was deleted, what is left) of the names in our folder. Only what PopKit makes goes, file by file, and the folders that this
     leaves empty; no link is followed."""
-    before = _names(folder)
+    before = files.names(folder)
     sockets.end_all(folder)
     for top in holdings.trees(folder):
-        for inner, folders, names in os.walk(top, topdown=False):
+        for inner, folders, names in os.walk(os.path.join(folder, top), topdown=False):
             links = [name for name in folders if os.path.islink(os.path.join(inner, name))]
             _unlink_ours(folder, inner, names + links)
             _remove_empty(inner)
     _remove_empty(os.path.join(folder, "data"))
-    _unlink_ours(folder, folder, [name for name in before if name not in holdings.FOLDERS])
-    left = _names(folder)
+    _unlink_ours(folder, folder, [name for name in before if name not in holdings.folders()])
+    left = files.names(folder)
     if not left and not os.path.islink(folder):
         _remove_empty(folder)
     return [name for name in before if name not in left], left
@@ -196,12 +193,9 @@ def _delete(folder: str) -> tuple:
 def _unlink_ours(popkit_home: str, folder: str, names: list) -> None:
     for path in [os.path.join(folder, name) for name in names]:
         is_folder = os.path.isdir(path) and not os.path.islink(path)
-        if not is_folder and holdings.part_of(popkit_home, path) not in ("", holdings.CONFIGURATION):
+        mine = None if is_folder else holdings.owner(popkit_home, path)
+        if mine and not mine.stays:
             os.unlink(path)
-
-
-def _names(folder: str) -> list:
-    return sorted(os.listdir(folder)) if os.path.isdir(folder) else []
 
 
 def _remove_empty(folder: str) -> None:

@@ -9,13 +9,13 @@ than away. When files were written tells nothing of that: a clear writes a trans
 from __future__ import annotations
 
 import os
+import stat
 import threading
 from typing import TYPE_CHECKING, NamedTuple
 
-from hooks.utils.edges import home
-from hooks.utils.helper import sockets
+from hooks.utils.edges import files, home
 from hooks.utils.host import projects
-from hooks.utils.state import store
+from hooks.utils.state import sockets, store
 
 from .ends import End, end_of
 
@@ -91,20 +91,15 @@ class Catalog:
 
     def _kept(self) -> dict[str, _Seen]:
         """name -> the folder of what we keep of a session."""
-        folders = (entry for entry in _entries(os.path.join(self._home, "sessions")) if entry.is_dir(follow_symlinks=False))
-        return {folder.name: seen for folder in folders if (seen := _seen(folder))}
+        return {os.path.basename(seen.path): seen for seen in _folders(os.path.join(self._home, "sessions"))}
 
     def _transcripts(self) -> dict[str, _Seen]:
         """id -> its transcript, the newest where it stands in two folders."""
         found: dict[str, _Seen] = {}
-        for folder in _entries(self._root):
-            if not folder.is_dir(follow_symlinks=False):
-                continue
-            for entry in _entries(folder.path):
-                if entry.name.endswith(projects.SUFFIX) and not entry.name.startswith("agent-") and entry.is_file(follow_symlinks=False):
-                    id, seen = entry.name[: -len(projects.SUFFIX)], _seen(entry)
-                    if id and seen and (id not in found or found[id].at < seen.at):
-                        found[id] = seen
+        for path in projects.transcripts(folder.path for folder in _folders(self._root)):
+            id, seen = projects.session_id_of(path), _seen(path, stat.S_ISREG)
+            if id and seen and (id not in found or found[id].at < seen.at):
+                found[id] = seen
         return found
 
     def _has_ended(self, id: str, ours: _Seen | None) -> bool:
@@ -126,37 +121,28 @@ def _goes_on(end: End, now: float, id: str, alive: Container[str]) -> bool:
     return age < RUNS_S or (age < WORKS_S and end.in_turn and sockets.stem(id) in alive)
 
 
-def _entries(folder: str) -> list[os.DirEntry[str]]:
-    """What lies in a folder, but for names that are no text: no address can have them, and the client gives none."""
+def _folders(folder: str) -> list[_Seen]:
+    """The folders in a folder."""
+    return [seen for name in files.names(folder) if (seen := _seen(os.path.join(folder, name), stat.S_ISDIR))]
+
+
+def _seen(path: str, is_kind: Callable[[int], bool]) -> _Seen | None:
+    """What is of this kind and no link; None for what is not, has gone meanwhile, or has a name that is no text: no address can have that,
+    and the client gives none."""
     try:
-        with os.scandir(folder) as found:
-            return [entry for entry in found if _is_text(entry.name)]
-    except OSError:
-        return []
-
-
-def _is_text(name: str) -> bool:
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _seen(entry: os.DirEntry[str]) -> _Seen | None:
-    try:
-        stat = entry.stat(follow_symlinks=False)
-    except OSError:
-        return None  # it has gone meanwhile
-    return _Seen(entry.path, stat.st_mtime, (stat.st_mtime_ns, stat.st_size, stat.st_ino))
+        os.path.basename(path).encode()
+        found = os.lstat(path)
+    except (OSError, UnicodeEncodeError):
+        return None
+    return _Seen(path, found.st_mtime, (found.st_mtime_ns, found.st_size, found.st_ino)) if is_kind(found.st_mode) else None
 
 
 def _mark_of(path: str) -> tuple[int, int] | None:
     try:
-        stat = os.lstat(path)
+        found = os.lstat(path)
     except OSError:
         return None
-    return stat.st_mtime_ns, stat.st_size
+    return found.st_mtime_ns, found.st_size
 
 
 def _stamp(transcript: _Seen | None, ours: _Seen | None, runs: bool) -> str:

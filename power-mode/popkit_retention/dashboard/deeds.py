@@ -3,23 +3,24 @@ moment. What a deed comes to is said before it is done."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from hooks.utils import flag_parser
-from hooks.utils.answers import command, text
-from hooks.utils.answers import warm as warming
+from hooks.utils import flag_parser, text
 from hooks.utils.context_table import CONTEXT
-from hooks.utils.helper import deeds as known_deeds
-from hooks.utils.helper import through
+from hooks.utils.operations import cache, context, offers, running
+from hooks.utils.operations.request import COMMAND
 from hooks.utils.policy import planning, verdict
 from hooks.utils.reclaim import outlook
 
 from .problems import NotOffered
 from .retention import HOLD, RELEASE
-from .shapes import Deed, DeedDone
+from .shapes import COLUMNS, Deed, DeedDone
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from hooks.utils.views.report_shapes import ResultRow
+    from hooks.utils.views.shapes import KeptWarm
 
     from .catalog import Known
     from .desk import Desk
@@ -32,10 +33,10 @@ _SHOW = "show"
 _WHY = "held in the dashboard"  # where nobody says why
 
 
-def of_session(desk: Desk, known: Known, looked: Looked, kept: dict[str, Any]) -> list[Deed]:
-    """What can be done about a whole session. `kept`: whether its cache is kept warm (answers/warm.py)."""
-    found = [*known_deeds.of_context(looked.report), *known_deeds.of_warmth(kept)] if known.transcript else []
-    cleared = CLEARED_IN_PLACE if through.of_session(looked.site.home, known.id) else CLEARED
+def of_session(desk: Desk, known: Known, looked: Looked, kept: KeptWarm) -> list[Deed]:
+    """What can be done about a whole session. `kept`: whether its cache is kept warm (operations/cache.py)."""
+    found = [*offers.of_context(looked.report), *offers.of_warmth(kept)] if known.transcript else []
+    cleared = CLEARED_IN_PLACE if running.of_session(looked.site.home, known.id) else CLEARED
     return [*_shown(found, cleared), *_anyway(looked, desk.now(), cleared), *desk.retention.deeds_of(known.id)]
 
 
@@ -61,13 +62,13 @@ def _anyway(looked: Looked, now: float, cleared: str) -> list[Deed]:
     ]
 
 
-def of_result(known: Known, looked: Looked, row: dict[str, Any]) -> list[Deed]:
+def of_result(known: Known, looked: Looked, row: ResultRow) -> list[Deed]:
     """What can be done about one row of a session's report. Its content is not a deed here: the page asks for it."""
     restores = bool(known.transcript) and not looked.report["doubt"]
-    return _shown(deed for deed in known_deeds.of_result(row, restores) if not deed.id.startswith(_SHOW))
+    return _shown(deed for deed in offers.of_result(row, restores) if not deed.id.startswith(_SHOW))
 
 
-def _shown(found: Iterable[known_deeds.Deed], cleared: str = CLEARED) -> list[Deed]:
+def _shown(found: Iterable[offers.Offer], cleared: str = CLEARED) -> list[Deed]:
     return [Deed(id=each.id, label=each.label, sum=_sum(each, cleared), danger=_is_asked_twice(each.id)) for each in found]
 
 
@@ -75,7 +76,7 @@ def _is_asked_twice(id: str) -> bool:
     return CONTEXT.by_name[id.partition(" ")[0]].effect == flag_parser.DESTROYS
 
 
-def _sum(deed: known_deeds.Deed, cleared: str) -> str:
+def _sum(deed: offers.Offer, cleared: str) -> str:
     return f"{deed.sum}. {cleared}" if deed.id == "clear" else deed.sum
 
 
@@ -86,7 +87,7 @@ def do(desk: Desk, known: Known, id: str, why: str = "") -> DeedDone:
         return desk.retention.do_of_session(id, known.id, why or _WHY)
     with desk.changing:
         with desk.looks.reading(known) as looked:
-            kept = warming.look(looked.site, looked.path, desk.now())
+            kept = cache.kept_warm(looked.site, looked.path, desk.now())
             offered = [
                 *of_session(desk, known, looked, kept),
                 *(deed for row in looked.report["results"] for deed in of_result(known, looked, row)),
@@ -94,9 +95,8 @@ def do(desk: Desk, known: Known, id: str, why: str = "") -> DeedDone:
         if id not in {deed.id for deed in offered}:
             raise NotOffered("that is not offered now: the session has changed, or the id is not one of its deeds. Load it again")
         site = desk.looks.site(known)
-        with desk.laid_out():
-            parsed = flag_parser.parse(command.split(id), CONTEXT, shell=False)
-            in_place = through.of_session(site.home, known.id)
-            given = command.respond(parsed, site, known.transcript, desk.now(), command.COMMAND, in_place)
+        parsed = flag_parser.parse(context.split(id), CONTEXT, shell=False)
+        in_place = running.of_session(site.home, known.id)
+        given = context.respond(parsed, site, known.transcript, desk.now(), COMMAND, in_place)
         desk.changes += 1
-    return DeedDone(done=not given.error, text=given.error or "\n".join(given.lines).strip("\n"))
+    return DeedDone(done=not given.error, text=given.error or "\n".join(text.laid_out(given.lines, COLUMNS)).strip("\n"))

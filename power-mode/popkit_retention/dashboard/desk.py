@@ -5,10 +5,8 @@ from __future__ import annotations
 import os
 import threading
 import time
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from hooks.utils.answers import text
 from hooks.utils.edges import failures, home
 from hooks.utils.edges.system import now as time_of_day
 from hooks.utils.state.days import day_of, days_before
@@ -22,19 +20,17 @@ from .retention import Retention
 from .spending import Spending
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from hooks.utils.policy.ruleset import Ruleset
 
     from .sessions import Light
     from .shapes import SessionRow
 
-COLUMNS = 80  # of the panel
-
 
 class Desk:
     """`changing`: whoever changes something stored holds it, from the look at what is offered until it is done. `changes`: how often
-    somebody here did. `drawing`: answers are laid out for one width at a time. `failed`: answers that could not be given since the start.
+    somebody here did. `failed`: answers that could not be given since the start.
     `light`, `named`: see `sessions`."""
 
     def __init__(self, environ: Mapping[str, str], now: Callable[[], float] | None = None) -> None:
@@ -45,7 +41,6 @@ class Desk:
         self.started_at = self.now()
         self.changing = threading.RLock()
         self.changes = 0
-        self.drawing = threading.Lock()
         self.failed = 0
         self._rules: tuple[float, Ruleset | None] = (0.0, None)
         self.catalog = Catalog(environ, self.home, self.now)
@@ -93,17 +88,6 @@ class Desk:
         if found is None:
             self.spending.check_others()
         return found
-
-    @contextmanager
-    def laid_out(self, columns: int = COLUMNS) -> Iterator[None]:
-        """Within the `with`, answers have so many columns."""
-        with self.drawing:
-            before = text.WIDTH
-            text.lay_out_for(columns)
-            try:
-                yield
-            finally:
-                text.lay_out_for(before)
 
     def failure(self, what: str, error: BaseException) -> None:
         """Notes in the hook log what could not be answered; nobody is shown a trace."""

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from hooks.utils import archive
-from hooks.utils.answers import ids, ledgers, phrases, text, why
-from hooks.utils.answers import warm as warming
-from hooks.utils.answers.panel import panel
+from hooks.utils import archive, text
+from hooks.utils.operations import arguments
+from hooks.utils.operations import cache as caches
 from hooks.utils.policy.masking import mask
 from hooks.utils.reclaim import access, restoring
+from hooks.utils.views import cache, ledgers, phrases, results
+from hooks.utils.views import report as reports
+from hooks.utils.views.panel import panel
 
 from . import deeds
 from .problems import NotThere
 from .sessions import row_of
-from .shapes import Bar, Content, Figures, KeptWarm, Layers, ResultDetail, SessionDetail
+from .shapes import COLUMNS, Bar, Content, Figures, KeptWarm, Layers, ResultDetail, SessionDetail
 
 if TYPE_CHECKING:
     from hooks.utils.archive.records import Record
+    from hooks.utils.policy.shapes import Figures as FiguresOf
+    from hooks.utils.views.report_shapes import ResultRow
 
     from .catalog import Known
     from .desk import Desk
@@ -39,14 +43,12 @@ def detail(desk: Desk, known: Known, columns: int) -> SessionDetail:
 
 def _detail(desk: Desk, known: Known, looked: Looked, columns: int) -> SessionDetail:
     report = looked.report
-    kept = warming.look(looked.site, looked.path, desk.now())
-    with desk.laid_out(columns):
-        lines = panel(report, command="")
-        warm = KeptWarm(on=kept["on"], requests=kept["sent"]["requests"], words=warming.pane_line(kept), sums=warming.sums(kept))
+    kept = caches.kept_warm(looked.site, looked.path, desk.now())
+    warm = KeptWarm(on=kept["on"], requests=kept["sent"]["requests"], words=cache.pane_line(kept), sums=cache.sums(kept))
     return SessionDetail(
         session=row_of(desk, known),
         report={name: value for name, value in report.items() if name != "results"},
-        lines=[line for line in lines if line is not None],
+        lines=text.laid_out(panel(report, command=""), text.width_of(columns)),
         layers=looked.sampler.layers(looked.outlook.made.conversation, report) if looked.outlook.made else Layers(),
         bars=[_bar(row) for row in report["results"]],
         deeds=deeds.of_session(desk, known, looked, kept),
@@ -64,12 +66,12 @@ def of_others(desk: Desk, row: SessionRow) -> SessionDetail:
     return SessionDetail(session=row, report={}, lines=desk.spending.lines(row.id), layers=layers, bars=[], deeds=[])
 
 
-def figures_of(found: dict[str, Any]) -> Figures:
+def figures_of(found: FiguresOf) -> Figures:
     """The four of policy/figures.py."""
-    return Figures.model_validate({name: found[name] for name in Figures.model_fields})
+    return Figures.model_validate({name: found.get(name) for name in Figures.model_fields})
 
 
-def _bar(row: dict[str, Any]) -> Bar:
+def _bar(row: ResultRow) -> Bar:
     alive = row["state"] == "live"
     return Bar(
         number=row["number"],
@@ -91,28 +93,22 @@ def result(desk: Desk, known: Known, number: int) -> ResultDetail:
     """One result: why it is as it is, and what can be done with it."""
     with desk.looks.reading(known) as looked:
         row = _row(looked, number)
-        with desk.laid_out():
-            lines = why.why(looked.report, row)
-        return ResultDetail(row=row, why=lines, deeds=deeds.of_result(known, looked, row), handle=handle_of(row))
+        lines = text.laid_out(results.why(looked.report, row), COLUMNS)
+        return ResultDetail(row=dict(row), why=lines, deeds=deeds.of_result(known, looked, row), handle=reports.handle_of(row))
 
 
-def _row(looked: Looked, number: int) -> dict[str, Any]:
+def _row(looked: Looked, number: int) -> ResultRow:
     try:
-        return ids.find(looked.report, f"T{number}")
-    except ids.NotFound as error:
+        return arguments.find(looked.report, f"T{number}")
+    except arguments.NotFound as error:
         raise NotThere(str(error)) from None
-
-
-def handle_of(row: dict[str, Any]) -> str:
-    """Under what a result is archived; "" for one that is not."""
-    return row.get("handle") or (row["entered"] or {}).get("handle", "")
 
 
 def content(desk: Desk, known: Known, handle: str) -> Content:
     """What is archived under a handle of a session's, for a person, secrets masked. It is booked as restored nowhere: Claude does not
     see it."""
     with desk.looks.reading(known) as looked:
-        handles = {handle_of(row) for row in looked.report["results"]} - {""}
+        handles = {reports.handle_of(row) for row in looked.report["results"]} - {""}
     if handle not in handles:
         raise NotThere("nothing of this session is archived under that handle. The results of the session name theirs")
     try:

@@ -7,7 +7,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hooks.utils.answers import text
+from hooks.utils import text
 from hooks.utils.edges import files
 from hooks.utils.host import entries
 from hooks.utils.policy.masking import mask

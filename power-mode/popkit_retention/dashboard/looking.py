@@ -13,19 +13,21 @@ from collections import OrderedDict
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hooks.utils.answers import report as reports
-from hooks.utils.answers import verdict
-from hooks.utils.helper import through
+from hooks.utils.operations import running
 from hooks.utils.policy import events
 from hooks.utils.reclaim import outlook
 from hooks.utils.state import live
 from hooks.utils.state.site import Site
+from hooks.utils.views import phrases
+from hooks.utils.views import report as reports
 
 from .series import Sampler
 from .shapes import Fill, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+
+    from hooks.utils.views.report_shapes import Report
 
     from .catalog import Known
     from .shapes import SessionDetail
@@ -66,7 +68,7 @@ class Looked:
         self.sampler = Sampler(_journal(site))
         self.told: tuple[object, SessionDetail] | None = None  # kept here for detail.py
         self.outlook = outlook.read(site, path, now, self.sampler)
-        self.report: dict[str, Any] = reports.build(self.outlook)
+        self.report: Report = reports.build(self.outlook)
 
     def turn_to(self, now: float) -> None:
         """The same context at a later second: what has a lifetime by the clock may have ended, the cache may be cold."""
@@ -108,7 +110,7 @@ class Looks:
     def site(self, known: Known) -> Site:
         """Where the things of a session are."""
         site = live.Site(self._environ, known.id, began_in(known.transcript))
-        site.in_place = through.of_session(site.home, known.id) is not None
+        site.in_place = running.of_session(site.home, known.id) is not None
         return site
 
     def _keep(self, id: str, found: Looked, took_s: float) -> None:
@@ -195,7 +197,7 @@ def brief_of(found: Looked, took_s: float) -> Brief:
     )  # fmt: skip
 
 
-def fill_of(report: dict[str, Any]) -> Fill | None:
+def fill_of(report: Report) -> Fill | None:
     """How full a context is, as its report says; None before the first request."""
     context = report["context"]
     if not context:
@@ -207,14 +209,14 @@ def fill_of(report: dict[str, Any]) -> Fill | None:
         window_source=context["window_source"],
         ratio=context["ratio"],
         model=context["model"],
-        cache=context["cache"],
+        cache=context["cache"] or "cold",
         cache_until=report["at"] + left if left else None,
     )
 
 
-def verdict_of(report: dict[str, Any]) -> Verdict:
+def verdict_of(report: Report) -> Verdict:
     """What to do now, in the panel's words."""
-    return Verdict(kind=report["verdict"]["kind"], words=verdict.in_words(report))
+    return Verdict(kind=report["verdict"]["kind"], words=phrases.verdict(report))
 
 
 def began_in(transcript: str) -> str:

@@ -7,22 +7,23 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
-from hooks.utils.answers import text
+from hooks.utils import text
 from hooks.utils.edges.codec import loads
-from hooks.utils.edges.files import read_text
+from hooks.utils.edges.files import names, read_text
 from hooks.utils.host.repository import Repository
 from hooks.utils.state import memory as kept
 from hooks.utils.state.site import Site
 
-from ..cli import answering, memory_texts, memory_why
 from ..memory import learning, profiles, transitions
 from ..memory.holds import OnHold
 from ..memory.items import ARCHIVE, TIERS, BadItem, Item
 from ..memory.memory import Memory
 from ..memory.memory import NotThere as NoItem
 from ..memory.stores import StoreUnavailable
+from ..views import memory_items
+from ..views.columns import ahead
 from .problems import NotOffered, NotThere, Unusable
-from .shapes import Deed, DeedDone, MemoryItem, MemoryOverview, MemoryProject, MemoryProjects, MemoryTierSum
+from .shapes import COLUMNS, Deed, DeedDone, MemoryItem, MemoryOverview, MemoryProject, MemoryProjects, MemoryTierSum
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -85,7 +86,7 @@ def overview(desk: Desk, key: str, tier: str, words: str, limit: int) -> MemoryO
 
 
 def _alert(alert: dict, now: float) -> str:
-    return f"{text.cut(text.clean(alert['text']), _ALERT)} (is deleted {answering.ahead(alert['at'], now)}; pin it to keep it)"
+    return f"{text.cut(text.clean(alert['text']), _ALERT)} (is deleted {ahead(alert['at'], now)}; pin it to keep it)"
 
 
 class _Telling:
@@ -102,7 +103,7 @@ class _Telling:
         return MemoryItem(
             id=item.id,
             kind=item.kind,
-            text=text.cut(memory_texts.label(item), _TEXT),
+            text=text.cut(memory_items.label(item), _TEXT),
             tier=item.tier,  # type: ignore[arg-type]  # a store holds no other
             score=item.score,
             retention=transitions.retention_of(item, moment),
@@ -117,7 +118,7 @@ class _Telling:
 
     def _next(self, item: Item, moment: transitions.Moment) -> str:
         if item.marked_at is not None:
-            return memory_texts.standing(item, self._now)
+            return memory_items.standing(item, self._now)
         due = transitions.decide(transitions.standing_of(item, moment, profiles.score(item, self._now)))
         if due.marks or due.tier != item.tier:
             what = "will be forgotten" if due.marks else f"will move to {due.tier}"
@@ -128,7 +129,7 @@ class _Telling:
             if coming
             else None
         )
-        return memory_why.following(item, told, self._now)
+        return memory_items.following(item, told, self._now)
 
 
 # --- deeds -----------------------------------------------------------------------------------------------------------------------------
@@ -175,9 +176,8 @@ def do(desk: Desk, key: str, id: str) -> DeedDone:
         project = _kept(desk, place)
         if project.is_on():
             project.write_document(memory.told(kept.tokens_of(Site(desk.environ, "").config)).text)
-        with desk.laid_out():
-            lines = memory_texts.changed(word, done, desk.now(), "popkit memory")
-    return DeedDone(done=True, text="\n".join(lines))
+        lines = memory_items.changed(word, done, desk.now(), "popkit memory")
+    return DeedDone(done=True, text="\n".join(text.laid_out(lines, COLUMNS)))
 
 
 # --- where ----------------------------------------------------------------------------------------------------------------------------
@@ -187,11 +187,7 @@ def _places(desk: Desk) -> dict[str, _Place]:
     """key -> the project, of all that memory was ever switched on for."""
     folder = os.path.join(desk.home, kept.FOLDER)
     found: dict[str, _Place] = {}
-    try:
-        names = sorted(os.listdir(folder))
-    except OSError:
-        return found
-    for name in names:
+    for name in names(folder):
         try:
             told = loads(read_text(os.path.join(folder, name, kept.SETTINGS), _SETTINGS_BYTES) or "")
         except (OSError, ValueError):

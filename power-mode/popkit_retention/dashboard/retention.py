@@ -7,19 +7,20 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
-from hooks.utils import archive
-from hooks.utils.answers import text
+from hooks.utils import archive, text
 from hooks.utils.reclaim import access
 
-from ..cli import holdings, retention_deeds, retention_holds
-from ..cli import retention_phrases as phrases
 from ..governance.controller import Controller
 from ..governance.domains import ITEM, SESSION, USER
 from ..governance.errors import BadRequest, GovernanceError
 from ..governance.errors import NotThere as NothingThere
 from ..governance.policies import DOMAINS, KEYS, MEMORY, RAG
+from ..operations import holdings
+from ..usage.opening import login_name
+from ..views import retention_activity
+from ..views import retention_phrases as phrases
 from .problems import NotOffered, NotThere, Problem, Unusable
-from .shapes import Deed, DeedDone, HoldShown, LogEntry, RetentionLog, RetentionOverview, RetentionPolicyShown, Zone
+from .shapes import COLUMNS, Deed, DeedDone, HoldShown, LogEntry, RetentionLog, RetentionOverview, RetentionPolicyShown, Zone
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -81,8 +82,8 @@ class Retention:
         return [Zone(name=name, records=records, stored_bytes=stored, original_bytes=original) for name, records, stored, original in sizes]
 
     def _sizes(self) -> dict[str, int]:
-        found = holdings.parts(self._desk.home) if os.path.isdir(self._desk.home) else {}
-        return {part: each.bytes for part, each in found.items()}
+        found = holdings.sizes(self._desk.home) if os.path.isdir(self._desk.home) else {}
+        return {part: each["bytes"] for part, each in found.items()}
 
     def _hold(self, told: dict[str, Any]) -> HoldShown:
         said = f"the {_DATA[told['domain']]} policy applies to {_whose(told)} again"
@@ -133,7 +134,7 @@ class Retention:
                     return _done(self._released(controller, rest))
                 if word == UNDO and rest in DOMAINS:
                     undone: dict[str, Any] = controller.undo(domain=rest)
-                    return _done(retention_deeds.unmarked(undone["unmarked"]))
+                    return _done(retention_activity.unmarked(undone["unmarked"]))
             except (BadRequest, NothingThere) as error:
                 return DeedDone(done=False, text=text.clean(error))
         raise NotOffered("that is not offered. GET /api/retention tells what is")
@@ -158,17 +159,17 @@ class Retention:
             raise Problem(_NEEDS_WHY)
         if self._desk.catalog.find(session) is None:
             raise NotThere(f"there is no such session: {_NEEDS_WHY}")
-        who, now = retention_holds.user(self._desk.environ), self._desk.now()
+        who, now = login_name(self._desk.environ), self._desk.now()
         made: list[dict[str, Any]] = [controller.add_hold(domain, SESSION, session, who, why, until) for domain in domains]
-        return _done(retention_deeds.held(made, now, "popkit retention"))
+        return _done(retention_activity.held(made, now, "popkit retention"))
 
-    def _released(self, controller: Controller, id: str) -> list[str]:
+    def _released(self, controller: Controller, id: str) -> list[text.Line]:
         found: dict[str, Any] = controller.release_hold(id)
-        return retention_deeds.released(found, self._desk.now())
+        return retention_activity.released(found, self._desk.now())
 
     @contextmanager
     def _changing(self) -> Iterator[Controller]:
-        with self._desk.changing, self._opened() as controller, self._desk.laid_out():
+        with self._desk.changing, self._opened() as controller:
             try:
                 yield controller
             finally:
@@ -231,7 +232,7 @@ def _undo(told: dict[str, Any]) -> Deed:
 
 
 def _entry(told: dict[str, Any]) -> LogEntry:
-    words = text.clean(retention_deeds.deed(told))
+    words = text.clean(retention_activity.deed(told))
     return LogEntry(
         number=told["number"],
         at=phrases.at(told["at"]),
@@ -242,8 +243,8 @@ def _entry(told: dict[str, Any]) -> LogEntry:
     )
 
 
-def _done(lines: list[str]) -> DeedDone:
-    return DeedDone(done=True, text="\n".join(lines))
+def _done(lines: list[text.Line]) -> DeedDone:
+    return DeedDone(done=True, text="\n".join(text.laid_out(lines, COLUMNS)))
 
 
 def _mark(path: str) -> object:

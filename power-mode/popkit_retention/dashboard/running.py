@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 
 from hooks.utils.edges import files, home
 from hooks.utils.edges.codec import dumps, loads
+from hooks.utils.edges.storage import LOGS, Storage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 NAME, DOOR = "dashboard.json", "dashboard.html"
+STORAGE = (Storage(LOGS, {"": r"dashboard\.(json|html)"}),)
 _LEADS_ON = '<!doctype html><meta charset="utf-8"><title>PopKit</title><meta http-equiv="refresh" content="0;url={}">\n'
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from hooks.utils.policy.context import Result
     from hooks.utils.policy.conversation import Conversation
+    from hooks.utils.views.report_shapes import Report
 
 MOST = 300
 
@@ -75,11 +76,11 @@ class Sampler:
         """Whether a placeholder stood in its place then; one that is cleared at an unknown time always was."""
         return bool(result.cleared) and self.cleared_at.get(result.id, 0.0) <= at
 
-    def layers(self, conversation: Conversation, report: dict[str, Any]) -> Layers:
+    def layers(self, conversation: Conversation, report: Report) -> Layers:
         """Of the context as it stands now, as a report tells it."""
         carried = [row["tokens"] for row in report["results"] if row["state"] != "cleared" and row["kind"] == kinds.READ]
         prompt = round(self.prompt * conversation.state.calibration)
-        return self._layers((report["context"] or {}).get("tokens", 0), conversation.base, prompt, sum(carried), report["at"])
+        return self._layers(report["context"]["tokens"] if report["context"] else 0, conversation.base, prompt, sum(carried), report["at"])
 
     def _layers(self, whole: int, base: int, prompt: int, shown: int, at: float) -> Layers:
         """`base` holds what memory gave, too. Estimates that come to more than the whole are cut, the last layer first."""
@@ -89,7 +90,7 @@ class Sampler:
         third = min(whole - first - second, shown)
         return Layers(tier1=first, tier2=second, tier3=third, tier4=whole - first - second - third)
 
-    def series(self, conversation: Conversation, report: dict[str, Any]) -> Series:
+    def series(self, conversation: Conversation, report: Report) -> Series:
         """The samples, and behind them how the context stands now; nothing before the first request."""
         factor, base = conversation.state.calibration, conversation.base
         kept = self._samples
@@ -97,7 +98,7 @@ class Sampler:
             kept = kept[1::2]
         points = [self._point(each, factor, base) for each in kept]
         if report["context"]:
-            now = self._now(conversation, report)
+            now = self._now(conversation, report, report["context"]["tokens"])
             if points and points[-1].request == now.request:
                 points.pop()
             points.append(now)
@@ -111,12 +112,12 @@ class Sampler:
             at=sample.at, request=sample.request, tokens=sample.tokens, tiers=tiers, expired=round(sample.expired * factor), layers=layers
         )
 
-    def _now(self, conversation: Conversation, report: dict[str, Any]) -> Point:
+    def _now(self, conversation: Conversation, report: Report, tokens: int) -> Point:
         came_since = bool(conversation.unsent)
         return Point(
             at=max((result.at for result in conversation.results()), default=0.0) if came_since else conversation.last.at,
             request=conversation.count + came_since,
-            tokens=report["context"]["tokens"],
+            tokens=tokens,
             tiers={tier: report["tiers"][tier]["live"]["tokens"] for tier in TIERS},
             expired=report["expired"]["tokens"],
             layers=self.layers(conversation, report),

@@ -1,7 +1,7 @@
 """What the dashboard's API takes and gives, as pydantic models: the contract between server and page, and the OpenAPI document.
 
 Times are seconds since 1970 (UTC) unless a name says otherwise; tokens are whole numbers, estimated unless a field says otherwise. Words
-for people (`words`, `lines`, `sum`) are those of the panel (hooks/utils/answers), so page and panel agree to the digit. All answers are
+for people (`words`, `lines`, `sum`) are those of the panel (hooks/utils/views), so page and panel agree to the digit. All answers are
 JSON; errors are {"error": what is wrong and what to do}.
 
 | method and path | answer |
@@ -28,6 +28,8 @@ JSON; errors are {"error": what is wrong and what to do}.
 from typing import Any, Literal, Optional
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+COLUMNS = 80  # of lines, where a request asks for no other number
 
 
 class _Asked(BaseModel):

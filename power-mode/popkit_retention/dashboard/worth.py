@@ -8,16 +8,17 @@ import threading
 from typing import TYPE_CHECKING
 
 from hooks.utils import efficiency_tracker as tracker
-from hooks.utils.answers import ledgers
+from hooks.utils import text
 from hooks.utils.edges import home
 from hooks.utils.policy import figures
 from hooks.utils.policy.ledger import CAUSES, GAINS
-from hooks.utils.state import session, settling
+from hooks.utils.state import peek, session, settling
 from hooks.utils.state.site import Site
+from hooks.utils.views import ledgers
 
 from .detail import figures_of
 from .heads import shown
-from .shapes import Stats, WorthDay, WorthProject
+from .shapes import COLUMNS, Stats, WorthDay, WorthProject
 
 if TYPE_CHECKING:
     from .desk import Desk
@@ -40,22 +41,23 @@ class Worth:
         behind = self._settle()
         by_project = self._by_project()
         everything = tracker.sum_metrics(metrics for several in by_project.values() for metrics in several)
-        worth, told = tracker.worth(everything, self._desk.now()), figures.of_ledger(everything.ledger)
-        with self._desk.laid_out():
-            lines = [ledgers.headline(worth)]
-            if everything.ledger:
-                lines += ["", *ledgers.table(worth), "", *ledgers.notes(worth, self._desk.rules.models.dated)]
-            if behind:
-                lines += ["", *ledgers.lacking(behind, "It is added within a minute.")]
+        worth, of_all = tracker.worth(everything, self._desk.now()), figures.of_ledger(everything.ledger)
+        nothing: dict[str, float | None] = dict.fromkeys((*GAINS, *CAUSES), 0.0)
+        headline = ledgers.headline(worth)
+        lines: list[text.Line] = [headline]
+        if everything.ledger:
+            lines += ["", *ledgers.table(worth), "", *ledgers.notes(worth, self._desk.rules.models.dated)]
+        if behind:
+            lines += ["", *ledgers.lacking(behind, "It is added within a minute.")]
         found = [_project(name, tracker.sum_metrics(several)) for name, several in by_project.items()]
         return Stats(
-            headline=lines[0],
-            lines=lines,
+            headline=headline,
+            lines=text.laid_out(lines, COLUMNS),
             days=self._days(everything, most_days),
             projects=sorted(found, key=lambda each: (-(each.figures.net_usd or 0), each.project)),
             figures=figures_of(figures.of(everything.ledger)),
-            saved_by_usd=told.get("saved_by_usd", dict.fromkeys(GAINS, 0.0)),
-            cost_by_usd=told.get("cost_by_usd", dict.fromkeys(CAUSES, 0.0)),
+            saved_by_usd=of_all.get("saved_by_usd", {gain: nothing[gain] for gain in GAINS}),
+            cost_by_usd=of_all.get("cost_by_usd", {cause: nothing[cause] for cause in CAUSES}),
             gains=dict(ledgers.GAINS),
             causes=dict(ledgers.CAUSES),
         )
@@ -91,13 +93,9 @@ class Worth:
     def _here(self) -> list[tuple[str, tracker.EfficiencyMetrics]]:
         """(project, metrics) of each session that is kept."""
         folder = os.path.join(self._desk.home, "sessions")
-        try:
-            names = os.listdir(folder)
-        except OSError:
-            return []
         with self._lock:
             before, self._kept = self._kept, {}
-            for name in names:
+            for name in peek.sessions(self._desk.home):
                 try:
                     at = os.lstat(os.path.join(folder, name)).st_mtime_ns
                 except OSError:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from hooks.utils.archive.content import stamp
@@ -60,7 +59,7 @@ def verdict(given: Verdict) -> Json:
 
 def hold(domain: str, given: Hold) -> Json:
     """A hold, and of which domain."""
-    return {"domain": domain, **asdict(given), **{name: when(getattr(given, name)) for name in ("created_at", "until", "released_at")}}
+    return {"domain": domain, **given.to_json(), **{name: when(getattr(given, name)) for name in ("created_at", "until", "released_at")}}
 
 
 def entry(given: Entry) -> Json:

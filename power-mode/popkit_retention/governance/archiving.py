@@ -13,9 +13,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hooks.utils.archive.content import stamp
+from hooks.utils.edges import durable
 from hooks.utils.policy.masking import mask
 
-from . import durable, manifests
+from . import manifests
 from .domains import ITEM
 from .errors import BadRequest, Damaged, GovernanceError, NotThere, OnHold, TooNew
 from .manifests import CONTENTS, LARGEST_CONTENT, LONGEST_NOTE, MANIFEST, UNFINISHED, Item, Manifest

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 # The deeds of the log.
 MARK, UNMARK, DELETE = "mark", "unmark", "delete"
-GRACE_S = 86_400.0
 BATCH = 2_000
 # Why a mark is taken back, beside the reasons of the rules.
 USED_SINCE, GONE, UNDONE = "used_since_marked", "gone", "undone"
@@ -97,7 +96,7 @@ def plan(job: Collector, policy: RetentionPolicy | None = None) -> Collection:
         elif mark and _used_since(each, mark):
             unmarked.append(each._replace(reasons=(USED_SINCE,)))
             candidates.append(each)
-        elif mark and not _is_due(mark, now):
+        elif mark and mark.due_at > now:
             waiting.append(each)
         else:
             candidates.append(each)
@@ -189,10 +188,6 @@ def _used_since(verdict: Verdict, mark: Mark) -> bool:
     return verdict.created_at is not None and verdict.created_at > mark.at
 
 
-def _is_due(mark: Mark, now: float) -> bool:
-    return mark.at + GRACE_S <= now
-
-
 def _batches(ids: Sequence[str], size: int = BATCH) -> Iterator[list[str]]:
     for start in range(0, len(ids), size):
         yield list(ids[start : start + size])
@@ -237,7 +232,7 @@ def _delete_batch(job: Collector, log: Log, ids: list[str], kept: Counter) -> li
     wanted = [
         each.id
         for each in _allowed_still(job, ids, kept)
-        if each.id in marks and _is_due(marks[each.id], job.now) and not _used_since(each, marks[each.id])
+        if each.id in marks and marks[each.id].due_at <= job.now and not _used_since(each, marks[each.id])
     ]
     if not wanted:
         return []

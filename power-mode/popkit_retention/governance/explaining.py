@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from hooks.utils.archive.content import stamp
 
-from .collection import GRACE_S, USED_SINCE
+from .collection import USED_SINCE
 from .domains import ITEM, PROJECT, SESSION
 from .errors import NotThere
 from .rules import DAY_S, ELIGIBLE, ON_HOLD, PLACEHOLDER, WITHIN_PERIOD, apply_rules
@@ -103,7 +103,7 @@ def _state(verdict: Verdict, policy: RetentionPolicy, mark: Mark | None, holds: 
     reasons, born = verdict.reasons, verdict.created_at
     ripe = None if born is None else born + policy.older_than_days * DAY_S
     if reasons == (ELIGIBLE,):
-        return (MARKED, mark.at, Next(TO_BE_DELETED, mark.at + GRACE_S)) if mark else (READY, ripe, Next(TO_BE_MARKED, None))
+        return (MARKED, mark.at, Next(TO_BE_DELETED, mark.due_at)) if mark else (READY, ripe, Next(TO_BE_MARKED, None))
     if ON_HOLD in reasons:
         since = min((hold.created_at for hold in holds), default=None)
         ends = [hold.until for hold in holds if hold.until is not None]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 from hooks.utils.policy.masking import mask
@@ -41,7 +40,7 @@ def add(
         _, target = meant([domain], target, project)
     hold = Hold(_LETTER + "".join(secrets.choice(_LETTERS) for _ in range(_ID_LETTERS)), scope, target, mask(who), mask(why), now, until)
     ids = [target] if scope == ITEM else []
-    entry = log.append(HELD, domain.name, ids, asdict(hold), by, now, todo={"do": HOLD, "hold": asdict(hold)})
+    entry = log.append(HELD, domain.name, ids, hold.to_json(), by, now, todo={"do": HOLD, "hold": hold.to_json()})
     domain.add_hold(hold)
     log.done(entry.number)
     return hold
@@ -53,7 +52,7 @@ def release(log: Log, domain: Domain, hold: Hold, by: str, now: float) -> Hold:
     entry = log.append(RELEASED, domain.name, ids, {"hold": hold.id}, by, now, todo={"do": RELEASE, "id": hold.id, "at": now})
     domain.release_hold(hold.id, now)
     log.done(entry.number)
-    return replace(hold, released_at=now)
+    return hold.released(now)
 
 
 def finish(folder: Folder, domain: Domain, log: Log, entry: Entry, now: float) -> None:

@@ -10,13 +10,13 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hooks.utils.edges.hash_chain import link_hash
 from hooks.utils.edges.sqlite_file import StoreDamaged, StoreTooNew, Transaction, migrate, open_store
 from hooks.utils.policy.masking import mask
 
 from .errors import BadRequest, Busy, Damaged, GovernanceError, TooNew, one_line
 from .folder import WAIT_S
-from .log_tables import HASHED, SCHEMA, hash_of, hash_of_text
-from .log_verification import problems
+from .log_tables import HASHED, SCHEMA, hash_of_text, problems
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -80,7 +80,7 @@ class Log:
             before, prev_hash = db.execute("SELECT number, hash FROM head").fetchone()
             number = before + 1
             row = (prev_hash, number, at, by, action, domain, id_text, detail_text, hash_of_text(todo_text))
-            hash = hash_of(row)
+            hash = link_hash(row)
             db.execute(_ADD, (*row, hash))
             db.executemany("INSERT INTO named VALUES (?, ?)", ((id, number) for id in dict.fromkeys(ids)))
             db.execute("UPDATE head SET number = ?, hash = ?", (number, hash))

@@ -16,6 +16,8 @@ import stat
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from hooks.utils.edges.storage import Storage
+
 from .errors import BadRequest, Damaged, NotThere, TooNew
 from .policies import DOMAINS, LONGEST_ID
 from .reading import json_of
@@ -33,6 +35,13 @@ LONGEST_NOTE = 1_000
 # An archive that is not whole yet: its id, and this before it.
 UNFINISHED = ".new-"
 _ID = re.compile(rf"({'|'.join(DOMAINS)})-[0-9]{{8}}T[0-9]{{6}}Z-[a-z0-9]{{6}}")
+STORAGE = (
+    Storage(
+        "archives of popkit retention",
+        {"data/archive": rf"(\.new-)?{_ID.pattern}/(manifest\.json|contents)"},
+        keep=("To keep the archives of popkit retention, copy this folder elsewhere:", "{}/data/archive"),
+    ),
+)
 _HASH = re.compile(r"[0-9a-f]{64}")
 _HEAD, _BEHIND_HASH = b'{"sha256":"', b'",'
 

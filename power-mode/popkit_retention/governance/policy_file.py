@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from hooks.utils.archive.content import stamp
-from hooks.utils.edges import files
+from hooks.utils.edges import durable, files
 
-from . import durable, reading
+from . import reading
 from .errors import BadPolicy, Damaged, GovernanceError, TooNew
 from .own import Own, own_of
 from .policies import DEFAULT_POLICY, DOMAINS, LONGEST_ID, RetentionPolicy, check_domain, from_json, merged

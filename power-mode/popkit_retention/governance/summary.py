@@ -6,7 +6,6 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from . import answers, archiving
-from .collection import GRACE_S
 from .errors import DomainUnavailable
 from .rules import DAY_S, WITHIN_PERIOD, apply_rules
 
@@ -50,7 +49,7 @@ def _of_domain(domain: Domain, part: Part, now: float) -> dict[str, object]:
         holds = sum(each.in_force(now) for each in domain.holds())
     except DomainUnavailable as error:
         return {**head, "unavailable": str(error), **_NOTHING}
-    due = min((mark.at + GRACE_S for mark in marks), default=None)
+    due = min((mark.due_at for mark in marks), default=None)
     return {
         **head,
         "unavailable": "",

@@ -8,7 +8,6 @@ from hooks.utils.edges import failures
 from hooks.utils.edges.home import popkit_home
 from hooks.utils.state import marked
 
-from .collection import GRACE_S
 from .domains import USER
 
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ def tell(environ: Mapping[str, str], domain: Domain) -> None:
         theirs = {id: mark for id, mark in domain.marked().items() if mark.by != USER}
         described = domain.describe(list(theirs)) if theirs else {}
         for id, about in sorted(described.items()):
-            yield about.project, theirs[id].by, id, theirs[id].at + GRACE_S
+            yield about.project, theirs[id].by, id, theirs[id].due_at
 
     try:
         marked.replace(popkit_home(environ), domain.name, lambda: marked.rows_of(marks()))

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from hooks.utils.context_table import CONTEXT as CONTEXT_TABLE
 
-from ..cli import memory_words, retention_words, tables
+from ..operations import memory_table, retention_table, tables
 from .schemas import anything, flag, number, obj, open_obj, or_null, several, takes, text, whole, words
 
 MOST_RESOURCES = 100_000
@@ -38,8 +38,8 @@ POLICIES = obj(
     {"version": whole(), "revision": whole(), "updated_at": text(), "memory": POLICY, "rag": POLICY, "deprecated": text()},
     ("version", "updated_at", "memory", "rag"),
 )
-DOMAIN_ONLY = takes(retention_words.SHOW, "domain")
-CONFIGURE = takes(retention_words.SET, "domain", "config", config=obj(_KEYS))
+DOMAIN_ONLY = takes(retention_table.SHOW, "domain")
+CONFIGURE = takes(retention_table.SET, "domain", "config", config=obj(_KEYS))
 _ADJUSTED = obj({"key": text(), "given": anything(), "kept": anything(), "why": text()}, ("key", "given", "kept", "why"))
 CONFIGURED = obj(
     {
@@ -51,7 +51,7 @@ CONFIGURED = obj(
 )  # fmt: skip
 _OPTIONS = open_obj("keys of the policy with other values for this call")  # the controller checks them
 APPLY = takes(
-    retention_words.APPLY,
+    retention_table.APPLY,
     "domain",
     resources=several(anything(), MOST_RESOURCES, "objects with id, created_at, source_type, session_id, context_id"),
     options=_OPTIONS,
@@ -70,10 +70,10 @@ APPLIED = obj(
     ("success", "domain", "cutoff_date", "policy_applied", "eligible", "protected", "counts"),
 )  # fmt: skip
 ARCHIVE = takes(
-    retention_words.ARCHIVE,
+    retention_table.ARCHIVE,
     "domain",
     resources=several(anything(), MOST_RESOURCES, "ids, or objects with an id"),
-    options=obj({"note": text(longest=retention_words.LONGEST_NOTE)}),
+    options=obj({"note": text(longest=retention_table.LONGEST_NOTE)}),
 )
 ARCHIVED = obj(
     {"success": flag(), "archive_id": text(), "manifest_path": text(), "resource_count": whole(), "total_size_bytes": whole()},
@@ -82,16 +82,16 @@ ARCHIVED = obj(
 
 # --- memory -----------------------------------------------------------------------------------------------------------------------------
 
-RECALL = takes(memory_words.SEARCH)
+RECALL = takes(memory_table.SEARCH)
 _WAITS = flag("an agent said it, the user has not accepted it")
 _ITEM = {"id": text(), "text": text(), "kind": text(), "tier": text(), "created_at": text(), "waits": _WAITS}
 RECALLED = obj(
     {"items": several(obj({**_ITEM, "project": text(), "relevance": number()}, ("id", "text", "kind"))), "memory_is_on": flag()},
     ("items",),
 )
-NOTE = takes(memory_words.ADD)
+NOTE = takes(memory_table.ADD)
 NOTED = obj({**_ITEM, "note": text()}, ("id", "text", "kind"))
-FORGET = takes(memory_words.FORGET)
+FORGET = takes(memory_table.FORGET)
 FORGOTTEN = obj({"marked": several(text()), "undo": text("what the user types to take it back"), "note": text()}, ("marked", "undo"))
 _COUNTS = obj({"items": whole(), "tokens": whole()})
 MEMORY = obj(

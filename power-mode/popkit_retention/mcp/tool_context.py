@@ -15,43 +15,39 @@ if TYPE_CHECKING:
 
     from hooks.utils.archive.records import Record
 
-_KEPT = ("session", "calls", "expired", "cleared", "reclaimable")
-_SUMS = ("live", "expired")
 _INDEXING_S = 5.0  # what is not indexed then is for the next question
 
 
 def context_status(asked: Asked) -> dict[str, Any]:
     """Of the session that runs the server, else of the newest one of the project."""
-    from hooks.utils.answers import report
     from hooks.utils.edges.system import now
     from hooks.utils.reclaim import outlook
     from hooks.utils.state import live
+    from hooks.utils.views import report
 
-    from ..cli import sessions
+    from ..operations import sessions
 
     path = _transcript(asked)
     site = live.Site(asked.environ, sessions.session_id_of(path), sessions.check(path))
     found = report.build(outlook.look(site, path, now(asked.environ)))
-    tiers = {tier: {name: sums[name] for name in _SUMS if sums[name]["items"]} for tier, sums in found["tiers"].items()}
-    tiers = {tier: sums for tier, sums in tiers.items() if sums}
-    kept = {key: found[key] for key in _KEPT}
+    of_tiers = {tier: (("live", each["live"]), ("expired", each["expired"])) for tier, each in found["tiers"].items()}
+    tiers = {tier: sums for tier, each in of_tiers.items() if (sums := {name: have for name, have in each if have["items"]})}
     return {
-        **kept, "context": found["context"] or {}, "tiers": tiers, "verdict": found["verdict"], "agents": len(found["agents"]),
-        "clear_with": "/popkit:context clear",
+        "session": found["session"], "calls": found["calls"], "expired": found["expired"], "cleared": found["cleared"],
+        "reclaimable": found["reclaimable"], "context": found["context"] or {}, "tiers": tiers, "verdict": found["verdict"],
+        "agents": len(found["agents"]), "clear_with": "/popkit:context clear",
     }  # fmt: skip
 
 
 def _transcript(asked: Asked) -> str:
-    from ..cli import sessions
+    from hooks.utils.host import projects
 
-    ours = asked.environ.get("CLAUDE_CODE_SESSION_ID")
-    try:
-        try:
-            return sessions.by_id(asked.environ, ours) if ours else sessions.newest_of_project(asked.environ, asked.folder)
-        except sessions.NoSession:
-            return sessions.newest_of_project(asked.environ, asked.folder)
-    except sessions.NoSession:
-        raise Mistake("no session of this project has written a transcript yet. Ask again after the next answer") from None
+    id = asked.environ.get("CLAUDE_CODE_SESSION_ID")
+    ours = projects.of_session(asked.environ, id) if id else []
+    found = ours[0] if len(ours) == 1 else projects.newest_of_project(asked.environ, asked.folder)
+    if found is None:
+        raise Mistake("no session of this project has written a transcript yet. Ask again after the next answer")
+    return found
 
 
 def context_search(asked: Asked) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hooks.utils.flag_parser import DESTROYS, READS
 
-from ..cli import memory_words, retention_words
+from ..operations import memory_table, retention_table
 from . import schemas, shapes
 from .asking import ALL, Asked, Mistake
 from .running import Cancelled
@@ -81,12 +81,12 @@ TABLE = {
         Tool(
             "memory_add", "Add to memory",
             "Keeps a note for future sessions of the project, once the user accepts it. Secrets are masked. Memory must be on.",
-            "tool_memory", shapes.NOTE, shapes.NOTED, memory_words.ADD.effect, again=False,
+            "tool_memory", shapes.NOTE, shapes.NOTED, memory_table.ADD.effect, again=False,
         ),
         Tool(
             "memory_forget", "Forget",
             "Marks memories of the project for deletion after 24 hours; the user can undo it until then.",
-            "tool_memory", shapes.FORGET, shapes.FORGOTTEN, memory_words.FORGET.effect,
+            "tool_memory", shapes.FORGET, shapes.FORGOTTEN, memory_table.FORGET.effect,
         ),
         Tool(
             "memory_status", "Memory status",
@@ -102,7 +102,7 @@ TABLE = {
             "retention_configure", "Set retention policy",
             "Changes a retention policy: only the keys given. What keeps more holds at once; all else waits for the user's yes. "
             "Values out of bounds are clamped: see adjusted.",
-            "tool_retention", shapes.CONFIGURE, shapes.CONFIGURED, retention_words.SET.effect,
+            "tool_retention", shapes.CONFIGURE, shapes.CONFIGURED, retention_table.SET.effect,
         ),
         Tool(
             "retention_apply", "Apply retention policy",
@@ -113,7 +113,7 @@ TABLE = {
         Tool(
             "retention_archive", "Archive resources",
             "Copies stored resources into an archive with checksums. Without resources: what is eligible. Deletes nothing.",
-            "tool_retention", shapes.ARCHIVE, shapes.ARCHIVED, retention_words.ARCHIVE.effect, again=False, wide=True,
+            "tool_retention", shapes.ARCHIVE, shapes.ARCHIVED, retention_table.ARCHIVE.effect, again=False, wide=True,
         ),
         Tool(
             "retention_policies", "Get both policies",

@@ -7,7 +7,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from hooks.utils.edges import files
+from hooks.utils.edges import durable, files
 
 from . import exchange
 from .forgetting import DAY_S
@@ -32,9 +32,8 @@ def back_up(store: Store, folder: str, now: float) -> str | None:
         return None
     text = "".join(exchange.lines_of(store, None, now, (ARCHIVE,)))
     exchange.read(exchange.lines_in(text), math.inf)  # a clock that has leapt back spoils no backup
-    files.make_private_folder(folder)
     path = os.path.join(folder, f"{_BEFORE}{now:.0f}{_BEHIND}")
-    files.replace_text(path, text)
+    durable.write(path, files.encoded(text))
     for name in sorted(times, key=times.__getitem__, reverse=True)[KEPT - 1 :]:
         os.unlink(os.path.join(folder, name))
     return path
@@ -48,7 +47,7 @@ def forget(folder: str, ids: Collection[str]) -> None:
         text = files.read_text(path) or ""
         left = exchange.without(text, ids)
         if left != text:
-            files.replace_text(path, left)
+            durable.write(path, files.encoded(left))
         elif any(id in text for id in ids):
             os.unlink(path)
 

@@ -4,17 +4,26 @@
 from __future__ import annotations
 
 import os
+from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING
 
-from hooks.utils.edges import home
+from hooks.utils.edges import failures, files, home
+from hooks.utils.edges.storage import OK, WARNING, Check, Storage
 from hooks.utils.host import repository
 from hooks.utils.state import marked, memory
+from hooks.utils.text import clean, counted, size, span
 
 from . import marks
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
     from .stores import Store
+
+_NAME = "memory"  # of the check
+_OURS = ("memory", "memory-learn")  # in the log of hooks
 
 
 class Folder:
@@ -48,16 +57,73 @@ class Folder:
             marked.replace(self.home, part, partial(_rows, store, part))
 
     def _projects(self) -> list[str]:
-        try:
-            names = sorted(os.listdir(self.path))
-        except OSError:
-            return []
-        return [name for name in names if os.path.isfile(os.path.join(self.path, name, memory.SETTINGS))]
+        return [name for name in files.names(self.path) if os.path.isfile(os.path.join(self.path, name, memory.SETTINGS))]
 
 
-def _rows(store: Store, part: str) -> list[dict[str, object]]:
+def _rows(store: Store, part: str) -> list[marked.Marked]:
     return marks.told(store)[part]
 
 
 def _seconds(at: object, now: float) -> float:
     return float(at) if isinstance(at, (int, float)) else now
+
+
+# --- doctor ------------------------------------------------------------------------------------------------------------------------------
+
+
+def check(popkit_home: str, project: str, environ: Mapping[str, str], now: float) -> Check:
+    """Return what doctor finds: whether memory is on for the project, how large it is, when its job ran, what went wrong. Changes
+    nothing."""
+    failed = failures.count(popkit_home, _OURS)
+    facts: dict[str, Any] = {"on": False, "failures": failed}
+    told = f"; {counted(failed, 'failure')} of it in the log" if failed else ""
+    if not memory.is_used(popkit_home):
+        return Check(_NAME, OK, f"off. /popkit:context memory on says what it would do{told}", **facts)
+    mine = memory.project_of(popkit_home, project)
+    name = clean(mine.repository.name)
+    try:
+        facts["on"] = mine.is_on()
+        given = mine.document()
+    except (OSError, ValueError) as error:
+        advice = f"Look into {mine.folder}. Sessions are given nothing until then."
+        return Check(_NAME, WARNING, f"its files for {name} cannot be used: {clean(_why(error))}{told}", advice, **facts)
+    facts["bytes"] = STORAGE[0].bytes_in(popkit_home)
+    facts["waiting"] = len(mine.to_learn())
+    if not facts["on"]:
+        return Check(_NAME, OK, f"off for {name}; the memory of all projects takes {size(facts['bytes'])}{told}", **facts)
+    from .memory import Memory
+    from .stores import StoreUnavailable
+
+    try:
+        with closing(Memory.of(environ, project)) as opened:
+            found: dict[str, Any] = opened.status()
+    except StoreUnavailable as error:
+        return Check(_NAME, WARNING, f"on for {name}, but its store cannot be used: {clean(error)}{told}", "popkit memory verify", **facts)
+    ran = found["run"]
+    facts.update(items=found["items"], last_run=ran["at"] if ran else None, run_failures=len(ran["failures"]) if ran else 0)
+    said = f"on for {name}: {counted(found['items'], 'item')}, {size(facts['bytes'])}; its job "
+    said += f"ran {span(max(0.0, now - ran['at']))} ago" if ran else "has not run yet"
+    said += "" if given else "; MEMORY.md is empty"
+    if facts["run_failures"]:
+        return Check(
+            _NAME, WARNING, f"{said}, with {counted(facts['run_failures'], 'failure')}{told}", "popkit memory run --force", **facts
+        )
+    return Check(_NAME, OK, said + told, **facts)
+
+
+def _why(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else "") or str(error)
+
+
+STORAGE = (
+    Storage(
+        "memory",
+        {
+            "": r"memory\.sqlite",
+            memory.FOLDER: r"job\.lock|backups/archive-[^/]*"
+            r"|.+-[0-9a-f]{12}/(MEMORY\.md|settings\.json|alerts\.json|learning\.lock|ended-)[^/]*",
+        },
+        check,
+        keep=("To keep what sessions taught:", "popkit memory export --all FILE"),
+    ),
+)

@@ -11,6 +11,8 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from hooks.utils.archive.holds import PROJECT, SESSION, Hold
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
 
 KEY = "holds"  # of the value in the store: a list of objects, oldest first
 MARKS_KEY = "marks"  # of the value that is another one whenever somebody makes a mark or takes one back
-SESSION, PROJECT = "session", "project"  # scopes; any other is an item
 
 
 class OnHold(Exception):
@@ -37,15 +38,15 @@ class Holds:
 
     value: object
     marks: object
-    items: dict[str, Mapping[str, object]] = field(default_factory=dict)
-    sessions: dict[str, Mapping[str, object]] = field(default_factory=dict)
-    projects: dict[str, Mapping[str, object]] = field(default_factory=dict)
+    items: dict[str, Hold] = field(default_factory=dict)
+    sessions: dict[str, Hold] = field(default_factory=dict)
+    projects: dict[str, Hold] = field(default_factory=dict)
 
-    def on(self, item: Item) -> Mapping[str, object] | None:
+    def on(self, item: Item) -> Hold | None:
         """The hold that keeps an item; None where none does."""
         return self.items.get(item.id) or self.projects.get(item.project) or self.sessions.get(item.episode)
 
-    def on_id(self, id: str, project: str) -> Mapping[str, object] | None:
+    def on_id(self, id: str, project: str) -> Hold | None:
         """The hold that keeps what has this id, be it there or not."""
         return self.items.get(id) or self.projects.get(project)
 
@@ -58,16 +59,10 @@ def read(store: Store, now: float) -> Holds:
     """The holds that are in force (seconds). What a held session has taught is held, too. To be read before the items that they are
     about."""
     found = Holds(store.value(KEY), store.value(MARKS_KEY))
-    for hold in entries(found.value):
-        if not in_force(hold, now):
-            continue
-        target = str(hold.get("target"))
-        if hold.get("scope") == PROJECT:
-            found.projects[target] = hold
-        elif hold.get("scope") == SESSION:
-            found.sessions[target] = hold
-        else:
-            found.items[target] = hold
+    by_scope = {PROJECT: found.projects, SESSION: found.sessions}
+    for hold in map(Hold.of, entries(found.value)):
+        if hold.in_force(now):
+            by_scope.get(hold.scope, found.items)[str(hold.target)] = hold
     if found.sessions:
         for project in {total.project for total in store.totals()}:
             for session, hold in found.sessions.items():
@@ -92,17 +87,10 @@ def entries(value: object) -> list[Mapping[str, object]]:
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
-def in_force(hold: Mapping[str, object], now: float) -> bool:
-    """Whether a hold holds at a time. What cannot be read holds."""
-    until = hold.get("until")
-    return hold.get("released_at") is None and not (isinstance(until, (int, float)) and now >= until)
-
-
-def in_words(hold: Mapping[str, object]) -> str:
+def in_words(hold: Hold) -> str:
     """Who wants a hold, why, and until when: "alice: audit, until 2027-01-01"."""
-    until = hold.get("until")
-    end = f", until {time.strftime('%Y-%m-%d', time.gmtime(until))}" if isinstance(until, (int, float)) else ""
-    return f"{hold.get('who')}: {hold.get('why')}{end}"
+    end = f", until {time.strftime('%Y-%m-%d', time.gmtime(hold.until))}" if isinstance(hold.until, (int, float)) else ""
+    return f"{hold.who}: {hold.why}{end}"
 
 
 def refuse(items: Iterable[Item], held: Holds) -> None:
@@ -110,7 +98,7 @@ def refuse(items: Iterable[Item], held: Holds) -> None:
     for item in items:
         hold = held.on(item)
         if hold:
-            raise OnHold(f"{item.id} is on hold ({in_words(hold)})", str(hold.get("id")))
+            raise OnHold(f"{item.id} is on hold ({in_words(hold)})", str(hold.id))
 
 
 def drop(batch: Batch, ids: set[str]) -> list[dict[str, object]]:

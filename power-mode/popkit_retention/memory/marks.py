@@ -12,7 +12,6 @@ from .transitions import GRACE_S
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
 
     from .items import Item
     from .stores import Store
@@ -26,7 +25,7 @@ def actors(store: Store) -> Mapping[str, object]:
     return known if isinstance(known, dict) else {}
 
 
-def told(store: Store, project: str | None = None) -> dict[str, list[dict[str, Any]]]:
+def told(store: Store, project: str | None = None) -> dict[str, list[marked.Marked]]:
     """What is told of a project (None: of all): rows of `hooks.utils.state.marked`, by its parts."""
     known = actors(store)
     found: dict[str, list[tuple[str, str, str, float]]] = {marked.FORGOTTEN: [], marked.MEMORY: []}

@@ -13,6 +13,7 @@ from hooks.utils.policy.masking import mask
 from hooks.utils.policy.ruleset import MEMORY_TOKENS
 from hooks.utils.state.memory import project_of
 
+from ..extras import reach
 from . import (
     backups,
     changes,
@@ -31,7 +32,6 @@ from . import (
     wiping,
 )
 from .embedding import embed_items
-from .extras import reach
 from .folder import Folder
 from .items import (
     BY_TOOL,

@@ -13,6 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hooks.utils.archive import marks
+
 from . import forgetting
 from .forgetting import DAY_S
 from .items import ARCHIVE, COLD, HOT, WARM
@@ -23,12 +25,12 @@ if TYPE_CHECKING:
     from .items import Item
 
 HOUR_S = 3600.0
+GRACE_S = marks.GRACE_S  # from the mark to the deletion
 HOT_HOURS = 24.0
 NEWEST = 10  # so many of a project's newest items count as just said
 WARM_DAYS = 7.0
 COLD_DAYS = 30.0
 ACTIVE_HOURS, ACTIVE_ACCESSES = 4.0, 3
-GRACE_S = DAY_S  # from the mark to the deletion
 HOT_ENTRY, HOT_STAYS, HOT_BACK = 0.7, 0.6, 0.75
 WARM_ENTRY, WARM_STAYS = 0.5, 0.3
 GONE_SCORE, GONE_RETENTION = 0.1, 0.05

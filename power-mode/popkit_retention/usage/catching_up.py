@@ -18,7 +18,7 @@ from hooks.utils.edges.system import now as time_of_day
 from hooks.utils.host import projects
 from hooks.utils.policy.bookings import Warmed
 from hooks.utils.policy.models import models_of
-from hooks.utils.state import journal, session
+from hooks.utils.state import journal, peek, session
 from hooks.utils.state.store import ContextFiles
 
 from . import sharing
@@ -27,7 +27,7 @@ from .reading import Mark, mark_of, read_on
 from .records import DAY_S, KEPT_DAYS, MOD, Tokens, Used, warmed_id
 from .sqlite import FILE
 from .store import LATEST
-from .transcripts import of_subagents, used_of
+from .transcripts import used_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -50,7 +50,7 @@ def catch_up(environ: Mapping[str, str], progress: Progress | None = None) -> in
     the bytes that are done, and all. DatabaseUnavailable, also where the server alone cannot be told: what it has yet to be told waits.
     NoHome."""
     ours = home.popkit_home(environ)
-    names = projects.names(os.path.join(ours, "sessions"))
+    names = peek.sessions(ours)
     if not names and not os.path.lexists(os.path.join(ours, FILE)):
         return 0
     sources, now = list(_sources(environ, ours, names)), time_of_day(environ)
@@ -90,7 +90,7 @@ def _sources(environ: Mapping[str, str], ours: str, names: list[str]) -> Iterato
         project = facts.get("project", "")
         told = partial(used_of, session_id=id, user=user, project=project, models=models)
         if transcript and mark_of(transcript) is not None:
-            yield from _marked([transcript, *of_subagents(transcript)], told)
+            yield from _marked([transcript, *projects.transcripts_of_agents(transcript)], told)
         warmed = partial(_warmed, session_id=id, user=user, model=facts.get("model", ""), project=project)
         yield from _marked([ContextFiles(ours, name).journal], warmed)
 
@@ -105,7 +105,7 @@ def _marked(paths: list[str], used: Callable[[bytes], Used | None]) -> Iterator[
 
 def _id_of(name: str, transcript: str) -> str:
     """Return the id of a session, by the name of its folder: the host names a transcript after it."""
-    stem = os.path.basename(transcript).removesuffix(projects.SUFFIX)
+    stem = projects.session_id_of(transcript)
     return stem if home.safe_name(stem) == name else name
 
 
@@ -122,7 +122,7 @@ class _Others:
                 paths = projects.every(self._environ)
             except home.NoHome:
                 paths = []
-            self._found = {home.safe_name(os.path.basename(path)[: -len(projects.SUFFIX)]): path for path in paths}
+            self._found = {home.safe_name(projects.session_id_of(path)): path for path in paths}
         return self._found.get(name, "")
 
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
 from typing import TYPE_CHECKING, Any
 
-from hooks.utils.config import remembered
-from hooks.utils.edges import home
+from hooks.utils.config import layers, remembered
+from hooks.utils.edges import children, home
+from hooks.utils.edges.storage import OK, WARNING, Check, Storage
+from hooks.utils.text import clean, counted
 
-from . import earlier
+from .. import extras
+from . import earlier, sharing
 from .address import WHOLE, BadAddress, server_of
 from .budgets import limits_of
 from .sqlite import FILE, WORDS, SqliteStore
@@ -19,6 +24,8 @@ if TYPE_CHECKING:
 
     from .address import Server
     from .store import UsageStore
+
+_NAME = "budget"  # of the check
 
 
 def configuration(environ: Mapping[str, str]) -> dict[str, Any]:
@@ -83,3 +90,54 @@ def login_name(environ: Mapping[str, str]) -> str:
         return named or getpass.getuser()
     except (KeyError, OSError):  # an account without a name
         return str(os.getuid())
+
+
+# --- doctor ------------------------------------------------------------------------------------------------------------------------------
+
+
+def check(popkit_home: str, project: str, environ: Mapping[str, str], now: float) -> Check:
+    """Return what doctor finds of limits, database and traces: whether what the configuration asks for can be used. Changes nothing, and
+    asks nothing of a database that nobody has asked for."""
+    context = layers.load(home.plugin_root(), popkit_home, None).get("context") or {}
+    limits = sum(limit is not None for limit in limits_of(context))
+    facts: dict[str, Any] = {"limits": limits, "waiting": 0}
+    if not is_asked_for(context, environ) and not context.get("traces"):
+        return Check(_NAME, OK, "no limits and no traces. To set a limit: popkit budget set month_usd=50", **facts)
+    if context.get("traces") and not extras.place_of("traces", environ):
+        return Check(_NAME, WARNING, "context.traces is set, but nothing can send them", "popkit setup traces", **facts)
+    try:
+        facts["waiting"] = _waiting(environ)
+        facts["database"] = _look(environ)
+    except (DatabaseUnavailable, OSError) as error:
+        return Check(_NAME, WARNING, clean(str(error)), "Contexts are built without limits, and nothing is booked, until then.", **facts)
+    said = f"{counted(limits, 'limit')}; {clean(facts['database'])}" + ("; traces are sent" if context.get("traces") else "")
+    said += f"; {counted(facts['waiting'], 'request')} to be sent there with the next popkit budget" if facts["waiting"] else ""
+    return Check(_NAME, OK, said, **facts)
+
+
+def _look(environ: Mapping[str, str]) -> str:
+    """Return what a person calls the database; DatabaseUnavailable where it cannot be used. Another interpreter may have its driver."""
+    if server_in(environ) is None:
+        return look(environ)
+    command = children.command_line(["budget", "--check", "--json"])
+    done = subprocess.run(command, env=environ, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)  # noqa: S603  ours
+    try:
+        answer = json.loads(done.stdout)
+        if "error" not in answer:
+            return str(answer["database"])
+    except (ValueError, KeyError):
+        answer = {"error": (done.stderr.strip().splitlines() or ["popkit budget said nothing"])[-1]}
+    raise DatabaseUnavailable(answer["error"])
+
+
+def _waiting(environ: Mapping[str, str]) -> int:
+    """Return how many requests a server has yet to be told of."""
+    if server_in(environ) is None:
+        return 0
+    try:
+        return sharing.waiting(open_local(environ, create=False))
+    except FileNotFoundError:
+        return 0
+
+
+STORAGE = (Storage("snapshots and usage", {"": r"(usage|context)\.sqlite|outbox\.(jsonl|sending|left)"}, check),)

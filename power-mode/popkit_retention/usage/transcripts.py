@@ -6,11 +6,9 @@ that came out may be less than was billed.
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 from hooks.utils.edges.codec import loads
-from hooks.utils.host.projects import SUFFIX, names
 from hooks.utils.host.stamps import seconds_of
 
 from .records import TRANSCRIPT, Tokens, Used, usd_of
@@ -19,12 +17,6 @@ if TYPE_CHECKING:
     from hooks.utils.policy.models import Models
 
 _MOST_TOKENS = 10**9
-
-
-def of_subagents(transcript_path: str) -> list[str]:
-    """Return the transcripts of a session's subagents."""
-    folder = os.path.join(transcript_path.removesuffix(SUFFIX), "subagents")
-    return [os.path.join(folder, name) for name in names(folder) if name.endswith(SUFFIX)]
 
 
 def used_of(line: bytes, session_id: str, user: str, project: str, models: Models) -> Used | None:

@@ -7,8 +7,9 @@ from collections.abc import Callable
 
 import pytest
 
-from hooks.utils.answers import ledgers, text
-from popkit_retention.cli import holdings
+from hooks.utils import text
+from hooks.utils.views import ledgers
+from popkit_retention.operations import holdings
 from tests.dashboard.page.served import Visit
 
 # Around every rounding, and halves that the two languages round differently.

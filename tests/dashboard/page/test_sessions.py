@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Route, expect
 
-from hooks.utils.answers import text, verdict
+from hooks.utils import text
+from hooks.utils.views import phrases
 from popkit_retention.dashboard.deeds import CLEARED
 from popkit_retention.dashboard.running import Running
 from tests.dashboard.page.homes import FOLDED, PLACE, SESSION, Home
@@ -25,7 +26,7 @@ def report_of(seen: Visit) -> dict:
 
 
 def sum_of_clear(seen: Visit) -> str:
-    return verdict.in_words(report_of(seen)).removeprefix("Clear now: ") + ". " + CLEARED + "."
+    return phrases.verdict(report_of(seen)).removeprefix("Clear now: ") + ". " + CLEARED + "."
 
 
 def test_a_file_leads_the_browser_to_the_page(home: Home, served: Served, browser: Browser) -> None:
@@ -55,7 +56,7 @@ def test_a_session_tells_what_the_panel_tells(home: Home, visit: Visits) -> None
     session = seen.page.get_by_role("article")
     told = report_of(seen)
     expired, taken = told["expired"], told["reclaimable"]["now"]
-    expect(session.get_by_label("What to do now").locator("p").first).to_have_text(verdict.in_words(told).replace(": ", ""))
+    expect(session.get_by_label("What to do now").locator("p").first).to_have_text(phrases.verdict(told).replace(": ", ""))
     expect(seen.page).to_have_title("Clear now · please fix it · PopKit")
     share = f"in 30 results ({expired['tokens'] / 37_000:.0%} of the context)"
     for words in (

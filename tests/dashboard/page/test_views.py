@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import Browser, expect
 
-from hooks.utils.answers import text
+from hooks.utils import text
 from popkit_retention.governance.controller import Controller
 from popkit_retention.governance.domains import USER
 from popkit_retention.usage.opening import open_store

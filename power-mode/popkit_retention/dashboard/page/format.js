@@ -1,4 +1,4 @@
-// Numbers and times as the panel of the terminal says them (hooks/utils/answers/text.py): a test holds both to the digit.
+// Numbers and times as the panel of the terminal says them (hooks/utils/text.py): a test holds both to the digit.
 
 // Python rounds exact halves to the even neighbour and toFixed() away from zero. A half with this many digits is a multiple of a power
 // of two, so that it can be told from its neighbours exactly.
@@ -105,7 +105,7 @@ function plain(dollars) {
 
 const threeFigures = (number) => fixed(number, number >= 99.95 ? 0 : number >= 9.995 ? 1 : 2);
 
-/** $12.34, $0.003, $12.3k; with its sign where it is a net; "-" where no price is known. As answers/ledgers.py says it. */
+/** $12.34, $0.003, $12.3k; with its sign where it is a net; "-" where no price is known. As views/ledgers.py says it. */
 export function money(dollars, signed = false) {
   if (dollars === null || dollars === undefined) return "-";
   const said = plain(dollars);

@@ -8,7 +8,7 @@ from .. import deeds, detail
 from ..desk import Desk
 from ..series import MOST
 from ..sessions import listed
-from ..shapes import Content, DeedAsked, DeedDone, ResultDetail, Series, SessionDetail, Sessions
+from ..shapes import COLUMNS, Content, DeedAsked, DeedDone, ResultDetail, Series, SessionDetail, Sessions
 from .common import ASKING, CHANGING, Id, failures
 
 
@@ -27,7 +27,7 @@ def router(desk: Desk) -> APIRouter:
         return listed(desk, limit, offset, running, project, q)
 
     @made.get("/{id}", response_model=SessionDetail, responses=failures(*ASKING, 503), summary="One session")
-    def one(id: Id, columns: Annotated[int, Query(ge=60, le=110, description="Of the panel")] = 80) -> SessionDetail:
+    def one(id: Id, columns: Annotated[int, Query(ge=60, le=110, description="Of the panel")] = COLUMNS) -> SessionDetail:
         row = desk.other(id)
         return detail.of_others(desk, row) if row else detail.detail(desk, desk.session(id), columns)
 

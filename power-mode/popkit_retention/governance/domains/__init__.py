@@ -6,43 +6,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
+from hooks.utils.archive.holds import ITEM, PROJECT, SCOPES, SESSION, Hold
+from hooks.utils.archive.marks import Mark
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from ..rules import Resource
 
-# What a hold can be about.
-ITEM, SESSION, PROJECT = SCOPES = ("item", "session", "project")
+__all__ = [
+    "ACTORS", "ITEM", "JOB", "PROJECT", "SCOPES", "SESSION", "TOOL", "USER", "Content", "Described", "Domain", "Hold", "Mark",
+]  # fmt: skip
 # Who did something: a person in a shell, an agent's tool, the hourly job.
 USER, TOOL, JOB = ACTORS = ("user", "tool", "job")
-
-
-@dataclass(frozen=True)
-class Hold:
-    """Keeps what `target` names (an id, a session's id, a project's key, by `scope`), what comes to a held session or project later too,
-    from `created_at` until `until` (seconds; None: until it is released). `who` wanted it, and `why`."""
-
-    id: str
-    scope: str
-    target: str
-    who: str
-    why: str
-    created_at: float
-    until: float | None = None
-    released_at: float | None = None
-
-    def in_force(self, now: float) -> bool:
-        """Whether it holds at a time (seconds)."""
-        return self.released_at is None and (self.until is None or now < self.until)
-
-
-@dataclass(frozen=True)
-class Mark:
-    """Since when (seconds) a resource is to be deleted, and who (`user`, `tool`, `job`) said so."""
-
-    id: str
-    at: float
-    by: str
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,14 @@ memory's own matter. A store that nobody has made is an empty domain, and only a
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hooks.utils.edges import home
 from hooks.utils.policy.masking import mask
 
+from ...extras import reach
 from ...memory import backups, forgotten, holds, marks
-from ...memory.extras import reach
 from ...memory.folder import Folder
 from ...memory.items import ARCHIVE, BY_POLICY, BadItem
 from ...memory.stores import Batch, Change, DuplicateId, Outdated, StoreUnavailable, audited
@@ -97,7 +97,7 @@ class MemoryDomain:
 
     def add_hold(self, hold: Hold) -> None:
         def add(before: list[Mapping[str, object]]) -> list[Mapping[str, object]]:
-            return before if any(each.get("id") == hold.id for each in before) else [*before, asdict(hold)]
+            return before if any(each.get("id") == hold.id for each in before) else [*before, hold.to_json()]
 
         self._change_holds(add, create=True)
 
@@ -106,7 +106,7 @@ class MemoryDomain:
 
         def release(before: list[Mapping[str, object]]) -> list[Mapping[str, object]]:
             nonlocal released
-            mine = [each for each in before if each.get("id") == id and holds.in_force(each, at)]
+            mine = [each for each in before if each.get("id") == id and Hold.of(each).in_force(at)]
             released = bool(mine)
             return [{**each, "released_at": at} if each in mine else each for each in before]
 

@@ -7,7 +7,7 @@ import json
 import math
 from typing import TYPE_CHECKING
 
-from hooks.utils.answers import text
+from hooks.utils import text
 
 from ...memory import learning
 from ...memory.items import BY_JOB, BY_POLICY, BY_TOOL, BY_USER, FULL, NAME, NOTE, PATH, BadItem, from_json

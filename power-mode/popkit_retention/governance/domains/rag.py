@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import contextmanager
-from dataclasses import asdict
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -26,7 +25,7 @@ from hooks.utils.state.archived import THINKING
 from ..errors import DomainUnavailable
 from ..policies import ACTION, CONTEXT, RAG, THOUGHT
 from ..rules import ON_HOLD, Resource, created_at_of
-from . import Content, Described, Hold, Mark
+from . import Content, Described
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -34,6 +33,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from hooks.utils.archive.records import Record
+
+    from . import Hold, Mark
 
 _SOURCE_TYPES = {
     kinds.READ: CONTEXT, kinds.SEARCH: CONTEXT, kinds.DECISION: THOUGHT, kinds.TASKS: THOUGHT, "note": THOUGHT, THINKING: THOUGHT,
@@ -126,12 +127,12 @@ class RagDomain:
 
     def holds(self) -> list[Hold]:
         with self._using() as db:
-            return [Hold(**{name: getattr(each, name) for name in each.__slots__}) for each in holding.holds(db)] if db else []
+            return holding.holds(db) if db else []
 
     def add_hold(self, hold: Hold) -> None:
         with self._using(create=True) as db:
             if db:
-                holding.add_hold(db, holding.Hold(**asdict(hold)))
+                holding.add_hold(db, hold)
                 self._held(db, self._now())
 
     def release_hold(self, id: str, at: float) -> bool:
@@ -140,7 +141,7 @@ class RagDomain:
 
     def marked(self) -> dict[str, Mark]:
         with self._using() as db:
-            return {id: Mark(id, each.at, each.by) for id, each in marks.marked(db).items()} if db else {}
+            return marks.marked(db) if db else {}
 
     def mark(self, ids: Sequence[str], at: float, by: str) -> list[str]:
         with self._using() as db:

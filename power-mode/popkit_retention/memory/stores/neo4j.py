@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
-from ..extras import reach
+from ...extras import reach
 from ..items import ACCESSES_KEPT, BadItem, check
 from . import Candidates, DuplicateId, StoreUnavailable, Total
 from . import neo4j_cypher as cypher

@@ -1,0 +1,89 @@
+"""Transcripts of the host as a person names them: by session, the newest of a project, the newest of all; NoSession says what to do
+where there is none. Reads only."""
+
+from __future__ import annotations
+
+from hooks.utils.edges.codec import loads
+from hooks.utils.edges.files import open_regular
+from hooks.utils.host import projects
+from hooks.utils.host.projects import session_id_of
+from hooks.utils.text import clean
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_ID_SHOWN = 5
+_INSTEAD = "`popkit context` without --session takes the newest of this project"
+# `newest_with_results` looks into so many files before it gives up.
+_LOOKED_INTO = 50
+
+
+class NoSession(Exception):
+    """There is no such session, or the file is none; the message says which and what to do."""
+
+
+def newest_of_project(environ: Mapping[str, str], folder: str) -> str:
+    """Return the newest transcript of the project that a folder belongs to; NoSession for none."""
+    found = projects.newest_of_project(environ, folder)
+    if found is None:
+        raise NoSession(
+            f"no Claude Code session of {clean(folder)} under {clean(projects.folder_of(environ))}. Run `popkit try` for the newest of any"
+            " project, or name one with --session ID or --transcript FILE"
+        )
+    return found
+
+
+def by_id(environ: Mapping[str, str], wanted: str, instead: str = _INSTEAD) -> str:
+    """Return the transcript of a session, by its id or the beginning of one. `instead`: what to do where there is none."""
+    found = projects.of_session(environ, wanted)
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise NoSession(f"no session {clean(wanted)} under {clean(projects.folder_of(environ))}. {instead}")
+    ids = ", ".join(clean(session_id_of(path)) for path in found[:_ID_SHOWN])
+    raise NoSession(f"{len(found)} sessions begin with {clean(wanted)}: {ids}. Give more of the id")
+
+
+def newest_with_results(environ: Mapping[str, str]) -> str | None:
+    """Return the newest transcript of any project in which a tool was called; None where there is none."""
+    return next((path for path in projects.newest_first(environ)[:_LOOKED_INTO] if _has_results(path)), None)
+
+
+def _has_results(path: str) -> bool:
+    try:
+        with open_regular(path) as file:
+            return any(b'"tool_result"' in line for line in file)
+    except OSError:
+        return False
+
+
+def check(path: str) -> str:
+    """The folder in which the session of a transcript began ("" when it does not say); NoSession for a file that is none."""
+    lines = 0
+    try:
+        with open_regular(path) as file:
+            for line in file:
+                lines += bool(line.strip())
+                entry = _conversation_entry(line)
+                if entry is not None:
+                    cwd = entry.get("cwd")
+                    return cwd if isinstance(cwd, str) else ""
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise NoSession(f"{clean(path)}: cannot be read: {clean(why)}") from None
+    if not lines:
+        raise NoSession(f"{clean(path)}: is empty")
+    raise NoSession(f"{clean(path)}: is not a Claude Code transcript: none of its {lines:,} lines belongs to a conversation")
+
+
+def _conversation_entry(line: bytes) -> dict | None:
+    if b'"uuid"' not in line:
+        return None
+    try:
+        entry = loads(line.decode("utf-8", "replace"))
+    except ValueError:
+        return None
+    if not isinstance(entry, dict) or not isinstance(entry.get("uuid"), str):
+        return None
+    return entry if entry.get("type") in ("user", "assistant", "system", "attachment") else None
