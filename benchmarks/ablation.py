@@ -20,8 +20,8 @@ import held_out  # which puts the folders of the plugin there
 
 from hooks.utils.policy import planning, worth
 from hooks.utils.policy.economics import Prices
-from popkit_retention.lab.auto_policy import AutoPolicy
-from popkit_retention.lab.tiers import shipped_rules
+from hooks.utils.state import shipped
+from popkit_retention.lab.engine_policies import AutoPolicy
 
 
 class NoOutlines(AutoPolicy):
@@ -64,7 +64,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--transcripts", type=Path, required=True, help="a folder of *.jsonl of several repositories")
     options = parser.parse_args()
-    read, rules = held_out.read_sessions(options.transcripts), shipped_rules()
+    read, rules = held_out.read_sessions(options.transcripts), shipped.rules()
     models = {knows: held_out.models(read, rules, knows) for knows in {knows for _, knows, _ in PARTS.values()}}
     for without, (policy, knows, constants) in PARTS.items():
         before = {name: getattr(worth, name) for name in constants}

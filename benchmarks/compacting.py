@@ -40,8 +40,7 @@ from hooks.utils.policy.economics import prices_of
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.policy.messages import USER, Message, NotUnderstood, result_tokens, texts_in
 from hooks.utils.state import shipped
-from popkit_retention.lab.strings import strings_of
-from popkit_retention.lab.tiers import shipped_rules
+from popkit_retention.lab.blocks import strings_of
 
 AHEAD = 20
 SHARES = (0.1, 0.2, 0.4)
@@ -81,7 +80,7 @@ def strings(messages: Iterable[Message]) -> set[str]:
 
 def cases(folder: Path, held_out_models: dict | None = None) -> list[Case]:
     """Every boundary of the sessions with enough needs behind it; each asks the model of its repository where some are given."""
-    rules = shipped_rules()
+    rules = shipped.rules()
     found = []
     for path in sorted(folder.glob("*.jsonl")):
         model = held_out_models.get(held_out.repository_of(path), shipped.need_model()) if held_out_models else shipped.need_model()
@@ -305,7 +304,7 @@ def main() -> int:
     parser.add_argument("--tune", action="store_true", help="with each constant of policy/ways.py a step lower and higher")
     parser.add_argument("--held-out", action="store_true", help="by a model of need that has not seen the repository; takes a minute more")
     options = parser.parse_args()
-    models = held_out.models(held_out.read_sessions(options.transcripts), shipped_rules()) if options.held_out else None
+    models = held_out.models(held_out.read_sessions(options.transcripts), shipped.rules()) if options.held_out else None
     found = [case for case in cases(options.transcripts, models) if options.kind == "all" or case.kind == conversations.AUTO]
     if not found:
         print("no boundary with enough needs behind it", file=sys.stderr)

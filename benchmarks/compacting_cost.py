@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from hooks.utils.policy.economics import Prices
 from hooks.utils.policy.when_cold import THINKING_AGAIN
 from popkit_retention.lab import measure
-from popkit_retention.lab.compact_policy import Compact, Summaries
+from popkit_retention.lab.compaction_policies import Compact, Summaries
 
 if TYPE_CHECKING:
     from hooks.utils.policy.ruleset import Ruleset
-    from popkit_retention.lab.sessions import Block
+    from popkit_retention.lab.blocks import Block
 
 # A result of so many characters or more, of which so many lines stand in one that an earlier compaction left whole, was not needed again.
 LEAST_CHARS, SAME_LINES = 200, 0.9

@@ -29,9 +29,9 @@ sys.path[:0] = [str(ROOT), str(ROOT / "power-mode")]
 
 from hooks.utils.state.days import day_of  # noqa: E402  the benchmark runs from anywhere
 from popkit_retention.context import ContextBuildOptions, build_context  # noqa: E402
-from popkit_retention.context.books import DatabaseBooks  # noqa: E402
-from popkit_retention.context.models import Provider  # noqa: E402
+from popkit_retention.context.build_types import Provider  # noqa: E402
 from popkit_retention.context.service import Caller, Request  # noqa: E402
+from popkit_retention.context.usage_log import DatabaseLog  # noqa: E402
 from popkit_retention.usage import budgets  # noqa: E402
 from popkit_retention.usage.opening import open_store  # noqa: E402
 from popkit_retention.usage.records import CLIENT, Snapshot, Tokens, Used, month_of  # noqa: E402
@@ -177,7 +177,7 @@ def _added(environ: Mapping[str, str], runs: int) -> list[float]:
     text = "What was said here is about as long as a paragraph of an answer. " * 8
     messages = [{"role": ("user", "assistant")[n % 2], "content": f"{n} {text}"} for n in range(201)]
     request, caller = Request(Provider.ANTHROPIC, "claude-opus-5", messages), Caller("user0", "session-0")
-    books = DatabaseBooks(environ)
+    books = DatabaseLog(environ)
 
     def build(keeps: bool) -> float:
         began = time.perf_counter()

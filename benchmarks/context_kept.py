@@ -22,10 +22,11 @@ import context_transcripts
 import memory_transcripts
 from sections import MissingData
 
+from popkit_retention.context.build_types import ContextBuildOptions
 from popkit_retention.context.builder import build_context
-from popkit_retention.context.models import ContextBuildOptions
-from popkit_retention.context.tokens import count_message
+from popkit_retention.context.message_tokens import Meter
 from popkit_retention.lab import sessions
+from popkit_retention.lab.blocks import Block
 
 if TYPE_CHECKING:
     import argparse
@@ -118,7 +119,7 @@ def builds(path: str, levels: Sequence[int]) -> list[Build]:
     states: dict[int, dict[str, Any] | None] = dict.fromkeys(levels)
     made = []
     for before, messages in context_transcripts.requests(path):
-        tokens = [count_message(message).tokens for message in messages]
+        tokens = [Meter().message(message) for message in messages]
         held = _results(messages)
         wanted = sum(len(request.needs) for request in session.requests[before : before + NEXT])
         later = [_needs(request.needs, held) for request in session.requests[before:]]
@@ -129,7 +130,7 @@ def builds(path: str, levels: Sequence[int]) -> list[Build]:
             )
             built = build_context(options)
             states[level] = built.state
-            size = sum(count_message(message).tokens for message in built.messages)
+            size = sum(Meter().message(message) for message in built.messages)
             shown, rest = _results(built.messages), _results(_truncated(messages, tokens, size))
             shown[REMAINS] = _added(messages, built.messages)
             lost = [_why(need, shown) for need in asked[0] if not _is_kept(need, shown)]
@@ -138,7 +139,7 @@ def builds(path: str, levels: Sequence[int]) -> list[Build]:
     return made
 
 
-def _needs(found: Iterable[tuple[str, list[sessions.Block]]], held: dict[str, str]) -> Needs:
+def _needs(found: Iterable[tuple[str, list[Block]]], held: dict[str, str]) -> Needs:
     """What a request needed of what stood in the messages alone: what came since then is there whatever was built."""
     needs = [(string, [block.id for block in blocks]) for string, blocks in found]
     return [(string, ids) for string, ids in needs if all(string in held.get(id, "") for id in ids)]

@@ -22,19 +22,19 @@ import context_transcripts
 import memory_transcripts
 from sections import MissingData
 
-from popkit_retention.context import dead, tokens
-from popkit_retention.context.books import DatabaseBooks
+from popkit_retention.context import judging, tokens
+from popkit_retention.context.build_types import ContextBuildOptions, Provider
 from popkit_retention.context.builder import build_context
-from popkit_retention.context.models import ContextBuildOptions, Provider
+from popkit_retention.context.message_tokens import Meter
 from popkit_retention.context.service import Caller, ContextService, Request
-from popkit_retention.context.tokens import count, count_message
+from popkit_retention.context.tokens import count
+from popkit_retention.context.usage_log import DatabaseLog
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
 
-    from popkit_retention.context.models import ContextResult
-    from popkit_retention.context.sources import Sources
+    from popkit_retention.context.build_types import ContextResult, Sources
 
     Message = dict[str, Any]
 
@@ -88,7 +88,7 @@ def _recorded(source: Path, tokens: int, runs: int) -> list[dict[str, object]]:
 
 def _nearest(path: str, tokens: int) -> list[Message]:
     """The messages of the request in a session that comes closest to so many tokens; none where that is not within a quarter of it."""
-    sizes = ((abs(sum(count_message(message).tokens for message in sent) - tokens), sent) for _, sent in context_transcripts.requests(path))
+    sizes = ((abs(sum(Meter().message(message) for message in sent) - tokens), sent) for _, sent in context_transcripts.requests(path))
     off, sent = min(sizes, key=lambda each: each[0], default=(tokens, []))
     return sent if off <= tokens / 4 else []
 
@@ -110,7 +110,7 @@ def _timed(work: Callable[[], object]) -> tuple[float, float]:
 
 
 def _timed_cold(work: Callable[[], object]) -> tuple[float, float]:
-    dead._folds.clear()
+    judging._folds.clear()
     tokens._counts.clear()
     return _timed(work)
 
@@ -124,8 +124,8 @@ def _row(what: str, taken: list[tuple[float, float]], added: str = "") -> dict[s
 def _snapshots(messages: list[Message], runs: int) -> list[dict[str, object]]:
     """Builds of sessions of their own, in pairs without and with books; what is written, is written behind them."""
     with tempfile.TemporaryDirectory() as folder:
-        books = DatabaseBooks({"POPKIT_HOME": folder})
-        services = [ContextService(_at_70), ContextService(_at_70, books=books)]
+        books = DatabaseLog({"POPKIT_HOME": folder})
+        services = [ContextService(_at_70), ContextService(_at_70, log=books)]
         taken: list[list[tuple[float, float]]] = [[], []]
         for number in range(-1, runs):  # the first opens the database
             request = Request(Provider.ANTHROPIC, MODEL, messages)
@@ -162,7 +162,7 @@ def conversation(tokens: int) -> list[Message]:
     while have < tokens:
         more = exchange(chance, len(messages))
         messages += more
-        have += sum(count_message(message).tokens for message in more)
+        have += sum(Meter().message(message) for message in more)
     return [*messages, {"role": "user", "content": "Now change how the total is rounded, and run the tests."}]
 
 

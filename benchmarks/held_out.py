@@ -43,10 +43,11 @@ from hooks.utils.policy.economics import Prices
 from hooks.utils.policy.need import NeedModel
 from hooks.utils.policy.ruleset import COMPACT_TARGET, Ruleset
 from hooks.utils.policy.when_cold import THINKING_AGAIN
-from popkit_retention.lab import measure, pricing, sessions
-from popkit_retention.lab.auto_policy import AutoPolicy
+from hooks.utils.state import shipped
+from popkit_retention.lab import measure, policies, sessions
+from popkit_retention.lab.blocks import Block, Session
 from popkit_retention.lab.door_policy import NAMES, Door, settings_of
-from popkit_retention.lab.tiers import shipped_rules
+from popkit_retention.lab.engine_policies import AutoPolicy
 
 LEAST_REQUESTS = 5
 LEAST_CHARS = 20  # of a line that is looked for
@@ -112,7 +113,7 @@ class Bound(Door):
         self.least = least
         self.lines: dict = {}  # a line -> id of what showed it last
 
-    def enter(self, block: sessions.Block) -> str | None:
+    def enter(self, block: Block) -> str | None:
         result = self.tracked.result(block)
         if result is None or block.call.outcome.error:
             return None
@@ -128,10 +129,10 @@ class Bound(Door):
         text = "\n".join([*kept, *whole[len(lines) :]])
         return text if len(text) < len(block.text) else None
 
-    def _stands(self, ids: Iterable[str]) -> None:
-        standing = set(ids)
-        super()._stands(standing)
-        self.lines = {line: id for line, id in self.lines.items() if id in standing}
+    def _keep(self, ids: Iterable[str]) -> None:
+        kept = set(ids)
+        super()._keep(kept)
+        self.lines = {line: id for line, id in self.lines.items() if id in kept}
 
 
 class Entered(measure.Policy):
@@ -140,18 +141,18 @@ class Entered(measure.Policy):
     def __init__(self, texts: dict) -> None:
         self.texts = texts
 
-    def enter(self, block: sessions.Block) -> str | None:
+    def enter(self, block: Block) -> str | None:
         return self.texts.get(block)
 
 
-def texts_entered(session: sessions.Session, entering: Door) -> dict:
+def texts_entered(session: Session, entering: Door) -> dict:
     """{Block: text that enters in place of its own}; what a door lets in depends on no price."""
     entered: dict = {}
-    measure.score(session, entering, pricing.ANY, lambda request, decisions, some: entered.update(some))
+    measure.score(session, entering, policies.ANY_PRICES, lambda request, decisions, some: entered.update(some))
     return entered
 
 
-def written_again(session: sessions.Session, entered: dict) -> int:
+def written_again(session: Session, entered: dict) -> int:
     """How many requests edit a line of 20 characters or more that the newest result which held it has left out."""
     newest: dict = {}  # line -> the result
     requests: set = set()
@@ -193,7 +194,7 @@ class Followed(Door):
         super().begin(cwd)
         self.reader = reference_decoder.Reader(cwd)
 
-    def enter(self, block: sessions.Block) -> str | None:
+    def enter(self, block: Block) -> str | None:
         arrival = self.arrival_of(block)
         text = super().enter(block)
         if arrival is None:
@@ -212,10 +213,10 @@ class Followed(Door):
         self.reader.sees(block.id, arrival.tool, arrival.tool_input, entered)
         return text
 
-    def _stands(self, ids: Iterable[str]) -> None:
-        standing = set(ids)
-        super()._stands(standing)
-        lost = self.reader.calls.keys() - standing
+    def _keep(self, ids: Iterable[str]) -> None:
+        kept = set(ids)
+        super()._keep(kept)
+        lost = self.reader.calls.keys() - kept
         self.reader.loses(lost)
         self._stand(lost)
 
@@ -250,7 +251,7 @@ class Named:
         """What came of the references that results enter with."""
         counts: Counter = Counter()
         for repository, session in sessions_read:
-            then = AutoPolicy(pricing.ANY, self.by_repository[repository], self.rules) if self.clears else None
+            then = AutoPolicy(policies.ANY_PRICES, self.by_repository[repository], self.rules) if self.clears else None
             entering = Bound(self.rules, self.bound) if self.bound else Followed(self.rules, then, self.settings)
             self.entered[session] = texts_entered(session, entering)
             counts.update(getattr(entering, "counts", {}))
@@ -313,7 +314,7 @@ def main() -> int:
     )
     options = parser.parse_args()
     read = read_sessions(options.transcripts)
-    rules = shipped_rules()
+    rules = shipped.rules()
     if options.compact is not None:
         compacting_cost.report(read, models(read, rules), rules, options.compact or [COMPACT_TARGET], options.caution)
         return 0

@@ -21,9 +21,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "power-mode"))
 
 from hooks.utils.policy import door, kinds
-from popkit_retention.lab import measure, pricing, sessions
+from hooks.utils.state import shipped
+from popkit_retention.lab import measure, policies, sessions
+from popkit_retention.lab.blocks import Block, Session
 from popkit_retention.lab.door_policy import Door, settings_of
-from popkit_retention.lab.tiers import shipped_rules
 
 SHELLS = ("Bash", "BashOutput", "PowerShell")
 _CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07|\x1b[()][A-Z0-9]")
@@ -100,7 +101,7 @@ def hidden_lines(whole: str, entered: str) -> list[tuple[str, str]]:
     return [(form, line) for line, form in failing.items() if line not in shown]
 
 
-def of_session(entered: Mapping[sessions.Block, str], kinds: Mapping[sessions.Block, str]) -> Hidden:
+def of_session(entered: Mapping[Block, str], kinds: Mapping[Block, str]) -> Hidden:
     """What the texts that entered in place of a session's results hide."""
     found = Hidden(Counter(), Counter(), Counter(), [])
     for block, text in entered.items():
@@ -117,28 +118,28 @@ def of_session(entered: Mapping[sessions.Block, str], kinds: Mapping[sessions.Bl
 class Noted(Door):
     """A door that notes the kinds of what comes through it."""
 
-    def enter(self, block: sessions.Block) -> str | None:
+    def enter(self, block: Block) -> str | None:
         result = self.tracked.result(block)
         if result is not None:
             self.kinds[block] = kinds.name_of(result.kind)
         return super().enter(block)
 
-    kinds: dict[sessions.Block, str]
+    kinds: dict[Block, str]
 
 
-def _into(entered: dict[sessions.Block, str]) -> Callable[[object, object, list[tuple[sessions.Block, str]]], None]:
+def _into(entered: dict[Block, str]) -> Callable[[object, object, list[tuple[Block, str]]], None]:
     return lambda request, decisions, some: entered.update(some)
 
 
-def of_door(read: Iterable[sessions.Session], settings: door.Settings) -> Hidden:
+def of_door(read: Iterable[Session], settings: door.Settings) -> Hidden:
     """What a door hides over recorded sessions."""
     total = Hidden(Counter(), Counter(), Counter(), [])
-    rules = shipped_rules()
+    rules = shipped.rules()
     for session in read:
         entering = Noted(rules, None, settings)
         entering.kinds = {}
-        entered: dict[sessions.Block, str] = {}
-        measure.score(session, entering, pricing.ANY, _into(entered))
+        entered: dict[Block, str] = {}
+        measure.score(session, entering, policies.ANY_PRICES, _into(entered))
         found = of_session(entered, entering.kinds)
         for sums, more in zip(total[:3], found[:3]):
             sums.update(more)

@@ -22,10 +22,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "power-mode"))
 from held_out import LEAST_REQUESTS, all_prices, repository_of
 
 from hooks.utils.policy.economics import Prices
+from hooks.utils.state import shipped
 from popkit_retention.lab import measure, sessions
 from popkit_retention.lab.door_policy import Door
-from popkit_retention.lab.keeping import KeepWarm
-from popkit_retention.lab.tiers import shipped_rules
+from popkit_retention.lab.outcomes import KeepWarm
 
 COUNTS = (1, 2, 3, 4, 6, 8, 12)
 SHARES = (0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4)
@@ -36,7 +36,7 @@ class Behind(KeepWarm, Door):
 
     def __init__(self, prices: Prices, number: int) -> None:
         KeepWarm.__init__(self, prices, number)
-        Door.__init__(self, shipped_rules())
+        Door.__init__(self, shipped.rules())
 
 
 class Played:

@@ -26,7 +26,7 @@ from hooks.utils.policy.classify import classify
 from hooks.utils.policy.outline import NAME
 from hooks.utils.policy.ruleset import Ruleset
 from popkit_retention.lab import sessions
-from popkit_retention.lab.strings import strings_of
+from popkit_retention.lab.blocks import Session, strings_of
 from popkit_retention.memory import document, extraction
 from popkit_retention.memory.learning import learn
 from popkit_retention.memory.stores.in_memory import InMemoryStore
@@ -107,7 +107,7 @@ def read(paths: dict[str, list[Path]]) -> dict[str, list[Told]]:
     return told
 
 
-def _session(path: Path) -> sessions.Session:
+def _session(path: Path) -> Session:
     return sessions.read(str(path), with_texts=True)
 
 
@@ -136,7 +136,7 @@ def _told(some: list, name: str) -> list[Told]:
     return told
 
 
-def _texts(session: sessions.Session) -> Iterator[str]:
+def _texts(session: Session) -> Iterator[str]:
     for step in session.steps:
         if step[0] == "add":
             yield step[1].text or session.texts.get(step[1], "")

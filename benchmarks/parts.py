@@ -31,9 +31,9 @@ from lab import fitting
 from hooks.utils.policy import outline
 from hooks.utils.policy.door.numbered import listed
 from hooks.utils.policy.door.once import REMINDER
+from hooks.utils.state import shipped
 from popkit_retention.lab import sessions
-from popkit_retention.lab.strings import strings_of
-from popkit_retention.lab.tiers import shipped_rules
+from popkit_retention.lab.blocks import CHARS_PER_TOKEN, Block, Request, Session, strings_of
 
 LEAST_LINES, MOST_LINES = 8, 60
 LEAST_SAVED = 300  # characters
@@ -54,8 +54,8 @@ class Part(NamedTuple):
     """`lines`: [begin, end) in the result's text."""
 
     repository: str
-    session: sessions.Session
-    block: sessions.Block
+    session: Session
+    block: Block
     lines: tuple
     chars: int
     features: dict
@@ -79,7 +79,7 @@ def parts_of(lines: list) -> list:
 class Watch:
     """What is known of a context while a session goes on."""
 
-    def __init__(self, repository: str, session: sessions.Session) -> None:
+    def __init__(self, repository: str, session: Session) -> None:
         self.repository, self.session = repository, session
         self.needed: dict = {}  # Block -> strings that only it and later ones held when they were needed
         for request in session.requests:
@@ -99,7 +99,7 @@ class Watch:
     def event(self, event: object) -> None:
         self.prompted = True  # what the user says comes next
 
-    def request(self, request: sessions.Request) -> None:
+    def request(self, request: Request) -> None:
         self.number += 1
 
     def cut(self, kept: int, stays: list) -> None:
@@ -107,7 +107,7 @@ class Watch:
             self.held -= Counter(strings_of(block.text))
         self.context = self.context[:kept] + stays
 
-    def add(self, block: sessions.Block) -> None:
+    def add(self, block: Block) -> None:
         self.context.append(block)
         text = block.text or self.session.texts.get(block, "")
         if block.id and block.call.tool == "Read" and not block.call.outcome.error and text:
@@ -127,7 +127,7 @@ class Watch:
             if self.prompted:
                 self.prompt, self.turn, self.prompted = text, self.number, False
 
-    def _parts(self, block: sessions.Block) -> list:
+    def _parts(self, block: Block) -> list:
         """The Parts of a Read that enters now."""
         whole = block.text.partition(REMINDER)[0].split("\n")
         lines = listed(whole)[0]
@@ -150,7 +150,7 @@ class Watch:
             left -= strings
         return found
 
-    def _of_file(self, block: sessions.Block, lines: list, begin: int, end: int) -> dict:
+    def _of_file(self, block: Block, lines: list, begin: int, end: int) -> dict:
         file = str(block.call.tool_input.get("file_path") or "").rpartition("/")[2]
         return {
             "bias": 1.0,
@@ -243,7 +243,7 @@ def texts_with(parts: list, out: list, entered: dict) -> dict:
     return texts
 
 
-def shortened(block: sessions.Block, parts: list) -> str:
+def shortened(block: Block, parts: list) -> str:
     """A result's text with a line in the place of each row of parts that are out."""
     text, added, rest = block.text.partition(REMINDER)
     whole, kept, at = text.split("\n"), [], 0
@@ -272,12 +272,12 @@ def main() -> int:
     for name, features in (("overlap", OVERLAP), ("all", FEATURES)):
         chances = chances_of(parts, features)
         print(f"{name:<8} AUC {fitting.auc(chances, labels):.3f}, log loss {fitting.log_loss(chances, labels):.3f}", flush=True)
-    named = held_out.Named(options.door, shipped_rules(), {})
+    named = held_out.Named(options.door, shipped.rules(), {})
     named.read(read)
     nothing: dict = {session: {} for _, session in read}
     rules = [("oracle", [not needed for needed in labels])]
     for caution in options.caution:
-        odds = [caution * part.chars / (HALF_TOKENS * sessions.CHARS_PER_TOKEN + part.chars) for part in parts]
+        odds = [caution * part.chars / (HALF_TOKENS * CHARS_PER_TOKEN + part.chars) for part in parts]
         rules.append((f"caution {caution:g}", [goes(*some) for some in zip(parts, chances, odds)]))
     for name, out in rules:
         for after, entered in (("", nothing), (f" after {options.door}", named.entered)):

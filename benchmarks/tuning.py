@@ -19,8 +19,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import held_out  # which puts the folders of the plugin there
 
 from hooks.utils.policy import worth
-from popkit_retention.lab.auto_policy import AutoPolicy
-from popkit_retention.lab.tiers import shipped_rules
+from hooks.utils.state import shipped
+from popkit_retention.lab.engine_policies import AutoPolicy
 
 
 def main() -> int:
@@ -32,7 +32,7 @@ def main() -> int:
     parser.add_argument("--ahead", type=int, nargs="*", default=[45, 74])
     parser.add_argument("--caution", type=float, nargs="*", default=[0.7, 1.0, 1.4])
     options = parser.parse_args()
-    read, rules = held_out.read_sessions(options.transcripts), shipped_rules()
+    read, rules = held_out.read_sessions(options.transcripts), shipped.rules()
     by_repository = held_out.models(read, rules)
     print("read   lifetime   ahead  caution   cost   carried  misses/100  dearer")
     for prices in held_out.all_prices(options.bound):

@@ -16,11 +16,12 @@ from hypothesis import HealthCheck, settings
 
 from hooks.utils.edges import files, git
 from tests.examples import choose, examples
+from tests.kit.forks import Forks
 from tests.patience import HANG_S
 
 ROOT = Path(__file__).resolve().parents[1]
 SESSIONS = ROOT.parent / "shared" / "transcripts" / "dev-sessions.tar.xz"
-OPT_IN = {"slow": "the counts that take long", "bench": "measurements of time"}
+OPT_IN = {"slow": "the counts that take long", "bench": "benchmarks and measurements of time"}
 # Events of Python's audit: what starts another process.
 STARTS = {"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.exec", "os.spawn", "os.system"}
 ALONE = "it needs another process or the network: scripts/test without --fast runs it"
@@ -77,10 +78,25 @@ def patience_of_a_process() -> Iterator[None]:
 
 
 @pytest.fixture
+def hook_patience() -> files.Patience:
+    """A hook's patience with others, for as long as the test runs."""
+    files.patience.left_s = files.HOOK_WAIT_S
+    return files.patience
+
+
+@pytest.fixture
 def patience_with_git(monkeypatch: pytest.MonkeyPatch) -> None:
     """git is waited for as long as it takes: the machine may be busy."""
     monkeypatch.setitem(git.ask.__kwdefaults__, "timeout_s", HANG_S)
     monkeypatch.setattr(git, "PATIENT_S", HANG_S)
+
+
+@pytest.fixture(scope="session")
+def forks() -> Iterator[Forks]:
+    """Commands, hooks and functions in forks of a process that has loaded them all."""
+    forks = Forks()
+    yield forks
+    forks.close()
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,5 @@
-"""The bounds that the benchmarks print hold on this machine; opt-in, since a busy machine says nothing."""
+"""The benchmarks run, find what was made for them to be found, and keep within the bounds that they print: with --bench, since a busy
+machine says nothing. test_benchmarks_start.py starts them."""
 
 from __future__ import annotations
 
@@ -13,11 +14,12 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.policy.masking import mask
-from tests.hooks.test_secrets import HOSTILE
-from tests.lab.told import BASE, Told, filled
+from tests.lab.transcripts import BASE, Transcript, filled
+from tests.policy.test_secrets import HOSTILE
 from tests.views.written import Written
 
 ROOT = Path(__file__).resolve().parents[1]
+pytestmark = pytest.mark.bench
 
 
 def run(name: str, *words: object, env: dict[str, str] | None = None, check: bool = True) -> subprocess.CompletedProcess[str]:
@@ -26,7 +28,6 @@ def run(name: str, *words: object, env: dict[str, str] | None = None, check: boo
     return subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=check)
 
 
-@pytest.mark.bench
 @pytest.mark.parametrize(
     "name",
     [
@@ -91,7 +92,6 @@ def test_the_benchmark_of_thinking_finds_what_a_signature_holds(tmp_path: Path):
     assert "a signature is 235 characters and 1.33 for each byte of its text" in done.stdout
 
 
-@pytest.mark.bench
 def test_no_text_holds_a_hook_for_long():
     took_s = {}
     for piece in HOSTILE:
@@ -132,26 +132,26 @@ def test_the_held_out_benchmark_knows_no_other_door(tmp_path: Path):
 
 def compacted(path: Path) -> None:
     """A session that Claude Code compacted: six files were read, and the summary names what one of them holds; then two are quoted."""
-    told = Told()
-    told.prompt(filled(100))
+    transcript = Transcript()
+    transcript.prompt(filled(100))
     for number in range(6):
-        told.wait(10)
+        transcript.wait(10)
         text = "\n".join(f"    load('src/part_{number}/{at}_shop.ts')" for at in range(300))
         if number:
-            told.call(f"t{number}")
+            transcript.call(f"t{number}")
         else:
-            told.first("t0", visible=100)
-        told.wait(2)
-        told.result(f"t{number}", text)
-    told.wait(10)
-    told.fold("Look at src/part_0/1_shop.ts and src/part_0/2_shop.ts.")
+            transcript.first("t0", visible=100)
+        transcript.wait(2)
+        transcript.result(f"t{number}", text)
+    transcript.wait(10)
+    transcript.fold("Look at src/part_0/1_shop.ts and src/part_0/2_shop.ts.")
     for number in (0, 5):
-        told.wait(10)
-        told.answer(" ".join(f"src/part_{number}/{at}_shop.ts" for at in (1, 2, 3)), f"m-{number}")
+        transcript.wait(10)
+        transcript.answer(" ".join(f"src/part_{number}/{at}_shop.ts" for at in (1, 2, 3)), f"m-{number}")
         usage = {"input_tokens": 1_000, "cache_read_input_tokens": BASE, "cache_creation_input_tokens": 0}
-        told.entries[-1]["message"]["usage"] = usage
-        told.prompt(filled(10))
-    told.write(path)
+        transcript.entries[-1]["message"]["usage"] = usage
+        transcript.prompt(filled(10))
+    transcript.write(path)
 
 
 def test_the_benchmark_of_compacting_tells_what_is_needed_and_still_stands(tmp_path: Path):

@@ -14,7 +14,7 @@ from hooks.utils.host.moments import is_answer
 from hooks.utils.host.usage import prompt_tokens
 from hooks.utils.policy.messages import ASSISTANT, USER, Message, Shown, Use, paired
 from hooks.utils.state.rebuild import Rebuilt, rebuild
-from popkit_retention.lab.strings import strings_of, texts_in
+from popkit_retention.lab.blocks import strings_of, texts_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

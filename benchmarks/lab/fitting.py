@@ -21,16 +21,16 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "power-mode"))
 
 from hooks.utils.policy.need import FEATURES, NeedModel, features
 from hooks.utils.policy.ruleset import Ruleset
+from hooks.utils.state import shipped
 from popkit_retention.lab import sessions, survey
-from popkit_retention.lab.tiers import shipped_rules
-from popkit_retention.lab.tracked import Tracked
+from popkit_retention.lab.engine_policies import Tracked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from hooks.utils.policy.ruleset import Ruleset
-    from popkit_retention.lab.sessions import Block, Session
+    from popkit_retention.lab.blocks import Block, Session
 
     Row = tuple[list[tuple[str, float]], int, float]  # the features of a result, whether it was needed, weight
     Group = tuple[list[array[float]], array[float], array[float]]
@@ -232,7 +232,7 @@ def main() -> int:
     parser.add_argument("--out", type=Path, metavar="FILE", help="write the model there (default: only print how good it is)")
     options = parser.parse_args()
     found = (sessions.read(path) for _, path in survey.find([str(options.transcripts)], print))
-    model = learn((session for session in found if session.requests), shipped_rules())
+    model = learn((session for session in found if session.requests), shipped.rules())
     if options.out:
         options.out.write_text(json.dumps(model, indent=1) + "\n", encoding="utf-8")
     print(json.dumps(model["learnt"]))

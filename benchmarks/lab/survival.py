@@ -15,17 +15,17 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "power-mode"))
 
 from hooks.utils.policy import kinds
+from hooks.utils.state import shipped
 from popkit_retention.lab import sessions, survey
+from popkit_retention.lab.engine_policies import Tracked
 from popkit_retention.lab.measure import score
-from popkit_retention.lab.pricing import ANY
-from popkit_retention.lab.tiers import shipped_rules
-from popkit_retention.lab.tracked import Tracked
+from popkit_retention.lab.policies import ANY_PRICES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hooks.utils.policy.events import Event
     from hooks.utils.policy.ruleset import Ruleset
-    from popkit_retention.lab.sessions import Block, Request, Session
+    from popkit_retention.lab.blocks import Block, Request, Session
 
 # Quiet requests after which it is counted what is needed again.
 QUIET = (0, 1, 2, 4, 8, 16, 32, 64, 128)
@@ -36,8 +36,8 @@ _LEAST_TOKENS = 60
 def survival(session: Session) -> dict[str, list[list[int]]]:
     """{kind: [[results that had been quiet for so many requests, those of them that were needed again], … for each of QUIET]}; a result
     that is needed begins anew."""
-    watch = _Watch(shipped_rules())
-    score(session, watch, ANY)
+    watch = _Watch(shipped.rules())
+    score(session, watch, ANY_PRICES)
     watch.cut([])
     return watch.counts
 

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -21,7 +17,8 @@ from hooks.utils.archive.holds import ITEM, PROJECT, SESSION, Hold, add_hold, ho
 from hooks.utils.archive.marks import mark, marked, unmark
 from hooks.utils.archive.putting_back import Returning, put_back
 from tests.archive.written import CHAIN, content, fill, new, row, tamper
-from tests.patience import HANG_S
+from tests.kit.forks import Done, Forks, Function
+from tests.kit.kills import kill_at_each_call
 
 ROOT = Path(__file__).resolve().parents[2]
 NOW = 1_800_000_000.0
@@ -262,45 +259,33 @@ def test_what_was_left_to_git_and_comes_back_hides_no_prune(db: sqlite3.Connecti
     assert archive.pruned_of(db, "session-1") == (NOW, 1)
 
 
-DELETES = """
-import os, sys
-from hooks.utils import archive
-from hooks.utils.archive.deleting import delete_records
-path, after, *ids = sys.argv[1:]
-db = archive.open_archive(path)
-left = [int(after)]
-def count(statement):
-    left[0] -= 1
-    if not left[0]:
-        os.kill(os.getpid(), 9)
-db.set_trace_callback(count)
-delete_records(db, ids, 5.0)
-db.close()
-"""
-
-
-def test_a_kill_in_the_middle_of_a_deletion_leaves_all_or_nothing(tmp_path: Path, count) -> None:
+def test_a_kill_in_the_middle_of_a_deletion_leaves_all_or_nothing(forks: Forks, tmp_path: Path, count) -> None:
     path = tmp_path / "archive.sqlite"
     with closing(archive.open_archive(str(path))) as db:
         ids = [*fill(db, 4), *add_records(db, OTHER, [new(7), new(8)], clear_at=9.0).ids]
         mark(db, ids, 1.0, "user")
     whole = path.read_bytes()
     doomed = [*ids[:3], *ids[4:]]
-    for after in range(1, 200, count(9, 1)):
+    left = []
+
+    def world() -> dict[str, str]:
+        for path_ in path.parent.glob("archive.sqlite*"):
+            path_.unlink()
         path.write_bytes(whole)
-        command = [sys.executable, "-c", DELETES, str(path), str(after), *doomed]
-        done = subprocess.run(command, cwd=ROOT, check=False, timeout=HANG_S, env={**os.environ, "PYTHONPATH": str(ROOT)})
+        return {}
+
+    def check(done: Done) -> None:
         with closing(archive.open_archive(str(path))) as db:
             there = [is_there(db, id) for id in doomed]
             assert len(set(there)) == 1, "all or nothing"
             assert set(marked(db)) == (set(ids) if there[0] else {ids[3]})
             report = archive.verify(db)
             assert report.broken == report.problems == []
-        if done.returncode == 0:
-            break
-        assert done.returncode == -signal.SIGKILL
-    assert done.returncode == 0
-    assert not there[0]
+        left.append(there[0])
+
+    kill_at_each_call(forks, Function("tests.archive.working:delete", [str(path), doomed]), world, check, count(3, 1))
+    assert left == sorted(left, reverse=True)
+    assert set(left) == {True, False}
 
 
 def test_a_hold_of_another_scope_and_any_text_is_only_text(db: sqlite3.Connection) -> None:

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import random
-import signal
 import sqlite3
-import subprocess
-import sys
-import time
+from collections.abc import Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 
@@ -18,43 +14,14 @@ from hooks.utils.archive.deleting import delete_records
 from hooks.utils.archive.searching import search
 from hooks.utils.edges.sqlite_file import Transaction
 from tests.archive.written import CHAIN, fill
-from tests.patience import HANG_S
+from tests.kit.crowds import all_do
+from tests.kit.forks import Forks, Function
 
 ROOT = Path(__file__).resolve().parents[2]
-WORKS = """
-import sys
-from hooks.utils import archive
-from hooks.utils.archive import index
-from hooks.utils.archive.deleting import compact, delete_records
-from hooks.utils.archive.searching import search
-path, what, count = sys.argv[1:]
-db = archive.open_archive(path, busy_s=300.0)
-print(flush=True)
-for number in range(int(count)):
-    if what == "index":
-        index.work_off(db)
-    elif what == "delete":
-        ids = [id for (id,) in db.execute("SELECT id FROM thought_records ORDER BY random() LIMIT 2").fetchall()]
-        delete_records(db, ids)
-        if number % 4 == 3:
-            compact(db)
-    elif what == "search":
-        search(db, "content", str)
-    else:
-        record = archive.NewRecord(f"{what}{number}", "read", "label", f'"content {what} {number}"')
-        left = index.AT_ONCE if number % 3 else 0
-        archive.add_records(db, archive.Chain(what, what), [record], arrivals=index.Arrivals(db, left))
-db.close()
-"""
 
 
-def start(path: Path, what: str, count: int) -> subprocess.Popen:
-    return subprocess.Popen(
-        [sys.executable, "-c", WORKS, str(path), what, str(count)],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )
+def works(path: Path, whats: Sequence[str], count: int) -> list[Function]:
+    return [Function("tests.archive.working:work", [str(path), what, count]) for what in whats]
 
 
 def check(path: Path) -> None:
@@ -66,14 +33,10 @@ def check(path: Path) -> None:
         assert {each.record.id for each in search(db, "content", str, most=9_999)} == there
 
 
-def test_processes_that_add_index_delete_and_search_at_once_lose_nothing(tmp_path: Path, count) -> None:
+def test_processes_that_add_index_delete_and_search_at_once_lose_nothing(forks: Forks, tmp_path: Path, count) -> None:
     path = tmp_path / "archive.sqlite"
     archive.open_archive(str(path)).close()
-    times = count(12, 80)
-    running = [start(path, what, times) for what in ("one", "two", "index", "index", "delete", "search")]
-    for each in running:
-        each.communicate(timeout=HANG_S)
-    assert [each.returncode for each in running] == [0] * len(running)
+    all_do(forks, works(path, ["one", "two", "index", "index", "delete", "search"], count(12, 80)), {})
     check(path)
 
 
@@ -115,18 +78,12 @@ def test_an_index_that_is_begun_anew_while_one_searches_is_searched_as_it_was(tm
     assert found == there != []
 
 
-def test_a_kill_at_any_moment_leaves_index_and_contents_at_one(tmp_path: Path, count) -> None:
+def test_a_kill_at_any_moment_leaves_index_and_contents_at_one(forks: Forks, tmp_path: Path, count) -> None:
     pick = random.Random(11)
     path = tmp_path / "archive.sqlite"
     archive.open_archive(str(path)).close()
     for _ in range(count(4, 40)):
-        running = [start(path, what, 10_000) for what in ("one", "index", "delete")]
-        for each in running:
-            each.stdout.readline()
-        time.sleep(pick.random() / 5)
-        for each in running:
-            each.send_signal(signal.SIGKILL)
-            each.communicate(timeout=HANG_S)
+        forks.run_together(works(path, ["one", "index", "delete"], 10_000), {}, kill_after_s=pick.uniform(0.05, 0.25))
         check(path)
 
 

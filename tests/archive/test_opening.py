@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 import sqlite3
 import stat
 import subprocess
@@ -18,21 +17,11 @@ from hooks.utils import archive
 from hooks.utils.archive import ArchiveDamaged, ArchiveTooNew, open_archive
 from hooks.utils.archive.migrations import SCHEMA
 from tests.archive.written import CHAIN, fill, new
-from tests.patience import HANG_S
+from tests.kit.crowds import all_do
+from tests.kit.forks import Done, Forks, Function
+from tests.kit.kills import kill_at_each_call, kill_at_random_moments
 
 ROOT = Path(__file__).resolve().parents[2]
-ADDS = """
-import sys
-from hooks.utils import archive
-path, name, count = sys.argv[1:]
-sys.stdin.readline()
-db = archive.open_archive(path, busy_s=300.0)
-for number in range(int(count)):
-    chain = archive.Chain("shared", "shared")
-    archive.add_records(db, chain, [archive.NewRecord(name + str(number), "read", "label", '"content ' + name + '"')], clear_at=1.0)
-    print(flush=True)
-db.close()
-"""
 
 
 def _mode(path: Path) -> int:
@@ -162,42 +151,35 @@ def test_an_empty_file_becomes_an_archive(tmp_path: Path) -> None:
         assert fill(db, 1)
 
 
-def test_processes_that_open_a_new_archive_at_once_all_succeed_and_lose_nothing(tmp_path: Path, count) -> None:
+def test_processes_that_open_a_new_archive_at_once_all_succeed_and_lose_nothing(forks: Forks, tmp_path: Path, count) -> None:
     path, each = tmp_path / "new" / "archive.sqlite", count(5, 50)
-    argv = [[sys.executable, "-c", ADDS, str(path), name, str(each)] for name in "abcd"]
-    processes = [
-        subprocess.Popen(words, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        for words in argv
-    ]
-    for process in processes:
-        process.stdin.write("go\n")
-        process.stdin.flush()
-    for process in processes:
-        assert process.communicate(timeout=HANG_S)[1] == ""
-        assert process.returncode == 0
+    all_do(forks, [Function("tests.archive.working:add", [str(path), name, each]) for name in "abcd"], {})
     with closing(open_archive(str(path), create=False)) as db:
         found = archive.verify(db)
         assert (found.records, found.chains, found.broken) == (4 * each, 1, [])
         assert len(archive.clears_of(db, "shared")) == 4 * each
 
 
-def test_a_process_that_is_killed_while_it_adds_leaves_whole_records(tmp_path: Path, count) -> None:
-    path, dice, known = tmp_path / "archive.sqlite", random.Random(9), 0
-    for number in range(count(5, 100)):
-        argv = [sys.executable, "-c", ADDS, str(path), f"k{number}-", "9999"]
-        process = subprocess.Popen(argv, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        process.stdin.write(b"go\n")
-        process.stdin.flush()
-        process.stdout.readline()  # it is at work
-        time.sleep(dice.uniform(0, 0.03))
-        process.kill()
-        process.communicate()
+def test_a_process_that_is_killed_while_it_adds_leaves_whole_records(forks: Forks, tmp_path: Path, count) -> None:
+    path = tmp_path / "archive.sqlite"
+
+    def world() -> dict[str, str]:
+        for left in tmp_path.iterdir():
+            left.unlink()
+        return {}
+
+    def check(done: Done) -> None:
         with closing(open_archive(str(path))) as db:
             found = archive.verify(db)
             assert found.broken == []
-            assert found.records > known, "what was told to be there is there"
+            assert found.records - done.out.count("\n") in (0, 1), "what was told to be there is there"
             assert len(archive.clears_of(db, "shared")) == found.records
-            known = found.records
+            fill(db, 1)
+            assert archive.verify(db).broken == []
+
+    work = Function("tests.archive.working:add", [str(path), "k", 2])
+    assert kill_at_each_call(forks, work, world, check, count(3, 1)) > 20
+    kill_at_random_moments(forks, Function(work.function, [str(path), "k", 40]), world, check, count(5, 100))
 
 
 def test_a_full_or_read_only_file_is_an_error_that_changes_nothing(opened: sqlite3.Connection) -> None:

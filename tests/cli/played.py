@@ -6,11 +6,14 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 
 from hooks.utils.host.projects import folder_name
 from tests.cli import inside
+from tests.kit.crowds import all_do
+from tests.kit.forks import Command, Done, Forks
 from tests.patience import HANG_S
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -64,6 +67,10 @@ class Played:
         """The same within this process, which is where most is tried: it takes a fraction of the time."""
         environ = {**self.env, "POPKIT_CLOCK": str(self.now), **env}
         return inside.run(words, environ, cwd or self.project, stdin if isinstance(stdin, bytes) else stdin.encode())
+
+    def together(self, forks: Forks, words: Sequence[Sequence[str]]) -> list[Done]:
+        """Several commands at once, none of which fails or complains."""
+        return all_do(forks, [Command([*each]) for each in words], {**self.env, "POPKIT_CLOCK": str(self.now)}, cwd=str(self.project))
 
     def has_client(self, version: str) -> None:
         """Puts a client on PATH that tells this version."""

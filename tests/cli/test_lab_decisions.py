@@ -11,20 +11,20 @@ from popkit_retention.cli import lab_decisions
 from popkit_retention.cli.main import main
 from popkit_retention.lab import sessions
 from popkit_retention.lab.policies import POLICIES
-from tests.lab.told import Script, Told, filled
+from tests.lab.transcripts import Script, Transcript, filled
 from tests.policy.priced import prices
 from tests.views.written import Written
 
 
-def _told() -> Told:
-    told = Told()
-    told.prompt(filled(100))
-    told.first("a", visible=100)
-    told.result("a", filled(500))
-    told.call("b")
-    told.result("b", filled(400))
-    told.answer(filled(10), "m-3")
-    return told
+def _transcript() -> Transcript:
+    transcript = Transcript()
+    transcript.prompt(filled(100))
+    transcript.first("a", visible=100)
+    transcript.result("a", filled(500))
+    transcript.call("b")
+    transcript.result("b", filled(400))
+    transcript.answer(filled(10), "m-3")
+    return transcript
 
 
 NO_MODEL = "a model that is not told, which the table of models does not name (read 0.025, write 1.25, output 5, thinking bound)"
@@ -55,7 +55,7 @@ def _unwrapped(said: str) -> str:
 
 
 def test_a_line_says_what_is_cleared_before_which_message(tmp_path) -> None:
-    session = sessions.read(_told().write(tmp_path / "session.jsonl"))
+    session = sessions.read(_transcript().write(tmp_path / "session.jsonl"))
     policy = Script({2: {"a": "[gone]"}, 3: {"b": "[gone too] …"}})
     with (tmp_path / "out.jsonl").open("w+") as file:
         said = lab_decisions.replay(session, policy, prices(), file)
@@ -98,16 +98,16 @@ def test_every_policy_can_be_replayed(tmp_path, capsys, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("model", "told"),
+    ("model", "prices_named"),
     [
         ("claude-opus-4-8", "claude-opus-4-8 (read 0.1, write 1.25, output 5)"),
         ("of-nobody", "of-nobody, which the table of models does not name (read 0.025, write 1.25, output 5, thinking bound)"),
     ],
 )
-def test_it_can_be_reckoned_at_the_prices_of_another_model_and_says_so(tmp_path, capsys, model: str, told: str) -> None:
+def test_it_can_be_reckoned_at_the_prices_of_another_model_and_says_so(tmp_path, capsys, model: str, prices_named: str) -> None:
     code, _, said = _replay(str(_long(tmp_path).path), "--policy", "spec", "--model", model, capsys=capsys)
     assert code == 0
-    assert said.startswith(f"spec, 5m cache, {told}: 120 requests, ")
+    assert said.startswith(f"spec, 5m cache, {prices_named}: 120 requests, ")
 
 
 def test_an_unknown_policy_is_refused_with_the_known_ones(tmp_path, capsys) -> None:
@@ -162,9 +162,9 @@ def test_the_transcript_itself_is_never_written_over(tmp_path, capsys) -> None:
 
 
 def test_a_session_without_requests_has_nothing_to_compare(tmp_path, capsys) -> None:
-    told = Told()
-    told.prompt("hello")
-    code, shown, said = _replay(told.write(tmp_path / "session.jsonl"), capsys=capsys)
+    transcript = Transcript()
+    transcript.prompt("hello")
+    code, shown, said = _replay(transcript.write(tmp_path / "session.jsonl"), capsys=capsys)
     assert (code, shown, said) == (0, "", f"auto, 5m cache, {NO_MODEL}: 0 requests, 0 of 0 results cleared (0 tokens)\n")
 
 

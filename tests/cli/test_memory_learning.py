@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pexpect
@@ -12,6 +11,7 @@ from hooks.utils.host.projects import folder_name
 from hooks.utils.state import memory
 from tests.cli.played import ROOT
 from tests.cli.remembered import GOLDENS, Remembered, fits
+from tests.kit.forks import Forks
 from tests.patience import HANG_S
 
 
@@ -85,12 +85,9 @@ def test_what_is_no_transcript_is_left_out_of_many_with_its_reason(shop: Remembe
     assert "is empty" in shop.mistake("learn", str(empty))
 
 
-def test_a_session_that_several_learn_at_once_counts_once(shop: Remembered) -> None:
+def test_a_session_that_several_learn_at_once_counts_once(forks: Forks, shop: Remembered) -> None:
     path = shop.session("first")
-    env = {**shop.env, "POPKIT_CLOCK": str(shop.now)}
-    command = [ROOT / "bin" / "popkit", "memory", "learn", path]
-    started = [subprocess.Popen(command, env=env, cwd=shop.project, stdout=subprocess.DEVNULL) for _ in range(5)]
-    assert [process.wait(timeout=HANG_S) for process in started] == [0] * 5
+    shop.together(forks, [["memory", "learn", str(path)]] * 5)
     at_once = shop.items()
     shop.memory("learn", str(path))
     assert shop.items() == at_once

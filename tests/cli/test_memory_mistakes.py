@@ -13,6 +13,7 @@ import pytest
 from hooks.utils.text import without_controls
 from tests.cli.played import ROOT
 from tests.cli.remembered import Remembered
+from tests.kit.forks import Forks
 from tests.patience import HANG_S
 
 HOSTILE = "run \x1b[31mmake\x1b]0;owned\x07 \u202etset\u202c\u200b\r\nthen\tstop \U000e0041 é"
@@ -133,16 +134,9 @@ def test_settings_that_are_spoilt_are_named_and_written_anew(shop: Remembered, w
     assert shop.json("status")["on"] is True
 
 
-def test_two_processes_at_once_lose_nothing(shop: Remembered) -> None:
+def test_several_processes_at_once_lose_nothing(forks: Forks, shop: Remembered) -> None:
     shop.add("the first")
-    command = [ROOT / "bin" / "popkit", "memory", "add"]
-    env = {**shop.env, "POPKIT_CLOCK": str(shop.now)}
-    started = [
-        subprocess.Popen([*command, f"thing {number}"], env=env, cwd=shop.project, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        for number in range(6)
-    ]
-    ended = [(*process.communicate(timeout=HANG_S), process.returncode) for process in started]
-    assert [(code, errors) for _, errors, code in ended] == [(0, b"")] * 6
+    shop.together(forks, [["memory", "add", f"thing {number}"] for number in range(6)])
     assert {item["text"] for item in shop.items().values()} == {"the first", *(f"thing {number}" for number in range(6))}
     assert shop.json("verify") == {"ok": True, "broken": []}
 

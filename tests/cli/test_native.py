@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from popkit_retention.cli import main, native_settings
-from popkit_retention.lab import native
-from popkit_retention.lab.native import Fit, Settings
+from popkit_retention.lab import outcomes
+from popkit_retention.lab.outcomes import NativeFit, NativeSettings
 
-SETTINGS = Settings(100_000, 15, 20_000)
+SETTINGS = NativeSettings(100_000, 15, 20_000)
 EDIT = native_settings.edit_of(SETTINGS)
 words = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), max_size=8)
 others = st.dictionaries(words.filter(lambda name: name != native_settings.ENV), st.one_of(words, st.integers(), st.booleans()), max_size=3)
@@ -66,7 +66,7 @@ def test_what_else_stands_in_the_settings_stays(other: dict, environment: dict):
 
 def test_other_values_take_the_place_of_the_ones_before():
     first = native_settings.switched_on("{}", EDIT)
-    second = native_settings.switched_on(first, native_settings.edit_of(Settings(60_000, 5, 0), ["Skill"]))
+    second = native_settings.switched_on(first, native_settings.edit_of(NativeSettings(60_000, 5, 0), ["Skill"]))
     held = native_settings.held(second)
     assert held is not None
     assert held["trigger"]["value"] == 60_000
@@ -117,7 +117,7 @@ def test_without_sessions_the_user_names_the_values(project: Path, capsys: pytes
 
 
 def test_the_cheapest_is_advised_of_those_that_pay_without_many_misses():
-    cheap = Fit(Settings(60_000, 5, 20_000), 0.90, 4.9, 0.3)
-    good = Fit(Settings(100_000, 5, 20_000), 0.95, 2.9, 0.1)
-    assert native.best_of([cheap, good]) == good
-    assert native.best_of([cheap, Fit(SETTINGS, 1.01, 0.5, 0.2)]) is None
+    cheap = NativeFit(NativeSettings(60_000, 5, 20_000), 0.90, 4.9, 0.3)
+    good = NativeFit(NativeSettings(100_000, 5, 20_000), 0.95, 2.9, 0.1)
+    assert outcomes.best_of([cheap, good]) == good
+    assert outcomes.best_of([cheap, NativeFit(SETTINGS, 1.01, 0.5, 0.2)]) is None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 
 import pexpect
@@ -13,6 +12,7 @@ from hooks.utils.state import collecting
 from tests.cli.governed import Governed
 from tests.cli.played import ROOT
 from tests.cli.remembered import DAY_S
+from tests.kit.forks import Forks
 from tests.patience import HANG_S
 
 OLD = ("run the tests with make check", "deploy with make ship", "never push on a Friday")
@@ -240,13 +240,9 @@ def test_a_flipped_bit_is_found_and_the_rest_comes_back_when_asked_for(aged: Gov
 # --- with others -----------------------------------------------------------------------------------------------------------------------
 
 
-def test_several_collections_at_once_mark_each_thing_once(aged: Governed) -> None:
-    env = {**aged.env, "POPKIT_CLOCK": str(aged.now)}
-    command = [ROOT / "bin" / "popkit", "retention", "gc", "--yes", "--json"]
-    started = [subprocess.Popen(command, env=env, cwd=aged.project, stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(4)]
-    ended = [(*process.communicate(timeout=HANG_S), process.returncode) for process in started]
-    assert [(code, errors) for _, errors, code in ended] == [(0, b"")] * 4
-    assert sum(len(json.loads(output)["domains"][0]["marks"]) for output, _, _ in ended) == 3
+def test_several_collections_at_once_mark_each_thing_once(forks: Forks, aged: Governed) -> None:
+    ended = aged.together(forks, [["retention", "gc", "--yes", "--json"]] * 4)
+    assert sum(len(done.json["domains"][0]["marks"]) for done in ended) == 3
     ids = [id for entry in aged.told("log", "--action", "marked")["entries"] for id in entry["ids"]]
     assert len(ids) == len(set(ids)) == 3
     assert aged.told("verify")["ok"] is True

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import subprocess
 
 import pexpect
@@ -12,6 +10,8 @@ import pytest
 
 from tests.cli.governed import Governed
 from tests.cli.played import ROOT
+from tests.kit.disks import read_only
+from tests.kit.forks import Forks
 from tests.patience import HANG_S
 
 HOSTILE = "run \x1b[31mmake\x1b]0;owned\x07 \u202etset\u202c\u200b\r\nthen\tstop \U000e0041 é"
@@ -148,28 +148,10 @@ def test_a_log_that_is_damaged_is_named_and_left_alone(set_up: Governed, words: 
     assert "Broken: log:" in shown
 
 
-@pytest.fixture
-def read_only(set_up: Governed):
-    """A folder of ours that nobody can write, not even root."""
-    folder = set_up.home / "data"
-    if os.geteuid():
-        folder.chmod(0o500)
-        (folder / "state").chmod(0o500)
-        yield set_up
-        folder.chmod(0o700)
-        (folder / "state").chmod(0o700)
-        return
-    mounted = shutil.which("mount") and not subprocess.run(["mount", "--bind", folder, folder], capture_output=True, check=False).returncode
-    if not mounted:
-        pytest.skip("root ignores permissions, and mounting is not allowed here")
-    subprocess.run(["mount", "-o", "remount,ro,bind", folder], check=True)
-    yield set_up
-    subprocess.run(["umount", "-l", folder], check=True)
-
-
 @pytest.mark.parametrize("words", [["set", "memory.limit=7"], ["hold", "add", "--session", "s", "--why", "audit"], ["rollback", "1"]])
-def test_a_folder_that_cannot_be_written_is_named(read_only: Governed, words: list) -> None:
-    said = read_only.refused(*words)
+def test_a_folder_that_cannot_be_written_is_named(set_up: Governed, words: list) -> None:
+    with read_only(set_up.home / "data"):
+        said = set_up.refused(*words)
     assert "ead-only file system" in said or "ermission denied" in said or "readonly database" in said
 
 
@@ -224,15 +206,9 @@ def test_no_hostile_text_reaches_a_terminal(house: Governed) -> None:
         assert not set("\x1b\x07\u202e\u200b\U000e0041") & set(child.before), words
 
 
-def test_several_processes_at_once_lose_nothing(house: Governed) -> None:
-    command = [ROOT / "bin" / "popkit", "retention", "set"]
-    env = {**house.env, "POPKIT_CLOCK": str(house.now)}
+def test_several_processes_at_once_lose_nothing(forks: Forks, house: Governed) -> None:
     words = [f"{domain}.{key}" for domain in ("memory", "rag") for key in ("limit=7", "older_than_days=9", "vacuum=on")]
-    started = [
-        subprocess.Popen([*command, word], env=env, cwd=house.project, stdout=subprocess.PIPE, stderr=subprocess.PIPE) for word in words
-    ]
-    ended = [(*process.communicate(timeout=HANG_S), process.returncode) for process in started]
-    assert [(code, errors) for _, errors, code in ended] == [(0, b"")] * len(words)
+    house.together(forks, [["retention", "set", word] for word in words])
     for domain in ("memory", "rag"):
         policy = house.policy(domain)
         assert (policy["limit"], policy["older_than_days"], policy["vacuum"]) == (7, 9, True)

@@ -18,7 +18,7 @@ from tests.patience import HANG_S
 
 from . import installs
 from .client import ClientHome, Run
-from .ends import BOTH
+from .ends import BOTH, both_ends
 from .scripted_api import ScriptedApi, call, say
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -196,6 +196,7 @@ def test_parallel_calls_are_all_tracked_and_a_resumed_session_goes_on_with_its_s
     assert played.stored["resumed"] == played.rebuilt["resumed"]
 
 
+@both_ends
 def test_a_rejected_call_fires_no_hook_and_is_found_in_the_transcript_when_somebody_asks(tracked: Tracked):
     run = tracked.run("go [[SCRIPT:rejected]]")
     if tracked.home.installed.version == installs.OLDEST_SUPPORTED:  # where the mod runs, its band may have asked already

@@ -12,11 +12,10 @@ from typing import Any
 import pytest
 
 from hooks.utils.state.memory import project_of
-from popkit_retention.context.configured import configured_service
-from popkit_retention.context.memories import REST_S, ProjectMemory
-from popkit_retention.context.models import Provider
-from popkit_retention.context.service import Caller, ContextService, Request, Used
-from popkit_retention.context.status import get_context_status
+from popkit_retention.context.build_types import Provider
+from popkit_retention.context.project_sources import REST_S, ProjectMemory
+from popkit_retention.context.service import Caller, ContextService, Request, Used, configured_service
+from popkit_retention.context.usage_log import get_context_status
 from popkit_retention.memory import Memory
 from popkit_retention.memory.items import AGENT, USER
 from popkit_retention.usage.opening import open_store
@@ -72,7 +71,7 @@ def test_what_was_built_and_used_stands_in_the_users_database(place: Place):
     with place.service() as service:
         assert service.build(DANA, request(conversation(3)))
         service.answered(DANA, MODEL, Used(input=100, cache_read=50, cache_write=30, cache_write_1h=10, output=20))
-        assert service._books.flush(HANG_S)
+        assert service._usage.flush(HANG_S)
     status = get_context_status("s1", place.environ)
     assert status.tier_breakdown.total > 0
     with open_store(place.environ) as store:
@@ -86,12 +85,12 @@ def test_a_session_over_its_limit_sends_the_least(place: Place):
     messages = conversation(12)
     with place.service() as service:
         service.answered(DANA, MODEL, Used(input=2_000))
-        assert service._books.flush(HANG_S)
+        assert service._usage.flush(HANG_S)
     with place.service() as service:
         for session in ("s1", "another"):
-            until(lambda: service._books.used_percent("dana", session) is not None, "what is used")  # noqa: B023
+            until(lambda: service._usage.used_percent("dana", session) is not None, "what is used")  # noqa: B023
         pruned, whole = service.build(DANA, request(messages)), service.build(DANA._replace(session_id="another"), request(messages))
-        assert service._books.flush(HANG_S)
+        assert service._usage.flush(HANG_S)
     assert len(pruned or messages) < len(whole or messages)
     assert pruned is not None
     assert "And now?" in json.dumps(pruned[-1])

@@ -12,10 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hooks.utils.policy.estimate import IMAGE_TOKENS, image_tokens
-from popkit_retention.context.kinds import kind_of
-from popkit_retention.context.models import Provider
-from popkit_retention.context.pictures import size_of
-from popkit_retention.context.tokens import Count, count, count_message, count_parts, count_tokens, vocabulary_of
+from popkit_retention.context.build_types import Provider
+from popkit_retention.context.message_tokens import Meter, size_of
+from popkit_retention.context.tokens import Count, count, count_tokens, kind_of, vocabulary_of
 from tests.examples import examples
 
 bpe_openai = pytest.importorskip("bpe_openai")
@@ -110,19 +109,21 @@ def picture(data: bytes) -> dict:
 
 
 def test_a_picture_counts_by_its_size_where_that_is_known():
-    known = count_message({"role": "user", "content": [picture(PNG)]})
-    unknown = count_message({"role": "user", "content": [{"type": "image", "source": {"type": "url", "url": "https://example.org/a.png"}}]})
-    assert unknown.tokens - known.tokens == IMAGE_TOKENS - image_tokens(750, 1_000)
-    assert not known.exact
+    meter = Meter("gpt-4o")
+    known = meter.message({"role": "user", "content": [picture(PNG)]})
+    unknown = meter.message({"role": "user", "content": [{"type": "image", "source": {"type": "url", "url": "https://example.org/a.png"}}]})
+    assert unknown - known == IMAGE_TOKENS - image_tokens(750, 1_000)
+    assert not meter.exact
 
 
 def test_a_picture_for_openai_counts_by_its_tiles():
     url = "data:image/png;base64," + base64.b64encode(PNG).decode()
 
     def tokens(image: object) -> int:
-        return count_message({"role": "user", "content": [{"type": "image_url", "image_url": image}]}, "gpt-4o", Provider.OPENAI).tokens
+        return meter.message({"role": "user", "content": [{"type": "image_url", "image_url": image}]})
 
-    nothing = count_message({"role": "user", "content": []}, "gpt-4o", Provider.OPENAI).tokens
+    meter = Meter("gpt-4o", Provider.OPENAI)
+    nothing = meter.message({"role": "user", "content": []})
     assert tokens({"url": url, "detail": "low"}) - nothing == 85
     assert tokens({"url": url}) - nothing == 85 + 170 * 4  # 750 x 1,000: two tiles by two
     assert tokens("https://example.org/a.png") - nothing == IMAGE_TOKENS
@@ -130,8 +131,8 @@ def test_a_picture_for_openai_counts_by_its_tiles():
 
 def test_thinking_counts_by_what_its_signature_seals():
     block = {"type": "thinking", "thinking": "", "signature": "x" * (235 + 4 * 2_700)}
-    bare = count_message({"role": "assistant", "content": []}).tokens
-    assert count_message({"role": "assistant", "content": [block]}).tokens - bare == 3_000
+    bare = Meter().message({"role": "assistant", "content": []})
+    assert Meter().message({"role": "assistant", "content": [block]}) - bare == 3_000
 
 
 def test_calls_and_results_count_with_all_that_they_hold():
@@ -139,17 +140,17 @@ def test_calls_and_results_count_with_all_that_they_hold():
     call = {"type": "tool_use", "id": "a", "name": "Write", "input": {"content": text}}
     result = {"type": "tool_result", "tool_use_id": "a", "content": [{"type": "text", "text": text}, picture(PNG)]}
     plain = count_tokens(text)
-    assert count_message({"role": "assistant", "content": [call]}).tokens > plain
-    assert count_message({"role": "user", "content": [result]}).tokens >= plain + image_tokens(750, 1_000)
+    assert Meter().message({"role": "assistant", "content": [call]}) > plain
+    assert Meter().message({"role": "user", "content": [result]}) >= plain + image_tokens(750, 1_000)
 
 
 @pytest.mark.parametrize(("kind", "field"), [("function", "arguments"), ("custom", "input")])
 def test_calls_of_openai_count_what_they_are_given(kind, field):
     given = '{"path": "' + "src/app/" * 100 + '"}'
     calls = [{"id": "a", "type": kind, kind: {"name": "read", field: given}}]
-    found = count_message({"role": "assistant", "content": None, "tool_calls": calls}, "gpt-4o", Provider.OPENAI)
-    assert found.tokens > count_tokens(given, "gpt-4o")
-    assert found.exact
+    meter = Meter("gpt-4o", Provider.OPENAI)
+    assert meter.message({"role": "assistant", "content": None, "tool_calls": calls}) > count_tokens(given, "gpt-4o")
+    assert meter.exact
 
 
 @pytest.mark.parametrize(
@@ -158,14 +159,16 @@ def test_calls_of_openai_count_what_they_are_given(kind, field):
 )
 @pytest.mark.parametrize("provider", Provider)
 def test_a_message_that_is_not_as_it_should_be_counts_without_an_error(content, provider):
-    assert count_message({"role": "user", "content": content, "tool_calls": [None, {"function": 3}]}, "gpt-4o", provider).tokens > 0
+    assert Meter("gpt-4o", provider).message({"role": "user", "content": content, "tool_calls": [None, {"function": 3}]}) > 0
 
 
 def test_system_and_tools_count_too():
     system = [{"type": "text", "text": "You are an agent. " * 20, "cache_control": {"type": "ephemeral"}}]
-    assert count_parts(system) == count_parts("You are an agent. " * 20)
-    assert count_parts([{"name": "Read", "description": "reads", "input_schema": {"type": "object"}}]).tokens > 10
-    assert count_parts(None) == Count(0, exact=True)
+    meter = Meter("gpt-4o")
+    assert meter.parts(system) == meter.parts("You are an agent. " * 20)
+    assert meter.parts([{"name": "Read", "description": "reads", "input_schema": {"type": "object"}}]) > 10
+    assert meter.parts(None) == 0
+    assert meter.exact
 
 
 @pytest.mark.bench

@@ -4,23 +4,12 @@ from __future__ import annotations
 
 import socket
 import time
-from collections.abc import Iterator
 from contextlib import ExitStack, suppress
-
-import pytest
 
 from tests.dashboard.served import Served
 from tests.patience import HANG_S
 
 MANY = 520  # more than the server answers at once
-
-
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    served = Served(tmp_path_factory.mktemp("served"))
-    served.worked()
-    yield served
-    served.close()
 
 
 def connected(served: Served) -> socket.socket:

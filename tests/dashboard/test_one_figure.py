@@ -17,16 +17,9 @@ from hooks.utils.state import journal, session, store
 from hooks.utils.views import ledgers
 from popkit_retention.cli.statusline_command import line_for
 from tests.dashboard.board import Board
-from tests.reclaim.shops import BEGAN, LATER_S, SESSION, STEP_S, Talk, stamp, worked
+from tests.reclaim.shops import BEGAN, LATER_S, SESSION, STEP_S, Later, worked
 
 QUANTITIES = ("kept_out_tokens", "cleared_tokens", "cost_usd", "net_usd")
-
-
-class Later(Talk):
-    """What a session says after a break."""
-
-    def add(self, kind: str, parent: str | None = "", **fields) -> str:
-        return super().add(kind, parent, timestamp=stamp(BEGAN + 2 * LATER_S + STEP_S * len(self.entries)), **fields)
 
 
 class Drawn:

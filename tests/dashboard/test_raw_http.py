@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator
 
 import pytest
 
@@ -12,14 +11,6 @@ from tests.dashboard.served import Served
 
 _STATUS = re.compile(rb"HTTP/1\.1 (\d{3}) ")
 _SEED = 20260105
-
-
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    served = Served(tmp_path_factory.mktemp("served"))
-    served.worked()
-    yield served
-    served.close()
 
 
 def _statuses(answer: bytes) -> list[int]:

@@ -12,14 +12,7 @@ from hooks.utils.operations import context
 from hooks.utils.state import days, session
 from hooks.utils.views import ledgers
 from tests.dashboard.board import Board
-from tests.reclaim.shops import BEGAN, LATER_S, SESSION, STEP_S, Talk, stamp, worked
-
-
-class _Later(Talk):
-    """What a session says after a break."""
-
-    def add(self, kind: str, parent: str | None = "", **fields) -> str:
-        return super().add(kind, parent, timestamp=stamp(BEGAN + 2 * LATER_S + STEP_S * len(self.entries)), **fields)
+from tests.reclaim.shops import LATER_S, SESSION, Later, worked
 
 
 def _paid_off(board: Board) -> None:
@@ -27,7 +20,7 @@ def _paid_off(board: Board) -> None:
     talk = worked(str(board.shop.project))
     board.shop.write(talk)
     board.deed("clear")
-    later = _Later(str(board.shop.project), tokens=talk.tokens - 4_000)
+    later = Later(str(board.shop.project), tokens=talk.tokens - 4_000)
     later.entries = board.shop.entries()
     later.last = later.entries[-1]["uuid"]
     later.prompt("go on")
@@ -63,7 +56,7 @@ def test_what_a_session_did_since_is_settled_at_the_next_question(board: Board) 
     before = board.get("/api/stats")
     assert board.get("/api/stats") == before
     entries = board.shop.entries()
-    talk = _Later(str(board.shop.project))
+    talk = Later(str(board.shop.project))
     talk.entries, talk.last = entries, entries[-1]["uuid"]
     for number in range(10):
         talk.bash(f"last-{number}", f"mkdir -p last/{number}")

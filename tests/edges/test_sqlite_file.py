@@ -117,14 +117,6 @@ def test_what_lies_where_sqlite_keeps_its_own_files_is_opened_only_if_it_is_a_fi
             open_store(path, NOTES, create)
 
 
-@pytest.fixture
-def patient():
-    """A hook's patience, for as long as the test runs."""
-    files.patience.left_s = files.HOOK_WAIT_S
-    yield files.patience
-    files.patience.left_s = float("inf")
-
-
 def _busy_ms(db: sqlite3.Connection) -> int:
     return db.execute("PRAGMA busy_timeout").fetchone()[0]
 
@@ -136,14 +128,14 @@ def _write_while_read(db: sqlite3.Connection, reader: sqlite3.Connection) -> Non
         reader.execute("SELECT * FROM notes").fetchall()
 
 
-def test_a_hook_waits_in_a_transaction_no_longer_than_it_has_patience_left(tmp_path: Path, patient: files.Patience) -> None:
+def test_a_hook_waits_in_a_transaction_no_longer_than_it_has_patience_left(tmp_path: Path, hook_patience: files.Patience) -> None:
     path = str(tmp_path / "memory.sqlite")
-    with closing(open_store(path, NOTES, busy_s=patient.next_s())) as db, closing(open_store(path, NOTES)) as other:
-        patient.left_s = 0.12
+    with closing(open_store(path, NOTES, busy_s=hook_patience.next_s())) as db, closing(open_store(path, NOTES)) as other:
+        hook_patience.left_s = 0.12
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(sqlite3.OperationalError, match="locked"), Transaction(db):
             pytest.fail("somebody else holds it")
-        assert (_busy_ms(db), patient.left_s) == (120, 0)
+        assert (_busy_ms(db), hook_patience.left_s) == (120, 0)
         other.execute("ROLLBACK")
         with pytest.raises(sqlite3.OperationalError, match="locked"):
             _write_while_read(db, other)

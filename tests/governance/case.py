@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections import Counter
 from contextlib import AbstractContextManager, closing
 from pathlib import Path
@@ -11,8 +10,9 @@ from popkit_retention.governance import archiving, manifests
 from tests.governance.collecting import at_work
 from tests.governance.desk import Desk
 from tests.governance.kept import DAY, NOW
-from tests.governance.killing import Function
 from tests.governance.stocks import SESSIONS, STOCKS
+from tests.kit.forks import Function
+from tests.kit.kills import lay_down
 
 KINDS = [kind for kind in STOCKS if kind != "kept"]  # what is on disk
 
@@ -36,8 +36,7 @@ class Case:
         return {each.id: each.data for each in desk.domain.contents(self.ids)}
 
     def world(self) -> dict[str, str]:
-        shutil.rmtree(self.home, ignore_errors=True)
-        shutil.copytree(self.template, self.home)
+        lay_down(self.template, self.home)
         return {"POPKIT_HOME": str(self.home)}
 
     def desk(self) -> AbstractContextManager[Desk]:

@@ -1,4 +1,4 @@
-"""What the tests of governance share: a home, and a process whose forks may be killed."""
+"""What the tests of governance share: a home and a desk."""
 
 from __future__ import annotations
 
@@ -12,14 +12,6 @@ from popkit_retention.governance.folder import Folder
 from tests.governance.archived import LONG, NOISE
 from tests.governance.desk import Desk
 from tests.governance.kept import KeptDomain, Thing
-from tests.reclaim.errands import Errands
-
-
-@pytest.fixture(scope="module")
-def errands():
-    errands = Errands()
-    yield errands
-    errands.close()
 
 
 @pytest.fixture

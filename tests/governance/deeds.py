@@ -1,9 +1,12 @@
-"""What a process does that tests kill: see killing.py."""
+"""What a process does that tests kill: or begin at once: see tests/kit."""
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+from contextlib import suppress
+from pathlib import Path
 
 from hooks.utils.edges import durable
 from popkit_retention.governance import policy_file
@@ -27,6 +30,45 @@ def note(home: str, ids: list[str]) -> None:
         log = Log(folder.log_path)
         log.done(log.append("marked", "rag", ids, {"params": {"limit": 5}}, "user", 1.5, {"do": "mark", "ids": ids}).number)
         log.close()
+
+
+def lock(home: str, wait_s: float) -> None:
+    """Takes the lock."""
+    with Folder(home).lock(wait_s):
+        pass
+
+
+def count(home: str, path: str, often: int) -> None:
+    """Adds one to the number in a file, so often, each time in the lock."""
+    for _ in range(often):
+        with Folder(home).lock():
+            number = Path(path)
+            number.write_text(str(int(number.read_text()) + 1))
+
+
+def append(path: str, name: str, count: int) -> None:
+    """So many entries of a log."""
+    log = Log(path)
+    for number in range(count):
+        log.append("marked", "rag", [f"{name}-{number}"], {}, "user", number)
+    log.close()
+
+
+def configure_often(number: int, often: int) -> None:
+    """Configures one key of both domains, so often, to values that nobody else sets; prints what it was answered."""
+    for turn in range(often):
+        for domain in DOMAINS:
+            mine = {"keep_session_ids": [f"{domain}-{number}-{turn}"]} if number % 2 else {"keep_context_ids": [number * 1000 + turn + 1]}
+            with Controller(os.environ) as controller:
+                answer = controller.configure(domain, mine)
+            print(json.dumps([answer["revision"], domain, mine, answer["policy"]]), flush=True)
+
+
+def hold(domain: str, ids: list[str], now: float) -> None:
+    """Holds one after the other until one of them is gone."""
+    with Controller(os.environ, now=lambda: now) as controller, suppress(LookupError):
+        for id in ids:
+            controller.add_hold(domain, "item", id, "Ada", "the audit")
 
 
 def die_in_the_lock(home: str) -> None:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
 
 from popkit_retention.governance.controller import Controller
 from popkit_retention.governance.domains import TOOL
-from tests.governance.killing import Function, Work, kill_at_each_call, kill_at_random_moments, run
-from tests.reclaim.errands import Done, Errands
+from tests.kit.forks import Command, Done, Forks, Function, Work
+from tests.kit.kills import kill_at_each_call, kill_at_random_moments, lay_down
 
 BEFORE = (("rag", {"limit": 7}), ("memory", {"older_than_days": 90}), ("rag", {"keep_session_ids": ["s1", "s2"]}))
 CONFIGURE = Function("tests.governance.deeds:configure", ["rag", {"limit": 11, "vacuum": True}])
-COMMAND = ["retention", "set", "rag.limit=11", "rag.vacuum=true"]
+COMMAND = Command(["retention", "set", "rag.limit=11", "rag.vacuum=true"])
 ACCEPT = Function("tests.governance.deeds:accept", [])
 ROLL_BACK = Function("tests.governance.deeds:roll_back", [1])
 LOOK = Function("tests.governance.deeds:look", [])
@@ -25,8 +24,8 @@ LOG_ONLY = Function("tests.governance.deeds:log_a_configure", ["rag", {"limit": 
 class Case:
     """Work that makes one revision, in a home as it was before it."""
 
-    def __init__(self, folder: Path, errands: Errands, work: Work, configured: bool = True, begun: bool = False, asked: bool = False):
-        self.errands, self.work = errands, work
+    def __init__(self, folder: Path, forks: Forks, work: Work, configured: bool = True, begun: bool = False, asked: bool = False):
+        self.forks, self.work = forks, work
         self.home, self.template = folder / "home", folder / "template"
         self.template.mkdir(parents=True)
         self.environ = {"POPKIT_HOME": str(self.template)}
@@ -37,18 +36,17 @@ class Case:
             with Controller(self.environ, TOOL, "shop-0123456789ab") as agent:
                 assert not agent.configure("rag", {"limit": 9_000})["success"]
         if begun:  # and nobody has finished it yet
-            assert errands.call(LOG_ONLY.name, LOG_ONLY.given, self.environ).code == -9
+            assert forks.run(LOG_ONLY, self.environ).killed
         self.old = self._stored(self.template)
         environ = self.world()
-        done = run(errands, work, environ)
+        done = forks.run(work, environ)
         assert done.code == 0, done
         self.new = self._stored(self.home)
         assert self.new != self.old
         self.made: list[bool] = []
 
     def world(self) -> dict[str, str]:
-        shutil.rmtree(self.home, ignore_errors=True)
-        shutil.copytree(self.template, self.home)
+        lay_down(self.template, self.home)
         return {"POPKIT_HOME": str(self.home)}
 
     def _stored(self, home: Path) -> dict:
@@ -89,18 +87,18 @@ CASES = {
 
 
 @pytest.mark.parametrize("what", CASES)
-def test_killed_at_any_call_that_changes_something_it_is_made_or_not(errands: Errands, tmp_path: Path, what: str, count):
+def test_killed_at_any_call_that_changes_something_it_is_made_or_not(forks: Forks, tmp_path: Path, what: str, count):
     """At every third of them, at each with --slow."""
-    case = Case(tmp_path, errands, **CASES[what])
+    case = Case(tmp_path, forks, **CASES[what])
     step = count(3, 1)
-    kills = kill_at_each_call(errands, case.work, case.world, case.check, step)
+    kills = kill_at_each_call(forks, case.work, case.world, case.check, step)
     print(f"{what}: {kills} kills")
     assert kills * step > 12, "there were moments to be killed at"
     assert case.made == sorted(case.made), "before it is logged it is not made, and from then on it is"
     assert all(case.made) if what == "finishing what another began" else 1 < case.made.count(True) < len(case.made)
 
 
-def test_killed_at_random_moments_it_is_made_or_not(errands: Errands, tmp_path: Path, count):
-    case = Case(tmp_path, errands, CONFIGURE)
-    kills = kill_at_random_moments(errands, case.work, case.world, case.check, count(10, 500))
+def test_killed_at_random_moments_it_is_made_or_not(forks: Forks, tmp_path: Path, count):
+    case = Case(tmp_path, forks, CONFIGURE)
+    kills = kill_at_random_moments(forks, case.work, case.world, case.check, count(10, 500))
     print(f"configure: {kills} random kills")

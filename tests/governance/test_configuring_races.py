@@ -3,41 +3,21 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from popkit_retention.governance.controller import Controller
 from popkit_retention.governance.policies import DEFAULT_POLICY, DOMAINS
-from tests.paths import PYTHONPATH, ROOT
-
-# Each process sets one key of both domains, to values that nobody else sets.
-CONFIGURES = """
-import json, os, sys
-from popkit_retention.governance.controller import Controller
-number, often = int(sys.argv[1]), int(sys.argv[2])
-for turn in range(often):
-    for domain in ("rag", "memory"):
-        mine = {"keep_session_ids": [f"{domain}-{number}-{turn}"]} if number % 2 else {"keep_context_ids": [number * 1000 + turn + 1]}
-        with Controller(os.environ) as controller:
-            answer = controller.configure(domain, mine)
-        print(json.dumps([answer["revision"], domain, mine, answer["policy"]]), flush=True)
-"""
+from tests.kit.crowds import all_do
+from tests.kit.forks import Forks, Function
 
 
-def _raced(home: Path, processes: int, often: int) -> list[list[list]]:
+def _raced(forks: Forks, home: Path, processes: int, often: int) -> list[list[list]]:
     """What each process was answered, in its own order."""
-    env = {**os.environ, "PYTHONPATH": PYTHONPATH, "POPKIT_HOME": str(home)}
-    started = [
-        subprocess.Popen([sys.executable, "-c", CONFIGURES, str(number), str(often)], env=env, cwd=ROOT, stdout=subprocess.PIPE, text=True)
-        for number in range(processes)
-    ]
-    printed = [process.communicate()[0] for process in started]
-    assert [process.returncode for process in started] == [0] * processes
-    return [[json.loads(line) for line in out.splitlines()] for out in printed]
+    works = [Function("tests.governance.deeds:configure_often", [number, often]) for number in range(processes)]
+    ended = all_do(forks, works, {"POPKIT_HOME": str(home)})
+    return [[json.loads(line) for line in done.out.splitlines()] for done in ended]
 
 
 def _assert_explained(home: Path, answers: list[list[list]], total: int) -> None:
@@ -65,10 +45,10 @@ def _assert_explained(home: Path, answers: list[list[list]], total: int) -> None
         assert policies[domain]["keep_session_ids"][0].startswith(domain + "-")
 
 
-def test_processes_that_configure_at_once_lose_no_change_and_mix_no_domains(home: Path):
-    _assert_explained(home, _raced(home, 4, 10), 80)
+def test_processes_that_configure_at_once_lose_no_change_and_mix_no_domains(forks: Forks, home: Path):
+    _assert_explained(home, _raced(forks, home, 4, 10), 80)
 
 
 @pytest.mark.slow
-def test_sixteen_processes_that_configure_a_hundred_times_each_lose_no_change_and_mix_no_domains(home: Path):
-    _assert_explained(home, _raced(home, 16, 100), 3_200)
+def test_sixteen_processes_that_configure_a_hundred_times_each_lose_no_change_and_mix_no_domains(forks: Forks, home: Path):
+    _assert_explained(home, _raced(forks, home, 16, 100), 3_200)

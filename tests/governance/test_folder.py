@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import stat
-import subprocess
-import sys
 import threading
 from pathlib import Path
 
@@ -14,30 +11,15 @@ import pytest
 from hooks.utils.edges import files
 from popkit_retention.governance.errors import Busy, GovernanceError
 from popkit_retention.governance.folder import Folder
-from tests.governance.killing import Function
-from tests.paths import PYTHONPATH, ROOT
-
-COUNTS = """
-import sys
-from popkit_retention.governance.folder import Folder
-for _ in range(int(sys.argv[3])):
-    with Folder(sys.argv[1]).lock():
-        number = int(open(sys.argv[2]).read())
-        open(sys.argv[2], "w").write(str(number + 1))
-"""
-HOLDS = """
-import sys, time
-from popkit_retention.governance.folder import Folder
-with Folder(sys.argv[1]).lock():
-    print(flush=True)
-    sys.stdin.read()
-"""
+from tests.kit.crowds import all_do, held
+from tests.kit.forks import Forks, Function
 
 
-def _start(code: str, *words: str) -> subprocess.Popen:
-    argv = [sys.executable, "-c", code, *words]
-    env = {**os.environ, "PYTHONPATH": PYTHONPATH}
-    return subprocess.Popen(argv, env=env, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+def _lock(folder: Folder) -> Path:
+    """The path of its lock, in a folder that is there."""
+    path = Path(folder.state) / "retention.lock"
+    path.parent.mkdir(parents=True)
+    return path
 
 
 def test_its_files_stand_where_the_specification_says(home: Path, folder: Folder):
@@ -56,12 +38,8 @@ def test_the_lock_makes_its_folder_and_all_of_it_is_private(home: Path, folder: 
 
 
 def test_who_waits_too_long_is_told_what_to_do_and_has_the_lock_when_it_is_free(home: Path, folder: Folder):
-    holder = _start(HOLDS, str(home))
-    assert holder.stdout is not None
-    assert holder.stdout.readline()
-    with pytest.raises(Busy, match="Try again"), folder.lock(wait_s=0.05):
+    with held(_lock(folder)), pytest.raises(Busy, match="Try again"), folder.lock(wait_s=0.05):
         pytest.fail("two had the lock")
-    holder.communicate("")
     with folder.lock(wait_s=0.05):
         pass
 
@@ -82,13 +60,12 @@ def test_a_link_in_place_of_the_lock_is_not_followed(home: Path, folder: Folder,
     assert not (tmp_path / "elsewhere").exists()
 
 
-def test_who_has_the_lock_may_take_it_again_and_keeps_it_until_the_end(home: Path, folder: Folder):
+def test_who_has_the_lock_may_take_it_again_and_keeps_it_until_the_end(forks: Forks, home: Path, folder: Folder):
     with folder.lock():
         with folder.lock(), Folder(str(home)).lock():
             pass
-        process = _start("import sys\n" + HOLDS.replace(".lock()", ".lock(0.05)"), str(home))
-        _, _ = process.communicate("")
-        assert process.returncode == 1, "it could not have it"
+        done = forks.run(Function("tests.governance.deeds:lock", [str(home), 0.05]), {})
+        assert "Busy" in done.err, "it could not have it"
 
 
 def test_threads_are_kept_apart_too(folder: Folder):
@@ -110,28 +87,29 @@ def test_threads_are_kept_apart_too(folder: Folder):
     assert len(seen) == 80
 
 
-def test_a_killed_process_gives_the_lock_up(errands, home: Path, folder: Folder):
-    dead = Function("tests.governance.deeds:die_in_the_lock", [str(home)])
-    assert errands.call(dead.name, dead.given, {}).code == -9
+def test_a_killed_process_gives_the_lock_up(folder: Folder):
+    with held(_lock(folder)) as holder:
+        holder.kill()
+        holder.wait()
+        with folder.lock(wait_s=0.05):
+            pass
+
+
+def test_a_process_that_dies_in_the_lock_gives_it_up(forks: Forks, home: Path, folder: Folder):
+    assert forks.run(Function("tests.governance.deeds:die_in_the_lock", [str(home)]), {}).killed
     with folder.lock(wait_s=0.05):
         pass
 
 
-def test_many_processes_have_it_one_after_another(home: Path, tmp_path: Path, count):
+def test_many_processes_have_it_one_after_another(forks: Forks, home: Path, tmp_path: Path, count):
     number = tmp_path / "number"
     number.write_text("0")
     processes, often = count(4, 16), count(20, 100)
-    started = [_start(COUNTS, str(home), str(number), str(often)) for _ in range(processes)]
-    for process in started:
-        process.communicate()
-    assert [process.returncode for process in started] == [0] * processes
+    all_do(forks, [Function("tests.governance.deeds:count", [str(home), str(number), often])] * processes, {})
     assert int(number.read_text()) == processes * often
 
 
 def test_a_lock_waits_as_long_as_it_was_told(tmp_path: Path):
-    holder = _start(HOLDS, str(tmp_path))
-    assert holder.stdout is not None
-    assert holder.stdout.readline()
-    with pytest.raises(files.LockTimeout, match=r"0\.02 s"), files.Lock(str(tmp_path / "data/state/retention.lock"), 0.02):
+    path = str(tmp_path / "lock")
+    with held(path), pytest.raises(files.LockTimeout, match=r"0\.02 s"), files.Lock(path, 0.02):
         pytest.fail("two had the lock")
-    holder.communicate("")

@@ -4,10 +4,7 @@ an undisturbed one ends, nothing is deleted twice or unlogged, and everything ve
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -18,9 +15,8 @@ from popkit_retention.governance import archiving
 from tests.governance.case import KINDS, Case
 from tests.governance.collecting import at_work
 from tests.governance.kept import DAY, NOW
-from tests.governance.killing import Check, Function, kill_at_each_call, kill_at_random_moments
-from tests.paths import PYTHONPATH, ROOT
-from tests.reclaim.errands import Done, Errands
+from tests.kit.forks import Done, Forks, Function
+from tests.kit.kills import Check, calls_of, kill_at_each_call, kill_at_random_moments
 
 
 @pytest.fixture(params=KINDS)
@@ -35,16 +31,16 @@ def case(request: pytest.FixtureRequest, kind: str, tmp_path: Path) -> Case:
 
 
 @pytest.fixture
-def kill(errands: Errands, case: Case, count: Callable[[int, int], int]) -> Callable[[Function, Check], None]:
-    """Kills work at its calls (each of them with --slow, else every eleventh), or at random moments."""
+def kill(forks: Forks, case: Case, count: Callable[[int, int], int]) -> Callable[[Function, Check], None]:
+    """Kills work at its calls (each of them with --slow, else every seventeenth), or at random moments."""
 
     def kill(work: Function, check: Check) -> None:
         if len(case.ids) < 10:
-            kills = kill_at_each_call(errands, work, case.world, check, step=count(11, 1))
+            kills = kill_at_each_call(forks, work, case.world, check, step=count(17, 1))
             assert kills > count(2, 30), "there were moments to be killed at"
         else:
-            kills = kill_at_random_moments(errands, work, case.world, check, count(5, 500))
-        print(f"{case.kind}, {work.name.rpartition(':')[2]} of {len(case.ids)}: {kills} kills")
+            kills = kill_at_random_moments(forks, work, case.world, check, count(5, 500))
+        print(f"{case.kind}, {work.function.rpartition(':')[2]} of {len(case.ids)}: {kills} kills")
 
     return kill
 
@@ -77,7 +73,7 @@ def test_an_archive_that_is_killed_is_whole_or_not_there(case: Case, kill: Calla
             with desk.changing():
                 pass
             found = archiving.archives(desk.folder)
-            assert len(found) == len(desk.logged("archived")) == (done.code == 0 or bool(found))
+            assert len(found) == len(desk.logged("archived")) == (not done.killed or bool(found))
             assert all(each["resource_count"] == len(case.ids) for each in found)
             seen.add(len(found))
             case.check_log(desk)
@@ -111,19 +107,12 @@ def test_a_restore_that_is_killed_is_ended_by_the_next_one(case: Case, kill: Cal
     kill(case.work("restore", archive_id, NOW), check)
 
 
-def test_an_archive_is_on_disk_before_it_is_logged_and_its_name_before_it_is_done(case: Case, tmp_path: Path):
-    traced = tmp_path / "trace"
-    environ = {**os.environ, **case.world(), "PYTHONPATH": PYTHONPATH}
+def test_an_archive_is_on_disk_before_it_is_logged_and_its_name_before_it_is_done(kind: str, tmp_path: Path):
+    case = Case(tmp_path, kind, 3)
     script = "import json, sys; from tests.governance.collecting import archive; archive(*json.loads(sys.argv[1]))"
     given = json.dumps(case.work("archive", case.ids, NOW).given)
-    argv = ["strace", "-qq", "-f", "-y", "-o", str(traced), "-e", "trace=fsync,fdatasync,?rename,?renameat,renameat2", sys.executable]
-    try:
-        done = subprocess.run([*argv, "-c", script, given], cwd=ROOT, env=environ, capture_output=True, check=False)
-    except FileNotFoundError:
-        pytest.skip("there is no strace")
-    if done.returncode or "fsync" not in traced.read_text():
-        pytest.skip("strace cannot trace here")
-    said = [line.split(None, 1)[1] for line in traced.read_text().splitlines() if "/data/" in line]
+    lines = calls_of(script, [given], "fsync,fdatasync,?rename,?renameat,renameat2", case.world(), tmp_path / "trace")
+    said = [line for line in lines if "/data/" in line]
     steps = [
         what
         for line in said

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import sqlite3
 import stat
-import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -22,18 +21,11 @@ from popkit_retention.governance.folder import Folder
 from popkit_retention.governance.log import Entry, Log
 from popkit_retention.governance.log_tables import HASHED, SCHEMA
 from tests.examples import examples
-from tests.governance.killing import Function, kill_at_each_call, kill_at_random_moments
-from tests.paths import PYTHONPATH, ROOT
-from tests.reclaim.errands import Done
+from tests.kit.crowds import all_do
+from tests.kit.forks import Done, Forks, Function
+from tests.kit.kills import kill_at_each_call, kill_at_random_moments
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2
-APPENDS = """
-import sys
-from popkit_retention.governance.log import Log
-log = Log(sys.argv[1])
-for number in range(int(sys.argv[3])):
-    log.append("marked", "rag", [f"{sys.argv[2]}-{number}"], {}, "user", number)
-"""
 
 
 @pytest.fixture
@@ -309,11 +301,9 @@ def test_an_id_is_found_without_reading_the_whole_log(log: Log):
     assert _work(log) > 20, "reading all of it is more work"
 
 
-def test_processes_that_log_at_once_lose_no_entry(log: Log, count):
+def test_processes_that_log_at_once_lose_no_entry(forks: Forks, log: Log, count):
     each = count(25, 200)
-    argv = [sys.executable, "-c", APPENDS, log.path]
-    processes = [subprocess.Popen([*argv, str(n), str(each)], env={**os.environ, "PYTHONPATH": PYTHONPATH}, cwd=ROOT) for n in range(4)]
-    assert [process.wait() for process in processes] == [0] * 4
+    all_do(forks, [Function("tests.governance.deeds:append", [log.path, str(n), each]) for n in range(4)], {})
     assert log.verify() == []
     assert sorted(id for entry in log.entries() for id in entry.ids) == sorted(f"{n}-{number}" for n in range(4) for number in range(each))
 
@@ -330,23 +320,22 @@ def _check_noted(folder: Folder, done: Done) -> None:
 
 def _world_of(folder: Folder):
     def world() -> dict[str, str]:
-        for path in Path(folder.state).glob("*"):
-            path.unlink()
+        shutil.rmtree(folder.state, ignore_errors=True)
         return {}
 
     return world
 
 
-def test_a_deed_that_is_killed_at_any_call_is_logged_or_not_and_the_next_one_works(errands, folder: Folder, home: Path, count):
+def test_a_deed_that_is_killed_at_any_call_is_logged_or_not_and_the_next_one_works(forks: Forks, folder: Folder, home: Path, count):
     work = Function("tests.governance.deeds:note", [str(home), ["a", "b"]])
-    kills = kill_at_each_call(errands, work, _world_of(folder), lambda done: _check_noted(folder, done), step=count(2, 1))
+    kills = kill_at_each_call(forks, work, _world_of(folder), lambda done: _check_noted(folder, done), step=count(2, 1))
     assert kills > 15
     print(f"log.append and done: {kills} kills")
 
 
-def test_a_deed_that_is_killed_at_a_random_moment_is_logged_or_not(errands, folder: Folder, home: Path, count):
+def test_a_deed_that_is_killed_at_a_random_moment_is_logged_or_not(forks: Forks, folder: Folder, home: Path, count):
     work = Function("tests.governance.deeds:note", [str(home), ["a", "b"]])
-    kill_at_random_moments(errands, work, _world_of(folder), lambda done: _check_noted(folder, done), count(10, 200))
+    kill_at_random_moments(forks, work, _world_of(folder), lambda done: _check_noted(folder, done), count(10, 200))
 
 
 def test_a_log_of_a_later_popkit_is_left_alone(log: Log):

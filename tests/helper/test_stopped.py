@@ -11,19 +11,10 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from hooks.utils.edges.files import LOCK_WAIT_S
+from tests.kit.crowds import held
 from tests.paths import PYTHONPATH
 
 from .asking import ROOT, SESSION, Helper, lines
-
-_HOLDS = """
-import sqlite3, sys
-from hooks.utils.edges import files
-held = [files.Lock(path).__enter__() for path in sys.argv[2:]]
-db = sqlite3.connect(sys.argv[1])
-db.execute("BEGIN EXCLUSIVE")
-print("held", flush=True)
-sys.stdin.read()
-"""
 
 
 @pytest.fixture
@@ -35,11 +26,8 @@ def stopped(helper: Helper) -> Iterator[Helper]:
     helper.process.send_signal(signal.SIGSTOP)
     locks = sorted(map(str, (helper.home / "sessions" / SESSION).glob("*.lock")))
     assert locks
-    command = [sys.executable, "-c", _HOLDS, str(helper.home / "archive.sqlite"), *locks]
-    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
-        assert holder.stdout.readline() == b"held\n"
+    with held(helper.home / "archive.sqlite", *locks):
         yield helper
-        holder.kill()
     helper.process.send_signal(signal.SIGCONT)
 
 

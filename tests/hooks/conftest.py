@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 import shutil
+from pathlib import Path
 
 import pytest
+
+from tests.hooks.processes import Home
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    """Our folder, below one where nothing else may appear."""
+    return Home(tmp_path)
 
 
 @pytest.fixture

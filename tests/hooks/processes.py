@@ -12,7 +12,9 @@ from pathlib import Path
 from hooks.utils.edges import failures
 from hooks.utils.edges.codec import loads
 from hooks.utils.policy.context import ContextState
+from hooks.utils.retention_tracker import HookContext, process_retention
 from hooks.utils.state import live, store
+from tests.kit.forks import Done, data_of
 from tests.patience import HANG_S
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,34 +31,6 @@ SCRIPTS = {
     "PreCompact": "pre-compact",
     "SessionEnd": "session-end",
 }
-
-
-class Ran:
-    """What a hook process left behind."""
-
-    def __init__(self, code: int, stdout: bytes, stderr: bytes):
-        self.code = code
-        self.stdout = stdout
-        self.stderr = stderr
-
-    def __repr__(self) -> str:
-        return f"exit {self.code}, stdout {self.stdout[:300]!r}, stderr {self.stderr[-600:]!r}"
-
-    @property
-    def failed_open(self) -> bool:
-        """Exit 0, nothing on stderr, and on stdout nothing or one whole JSON object."""
-        if self.code != 0 or self.stderr:
-            return False
-        return not self.stdout or isinstance(json.loads(self.stdout), dict)
-
-    @property
-    def in_words(self) -> bool:
-        """Exit 0, nothing on stderr, and on stdout nothing or text that nobody takes for JSON: what PreCompact may say."""
-        return self.code == 0 and not self.stderr and self.stdout[:1] not in (b"{", b"[")
-
-    @property
-    def silent(self) -> bool:
-        return self.failed_open and not self.stdout
 
 
 class Home:
@@ -113,10 +87,6 @@ def listing(folder: Path) -> dict[str, tuple]:
     return found
 
 
-def data_of(payload: object) -> bytes:
-    return payload if isinstance(payload, bytes) else json.dumps(payload).encode()
-
-
 def argv(script: str, python: str = sys.executable) -> list[str]:
     return [python, "-S", "-E", str(HOOKS / f"{script}.py")]
 
@@ -142,31 +112,30 @@ def feed(process: subprocess.Popen, payload: object) -> None:
     process.stdin = None
 
 
-def all_at_once(script: str, payloads: list[dict], env: dict[str, str]) -> list[Ran]:
-    """Runs a hook for each payload; all of them have started before the first is told what happened."""
-    waiting = [start(script, env) for _ in payloads]
-    for process, payload in zip(waiting, payloads):
-        feed(process, payload)
-    return [finish(process) for process in waiting]
+def process_results(home: str, name: str) -> None:
+    """Process ten results through the specification's name for it."""
+    for number in range(10):
+        command = {"command": f"node job-{name}-{number}.js"}
+        process_retention(HookContext("session", "Bash", command, tool_use_id=f"T{name}-{number}", cwd="/p"), name, {"POPKIT_HOME": home})
 
 
-def finish(process: subprocess.Popen) -> Ran:
+def finish(process: subprocess.Popen) -> Done:
     stdout, stderr = process.communicate(timeout=HANG_S)
-    return Ran(process.returncode, stdout, stderr)
+    return Done(process.returncode, stdout, stderr)
 
 
-def run_argv(argv: list[str], payload: object, env: dict[str, str], **more) -> Ran:
+def run_argv(argv: list[str], payload: object, env: dict[str, str], **more) -> Done:
     """Runs a hook by its command."""
     done = subprocess.run(argv, input=data_of(payload), capture_output=True, env=env, timeout=HANG_S, check=False, **more)
-    return Ran(done.returncode, done.stdout, done.stderr)
+    return Done(done.returncode, done.stdout, done.stderr)
 
 
-def run(script: str, payload: object, env: dict[str, str], **more) -> Ran:
+def run(script: str, payload: object, env: dict[str, str], **more) -> Done:
     """Runs an entry script as hooks.json does, without the launcher."""
     return run_argv(argv(script), payload, env, **more)
 
 
-def run_event(payload: dict, env: dict[str, str], **more) -> Ran:
+def run_event(payload: dict, env: dict[str, str], **more) -> Done:
     """Runs the script of the event that a payload names."""
     return run(SCRIPTS[payload["hook_event_name"]], payload, env, **more)
 
@@ -176,7 +145,7 @@ def command_of(event: str) -> str:
     return REGISTERED[event][0]["hooks"][0]["command"]
 
 
-def run_registered(payload: dict, env: dict[str, str], shell: str = "sh", root: Path = ROOT, **more) -> Ran:
+def run_registered(payload: dict, env: dict[str, str], shell: str = "sh", root: Path = ROOT, **more) -> Done:
     """Runs the registered command line of a payload's event through a shell, as the host does."""
     line = [shell, "-c", command_of(payload["hook_event_name"])]
     env = {**env, "CLAUDE_PLUGIN_ROOT": str(root)}

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.edges import failures
-from tests.hooks import forked, mutations, payloads, processes
+from tests.hooks import mutations, payloads, processes
+from tests.kit.forks import Forks, Hook
 from tests.patience import HANG_S
 
 SESSION = payloads.SESSION
@@ -34,11 +35,6 @@ NO_OBJECTS = {
     "a byte order mark": b'\xef\xbb\xbf{"session_id":"a"}',
     "zeros": b"\0" * 4096,
 }
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> processes.Home:
-    return processes.Home(tmp_path)
 
 
 def _lines_of_log(home: processes.Home) -> str:
@@ -146,7 +142,7 @@ def _hook_of(data: bytes) -> str:
         return "post-tool-use"
 
 
-def _assert_all_failed_open(home: processes.Home, given: list[bytes], ran: list[processes.Ran]) -> None:
+def _assert_all_failed_open(home: processes.Home, given: list[bytes], ran: list[processes.Done]) -> None:
     bad = [(data[:2000], one) for data, one in zip(given, ran) if not one.failed_open]
     assert bad == []
     wrong = sum(not mutations.is_object(data) for data in given)
@@ -157,17 +153,15 @@ def _assert_all_failed_open(home: processes.Home, given: list[bytes], ran: list[
 
 
 @pytest.mark.parametrize("half", [0, 1])
-def test_mutated_payloads_fail_open_and_are_counted(tmp_path: Path, count, half: int):
+def test_mutated_payloads_fail_open_and_are_counted(forks: Forks, tmp_path: Path, count, half: int):
     originals = payloads.one_of_each()
     for batch in range(count(1, 20)):
         given = mutations.payloads(originals, 250, seed=2 * batch + half)
         here = processes.Home(tmp_path / f"home{batch}")
-        work = tmp_path / f"work{batch}"
-        work.mkdir()
         before = processes.listing(tmp_path)
-        ran = forked.run_all(work, [(_hook_of(data), data) for data in given], here.env())
+        ran = [forks.run(Hook(_hook_of(data), data), here.env()) for data in given]
         _assert_all_failed_open(here, given, ran)
-        _assert_nothing_else(before, tmp_path, {f"home{batch}", f"work{batch}"})
+        _assert_nothing_else(before, tmp_path, {f"home{batch}"})
 
 
 def test_mutated_payloads_through_real_processes_fail_open(home: processes.Home, count):
@@ -215,8 +209,7 @@ def escapes(tmp_path: Path):
     """Fails when something appears where a hostile name points to."""
     yield
     assert not TEMPTING.exists()
-    assert {path.name for path in tmp_path.iterdir()} <= {"cwd", "given", "popkit"}
-    assert {path.suffix for path in tmp_path.glob("given/*")} <= {".payload", ".hook", ".out", ".err", ".code"}
+    assert {path.name for path in tmp_path.iterdir()} <= {"cwd", "popkit"}
 
 
 @pytest.mark.parametrize("name", NAMES.values(), ids=NAMES)
@@ -247,20 +240,14 @@ def test_a_hostile_session_id_writes_only_into_one_folder_of_ours(home: processe
     assert list((tmp_path / "cwd").iterdir()) == []
 
 
-def _folders(tmp_path: Path) -> tuple[Path, Path]:
-    """The one that hooks run in, and the one for what they are given."""
-    (tmp_path / "cwd").mkdir()
-    (tmp_path / "given").mkdir()
-    return tmp_path / "cwd", tmp_path / "given"
-
-
 @pytest.mark.parametrize("field", ["agent_id", "transcript_path", "cwd", "tool_use_id", "tool_name", "prompt_id"])
 @pytest.mark.usefixtures("escapes")
-def test_hostile_names_write_nothing_outside(home: processes.Home, tmp_path: Path, field: str):
-    cwd, work = _folders(tmp_path)
+def test_hostile_names_write_nothing_outside(forks: Forks, home: processes.Home, tmp_path: Path, field: str):
+    cwd = tmp_path / "cwd"
+    cwd.mkdir()
     calls = (payloads.read("/home/dev/a.py", "x\n"), payloads.bash("git commit -qm x && cat a.py", "[main 1a2b3c4] x"))
     given = [processes.data_of({**payload, field: name}) for name in NAMES.values() for payload in calls]
-    ran = forked.run_all(work, [("post-tool-use", data) for data in given], home.env(), cwd)
+    ran = [forks.run(Hook("post-tool-use", data), home.env(), cwd=str(cwd)) for data in given]
     assert [data[:2000] for data, one in zip(given, ran) if not one.silent] == []
     assert home.failures() == []
     assert list(cwd.iterdir()) == []
@@ -269,13 +256,14 @@ def test_hostile_names_write_nothing_outside(home: processes.Home, tmp_path: Pat
 
 @pytest.mark.parametrize("tool", ["Read", "Edit", "Write", "Bash", "Grep", "Glob"])
 @pytest.mark.usefixtures("escapes")
-def test_hostile_paths_in_inputs_write_nothing_outside(home: processes.Home, tmp_path: Path, tool: str):
-    cwd, work = _folders(tmp_path)
+def test_hostile_paths_in_inputs_write_nothing_outside(forks: Forks, home: processes.Home, tmp_path: Path, tool: str):
+    cwd = tmp_path / "cwd"
+    cwd.mkdir()
     given = []
     for name in NAMES.values():
         tool_input = {"file_path": name, "path": name, "pattern": name, "command": f"cat {name}", "notebook_path": name}
         given.append(processes.data_of(payloads.call(tool, tool_input, payloads.text_file(name, "x\n"))))
-    ran = forked.run_all(work, [("post-tool-use", data) for data in given], home.env(), cwd)
+    ran = [forks.run(Hook("post-tool-use", data), home.env(), cwd=str(cwd)) for data in given]
     assert [data[:2000] for data, one in zip(given, ran) if not one.silent] == []
     assert home.failures() == []
     assert home.state(SESSION).index == len(NAMES)

@@ -65,7 +65,7 @@ class Machine:
         """A slow `python3` that notes each call and runs the real one."""
         return _program(self.bin / "python3", f'echo called >> "{self.calls}"\n{before}\nexec "{python}" "$@"\n')
 
-    def run(self, shell: str, payload: dict | None = None, root: Path = processes.ROOT, **more: str) -> processes.Ran:
+    def run(self, shell: str, payload: dict | None = None, root: Path = processes.ROOT, **more: str) -> processes.Done:
         env = {**self.home.env(), "PATH": str(self.bin), **more}
         return processes.run_registered(payload or payloads.bash("mkdir a"), env, shell, root)
 

@@ -10,8 +10,9 @@ import pytest
 from hooks.utils.edges.codec import loads
 from hooks.utils.state import memory
 from tests.hooks import payloads
-from tests.hooks.processes import all_at_once, listing, run
+from tests.hooks.processes import listing, run
 from tests.hooks.remembering import SAID, Blocking, Remembering, told
+from tests.kit.forks import Forks, Hook
 
 OTHER = "3ffaa4db-e088-49ec-9796-000000000002"
 HOSTILE = {
@@ -86,10 +87,10 @@ def test_a_resumed_session_is_given_nothing(shop: Remembering):
     assert shop.booked() == []
 
 
-def test_hooks_that_are_registered_twice_deliver_once(shop: Remembering):
+def test_hooks_that_are_registered_twice_deliver_once(forks: Forks, shop: Remembering):
     shop.remember()
     payload = payloads.session_start(cwd=str(shop.work), transcript_path=str(shop.transcript))
-    ran = all_at_once("session-start", [payload] * 4, shop.env())
+    ran = forks.run_together([Hook("session-start", payload)] * 4, shop.env())
     assert sorted(told(each.stdout) for each in ran) == ["", "", "", SAID]
     assert len(shop.booked()) == 1
 

@@ -25,7 +25,7 @@ class Plugin:
         shutil.copy(processes.ROOT / "retention-config.json", self.root)
         self.calls = 0
 
-    def run(self) -> processes.Ran:
+    def run(self) -> processes.Done:
         self.calls += 1
         call = payloads.bash(f"mkdir {self.calls}")
         argv = [sys.executable, "-S", "-E", str(self.root / "hooks" / f"{SCRIPT}.py")]

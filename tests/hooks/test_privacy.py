@@ -10,17 +10,13 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.operations.context import answer
-from tests.hooks import forked, payloads, processes
+from tests.hooks import payloads, processes
+from tests.kit.forks import Forks, Hook
 from tests.patience import HANG_S
 from tests.views.written import Written
 
 MARK = "BODY-MARK-"
 SECRET = "hunter2Xq9Zk7Vb3"  # noqa: S105  a made-up one
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> processes.Home:
-    return processes.Home(tmp_path)
 
 
 def _body(name: str, lines: int = 12) -> str:
@@ -349,22 +345,20 @@ def _calls_with(command: str) -> list[dict]:
     ]
 
 
-def _through_forks(home: processes.Home, folder: Path, given: list[dict]) -> None:
+def _through_forks(forks: Forks, home: processes.Home, given: list[dict]) -> None:
     """All calls, one after the other."""
-    (folder / "work").mkdir()
-    ran = forked.run_all(folder / "work", [("post-tool-use", processes.data_of(call)) for call in given], home.env())
-    assert all(one.silent for one in ran)
+    assert all(forks.run(Hook("post-tool-use", call), home.env()).silent for call in given)
 
 
-def test_no_secret_of_a_command_line_is_kept(home: processes.Home, tmp_path: Path):
+def test_no_secret_of_a_command_line_is_kept(forks: Forks, home: processes.Home):
     given = [call for command in COMMANDS + BY_LOOK for call in _calls_with(command.format(SECRET))]
-    _through_forks(home, tmp_path, given)
+    _through_forks(forks, home, given)
     assert home.failures() == []
     assert home.state(payloads.SESSION).index == len(given)
     assert _holding(home, SECRET) == {}
 
 
-def test_no_token_of_a_known_form_is_kept(home: processes.Home, tmp_path: Path):
+def test_no_token_of_a_known_form_is_kept(forks: Forks, home: processes.Home):
     places = [
         "echo {0}",
         "curl https://example.invalid/{0}",
@@ -376,7 +370,7 @@ def test_no_token_of_a_known_form_is_kept(home: processes.Home, tmp_path: Path):
     given = [payloads.bash(place.format(token)) for token in KNOWN for place in places]
     given += [payloads.grep(token, "found") for token in KNOWN]
     given += [payloads.failed_bash("npm test", f"1 failed: bad token {token}") for token in KNOWN]
-    _through_forks(home, tmp_path, given)
+    _through_forks(forks, home, given)
     assert [token for token in KNOWN if _holding(home, token)] == []
 
 
@@ -418,13 +412,13 @@ def test_no_secret_of_another_input_or_verdict_is_kept(home: processes.Home, pay
     assert _holding(home, SECRET) == {}
 
 
-def test_a_secret_across_the_place_where_a_text_is_cut_is_not_kept_in_part(home: processes.Home, tmp_path: Path):
+def test_a_secret_across_the_place_where_a_text_is_cut_is_not_kept_in_part(forks: Forks, home: processes.Home):
     given = []
     for pad in range(60, 130, 3):
         given.append(payloads.bash("echo " + "x" * pad + f" TOKEN={SECRET} y"))
         given.append(payloads.bash("echo " + "x" * (pad + 290) + f" --password {SECRET} y"))
         given.append(payloads.failed_bash("npm test", f"1 failed {'x' * (pad - 30)} https://bob:{SECRET}@example.invalid/x"))
-    _through_forks(home, tmp_path, given)
+    _through_forks(forks, home, given)
     assert _holding(home, SECRET[:9]) == {}
 
 

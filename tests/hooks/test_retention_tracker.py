@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -22,7 +20,8 @@ from hooks.utils.retention_tracker import (
     hash_content,
     process_retention,
 )
-from tests.patience import HANG_S
+from tests.kit.crowds import all_do
+from tests.kit.forks import Forks, Function
 from tests.policy.histories import HOSTILE, histories
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -79,26 +78,9 @@ def test_process_retention_gives_the_metadata_of_the_result(session):
     assert meta.token_estimate > 0
 
 
-CALLER = """
-import sys
-from hooks.utils.edges import files
-from hooks.utils.retention_tracker import HookContext, process_retention
-home, name, patience_s = sys.argv[1:]
-files.Lock.__init__.__defaults__ = (float(patience_s),)  # seven others may be slow
-sys.stdin.read()
-for number in range(10):
-    command = {"command": f"node job-{name}-{number}.js"}
-    process_retention(HookContext("session", "Bash", command, tool_use_id=f"T{name}-{number}", cwd="/p"), name, {"POPKIT_HOME": home})
-"""
-
-
-def test_eight_processes_that_process_results_at_once_lose_none(tmp_path: Path):
+def test_eight_processes_that_process_results_at_once_lose_none(forks: Forks, tmp_path: Path):
     home = str(tmp_path / "home")
-    command = [sys.executable, "-c", CALLER, home]
-    callers = [subprocess.Popen([*command, str(number), str(HANG_S)], cwd=ROOT, stdin=subprocess.PIPE) for number in range(8)]
-    for caller in callers:  # all have started before the first begins
-        caller.stdin.close()
-    assert [caller.wait(HANG_S) for caller in callers] == [0] * 8
+    all_do(forks, [Function("tests.hooks.processes:process_results", [home, str(number)]) for number in range(8)], {})
     tracker = RetentionTracker.load("session", environ={"POPKIT_HOME": home})
     known = {result.id for result in tracker.get_live()} | set(tracker.get_all_expired())
     assert known == {f"T{name}-{number}" for name in range(8) for number in range(10)}

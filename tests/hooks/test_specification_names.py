@@ -69,17 +69,8 @@ def test_the_efficiency_metrics_have_the_fields_of_the_specification():
     assert (metrics.items_expired, metrics.tokens_reclaimed, metrics.supersession_events, metrics.tier_distribution) == (0, 0, 0, {})
 
 
-def test_the_tier_table_is_that_of_the_specification():
-    assert RetentionTracker.TIER_CONFIG == {
-        "ephemeral": {"ttl_tools": 1, "ttl_seconds": None},
-        "short": {"ttl_tools": 5, "ttl_seconds": 300},
-        "medium": {"ttl_tools": None, "ttl_seconds": None, "expiry_events": ["edit", "commit"]},
-        "session": {"ttl_tools": None, "ttl_seconds": None, "expiry_events": ["supersede", "session_end"]},
-        "preserved": {"ttl_tools": None, "ttl_seconds": None, "expiry_events": ["manual"]},
-    }
-
-
-def test_the_tool_table_is_the_built_in_one():
+def test_the_tables_are_the_built_in_ones():
+    assert RetentionTracker.TIER_CONFIG == tiers.TIER_CONFIG
     assert RetentionTracker.TOOL_TIERS == tiers.TOOL_TIERS
 
 

@@ -9,7 +9,7 @@ from hooks.utils.host import responses
 from hooks.utils.policy.economics import Prices
 from hooks.utils.policy.events import Call, Compacted, Prompted
 from popkit_retention.lab import measure
-from popkit_retention.lab.sessions import Block, Request, Session, tokens_of
+from popkit_retention.lab.blocks import Block, Request, Session, tokens_of
 from tests.policy.priced import prices
 
 BEGAN = 1_000_000.0

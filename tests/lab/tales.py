@@ -7,7 +7,7 @@ import json
 from hypothesis import strategies as st
 
 from hooks.utils.host.stamps import seconds_of
-from tests.lab.told import BEGAN, Told
+from tests.lab.transcripts import BEGAN, Transcript
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ _EVENT = st.one_of(
 )
 
 
-class Tale(Told):
+class Tale(Transcript):
     """A conversation of random events."""
 
     def __init__(self, events: list) -> None:

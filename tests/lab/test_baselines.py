@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from hooks.utils.state import shipped
 from popkit_retention.lab import baselines
+from popkit_retention.lab.engine_policies import Tiers
 from popkit_retention.lab.policies import POLICIES
-from popkit_retention.lab.tiers import Tiers, shipped_rules
 from tests.lab.made import Made
 from tests.policy.priced import prices
 
@@ -73,7 +74,7 @@ def test_a_read_goes_when_its_file_is_edited():
     made.request()
     made.edit("/p/a.py")
     made.request()
-    played = made.under(Tiers(shipped_rules("spec")))
+    played = made.under(Tiers(shipped.rules("spec")))
     assert played.at == {2: ["T1"]}
     assert "a.py" in played.texts["T1"]
 
@@ -85,7 +86,7 @@ def test_tiers_that_wait_for_a_cold_cache_clear_when_it_is_cold():
     made.edit("/p/a.py")
     made.requests(3)
     made.request(after=301)
-    assert made.under(Tiers(shipped_rules("spec"), only_cold=True)).at == {5: ["T1"]}
+    assert made.under(Tiers(shipped.rules("spec"), only_cold=True)).at == {5: ["T1"]}
 
 
 def test_searches_live_longer_in_a_conservative_profile_and_shorter_in_an_aggressive_one():
@@ -95,7 +96,7 @@ def test_searches_live_longer_in_a_conservative_profile_and_shorter_in_an_aggres
         made.request()
         made.read(f"/p/{number}.py")
     made.request()
-    when = {name: next(iter(made.under(Tiers(shipped_rules(name))).at)) for name in ("aggressive", "spec", "conservative")}
+    when = {name: next(iter(made.under(Tiers(shipped.rules(name))).at)) for name in ("aggressive", "spec", "conservative")}
     assert when["aggressive"] < when["spec"] < when["conservative"]
 
 
@@ -104,7 +105,7 @@ def test_time_passes_for_tiers_without_a_call():
     made.result("Grep", chars=3_000, pattern="x")
     made.request()
     made.request(after=400)
-    assert made.under(Tiers(shipped_rules("spec"))).at == {2: ["T1"]}
+    assert made.under(Tiers(shipped.rules("spec"))).at == {2: ["T1"]}
 
 
 def test_a_result_smaller_than_its_placeholder_is_left_alone():
@@ -113,7 +114,7 @@ def test_a_result_smaller_than_its_placeholder_is_left_alone():
     made.requests(3)
     made.edit()
     made.requests(3)
-    assert made.under(Tiers(shipped_rules("spec"))).cleared == []
+    assert made.under(Tiers(shipped.rules("spec"))).cleared == []
 
 
 # --- context editing, pruning, masking ------------------------------------------------------------------------------------------------

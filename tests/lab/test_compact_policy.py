@@ -10,16 +10,16 @@ from hypothesis import HealthCheck, given, settings
 from benchmarks.compacting_cost import Spared
 from hooks.utils.policy.messages import paired
 from hooks.utils.state import shipped
-from popkit_retention.lab import measure, sessions, standing
-from popkit_retention.lab.compact_policy import Compact, Summaries
+from popkit_retention.lab import compaction_policies, measure, sessions
+from popkit_retention.lab.blocks import Block, Request, Session
+from popkit_retention.lab.compaction_policies import Compact, Summaries
 from popkit_retention.lab.door_policy import Door
-from popkit_retention.lab.tiers import shipped_rules
 from tests.lab.made import Made
 from tests.lab.tales import Tale, tales
-from tests.lab.told import BASE, Told, filled
+from tests.lab.transcripts import BASE, Transcript, filled
 from tests.policy.priced import prices
 
-RULES = shipped_rules()
+RULES = shipped.rules()
 _given = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 
@@ -33,7 +33,7 @@ class Watched(Spared):
         self.compacted: list[int] = []
         self.seen: list[list] = []
 
-    def enter(self, block: sessions.Block) -> str | None:
+    def enter(self, block: Block) -> str | None:
         return super().enter(block) if self.spares else None
 
     def decide(self, view: measure.View) -> list:
@@ -42,18 +42,18 @@ class Watched(Spared):
             self.compacted.append(view.number)
         return found
 
-    def answered(self, request: sessions.Request) -> None:
+    def answered(self, request: Request) -> None:
         super().answered(request)
-        self.seen.append(standing.messages_of(self.view))
+        self.seen.append(compaction_policies.messages_of(self.view))
 
 
-def ours(session: sessions.Session, bound: bool = False, **how) -> tuple[measure.Score, Watched]:
+def ours(session: Session, bound: bool = False, **how) -> tuple[measure.Score, Watched]:
     at = prices(bound=bound)
     policy = Watched(at, shipped.need_model(), RULES, **how)
     return measure.score(session, policy, at), policy
 
 
-def score(session: sessions.Session, policy: measure.Policy) -> measure.Score:
+def score(session: Session, policy: measure.Policy) -> measure.Score:
     return measure.score(session, policy, prices())
 
 
@@ -75,9 +75,9 @@ def compacted_once(tokens: int = 40_000) -> Made:
 # --- the host's own -----------------------------------------------------------------------------------------------------------
 
 
-def told() -> Told:
+def transcript() -> Transcript:
     """A result of 2,000 tokens, a compaction with a summary of 100, and a request that has 1,000 tokens more than that."""
-    lines = Told()
+    lines = Transcript()
     lines.prompt(filled(100))
     lines.wait(10)
     lines.first("a", visible=100)
@@ -93,7 +93,7 @@ def told() -> Told:
 
 
 def test_the_summariser_reads_what_is_cached_writes_the_rest_and_its_summary_costs_its_output(tmp_path: Path):
-    session = sessions.read(told().write(tmp_path / "session.jsonl"))
+    session = sessions.read(transcript().write(tmp_path / "session.jsonl"))
     assert session.base == BASE
     free, own = score(session, measure.Policy()), score(session, Summaries())
     # The last request ended behind the result; its answer of ten tokens stands behind that.
@@ -104,7 +104,7 @@ def test_the_summariser_reads_what_is_cached_writes_the_rest_and_its_summary_cos
 
 
 def test_what_was_put_back_beside_a_summary_stands_from_then_on(tmp_path: Path):
-    lines = told()
+    lines = transcript()
     lines.entries[-1]["message"]["usage"] = lines.sees(1_100)
     lines.prompt(filled(10))
     lines.wait(8)

@@ -6,13 +6,13 @@ import pytest
 
 from hooks.utils.policy import door
 from hooks.utils.policy.door import informative
+from hooks.utils.state import shipped
 from popkit_retention.lab import measure
+from popkit_retention.lab.blocks import tokens_of
 from popkit_retention.lab.door_policy import Door
 from popkit_retention.lab.measure import Policy
-from popkit_retention.lab.sessions import tokens_of
-from popkit_retention.lab.tiers import shipped_rules
 from tests.lab.made import Made
-from tests.lab.told import Script
+from tests.lab.transcripts import Script
 from tests.policy.priced import prices
 
 
@@ -21,7 +21,7 @@ def numbered(name: str, count: int = 60) -> str:
 
 
 def policy(say_once: str = door.READS, shape: str = door.OFF, then: Policy | None = None) -> Door:
-    return Door(shipped_rules(), then, door.Settings(say_once, shape))
+    return Door(shipped.rules(), then, door.Settings(say_once, shape))
 
 
 def _twice(between=lambda made: None) -> Made:

@@ -8,10 +8,10 @@ import pytest
 
 from hooks.utils.policy import warming
 from popkit_retention.lab import measure
-from popkit_retention.lab.keeping import KeepWarm, keeping
+from popkit_retention.lab.outcomes import KeepWarm, keeping_warm
 from tests.lab.made import Made
 from tests.lab.test_survey import session
-from tests.lab.told import Told, filled
+from tests.lab.transcripts import Transcript, filled
 from tests.policy.priced import prices
 
 FIVE_MINUTES = prices(300, 0.05)
@@ -72,19 +72,19 @@ def test_as_many_are_sent_as_a_session_sends():
 def test_while_tools_run_nothing_is_sent_and_what_cannot_be_read_is_passed_over(tmp_path: Path):
     path = tmp_path / "one.jsonl"
     session(path, 30, 1)
-    found = keeping([str(path), str(tmp_path / "gone.jsonl")], 300)
+    found = keeping_warm([str(path), str(tmp_path / "gone.jsonl")], 300)
     assert (found["sessions"], found["sent"]) == (1, 0)
     assert found["cost"] == found["without"]
 
 
 def test_breaks_that_are_bridged_make_a_session_cheaper(tmp_path: Path):
-    told = Told()
-    told.prompt(filled(100))
+    transcript = Transcript()
+    transcript.prompt(filled(100))
     for number in range(5):
-        told.answer(filled(20_000), f"m{number}")
-        told.wait(900)
-        told.prompt("go on")
-    found = keeping([str(told.write(tmp_path / "one.jsonl"))], 300, "claude-opus-5-5")
+        transcript.answer(filled(20_000), f"m{number}")
+        transcript.wait(900)
+        transcript.prompt("go on")
+    found = keeping_warm([str(transcript.write(tmp_path / "one.jsonl"))], 300, "claude-opus-5-5")
     assert found["sessions"] == 1
     assert found["sent"] == 5 * 3 + 1 or found["sent"] == 4 * 3 + 4
     assert found["cost"] < found["without"]

@@ -11,12 +11,11 @@ import pytest
 from hooks.utils.policy import planning
 from hooks.utils.reclaim import clearing
 from hooks.utils.state import live, shipped
-from popkit_retention.lab import measure, pricing, sessions
-from popkit_retention.lab.auto_policy import AutoPolicy
-from popkit_retention.lab.tiers import shipped_rules
+from popkit_retention.lab import measure, policies, sessions
+from popkit_retention.lab.engine_policies import AutoPolicy
 from tests.lab.tales import Tale
 from tests.lab.test_online import long_tale
-from tests.lab.told import Told, filled
+from tests.lab.transcripts import Transcript, filled
 
 LARGE = 3_000_000  # bytes of a real session
 
@@ -25,7 +24,7 @@ class Watching(AutoPolicy):
     """Clears nothing, and keeps the plans that it would have acted upon: request -> (when, Plan)."""
 
     def __init__(self, prices, wanted: list[int]) -> None:
-        super().__init__(prices, shipped.need_model(), shipped_rules())
+        super().__init__(prices, shipped.need_model(), shipped.rules())
         self.wanted = wanted
         self.plans: dict = {}
 
@@ -36,10 +35,10 @@ class Watching(AutoPolicy):
         return []
 
 
-def measured(told: Told) -> Told:
+def measured(transcript: Transcript) -> Transcript:
     """The same conversation, whose answers tell the usage of their requests: what was said grows a little less than it is estimated to."""
     tokens, known = 18_000, {}
-    for entry in told.entries:
+    for entry in transcript.entries:
         size = len(json.dumps(entry.get("message", {}).get("content", "")))
         if entry["type"] == "assistant" and entry["message"]["model"] != "<synthetic>":
             usage = {"input_tokens": 3, "cache_read_input_tokens": tokens - 103, "cache_creation_input_tokens": 100}
@@ -47,7 +46,7 @@ def measured(told: Told) -> Told:
         elif entry.get("subtype") == "compact_boundary":
             tokens = 18_000
         tokens += size // 3
-    return told
+    return transcript
 
 
 def plans(path: Path, folder: Path, numbers: list[int]):
@@ -62,7 +61,7 @@ def plans(path: Path, folder: Path, numbers: list[int]):
         site = live.Site({"POPKIT_HOME": str(folder / f"home-{number}"), "PATH": "/usr/bin:/bin"}, f"session-{number}", str(folder))
         found = clearing.prospect(site, str(transcript), request.sent_at, planning.Asked()).plan
         newest = live.reconcile(site, str(transcript)).conversation.newest
-        watching = Watching(pricing.prices_for(whole, newest.cache_ttl_s, newest.model), [number])
+        watching = Watching(policies.prices_for(whole, newest.cache_ttl_s, newest.model), [number])
         measure.score(whole, watching, watching.prices)
         now, planned = watching.plans[number]
         assert now == request.sent_at
@@ -99,12 +98,12 @@ def test_in_long_sessions_a_live_plan_is_the_plan_of_the_lab(tmp_path, seed: int
 
 
 def test_where_the_cache_is_cold_both_clear_the_same(tmp_path) -> None:
-    told = long_tale(7, 60, prompts=0.0)
-    told.wait(4_000)
-    told._prompt("and now?")
-    told._answer("so")
+    transcript = long_tale(7, 60, prompts=0.0)
+    transcript.wait(4_000)
+    transcript._prompt("and now?")
+    transcript._answer("so")
     path = tmp_path / "session.jsonl"
-    measured(told).write(path)
+    measured(transcript).write(path)
     ((found, planned),) = plans(path, tmp_path, [len(sessions.read(str(path)).requests)])
     assert told_of(found) == told_of(planned)
     assert found.pays
@@ -124,102 +123,102 @@ def test_it_holds_for_recorded_sessions(transcripts, tmp_path, count) -> None:
 # --- what made them differ, each by itself -----------------------------------------------------------------------------------------
 
 
-def last_plans(told: Told, folder: Path) -> tuple:
+def last_plans(transcript: Transcript, folder: Path) -> tuple:
     path = folder / "session.jsonl"
-    measured(told).write(path)
+    measured(transcript).write(path)
     ((found, planned),) = plans(path, folder, [len(sessions.read(str(path)).requests)])
     return told_of(found), told_of(planned)
 
 
 def looked(after: int = 12) -> Tale:
     """A search, and so many calls after it."""
-    told = Tale([])
-    told.entries.pop()
-    told.last = told.entries[-1]["uuid"]
-    told._calls([("Grep", "src/a.ts", "found_in_place_1\n" * 400, 1)], False, "")
+    transcript = Tale([])
+    transcript.entries.pop()
+    transcript.last = transcript.entries[-1]["uuid"]
+    transcript._calls([("Grep", "src/a.ts", "found_in_place_1\n" * 400, 1)], False, "")
     for number in range(after):
-        told.wait(10)
-        told._calls([("Read", f"src/{number}.ts", f"line {number}\n" * 300, 1)], False, "I look.")
-    return told
+        transcript.wait(10)
+        transcript._calls([("Read", f"src/{number}.ts", f"line {number}\n" * 300, 1)], False, "I look.")
+    return transcript
 
 
 def test_inputs_in_which_wide_characters_stand(tmp_path) -> None:
-    told = looked()
-    told._calls([("Bash", "測試" * 900, "so\n" * 800, 1)], False, "測試" * 300)
-    told._answer("so")
-    live_plan, lab = last_plans(told, tmp_path)
+    transcript = looked()
+    transcript._calls([("Bash", "測試" * 900, "so\n" * 800, 1)], False, "測試" * 300)
+    transcript._answer("so")
+    live_plan, lab = last_plans(transcript, tmp_path)
     assert live_plan == lab
 
 
 def test_calls_that_were_made_at_the_same_time(tmp_path) -> None:
-    told = looked()
+    transcript = looked()
     for number in range(8):
         message, ids = f"both-{number}", (f"first-{number}", f"second-{number}")
-        uses = [told.use(id, "Bash", {"command": "cat " + "x" * 2_000}, message) for id in ids]
-        told.result(ids[1], "so\n" * 400, parent=uses[1])
-        told.result(ids[0], "and so\n" * 400, parent=uses[0])  # the conversation goes on from the first: the second hangs beside it
-    told._answer("so")
-    live_plan, lab = last_plans(told, tmp_path)
+        uses = [transcript.use(id, "Bash", {"command": "cat " + "x" * 2_000}, message) for id in ids]
+        transcript.result(ids[1], "so\n" * 400, parent=uses[1])
+        transcript.result(ids[0], "and so\n" * 400, parent=uses[0])  # the conversation goes on from the first: the second hangs beside it
+    transcript._answer("so")
+    live_plan, lab = last_plans(transcript, tmp_path)
     assert live_plan == lab
 
 
 def test_a_search_whose_time_ran_out_while_nothing_happened(tmp_path) -> None:
-    told = looked(4)
-    told.wait(900)
-    told._prompt("go on")
-    told._answer("so")
-    live_plan, lab = last_plans(told, tmp_path)
+    transcript = looked(4)
+    transcript.wait(900)
+    transcript._prompt("go on")
+    transcript._answer("so")
+    live_plan, lab = last_plans(transcript, tmp_path)
     assert live_plan == lab
 
 
 def test_an_answer_that_took_long(tmp_path) -> None:
-    told = looked()
-    told.answer("I begin", "long")
-    told.wait(200)
-    told.answer("and end", "long")
-    told.wait(250)  # five minutes after its beginning, not after its end
-    told._prompt("go on")
-    told._answer("so")
-    live_plan, lab = last_plans(told, tmp_path)
+    transcript = looked()
+    transcript.answer("I begin", "long")
+    transcript.wait(200)
+    transcript.answer("and end", "long")
+    transcript.wait(250)  # five minutes after its beginning, not after its end
+    transcript._prompt("go on")
+    transcript._answer("so")
+    live_plan, lab = last_plans(transcript, tmp_path)
     assert live_plan == lab
     assert live_plan[3] is not None
     assert live_plan[3]["warm"] is True
 
 
 def test_a_branch_that_was_left(tmp_path) -> None:
-    told = looked()
-    back = told.last
+    transcript = looked()
+    back = transcript.last
     for _ in range(6):
-        told.wait(60)
-        told._calls([("Read", "src/left.ts", "left\n" * 900, 1)], False, "Somewhere else.")
-    told.wait(30)
-    told.prompt("no, rather so", parent=back)
-    told._answer("so")
-    live_plan, lab = last_plans(told, tmp_path)
+        transcript.wait(60)
+        transcript._calls([("Read", "src/left.ts", "left\n" * 900, 1)], False, "Somewhere else.")
+    transcript.wait(30)
+    transcript.prompt("no, rather so", parent=back)
+    transcript._answer("so")
+    live_plan, lab = last_plans(transcript, tmp_path)
     assert live_plan == lab
     assert live_plan[3] is not None
     assert live_plan[3]["warm"] is True, "what was left has read the cache of what stands"
 
 
 def test_what_hangs_beside_the_conversation_stands_where_it_hangs(tmp_path) -> None:
-    told = looked()
-    here = told.last
-    told.prompt("<local-command-stdout>" + filled(4_000), isMeta=True)
-    aside = told.add("system", parent=here, subtype="api_error")
-    told.prompt("go on", parent=aside)
-    told._answer("so")
-    live_plan, lab = last_plans(told, tmp_path)
+    transcript = looked()
+    here = transcript.last
+    transcript.prompt("<local-command-stdout>" + filled(4_000), isMeta=True)
+    aside = transcript.add("system", parent=here, subtype="api_error")
+    transcript.prompt("go on", parent=aside)
+    transcript._answer("so")
+    live_plan, lab = last_plans(transcript, tmp_path)
     assert live_plan == lab
 
 
 def test_a_call_that_leads_into_another_folder(tmp_path) -> None:
-    told = Tale([])
-    told.entries.pop()
-    told.last = told.entries[-1]["uuid"]
-    told._calls([("Bash", "a.ts", "line\n" * 400, 1)], False, "")
-    told.entries[-1]["cwd"] = "/shop/deeper"
-    told._calls([("Read", "a.ts", "line\n" * 400, 1)], False, "")
-    told._calls([("Edit", "a.ts", "done", 1)], False, "")
-    told._answer("so")
-    live_plan, lab = last_plans(told, tmp_path)
+    transcript = Tale([])
+    transcript.entries.pop()
+    transcript.last = transcript.entries[-1]["uuid"]
+    transcript._calls([("Bash", "a.ts", "line\n" * 400, 1)], False, "")
+    transcript.entries[-1]["cwd"] = "/shop/deeper"
+    transcript._calls([("Read", "a.ts", "line\n" * 400, 1)], False, "")
+    transcript._calls([("Edit", "a.ts", "done", 1)], False, "")
+    transcript._answer("so")
+    live_plan, lab = last_plans(transcript, tmp_path)
     assert live_plan == lab

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hooks.utils.policy.economics import LOOK_BACK_REQUESTS
 from popkit_retention.lab import measure, sessions
 from tests.lab.tales import Tale, tales
-from tests.lab.told import BASE, Script, Told, filled
+from tests.lab.transcripts import BASE, Script, Transcript, filled
 from tests.policy.priced import prices
 
 ALPHA, BETA, GAMMA = "src/alpha/handler.ts", "src/beta/handler.tsx", "src/gamma/handler.ts"
@@ -20,42 +20,42 @@ B_GONE = f"[gone, it named {BETA}]".ljust(58, "-")  # twenty, and it names what 
 
 
 def scored(
-    told: Told, folder: Path, script: dict | None = None, ttl_s: float = 300, read: float = 0.1, bound: bool = False
+    transcript: Transcript, folder: Path, script: dict | None = None, ttl_s: float = 300, read: float = 0.1, bound: bool = False
 ) -> tuple[measure.Score, Script]:
     policy = Script(script or {})
-    session = sessions.read(told.write(folder / "session.jsonl"))
+    session = sessions.read(transcript.write(folder / "session.jsonl"))
     return measure.score(session, policy, prices(ttl_s, read, bound)), policy
 
 
-def six_requests() -> Told:
+def six_requests() -> Transcript:
     """Three results, of which the answers need two again; a pause of 400 s before the fifth request, a compaction before the sixth."""
-    told = Told()
-    told.prompt(filled(100))
-    told.wait(10)
-    told.first("a", visible=100)
-    told.wait(2)
-    told.result("a", filled(2_000, ALPHA))
-    told.wait(8)
-    told.call("b")
-    told.wait(2)
-    told.result("b", filled(1_000, BETA))
-    told.wait(8)
-    told.answer(filled(10), "m-c")
-    told.call("c")
-    told.wait(2)
-    told.result("c", filled(500, GAMMA))
-    told.wait(8)
-    told.answer(filled(10, ALPHA), "m-d")
-    told.call("d")
-    told.wait(400)
-    told.result("d", filled(300))
-    told.wait(10)
-    told.answer(filled(10, BETA), "m-e")
-    told.wait(2)
-    told.fold()
-    told.wait(8)
-    told.answer(filled(10, GAMMA), "m-f")
-    return told
+    transcript = Transcript()
+    transcript.prompt(filled(100))
+    transcript.wait(10)
+    transcript.first("a", visible=100)
+    transcript.wait(2)
+    transcript.result("a", filled(2_000, ALPHA))
+    transcript.wait(8)
+    transcript.call("b")
+    transcript.wait(2)
+    transcript.result("b", filled(1_000, BETA))
+    transcript.wait(8)
+    transcript.answer(filled(10), "m-c")
+    transcript.call("c")
+    transcript.wait(2)
+    transcript.result("c", filled(500, GAMMA))
+    transcript.wait(8)
+    transcript.answer(filled(10, ALPHA), "m-d")
+    transcript.call("d")
+    transcript.wait(400)
+    transcript.result("d", filled(300))
+    transcript.wait(10)
+    transcript.answer(filled(10, BETA), "m-e")
+    transcript.wait(2)
+    transcript.fold()
+    transcript.wait(8)
+    transcript.answer(filled(10, GAMMA), "m-f")
+    return transcript
 
 
 # What stands in the context of each request, in tokens, behind the base; "|" is the end of what the request before has sent:
@@ -126,18 +126,18 @@ def test_the_same_with_an_hours_cache_reads_up_to_the_last_request_before_the_fi
     assert policy.colds == [True, False, False, False, False, True]
 
 
-def thoughtful() -> Told:
+def thoughtful() -> Transcript:
     """Two results; before each call the assistant thinks, 50 tokens and 40."""
-    told = Told()
-    told.prompt(filled(100))
-    told.think(50, "m-a", told.sees(100))
-    told.call("a")
-    told.result("a", filled(500))
-    told.think(40, "m-b")
-    told.call("b")
-    told.result("b", filled(300))
-    told.answer(filled(10), "m-3")
-    return told
+    transcript = Transcript()
+    transcript.prompt(filled(100))
+    transcript.think(50, "m-a", transcript.sees(100))
+    transcript.call("a")
+    transcript.result("a", filled(500))
+    transcript.think(40, "m-b")
+    transcript.call("b")
+    transcript.result("b", filled(300))
+    transcript.answer(filled(10), "m-3")
+    return transcript
 
 
 def test_where_thinking_is_bound_it_is_carried_and_a_clear_loses_what_stands_behind_it(tmp_path) -> None:
@@ -159,24 +159,24 @@ def test_where_thinking_is_not_bound_nothing_of_it_is_carried_or_lost(tmp_path) 
 
 
 def test_what_was_thought_is_lost_once(tmp_path) -> None:
-    told = thoughtful()
-    told.prompt(filled(10))
-    told.answer(filled(10), "m-4")
-    total, _ = scored(told, tmp_path, {3: {"a": A_GONE}, 4: {"a": "", "b": ""}}, bound=True)
+    transcript = thoughtful()
+    transcript.prompt(filled(10))
+    transcript.answer(filled(10), "m-4")
+    total, _ = scored(transcript, tmp_path, {3: {"a": A_GONE}, 4: {"a": "", "b": ""}}, bound=True)
     assert total.rethought == 40
 
 
 @pytest.mark.parametrize(("cleared", "kept"), [(11, 1_200), (4, 430), (3, 320), (2, None), (1, None)])
 def test_a_change_further_back_than_the_look_back_writes_all_messages_again(tmp_path, cleared: int, kept: int | None) -> None:
-    told = Told()
-    told.prompt(filled(100))
-    told.first("1", visible=100)
+    transcript = Transcript()
+    transcript.prompt(filled(100))
+    transcript.first("1", visible=100)
     for number in range(1, 12):  # result n is called by the answer to request n, behind 100 + 110 x (n - 1) tokens
-        told.result(str(number), filled(100))
-        told.call(str(number + 1))
-    total, _ = scored(told, tmp_path, {12: {str(cleared): A_GONE}})
+        transcript.result(str(number), filled(100))
+        transcript.call(str(number + 1))
+    total, _ = scored(transcript, tmp_path, {12: {str(cleared): A_GONE}})
     assert total.curve[-1] == BASE + 100 + 11 * 110 - 90
-    nothing, _ = scored(told, tmp_path)
+    nothing, _ = scored(transcript, tmp_path)
     read = BASE + (kept or 0)
     last = 0.1 * (BASE + 100 + 10 * 110) + 1.25 * 110
     assert total.cost - nothing.cost == pytest.approx(0.1 * read + 1.25 * (total.curve[-1] - read) - last)
@@ -186,23 +186,23 @@ def test_a_change_further_back_than_the_look_back_writes_all_messages_again(tmp_
 # --- misses, each definition by itself -------------------------------------------------------------------------------------------
 
 
-def needing(*, before: str = "", said: str = "", second: str = "", writes: str = ALPHA, again: str = "") -> Told:
+def needing(*, before: str = "", said: str = "", second: str = "", writes: str = ALPHA, again: str = "") -> Transcript:
     """Request 1 calls a, which holds ALPHA; request 2 calls b; the answer to request 3 writes something; and request 4."""
-    told = Told()
-    told.prompt(filled(100, before))
-    told.first("a", visible=100)
-    told.result("a", filled(500, ALPHA))
-    told.answer(filled(20, said), "m-b")
-    told.call("b")
-    told.result("b", filled(300, second))
-    told.answer(filled(20, writes), "m-3")
-    told.prompt(filled(10))
-    told.answer(filled(20, again), "m-4")
-    return told
+    transcript = Transcript()
+    transcript.prompt(filled(100, before))
+    transcript.first("a", visible=100)
+    transcript.result("a", filled(500, ALPHA))
+    transcript.answer(filled(20, said), "m-b")
+    transcript.call("b")
+    transcript.result("b", filled(300, second))
+    transcript.answer(filled(20, writes), "m-3")
+    transcript.prompt(filled(10))
+    transcript.answer(filled(20, again), "m-4")
+    return transcript
 
 
-def missed(told: Told, folder: Path, script: dict) -> list[str]:
-    return scored(told, folder, script)[1].missed_ids
+def missed(transcript: Transcript, folder: Path, script: dict) -> list[str]:
+    return scored(transcript, folder, script)[1].missed_ids
 
 
 def test_what_only_a_cleared_result_held_is_a_miss(tmp_path) -> None:
@@ -210,9 +210,9 @@ def test_what_only_a_cleared_result_held_is_a_miss(tmp_path) -> None:
 
 
 def test_a_tool_input_needs_as_a_text_does(tmp_path) -> None:
-    told = needing(writes="")
-    told.use("c", "Read", {"file_path": ALPHA, "deep": [{"in": BETA}]})
-    assert missed(told, tmp_path, {3: {"a": "gone"}}) == ["a"]
+    transcript = needing(writes="")
+    transcript.use("c", "Read", {"file_path": ALPHA, "deep": [{"in": BETA}]})
+    assert missed(transcript, tmp_path, {3: {"a": "gone"}}) == ["a"]
 
 
 def test_what_the_user_said_before_is_no_miss(tmp_path) -> None:
@@ -220,10 +220,10 @@ def test_what_the_user_said_before_is_no_miss(tmp_path) -> None:
 
 
 def test_what_the_user_said_since_is_no_miss(tmp_path) -> None:
-    told = needing(writes="")
-    told.prompt(f"see {ALPHA}")
-    told.answer(filled(20, ALPHA), "m-5")
-    assert missed(told, tmp_path, {3: {"a": "gone"}}) == []
+    transcript = needing(writes="")
+    transcript.prompt(f"see {ALPHA}")
+    transcript.answer(filled(20, ALPHA), "m-5")
+    assert missed(transcript, tmp_path, {3: {"a": "gone"}}) == []
 
 
 def test_what_the_assistant_wrote_before_is_no_miss(tmp_path) -> None:
@@ -268,21 +268,21 @@ def test_a_result_that_was_missed_stays_in_the_context_and_its_second_clear_coun
 
 
 def test_what_came_before_a_compaction_can_not_be_missed_after_it(tmp_path) -> None:
-    told = needing(writes="")
-    told.fold()
-    told.answer(filled(20, ALPHA), "m-5")
-    assert missed(told, tmp_path, {3: {"a": "gone"}}) == []
+    transcript = needing(writes="")
+    transcript.fold()
+    transcript.answer(filled(20, ALPHA), "m-5")
+    assert missed(transcript, tmp_path, {3: {"a": "gone"}}) == []
 
 
 def test_what_a_rewound_branch_held_can_not_be_missed(tmp_path) -> None:
-    told = Told()
-    root = told.prompt(filled(100))
-    told.first("a", visible=100)
-    told.result("a", filled(500, ALPHA))
-    told.answer(filled(10), "m-2")
-    told.prompt(filled(10), parent=root)
-    told.answer(filled(20, ALPHA), "m-3")
-    assert missed(told, tmp_path, {2: {"a": "gone"}}) == []
+    transcript = Transcript()
+    root = transcript.prompt(filled(100))
+    transcript.first("a", visible=100)
+    transcript.result("a", filled(500, ALPHA))
+    transcript.answer(filled(10), "m-2")
+    transcript.prompt(filled(10), parent=root)
+    transcript.answer(filled(20, ALPHA), "m-3")
+    assert missed(transcript, tmp_path, {2: {"a": "gone"}}) == []
 
 
 # --- the cache -------------------------------------------------------------------------------------------------------------------
@@ -290,24 +290,24 @@ def test_what_a_rewound_branch_held_can_not_be_missed(tmp_path) -> None:
 
 @pytest.mark.parametrize(("ttl_s", "pause", "cold"), [(300, 300, False), (300, 301, True), (3_600, 3_600, False), (3_600, 3_601, True)])
 def test_the_cache_is_cold_after_a_pause_longer_than_its_lifetime(tmp_path, ttl_s: int, pause: float, cold: bool) -> None:
-    told = Told()
-    told.prompt(filled(100))
-    told.first("a", visible=100)
-    told.wait(pause)
-    told.result("a", filled(10))
-    told.answer(filled(10), "m-2")
-    assert scored(told, tmp_path, ttl_s=ttl_s)[1].colds == [True, cold]
+    transcript = Transcript()
+    transcript.prompt(filled(100))
+    transcript.first("a", visible=100)
+    transcript.wait(pause)
+    transcript.result("a", filled(10))
+    transcript.answer(filled(10), "m-2")
+    assert scored(transcript, tmp_path, ttl_s=ttl_s)[1].colds == [True, cold]
 
 
 def test_a_rewind_keeps_the_cache_up_to_where_it_goes_back_to(tmp_path) -> None:
-    told = Told()
-    root = told.prompt(filled(100))
-    told.first("a", visible=100)
-    told.result("a", filled(500))
-    told.answer(filled(10), "m-2")
-    told.prompt(filled(10), parent=root)
-    told.answer(filled(10), "m-3")
-    total, _ = scored(told, tmp_path)
+    transcript = Transcript()
+    root = transcript.prompt(filled(100))
+    transcript.first("a", visible=100)
+    transcript.result("a", filled(500))
+    transcript.answer(filled(10), "m-2")
+    transcript.prompt(filled(10), parent=root)
+    transcript.answer(filled(10), "m-3")
+    total, _ = scored(transcript, tmp_path)
     assert total.curve == [BASE + 100, BASE + 610, BASE + 110]
     written = 1.25 * (10_100 + 510 + 10)
     assert total.cost == pytest.approx(written + 0.1 * (10_100 + 10_100) + 5 * 30)

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from popkit_retention.cli.lab_decisions import replay
 from popkit_retention.lab import sessions
+from popkit_retention.lab.blocks import Session
 from popkit_retention.lab.policies import POLICIES
 from tests.lab.tales import Tale, tales
-from tests.lab.told import Told
+from tests.lab.transcripts import Transcript
 from tests.policy.priced import prices
 
 ONLINE = [name for name in POLICIES if not name.startswith("oracle")]
@@ -23,7 +24,7 @@ SMALL, LARGE = 300_000, 3_000_000  # bytes of a real session that is replayed ma
 _given = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 
-def decided(session: sessions.Session, name: str, ttl_s: float) -> list[dict]:
+def decided(session: Session, name: str, ttl_s: float) -> list[dict]:
     """The decisions of a policy, as they are written."""
     written = io.StringIO()
     replay(session, POLICIES[name][0](session, prices(ttl_s)), prices(ttl_s), written)
@@ -59,30 +60,30 @@ def long_tale(seed: int, length: int = 90, prompts: float = 0.1) -> Tale:
     """A conversation that is large enough for every rule: reads of many tokens, of which something is needed later, edits of what was
     read, pauses, rewinds, compactions."""
     chance = random.Random(seed)
-    told = Tale([])
-    told.entries.pop()
-    told.last = told.entries[-1]["uuid"]
+    transcript = Tale([])
+    transcript.entries.pop()
+    transcript.last = transcript.entries[-1]["uuid"]
     for number in range(length):
         name = f"src/module_{chance.randrange(8)}/handler.ts"
-        told.wait(chance.choice([1, 5, 20, 20, 60, 310, 3_700] if number % 9 == 0 else [1, 5, 20]))
+        transcript.wait(chance.choice([1, 5, 20, 20, 60, 310, 3_700] if number % 9 == 0 else [1, 5, 20]))
         kind = chance.random()
         if kind < prompts:
-            told._prompt(f"and now {name}")
+            transcript._prompt(f"and now {name}")
         elif kind > 0.98 and number > 50:
-            told._rewind(chance.randrange(10**6))
+            transcript._rewind(chance.randrange(10**6))
         elif kind > 0.96 and 60 < number < 80:
-            told._fold(0)
+            transcript._fold(0)
         else:
             output = f"{'x y z' * 3}\n" * 30 + f"found_in_place_{number}"
             calls = [(chance.choice(["Bash", "Read", "Read", "Grep", "Edit"]), name, output, chance.choice([1, 10, 60]))]
             text = chance.choice(["", "", f"as found_in_place_{chance.randrange(number + 1)} has it"])
-            told._calls(calls * chance.choice([1, 1, 2]), chance.random() < 0.5, text)
-    told._answer("that is it")
-    return told
+            transcript._calls(calls * chance.choice([1, 1, 2]), chance.random() < 0.5, text)
+    transcript._answer("that is it")
+    return transcript
 
 
-def lines_of(told: Told) -> list[bytes]:
-    return [json.dumps(entry).encode() + b"\n" for entry in told.entries]
+def lines_of(transcript: Transcript) -> list[bytes]:
+    return [json.dumps(entry).encode() + b"\n" for entry in transcript.entries]
 
 
 @settings(_given, max_examples=12)
@@ -105,12 +106,12 @@ def test_decisions_in_a_prefix_of_a_long_session_are_those_of_the_whole(tmp_path
 
 @pytest.mark.parametrize("seed", range(3))
 def test_another_future_changes_no_decision_before_it(tmp_path, seed: int, count) -> None:
-    told = long_tale(100 + seed)
-    content = lines_of(told)
+    transcript = long_tale(100 + seed)
+    content = lines_of(transcript)
     chance, seen = random.Random(seed), 0
     for _ in range(count(2, 25)):
         at = chance.randrange(len(content) // 3, len(content))
-        future = [json.dumps(other(entry)).encode() + b"\n" for entry in told.entries[at:]]
+        future = [json.dumps(other(entry)).encode() + b"\n" for entry in transcript.entries[at:]]
         if chance.random() < 0.3:
             chance.shuffle(future)
         kept = content[:at]

@@ -13,8 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hooks.utils import archive
 from hooks.utils.reclaim.access import Refused
 from popkit_retention.cli.main import main
-from popkit_retention.lab import handles, sessions
-from tests.lab.told import Told, filled
+from popkit_retention.lab import sessions
+from popkit_retention.lab.blocks import NO_HANDLE
+from tests.lab.transcripts import Transcript, filled
 from tests.reclaim import generated
 from tests.reclaim.shops import EXPIRED, LATER_S, Shop, Talk, contents_of, stamp, worked
 from tests.views.written import spec_session
@@ -34,7 +35,7 @@ def replayed(path: Path, policy: str, folder: Path) -> dict[str, str]:
 def named(path: Path) -> dict[str, str]:
     """tool_use id -> handle of every result of a session."""
     session = sessions.read(str(path))
-    handles.name(session)
+    sessions.name_handles(session)
     return {step[1].id: step[1].handle for step in session.steps if step[0] == "add" and step[1].id}
 
 
@@ -105,17 +106,17 @@ def test_whatever_the_lines_look_like_the_handles_are_those_of_a_live_clear(made
 
 
 def test_a_subagents_results_belong_to_its_own_chain(tmp_path) -> None:
-    told = Told()
-    told.prompt("look for it", isSidechain=True)
-    told.call("a", message="s1", isSidechain=True)
-    told.result("a", filled(200) + 'ä "so"', isSidechain=True)
-    told.answer(filled(10), "s2", isSidechain=True)
+    transcript = Transcript()
+    transcript.prompt("look for it", isSidechain=True)
+    transcript.call("a", message="s1", isSidechain=True)
+    transcript.result("a", filled(200) + 'ä "so"', isSidechain=True)
+    transcript.answer(filled(10), "s2", isSidechain=True)
     path = tmp_path / "5e55" / "subagents" / "agent-a17.jsonl"
     path.parent.mkdir(parents=True)
-    told.write(path)
+    transcript.write(path)
     db = archive.open_archive(str(tmp_path / "archive.sqlite"), create=True)
     try:
-        record = archive.NewRecord("a", "run", "Bash", json.dumps(told.entries[2]["message"]["content"][0]["content"]))
+        record = archive.NewRecord("a", "run", "Bash", json.dumps(transcript.entries[2]["message"]["content"][0]["content"]))
         added = archive.add_records(db, archive.Chain("5e55/a17", "5e55", "a17"), [record])
     finally:
         db.close()
@@ -128,7 +129,7 @@ def test_a_subagents_results_belong_to_its_own_chain(tmp_path) -> None:
      ("/p/subagents/5e55.jsonl", "5e55"), ("/p/notes", "notes")],
 )  # fmt: skip
 def test_a_context_is_named_by_where_its_transcript_lies(path: str, chain: str) -> None:
-    assert handles.chain_of(path) == chain
+    assert sessions.chain_of(path) == chain
 
 
 def test_a_result_whose_content_is_in_doubt_keeps_its_stand_in(tmp_path) -> None:
@@ -138,11 +139,11 @@ def test_a_result_whose_content_is_in_doubt_keeps_its_stand_in(tmp_path) -> None
     whole = named(path)
     lines[at] = lines[at].replace('"content": "', '"content": 1, "content": "')
     path.write_text("".join(lines))
-    left = [id for id, handle in named(path).items() if handle == sessions.NO_HANDLE]
+    left = [id for id, handle in named(path).items() if handle == NO_HANDLE]
     assert len(left) == 1
     assert {id: handle for id, handle in named(path).items() if id not in left} == {id: whole[id] for id in whole if id not in left}
 
 
 def test_a_survey_takes_no_look_at_handles(tmp_path) -> None:
     session = sessions.read(str(spec_session(tmp_path).path))
-    assert {step[1].handle for step in session.steps if step[0] == "add"} == {sessions.NO_HANDLE}
+    assert {step[1].handle for step in session.steps if step[0] == "add"} == {NO_HANDLE}

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from popkit_retention.lab import measure, pricing, sessions, survey
-from tests.lab.told import Told, filled
+from popkit_retention.lab import measure, policies, sessions, survey
+from tests.lab.transcripts import Transcript, filled
 from tests.views.written import spec_session
 
 NAMES = ["masking-10", "dcp-dedupe"]
@@ -17,18 +17,18 @@ NAMES = ["masking-10", "dcp-dedupe"]
 
 def session(path: Path, rounds: int = 20, seed: int = 1) -> Path:
     """A session of one prompt and so many calls, some of whose results are needed later."""
-    told, random_ = Told(), random.Random(seed)
-    told.prompt(filled(100))
-    told.first("t0", 100)
-    told.result("t0", filled(200, "src/module_0/handler.ts"))
+    transcript, random_ = Transcript(), random.Random(seed)
+    transcript.prompt(filled(100))
+    transcript.first("t0", 100)
+    transcript.result("t0", filled(200, "src/module_0/handler.ts"))
     for number in range(1, rounds):
-        told.wait(20)
+        transcript.wait(20)
         back = random_.randrange(number)
-        told.answer(f"see src/module_{back}/handler.ts" if random_.random() < 0.5 else "go on", f"m{number}")
-        told.call(f"t{number}", message=f"m{number}")
-        told.result(f"t{number}", filled(random_.randrange(10, 200) * 10, f"src/module_{number}/handler.ts"))
+        transcript.answer(f"see src/module_{back}/handler.ts" if random_.random() < 0.5 else "go on", f"m{number}")
+        transcript.call(f"t{number}", message=f"m{number}")
+        transcript.result(f"t{number}", filled(random_.randrange(10, 200) * 10, f"src/module_{number}/handler.ts"))
     path.parent.mkdir(parents=True, exist_ok=True)
-    told.write(path)
+    transcript.write(path)
     return path
 
 
@@ -120,15 +120,14 @@ def test_no_cut_of_a_file_ends_a_run(tmp_path, count) -> None:
 
 def test_cost_and_carried_are_means_over_repositories_of_ratios_of_sums_and_the_rest_is_pooled(folder) -> None:
     found = found_in(folder)
-    table = survey.known_policies()
     for name in NAMES:
         sums: dict = {}
         missed = cleared = dearer = 0
         for path in folder.rglob("*.jsonl"):
             read = sessions.read(str(path))
-            priced = pricing.prices_for(read, 300)
-            base = measure.score(read, table["nothing"][0](read, priced), priced)
-            own = measure.score(read, table[name][0](read, priced), priced)
+            priced = policies.prices_for(read, 300)
+            base = measure.score(read, policies.POLICIES["nothing"][0](read, priced), priced)
+            own = measure.score(read, policies.POLICIES[name][0](read, priced), priced)
             known = sums.setdefault(survey.repository_of(str(path)), [0, 0, 0, 0])
             for at, value in enumerate((own.cost, base.cost, own.carried, base.carried)):
                 known[at] += value
@@ -154,11 +153,11 @@ def test_several_processes_find_what_one_finds(folder) -> None:
 
 
 def test_progress_goes_up_to_all_bytes(folder) -> None:
-    told: list = []
-    found_in(folder, progress=lambda done, whole: told.append((done, whole)))
+    transcript: list = []
+    found_in(folder, progress=lambda done, whole: transcript.append((done, whole)))
     whole = sum(path.stat().st_size for path in folder.rglob("*.jsonl"))
-    assert [done for done, _ in told] == sorted(done for done, _ in told)
-    assert told[-1] == (whole, whole)
+    assert [done for done, _ in transcript] == sorted(done for done, _ in transcript)
+    assert transcript[-1] == (whole, whole)
 
 
 def test_nothing_found_is_no_error(tmp_path) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +11,8 @@ from popkit_retention.memory.folder import Folder
 from popkit_retention.memory.items import ARCHIVE, COLD, HOT, SUMMARY, WARM, BadItem
 from popkit_retention.memory.memory import Busy, Memory, NotThere
 from popkit_retention.memory.stores import DuplicateId, Store
+from popkit_retention.memory.stores.in_memory import InMemoryStore
+from tests.kit.crowds import held
 
 from .remembering import DAY, HOUR, NOW, PROJECT, Remembering
 
@@ -204,21 +204,12 @@ def test_status_counts_tiers_levels_and_tokens(remembering: Remembering):
     assert status["tokens"] > 0
 
 
-HOLDER = (
-    "import os, sys; fd = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT, 0o600); os.lockf(fd, os.F_TLOCK, 0); print(1, flush=True); input()"
-)
-
-
-def test_two_jobs_at_once_are_one(tmp_path: Path, store: Store):
+def test_two_jobs_at_once_are_one(tmp_path: Path):
     folder = Folder(str(tmp_path))
-    memory = Memory(store, PROJECT, lambda: NOW, folder)
+    memory = Memory(InMemoryStore(), PROJECT, lambda: NOW, folder)
     files.make_private_folder(folder.path)
-    with subprocess.Popen([sys.executable, "-c", HOLDER, folder.lock], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
-        assert other.stdout
-        other.stdout.readline()
-        with pytest.raises(Busy, match="another process"):
-            memory.run()
-        other.communicate(b"\n")
+    with held(folder.lock), pytest.raises(Busy, match="another process"):
+        memory.run()
     assert memory.run() is not None
 
 

@@ -12,7 +12,7 @@ from hooks.utils.policy.calls import Call, Outcome
 from hooks.utils.policy.classify import classify
 from hooks.utils.policy.door import failures
 from hooks.utils.policy.door.informative import LEAST_FAILED, LEAST_SAVED, shorten
-from popkit_retention.lab.tiers import shipped_rules
+from hooks.utils.state import shipped
 from tests.examples import examples
 from tests.policy.door_laws import HANDLE, outputs
 from tests.policy.entering import shaped
@@ -100,7 +100,7 @@ def test_what_passed_and_what_is_no_code_of_ones_own_tells_of_no_failure(line: s
 def test_whatever_runs_the_tasks_a_failure_stays(command: str):
     text, failure = FAILING["tsc"]
     call = Call("toolu_1", "Bash", {"command": command}, Outcome(len(text)), cwd="/p")
-    kind = classify(call, "/p", shipped_rules()).kind
+    kind = classify(call, "/p", shipped.rules()).kind
     entry = door.enter(door.Arrival("toolu_1", "Bash", {"command": command}, kind, "T1", text), door.Shown(), shaped(door.STRONG))
     assert failure in entry.text
     assert len(entry.text) < len(text)

@@ -111,9 +111,6 @@ def test_only_a_pin_revives(history):
             assert all(decision.action != "revive" for decision in decisions)
 
 
-IDLE = events.Call("idle", "mcp__idle__wait", {}, Outcome(), 0.0, "/p", "turn 1")
-
-
 @given(histories(profiles=False), st.integers(0, 40), st.integers(1, 12))
 def test_more_calls_never_keep_a_result_alive_longer(history, place, more):
     plain, longer = Walk().all(history[:place]), Walk().all(history[:place])

@@ -109,16 +109,11 @@ def test_an_edit_of_what_it_does_not_show_does_not_end_it(line: str, edited: str
     assert "T1" in session.live
 
 
-@pytest.mark.parametrize("change", ["git -C /q commit -m x", "cd /q && git checkout main", "git -C $D add ."])
-def test_a_change_of_another_repository_ends_nothing(change: str):
-    session = Scenario()
-    session.bash("git status")
-    session.bash(change)
-    assert "T1" in session.live
-
-
-@pytest.mark.parametrize("change", ["git stash list", "git branch", "git fetch"])
-def test_what_changes_no_file_and_no_commit_ends_nothing(change: str):
+@pytest.mark.parametrize(
+    "change",
+    ["git -C /q commit -m x", "cd /q && git checkout main", "git -C $D add .", "git stash list", "git branch", "git fetch"],
+)
+def test_a_change_of_another_repository_or_of_no_file_and_no_commit_ends_nothing(change: str):
     session = Scenario()
     session.bash("git status")
     session.bash(change)

@@ -8,18 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.reclaim.errands import Errands
+from tests.kit.forks import Forks
 from tests.reclaim.looks import looked
-from tests.reclaim.shops import Shop
+from tests.reclaim.shops import Shop, worked
 
 _MEMORY = Path("/dev/shm")  # noqa: S108  files that are in no need of a disk
-
-
-@pytest.fixture(scope="module")
-def errands():
-    errands = Errands()
-    yield errands
-    errands.close()
 
 
 @pytest.fixture
@@ -29,14 +22,23 @@ def profile() -> str:
 
 
 @pytest.fixture
-def shop(tmp_path: Path, errands: Errands, profile: str) -> Shop:
-    return Shop(tmp_path, errands, profile=profile)
+def shop(tmp_path: Path, forks: Forks, profile: str) -> Shop:
+    return Shop(tmp_path, forks, profile=profile)
 
 
 @pytest.fixture
 def cold(shop: Shop) -> Shop:
     """A session that looked around long ago, whose prompt cache is cold."""
     shop.write(looked(str(shop.project)))
+    return shop
+
+
+@pytest.fixture
+def cleared(shop: Shop) -> Shop:
+    """A session after a clear."""
+    shop.write(worked(str(shop.project)))
+    shop.clear()
+    shop.at += 60
     return shop
 
 

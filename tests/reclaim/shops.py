@@ -15,7 +15,7 @@ from hooks.utils.reclaim import access, clearing, restoring, undoing
 from hooks.utils.state import live, store
 from tests.hooks.processes import ROOT
 from tests.host.lines import Lines
-from tests.reclaim.errands import Errands
+from tests.kit.forks import Command, Done, Forks, Hook
 
 SESSION = "5e551019-0000-4000-8000-000000000001"
 BEGAN = 1_790_000_000.0
@@ -165,12 +165,19 @@ LATELY = {"read-app"}  # and with --now
 LIVE = {"read-lib", "new-test"}
 
 
+class Later(Talk):
+    """What a session says after a break."""
+
+    def add(self, kind: str, parent: str | None = "", **fields) -> str:
+        return super().add(kind, parent, timestamp=stamp(BEGAN + 2 * LATER_S + STEP_S * len(self.entries)), **fields)
+
+
 class Shop:
     """Everything that a session has on disk. `at` is the time of day. Its user has configured the profile `spec`, under which a clear goes
     by lifetime and grace, unless a test asks for another; "" for none, which is what is shipped."""
 
-    def __init__(self, folder: Path, errands: Errands | None = None, session_id: str = SESSION, profile: str = "spec"):
-        self.folder, self.errands, self.session_id, self.profile = folder, errands, session_id, profile
+    def __init__(self, folder: Path, forks: Forks | None = None, session_id: str = SESSION, profile: str = "spec"):
+        self.folder, self.forks, self.session_id, self.profile = folder, forks, session_id, profile
         self.claude, self.home, self.project = folder / "claude", folder / "popkit", folder / "shop"
         self.transcript = self.claude / "projects" / folder_name(str(self.project)) / f"{session_id}.jsonl"
         self.project.mkdir(parents=True, exist_ok=True)
@@ -216,19 +223,19 @@ class Shop:
             records = [record for word in words for record in restoring.meant(db, word, site.session_id, site.project)]
         return undoing.restore_in_place(site, str(self.transcript), self.at, records, with_thinking)
 
-    def popkit(self, *words: str, **how):
-        """`popkit WORDS`, in a process of its own; see `Errands.run`."""
+    def popkit(self, *words: str, **how) -> Done:
+        """`popkit WORDS`, in a process of its own; see `Forks.run`."""
         environ = self.environ(**how.pop("environ", {}))
-        return self.errands.run(list(words), environ, cwd=str(self.project), **how)
+        return self.forks.run(Command([*words], how.pop("payload", b"")), environ, cwd=str(self.project), **how)
 
-    def context(self, *words: str, **how):
+    def context(self, *words: str, **how) -> Done:
         """`popkit context WORDS` for this transcript."""
         return self.popkit("context", *words, "--transcript", str(self.transcript), **how)
 
-    def hook(self, name: str, **payload: object):
+    def hook(self, name: str, **payload: object) -> Done:
         """One hook, in a process of its own."""
         common = {"session_id": self.session_id, "transcript_path": str(self.transcript), "cwd": str(self.project)}
-        return self.errands.run_hook(name, {**common, **payload}, self.environ(CLAUDE_PROJECT_DIR=str(self.project)))
+        return self.forks.run(Hook(name, {**common, **payload}), self.environ(CLAUDE_PROJECT_DIR=str(self.project)))
 
     # --- what came of it -------------------------------------------------------------------------------------------------------
 
@@ -288,10 +295,6 @@ class Shop:
         stored = store.load(paths)
         assert stored is not None
         return shared_facts(stored.state), {id: result.cleared for id, result in store.read_expired(paths, stored.state).items()}
-
-    def assert_tidy(self) -> None:
-        """No temporary file is left anywhere."""
-        assert [path for path in self.folder.rglob("*") if path.name.endswith((".tmp", "-journal"))] == []
 
 
 def contents_of(data: bytes) -> dict[str, object]:

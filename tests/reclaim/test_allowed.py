@@ -17,7 +17,8 @@ from hooks.utils.handlers import pre_tool_use
 from hooks.utils.host.payload import call_of
 from tests.examples import examples
 from tests.hooks import payloads, processes
-from tests.reclaim.shops import SESSION, Shop, code, numbered, worked
+from tests.kit.forks import Hook
+from tests.reclaim.shops import SESSION, Shop, code, numbered
 
 OTHER = "5e551019-0000-4000-8000-000000000002"
 OLD = numbered(code(120))  # what `read-old` showed
@@ -36,15 +37,6 @@ BAD = [
     "popkit restore T12", "popkit archive prune --older-than 1s", "popkit context clear --now", "popkit restorе abcd2345",
     "POPKIT restore abcd2345", "popkit restore abcd2345\u2028id", "popkit restore abcd2345\u00a0x", "popkit restore abcd2345\0",
 ]  # fmt: skip
-
-
-@pytest.fixture
-def cleared(shop: Shop) -> Shop:
-    """A session after a clear."""
-    shop.write(worked(str(shop.project)))
-    shop.clear()
-    shop.at += 60
-    return shop
 
 
 def _asked(command: object, **more: object) -> dict:
@@ -108,7 +100,7 @@ def test_hooks_take_the_command_that_ran_for_the_one_that_the_transcript_has(cle
     assert call_of(payloads.bash("PATH='/usr/bin' && make"), 0.0).tool_input["command"] == "PATH='/usr/bin' && make"
 
 
-def _hook_of(root: Path, shop: Shop) -> processes.Ran:
+def _hook_of(root: Path, shop: Shop) -> processes.Done:
     """The hook of a plugin that lies in this folder."""
     ignore = shutil.ignore_patterns("__pycache__")
     for name in ("hooks", "bin", "power-mode", "retention-config.json"):
@@ -212,7 +204,7 @@ def test_where_the_archive_cannot_be_asked_nothing_is_said(cleared: Shop):
 @pytest.mark.parametrize("command", BAD)
 def test_of_any_other_line_nothing_is_said(cleared: Shop, command: str):
     command = command.replace(HANDLE, cleared.cleared()["read-old"])
-    ran = cleared.errands.run_hook("pre-tool-use", _asked(command), cleared.environ())
+    ran = cleared.forks.run(Hook("pre-tool-use", _asked(command)), cleared.environ())
     assert (ran.code, ran.out, ran.err) == (0, "", "")
 
 
@@ -251,7 +243,7 @@ OTHERS = {
 @pytest.mark.parametrize("change", OTHERS.values(), ids=OTHERS)
 def test_of_another_call_nothing_is_said(cleared: Shop, change: dict):
     payload = json.dumps({**_asked(GOOD), **change}).replace(HANDLE, cleared.cleared()["read-old"])
-    ran = cleared.errands.run_hook("pre-tool-use", json.loads(payload), cleared.environ())
+    ran = cleared.forks.run(Hook("pre-tool-use", json.loads(payload)), cleared.environ())
     assert (ran.code, ran.out, ran.err) == (0, "", "")
 
 

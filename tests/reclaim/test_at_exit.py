@@ -18,7 +18,7 @@ def _use(shop: Shop) -> bytes:
     return before
 
 
-def _run(shop: Shop, hook: str, **payload: object) -> processes.Ran:
+def _run(shop: Shop, hook: str, **payload: object) -> processes.Done:
     common = {"session_id": shop.session_id, "transcript_path": str(shop.transcript), "cwd": str(shop.project)}
     return processes.run(hook, {**common, **payload}, shop.environ(CLAUDE_PROJECT_DIR=str(shop.project)))
 

@@ -6,13 +6,13 @@ import json
 import os
 import shutil
 import sqlite3
-import subprocess
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from tests.reclaim.errands import Errands
+from tests.kit.disks import read_only
+from tests.kit.forks import Command, Done, Forks
+from tests.kit.kills import lay_down
 from tests.reclaim.shops import EXPIRED, LATELY, Shop, contents_of, worked
 
 IS_ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
@@ -218,8 +218,8 @@ def test_what_is_no_file_is_refused(shop: Shop, make, operation: str):
 
 
 @pytest.mark.parametrize("operation", WORDS)
-def test_a_full_disk_leaves_everything_as_it_was(memory: Path, errands: Errands, operation: str, count):
-    shop = Shop(memory / "now", errands)
+def test_a_full_disk_leaves_everything_as_it_was(memory: Path, forks: Forks, operation: str, count):
+    shop = Shop(memory / "now", forks)
     talk = worked(str(shop.project))
     shop.write(talk)
     if operation != "clear":
@@ -239,54 +239,22 @@ def test_a_full_disk_leaves_everything_as_it_was(memory: Path, errands: Errands,
             assert list(shop.folder.rglob("*.popkit-*")) == []
         else:
             assert shop.transcript.read_bytes() != before
-            shutil.rmtree(shop.folder)
-            shutil.copytree(memory / "template", shop.folder)
+            lay_down(memory / "template", shop.folder)
     assert failed > 3
     assert shop.context(*WORDS[operation]).code == 0, "and as soon as there is room, it works"
 
 
-def _read_only(folder: Path) -> bool:
-    """Makes a folder one that nobody can write to, not even root."""
-    if not IS_ROOT:
-        folder.chmod(0o500)
-        return True
-    mount = shutil.which("mount")
-    if not mount or subprocess.run([mount, "--bind", str(folder), str(folder)], capture_output=True, check=False).returncode:
-        return False
-    return subprocess.run([mount, "-o", "remount,ro,bind", str(folder)], capture_output=True, check=False).returncode == 0
-
-
-@pytest.fixture
-def read_only():
-    """`read_only(folder)`; skips where a folder cannot be made so."""
-    made = []
-
-    def make(folder: Path) -> None:
-        made.append(folder)
-        if not _read_only(folder):
-            pytest.skip("root ignores permissions, and mounting is not allowed here")
-
-    yield make
-    for folder in made:
-        if IS_ROOT:
-            subprocess.run(["umount", "-l", str(folder)], capture_output=True, check=False)
-        else:
-            folder.chmod(0o700)
-
-
 @pytest.mark.parametrize("where", ["the transcript's folder", "our home"])
 @pytest.mark.parametrize("operation", WORDS)
-def test_a_read_only_folder_leaves_everything_as_it_was(shop: Shop, read_only, operation: str, where: str):
+def test_a_read_only_folder_leaves_everything_as_it_was(shop: Shop, operation: str, where: str):
     shop.write(worked(str(shop.project)))
     if operation != "clear":
         shop.clear()
     before = shop.transcript.read_bytes()
     known = shop.archive_report()
-    read_only(shop.home if where == "our home" else shop.transcript.parent) if shop.home.exists() or where != "our home" else None
-    if not shop.home.exists() and where == "our home":
-        shop.home.mkdir()
-        read_only(shop.home)
-    done = shop.context(*WORDS[operation])
+    shop.home.mkdir(exist_ok=True)
+    with read_only(shop.home if where == "our home" else shop.transcript.parent):
+        done = shop.context(*WORDS[operation])
     assert (done.code, done.out) == (1, ""), done
     assert len(done.err) > 30
     assert "Traceback" not in done.err
@@ -332,33 +300,21 @@ def test_an_archive_that_cannot_be_used_leaves_everything_as_it_was(shop: Shop, 
 
 
 def test_two_clears_at_once_end_well_and_archive_each_content_once(shop: Shop, count):
-    with _Two() as both, ThreadPoolExecutor(2) as threads:
-        original = shop.write(worked(str(shop.project)))
-        for _ in range(count(6, 60)):
-            shops = [Shop(shop.folder, errands) for errands in both]
-            for one in shops:
-                one.at = shop.at
-            done = list(threads.map(lambda one: one.context("clear", "--now", "--json"), shops))
-            assert [one.code for one in done] == [0, 0], done
-            assert sorted(one.json["cleared"] for one in done) == [False, True]
-            assert set(shop.cleared()) == EXPIRED | LATELY
-            assert shop.archive_report() == (len(EXPIRED | LATELY), 1)
-            done = list(threads.map(lambda one: one.context("undo"), shops))
-            assert sorted(one.code for one in done) == [0, 1], "the second finds nothing to undo"
-            assert shop.transcript.read_bytes() == original
+    original = shop.write(worked(str(shop.project)))
+
+    def both(*words: str) -> list[Done]:
+        work = Command(["context", *words, "--transcript", str(shop.transcript)])
+        return shop.forks.run_together([work] * 2, shop.environ(), cwd=str(shop.project))
+
+    for _ in range(count(6, 60)):
+        done = both("clear", "--now", "--json")
+        assert [one.code for one in done] == [0, 0], done
+        assert sorted(one.json["cleared"] for one in done) == [False, True]
+        assert set(shop.cleared()) == EXPIRED | LATELY
+        assert shop.archive_report() == (len(EXPIRED | LATELY), 1)
+        assert sorted(one.code for one in both("undo")) == [0, 1], "the second finds nothing to undo"
+        assert shop.transcript.read_bytes() == original
     shop.assert_state_follows()
-
-
-class _Two:
-    """Two processes that run commands at the same time."""
-
-    def __enter__(self) -> list[Errands]:
-        self.both = [Errands(), Errands()]
-        return self.both
-
-    def __exit__(self, *_exc) -> None:
-        for errands in self.both:
-            errands.close()
 
 
 # --- size -------------------------------------------------------------------------------------------------------------------------

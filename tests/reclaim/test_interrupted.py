@@ -4,19 +4,15 @@ works."""
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from hooks.utils import archive
 from hooks.utils.reclaim import access
-from tests.patience import Moments
-from tests.reclaim.errands import SYSTEM_CALLS, Done, Errands
+from tests.kit.forks import Command, Done, Forks, Function, Work
+from tests.kit.kills import kill_at_each_call, kill_at_random_moments, lay_down
 from tests.reclaim.shops import Shop, Talk, Thinker, code, contents_of, worked
 
 CLEAR, UNDO, RESTORE = ["clear"], ["undo"], ["restore", "read-old", "found", "--in-place"]
@@ -30,8 +26,6 @@ OPERATIONS = {
     "a clear with thinking": ([], THOUGHTFUL),
     "the undo of one": ([THOUGHTFUL], UNDO),
 }
-# More than any of them asks of the system.
-MOMENTS = 1000
 
 
 def entries(data: bytes) -> list[dict]:
@@ -41,8 +35,9 @@ def entries(data: bytes) -> list[dict]:
 class Case:
     """One operation on one session, laid down anew before every kill."""
 
-    def __init__(self, folder: Path, errands: Errands, operation: str, larger: int = 0):
-        self.shop = Shop(folder / "now", errands)
+    def __init__(self, folder: Path, forks: Forks, operation: str, often: int, larger: int = 0):
+        """After every so many kills the same is done again."""
+        self.shop, self.often = Shop(folder / "now", forks), often
         before, self.words = OPERATIONS[operation]
         talk = worked(str(self.shop.project), Thinker if THOUGHTFUL in (*before, self.words) else Talk)
         for number in range(larger):
@@ -54,12 +49,12 @@ class Case:
         self.texts = contents_of(self.original)
         for words in before:
             self._run(words)
+        self.work, self.how = self._work(self.words), {"cwd": str(self.shop.project)}
+        self.done: list[bool] = []
         self.template = folder / "template"
         shutil.copytree(self.shop.folder, self.template)
         self.old = self.shop.transcript.read_bytes()
-        began = time.perf_counter()
         self._run(self.words)
-        self.took_s = time.perf_counter() - began
         self.new = self.shop.transcript.read_bytes()
         assert self.new != self.old
 
@@ -67,21 +62,24 @@ class Case:
         done = self.ask(words)
         assert done.code == 0, done
 
-    def ask(self, words: list[str], **moment) -> Done:
-        """What a command ends with; it is killed at this moment."""
-        if words != THOUGHTFUL:
-            return self.shop.context(*words, **moment)
+    def _work(self, words: list[str]) -> Work:
         shop = self.shop
+        if words != THOUGHTFUL:
+            return Command(["context", *words, "--transcript", str(shop.transcript)])
         given = [shop.environ(), shop.session_id, str(shop.project), str(shop.transcript), shop.at]
-        return shop.errands.call("tests.reclaim.thoughtful:clear", given, shop.environ(), **moment)
+        return Function("tests.reclaim.thoughtful:clear", given)
 
-    def kill(self, **moment) -> bool:
-        """Whether it was killed: at this moment, on a session as it was."""
-        shutil.rmtree(self.shop.folder)
-        shutil.copytree(self.template, self.shop.folder)
-        done = self.ask(self.words, **moment)
-        assert done.code in (0, -9), done
-        return done.code == -9
+    def ask(self, words: list[str]) -> Done:
+        return self.shop.forks.run(self._work(words), self.shop.environ(), cwd=str(self.shop.project))
+
+    def world(self) -> dict[str, str]:
+        lay_down(self.template, self.shop.folder)
+        return self.shop.environ()
+
+    def check(self, done: Done) -> None:
+        self.done.append(self.assert_whole())
+        if len(self.done) % self.often == 0 or not done.killed or self.done[-2:] == [False, True]:
+            self.assert_next(self.done[-1])
 
     def assert_whole(self) -> bool:
         """Whether the transcript is the new one; everything else is as it must be."""
@@ -121,48 +119,18 @@ class Case:
         assert list(shop.folder.rglob("*.popkit-*")) == [], "the next one sweeps up"
 
 
-@pytest.fixture(scope="module")
-def way() -> str:
-    """How a process is killed: at a system call, SQLite's own too, or where that is not allowed before a call that Python makes."""
-    inject = ["-e", f"inject={SYSTEM_CALLS}:signal=SIGKILL:when=1"]
-    argv = ["strace", "-qq", "-o", os.devnull, "-e", "trace=" + SYSTEM_CALLS, *inject, sys.executable, "-c", "print(1)"]
-    can = shutil.which("strace") and subprocess.run(argv, capture_output=True, check=False).returncode == -9
-    return "call" if can else "moment"
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_killed_at_any_call_that_changes_something_it_is_done_or_undone(memory: Path, forks: Forks, operation: str, count):
+    """At every seventh of them, at each with --slow."""
+    case, step = Case(memory, forks, operation, count(5, 1)), count(7, 1)
+    kills = kill_at_each_call(forks, case.work, case.world, case.check, step, **case.how)
+    print(f"{operation}: {kills} kills")
+    assert step * kills > 20, "there were moments to be killed at"
+    assert case.done == sorted(case.done), "before the rename all is old, after it all is new"
+    assert 2 < step * case.done.count(True) < step * len(case.done) - 2
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
-def test_killed_at_any_call_that_changes_something_it_is_done_or_undone(memory: Path, errands: Errands, operation: str, way: str, count):
-    """At every third of them, at each with --slow."""
-    case = Case(memory, errands, operation)
-    step, often = count(3, 1), count(5, 1)
-    done = []
-    for moment in range(1, MOMENTS, step):
-        was_killed = case.kill(**{way: moment})
-        done.append(case.assert_whole())
-        if len(done) % often == 0 or not was_killed or done[-2:] == [False, True]:
-            case.assert_next(done[-1])
-        if not was_killed:
-            break
-    else:
-        pytest.fail("it never came to its end")
-    print(f"{operation}: {len(done) - 1} kills, each at a {way} of its own")
-    assert step * len(done) > 20, "there were moments to be killed at"
-    assert done == sorted(done), "before the rename all is old, after it all is new"
-    assert 2 < step * done.count(True) < step * len(done) - 2
-
-
-def test_killed_at_a_random_moment_it_is_done_or_undone(memory: Path, errands: Errands, count):
-    cases = [Case(memory / operation, errands, operation, larger=3) for operation in OPERATIONS]
-    moments = Moments(20_261_123, 1.0)  # of the life of each
-    kills, killed, done = count(24, 500), 0, 0
-    for number in range(kills):
-        case = cases[number % len(cases)]
-        was_killed = case.kill(kill_after_s=moments.draw() * case.took_s)
-        moments.tell(not was_killed)
-        whole = case.assert_whole()
-        if number % count(4, 1) == 0:
-            case.assert_next(whole)
-        killed += was_killed
-        done += whole
-    assert killed > 0
-    assert 0 < done < kills
+def test_killed_at_a_random_moment_it_is_done_or_undone(memory: Path, forks: Forks, operation: str, count):
+    case = Case(memory, forks, operation, count(4, 1), larger=3)
+    kill_at_random_moments(forks, case.work, case.world, case.check, count(4, 90), **case.how)

@@ -5,18 +5,18 @@ from __future__ import annotations
 import json
 import sqlite3
 import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from hooks.utils.edges import files, home
+from hooks.utils.edges import home
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.reclaim import access, partner
 from hooks.utils.state import live, store
 from hooks.utils.state.archived import Originals
 from tests.hooks import processes
+from tests.kit.crowds import held
 from tests.reclaim.shops import STEP_S, Shop, Talk, code, worked
 
 
@@ -168,25 +168,13 @@ def test_an_archive_that_cannot_be_used_costs_the_index_alone(shop: Shop):
     assert _after(shop) == ""
 
 
-HOLDS_THE_ARCHIVE = """
-import sqlite3, sys, time
-db = sqlite3.connect(sys.argv[1], isolation_level=None)
-db.execute("BEGIN EXCLUSIVE")
-print(flush=True)
-time.sleep(600)
-"""
-
-
 @pytest.fixture
 def locked_archive(shop: Shop):
     """An archive that somebody else holds until `end` is called."""
     shop.write(worked(str(shop.project)))
     access.archive.open_archive(home.archive_path(shop.site().home)).close()
-    command = [sys.executable, "-c", HOLDS_THE_ARCHIVE, home.archive_path(shop.site().home)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as holder:
-        holder.stdout.readline()
+    with held(home.archive_path(shop.site().home)) as holder:
         yield holder
-        holder.kill()
 
 
 def _end(holder: subprocess.Popen) -> None:
@@ -219,21 +207,13 @@ def test_what_was_folded_while_the_archive_was_locked_is_archived_at_the_next_pr
     assert not Path(shop.site().paths().unarchived).exists()
 
 
-@pytest.fixture
-def patience():
-    """A hook's, for as long as the test runs."""
-    files.patience.left_s = files.HOOK_WAIT_S
-    yield files.patience
-    files.patience.left_s = float("inf")
-
-
-def test_a_locked_archive_is_waited_for_once_and_not_again(shop: Shop, locked_archive, patience):
+def test_a_locked_archive_is_waited_for_once_and_not_again(shop: Shop, locked_archive, hook_patience):
     for _ in range(3):
         assert partner.before(shop.site(), str(shop.transcript), 0.0, manual=False)
-        assert patience.left_s == 0, "there is no patience left for the next"
+        assert hook_patience.left_s == 0, "there is no patience left for the next"
 
 
-def test_lines_that_the_host_writes_late_are_waited_for_out_of_the_same_patience(shop: Shop, patience):
+def test_lines_that_the_host_writes_late_are_waited_for_out_of_the_same_patience(shop: Shop, hook_patience):
     talk = worked(str(shop.project))
     shop.write(talk)
     live.reconcile(shop.site(), str(shop.transcript))
@@ -241,10 +221,10 @@ def test_lines_that_the_host_writes_late_are_waited_for_out_of_the_same_patience
     del talk.entries[-2:]  # the hooks have just seen a result that is not in the transcript yet
     talk.write(shop.transcript)
     assert partner.before(shop.site(), str(shop.transcript), 0.0, manual=False)
-    assert patience.left_s == 0
+    assert hook_patience.left_s == 0
 
 
-def test_an_archive_that_is_locked_between_two_questions_is_waited_for_once(shop: Shop, patience):
+def test_an_archive_that_is_locked_between_two_questions_is_waited_for_once(shop: Shop, hook_patience):
     shop.write(worked(str(shop.project)))
     first, second, third = list(shop.clear()[1].handles.values())[:3]
     originals = Originals(shop.site().home)
@@ -252,7 +232,7 @@ def test_an_archive_that_is_locked_between_two_questions_is_waited_for_once(shop
     with closing(sqlite3.connect(home.archive_path(shop.site().home), isolation_level=None)) as other:
         other.execute("BEGIN EXCLUSIVE")
         assert originals(second) is None
-        assert patience.left_s == 0
+        assert hook_patience.left_s == 0
         other.execute("ROLLBACK")
     assert originals(third) is None, "nor is it asked again"
     originals.close()

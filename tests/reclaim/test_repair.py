@@ -32,7 +32,7 @@ class Reading:
                 entry.update(isSidechain=True, agentId=self.agent)
         self.talk.write(self.file)
 
-    def again(self, agent: str = "", **asked: int) -> processes.Ran:
+    def again(self, agent: str = "", **asked: int) -> processes.Done:
         """The Read that answers "file unchanged"."""
         self.shop.at = max(self.shop.at, time.time())
         more = {"agent_id": agent, "agent_type": "general-purpose"} if agent else {}

@@ -14,18 +14,10 @@ from hooks.utils import archive
 from hooks.utils.reclaim import access, restoring
 from tests import locales
 from tests.hooks import payloads, processes
+from tests.kit.forks import Command
 from tests.reclaim.shops import EXPIRED, Shop, code, numbered, worked
 
 OLD = numbered(code(120))
-
-
-@pytest.fixture
-def cleared(shop: Shop) -> Shop:
-    """A session after a clear."""
-    shop.write(worked(str(shop.project)))
-    shop.clear()
-    shop.at += 60
-    return shop
 
 
 # --- printed ----------------------------------------------------------------------------------------------------------------------
@@ -97,7 +89,7 @@ def test_before_anything_was_archived_it_says_so(shop: Shop):
 
 def test_it_finds_what_another_session_cleared_next_week(cleared: Shop):
     cleared.at += 7 * 24 * 3600
-    other = Shop(cleared.folder, cleared.errands, "5e551019-0000-4000-8000-000000000002")
+    other = Shop(cleared.folder, cleared.forks, "5e551019-0000-4000-8000-000000000002")
     other.at = cleared.at
     assert other.popkit("restore", cleared.cleared()["read-old"]).out == OLD + "\n"
     assert other.popkit("restore", "old.ts").out == OLD + "\n"
@@ -125,11 +117,11 @@ def test_a_path_never_reaches_into_another_project(cleared: Shop, elsewhere: str
 def test_a_path_is_found_from_a_folder_within_the_project(cleared: Shop):
     inner = cleared.project / "src" / "deep"
     inner.mkdir(parents=True)
-    done = cleared.errands.run(["restore", "old.ts"], cleared.environ(), cwd=str(inner))
+    done = cleared.forks.run(Command(["restore", "old.ts"]), cleared.environ(), cwd=str(inner))
     assert (done.code, done.out) == (0, OLD + "\n")
     beside = cleared.folder / "shop-two"
     beside.mkdir()
-    assert cleared.errands.run(["restore", "old.ts"], cleared.environ(), cwd=str(beside)).code == 1
+    assert cleared.forks.run(Command(["restore", "old.ts"]), cleared.environ(), cwd=str(beside)).code == 1
 
 
 def test_what_is_pruned_after_it_was_printed_is_no_failure(cleared: Shop):

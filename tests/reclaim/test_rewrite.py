@@ -14,10 +14,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hooks.utils.reclaim import rewrite
+from tests.kit.disks import IS_ROOT, read_only, small_disk
+from tests.kit.forks import Forks, Function
 from tests.reclaim import transcripts
 
 ROOT = Path(__file__).parents[2]
-IS_ROOT = os.geteuid() == 0
 
 
 @pytest.fixture
@@ -227,30 +228,20 @@ def test_where_the_original_cannot_be_kept_nothing_changes(transcript: Path, kee
     _assert_unchanged(transcript, before, ("folder",))
 
 
-def _drive(*before: str, path: Path, keep: Path) -> str:
-    argv = [*before, sys.executable, "-m", "tests.reclaim.drive", str(path), str(keep)]
-    return subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-
-
-def test_where_there_is_no_room_nothing_changes(transcript: Path):
+def test_where_there_is_no_room_nothing_changes(forks: Forks, transcript: Path):
     before = transcript.read_bytes()
     keep = transcript.with_name("original")
     keep.write_text("older")
-    # In blocks of 512 bytes: less than what the cleared transcript takes.
-    said = _drive("sh", "-c", 'ulimit -f 8 && exec "$@"', "sh", path=transcript, keep=keep)
-    assert "RewriteFailed" in said
-    assert "no file may become that large here; nothing was changed" in said
+    work = Function("tests.reclaim.transcripts:clear", [str(transcript), str(keep)])
+    done = forks.run(work, {}, file_bytes=4_096)  # less than what the cleared transcript takes
+    assert "RewriteFailed: " in done.err
+    assert "no file may become that large here; nothing was changed" in done.err
     _assert_unchanged(transcript, before, ("original",))
     assert keep.read_text() == "older"
 
 
 def test_on_a_full_disk_nothing_changes(tmp_path: Path):
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=64k,mode=700", "tmpfs", str(disk)]
-    if not IS_ROOT or not shutil.which("mount") or subprocess.run(mount, capture_output=True, check=False).returncode:
-        pytest.skip("only root can mount a small disk")
-    try:
+    with small_disk(tmp_path / "disk") as disk:
         transcript = disk / "session.jsonl"
         before = transcripts.lines(100)
         transcript.write_bytes(before)
@@ -258,30 +249,14 @@ def test_on_a_full_disk_nothing_changes(tmp_path: Path):
             with pytest.raises(rewrite.RewriteFailed, match="the disk is full; nothing was changed"):
                 transcripts.clear(transcript, keep)
             _assert_unchanged(transcript, before)
-    finally:
-        subprocess.run(["umount", "-l", str(disk)], check=True)
 
 
 def test_in_a_read_only_folder_nothing_changes(transcript: Path):
-    before = transcript.read_bytes()
-    if IS_ROOT:
-        bind = ["mount", "--bind", str(transcript.parent), str(transcript.parent)]
-        if not shutil.which("mount") or subprocess.run(bind, capture_output=True, check=False).returncode:
-            pytest.skip("root ignores permissions, and mounting is not allowed here")
-        subprocess.run(["mount", "-o", "remount,ro,bind", str(transcript.parent)], check=True)
-        reason = "the disk is read-only"
-    else:
-        transcript.parent.chmod(0o500)
-        reason = "permission is denied"
-    try:
+    before, reason = transcript.read_bytes(), "the disk is read-only" if IS_ROOT else "permission is denied"
+    with read_only(transcript.parent):
         with pytest.raises(rewrite.RewriteFailed, match=reason + ".*nothing was changed"):
             transcripts.clear(transcript)
         _assert_unchanged(transcript, before)
-    finally:
-        if IS_ROOT:
-            subprocess.run(["umount", "-l", str(transcript.parent)], check=True)
-        else:
-            transcript.parent.chmod(0o700)
 
 
 # --- what killed ones leave ----------------------------------------------------------------------------------------------------

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-import time
 from pathlib import Path
 
-import pytest
-
 from hooks.utils.reclaim import rewrite
-from tests.patience import Moments
+from tests.kit.forks import Done, Forks, Function
+from tests.kit.kills import kill_at_each_call, kill_at_random_moments
 from tests.reclaim import transcripts
 
-ROOT = Path(__file__).parents[2]
-# More than a rewrite of a small transcript asks of the system.
-MOMENTS = 1000
 OLDER = b"an older original\n"
 
 
@@ -28,84 +20,45 @@ class Case:
         self.keep.parent.mkdir()
         self.old = transcripts.lines(count, chars)
         self.new = transcripts.edited(self.old, transcripts.clearing(self.old))
+        self.work = Function("tests.reclaim.transcripts:clear", [str(self.path), str(self.keep)])
+        self.done: list[bool] = []
 
-    def restore(self) -> None:
+    def world(self) -> dict[str, str]:
         for folder in (self.path.parent, self.keep.parent):
             for path in folder.iterdir():
                 if path.is_file():
                     path.unlink()
         self.path.write_bytes(self.old)
         self.keep.write_bytes(OLDER)
+        return {}
 
-    def start(self, *moment: str) -> subprocess.Popen:
-        argv = [sys.executable, "-S", "-E", "-m", "tests.reclaim.drive", str(self.path), str(self.keep), *moment]
-        process = subprocess.Popen(argv, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        assert process.stdout is not None
-        # Past the buffer, in which what it prints next could stay behind.
-        assert os.read(process.stdout.fileno(), len(b"ready\n")) == b"ready\n"
-        return process
-
-    def assert_whole(self) -> bool:
-        """Whether the transcript is the new one already."""
-        now = self.path.read_bytes()
+    def check(self, done: Done) -> None:
+        """All of it is old or new; nothing is left behind, and the next rewrite works."""
+        assert done.killed or (done.out, done.err) == ("", "")
+        now, kept = self.path.read_bytes(), self.keep.read_bytes()
         assert now in (self.old, self.new)
-        kept = self.keep.read_bytes()
         assert kept == self.old or (kept == OLDER and now == self.old), "whatever is gone from the transcript is kept"
         assert [path.name for path in self.path.parent.glob("*.jsonl")] == [self.path.name]
         rewrite.sweep(str(self.path))
         rewrite.sweep(str(self.keep))
         assert [path.name for path in self.path.parent.iterdir() if path.is_file()] == [self.path.name]
         assert transcripts.names(self.keep.parent) == [self.keep.name]
-        return now == self.new
+        self.done.append(now == self.new)
+        if now == self.old:
+            transcripts.clear(self.path, self.keep)
+            assert (self.path.read_bytes(), self.keep.read_bytes()) == (self.new, self.old)
 
 
-def test_a_rewrite_killed_between_any_two_things_it_asks_of_the_system_is_done_or_undone(tmp_path: Path, count):
-    """At every third of them, at each with --slow."""
+def test_a_rewrite_killed_at_any_call_that_changes_something_is_done_or_undone(forks: Forks, tmp_path: Path):
     case = Case(tmp_path, 9, 300)
-    done, step = [], count(3, 1)
-    for moment in range(1, MOMENTS, step):
-        case.restore()
-        process = case.start(str(moment))
-        out, err = process.communicate()
-        done.append(case.assert_whole())
-        if process.returncode == 0:
-            assert (out, err) == ("rewritten\n", "")
-            break
-        assert process.returncode == -9, err
-    else:
-        pytest.fail("it never came to its end")
-    assert step * len(done) > 60, "there were moments to be killed at"
-    assert done == sorted(done), "before the rename all is old, after it all is new"
-    assert step * done.count(True) > 5
+    kills = kill_at_each_call(forks, case.work, case.world, case.check)
+    print(f"a rewrite: {kills} kills")
+    assert kills > 10, "there were moments to be killed at"
+    assert case.done == sorted(case.done), "before the rename all is old, after it all is new"
+    assert case.done.count(True) > 2
 
 
-def test_a_rewrite_killed_at_a_random_moment_is_done_or_undone(tmp_path: Path, count):
+def test_a_rewrite_killed_at_a_random_moment_is_done_or_undone(forks: Forks, tmp_path: Path, count):
     case = Case(tmp_path, 1500, 2000)
-    case.restore()
-    process = case.start()
-    began = time.perf_counter()
-    process.communicate()
-    assert case.assert_whole()
-    moments = Moments(20_261_122, time.perf_counter() - began)
-    kills, done = count(25, 500), 0
-    for _ in range(kills):
-        case.restore()
-        process = case.start()
-        time.sleep(moments.draw())
-        process.kill()
-        process.communicate()
-        was_done = case.assert_whole()
-        moments.tell(was_done)
-        done += was_done
-    assert 0 < done < kills, "some were killed before they were done"
-
-
-def test_after_a_kill_the_next_rewrite_works(tmp_path: Path):
-    case = Case(tmp_path, 9, 300)
-    case.restore()
-    process = case.start("60")
-    process.communicate()
-    assert process.returncode == -9
-    if case.path.read_bytes() == case.old:
-        transcripts.clear(case.path, case.keep)
-    assert case.assert_whole()
+    kill_at_random_moments(forks, case.work, case.world, case.check, count(25, 500))
+    assert len(set(case.done)) == 2, "some were killed before they were done"

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.reclaim import appending, rewrite
+from tests.kit.forks import Forks, Function
 from tests.patience import HANG_S
 from tests.reclaim import transcripts
 
@@ -236,26 +237,12 @@ def test_somebody_who_opens_the_transcript_at_any_moment_does_not_end_the_rewrit
     assert answers <= {True, False} or answers == {None}
 
 
-FULL = """
-import os, resource, sys
-from hooks.utils.reclaim import appending, rewrite
-resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
-old, new = os.open(sys.argv[1], os.O_RDONLY), os.open(sys.argv[2], os.O_RDWR | os.O_APPEND)
-try:
-    appending.carry_over(old, new, 8, sys.argv[2], sys.argv[1])
-except rewrite.CarryFailed as error:
-    print(error, error.lines)
-"""
-
-
-def test_late_lines_that_find_no_room_are_handed_to_the_caller(tmp_path: Path):
+def test_late_lines_that_find_no_room_are_handed_to_the_caller(forks: Forks, tmp_path: Path):
     late = b'{"late":"%s"}\n' % (b"x" * 200)
     swap = Swap(tmp_path)
     _later(swap.kept, (0, late)).join()
-    done = subprocess.run(
-        [sys.executable, "-c", FULL, str(swap.kept), str(swap.path)], cwd=WRITER.parents[2], capture_output=True, text=True, check=True
-    )
-    assert repr(late) in done.stdout
-    assert "it was rewritten, but" in done.stdout
-    assert str(swap.kept) in done.stdout
+    done = forks.run(Function("tests.reclaim.transcripts:carry_over", [str(swap.kept), str(swap.path)]), {}, file_bytes=100)
+    assert repr(late) in done.out
+    assert "it was rewritten, but" in done.out
+    assert str(swap.kept) in done.out
     assert swap.carried() == b"", "no part of a line stays"

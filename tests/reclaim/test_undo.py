@@ -39,7 +39,7 @@ def test_as_data_it_tells_the_same(shop: Shop):
 def test_the_clear_of_another_session_stays_undone(shop: Shop):
     shop.write(worked(str(shop.project)))
     shop.clear()
-    other = Shop(shop.folder, shop.errands, "5e551019-0000-4000-8000-000000000002")
+    other = Shop(shop.folder, shop.forks, "5e551019-0000-4000-8000-000000000002")
     before = other.write(worked(str(shop.project), session_id=other.session_id))
     with pytest.raises(Refused, match="nothing to undo"):
         other.undo()

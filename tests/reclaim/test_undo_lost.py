@@ -3,7 +3,6 @@ its copied placeholders stand for."""
 
 from __future__ import annotations
 
-import random
 import shutil
 import sqlite3
 from contextlib import closing
@@ -12,12 +11,11 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.reclaim.access import Refused
-from tests.reclaim.errands import Errands
+from tests.kit.forks import Command, Done, Forks
+from tests.kit.kills import kill_at_each_call, kill_at_random_moments, lay_down
 from tests.reclaim.shops import EXPIRED, Shop, contents_of, worked
 
 FORK = "5e551019-0000-4000-8000-00000000000f"
-# More than an undo asks of the system.
-MOMENTS = 1000
 
 
 def forget(shop: Shop, *handles: str) -> None:
@@ -86,7 +84,7 @@ def test_placeholders_that_the_archive_knows_nothing_of_are_told(twice: Shop):
 
 def forked(shop: Shop) -> Shop:
     """A fork of the session: the same lines under another id, as the host copies them."""
-    fork = Shop(shop.folder, shop.errands, FORK, shop.profile)
+    fork = Shop(shop.folder, shop.forks, FORK, shop.profile)
     fork.transcript.write_bytes(shop.transcript.read_bytes().replace(shop.session_id.encode(), FORK.encode()))
     fork.at = shop.at
     return fork
@@ -125,8 +123,9 @@ def test_a_fork_undoes_its_own_clear_first(shop: Shop):
 class Case:
     """An undo of two clears, of which the newer has lost a content, laid down anew before every kill."""
 
-    def __init__(self, folder: Path, errands: Errands):
-        self.shop = Shop(folder / "now", errands)
+    def __init__(self, folder: Path, forks: Forks, often: int):
+        """After every so many kills it goes on."""
+        self.shop, self.often = Shop(folder / "now", forks), often
         self.texts = contents_of(self.shop.write(worked(str(self.shop.project))))
         self.shop.clear()
         self.shop.at += 60
@@ -137,16 +136,19 @@ class Case:
         shutil.copytree(self.shop.folder, self.template)
         self.shop.undo()
         self.new = self.shop.transcript.read_bytes()
+        self.work = Command(["context", "undo", "--transcript", str(self.shop.transcript)])
+        self.how = {"cwd": str(self.shop.project)}
+        self.done: list[bool] = []
 
-    def kill(self, **moment) -> bool:
-        """Whether the transcript is the new one after an undo that was killed then, and whether it was killed at all."""
-        shutil.rmtree(self.shop.folder)
-        shutil.copytree(self.template, self.shop.folder)
-        done = self.shop.context("undo", **moment)
-        assert done.code in (0, -9), done
+    def world(self) -> dict[str, str]:
+        lay_down(self.template, self.shop.folder)
+        return self.shop.environ()
+
+    def check(self, done: Done) -> None:
         assert self.shop.transcript.read_bytes() in (self.old, self.new)
-        self.killed = done.code == -9
-        return self.shop.transcript.read_bytes() == self.new
+        self.done.append(self.shop.transcript.read_bytes() == self.new)
+        if len(self.done) % self.often == 0 or not done.killed or self.done[-2:] == [False, True]:
+            self.assert_goes_on()
 
     def assert_goes_on(self) -> None:
         """Undo after undo gives back all but the one that is lost."""
@@ -159,23 +161,14 @@ class Case:
         self.shop.assert_state_follows()
 
 
-def test_killed_at_any_moment_it_is_done_or_undone_and_goes_on(memory: Path, errands: Errands, count):
-    case = Case(memory, errands)
-    often, done = count(8, 1), []
-    for moment in range(1, MOMENTS):
-        done.append(case.kill(moment=moment))
-        if moment % often == 0 or not case.killed or done[-2:] == [False, True]:
-            case.assert_goes_on()
-        if not case.killed:
-            break
-    assert len(done) > 20, "there were moments to be killed at"
-    assert done == sorted(done), "before the rename all is old, after it all is new"
-    assert 2 < done.count(True) < len(done) - 2
+def test_killed_at_any_call_it_is_done_or_undone_and_goes_on(memory: Path, forks: Forks, count):
+    case, step = Case(memory, forks, count(8, 1)), count(3, 1)
+    kills = kill_at_each_call(forks, case.work, case.world, case.check, step, **case.how)
+    assert step * kills > 20, "there were moments to be killed at"
+    assert case.done == sorted(case.done), "before the rename all is old, after it all is new"
+    assert 2 < step * case.done.count(True) < step * len(case.done) - 2
 
 
-def test_killed_at_a_random_moment_it_is_done_or_undone_and_goes_on(memory: Path, errands: Errands, count):
-    case, random_ = Case(memory, errands), random.Random(20_261_124)
-    for number in range(count(10, 200)):
-        case.kill(kill_after_s=random_.uniform(0, 0.2))
-        if number % count(4, 1) == 0:
-            case.assert_goes_on()
+def test_killed_at_a_random_moment_it_is_done_or_undone_and_goes_on(memory: Path, forks: Forks, count):
+    case = Case(memory, forks, count(4, 1))
+    kill_at_random_moments(forks, case.work, case.world, case.check, count(10, 200), **case.how)

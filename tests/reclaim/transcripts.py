@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import os
+import resource
 from pathlib import Path
 
-from hooks.utils.reclaim import rewrite
+from hooks.utils.reclaim import appending, rewrite
 
 PLACEHOLDER = b'"cleared"'
 
@@ -49,5 +50,16 @@ def seen(path: Path, size: int | None = None) -> rewrite.Seen:
         return rewrite.seen_of(file, os.fstat(file.fileno()).st_size if size is None else size)
 
 
-def clear(path: Path, keep: Path | None = None) -> rewrite.Rewritten:
+def clear(path: str | Path, keep: str | Path | None = None) -> rewrite.Rewritten:
+    path = Path(path)
     return rewrite.rewrite(str(path), clearing(path.read_bytes()), seen(path), str(keep) if keep else None)
+
+
+def carry_over(old: str, new: str) -> None:
+    """Carries lines over that came late; prints what found no room."""
+    fds = os.open(old, os.O_RDONLY), os.open(new, os.O_RDWR | os.O_APPEND)
+    try:
+        appending.carry_over(*fds, 8, new, old)
+    except rewrite.CarryFailed as error:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY,) * 2)  # or what is printed would be cut, too
+        print(error, error.lines)

@@ -14,7 +14,7 @@ from hooks.utils.reclaim import outlook
 from hooks.utils.state import journal, live
 from hooks.utils.views import report
 from tests.hooks import processes, sessions
-from tests.hooks.test_live_equals_replay import ACTIONS, Kept, _assert_equal, _run_inside
+from tests.state.test_live_equals_replay import ACTIONS, Kept, _assert_equal, _run_inside
 
 HOW = "cleared by the provider"
 

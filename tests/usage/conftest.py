@@ -15,6 +15,7 @@ from popkit_retention.usage.opening import open_store
 from popkit_retention.usage.store import UsageStore
 from tests import debian
 from tests.context import postgresql
+from tests.kit.forks import Forks
 from tests.patience import HANG_S, until
 
 SQLITE, POSTGRESQL = "SQLite", "PostgreSQL"
@@ -27,6 +28,14 @@ def patience() -> Iterator[None]:
         for of in (postgres, sqlite):
             patch.setattr(of, "PATIENCE_S", HANG_S)
         yield
+
+
+@pytest.fixture(scope="session")
+def forks() -> Iterator[Forks]:
+    """With the driver of PostgreSQL."""
+    forks = Forks(installed=True)
+    yield forks
+    forks.close()
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,8 @@ from hooks.utils.edges import home
 from popkit_retention.usage import catching_up, reading
 from popkit_retention.usage.opening import open_local
 from popkit_retention.usage.records import CLIENT, DAY_S, KEPT_DAYS
-from tests.usage.crowd import all_do
+from tests.kit.forks import Forks
+from tests.usage.crowd import all_catch_up
 from tests.usage.homes import NOW, House, answer, append, said
 from tests.usage.made import book, used
 
@@ -287,11 +288,11 @@ def test_a_price_that_is_none_is_not_known(house: House, usd: object) -> None:
 # --- all at once -------------------------------------------------------------------------------------------------------------------------
 
 
-def test_processes_that_catch_up_at_once_book_everything_once(house: House) -> None:
+def test_processes_that_catch_up_at_once_book_everything_once(forks: Forks, house: House) -> None:
     for number in range(20):
         append(house.begin(f"s{number}"), *[answer(f"m{number}-{of}") for of in range(50)])
         house.warmed(id=f"s{number}")
-    all_do("from popkit_retention.usage.catching_up import catch_up", "catch_up(os.environ)", house.environ, 3)
+    all_catch_up(forks, house.environ)
     with open_local(house.environ) as store:
         assert store.of_user("alice", "").requests == 20 * 51
     assert house.catch_up() == 0

@@ -14,6 +14,7 @@ from popkit_retention.usage import opening
 from popkit_retention.usage.opening import open_store
 from popkit_retention.usage.records import CLIENT, MOD, TRANSCRIPT
 from popkit_retention.usage.store import DatabaseTooNew, DatabaseUnavailable
+from tests.kit.forks import Forks
 from tests.usage.crowd import all_open
 from tests.usage.homes import House
 from tests.usage.made import BREAKDOWN, NOW, STRATEGY, rows, total
@@ -171,8 +172,8 @@ def test_a_link_in_its_place_is_not_followed(old: Old) -> None:
     assert elsewhere.exists()
 
 
-def test_processes_that_find_it_at_once_take_it_in_once(old: Old) -> None:
-    all_open(old.environ)
+def test_processes_that_find_it_at_once_take_it_in_once(forks: Forks, old: Old) -> None:
+    all_open(forks, old.environ)
     with open_store(old.environ) as store:
         assert rows(store) == [1, 3]
     assert not old.path.exists()

@@ -1,4 +1,4 @@
-"""Whatever a caller calls users, sessions, projects and agents: the request goes out built, and what it used is in the books."""
+"""Whatever a caller calls users, sessions, projects and agents: the request goes out built, and what it used is in the log."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from popkit_retention.context.books import DatabaseBooks
 from popkit_retention.context.clients.wrapping import with_context
-from popkit_retention.context.configured import configured_service
+from popkit_retention.context.service import configured_service
+from popkit_retention.context.usage_log import DatabaseLog
 from popkit_retention.usage.opening import open_store
 from tests.context.clients.callers import KINDS, QUESTION, Desk, Kind, id_of
 from tests.context.clients.providers import TEXT, Providers
@@ -36,14 +36,14 @@ def test_a_request_goes_out_built_and_is_booked_whatever_its_caller_is_called(
     api: Providers, environ: dict[str, str], kind: Kind, caplog: pytest.LogCaptureFixture
 ):
     service = configured_service(environ)
-    books = service._books
-    assert isinstance(books, DatabaseBooks)
+    log = service._usage
+    assert isinstance(log, DatabaseLog)
     for sent, (which, name) in enumerate(HOSTILE.items()):
         for stream in (False, True):
             client = with_context(kind.make(api), user_id=name, session_id=name, project=name, agent=name, service=service)
             answer = kind.ask(client, stream=stream, **(USAGE[kind.name] if stream else {}))
             assert (kind.said(answer) if stream else kind.text(answer)) == TEXT, which
-        assert books.flush(HANG_S), which
+        assert log.flush(HANG_S), which
         assert [record.getMessage() for record in caplog.records if record.name.startswith("popkit")] == [], which
         assert written(environ) == [2 * sent + 2] * 2, which
     service.close()

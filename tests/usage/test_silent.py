@@ -17,8 +17,7 @@ from typing import Any
 import pytest
 
 from popkit_retention.context.clients.wrapping import with_context
-from popkit_retention.context.configured import configured_service
-from popkit_retention.context.service import ContextService
+from popkit_retention.context.service import ContextService, configured_service
 from popkit_retention.usage import postgres, writer
 from popkit_retention.usage.address import Server
 from popkit_retention.usage.opening import open_store
@@ -125,12 +124,12 @@ def test_while_nobody_answers_requests_go_out_and_what_they_used_waits(
 ):
     nobody = Way()
     service = serve(environ_of(server, nobody.port, "none", tmp_path))
-    books: Any = service._books
+    log: Any = service._usage
     try:
         for kind in KINDS:
             asks(api, service, kind, 1)
-        assert not books.flush(3.0)
-        assert len(books._writer._waiting) + books._writer._writing == 2 * len(KINDS)
+        assert not log.flush(3.0)
+        assert len(log._writer._waiting) + log._writer._writing == 2 * len(KINDS)
         service.close()
     finally:
         nobody.close()
@@ -142,16 +141,16 @@ def test_a_server_that_is_stopped_holds_up_no_request_and_gets_everything_later(
 ):
     environ = environ_of(server, server.port, server.new_database(), tmp_path)
     service = serve(environ)
-    books: Any = service._books
+    log: Any = service._usage
     for kind in KINDS:
         asks(api, service, kind, 1)
-    assert books.flush(HANG_S)
+    assert log.flush(HANG_S)
     with stopped(server):
         for kind in KINDS:
             asks(api, service, kind, 2)
-        assert not books.flush(3.0)
-    assert books.flush(HANG_S)
-    assert books._writer.lost == 0
+        assert not log.flush(3.0)
+    assert log.flush(HANG_S)
+    assert log._writer.lost == 0
     service.close()
     assert booked(environ) == [12, 12]
 
@@ -163,14 +162,14 @@ def test_a_connection_that_is_half_open_is_given_up_and_everything_is_written_ov
     name = server.new_database()
     environ = environ_of(server, way.port, name, tmp_path)
     service = serve(environ)
-    books: Any = service._books
+    log: Any = service._usage
     asks(api, service, KINDS[0], 2)
-    assert books.flush(HANG_S)
+    assert log.flush(HANG_S)
     way.speaks.clear()
     asks(api, service, KINDS[2], 2)
-    assert not books.flush(3.0)
+    assert not log.flush(3.0)
     way.speaks.set()
-    assert books.flush(HANG_S)
+    assert log.flush(HANG_S)
     service.close()
     assert booked(environ) == [4, 4]
 
@@ -187,16 +186,16 @@ def test_a_server_that_falls_silent_in_the_middle_of_a_statement_gets_all_of_it_
     cursor = holds.cursor()
     cursor.execute("LOCK TABLE context_usage, context_snapshots")
     service = serve(environ)
-    books: Any = service._books
+    log: Any = service._usage
     asks(api, service, KINDS[0], 3)
     waits = f"SELECT count(*) FROM pg_stat_activity WHERE datname = '{name}' AND wait_event_type = 'Lock'"  # noqa: S608  our own name
     until(lambda: server.ask(waits)[0][0] > 0, "the writer to wait for the lock")
     way.speaks.clear()
-    assert not books.flush(3.0)
+    assert not log.flush(3.0)
     holds.rollback()
     holds.close()
     way.speaks.set()
-    assert books.flush(HANG_S)
+    assert log.flush(HANG_S)
     service.close()
     assert booked(environ) == [3, 3]
 

@@ -11,12 +11,13 @@ import pg8000.native
 import pytest
 
 from hooks.utils.state.days import day_of
-from popkit_retention.context.status import NoSnapshot, get_context_status
+from popkit_retention.context.usage_log import NoSnapshot, get_context_status
 from popkit_retention.usage import opening, postgres, records
 from popkit_retention.usage.opening import open_store
 from popkit_retention.usage.records import CLIENT, DAY_S, MOD, TRANSCRIPT, Sum, Tokens
 from popkit_retention.usage.store import MOST_OF_A_SESSION, SNAPSHOTS, USAGE, DatabaseTooNew, DatabaseUnavailable, NotWritable, UsageStore
 from tests.context import postgresql
+from tests.kit.forks import Forks
 from tests.patience import HANG_S, until
 from tests.usage.crowd import all_open
 from tests.usage.made import NOW, STRATEGY, book, cut_off, put, rows, snapshot, total, used
@@ -73,8 +74,8 @@ def test_the_columns_of_the_specification_have_its_types(server: postgresql.Serv
     assert dict(server.ask(defaults, name)) == {"id": "gen_random_uuid()", "created_at": "now()"}
 
 
-def test_processes_that_open_it_at_once_make_the_tables_once(unopened: dict[str, str]) -> None:
-    all_open(unopened)
+def test_processes_that_open_it_at_once_make_the_tables_once(forks: Forks, unopened: dict[str, str]) -> None:
+    all_open(forks, unopened)
 
 
 def test_tables_that_another_process_makes_while_one_looks_for_them_are_ours(

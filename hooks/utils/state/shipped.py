@@ -1,4 +1,4 @@
-"""The model of need that comes with the plugin."""
+"""The rules and the model of need that come with the plugin."""
 
 from __future__ import annotations
 
@@ -9,6 +9,15 @@ from ..policy.need import model_of
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..policy.need import NeedModel
+    from ..policy.ruleset import Ruleset
+
+
+def rules(profile: str | None = None) -> Ruleset:
+    """Return the rules of the shipped configuration, under its own profile or another."""
+    from ..config import layers
+    from ..policy.ruleset import Ruleset
+
+    return Ruleset.from_config(layers.load(home.plugin_root(), None, None), profile)
 
 
 def need_model() -> NeedModel:

@@ -15,7 +15,8 @@ from hooks.utils import text
 from hooks.utils.edges import files
 
 from .. import extras
-from ..lab import keeping, survey
+from ..lab import outcomes, survey
+from ..lab.policies import POLICIES
 from . import lab_decisions, screen
 from .past_sessions import TTLS, Bar, Refused, check_writable, paths_of
 
@@ -41,10 +42,9 @@ def run(args: Parsed, environ: Mapping[str, str]) -> int:
 
 
 def _survey(args: Parsed, environ: Mapping[str, str]) -> int:
-    known = survey.known_policies()
-    unknown = [name for name in args.policy or () if name not in known]
+    unknown = [name for name in args.policy or () if name not in POLICIES]
     if unknown:
-        raise Refused(f"unknown policy {text.cut(text.clean(unknown[0]), 40)}. Known: {', '.join(known)}")
+        raise Refused(f"unknown policy {text.cut(text.clean(unknown[0]), 40)}. Known: {', '.join(POLICIES)}")
     if args.html:
         check_writable(args.html)
         maker = _page_maker(environ)
@@ -122,7 +122,7 @@ def _keep_warm(args: Parsed, environ: Mapping[str, str]) -> int:
     found = {}
     for ttl_s in list(TTLS.values()) if args.ttl == "both" else [TTLS[args.ttl]]:
         bar = Bar(environ, "sessions")
-        found[str(ttl_s)] = keeping.keeping(paths, ttl_s, args.model, bar.show)
+        found[str(ttl_s)] = outcomes.keeping_warm(paths, ttl_s, args.model, bar.show)
         bar.end()
     if args.json:
         print(json.dumps(found))

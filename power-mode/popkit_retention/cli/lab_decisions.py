@@ -10,12 +10,12 @@ import os
 import sys
 
 from hooks.utils.policy import door
+from hooks.utils.state import shipped
 from hooks.utils.text import clean, counted
 
-from ..lab import handles, installed, pricing
+from ..lab import outcomes, policies
 from ..lab import sessions as lab_sessions
 from ..lab.door_policy import Door
-from ..lab.tiers import shipped_rules
 from ..operations import sessions
 from .past_sessions import TTLS, Refused, told
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from hooks.utils.policy.economics import Prices
 
     from ..lab import measure
+    from ..lab.blocks import Request, Session
 
 _STDOUT = "-"
 _MESSAGE = 60  # characters of an error
@@ -38,19 +39,19 @@ def run(args: Parsed) -> int:
     Refused when it cannot."""
     factory = _factory(args.policy)
     session = read(args.argument)
-    prices = pricing.prices_for(session, TTLS[args.ttl], args.model)
+    prices = policies.prices_for(session, TTLS[args.ttl], args.model)
     policy = factory(session, prices)
     if args.say_once or args.shape:
-        policy = Door(shipped_rules(), policy, door.Settings(args.say_once or door.OFF, args.shape or door.OFF))
+        policy = Door(shipped.rules(), policy, door.Settings(args.say_once or door.OFF, args.shape or door.OFF))
     said = _written(session, policy, prices, args.out)
     print(f"{args.policy}, {args.ttl} cache, {told(prices)}: {said}", file=sys.stderr)
     return 0
 
 
-def replay(session: lab_sessions.Session, policy: measure.Policy, prices: Prices, file: TextIO) -> str:
+def replay(session: Session, policy: measure.Policy, prices: Prices, file: TextIO) -> str:
     """Writes the decisions of a policy as JSON lines while it goes; returns in words what they came to. OSError when it cannot write."""
 
-    def tell(request: lab_sessions.Request, decisions: list, entered: list) -> None:
+    def tell(request: Request, decisions: list, entered: list) -> None:
         clear = [
             {"id": block.id, "placeholder": placeholder, "reasons": list(reasons)} for block, placeholder, reasons in decisions if block.id
         ]
@@ -60,7 +61,7 @@ def replay(session: lab_sessions.Session, policy: measure.Policy, prices: Prices
         file.write(json.dumps(line) + "\n")
         file.flush()
 
-    came = installed.came_of(session, policy, prices, tell)
+    came = outcomes.outcome_of(session, policy, prices, tell)
     total, cost, carried = came.total, came.cost, came.carried
     cleared = f"{total.requests:,} requests, {total.cleared:,} of {total.results:,} results cleared ({total.cleared_tokens:,} tokens)"
     if total.shortened:
@@ -70,20 +71,18 @@ def replay(session: lab_sessions.Session, policy: measure.Policy, prices: Prices
     return f"{cleared}, {total.missed:,} missed; against clearing nothing cost {cost:.3f}, carried {carried:.3f}"
 
 
-def _factory(name: str) -> Callable[[lab_sessions.Session, Prices], measure.Policy]:
-    from ..lab.policies import POLICIES
-
-    if name not in POLICIES:
-        raise Refused(f"no policy {clean(name)[:40]}. Known: {', '.join(POLICIES)}")
-    return POLICIES[name][0]
+def _factory(name: str) -> Callable[[Session, Prices], measure.Policy]:
+    if name not in policies.POLICIES:
+        raise Refused(f"no policy {clean(name)[:40]}. Known: {', '.join(policies.POLICIES)}")
+    return policies.POLICIES[name][0]
 
 
-def read(path: str) -> lab_sessions.Session:
+def read(path: str) -> Session:
     """A session with the handles that a live clear would give. Refused where it cannot be read."""
     try:
         sessions.check(path)
         session = lab_sessions.read(path)
-        handles.name(session)
+        lab_sessions.name_handles(session)
         return session
     except sessions.NoSession as error:
         raise Refused(str(error)) from None
@@ -93,7 +92,7 @@ def read(path: str) -> lab_sessions.Session:
         raise Refused(f"{clean(path)}: could not be read: {type(error).__name__} {clean(str(error))[:_MESSAGE]}".rstrip()) from None
 
 
-def _written(session: lab_sessions.Session, policy: measure.Policy, prices: Prices, out: str) -> str:
+def _written(session: Session, policy: measure.Policy, prices: Prices, out: str) -> str:
     try:
         with _opened(out, session.path) as file:
             return replay(session, policy, prices, file)

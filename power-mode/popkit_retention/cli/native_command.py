@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
     from hooks.utils.flag_parser import Parsed
 
-    from ..lab.native import Fit, Settings
+    from ..lab.outcomes import NativeFit as Fit
+    from ..lab.outcomes import NativeSettings as Settings
 
 MISTAKES = (OSError,)
 # Of one's own sessions so many are replayed, the newest: a minute or so.
@@ -75,7 +76,7 @@ def _in_words(edit: dict[str, Any]) -> str:
 
 
 def _named(args: Parsed) -> Settings | None:
-    from ..lab.native import Settings
+    from ..lab.outcomes import NativeSettings as Settings
 
     if args.trigger is None:
         if args.keep is not None or args.at_least is not None:
@@ -86,13 +87,13 @@ def _named(args: Parsed) -> Settings | None:
 
 def _found(args: Parsed, environ: Mapping[str, str]) -> Settings:
     """What would have paid best on the user's newest sessions; Refused where nothing would have."""
-    from ..lab import native
+    from ..lab import outcomes
 
     read = _newest_sessions(environ)
     if not read:
         raise Refused("there are no sessions here to learn from. Name the settings yourself: popkit native on --trigger 100000")
     bar = Bar(environ, "settings")
-    best = native.best_of(native.fits(read, TTLS[args.ttl], args.model, progress=bar.show))
+    best = outcomes.best_of(outcomes.native_fits(read, TTLS[args.ttl], args.model, progress=bar.show))
     bar.end()
     if best is None:
         raise Refused(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from ..lab.native import Settings
+    from ..lab.outcomes import NativeSettings as Settings
 
 ENV, VARIABLE, MANAGEMENT = "env", "CLAUDE_CODE_EXTRA_BODY", "context_management"
 _CLEAR, _THINKING = "clear_tool_uses_20250919", {"type": "clear_thinking_20251015", "keep": "all"}

@@ -20,7 +20,7 @@ from hooks.utils.views import clear, report
 from hooks.utils.views.panel import panel
 from hooks.utils.views.timeline import timeline
 
-from ..lab import installed
+from ..lab import outcomes
 from ..operations import sessions
 from . import lab_decisions, past_sessions, screen
 
@@ -63,7 +63,7 @@ def _counted(path: str, project: str, environ: Mapping[str, str]) -> tuple[Repor
         found = report_of(path, project, environ)
         try:
             config = layers.load(home.plugin_root(), _home(environ), project)
-            return found, installed.came_with(lab_decisions.read(path), Ruleset.from_config(config)).to_json()
+            return found, outcomes.installed(lab_decisions.read(path), Ruleset.from_config(config)).to_json()
         except past_sessions.Refused:
             return found, None
     finally:

@@ -1,4 +1,4 @@
-"""Assembled prompts: what of a conversation, of memory and of files a request carries, by budget.
+"""Assembled prompts: the parts of a conversation, of memory and of files that a request carries, by budget.
 
     from popkit_retention.context import ContextBuildOptions, build_context
 
@@ -12,44 +12,27 @@ from __future__ import annotations
 
 import importlib
 
-_HOMES = {
-    "ContextBuildOptions": "models",
-    "ContextResult": "models",
-    "ContextStatus": "models",
-    "ContextTier": "models",
-    "FileSource": "sources",
-    "FileText": "sources",
-    "MemorySource": "sources",
-    "Provider": "models",
-    "PruningStrategy": "models",
-    "Remembered": "sources",
-    "Sources": "sources",
-    "TierBreakdown": "models",
-    "TierContent": "models",
-    "apply_pruning": "tightening",
-    "build_context": "builder",
-    "calculate_tier_breakdown": "pruning",
-    "count_tokens": "tokens",
-    "get_pruning_strategy": "pruning",
-    "with_context": "clients",
-}
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .builder import build_context
-    from .clients import with_context
-    from .models import (
+    from .build_types import (
         ContextBuildOptions,
         ContextResult,
         ContextStatus,
         ContextTier,
+        FileSource,
+        FileText,
+        MemorySource,
         Provider,
         PruningStrategy,
+        Remembered,
+        Sources,
         TierBreakdown,
         TierContent,
+        calculate_tier_breakdown,
+        get_pruning_strategy,
     )
-    from .pruning import calculate_tier_breakdown, get_pruning_strategy
-    from .sources import FileSource, FileText, MemorySource, Remembered, Sources
+    from .builder import build_context
+    from .clients import with_context
     from .tightening import apply_pruning
     from .tokens import count_tokens
 
@@ -76,7 +59,11 @@ __all__ = [
 ]
 
 
+# The modules of the names that are not in build_types.
+_HOMES = {"apply_pruning": "tightening", "build_context": "builder", "count_tokens": "tokens", "with_context": "clients"}
+
+
 def __getattr__(name: str) -> object:
-    if name not in _HOMES:
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module("." + _HOMES[name], __name__), name)
+    return getattr(importlib.import_module("." + _HOMES.get(name, "build_types"), __name__), name)

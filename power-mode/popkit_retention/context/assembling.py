@@ -1,27 +1,22 @@
-"""A ContextResult of what a build has decided: its messages, its layers, its sums. Pure."""
+"""Assembles a ContextResult of the decisions of a build: its messages, its layers, its sums. Pure."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from ..usage.remaining import remaining_of, used_percent_of
-from . import continuity, naming, remembering, showing
-from .dialogue import texts_of
-from .models import ContextResult, ContextTier, TierContent
-from .pruning import calculate_tier_breakdown
-from .said import REQUEST, SYSTEM, blocks_of, plain, text_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from .dialogue import Changes, Dialogue
-    from .metering import Meter
-    from .models import ContextBuildOptions, PruningStrategy
+from . import continuity
+from .additions import FILES, MEMORY
+from .build_types import ContextBuildOptions, ContextResult, ContextTier, PruningStrategy, TierContent, calculate_tier_breakdown
+from .dialogue import Changes, Dialogue, texts_of
+from .history_cuts import LEFT
+from .message_tokens import Meter
+from .parsed import REQUEST, SYSTEM, blocks_of, plain, text_of
 
 
 class Assembled:
-    """What a build has decided. `fixed`: tokens of the system prompt and the tools. `level`: the tier4_messages that the history is cut
+    """The decisions of a build. `fixed`: tokens of the system prompt and the tools. `level`: the tier4_messages that the history is cut
     for."""
 
     def __init__(
@@ -35,7 +30,7 @@ class Assembled:
         self.level = level
 
     def result(self, changed_from: int | None, thinking_left_out: int, notes: list[str]) -> ContextResult:
-        """`changed_from`: the number, among the messages that go out, of the first that was sent otherwise before."""
+        """Return the result. `changed_from`: the number, among the messages sent, of the first that was sent otherwise before."""
         dialogue, options = self.dialogue, self.options
         tiers = self.tiers()
         breakdown = calculate_tier_breakdown(tiers)
@@ -58,20 +53,20 @@ class Assembled:
         )
 
     def tiers(self) -> list[TierContent]:
-        """The layers that have anything in them."""
-        said, current = self.dialogue.said, self.dialogue.current
-        first = [number for number, each in enumerate(said) if number >= current.start or not self._is_history(number)]
-        history = [number for number in range(len(said)) if self._is_history(number) and number not in self.changes.left]
-        made = [
+        """Return the layers that are not empty."""
+        parsed, current = self.dialogue.parsed, self.dialogue.current
+        first = [number for number in range(len(parsed)) if number >= current.start or not self._is_history(number)]
+        history = [number for number in range(len(parsed)) if self._is_history(number) and number not in self.changes.left]
+        layers = [
             self._layer(ContextTier.SYSTEM, first, "system prompt and current request", 1, system_text(self.options.system)),
-            self._added(ContextTier.MEMORY, (remembering.KIND,), "memory of the project"),
-            self._added(ContextTier.FILES, showing.KINDS, "files that the conversation refers to"),
-            self._layer(ContextTier.HISTORY, history, "conversation so far", len([n for n in history if said[n].part == REQUEST])),
+            self._added(ContextTier.MEMORY, (MEMORY,), "memory of the project"),
+            self._added(ContextTier.FILES, FILES, "files that the conversation refers to"),
+            self._layer(ContextTier.HISTORY, history, "conversation so far", len([n for n in history if parsed[n].part == REQUEST])),
         ]
-        return [layer for layer in made if layer.token_count]
+        return [layer for layer in layers if layer.token_count]
 
     def _is_history(self, number: int) -> bool:
-        return number < self.dialogue.current.start and self.dialogue.can_leave(number) and self.dialogue.said[number].part != SYSTEM
+        return number < self.dialogue.current.start and self.dialogue.can_leave(number) and self.dialogue.parsed[number].part != SYSTEM
 
     def _layer(self, tier: ContextTier, numbers: Iterable[int], source: str, items: int, head: str = "") -> TierContent:
         numbers = list(numbers)
@@ -80,15 +75,15 @@ class Assembled:
         if tier is ContextTier.SYSTEM:
             tokens += self.fixed
         else:
-            remains = self._blocks((naming.LEFT,))
+            remains = self._blocks((LEFT,))
             tokens += self._tokens(remains)
             texts = [*remains, *texts]
         return TierContent(tier=tier, content="\n\n".join(filter(None, texts)), token_count=max(0, tokens), source=source, items=items)
 
     def _text(self, number: int) -> str:
-        """A message as it is read: its words, and what stands in the place of its results."""
-        said, notices = self.dialogue.said[number], self.changes.notices.get(number, {})
-        return "\n".join([*said.texts, *(self.dialogue.sent_text(result.text, notices.get(result.id)) for result in said.results)])
+        """Return a message as the model reads it: its texts, and those in the place of its results."""
+        parsed, notices = self.dialogue.parsed[number], self.changes.notices.get(number, {})
+        return "\n".join([*parsed.texts, *(self.dialogue.sent_text(result.text, notices.get(result.id)) for result in parsed.results)])
 
     def _added(self, tier: ContextTier, kinds: tuple[str, ...], source: str) -> TierContent:
         blocks = self._blocks(kinds)
@@ -96,7 +91,7 @@ class Assembled:
         return TierContent(tier=tier, content="\n\n".join(blocks), token_count=self._tokens(blocks), source=source, items=items)
 
     def _blocks(self, kinds: tuple[str, ...]) -> list[str]:
-        """The blocks that additions of these kinds are sent as."""
+        """Return the blocks that additions of these kinds are sent as."""
         additions = self.changes.additions
         return [text for number in sorted(additions) for text in texts_of([each for each in additions[number] if each.kind in kinds])]
 
@@ -107,7 +102,7 @@ class Assembled:
         return sum(map(self.dialogue.meter.text, texts))
 
     def _notes(self) -> list[str]:
-        """What is out, for people."""
+        """Return notes for people about the parts that are left out."""
         changes = self.changes
         results = sum([len(list(filter(None, notices.values()))) for notices in changes.notices.values()])
         exchanges = len([each for each in self.dialogue.history if each.start in changes.left])
@@ -120,12 +115,12 @@ class Assembled:
 
 
 def system_text(system: Any) -> str:
-    """A system prompt as text: a text, or blocks of it."""
+    """Return a system prompt (a text, or blocks) as text."""
     return "\n".join(text for text in map(text_of, blocks_of(plain(system))) if text is not None)
 
 
 def untouched(options: ContextBuildOptions, strategy: PruningStrategy, meter: Meter) -> ContextResult:
-    """The messages as they came, with a note: nobody changes what is not understood."""
+    """Return the messages as they came, with a note: messages that are not valid are not changed."""
     messages = [plain(message) for message in options.messages]
     total = meter.parts(options.system, options.tools)
     total += sum([meter.message(message) if isinstance(message, dict) else meter.json(message) for message in messages])

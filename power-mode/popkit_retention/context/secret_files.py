@@ -1,4 +1,4 @@
-"""Which files nobody wants in a prompt, by their names: keys, credentials, environments, and git's own. Data and one question. Pure."""
+"""Recognises files that must not enter a prompt, by their names: keys, credentials, environments, and git's own. Pure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 import unicodedata
 from fnmatch import fnmatchcase
 
-# In small letters. What is in one of these folders, whatever it is called.
+# In small letters. All files in these folders are secret, whatever their names.
 _FOLDERS = frozenset((".git", ".hg", ".svn", ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".terraform", ".vault"))
 _NAMES = (
     ".env", ".env.*", ".env-*", ".env_*", "*.env", ".envrc", ".envrc.*", ".netrc", "_netrc", ".npmrc", ".pypirc", ".pgpass", ".my.cnf",
@@ -17,36 +17,19 @@ _NAMES = (
     "*-credentials.json", "client_secret*.json", "service-account*.json", "service_account*.json", "auth.json", ".htaccess", "*.ovpn",
     "*.mobileprovision", "terraform.rc", ".terraformrc", "kubeconfig", "wallet.dat",
 )  # fmt: skip
-# What editors and people put behind the name of a copy.
+# Endings that editors and people give to the name of a copy.
 _COPIES = ("~", ".bak", ".orig", ".old", ".save", ".swp")
-# What file managers put there, before the extension: "key copy 2.pem", "key (1).pem".
+# Those of file managers, before the extension: "key copy 2.pem", "key (1).pem".
 _COPIED = re.compile(r"(?: \(\d+\)| copy(?: \d+)?)(?=\.[^.]*\Z|\Z)")
 _PUBLIC = (
-    "*.example",
-    "*.sample",
-    "*.template",
-    "*.dist",
-    "*-example",
-    "*-sample",
-    "*-template",
-    "*_example",
-    "*_sample",
-    "*_template",
-    "*.pub",
-    "*.py",
-    "*.ts",
-    "*.js",
-    "*.go",
-    "*.rs",
-    "*.java",
-    "*.rb",
-    "*.md",
-)
+    "*.example", "*.sample", "*.template", "*.dist", "*-example", "*-sample", "*-template", "*_example", "*_sample", "*_template", "*.pub",
+    "*.py", "*.ts", "*.js", "*.go", "*.rs", "*.java", "*.rb", "*.md",
+)  # fmt: skip
 
 
 def is_secret(parts: list[str]) -> bool:
-    """Whether a path of these components leads to what holds secrets by its nature. A disk may take names for the same that differ in
-    case, form, invisible characters or dots and spaces at the end."""
+    """Return whether a path of these components leads to a secret. A disk may take names for the same that differ in case, form, invisible
+    characters or dots and spaces at the end."""
     folded = [_folded(part) for part in parts]
     if any(part in _FOLDERS for part in folded) or not folded:
         return True
@@ -57,14 +40,14 @@ def is_secret(parts: list[str]) -> bool:
 
 
 def _original(name: str) -> str:
-    """The name of which this is the name of a copy, or a copy's copy."""
+    """Return the name of the file that a name is a copy of, or a copy of a copy."""
     for end in _COPIES:
         if name.endswith(end):
             return _original(name.removesuffix(end))
-    if len(name) > 2 and name[0] == name[-1] == "#":  # what Emacs saves by itself
+    if len(name) > 2 and name[0] == name[-1] == "#":  # Emacs' own saves
         return _original(name[1:-1])
-    found = _COPIED.sub("", name)
-    return name if found == name else _original(found)
+    original = _COPIED.sub("", name)
+    return name if original == name else _original(original)
 
 
 def _folded(name: str) -> str:

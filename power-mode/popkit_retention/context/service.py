@@ -1,43 +1,34 @@
-"""One build for a client: what it may use, what it is told of the budget, and what is kept of it. It never fails a call.
-
-    service = ContextService(build_context, sources, books)
-    messages = service.build(Caller("dana", session_id="s1"), Request(Provider.ANTHROPIC, "claude-…", messages))
-
-`build` gives None where the caller's own messages are to go: nobody is named, or building fails, which is said once.
-"""
+"""The service that builds contexts for clients: their sources, budgets and usage. It never fails a call."""
 
 from __future__ import annotations
 
+import functools
 import logging
+import os
 import threading
 import traceback
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import PurePath
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
+
+from hooks.utils.edges import home
 
 from . import tracing
-from .conversations import Conversations, mark_of
-from .models import ContextBuildOptions
-from .said import digests_of
-from .sources import Sources
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from contextlib import AbstractContextManager
-    from typing import Any
-
-    from opentelemetry.trace import Span
-
-    from .models import ContextResult, Message, Provider
+from .build_types import ContextBuildOptions, ContextResult, Message, Provider, Sources
+from .builder import build_context
+from .continuity import Conversations, mark_of
+from .parsed import digests_of
+from .project_sources import ProjectSources
+from .usage_log import DatabaseLog
 
 _log = logging.getLogger("popkit_retention.context")
 _UNNAMED = "conversation-"
 
 
 class Caller(NamedTuple):
-    """Who calls. `user_id`: "" for nobody, whose requests stay as they are. `project`: the folder whose memory and files may enter, "" for
-    none. `agent`: its name, for people."""
+    """The caller of a request. `user_id`: "" for none, whose requests stay as they are. `project`: the folder whose memory and files may
+    enter, "" for none. `agent`: its name, for people."""
 
     user_id: str
     session_id: str = ""
@@ -45,12 +36,12 @@ class Caller(NamedTuple):
     agent: str = ""
 
     def within(self, messages: Sequence[Message]) -> Caller:
-        """The caller with a session: where none is named, the conversation is one of its own."""
+        """Return the caller with a session: where none is named, the conversation is one of its own."""
         return self if self.session_id else self._replace(session_id=_UNNAMED + mark_of(messages))
 
 
 class Request(NamedTuple):
-    """What of a request a build is about, as plain data. `max_tokens`: what may go in at most; None: what the model takes."""
+    """The parts of a request that a build needs, as plain data. `max_tokens`: the most that it may have; None: the model's window."""
 
     provider: Provider
     model: str
@@ -61,8 +52,8 @@ class Request(NamedTuple):
 
 
 class Used(NamedTuple):
-    """The tokens that one answer used. `input`: those that went in without the cache. `cache_write_1h`: the part of `cache_write` that
-    stays for an hour. `id`: by which the provider knows the answer, "" where it does not say."""
+    """The tokens that one answer used. `input`: the uncached input. `cache_write_1h`: the part of `cache_write` that is cached for an hour.
+    `id`: the provider's for the answer, "" for none."""
 
     input: int = 0
     cache_read: int = 0
@@ -72,11 +63,11 @@ class Used(NamedTuple):
     id: str = ""
 
 
-class Books(Protocol):
-    """What stands in a user's books, and goes into them. It writes behind the call."""
+class UsageLog(Protocol):
+    """The log of users' usage. It writes behind the call."""
 
     def used_percent(self, user_id: str, session_id: str) -> float | None:
-        """How much is used of the limit that is used up most; None where there is no limit."""
+        """Return the used percentage of the limit that is used up most; None where there is no limit."""
         ...
 
     def built(self, caller: Caller, request: Request, result: ContextResult) -> None: ...
@@ -84,29 +75,34 @@ class Books(Protocol):
     def answered(self, caller: Caller, model: str, used: Used) -> None: ...
 
     def close(self) -> None:
-        """Writes what is still to be written."""
+        """Write what is pending."""
         ...
 
 
 class ContextService:
-    """Builds for many users, sessions and threads at once."""
+    """Builds contexts for many users, sessions and threads at once.
+
+    service = ContextService(build_context, sources, log)
+    messages = service.build(Caller("dana", session_id="s1"), Request(Provider.ANTHROPIC, "claude-…", messages))
+    """
 
     def __init__(
         self,
         build: Callable[[ContextBuildOptions, Sources], ContextResult],
         sources: Callable[[str], AbstractContextManager[Sources]] = lambda project: nullcontext(Sources()),
-        books: Books | None = None,
+        log: UsageLog | None = None,
     ) -> None:
-        """`sources`: of a project's folder, for one build. `books`: None where no limits hold and nothing is kept."""
+        """`sources`: of a project's folder, for one build. `log`: None where no limits apply and nothing is recorded."""
         self._build = build
         self._sources = sources
-        self._books = books
+        self._usage = log
         self._conversations = Conversations()
         self._warned = False
         self._lock = threading.Lock()
 
     def build(self, caller: Caller, request: Request) -> list[Message] | None:
-        """The messages to send, valid for the provider; None for the original ones."""
+        """Return the messages to send, valid for the provider; None for the original ones: no user is named, or building fails, which is
+        logged once."""
         if not caller.user_id or not request.messages:
             return None
         messages: list[Message] = []
@@ -115,20 +111,20 @@ class ContextService:
         return messages or None
 
     def answered(self, caller: Caller, model: str, used: Used | None) -> None:
-        """Takes down what an answer used; None where it did not tell."""
-        if self._books is None or used is None or not caller.user_id:
+        """Record the tokens that an answer used; None where it reported none."""
+        if self._usage is None or used is None or not caller.user_id:
             return
         with self.careful("what a call used could not be taken down"):
-            self._books.answered(caller, model, used)
+            self._usage.answered(caller, model, used)
 
     def close(self) -> None:
-        """Writes what is still to be written, and ends. Without it the end of the process does."""
-        if self._books is not None:
-            self._books.close()
+        """Write what is pending, and end. Without this call it is done at the end of the process."""
+        if self._usage is not None:
+            self._usage.close()
 
     @contextmanager
     def careful(self, what: str) -> Iterator[None]:
-        """What fails inside fails nothing outside. `what`: what then holds, in words."""
+        """Log an error inside instead of raising it. `what`: its consequence, in words."""
         try:
             yield
         except Exception as error:  # noqa: BLE001  a call must not fail for what PopKit adds to it
@@ -137,18 +133,15 @@ class ContextService:
     def _built(self, caller: Caller, request: Request) -> ContextResult:
         digests = digests_of(request.messages)
         with self._conversations.turn(caller, digests or ()) as turn:
-            with self._sources(caller.project) as sources, self._traced(caller, request) as span:
+            span_of_build = tracing.building(caller.agent, caller.session_id, request.model, len(request.messages))
+            with self._sources(caller.project) as sources, span_of_build as span:
                 result = self._build(self._options(caller, request, turn.state, digests), sources)
                 tracing.built(span, result)
             turn.hand_on(result.state, result.appended)
-        if self._books is not None:
+        if self._usage is not None:
             with self.careful("what was built could not be kept"):
-                self._books.built(caller, request, result)
+                self._usage.built(caller, request, result)
         return result
-
-    @staticmethod
-    def _traced(caller: Caller, request: Request) -> AbstractContextManager[Span]:
-        return tracing.building(caller.agent, caller.session_id, request.model, len(request.messages))
 
     def _options(self, caller: Caller, request: Request, previous: dict[str, Any] | None, digests: list[str] | None) -> ContextBuildOptions:
         # Not validated: a copy of every message, which the builder checks anyway, would cost as much as the build.
@@ -170,13 +163,13 @@ class ContextService:
 
     def _used_percent(self, caller: Caller) -> float | None:
         used = None
-        if self._books is not None:
+        if self._usage is not None:
             with self.careful("limits could not be asked for, so none holds"):
-                used = self._books.used_percent(caller.user_id, caller.session_id)
+                used = self._usage.used_percent(caller.user_id, caller.session_id)
         return used if used is None else float(used)
 
     def _warn(self, what: str, error: Exception) -> None:
-        """Once at the level of a warning. An error's own words may hold contents of messages, so they are left out."""
+        """Warn once; later errors are for debugging. An error's own message may have contents of messages, so it is left out."""
         with self._lock:
             level, self._warned = logging.DEBUG if self._warned else logging.WARNING, True
         _log.log(level, "PopKit: %s (%s in %s). It is said once.", what, type(error).__name__, _place(error))
@@ -185,3 +178,22 @@ class ContextService:
 def _place(error: Exception) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     return f"{PurePath(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "an unknown place"
+
+
+# --- the user's own service ---------------------------------------------------------------------------------------------------------------
+
+
+@functools.lru_cache(maxsize=1)
+def default_service() -> ContextService:
+    """Return the service of this process, which clients use unless they are given another. No database is opened before the first build."""
+    return configured_service(os.environ)
+
+
+def configured_service(environ: Mapping[str, str]) -> ContextService:
+    """Return a service with the user's own settings, database, memory and files; an unavailable database is logged, and left out."""
+    log: UsageLog | None = None
+    try:
+        log = DatabaseLog(environ)
+    except home.NoHome as error:
+        _log.warning("PopKit: no limits hold, and nothing is kept of what is built: %s.", error)
+    return ContextService(build_context, ProjectSources(environ), log)

@@ -1,30 +1,22 @@
-"""How many tokens a text or a message is: exact where a counter of the model's own is installed (extra `tokens`), else estimated.
+"""Counts the tokens of a text: exact where a counter of the model's own is installed (extra `tokens`), else estimated.
 
-OpenAI's vocabularies are public. Anthropic's are not, so its models are always estimated: by kind of content (kinds.py), at the
-characters per token that recorded sessions had of each.
+OpenAI's vocabularies are public. Anthropic's are not, so its models are always estimated: by kind of content, at the characters per token
+that recorded sessions had of each.
 """
 
 from __future__ import annotations
 
 import functools
-import json
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-from hooks.utils.host.responses import thinking_tokens
 from hooks.utils.policy.estimate import estimate_tokens
-
-from . import pictures
-from .kinds import kind_of
-from .models import Provider
-from .said import plain, thinking_beside
 
 if TYPE_CHECKING:
     from bpe_openai import Encoding
 
-    from .models import Message
-
-# Beginnings of ids, and whose vocabulary the model has; the first that fits counts.
+# Beginnings of a model's id, and its vocabulary; the first that fits counts.
 _VOCABULARIES = (
     ("gpt-4o", "o200k_base"), ("gpt-4.1", "o200k_base"), ("gpt-4.5", "o200k_base"), ("gpt-5", "o200k_base"), ("gpt-oss", "o200k_base"),
     ("chatgpt-4o", "o200k_base"), ("o1", "o200k_base"), ("o3", "o200k_base"), ("o4", "o200k_base"), ("codex-", "o200k_base"),
@@ -32,61 +24,53 @@ _VOCABULARIES = (
 )  # fmt: skip
 # The counter refuses more than 200,000 tokens at once, and no character has more than four.
 _MOST_CHARS = 50_000
-# No token of either vocabulary stands across the end of a word; what follows an apostrophe may belong to the word.
+# No token of either vocabulary crosses the end of a word; the letters behind an apostrophe may belong to the word.
 _END = re.compile(r"[A-Za-z](?=[^A-Za-z'\x80-\U0010ffff])")
 _WINDOW_CHARS = 1_000
-# What a message, and a call or result in it, has beside its contents.
-_FRAME_TOKENS = 4
-_CALL_TOKENS = 12
-_PDF_TOKENS = 2_500  # a page, as text and as a picture
 _REMEMBERED = 40_000
 
 _encodings: dict[str, Encoding | None] = {}
-# What was counted before: a conversation is counted again with every request. By hash, so that no text is kept alive.
+# Earlier counts, since a conversation is counted again with every request. By hash, so that no text is kept alive.
 _counts: dict[tuple[int, int, str], int] = {}
 
 
 class Count(NamedTuple):
-    """Tokens, and whether each text among them was counted with the model's own vocabulary (how a provider frames it is not public)."""
+    """Tokens, and whether they were counted with the model's own vocabulary."""
 
     tokens: int
     exact: bool
 
-    def __add__(self, other: object) -> Count:
-        if not isinstance(other, Count):
-            return NotImplemented
-        return Count(self.tokens + other.tokens, self.exact and other.exact)
-
-
-NONE = Count(0, True)
-
 
 def count_tokens(text: str, model: str = "") -> int:
-    """Tokens of a text for a model."""
+    """Return the tokens of a text for a model."""
     return count(text, model).tokens
 
 
 def count(text: str, model: str = "") -> Count:
-    """Tokens of a text for a model, and whether that is exact."""
+    """Return the tokens of a text for a model, and whether that is exact."""
     if not text:
-        return NONE
+        return Count(0, exact=True)
     name = vocabulary_of(model)
     encoding = _encoding(name) if name else None
-    if encoding is None:
-        return Count(_remembered(text, "", None), exact=False)
-    return Count(_remembered(text, name, encoding), exact=True)
+    key = (hash(text), len(text), name if encoding else "")
+    tokens = _counts.get(key)
+    if tokens is None:
+        if len(_counts) >= _REMEMBERED:
+            _counts.clear()
+        tokens = _counts[key] = _measured(text, encoding)
+    return Count(tokens, encoding is not None)
 
 
 @functools.lru_cache(maxsize=256)
 def vocabulary_of(model: str) -> str:
-    """The name of a model's vocabulary, "" where it is not public. The id may stand behind a provider's name (`azure/gpt-4o`) or that of a
+    """Return the name of a model's vocabulary, "" where it is not public. The id may follow a provider's name (`azure/gpt-4o`) or that of a
     fine-tuning (`ft:gpt-4o:…`)."""
     bare = model.rpartition("/")[2].removeprefix("ft:").lower()
     return next((name for beginning, name in _VOCABULARIES if bare.startswith(beginning)), "")
 
 
 def _encoding(name: str) -> Encoding | None:
-    """The counter of a vocabulary, None where none is installed; loaded once a process, which takes about a second."""
+    """Return the counter of a vocabulary, None where none is installed; loaded once a process, which takes about a second."""
     if name not in _encodings:
         try:
             import bpe_openai
@@ -97,16 +81,6 @@ def _encoding(name: str) -> Encoding | None:
     return _encodings[name]
 
 
-def _remembered(text: str, name: str, encoding: Encoding | None) -> int:
-    key = (hash(text), len(text), name)
-    found = _counts.get(key)
-    if found is None:
-        if len(_counts) >= _REMEMBERED:
-            _counts.clear()
-        found = _counts[key] = _measured(text, encoding)
-    return found
-
-
 def _measured(text: str, encoding: Encoding | None) -> int:
     if encoding is None:
         return estimate_tokens(text, kind_of(text))
@@ -114,7 +88,7 @@ def _measured(text: str, encoding: Encoding | None) -> int:
 
 
 def _pieces(text: str) -> list[str]:
-    """A text in pieces that the counter takes, cut where no token stands across, if there is such a place."""
+    """Return a text in pieces that the counter takes, cut where no token crosses, if there is such a place."""
     pieces, begin = [], 0
     while len(text) - begin > _MOST_CHARS:
         end = begin + _MOST_CHARS
@@ -126,90 +100,76 @@ def _pieces(text: str) -> list[str]:
     return [*pieces, text[begin:]]
 
 
-# --- messages -----------------------------------------------------------------------------------------------------------------------------
+# --- kinds of content ---------------------------------------------------------------------------------------------------------------------
+
+_SAMPLE_CHARS = 3_000
+# A line number that Read puts before a line, whatever the line holds.
+_NUMBERED = re.compile(r"\s*\d+(?:→|\t)")
+_MATCH = re.compile(r"(?!\d)[^\s:]+[:-]\d+[:-]")
+_DIFF = re.compile(r"diff --git |@@ -\d|--- |\+\+\+ |[+-](?![-+])")
+_LOG = re.compile(
+    r"\[?\d{4}-\d\d-\d\d[T ]|\[?\d\d:\d\d:\d\d|[-dl][rwx-]{9}|\S+/\S+$|(?:PASS|FAIL|INFO|WARN|ERROR|DEBUG|ok|not ok)\b|\S*\d\S*$"
+)
+_CODE_ENDS = tuple("{};(,[")
+_CODE_MARKS = re.compile(r"[})\]]+[,;)]*\s*$|//|/\*|\*/?\s|#!|#include")
+_CODE_WORDS = re.compile(
+    r"(?:def|class|import|from|return|if|elif|else|for|while|const|let|var|function|export|public|private|func|fn|use|impl|struct|type"
+    r"|package|async|await|try|except|catch|switch|case)\b.*(?:[:{;()=]|\bimport\b)"
+)
+_LEAST_CODE = 0.35  # and of markup
+_MARKUP = re.compile(r'\s*(?:#{1,6} |[-*] |\d+\. |```|\||<[/!?a-zA-Z]|"[^"\n]*"\s*:|[{}\[\]],?\s*$)')
 
 
-def count_message(message: Message, model: str = "", provider: Provider = Provider.ANTHROPIC) -> Count:
-    """Tokens of a message with all its blocks: pictures by their size where it is known, the input of calls as JSON, thinking by what its
-    signature seals."""
-    counter = _Counter(model)
-    try:
-        found = counter.content(message.get("content")) + Count(_FRAME_TOKENS, exact=True)
-        return found + counter.openai(message) if provider is Provider.OPENAI else found
-    except RecursionError:
-        return Count(0, exact=False)  # nobody can send it
+def kind_of(text: str) -> str:
+    """Return the kind of a text's content, a key of policy/estimate.py, guessed from lines at its beginning, middle and end."""
+    begin = text.lstrip()[:12]
+    if begin.startswith(("diff --git", "@@ -")):
+        return "diff"
+    lines = _sample(text)
+    if not lines:
+        return "dialogue"
+    if begin.startswith(("{", "[{", '["', "<?xml", "<!DOCTYPE")) and len(lines) < 3:
+        return "markup"
+    if _reaches(_NUMBERED.match, lines, 0.5):
+        lines = [line[number.end() :] if (number := _NUMBERED.match(line)) else line for line in lines]
+    return _most_likely(lines)
 
 
-def count_parts(parts: object, model: str = "") -> Count:
-    """Tokens of what else a request carries: a system prompt (a text or blocks), or the list of its tools."""
-    counter = _Counter(model)
-    if isinstance(parts, str) or (isinstance(parts, list) and all(isinstance(part, dict) and part.get("type") == "text" for part in parts)):
-        return counter.content(parts)
-    return counter.json(parts) if parts else NONE
+def _most_likely(lines: list[str]) -> str:
+    """Return the kind that most of the lines look like; dialogue where they look like none."""
+    if _reaches(_MATCH.match, lines, 0.6):
+        return "matches"
+    if any(line.startswith("@@ -") for line in lines) and _reaches(_DIFF.match, lines, 0.3):
+        return "diff"
+    if _reaches(_LOG.match, lines, 0.6):
+        return "log"
+    code, markup = (sum(map(bool, map(matches, lines))) / len(lines) for matches in (_is_code, _MARKUP.match))
+    if code >= _LEAST_CODE and code >= markup:
+        return "code"
+    return "markup" if markup >= _LEAST_CODE else "dialogue"
 
 
-def count_json(value: object, model: str = "") -> Count:
-    """Tokens of a value as JSON: the input of a call."""
-    return _Counter(model).json(value)
+def _reaches(matches: Callable[[str], object], lines: list[str], least: float) -> bool:
+    """Return whether that share of the lines matches; it ends with the line after which no more can."""
+    most = (1 - least) * len(lines)
+    others = 0
+    for line in lines:
+        if not matches(line):
+            others += 1
+            if others > most:
+                return False
+    return True
 
 
-class _Counter:
-    """What there is in a message, for one model."""
+def _is_code(line: str) -> bool:
+    line = line.lstrip()
+    begins = _CODE_WORDS if line[:1].isalpha() else _CODE_MARKS
+    return line.rstrip().endswith(_CODE_ENDS) or begins.match(line) is not None
 
-    def __init__(self, model: str) -> None:
-        self.model = model
 
-    def text(self, text: object) -> Count:
-        return count(text, self.model) if isinstance(text, str) else NONE
-
-    def json(self, value: object) -> Count:
-        try:
-            return self.text(json.dumps(value, ensure_ascii=False, default=str))
-        except (TypeError, ValueError, RecursionError):
-            return Count(0, exact=False)  # nobody can send it
-
-    def content(self, content: object) -> Count:
-        """A message's or a result's content: a text, blocks, or nothing."""
-        if isinstance(content, list):
-            return sum((self.block(block) for block in content), NONE)
-        return self.text(content)
-
-    def block(self, block: object) -> Count:
-        block = plain(block)
-        if not isinstance(block, dict):
-            return self.text(block)
-        kind = block.get("type")
-        if kind in ("thinking", "redacted_thinking"):
-            return Count(thinking_tokens(block), exact=False)
-        if kind == "image":
-            return Count(pictures.anthropic_tokens(block.get("source")), exact=False)
-        if kind == "image_url":
-            return Count(pictures.openai_tokens(block.get("image_url")), exact=False)
-        if kind == "document":
-            return self.document(block)
-        if kind == "tool_result":
-            return self.content(block.get("content")) + Count(_CALL_TOKENS, exact=True)
-        if kind == "tool_use":
-            return self.text(block.get("name")) + self.json(block.get("input")) + Count(_CALL_TOKENS, exact=True)
-        if isinstance(block.get("text"), str):
-            return self.text(block["text"])
-        return self.json({name: value for name, value in block.items() if name != "cache_control"})
-
-    def document(self, block: Message) -> Count:
-        """A document, by what it holds; a PDF as one page, since its pages cannot be counted without reading it."""
-        source = block.get("source")
-        source = source if isinstance(source, dict) else {}
-        if source.get("type") == "text":
-            return self.text(source.get("data"))
-        return self.content(source["content"]) if source.get("content") else Count(_PDF_TOKENS, exact=False)
-
-    def openai(self, message: Message) -> Count:
-        """What OpenAI's messages hold beside their content."""
-        found = sum(map(self.block, thinking_beside(message)), self.text(message.get("name")) + self.text(message.get("refusal")))
-        calls = message.get("tool_calls")
-        for call in calls if isinstance(calls, list) else ():
-            called = call.get("function") or call.get("custom") if isinstance(call, dict) else None
-            if isinstance(called, dict):
-                given = called.get("arguments", called.get("input"))
-                found += self.text(called.get("name")) + self.text(given) + Count(_CALL_TOKENS, exact=True)
-        return found
+def _sample(text: str) -> list[str]:
+    """Return lines of a text that are not empty, from three places of a long one, none of them longer than a pattern should read."""
+    if len(text) > 3 * _SAMPLE_CHARS:
+        middle = len(text) // 2
+        text = "\n".join((text[:_SAMPLE_CHARS], text[middle : middle + _SAMPLE_CHARS], text[-_SAMPLE_CHARS:]))
+    return [line[:200] for line in text.splitlines() if line.strip()]

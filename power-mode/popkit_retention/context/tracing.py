@@ -1,7 +1,7 @@
-"""Spans of builds and events of what contexts hold, through OpenTelemetry.
+"""Traces builds through OpenTelemetry: a span for each, and an event with the size of its context. They have no contents.
 
-The application's own tracer provider gets them where it has set one up. Where it has none, and the user has configured a receiver
-(`context.traces`), ours sends them there; without either they cost nothing worth measuring. No contents stand in them.
+They go to the application's own tracer provider where it has set one up. Where it has none, and the user has configured a receiver
+(`context.traces`), ours sends them there; without either they cost nothing worth measuring.
 """
 
 from __future__ import annotations
@@ -9,20 +9,16 @@ from __future__ import annotations
 import json
 import os
 import threading
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from opentelemetry import trace
+from opentelemetry.trace import Span, Tracer
 
 from hooks.utils.config import remembered
 from hooks.utils.edges import home
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from opentelemetry.trace import Span, Tracer
-
-    from .models import ContextResult
+from .build_types import ContextResult
 
 SERVICE, SCOPE = "popkit", "popkit_retention"
 PATIENCE_S = 5
@@ -35,7 +31,7 @@ _NOBODY = trace.NoOpTracer()
 
 @contextmanager
 def building(agent: str, session_id: str, model: str, message_count: int, tracer: Tracer | None = None) -> Iterator[Span]:
-    """A span around one build. `tracer`: None for the one that holds in this process. An error in it is told by its type alone."""
+    """Open a span around one build. `tracer`: None for that of this process. An error in it is recorded by its type alone."""
     with (tracer or tracer_of(os.environ)).start_as_current_span(BUILD, record_exception=False, set_status_on_exception=False) as span:
         if span.is_recording():
             span.set_attributes({"agent": agent, "session.id": session_id, "model": model, "messageCount": message_count})
@@ -49,22 +45,22 @@ def building(agent: str, session_id: str, model: str, message_count: int, tracer
 
 
 def built(span: Span, result: ContextResult) -> None:
-    """Tells the span of a build what came of it, and the event of what the context holds."""
+    """Record the result of a build in its span, and the size of its context in an event."""
     if not span.is_recording():
         return
-    told: dict[str, str | int | float | bool] = {
+    sizes: dict[str, str | int | float | bool] = {
         "totalTokens": result.total_tokens,
         "fullTokens": result.full_tokens,
         "budgetPercent": result.budget_used_percent,
         "budgetRemainingPercent": result.budget_remaining_percent,
     }
-    span.set_attributes({"contextBuilt": True, "tiersIncluded": len(result.tiers), "appended": result.appended, **told})
+    span.set_attributes({"contextBuilt": True, "tiersIncluded": len(result.tiers), "appended": result.appended, **sizes})
     breakdown, strategy = (json.dumps(part.model_dump(by_alias=True)) for part in (result.tier_breakdown, result.pruning_strategy))
-    span.add_event(USAGE, {**told, "tierBreakdown": breakdown, "pruningStrategy": strategy})
+    span.add_event(USAGE, {**sizes, "tierBreakdown": breakdown, "pruningStrategy": strategy})
 
 
 def tracer_of(environ: Mapping[str, str]) -> Tracer:
-    """The tracer that holds: the application's, else ours where the user has configured a receiver, else one that does nothing. An
+    """Return the tracer to use: the application's, else ours where the user has configured a receiver, else one that does nothing. An
     application may set up its own at any time."""
     if not isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
         return trace.get_tracer(SCOPE)
@@ -77,7 +73,7 @@ def tracer_of(environ: Mapping[str, str]) -> Tracer:
 
 
 def _configured(environ: Mapping[str, str]) -> Tracer | None:
-    """Ours, which sends to the configured receiver; None where nothing is configured."""
+    """Return our tracer, which sends to the configured receiver; None where none is configured."""
     try:
         endpoint = remembered.effective(home.plugin_root(), home.popkit_home(environ), "")["context"]["traces"]
     except home.NoHome:
@@ -86,7 +82,7 @@ def _configured(environ: Mapping[str, str]) -> Tracer | None:
 
 
 def sending_to(endpoint: str) -> Tracer | None:
-    """A tracer that sends to a receiver, in batches, behind whatever is traced; None where the extra `traces` is missing."""
+    """Return a tracer that sends to a receiver, in batches, behind the traced code; None where the extra `traces` is missing."""
     try:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
         from opentelemetry.sdk.resources import Resource
@@ -100,5 +96,5 @@ def sending_to(endpoint: str) -> Tracer | None:
 
 
 def _url_of(endpoint: str) -> str:
-    """Return where spans are sent, of a receiver's address."""
+    """Return the URL for spans of a receiver's address."""
     return endpoint if endpoint.endswith(PATH) else endpoint.rstrip("/") + PATH

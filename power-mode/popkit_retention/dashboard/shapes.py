@@ -13,7 +13,7 @@ JSON; errors are {"error": what is wrong and what to do}.
 | GET /api/sessions/{id}/results/{number} | ResultDetail: why, and what can be done |
 | GET /api/sessions/{id}/content/{handle} | Content: what is archived under a handle |
 | POST /api/sessions/{id}/deeds | DeedDone; body DeedAsked |
-| GET /api/context/status?sessionId= | ContextStatus (context/models.py) |
+| GET /api/context/status?sessionId= | ContextStatus (context/build_types.py) |
 | GET /api/memory/projects | MemoryProjects |
 | GET /api/memory?project=&tier=&q=&limit= | MemoryOverview |
 | POST /api/memory/deeds | DeedDone; body MemoryDeedAsked |

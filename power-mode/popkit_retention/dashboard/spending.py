@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from hooks.utils.policy.masking import mask
 from hooks.utils.state.days import day_of, days_before
 
-from ..context import status
+from ..context import usage_log
 from ..usage import budgets, report
 from ..usage.opening import configuration, open_store, server_in, user_in
 from ..usage.records import SessionUsed, Snapshot, Sum, month_of
@@ -26,7 +26,7 @@ from .shapes import Budgets, BudgetShown, Layers, Point, Series, SessionRow, Usa
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ..context.models import ContextStatus
+    from ..context.build_types import ContextStatus
     from ..usage.address import Server
     from ..usage.store import UsageStore
     from .desk import Desk
@@ -201,8 +201,8 @@ class Spending:
             with self._asked() as store:
                 if store is None:
                     raise NotThere(f"no context of session {mask(id)!r:.100} was assembled here")
-                return status.status_of(store, id)
-        except status.NoSnapshot as error:
+                return usage_log.status_of(store, id)
+        except usage_log.NoSnapshot as error:
             raise NotThere(str(error)) from None
 
 

@@ -1,23 +1,22 @@
-"""The rules of other tools for clearing tool results, from the descriptions that they publish, as policies of the lab. Pure.
+"""Policies that follow the rules of other tools for clearing tool results, from the descriptions that they publish. Pure.
 
-Each clears at the moment at which its tool would; what it puts in the place of a result is what that tool leaves there, or as long as
-that where the wording is not published. What concerns anything but tool results (inputs of calls, thinking, images) is left out.
+Each clears at the moment at which its tool would, and puts the tool's own text in the place of a result, or one as long as that where the
+wording is not published. Rules about anything but tool results (inputs of calls, thinking, images) are left out.
 """
 
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from hooks.utils.policy.calls import verdict_of
 
-from .rules import EDIT_TOOLS, Marking, Rule, bytes_of, is_edit, label_of, lines_of, path_of, signature, text_of
+from .baseline_rules import EDIT_TOOLS, Marking, Rule, bytes_of, is_edit, label_of, lines_of, path_of, signature, text_of
+from .blocks import Block
+from .measure import Choice, View
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hooks.utils.policy.events import Event
-
-    from .measure import Choice, View
-    from .sessions import Block
 
 
 class ContextEditing(Rule):
@@ -35,8 +34,8 @@ class ContextEditing(Rule):
     def picks(self, view: View) -> list[Block]:
         if view.base + sum(view.sizes) <= self.trigger:
             return []
-        found = self.all_but_last(self.keep)
-        return found if sum(block.tokens for block in found) >= self.at_least else []
+        picked = self.all_but_last(self.keep)
+        return picked if sum(block.tokens for block in picked) >= self.at_least else []
 
 
 class OpencodePrune(Rule):
@@ -59,7 +58,7 @@ class OpencodePrune(Rule):
         super().event(event)
 
     def _walk(self) -> list[Block]:
-        found, total, leaving = [], 0, 0
+        picked, total, leaving = [], 0, 0
         for block in reversed(self.results):
             if not self.considers(block):
                 continue
@@ -70,9 +69,9 @@ class OpencodePrune(Rule):
             size = round(len(block.text) / 4)
             total += size
             if total > self.protect:
-                found.append(block)
+                picked.append(block)
                 leaving += size
-        return found[::-1] if leaving > self.least else []
+        return picked[::-1] if leaving > self.least else []
 
     def picks(self, view: View) -> list[Block]:
         due, self.due = self.due, []
@@ -181,7 +180,7 @@ _TRIMWIRE_WINDOWS = {"Read": 4, "Agent": 8, "Task": 8}
 class Trimwire(Marking):
     """trimwire's windows, in requests: repeated calls; reads that a re-read or an edit made stale, older than 4; reads over 16 KB of a path
     read once, older than 4; results over 4 KB cut to their first and last 2 KB when older than 2 (reads 4, subagents 8), gone when older
-    than 16; searches and views of a browser older than 2. Decided anew when 8 messages or 128 KB have been added since the last time."""
+    than 16; searches and views of a browser older than 2. Decided again when 8 messages or 128 KB have been added since the last time."""
 
     reason = "outside its window"
     messages, added = 8, 128 * 1024
@@ -220,17 +219,17 @@ class Trimwire(Marking):
         if 2 * (self.requests - self.checked) <= self.messages and self.bytes <= self.added:
             return []
         self.checked, self.bytes = self.requests, 0
-        decisions = []
+        choices: list[Choice] = []
         for block, born in list(self.live.items()):
             age = self.requests - born.requests
             if self._goes(block, age):
                 del self.live[block]
-                decisions.append((block, f"[trimwire: {block.call.tool} {label_of(block)} ({bytes_of(block)} B) removed]", [self.reason]))
+                choices.append((block, f"[trimwire: {block.call.tool} {label_of(block)} ({bytes_of(block)} B) removed]", [self.reason]))
             elif block not in self.shortened and age > _TRIMWIRE_WINDOWS.get(block.call.tool, 2) and bytes_of(block) > 2 * self.end:
                 self.shortened.add(block)
                 left_out = f"\n[trimwire: {bytes_of(block) - 2 * self.end} B removed]\n"
-                decisions.append((block, block.text[: self.end] + left_out + block.text[-self.end :], ["large"]))
-        return decisions
+                choices.append((block, block.text[: self.end] + left_out + block.text[-self.end :], ["large"]))
+        return choices
 
     def missed(self, block: Block) -> None:
         self.live.pop(block, None)
@@ -253,7 +252,7 @@ class Pichay(Rule):
 
     def __init__(self) -> None:
         super().__init__()
-        self.paged: dict[str, str] = {}  # path -> hash of what was paged out
+        self.paged: dict[str, str] = {}  # path -> hash of the content that was paged out
         self.pinned: dict[str, str] = {}
 
     def considers(self, block: Block) -> bool:
@@ -269,11 +268,11 @@ class Pichay(Rule):
                 self.pinned.pop(path, None)
 
     def picks(self, view: View) -> list[Block]:
-        found = [block for block, born in self.live.items() if self.users - born.users > self.turns and not self._is_pinned(block)]
-        for block in found:
+        picked = [block for block, born in self.live.items() if self.users - born.users > self.turns and not self._is_pinned(block)]
+        for block in picked:
             if block.call.tool == "Read":
                 self.paged[path_of(block)] = block.call.outcome.content_hash
-        return found
+        return picked
 
     def _is_pinned(self, block: Block) -> bool:
         return block.call.tool == "Read" and self.pinned.get(path_of(block), "") == block.call.outcome.content_hash != ""
@@ -284,7 +283,7 @@ class Pichay(Rule):
 
 class Wet(Rule):
     """wet's automatic mode: results of Bash three requests old (`git status` two, pytest one), not errors, images or fewer than 100 tokens.
-    What its compressors leave of an output is taken to be the line that tells how it went."""
+    Its compressors are taken to leave the line of an output that tells how it went."""
 
     least = 100
     reason = "stale"
@@ -303,6 +302,3 @@ class Wet(Rule):
 
     def text(self, block: Block) -> str:
         return f"[wet: {label_of(block)}: {lines_of(block)} lines; {verdict_of(block.text[-4_000:], None)}]"
-
-
-# --- what rules go by ----------------------------------------------------------------------------------------------------------------

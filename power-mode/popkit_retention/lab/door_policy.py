@@ -1,23 +1,20 @@
-"""The door in the lab: each result enters as policy/door lets it, under any policy of what is cleared later."""
+"""A policy of what enters: each result as the door lets it in, under any policy of what is cleared later."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
 from hooks.utils.policy import door
+from hooks.utils.policy.events import Compacted
 from hooks.utils.policy.ruleset import Ruleset
 
-from .measure import Policy, View
-from .sessions import Block
-from .tracked import Tracked
+from .blocks import Block, Request
+from .engine_policies import Tracked
+from .measure import Choice, Policy, View
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from hooks.utils.policy.events import Compacted
-
-    from .measure import Choice, Event
-    from .sessions import Request
-
+    from hooks.utils.policy.events import Event
 
 _SHIPPED = door.Settings()
 # setting -> the values with which a rule is on; by these a door is named.
@@ -29,7 +26,7 @@ NAMES = tuple(value for values in SWITCHES.values() for value in values)
 
 
 def settings_of(name: str) -> door.Settings:
-    """Return the settings that a door's name tells, values joined by + (`any+safe`), with all else off. Raise ValueError for what switches
+    """Return the settings of a door's name: values joined by + (`any+safe`), with all else off. Raise ValueError for a value that switches
     no rule."""
     parts = name.split("+")
     if not {*NAMES, door.OFF}.issuperset(parts):
@@ -38,7 +35,7 @@ def settings_of(name: str) -> door.Settings:
 
 
 class Door(Policy):
-    """What enters is said once and without noise. What a standing reference leans on is not cleared by the policy `then`."""
+    """Lets results in once and without noise. The policy `then` clears no result that a reference in the context leans on."""
 
     def __init__(self, rules: Ruleset, then: Policy | None = None, settings: door.Settings = _SHIPPED) -> None:
         self.then = then or Policy()
@@ -46,7 +43,7 @@ class Door(Policy):
         self.cwd = ""  # where the session began
         self.settings = settings
         self.shown = door.Shown()
-        self.leans_on: dict[str, tuple[str, ...]] = {}  # id of a result that stands -> ids of what its references name
+        self.leans_on: dict[str, tuple[str, ...]] = {}  # id of a result in the context -> ids that its references name
         self.before: tuple[object, ...] = ()  # (tool, input) of the call before, if its result entered in part
 
     def begin(self, cwd: str) -> None:
@@ -59,9 +56,9 @@ class Door(Policy):
         self.then.add(block)
 
     def arrival_of(self, block: Block) -> door.Arrival | None:
-        """A result as it comes to the door; None for what is none."""
+        """Return a result as it comes to the door; None for another block."""
         result = self.tracked.result(block)
-        if result is None or block.call is None:
+        if result is None:
             return None
         call = block.call
         path = result.subjects[0] if call.tool == "Read" and result.subjects else ""
@@ -98,30 +95,30 @@ class Door(Policy):
     def compact(self, event: Event) -> None:
         self.tracked.compact(event)
         self.then.compact(event)
-        self._stands(())
+        self._keep(())
 
     def cut(self, context: list[Block]) -> None:
         self.tracked.cut(context)
         self.then.cut(context)
-        self._stands([block.id for block in context if block.id])
+        self._keep(block.id for block in context if block.id)
 
-    def _stands(self, ids: Iterable[str]) -> None:
-        """Only these results are in the context."""
-        standing = set(ids)
-        self.shown.keep(standing | {"call " + id for id in standing})
-        self.leans_on = {id: leant for id, leant in self.leans_on.items() if id in standing}
+    def _keep(self, ids: Iterable[str]) -> None:
+        """Forget all results but these."""
+        kept = set(ids)
+        self.shown.keep(kept | {"call " + id for id in kept})
+        self.leans_on = {id: leant for id, leant in self.leans_on.items() if id in kept}
         self.before = ()
 
     def decide(self, view: View) -> list[Choice]:
         self.tracked.decide(view)
-        decisions = self.then.decide(view)
-        going = self._free({block.id for block, *_ in decisions})
+        choices = self.then.decide(view)
+        going = self._free({block.id for block, *_ in choices})
         self.shown.drop(going)
         self.leans_on = {id: leant for id, leant in self.leans_on.items() if id not in going}
-        return [decision for decision in decisions if decision[0].id in going]
+        return [choice for choice in choices if choice[0].id in going]
 
     def _free(self, going: set[str]) -> set[str]:
-        """Those of some ids on which nothing leans that stays, directly or over others."""
+        """Return those of some ids on which no result that stays leans, directly or over others."""
         while held := going & {leant for id, some in self.leans_on.items() if id not in going for leant in some}:
             going = going - held
         return going

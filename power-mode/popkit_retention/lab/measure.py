@@ -1,4 +1,4 @@
-"""What a policy would have cost, carried and broken in a session. Pure.
+"""Replays a session under a policy, and sums up what that would have cost, carried and broken. Pure.
 
 Units are input tokens, at the prices of a model and a lifetime of the cache (policy/economics.py). A prompt is read from the cache up to
 the end of the last request before the first changed block, where that is within the look-back, else up to the messages; the rest is
@@ -11,83 +11,85 @@ A recorded compaction empties the context, and its summary enters next. That is 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
 from hooks.utils.policy import warming
-from hooks.utils.policy.economics import LOOK_BACK_REQUESTS
+from hooks.utils.policy.economics import LOOK_BACK_REQUESTS, Prices
+from hooks.utils.policy.events import Compacted
 from hooks.utils.policy.worth import MISS_OUTPUT
 
-from .sessions import tokens_of
+from .blocks import Block, Request, Session, tokens_of
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from hooks.utils.policy.events import Event
 
-    from hooks.utils.policy.economics import Prices
-    from hooks.utils.policy.events import Compacted, Event
-
-    from .sessions import Block, Request, Session
-
-    Choice = tuple[Block, str, list[str]]  # a result, what stands in its place, why
-
+Choice = tuple[Block, str, list[str]]  # a result, the text in its place, the reasons
+# Called for every request with its Choices, and [(Block, text)] of the results before it that enter with another text.
+OnRequest = Callable[[Request, list[Choice], list[tuple[Block, str]]], object]
 
 # A session that costs so many times what it costs with nothing cleared became dearer.
 DEARER = 1.0001
-# What a recorded compaction does under a policy: it empties the context; it does, and the summariser's request and what the host put back
-# into the context with its summary count; it does not take place.
+# The effect of a recorded compaction under a policy: it empties the context; it does, and the summariser's request and what the host put
+# back into the context with its summary count; it does not take place.
 FOLDED, SUMMARISED, STANDS = "folded", "summarised", "stands"
 
 
+@dataclass
 class Score:
-    """Sums over the requests of one session under one policy: `cost` in units, `carried` prompt tokens, results and their tokens, those
-    that were cleared at least once, and those that were missed (each counted once). `curve`: prompt tokens of each request.
-    `rethought`: tokens of thinking that clears have lost, and `forgotten` those that SUMMARISED compactions have: their output is in the
-    cost, once. `compactions`: how often the context was emptied or built anew. `shortened`: results that entered shorter, by
-    `spared_tokens`. `warmed`: requests that only kept the cache."""
+    """Sums over the requests of one session under one policy.
 
-    __slots__ = (
-        "carried", "cleared", "cleared_tokens", "compactions", "cost", "curve", "forgotten", "missed", "missed_tokens", "requests",
-        "results", "results_tokens", "rethought", "shortened", "spared_tokens", "warmed",
-    )  # fmt: skip
+    `cost`: units; `carried`: prompt tokens; `curve`: prompt tokens of each request; `results`, `cleared` and `missed` with their tokens:
+    each result counts once. `rethought`: tokens of thinking that clears have lost, and `forgotten` those that SUMMARISED compactions have:
+    their output is in the cost, once. `compactions`: how often the context was emptied or built again. `shortened`: results that entered
+    shorter, by `spared_tokens`. `warmed`: requests that only kept the cache."""
 
-    def __init__(self) -> None:
-        self.cost = 0.0
-        self.carried = 0
-        self.requests = 0
-        self.results = self.results_tokens = 0
-        self.cleared = self.cleared_tokens = 0
-        self.missed = self.missed_tokens = self.rethought = self.forgotten = self.compactions = 0
-        self.shortened = self.spared_tokens = self.warmed = 0
-        self.curve: list[int] = []
+    cost: float = 0.0
+    carried: int = 0
+    requests: int = 0
+    curve: list[int] = field(default_factory=list)
+    results: int = 0
+    results_tokens: int = 0
+    cleared: int = 0
+    cleared_tokens: int = 0
+    missed: int = 0
+    missed_tokens: int = 0
+    rethought: int = 0
+    forgotten: int = 0
+    compactions: int = 0
+    shortened: int = 0
+    spared_tokens: int = 0
+    warmed: int = 0
 
 
+@dataclass
 class View:
-    """What a policy sees right before a request: the context as it stands, and nothing of what comes.
+    """The context right before a request, as a policy sees it: nothing of what comes later.
 
-    `context`: Blocks in order, `sizes`: tokens of what stands in the place of each · `cleared`: Block -> placeholder that stands in its
-    place, `entered`: Block -> text that entered in place of its own · `now`: when the request is sent, `last_at`: when the one before was
-    answered (seconds, 0 for none), `used_at`: when the cache was used last · `number` of the request, `since` of the first one after the
-    last compaction · `sent`: how many Blocks of the context the request before has sent just so, `ends`: with how many each of the last
-    requests ended that the cache may still have · `prices`: those of the model and the cache.
+    `base`: tokens of system and tools · `context`: Blocks in order, `sizes`: tokens of the text in the place of each · `cleared`: Block ->
+    placeholder in its place, `entered`: Block -> text that entered in place of its own · `lost`: Blocks of thinking that a clear has lost ·
+    `now`: when the request is sent, `last_at`: when the one before was answered (seconds, 0 for none), `used_at`: when the cache was used
+    last · `number` of the request, `since` of the first one after the last compaction · `sent`: how many Blocks of the context the request
+    before has sent unchanged, `ends`: with how many each of the last requests ended that the cache may still have · `compacted`: whether
+    the context was just emptied.
     """
 
-    __slots__ = (
-        "base", "cleared", "compacted", "context", "ends", "entered", "last_at", "lost", "now", "number", "prices", "sent", "since",
-        "sizes", "used_at",
-    )  # fmt: skip
-
-    def __init__(self, base: int, prices: Prices):
-        self.base = base
-        self.prices = prices
-        self.context: list[Block] = []
-        self.sizes: list[int] = []
-        self.cleared: dict[Block, str] = {}
-        self.entered: dict[Block, str] = {}
-        self.lost: set[Block] = set()  # Blocks of thinking that a clear has lost
-        self.now = self.last_at = self.used_at = 0.0
-        self.number = 0
-        self.since = 1
-        self.sent = 0
-        self.ends: list[int] = []
-        self.compacted = False
+    base: int
+    prices: Prices
+    context: list[Block] = field(default_factory=list)
+    sizes: list[int] = field(default_factory=list)
+    cleared: dict[Block, str] = field(default_factory=dict)
+    entered: dict[Block, str] = field(default_factory=dict)
+    lost: set[Block] = field(default_factory=set)
+    now: float = 0.0
+    last_at: float = 0.0
+    used_at: float = 0.0
+    number: int = 0
+    since: int = 1
+    sent: int = 0
+    ends: list[int] = field(default_factory=list)
+    compacted: bool = False
 
     @property
     def cold(self) -> bool:
@@ -95,7 +97,7 @@ class View:
         return self.compacted or not self.last_at or self.now - self.used_at > self.prices.ttl_s
 
     def size(self, block: Block) -> int:
-        """Tokens of what stands in a block's place."""
+        """Return the tokens of the text in a block's place."""
         placeholder = self.cleared.get(block)
         if placeholder is not None:
             return tokens_of(len(placeholder))
@@ -105,96 +107,85 @@ class View:
         return block.tokens + (block.thinking if self.prices.bound and block not in self.lost else 0)
 
     def shows(self, block: Block, string: str) -> bool:
-        """Whether what stands in a block's place has a string that the block's own text has."""
+        """Return whether the text in a block's place has a string that the block's own text has."""
         text = self.cleared.get(block, self.entered.get(block))
         return text is None or string in text
 
 
 class Policy:
-    """What every policy has; one that clears nothing. It is told of everything as it happens, and asked before each request. `rebuilds`:
-    whether what it clears leaves a conversation that is built anew, of which no message is read from the cache and no thinking is left."""
+    """A policy that clears nothing, and the interface of all others: it is called for every event, and asked before each request.
+
+    `rebuilds`: whether a clear builds the conversation again, so that no message is read from the cache and no thinking is left."""
 
     rebuilds = False
 
     def begin(self, cwd: str) -> None:
-        """A session begins in a folder, "" where that is not known."""
+        """Begin a session in a folder, "" where that is not known."""
 
     def add(self, block: Block) -> None:
-        """The conversation grew by a Block."""
+        """Handle a Block that the conversation grew by."""
 
     def enter(self, block: Block) -> str | None:
-        """What enters in the place of a result's text, right after it was added; None: the text."""
+        """Return the text that enters in the place of a result's own, right after it was added; None for its own."""
         return None
 
     def event(self, event: Event) -> None:
-        """Something else happened: the user spoke (an event of the engine)."""
+        """Handle another event of the engine: the user spoke."""
 
     def at_compaction(self, event: Compacted, view: View) -> str:
-        """What a recorded compaction does: FOLDED, SUMMARISED, STANDS."""
+        """Return the effect of a recorded compaction: FOLDED, SUMMARISED, STANDS."""
         return FOLDED
 
     def compact(self, event: Event) -> None:
-        """The conversation was folded; nothing of it is in the context any more."""
+        """Handle that the context was emptied."""
 
     def cut(self, context: list[Block]) -> None:
-        """The conversation was taken back; this is left of it."""
+        """Handle that the conversation was rewound to this context."""
 
     def decide(self, view: View) -> list[Choice]:
-        """[(Block, placeholder, [reasons])] of the results that are cleared right before a request, and of calls whose input is."""
+        """Return the results that are cleared right before a request, and the calls whose input is."""
         return []
 
     def warm(self, request: Request, prompt: int) -> int:
-        """How many requests in a row keep the cache of a prompt of so many tokens warm after an answer."""
+        """Return how many requests in a row keep the cache of a prompt of so many tokens warm after an answer."""
         return 0
 
     def missed(self, block: Block) -> None:
-        """A cleared result was needed: it came back, and stays."""
+        """Handle a cleared result that was needed: it came back, and is kept."""
 
     def answered(self, request: Request) -> None:
-        """The answer to a request is known."""
+        """Handle the answer to a request."""
 
 
-def score(
-    session: Session,
-    policy: Policy,
-    prices: Prices,
-    on_request: Callable[[Request, list[Choice], list[tuple[Block, str]]], object] | None = None,
-) -> Score:
-    """Plays a Session under a policy, at Prices. `on_request(request, decisions, entered)` is told of every request: what is cleared right
-    before it, and [(Block, text)] of the results before it that enter with another text."""
-    play = _Play(session, policy, prices, on_request)
-    for step in session.steps:
-        getattr(play, step[0])(*step[1:])
-    play.keep_warm(float("inf"))  # nobody says that nothing follows
-    return play.total
+def score(session: Session, policy: Policy, prices: Prices, on_request: OnRequest | None = None) -> Score:
+    """Replay a session under a policy, at these prices."""
+    replay = _Replay(session, policy, prices, on_request)
+    for kind, *arguments in session.steps:
+        getattr(replay, kind)(*arguments)
+    replay.keep_warm(float("inf"))  # no record says that nothing follows
+    return replay.total
 
 
-class _Play:
-    """One method for each kind of step of a Session."""
+class _Replay:
+    """One method for each kind of step of a session."""
 
-    def __init__(
-        self,
-        session: Session,
-        policy: Policy,
-        prices: Prices,
-        on_request: Callable[[Request, list[Choice], list[tuple[Block, str]]], object] | None,
-    ) -> None:
+    def __init__(self, session: Session, policy: Policy, prices: Prices, on_request: OnRequest | None) -> None:
         self.policy = policy
-        self.on_request = on_request
-        self.entries: list = []  # [(Block, text)] since the last request
-        self.total = Score()
-        self.warmed = self.prompt = 0  # of the newest request: how many may keep its cache warm, and its tokens
         self.prices = prices
+        self.on_request = on_request
+        self.entries: list[tuple[Block, str]] = []  # results that entered with another text since the last request
+        self.total = Score()
         self.view = View(session.base, prices)
+        self.warmed = self.prompt = 0  # of the newest request: how many may keep its cache warm, and its tokens
         self.ever_cleared: set[Block] = set()
         self.ever_missed: set[Block] = set()
-        self.compaction = ""  # what the one before the next request did; "" for none
-        self.carried = 0  # how many blocks of the context stand where the recorded session had been folded
+        self.compaction = ""  # effect of the one before the next request; "" for none
+        self.carried = 0  # number of blocks of the context where the recorded session had been folded
         policy.begin(session.cwd)
 
     def add(self, block: Block) -> None:
         if block.is_summary and self.compaction == STANDS:
-            self.view.cleared[block] = ""  # nobody has written it
+            self.view.cleared[block] = ""  # there was no summary
         else:
             self.policy.add(block)
         if block.is_summary and self.compaction == SUMMARISED:
@@ -216,7 +207,7 @@ class _Play:
 
     def cut(self, kept: int, stays: list[Block]) -> None:
         view = self.view
-        self.carried = self.carried if kept else 0  # a clear context is clear
+        self.carried = self.carried if kept else 0  # an empty context carries nothing
         kept += self.carried
         view.context = view.context[:kept] + stays
         view.sizes = view.sizes[:kept] + list(map(view.size, stays))
@@ -239,7 +230,7 @@ class _Play:
         self.policy.compact(event)
 
     def _summarise(self, at: float) -> None:
-        """The summariser reads the whole conversation."""
+        """Charge the summariser's request, which reads the whole conversation."""
         view, total, prices = self.view, self.total, self.prices
         view.now = at
         self.keep_warm(at - view.last_at)
@@ -253,7 +244,7 @@ class _Play:
         view.last_at = view.used_at = at
 
     def _put_back(self, request: Request) -> None:
-        """The host puts files back beside the summary; what that takes, the recorded usage tells. It stands where the summary does."""
+        """Add to the summary's size the files that the host put back beside it, by the recorded usage."""
         view = self.view
         at = next((at for at, block in enumerate(view.context) if block.is_summary), None)
         if at is not None and request.usage is not None:
@@ -286,7 +277,7 @@ class _Play:
                 self._need(string, holders, prompt)
 
     def keep_warm(self, idle: float) -> None:
-        """Requests keep the cache warm for as long as nothing else is sent, and as the policy wants."""
+        """Charge the requests that keep the cache warm while nothing else is sent, as many as the policy wants."""
         step = warming.interval_s(self.prices.ttl_s)
         sent = self.warmed if idle > self.warmed * step else int(idle // step)
         if sent > 0:
@@ -296,7 +287,7 @@ class _Play:
         self.warmed = 0
 
     def _read(self) -> int:
-        """Tokens that the request reads from the cache: what an earlier one ended with and is unchanged."""
+        """Return the tokens that the request reads from the cache: what an earlier one ended with and is unchanged."""
         view = self.view
         if view.cold:
             view.ends = []
@@ -326,7 +317,7 @@ class _Play:
         return decisions
 
     def _lose(self, first: int) -> None:
-        """What was thought behind the first change leaves, and is thought again."""
+        """Remove the thinking behind the first change, and charge its output again."""
         view, total = self.view, self.total
         for at in range(first, len(view.context)):
             block = view.context[at]
@@ -337,7 +328,7 @@ class _Play:
                 total.cost += self.prices.output * block.thinking
 
     def _need(self, string: str, holders: list[Block], prompt: int) -> None:
-        """A string that the answer wrote: a miss when nothing of what held it stands in the context, nor a placeholder that names it."""
+        """Charge a miss where no text in the context has a string that the answer wrote."""
         view, total, prices = self.view, self.total, self.prices
         if any(view.shows(holder, string) for holder in holders):
             return

@@ -1,42 +1,38 @@
-"""Policies that know what is still to come: bounds of what any policy can reach. Pure.
+"""Policies that know the rest of the session: bounds of what any policy can reach. Pure.
 
-What every answer needs is known from the session. A string that several results hold needs one of them only; from the last request to
-the first, it is the one whose longer stay weighs least (tokens times requests), so both bounds are near the best, not the best.
+The session tells what every answer needs. Of several results that hold a string only one is needed; from the last request to the first, it
+is the one whose longer stay weighs least (tokens times requests), so both bounds are near the best, not the best.
 """
 
 from __future__ import annotations
 
 from bisect import insort
+from collections.abc import Iterable, Iterator
 from itertools import accumulate
+from typing import TYPE_CHECKING
 
-from hooks.utils.policy.economics import LOOK_BACK_REQUESTS
+from hooks.utils.policy.economics import LOOK_BACK_REQUESTS, Prices
 
-from .measure import Policy
-from .sessions import tokens_of
+from .blocks import Block, Session, tokens_of
+from .measure import Choice, Policy, View
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from hooks.utils.policy.economics import Prices
     from hooks.utils.policy.events import Event
-
-    from .measure import Choice, View
-    from .sessions import Block, Session
 
 PLACEHOLDER = "[cleared]"
 _LEFT = tokens_of(len(PLACEHOLDER))
 # Smaller results are not worth the trouble.
 LEAST = 20
-# Times at which something became free that are looked back upon; what became free before is left to the places found later.
+# Times at which something became free that a plan looks back upon; what became free earlier is cleared by places chosen later.
 _LOOK_BACK = 150
 
 
 class Future:
-    """What a Session holds. `born`, `free`, `last`: Block -> number of the first request that has it in its context, of the first from
-    which on nothing needs it, of the last that has it. `segments`: [first, last] request, from one that writes everything to the next.
-    `sent`: request -> where the part ends that was sent before, `offset`: Block -> where it begins (tokens; what is never needed counts as
-    cleared)."""
+    """What a session needs of each block, and when.
+
+    `born`, `free`, `last`: Block -> number of the first request that has it in its context, of the first from which on nothing needs it, of
+    the last that has it. `segments`: [first, last] request, from one that writes everything to the next. `sent`: request -> where the part
+    ends that was sent before, `offset`: Block -> where it begins (tokens; a block that is never needed counts as cleared)."""
 
     def __init__(self, session: Session, ttl_s: float):
         self.born: dict[Block, int] = {}
@@ -44,7 +40,7 @@ class Future:
         self.last: dict[Block, int] = {}
         self.offset: dict[Block, int] = {}
         self.sent: dict[int, int] = {}
-        self.segments: list[list[int]] = []  # [first, last] request
+        self.segments: list[list[int]] = []
         self.number = 0
         self._needs(session)
         self._walk(session, ttl_s)
@@ -98,7 +94,7 @@ class Future:
             self.last.setdefault(block, self.number)
 
     def never_needed(self, block: Block) -> bool:
-        """Whether a result can go before it is sent for the first time."""
+        """Return whether a result can go before it is sent for the first time."""
         return bool(block.id) and block.tokens >= LEAST and self.free[block] <= self.born[block]
 
 
@@ -107,40 +103,41 @@ class Needs(Policy):
 
     def __init__(self, session: Session, prices: Prices):
         self.future = Future(session, prices.ttl_s)
-        self.standing: dict[Block, int] = {}
+        self.uncleared: dict[Block, int] = {}  # Block -> first request from which on nothing needs it
 
     def add(self, block: Block) -> None:
         if block.id and block.tokens >= LEAST:
-            self.standing[block] = self.future.free[block]
+            self.uncleared[block] = self.future.free[block]
 
     def compact(self, event: Event) -> None:
-        self.standing = {}
+        self.uncleared = {}
 
     def cut(self, context: list[Block]) -> None:
         left = set(context)
-        self.standing = {block: free for block, free in self.standing.items() if block in left}
+        self.uncleared = {block: free for block, free in self.uncleared.items() if block in left}
 
     def free_at(self, number: int) -> list[Block]:
-        """The results that request `number` and all after it can do without."""
-        return [block for block, free in self.standing.items() if free <= number]
+        """Return the results that request `number` and all after it can do without."""
+        return [block for block, free in self.uncleared.items() if free <= number]
 
     def decide(self, view: View) -> list[Choice]:
         return self.clear(self.free_at(view.number))
 
     def clear(self, blocks: list[Block]) -> list[Choice]:
-        """The decisions that clear these results."""
+        """Clear these results."""
         for block in blocks:
-            del self.standing[block]
+            del self.uncleared[block]
         return [(block, PLACEHOLDER, ["nothing needs it again"]) for block in blocks]
 
 
 class Oracle(Needs):
-    """Knows needs and the cache. Everything free goes when the cache is cold, and what was not sent yet at any time. In between a clear
-    rewrites what stands behind it: at which requests that is done is chosen by dynamic programming over all requests until the next cold
-    one, with the true number of requests that each result would still be carried; from which place on is then found by a look at every
-    place. What one of these clears leaves behind is not planned for again, only taken along where it pays; in small sessions where every
-    choice can be tried this came to 99.9 % of what could be saved (77 % at worst). Not looked at: to clear what a later request needs, and
-    fetch it again then."""
+    """Knows needs and the cache. Everything free goes when the cache is cold, and what was not sent yet at any time.
+
+    In between a clear rewrites what is behind it: the requests at which to do so are chosen by dynamic programming over all requests until
+    the next cold one, with the true number of requests that each result would still be carried; the place from which on by trying every
+    one. What such a clear leaves behind is not planned for again, only taken along where it pays; in small sessions where every choice can
+    be tried this came to 99.9 % of what could be saved (77 % at worst). Not tried: to clear what a later request needs, and fetch it again
+    then."""
 
     def __init__(self, session: Session, prices: Prices):
         super().__init__(session, prices)
@@ -154,16 +151,16 @@ class Oracle(Needs):
         for first, last in self.future.segments:
             self.until.update(dict.fromkeys(range(first, last + 1), last))
             planned = self._plan(first, last)
-            # After the last time the plan has no more to say: then whatever pays by itself is done.
+            # The plan does not cover what comes after its last time: there every clear that pays by itself is made.
             self.planned |= planned | set(range(max(planned, default=first) + 1, last + 1))
 
     def gain(self, block: Block, number: int) -> float:
-        """What a result that leaves at a request saves until everything is written anyway, or it would have left by itself."""
+        """Return what a result that leaves at a request saves until everything is written anyway, or it would have left by itself."""
         stays = min(self.until[number], self.future.last.get(block, 0)) - number + 1
         return self.read * (block.tokens - _LEFT) * max(0, stays)
 
     def _plan(self, first: int, last: int) -> set[int]:
-        """The requests of a segment at which to clear."""
+        """Return the requests of a segment at which to clear."""
         times = [number for number in range(first + 1, last + 1) if number in self.came]
         best = dict.fromkeys((first, *times), 0.0)  # what the times after one are worth
         then: dict[int, int] = {}
@@ -178,7 +175,7 @@ class Oracle(Needs):
         return chosen
 
     def _values(self, first: int, times: list[int], place: int) -> Iterator[tuple[int, float]]:
-        """(time of the clear before, what is gained by clearing at `times[place]` all that became free since)."""
+        """Yield (time of the clear before, gain of clearing at `times[place]` all that became free since)."""
         at = times[place]
         costs = self._costs(first, times[: place + 1], at)
         free: list[tuple[int, int, float, float]] = []
@@ -193,7 +190,7 @@ class Oracle(Needs):
             yield (times[back - 1] if back else first), most
 
     def _costs(self, first: int, times: list[int], at: int) -> dict[Block, float]:
-        """Block -> what it costs to begin a clear with it, once everything free behind it is gone too."""
+        """Return Block -> cost of beginning a clear with it, once everything free behind it is gone too."""
         future = self.future
         numbers = (number for number in self.came if number <= first)
         known = [
@@ -211,26 +208,26 @@ class Oracle(Needs):
     def decide(self, view: View) -> list[Choice]:
         if view.cold:
             return self.clear(self.free_at(view.number))
-        fresh = [block for block in view.context[view.sent :] if self.standing.get(block, view.number + 1) <= view.number]
+        fresh = [block for block in view.context[view.sent :] if self.uncleared.get(block, view.number + 1) <= view.number]
         if view.number not in self.planned:
             return self.clear(fresh)
         return self.clear([*self._from_best_place(view), *fresh])
 
     def _from_best_place(self, view: View) -> list[Block]:
-        """What is free from the place on from which it is worth most to clear it, of what was sent."""
+        """Return the free results, of those sent, from the place on from which clearing is worth most."""
         best, begin, total, behind = 0.0, None, 0.0, 0
         before = [0, *accumulate(view.sizes)]
-        found: list[Block] = []
+        free: list[Block] = []
         for place in range(view.sent - 1, -1, -1):
             block = view.context[place]
-            if self.standing.get(block, view.number + 1) > view.number:
+            if self.uncleared.get(block, view.number + 1) > view.number:
                 behind += view.sizes[place]
                 continue
-            found.append(block)
+            free.append(block)
             total += self.gain(block, view.number)
             behind += _LEFT
             kept = max((end for end in view.ends if end <= place), default=0)
             net = total - self.dearer * (behind + before[place] - before[kept])
             if net > best:
-                best, begin = net, len(found)
-        return found[:begin] if begin else []
+                best, begin = net, len(free)
+        return free[:begin] if begin else []

@@ -1,50 +1,64 @@
-"""All policies that a session can be replayed under, by name."""
+"""All policies that a session can be replayed under, by name, and the prices at which it is."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import lru_cache
+
+from hooks.utils.policy.economics import Prices, prices_of
+from hooks.utils.policy.models import Models
 from hooks.utils.state import shipped
 
 from . import baselines, oracles
-from .auto_policy import AutoPolicy
-from .compact_policy import Compact, Summaries
+from .blocks import Session
+from .compaction_policies import Compact, Summaries
 from .door_policy import Door, settings_of
+from .engine_policies import AutoPolicy, Tiers
 from .measure import Policy
-from .tiers import Tiers, shipped_rules
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
+Factory = Callable[[Session, Prices], Policy]
 
-    from hooks.utils.policy.economics import Prices
+# Where prices decide nothing.
+ANY_PRICES = Prices(0.1, 1.25, 5.0, 300, False)
 
-    from .sessions import Session
+
+@lru_cache(maxsize=1)
+def models() -> Models:
+    """Return the shipped table of models."""
+    return shipped.rules().models
+
+
+def prices_for(session: Session, ttl_s: float, model: str = "") -> Prices:
+    """Return the prices of a model, of the one that answered most of the session's requests where none is named, with a lifetime of the
+    cache (seconds). A model that is not in the table gets the most cautious ones."""
+    return prices_of(models().model(model or session.model), ttl_s)
 
 
 def _auto(session: Session, prices: Prices) -> Policy:
-    return AutoPolicy(prices, shipped.need_model(), shipped_rules())
+    return AutoPolicy(prices, shipped.need_model(), shipped.rules())
 
 
-def _compact(cold: bool) -> Callable[[Session, Prices], Policy]:
-    return lambda session, prices: Compact(prices, shipped.need_model(), shipped_rules(), cold=cold)
+def _compact(cold: bool) -> Factory:
+    return lambda session, prices: Compact(prices, shipped.need_model(), shipped.rules(), cold=cold)
 
 
-def _door(name: str) -> Callable[[Session, Prices], Policy]:
-    return lambda session, prices: Door(shipped_rules(), None, settings_of(name))
+def _door(name: str) -> Factory:
+    return lambda session, prices: Door(shipped.rules(), None, settings_of(name))
 
 
-def _tiers(profile: str, only_cold: bool) -> Callable[[Session, Prices], Policy]:
-    return lambda session, prices: Tiers(shipped_rules(profile), only_cold)
+def _tiers(profile: str, only_cold: bool) -> Factory:
+    return lambda session, prices: Tiers(shipped.rules(profile), only_cold)
 
 
-def _rule(make: Callable[..., Policy], *values: object) -> Callable[[Session, Prices], Policy]:
+def _rule(make: Callable[..., Policy], *values: object) -> Factory:
     return lambda session, prices: make(*values)
 
 
 _HEADROOM = "[Read content stale: {path} was modified after this read ({lines} lines). Retrieve original: hash=000000000000]"
 _COZEMPIC = "[cozempic: Read {path} — {lines} lines, {kb:.1f} KB]"
 
-# name -> (factory(session, Prices) -> Policy, what it does).
-POLICIES = {
+# name -> (factory, description).
+POLICIES: dict[str, tuple[Factory, str]] = {
     "nothing": (_rule(Policy), "clears nothing"),
     "spec": (_tiers("spec", False), "what has expired by the tiers, at once"),
     "spec-cold": (_tiers("spec", True), "what has expired by the tiers, when the cache is cold"),

@@ -1,7 +1,7 @@
-"""The survey of past sessions as one page with plots, for a browser. Needs plotly; the page needs no network.
+"""Renders the survey of past sessions as one page with plots, for a browser. Needs plotly; the page needs no network.
 
-`report.py < survey.json > page.html` makes it from what `popkit lab --json` prints; with `--check` it only says by its exit code
-whether it could.
+`report.py < survey.json > page.html` makes it of the output of `popkit lab --json`; with `--check` only its exit code says whether it
+could.
 """
 
 from __future__ import annotations
@@ -51,13 +51,11 @@ tr.auto { background: var(--mark); }
 
 
 def page(survey: dict) -> str:
-    """The page of a survey (the value that `survey` returns)."""
+    """Return the page of a survey (the value that `survey` returns)."""
     parts = [_head(survey)]
     for at, (ttl_s, policies) in enumerate(survey["ttls"].items()):
-        said = LIFETIMES.get(ttl_s, ttl_s + " s")
-        parts.append(
-            _section(f"What each policy saves and what it misses, prompt cache of {said}", _TRADE_OFF, trade_off(policies), f"t{at}")
-        )
+        title = f"What each policy saves and what it misses, prompt cache of {LIFETIMES.get(ttl_s, ttl_s + ' s')}"
+        parts.append(_section(title, _TRADE_OFF, trade_off(policies), f"t{at}"))
     if survey["curve"]:
         parts.append(_section("The context of the longest session", _curve_text(survey["curve"]), curve(survey["curve"]), "carried"))
     parts += [_extremes(survey), _tables(survey), _skipped(survey)]
@@ -78,14 +76,14 @@ _TRADE_OFF = (
 
 
 def trade_off(policies: dict) -> go.Figure:
-    """Cost against misses: one mark for each policy, the oracles joined to a frontier."""
+    """Return the plot of cost against misses: one mark for each policy, and the frontier of those without an oracle."""
     figure = _figure("misses per 100 requests", "cost, relative to clearing nothing", height=_TALL)
     for name, one in policies.items():
         role = "auto" if name == "auto" else "oracle" if name.startswith("oracle") else "nothing" if name == "nothing" else "other"
         colour, symbol, size = {
             "auto": (ORANGE, "star", 18), "oracle": (GREEN, "diamond", 12), "nothing": (GREY, "x", 11), "other": (BLUE, "circle", 10),
         }[role]  # fmt: skip
-        shown = (
+        hover = (
             f"<b>{html.escape(name)}</b><br>cost {one['cost']:.3f}<br>carried {one['carried']:.3f}<br>misses per 100 requests"
             f" {one['misses_per_100']:.2f}<br>dearer {one['dearer']:.1%} of sessions<br>cleared {one['cleared_share']:.1%} of results"
         )
@@ -93,13 +91,13 @@ def trade_off(policies: dict) -> go.Figure:
         figure.add_trace(
             go.Scatter(
                 x=[one["misses_per_100"]], y=[one["cost"]], mode="markers", marker=mark, name=name, showlegend=False, cliponaxis=False,
-                hovertemplate=shown + "<extra></extra>",
+                hovertemplate=hover + "<extra></extra>",
             )
         )  # fmt: skip
-    reached = _frontier(policies)
+    frontier = _frontier(policies)
     line = {"color": ORANGE, "width": 1.5}
     figure.add_trace(
-        go.Scatter(x=[x for x, _ in reached], y=[y for _, y in reached], mode="lines", line=line, hoverinfo="skip", showlegend=False)
+        go.Scatter(x=[x for x, _ in frontier], y=[y for _, y in frontier], mode="lines", line=line, hoverinfo="skip", showlegend=False)
     )
     bounds = [one["cost"] for name, one in policies.items() if name.startswith("oracle")]
     if bounds:
@@ -118,13 +116,13 @@ def trade_off(policies: dict) -> go.Figure:
 
 
 def _frontier(policies: dict) -> list:
-    """[(misses, cost)] of the policies, oracles apart, than which none is both cheaper and safer."""
+    """Return [(misses, cost)] of the policies, oracles apart, than which none is both cheaper and safer."""
     points = sorted((one["misses_per_100"], one["cost"]) for name, one in policies.items() if not name.startswith("oracle"))
     return [(x, y) for at, (x, y) in enumerate(points) if all(y < cost for _, cost in points[:at])]
 
 
 def _labels(marks: dict, across: tuple, up: tuple) -> list:
-    """Annotations that name marks (name -> (x, y)), each as near to its own as it can stand clear of the others; `across` and `up` are the
+    """Return annotations that name marks (name -> (x, y)), each as near to its own as it is clear of the others; `across` and `up` are the
     ends of the axes."""
     scale_x, scale_y = _WIDTH / (across[1] - across[0]), (_TALL - 100) / (up[1] - up[0])
     taken = [((x - across[0]) * scale_x - 8, (y - up[0]) * scale_y - 8, 16, 16) for x, y in marks.values()]
@@ -154,14 +152,14 @@ def _overlap(one: tuple, other: tuple) -> float:
     return across * up if across > 0 and up > 0 else 0.0
 
 
-def curve(found: dict) -> go.Figure:
-    """Prompt tokens of each request, with clearing and without."""
+def curve(longest: dict) -> go.Figure:
+    """Return the plot of the prompt tokens of each request, with clearing and without."""
     figure = _figure("request", "tokens of the prompt", height=380)
-    for key, name, colour in (("without", "clearing nothing", GREY), ("with", found["policy"], ORANGE)):
+    for key, name, colour in (("without", "clearing nothing", GREY), ("with", longest["policy"], ORANGE)):
         fill = {"fill": "tozeroy", "fillcolor": "rgba(217,122,30,0.14)"} if key == "with" else {}
         line = {"color": colour, "width": 2}
-        shown = f"request %{{x}}: %{{y:,}} tokens<extra>{html.escape(name)}</extra>"
-        figure.add_trace(go.Scatter(x=found["requests"], y=found[key], mode="lines", name=name, line=line, hovertemplate=shown, **fill))
+        hover = f"request %{{x}}: %{{y:,}} tokens<extra>{html.escape(name)}</extra>"
+        figure.add_trace(go.Scatter(x=longest["requests"], y=longest[key], mode="lines", name=name, line=line, hovertemplate=hover, **fill))
     figure.update_yaxes(rangemode="tozero")
     return figure
 
@@ -180,28 +178,28 @@ def _figure(across: str, up: str, height: int) -> go.Figure:
     )  # fmt: skip
 
 
-def _section(title: str, said: str, figure: go.Figure, id: str) -> str:
+def _section(title: str, text: str, figure: go.Figure, id: str) -> str:
     config = {"displayModeBar": False, "responsive": True}
     drawn = to_html(figure, full_html=False, include_plotlyjs=False, div_id="plot-" + id, config=config)
-    title, said = html.escape(title), html.escape(said)
-    return f'<section><h2>{title}</h2><p>{said}</p><figure role="img" aria-label="{title}. {said}">{drawn}</figure></section>'
+    title, text = html.escape(title), html.escape(text)
+    return f'<section><h2>{title}</h2><p>{text}</p><figure role="img" aria-label="{title}. {text}">{drawn}</figure></section>'
 
 
-def _curve_text(found: dict) -> str:
-    less = 1 - sum(found["with"]) / max(1, sum(found["without"]))
-    return f"{_named(found['path'])}: under {found['policy']} the requests carry {less:.0%} fewer tokens in all."
+def _curve_text(longest: dict) -> str:
+    less = 1 - sum(longest["with"]) / max(1, sum(longest["without"]))
+    return f"{_named(longest['path'])}: under {longest['policy']} the requests carry {less:.0%} fewer tokens in all."
 
 
-# --- words and tables ------------------------------------------------------------------------------------------------------------
+# --- texts and tables ------------------------------------------------------------------------------------------------------------
 
 
 def _head(survey: dict) -> str:
     counts = f"{survey['sessions']:,} sessions of {survey['repositories']:,} repositories, {survey['requests']:,} requests"
-    said = (
+    explained = (
         "Cost counts input tokens at the prices of the prompt cache (read 0.1, write 1.25 or 2, output 5); carried sums up all prompts."
         " Both are relative to clearing nothing and means over repositories, so that one busy repository does not decide."
     )
-    return f"<header><h1>Past sessions under each policy</h1><p>{counts}, {survey['bytes'] / 1e6:,.1f} MB.</p><p>{said}</p></header>"
+    return f"<header><h1>Past sessions under each policy</h1><p>{counts}, {survey['bytes'] / 1e6:,.1f} MB.</p><p>{explained}</p></header>"
 
 
 def _tables(survey: dict) -> str:
@@ -230,7 +228,7 @@ def _table(heads: list, rows: list) -> str:
 
 
 def _extremes(survey: dict) -> str:
-    """The sessions that gained and lost most under the policy that is drawn."""
+    """Return the sessions that gained and lost most under the policy that is drawn."""
     if not survey["curve"]:
         return ""
     policy, ttl_s = survey["curve"]["policy"], str(survey["curve"]["ttl"])
@@ -253,31 +251,30 @@ def _extremes(survey: dict) -> str:
 
 def _why(one: list, lifetime: dict) -> str:
     cost, _, cleared, tokens, missed = one
-    said = f"cleared {cleared:,} of {lifetime['results']:,} results ({tokens:,} tokens)"
+    text = f"cleared {cleared:,} of {lifetime['results']:,} results ({tokens:,} tokens)"
     if missed:
-        return f"{said}, of which {missed:,} came back: each costs a request more"
-    return said + (", none was missed; the rewritten prompt cost more than the rest saved" if cost > 1 else ", none was missed")
+        return f"{text}, of which {missed:,} came back: each costs a request more"
+    return text + (", none was missed; the rewritten prompt cost more than the rest saved" if cost > 1 else ", none was missed")
 
 
 def _skipped(survey: dict) -> str:
     if not survey["skipped"]:
         return ""
-    found = sorted(survey["skipped"].items(), key=lambda pair: (-pair[1], pair[0]))
-    rows = [f'<tr><td>{count:,}</td><td class="text wide">{html.escape(reason)}</td></tr>' for reason, count in found]
+    skipped = sorted(survey["skipped"].items(), key=lambda pair: (-pair[1], pair[0]))
+    rows = [f'<tr><td>{count:,}</td><td class="text wide">{html.escape(reason)}</td></tr>' for reason, count in skipped]
     return "<section><h2>Left out</h2>" + _table([("files", False), ("why", True)], rows) + "</section>"
 
 
 def _named(path: str, most: int = 48) -> str:
-    """The name of a file, without what hides or reorders letters, not too long."""
+    """Return the name of a file, without characters that hide or reorder letters, shortened where it is long."""
     name = "".join(char if char.isprintable() else "?" for char in Path(path).name)
     return name if len(name) <= most else name[: most - 1] + "…"
 
 
 def main() -> int:
-    """Makes the page from standard input, or checks that it could."""
+    """Make the page from standard input, or check that it could."""
     if sys.argv[1:] != ["--check"]:
-        made = page(json.load(sys.stdin))
-        sys.stdout.buffer.write(made.encode("utf-8", "replace"))
+        sys.stdout.buffer.write(page(json.load(sys.stdin)).encode("utf-8", "replace"))
     return 0
 
 

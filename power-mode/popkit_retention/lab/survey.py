@@ -1,6 +1,6 @@
-"""Many sessions under many policies: what each would have cost, carried and missed. Reads only.
+"""Scores many sessions under many policies: the cost, the tokens carried and the misses of each. Reads only.
 
-A session is read by one process, scored under every policy and forgotten; what stays of it is a row of numbers.
+A session is read by one process, scored under every policy and forgotten; only a row of numbers is kept of it.
 """
 
 from __future__ import annotations
@@ -8,23 +8,19 @@ from __future__ import annotations
 import os
 import stat
 import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 from . import sessions
 from .measure import DEARER, score
-from .pricing import dated, is_known, prices_for
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from typing import Any
+from .policies import POLICIES, models, prices_for
 
 SCHEMA = 1
 LEAST_REQUESTS = 5
-# Of the session whose curve is drawn, so many points stay.
-CURVE_POINTS = 400
+CURVE_POINTS = 400  # at most, of the session whose curve is drawn
 _ENDED = "a process that replayed them was ended"
 _MESSAGE = 60  # characters of an error
-_FILES_NAMED = 50  # of those that were skipped
+_FILES_NAMED = 50  # at most, of those that were skipped
 _COUNTS = ("results", "results_tokens", "cleared", "cleared_tokens", "missed", "missed_tokens")
 
 
@@ -35,23 +31,23 @@ class Skipped(Exception):
 # --- which files -----------------------------------------------------------------------------------------------------------------
 
 
-def find(paths: list, skip: Callable[[str, str], object]) -> list:
-    """[(bytes, path)] of the *.jsonl files below files and folders, each once, the biggest first. `skip(path, reason)` is told of the
-    rest."""
-    found: dict = {}
+def find(paths: list[str], skip: Callable[[str, str], object]) -> list[tuple[int, str]]:
+    """Return (bytes, path) of the *.jsonl files below files and folders, each once, the biggest first. `skip(path, reason)` is called for
+    all others."""
+    files: dict[str, tuple[int, str]] = {}  # real path -> (bytes, path)
     for path in paths:
         if os.path.isdir(path):
             for folder, folders, names in os.walk(path, onerror=lambda error: skip(str(error.filename), _unreadable(error))):
                 linked = [name for name in folders if os.path.islink(os.path.join(folder, name))]  # not walked into
                 for name in (*names, *linked):
                     if name.endswith(".jsonl"):
-                        _take(os.path.join(folder, name), found, skip)
+                        _take(os.path.join(folder, name), files, skip)
         else:
-            _take(path, found, skip)
-    return sorted(found.values(), key=lambda pair: (-pair[0], pair[1]))
+            _take(path, files, skip)
+    return sorted(files.values(), key=lambda pair: (-pair[0], pair[1]))
 
 
-def _take(path: str, found: dict, skip: Callable[[str, str], object]) -> None:
+def _take(path: str, files: dict[str, tuple[int, str]], skip: Callable[[str, str], object]) -> None:
     try:
         status = os.stat(path)
     except OSError as error:
@@ -60,7 +56,7 @@ def _take(path: str, found: dict, skip: Callable[[str, str], object]) -> None:
     if not stat.S_ISREG(status.st_mode):
         skip(path, "not a regular file")
     elif status.st_size:
-        found.setdefault(os.path.realpath(path), (status.st_size, path))
+        files.setdefault(os.path.realpath(path), (status.st_size, path))
     else:
         skip(path, "empty")
 
@@ -70,7 +66,7 @@ def _unreadable(error: OSError) -> str:
 
 
 def repository_of(path: str) -> str:
-    """Whose session it is: what stands before "__" in the file's name, else the project's folder."""
+    """Return the repository of a session: the part before "__" of the file's name, else the project's folder."""
     folder, name = os.path.split(os.path.abspath(path))
     if "__" in name:
         return name.partition("__")[0]
@@ -82,9 +78,9 @@ def repository_of(path: str) -> str:
 # --- one session -----------------------------------------------------------------------------------------------------------------
 
 
-def row_of(path: str, names: list, ttls: list, model: str = "") -> dict:
-    """The numbers of one session: `scores` is {lifetime: {policy: {"cost", "carried", counts}}} with "nothing" among the policies, `curves`
-    the prompt tokens of each request under two of them, for the first lifetime. Skipped when there is nothing to count."""
+def row_of(path: str, names: list[str], ttls: list[float], model: str = "") -> dict[str, Any]:
+    """Return the numbers of one session: `scores` is {lifetime: {policy: {"cost", "carried", counts}}} with "nothing" among the policies,
+    `curves` the prompt tokens of each request under two of them, for the first lifetime. Skipped when there is nothing to count."""
     try:
         session = sessions.read(path)
     except OSError as error:
@@ -93,14 +89,13 @@ def row_of(path: str, names: list, ttls: list, model: str = "") -> dict:
         raise Skipped("no conversation")
     if len(session.requests) < LEAST_REQUESTS:
         raise Skipped(f"under {LEAST_REQUESTS} requests")
-    table = known_policies()
-    scores: dict = {}
-    curves: dict = {}
+    scores: dict[float, dict[str, dict[str, float]]] = {}
+    curves: dict[str, list[int]] = {}
     for ttl_s in ttls:
         scores[ttl_s] = {}
         prices = prices_for(session, ttl_s, model)
         for name in names:
-            total = score(session, table[name][0](session, prices), prices)
+            total = score(session, POLICIES[name][0](session, prices), prices)
             scores[ttl_s][name] = {"cost": total.cost, "carried": total.carried, **{key: getattr(total, key) for key in _COUNTS}}
             if ttl_s == ttls[0] and name in ("nothing", drawn(names)):
                 curves[name] = total.curve
@@ -108,42 +103,33 @@ def row_of(path: str, names: list, ttls: list, model: str = "") -> dict:
     return {"path": path, "repository": repository_of(path), **counts, "scores": scores, "curves": curves}
 
 
-def drawn(names: list) -> str:
-    """The policy whose curve is drawn: the one that matters most."""
+def drawn(names: list[str]) -> str:
+    """Return the policy whose curve is drawn: the one that matters most."""
     return "auto" if "auto" in names else names[-1]
-
-
-def known_policies() -> dict:
-    """name -> (factory(session, Prices), what it does)."""
-    from .policies import POLICIES
-
-    return POLICIES
 
 
 # --- all of them -----------------------------------------------------------------------------------------------------------------
 
 
 def survey(
-    paths: list,
+    paths: list[str],
     policies: Iterable[str] | None = None,
     ttls: Iterable[float] = (300, 3_600),
     jobs: int | None = None,
     progress: Callable[[int, int], object] | None = None,
     model: str = "",
-) -> dict:
-    """Scores the sessions below some paths under policies (names; all by default; "nothing" is always there).
+) -> dict[str, Any]:
+    """Score the sessions below some paths under policies (names; all by default; "nothing" is always there).
 
-    `jobs`: processes (one for each processor by default) · `progress(bytes done, of all)` is told as it goes · `model`: at whose prices,
-    "" for the one that answered each session.
+    `jobs`: processes (one for each processor by default) · `progress(bytes done, of all)` is called after each file · `model`: at whose
+    prices, "" for the one that answered each session.
     """
-    table = known_policies()
-    names = ["nothing", *[name for name in (table if policies is None else policies) if name != "nothing"]]
+    names = ["nothing", *[name for name in (POLICIES if policies is None else policies) if name != "nothing"]]
     total = _Total(names, list(ttls))
-    files = find(paths, total.skip)
-    whole, done = sum(size for size, _ in files), 0
+    sizes = {path: size for size, path in find(paths, total.skip)}
+    whole, done = sum(sizes.values()), 0
     begun = time.monotonic()
-    sizes = {path: size for size, path in files}
-    for path, row, reason in _rows([path for _, path in files], (names, list(ttls), model), jobs or os.cpu_count() or 1):
+    for path, row, reason in _rows(list(sizes), (names, total.ttls, model), jobs or os.cpu_count() or 1):
         if row is None:
             total.skip(path, reason)
         else:
@@ -151,21 +137,20 @@ def survey(
         done += sizes[path]
         if progress:
             progress(done, whole)
-    descriptions = {name: table[name][1] for name in names}
     return {
         "schema": SCHEMA,
         **total.result(),
         "model": model,
-        "known": is_known(model),
-        "dated": dated(),
+        "known": models().model(model).known,
+        "dated": models().dated,
         "models": total.models,
-        "descriptions": descriptions,
+        "descriptions": {name: POLICIES[name][1] for name in names},
         "seconds": round(time.monotonic() - begun, 1),
     }
 
 
-def _rows(paths: list, how: tuple, jobs: int) -> Iterator[tuple[str, dict[str, Any] | None, str]]:
-    """(path, row or None, reason) of each file, as they are done."""
+def _rows(paths: list[str], how: tuple, jobs: int) -> Iterator[tuple[str, dict[str, Any] | None, str]]:
+    """Yield (path, row or None, reason) of each file, as they are done."""
     if jobs < 2 or len(paths) < 2:
         for path in paths:
             yield _task(path, *how)
@@ -177,7 +162,7 @@ def _rows(paths: list, how: tuple, jobs: int) -> Iterator[tuple[str, dict[str, A
     # Forking is not safe everywhere.
     pool = ProcessPoolExecutor(min(jobs, len(paths)), mp_context=get_context("spawn"))
     try:
-        waiting: dict = {}
+        waiting = {}
         for path in paths:
             try:
                 waiting[pool.submit(_task, path, *how)] = path
@@ -195,7 +180,7 @@ def _rows(paths: list, how: tuple, jobs: int) -> Iterator[tuple[str, dict[str, A
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _task(path: str, names: list, ttls: list, model: str) -> tuple:
+def _task(path: str, names: list[str], ttls: list[float], model: str) -> tuple[str, dict[str, Any] | None, str]:
     try:
         return path, row_of(path, names, ttls, model), ""
     except Skipped as skipped:
@@ -207,29 +192,29 @@ def _task(path: str, names: list, ttls: list, model: str) -> tuple:
 class _Total:
     """Sums over sessions; rows hold cost and carried relative to clearing nothing."""
 
-    def __init__(self, names: list, ttls: list):
+    def __init__(self, names: list[str], ttls: list[float]):
         self.names = names
         self.ttls = ttls
-        self.skipped: dict = {}
-        self.skipped_files: list = []
-        self.rows: list = []
+        self.skipped: dict[str, int] = {}  # reason -> files
+        self.skipped_files: list[list[str]] = []
+        self.rows: list[dict[str, Any]] = []
         self.requests = self.bytes = 0
-        self.sums: dict = {}  # (lifetime, repository, policy) -> [cost, carried]
+        self.sums: dict[tuple[float, str, str], list[float]] = {}  # (lifetime, repository, policy) -> [cost, carried]
         self.pooled = {(ttl_s, name): dict.fromkeys((*_COUNTS, "dearer"), 0) for ttl_s in ttls for name in names}
-        self.longest: dict | None = None
-        self.models: dict = {}  # id -> sessions that it answered
+        self.longest: dict[str, Any] | None = None
+        self.models: dict[str, int] = {}  # id -> sessions that it answered
 
     def skip(self, path: str, reason: str) -> None:
         self.skipped[reason] = self.skipped.get(reason, 0) + 1
         if len(self.skipped_files) < _FILES_NAMED:
             self.skipped_files.append([path, reason])
 
-    def take(self, row: dict) -> None:
-        """Adds a session."""
+    def take(self, row: dict[str, Any]) -> None:
+        """Add a session."""
         self.requests += row["requests"]
         self.bytes += row["bytes"]
         self.models[row["model"]] = self.models.get(row["model"], 0) + 1
-        lifetimes: dict = {}
+        lifetimes = {}
         for ttl_s, scores in row["scores"].items():
             base = scores["nothing"]
             ratios = {}
@@ -249,8 +234,8 @@ class _Total:
         if self.longest is None or (row["requests"], row["path"]) > (self.longest["requests"], self.longest["path"]):
             self.longest = {"path": row["path"], "requests": row["requests"], "curves": row["curves"]}
 
-    def result(self) -> dict:
-        """All as plain values. A row's policies: [cost, carried, results cleared, their tokens, results missed]."""
+    def result(self) -> dict[str, Any]:
+        """Return the sums as plain values. A row's policies: [cost, carried, results cleared, their tokens, results missed]."""
         repositories = sorted({row["repository"] for row in self.rows})
         counts = {"sessions": len(self.rows), "repositories": len(repositories), "requests": self.requests, "bytes": self.bytes}
         lifetimes = {str(ttl_s): {name: self._policy(ttl_s, name, repositories) for name in self.names} for ttl_s in self.ttls}
@@ -263,7 +248,7 @@ class _Total:
             "curve": self._curve(),
         }
 
-    def _policy(self, ttl_s: int, name: str, repositories: list) -> dict:
+    def _policy(self, ttl_s: float, name: str, repositories: list[str]) -> dict[str, float]:
         pooled = self.pooled[ttl_s, name]
         pairs = [(self.sums[ttl_s, repository, name], self.sums[ttl_s, repository, "nothing"]) for repository in repositories]
         means = [_share(sum(own[at] / base[at] for own, base in pairs), len(pairs)) for at in (0, 1)]
@@ -279,15 +264,15 @@ class _Total:
             **{key: pooled[key] for key in ("cleared", "missed")},
         }
 
-    def _curve(self) -> dict | None:
-        """Prompt tokens of the longest session, with and without clearing."""
+    def _curve(self) -> dict[str, Any] | None:
+        """Return the prompt tokens of the longest session, with and without clearing."""
         if self.longest is None:
             return None
         policy, curves = drawn(self.names), self.longest["curves"]
         step = -(-self.longest["requests"] // CURVE_POINTS)
         requests = list(range(1, self.longest["requests"] + 1, step))
-        said = {"path": self.longest["path"], "policy": policy, "ttl": self.ttls[0], "requests": requests}
-        return {**said, "without": curves["nothing"][::step], "with": curves[policy][::step]}
+        lines = {"without": curves["nothing"][::step], "with": curves[policy][::step]}
+        return {"path": self.longest["path"], "policy": policy, "ttl": self.ttls[0], "requests": requests, **lines}
 
 
 def _share(part: float, whole: float) -> float:

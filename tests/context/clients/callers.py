@@ -8,16 +8,16 @@ import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from popkit_retention.context.clients.wrapping import with_context
-from popkit_retention.context.models import (
+from popkit_retention.context.build_types import (
     ContextBuildOptions,
     ContextResult,
     LayerShare,
     PruningStrategy,
+    Sources,
     TierBreakdown,
 )
+from popkit_retention.context.clients.wrapping import with_context
 from popkit_retention.context.service import Caller, ContextService, Request, Used
-from popkit_retention.context.sources import Sources
 from tests.patience import HANG_S
 
 from .providers import Providers
@@ -136,7 +136,7 @@ class Desk:
     ) -> None:
         self.api = api
         self.ledger = ledger or Ledger()
-        self.service = ContextService(build, books=self.ledger)
+        self.service = ContextService(build, log=self.ledger)
 
     def client(self, kind: Kind, *, user_id: str = "dana", max_retries: int = 0, timeout: Any = HANG_S, **setting: Any) -> Any:
         return with_context(kind.make(self.api, max_retries=max_retries, timeout=timeout), user_id=user_id, service=self.service, **setting)

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from popkit_retention.context.clients.claude_code import person_of
+from popkit_retention.context.clients.call import person_of
 
 DEVICE, ACCOUNT = "7f" * 32, "0f8c1e9a-3b1d-4c55-9e0a-5d2a7b6c4e11"
 SESSIONS = ("5a1f0c3e-7b2d-4f6a-8c9e-1d2b3a4c5e6f", "c0ffee00-7b2d-4f6a-8c9e-1d2b3a4c5e6f")

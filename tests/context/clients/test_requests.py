@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from popkit_retention.context.build_types import ContextBuildOptions, ContextResult, Sources
 from popkit_retention.context.builder import build_context
-from popkit_retention.context.clients.plain import made_plain
-from popkit_retention.context.models import ContextBuildOptions, ContextResult
-from popkit_retention.context.sources import Sources
+from popkit_retention.context.parsed import made_plain
 
 from .callers import BUILT, KINDS, MODEL, QUESTION, Desk, Ledger, result, with_a_mark
 from .providers import Providers

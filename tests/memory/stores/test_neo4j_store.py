@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 import random
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,13 +14,15 @@ import pytest
 
 from popkit_retention.governance.domains import Hold
 from popkit_retention.governance.domains.memory import MemoryDomain
-from popkit_retention.memory.stores import Change, StoreUnavailable, conformance, neo4j_cypher
+from popkit_retention.memory.stores import Change, conformance, neo4j_cypher
 from popkit_retention.memory.stores import neo4j_monitoring as monitoring
 from popkit_retention.memory.stores.contracts.kit import NOW, example, full
 from popkit_retention.memory.stores.neo4j import Neo4jStore
+from tests.kit.crowds import all_do
+from tests.kit.forks import Forks, Function
 from tests.memory.stores import server as servers
+from tests.memory.stores.refusing import refused
 from tests.memory.stores.server import Server
-from tests.paths import PYTHONPATH
 
 OURS = "MATCH (n) WHERE n:PopkitItem OR n:PopkitValue OR n:PopkitEntry OR n:PopkitCounter DETACH DELETE n"
 
@@ -93,13 +94,6 @@ def test_the_server_is_a_real_one(fresh: Callable[[], Neo4jStore], record_proper
     record_property("server", f"{name} {versions[0]} {edition}")
     print(name, versions[0], edition)
     assert name == "Neo4j Kernel"
-
-
-def refused(use: Callable[[], object], *told: str) -> None:
-    with pytest.raises(StoreUnavailable) as caught:
-        use()
-    for each in told:
-        assert each in str(caught.value)
 
 
 @pytest.fixture
@@ -175,18 +169,9 @@ def test_monitoring_answers_as_the_specification_asks(store: Neo4jStore) -> None
 
 
 def test_two_machines_lose_no_access(store: Neo4jStore, server: Server) -> None:
-    work = """
-import os, sys
-from popkit_retention.memory.stores.neo4j import Neo4jStore
-store = Neo4jStore(sys.argv[1], os.environ, try_s=600)
-for number in range(25):
-    store.access(["m00001", "m00002"][:: 1 if number % 2 else -1], 1.79e9 + number)
-store.close()
-"""
     store.add([example(1), example(2)])
-    environ = {**os.environ, "PYTHONPATH": PYTHONPATH}
-    machines = [subprocess.Popen([sys.executable, "-c", work, server.url], env=environ, stderr=subprocess.PIPE) for _ in range(2)]
-    assert [machine.communicate()[1] for machine in machines] == [b"", b""]
+    with closing(Forks(installed=True)) as forks:
+        all_do(forks, [Function("tests.memory.stores.working:access", [server.url])] * 2, dict(os.environ))
     assert [item.access_count for item in store.get(["m00001", "m00002"])] == [50, 50]
 
 

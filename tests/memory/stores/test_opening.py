@@ -6,29 +6,21 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from popkit_retention.memory.stores import StoreUnavailable
 from popkit_retention.memory.stores.neo4j import Neo4jStore
 from popkit_retention.memory.stores.neo4j_nodes import complaint_about, explained, parts_of, query_of, shelf_of
 from popkit_retention.memory.stores.opening import open_store
 from popkit_retention.memory.stores.sqlite import SqliteStore
+from tests.memory.stores.refusing import refused
 from tests.paths import PYTHONPATH
 from tests.patience import HANG_S
 
 OPEN = "from popkit_retention.memory.stores.opening import open_store; open_store('neo4j://127.0.0.1:1', {'POPKIT_HOME': "
-
-
-def refused(use: Callable[[], object], *told: str) -> str:
-    with pytest.raises(StoreUnavailable) as caught:
-        use()
-    for each in told:
-        assert each in str(caught.value)
-    return str(caught.value)
 
 
 def test_by_default_it_is_a_file_in_our_folder(tmp_path: Path) -> None:

@@ -6,10 +6,7 @@ import os
 import random
 import sqlite3
 import struct
-import subprocess
-import sys
 import time
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -24,7 +21,10 @@ from popkit_retention.memory.stores.contracts.kit import NOW, example, full
 from popkit_retention.memory.stores.in_memory import InMemoryStore
 from popkit_retention.memory.stores.sqlite import SqliteStore
 from popkit_retention.memory.terms import terms_of
-from tests.paths import PYTHONPATH
+from tests.kit.crowds import all_do
+from tests.kit.forks import Done, Forks, Function
+from tests.kit.kills import kill_at_random_moments
+from tests.memory.stores.refusing import refused
 
 
 @pytest.fixture
@@ -36,13 +36,6 @@ def path(tmp_path: Path) -> str:
         store.add([full()])
         store.keep_original("m00001", "the whole text " * 50)
     return path
-
-
-def refused(use: Callable[[], object], *told: str) -> None:
-    with pytest.raises(StoreUnavailable) as caught:
-        use()
-    for each in told:
-        assert each in str(caught.value)
 
 
 def test_the_file_is_private_and_known_by_its_head(path: str) -> None:
@@ -204,25 +197,8 @@ def test_a_python_without_fts5_is_told_to(tmp_path: Path) -> None:
         refused(opening, "has no FTS5", "Neo4j")
 
 
-WORK = """
-import sys
-from popkit_retention.memory.stores import Change
-from popkit_retention.memory.stores.sqlite import SqliteStore
-from popkit_retention.memory.stores.contracts.kit import example
-path, worker = sys.argv[1], int(sys.argv[2])
-store = SqliteStore(path, busy_s=600)
-for number in range(20):
-    store.access(["m00001", "m00002"], 1e9 + number, number)
-    store.change([Change("m00003", by={"writes": 1})])
-    store.add([example(1000 + 100 * worker + number)])
-    store.log([{"action": "work", "id": str(worker)}])
-"""
-
-
-def test_several_processes_lose_nothing(path: str) -> None:
-    environ = {**os.environ, "PYTHONPATH": PYTHONPATH}
-    workers = [subprocess.Popen([sys.executable, "-c", WORK, path, str(n)], env=environ, stderr=subprocess.PIPE) for n in range(4)]
-    assert [worker.communicate()[1] for worker in workers] == [b""] * 4
+def test_several_processes_lose_nothing(forks: Forks, path: str) -> None:
+    all_do(forks, [Function("tests.memory.stores.working:work", [path, n, 20]) for n in range(4)], {})
     with closing(SqliteStore(path)) as store:
         assert [item.access_count for item in store.get(["m00001", "m00002"])] == [80, 80]
         assert store.get(["m00003"])[0].writes == 81
@@ -231,19 +207,23 @@ def test_several_processes_lose_nothing(path: str) -> None:
         assert store.verify() == []
 
 
-def test_what_was_told_to_be_done_outlives_a_kill(path: str) -> None:
-    code = WORK.replace('"id": str(worker)}])', '"id": str(worker)}])\n    print(number, flush=True)').replace("range(20)", "range(10_000)")
-    worker = subprocess.Popen(
-        [sys.executable, "-c", code, path, "0"], env={**os.environ, "PYTHONPATH": PYTHONPATH}, stdout=subprocess.PIPE, text=True
-    )
-    assert worker.stdout is not None
-    done = [worker.stdout.readline() for _ in range(7)]
-    worker.kill()
-    done += worker.communicate()[0].splitlines()
-    with closing(SqliteStore(path)) as store:
-        assert store.get(["m00001"])[0].access_count >= len(done)
-        assert len(store.logged(most=20_000)) >= len(done)
-        assert store.verify() == []
+def test_what_was_told_to_be_done_outlives_a_kill(forks: Forks, path: str) -> None:
+    whole = Path(path).read_bytes()
+
+    def world() -> dict[str, str]:
+        for left in Path(path).parent.glob("memory.sqlite*"):
+            left.unlink()
+        Path(path).write_bytes(whole)
+        return {}
+
+    def check(done: Done) -> None:
+        told = len(done.out.splitlines())
+        with closing(SqliteStore(path)) as store:
+            assert store.get(["m00001"])[0].access_count >= told
+            assert len(store.logged(most=20_000)) >= told
+            assert store.verify() == []
+
+    kill_at_random_moments(forks, Function("tests.memory.stores.working:work", [path, 0, 20]), world, check, 3)
 
 
 def test_what_is_removed_is_overwritten_in_the_file(path: str) -> None:

@@ -1,33 +1,28 @@
-"""A team's LiteLLM proxy sends built contexts for everybody. In its config.yaml:
+"""Sends built contexts for all users of a team's LiteLLM proxy. In its config.yaml:
 
     litellm_settings:
       callbacks: popkit_retention.context.clients.litellm.popkit_context
 
-A request comes from the user of its key, else from the one that it names (`user`, or `metadata.user_id`); without any it goes as it came.
-Nothing changes but `messages`. No request names a folder: what of the proxy's machine may be read is not for callers to say.
+The user of a request is that of its key, else the one that it names (`user`, or `metadata.user_id`); without any the request is sent
+unchanged. Only `messages` change. No request names a folder: callers do not decide what of the proxy's machine may be read.
 """
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import anyio.to_thread
 from litellm.integrations.custom_logger import CustomLogger
 
-from ..configured import default_service
-from ..models import Provider
-from ..service import Caller, Request, Used
-from .claude_code import person_of
-from .plain import made_plain
+from ..build_types import Provider
+from ..parsed import made_plain
+from ..service import Caller, ContextService, Request, Used, default_service
+from .call import person_of
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from ..service import ContextService
-
-# What LiteLLM calls the requests that carry messages, and whose form these have.
+# LiteLLM's names for requests that carry messages -> the provider whose form these have.
 _PROVIDERS = {"completion": Provider.OPENAI, "acompletion": Provider.OPENAI, "anthropic_messages": Provider.ANTHROPIC}
 # The user of the proxy's own master key, whoever has it.
 _EVERYBODY = "default_user_id"
@@ -36,12 +31,12 @@ _MOST_CALLS = 10_000
 
 
 class PopkitContext(CustomLogger):
-    """What a proxy calls before each request, and when it has been answered."""
+    """The callbacks of a proxy: before each request, and when it has been answered."""
 
     def __init__(self, service: ContextService) -> None:
         super().__init__()
         self._service = service
-        self._callers: OrderedDict[str, Caller] = OrderedDict()  # of the calls that are not answered yet
+        self._callers: OrderedDict[str, Caller] = OrderedDict()  # by the id of the call, until it is answered
         self._lock = threading.Lock()
 
     async def async_pre_call_hook(self, user_api_key_dict: Any, cache: Any, data: dict[str, Any], call_type: str) -> dict[str, Any]:
@@ -57,7 +52,7 @@ class PopkitContext(CustomLogger):
             caller = self._callers.pop(str(kwargs.get("litellm_call_id")), None)
         if caller is not None:
             logged = kwargs.get("standard_logging_object") or {}
-            # "anthropic/claude-…": prices stand by the name of the model alone.
+            # "anthropic/claude-…": the table of prices has the name of the model alone.
             self._service.answered(caller, str(logged.get("model") or "").rpartition("/")[2], used_of(logged))
 
     def _built(self, user: str, provider: Provider, data: Mapping[str, Any]) -> list[dict[str, Any]] | None:
@@ -71,7 +66,7 @@ class PopkitContext(CustomLogger):
 
 
 def user_of(key: Any, data: Mapping[str, Any]) -> str:
-    """Who calls: the key's user, else the one that the request names, in every session the same; "" for nobody."""
+    """Return the user of a request: that of its key, else the one that it names, the same in every session; "" for none."""
     metadata = data.get("metadata")
     in_metadata = metadata.get("user_id") if isinstance(metadata, dict) else None
     named = (getattr(key, "user_id", None), getattr(key, "end_user_id", None), data.get("user"), in_metadata)
@@ -79,7 +74,7 @@ def user_of(key: Any, data: Mapping[str, Any]) -> str:
 
 
 def session_of(data: Mapping[str, Any]) -> str:
-    """The session that a request names: in LiteLLM's own field, its metadata or a header; "" for none."""
+    """Return the session that a request names, in LiteLLM's own field, its metadata or a header; "" for none."""
     holders = [data.get(name) for name in ("metadata", "litellm_metadata")]
     named = [data.get("litellm_session_id"), *(holder.get("session_id") for holder in holders if isinstance(holder, dict))]
     headers = (data.get("proxy_server_request") or {}).get("headers") or {}
@@ -89,7 +84,8 @@ def session_of(data: Mapping[str, Any]) -> str:
 
 
 def used_of(logged: Mapping[str, Any]) -> Used | None:
-    """What LiteLLM says that a call used; None where it says nothing. Its prompt holds what was read from the cache and written to it."""
+    """Return the tokens that a call used by LiteLLM's log; None where it reports none. Its prompt includes the tokens read from the cache
+    and written to it."""
     usage = (logged.get("metadata") or {}).get("usage_object") or {}
     details = usage.get("prompt_tokens_details") or {}
     read, written = _count(details, "cached_tokens"), _count(details, "cache_creation_tokens")

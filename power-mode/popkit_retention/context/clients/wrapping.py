@@ -1,8 +1,9 @@
-"""A provider's client whose requests go with a built context. Neither package is imported.
+"""Wraps a provider's client so that its requests go with a built context. Neither package is imported.
 
-What `with_context` gives is a copy of the client, of the same class, with the same connections. Only its `post`, through which all methods
-of all resources send, is another one: so `create`, `stream`, `parse`, raw responses and helpers that call them are built alike, and a
-caller's check of its type holds.
+`with_context` returns a copy of the client, of the same class, with the same connections. Only its `post`, through which all methods of all
+resources send, is replaced: so `create`, `stream`, `parse`, raw responses and helpers that call them are built alike, and a caller's check
+of its type holds. The usage in an answer is read on its way to the caller. A stream stays the object that the package made: only its
+iterator is replaced; before its first event another model may take over.
 """
 
 from __future__ import annotations
@@ -10,20 +11,15 @@ from __future__ import annotations
 import copy
 import functools
 import inspect
+import weakref
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from typing import Any, TypeVar
 
-from ..configured import default_service
+from ..service import ContextService, default_service
 from .call import UNREAD, Call, Setting
-from .failing import may_pass_elsewhere
-from .watching import watch, watch_async
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-    from typing import Any, TypeVar
-
-    from ..service import ContextService
-
-    Client = TypeVar("Client")
+Client = TypeVar("Client")
+Again = Callable[[Exception], Any]  # the answer of the fallback model, for a failure
 
 _PACKAGES = frozenset({"anthropic", "openai"})
 _ORIGINAL = "_without_context"
@@ -40,13 +36,14 @@ def with_context(
     max_context_tokens: int | None = None,
     service: ContextService | None = None,
 ) -> Client:
-    """A client that behaves as this one, and whose messages go as a built context.
+    """Return a client that behaves as this one, and sends its messages as a built context.
 
     `user_id`: "" leaves requests as they are. `session_id`: None takes each conversation for a session. `project`: the folder whose memory
     and files may enter. `fallback_model`: asked once where a model fails. `max_context_tokens`: what a request may have at most. `service`:
-    another than the user's own. A call says otherwise by `extra_body={"popkit": {"session_id": …}}`, which is not sent.
+    another than the user's own. A call overrides these by `extra_body={"popkit": {"session_id": …}}`, which is not sent.
 
-    TypeError for what is no client of the two packages, and for a value of another type; ValueError for a `max_context_tokens` not above 0.
+    TypeError for anything but a client of the two packages, and for a value of another type; ValueError for a `max_context_tokens` not
+    above 0.
     """
     if not {base.__module__.partition(".")[0] for base in type(client).__mro__} & _PACKAGES or not hasattr(client, "post"):
         raise TypeError(f"with_context takes a client of the packages anthropic or openai, not {type(client).__qualname__}")
@@ -94,7 +91,7 @@ def _post(post: Callable[..., Any], setting: Setting, service: ContextService) -
             answer, again = again(error), None
         if call.raw != UNREAD:
             with service.careful("what a call used could not be read"):
-                watch(answer, call, again)
+                _watch(answer, call, again)
         return answer
 
     return posted
@@ -122,7 +119,108 @@ def _async_post(post: Callable[..., Awaitable[Any]], setting: Setting, service: 
             answer, again = await again(error), None
         if call.raw != UNREAD:
             with service.careful("what a call used could not be read"):
-                await watch_async(answer, call, again)
+                await _watch_async(answer, call, again)
         return answer
 
     return posted
+
+
+# --- answers ------------------------------------------------------------------------------------------------------------------------------
+
+# The attribute of both packages' streams that their own `__next__` and `__iter__` read.
+_EVENTS = "_iterator"
+
+
+def _watch(answer: Any, call: Call, again: Again | None) -> None:
+    """Report the usage of an answer to the call: at once, or at the end of a stream. `again`: for a failure before the first event; None
+    where there is no fallback model."""
+    parsed = _parsed(answer, call)
+    if hasattr(parsed, _EVENTS):
+        # By a weak reference: a stream that the caller drops is closed at once, which a cycle would leave to the garbage collector.
+        setattr(parsed, _EVENTS, _events(getattr(parsed, _EVENTS), weakref.ref(parsed), call, again))
+    else:
+        call.answered(call.read(parsed, None))
+
+
+async def _watch_async(answer: Any, call: Call, again: Again | None) -> None:
+    parsed = await _awaited(_parsed(answer, call))
+    if hasattr(parsed, _EVENTS):
+        setattr(parsed, _EVENTS, _async_events(getattr(parsed, _EVENTS), weakref.ref(parsed), call, again))
+    else:
+        call.answered(call.read(parsed, None))
+
+
+def _parsed(answer: Any, call: Call) -> Any:
+    """Return the answer in a raw response: the package parses it once, and gives the caller the same object."""
+    return answer.parse() if call.raw else answer
+
+
+async def _awaited(value: Any) -> Any:
+    return await value if inspect.isawaitable(value) else value
+
+
+def _events(events: Iterator[Any], stream: weakref.ref[Any], call: Call, again: Again | None) -> Iterator[Any]:
+    used, begun = None, False
+    try:
+        try:
+            for event in events:
+                begun, used = True, call.read(event, used)
+                yield event
+        except Exception as error:
+            if begun or again is None or not may_pass_elsewhere(error):
+                raise
+            for event in _taken_over(stream(), _parsed(again(error), call)):
+                used = call.read(event, used)
+                yield event
+    finally:
+        call.answered(used)
+
+
+async def _async_events(events: AsyncIterator[Any], stream: weakref.ref[Any], call: Call, again: Again | None) -> AsyncIterator[Any]:
+    used, begun = None, False
+    try:
+        try:
+            async for event in events:
+                begun, used = True, call.read(event, used)
+                yield event
+        except Exception as error:
+            if begun or again is None or not may_pass_elsewhere(error):
+                raise
+            async for event in _taken_over(stream(), await _awaited(_parsed(await again(error), call))):
+                used = call.read(event, used)
+                yield event
+    finally:
+        call.answered(used)
+
+
+def _taken_over(stream: Any, second: Any) -> Any:
+    """Return the events of a second stream, and let closing the first close the connection of the second."""
+    if stream is not None:
+        stream.response = second.response
+    return getattr(second, _EVENTS)
+
+
+# --- failures -----------------------------------------------------------------------------------------------------------------------------
+
+# Both packages give their errors the same names. Statuses that the packages retry: too slow, a conflict, too many requests; from 500 on
+# the provider failed.
+_STATUSES = frozenset({408, 409, 429})
+_FIRST_OF_THE_PROVIDERS_OWN = 500
+_UNREACHABLE = frozenset({"APIConnectionError", "TransportError"})
+# The names of failures in an event of a stream, after the status 200.
+_TYPES = frozenset({"api_error", "overloaded_error", "rate_limit_error", "timeout_error", "server_error", "rate_limit_exceeded"})
+
+
+def may_pass_elsewhere(error: BaseException) -> bool:
+    """Return whether the model or the connection to it failed, so that another may answer: not where the caller's request is refused (400,
+    401, 403, 404, 413, 422), the answer cannot be parsed, or the caller cancelled."""
+    if any(cls.__name__ in _UNREACHABLE for cls in type(error).__mro__):
+        return True
+    status = getattr(error, "status_code", None)
+    if isinstance(status, int) and status >= 400:
+        return status in _STATUSES or status >= _FIRST_OF_THE_PROVIDERS_OWN
+    body = getattr(error, "body", None)
+    outer = body if isinstance(body, dict) else {}
+    inner = outer.get("error")
+    names = [holder.get(name) for holder in (outer, inner if isinstance(inner, dict) else {}) for name in ("type", "code")]
+    return any(name in _TYPES for name in names if isinstance(name, str))

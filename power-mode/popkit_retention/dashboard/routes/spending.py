@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from ...context.models import ContextStatus
+from ...context.build_types import ContextStatus
 from ..desk import Desk
 from ..shapes import Budgets
 from .common import ASKING, failures
