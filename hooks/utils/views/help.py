@@ -22,8 +22,9 @@ def lines_of(name: str, command: str, table: Table, shell: bool = True) -> list[
     alone = name or "" in [operation.name for operation in operations]
     lines = [*text.title(f"{command} {name}".rstrip() if alone else f"{command} WORD"), *([] if name else [*_sentence(table.title), ""])]
     for operation in operations:
-        default = " (the default)" if operation is table.by_name.get("") else ""
-        lines += _entry(operation.usage() or command, (operation.help or table.title) + default)
+        default = " (the default)" if operation.name and operation is table.by_name.get("") else ""
+        usage = operation.usage() if operation.name else f"{command} {operation.usage()}".rstrip()
+        lines += _entry(usage, (operation.help or table.title) + default)
         lines += _flags(operation.flags, shell, "  ")
     common = _flags(table.common, shell, "  ")
     lines += ["", "With every word but help:", *common] if common else []

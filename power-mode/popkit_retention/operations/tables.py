@@ -214,8 +214,8 @@ MCP = Table(
     "tools for agents, over MCP (a client starts it)",
     Operation(
         "",
-        more="""A server on standard input and output, which gives an agent tools to look for what left its context (context_search,
-context_restore, context_status), to use what past sessions have taught (memory_*), and to see and change the retention policies of stored
+        more="""A server on standard input and output, which gives an agent tools to look for what left its context (context_search, \
+context_restore, context_status), to use what past sessions have taught (memory_*), and to see and change the retention policies of stored \
 data (retention_*). What an agent deletes is only marked, and you can undo it for 24 hours.
 
 Add it to Claude Code in one of two ways:
@@ -224,7 +224,7 @@ Add it to Claude Code in one of two ways:
   claude mcp add popkit -- popkit mcp
       the server alone; `popkit` must be on your PATH
 
-Any other MCP client can start the command `popkit mcp` in the folder of your project. An agent sees the data of that project alone. To
+Any other MCP client can start the command `popkit mcp` in the folder of your project. An agent sees the data of that project alone. To \
 allow it all projects, put this into retention-config.json in PopKit's folder:
   {"retention": {"mcp": {"all_projects": true}}}""",
     ),
