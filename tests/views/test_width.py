@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hooks.utils import flag_parser, text
+from hooks.utils.context_table import CONTEXT
 from hooks.utils.efficiency_tracker import EfficiencyMetrics, metrics_of, worth
 from hooks.utils.operations import arguments
 from hooks.utils.operations.context import _mistake
@@ -22,7 +23,7 @@ from hooks.utils.policy.verdict import KINDS
 from hooks.utils.reclaim.clearing import Cleared
 from hooks.utils.reclaim.undoing import PutBack
 from hooks.utils.views import clear, ledgers, memory, phrases, putback, report, results
-from hooks.utils.views.help import of_word, overview
+from hooks.utils.views.help import lines_of
 from hooks.utils.views.panel import panel
 from hooks.utils.views.stats import stats_lines
 from hooks.utils.views.timeline import timeline
@@ -140,18 +141,17 @@ def _error_of(found: dict, word: str) -> list:
 
 
 @given(st.lists(HOSTILE, max_size=4), st.booleans())
-def test_no_error_is_wide(words, cli):
+def test_no_error_is_wide(words, shell):
     try:
-        flag_parser.parse(words, cli)
+        flag_parser.parse(words, CONTEXT, shell=shell)
     except flag_parser.UsageError as error:
         _lawful(_mistake(str(error), "/popkit:context").lines)
 
 
 def test_no_help_is_wide():
-    for cli in (False, True):
-        _lawful(overview("popkit context", cli))
-        for word in flag_parser.WORDS:
-            _lawful(of_word(word.name, "popkit context", cli))
+    for shell in (False, True):
+        for name in ("", *CONTEXT.by_name):
+            _lawful(lines_of(name, "popkit context", CONTEXT, shell))
 
 
 @given(st.dictionaries(st.sampled_from(TIERS), st.integers(0, 10**13)), HOSTILE, st.floats(-1e13, 1e13))
