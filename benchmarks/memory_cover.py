@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 import memory_transcripts
 
-from hooks.utils.host import repository
+from hooks.utils.edges import repository
 from hooks.utils.policy import kinds
 from hooks.utils.policy.classify import classify
 from hooks.utils.policy.outline import NAME

@@ -16,7 +16,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from hooks.utils.host import transcript
+from hooks.utils.hosts.claude_code import transcript
 from hooks.utils.policy import engine
 from hooks.utils.policy.context import ContextState
 from hooks.utils.policy.events import Call, Outcome

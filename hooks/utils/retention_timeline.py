@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from .host import responses
+from .hosts.claude_code import calls
 from .policy import engine, events
 from .policy.context import ContextState
 from .policy.ruleset import Ruleset
@@ -37,7 +37,7 @@ def walk(committed: list[str] | None = None) -> Iterator[tuple[int, list[Decisio
     state = ContextState("timeline")
     engine.reindex(state, rules)
     for number, (tool, tool_input, fails, text) in enumerate(STEPS, 1):
-        outcome = responses.outcome_of_error(text) if fails else responses.outcome_of_text(tool, tool_input, text)
+        outcome = calls.outcome_of_error(text) if fails else calls.outcome_of_text(tool, tool_input, text)
         call = events.Call(f"T{number}", tool, tool_input, outcome, 10.0 * number, FOLDER, "turn", committed)
         yield number, engine.observe(state, call, rules), state
 

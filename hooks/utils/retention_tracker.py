@@ -17,8 +17,8 @@ import time
 from datetime import datetime, timezone
 
 from .context_carrier import HookContext, ToolResultMeta
-from .host import responses
-from .host.responses import hash_content
+from .hosts.claude_code import calls
+from .hosts.claude_code.calls import hash_content
 from .policy import engine, events, kinds, lifecycle, parts, tiers
 from .policy.classify import classify
 from .policy.commandline import bash
@@ -210,10 +210,7 @@ def keys_of(pattern: str, cwd: str) -> list[str]:
 
 
 def _call_of(ctx: HookContext, tool_result: str, cwd: str, index: int) -> events.Call:
-    if ctx.error:
-        outcome = responses.outcome_of_error(tool_result)
-    else:
-        outcome = responses.outcome_of_text(ctx.tool_name, ctx.tool_input, tool_result)
+    outcome = calls.outcome_of_error(tool_result) if ctx.error else calls.outcome_of_text(ctx.tool_name, ctx.tool_input, tool_result)
     at = ctx.timestamp or time.time()
     return events.Call(ctx.tool_use_id or f"call-{index}", ctx.tool_name, ctx.tool_input, outcome, at, ctx.cwd or cwd, ctx.prompt_id)
 

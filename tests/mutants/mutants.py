@@ -863,16 +863,16 @@ MUTANTS = [
     ),
     Mutant(
         "what is written down anew on a branch that was left does not stand",
-        "../host/branch.py",
+        "../hosts/claude_code/transcript.py",
         "if written in chain",
         "if written",
-        "../host/test_written_anew.py",
+        "../hosts/test_written_anew.py",
     ),
     Mutant(
         "the first request behind a compaction tells nothing of the estimates",
         "conversation.py",
         "if not self.last.tokens or added",
         "if not self.requests or added",
-        "../host/test_written_anew.py",
+        "../hosts/test_written_anew.py",
     ),
 ]

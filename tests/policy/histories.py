@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from hooks.utils.host import responses
+from hooks.utils.hosts.claude_code import calls
 from hooks.utils.policy import engine, events
 from hooks.utils.policy.context import ContextState
 from hooks.utils.policy.ruleset import Ruleset
@@ -42,9 +42,9 @@ def _call(tool, tool_input, text=None, committed=None, limits=None):
     def make(context, seconds, turn, fails):
         said = f"what call {context.calls + 1} said" if text is None else text
         if fails:
-            outcome = responses.outcome_of_error("Exit code 1" + ("\n" + said if fails == "loudly" else "") if tool == "Bash" else said)
+            outcome = calls.outcome_of_error("Exit code 1" + ("\n" + said if fails == "loudly" else "") if tool == "Bash" else said)
         else:
-            outcome = responses.outcome_of_text(tool, tool_input, _numbered(said, limits) if tool == "Read" and said != UNCHANGED else said)
+            outcome = calls.outcome_of_text(tool, tool_input, _numbered(said, limits) if tool == "Read" and said != UNCHANGED else said)
         return context.call(seconds, tool, tool_input, outcome, turn, committed)
 
     return make
@@ -167,7 +167,7 @@ _TOOLS = (
     | _WORDS
 )
 _OUTCOMES = st.builds(
-    lambda text, fails, tool: responses.outcome_of_error(text) if fails else responses.outcome_of_text(tool, {}, text),
+    lambda text, fails, tool: calls.outcome_of_error(text) if fails else calls.outcome_of_text(tool, {}, text),
     _WORDS | st.just(UNCHANGED) | st.integers(0, 10**6).map("Exit code {}\nno".format),
     st.booleans(),
     st.sampled_from(["Bash", "Other"]),

@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 
 from hooks.utils.edges.codec import dumps, loads
-from hooks.utils.host import responses
+from hooks.utils.hosts.claude_code import calls
 from hooks.utils.policy import engine, events
 from hooks.utils.policy.context import ContextState, state_of
 from hooks.utils.policy.ruleset import Ruleset
@@ -66,7 +66,7 @@ class Scenario:
         self.steps += 1
         id = id or f"T{self.steps}"
         text = f"what {id} returned" if text is None else text
-        outcome = responses.outcome_of_error(text) if failed else responses.outcome_of_text(tool, tool_input, text)
+        outcome = calls.outcome_of_error(text) if failed else calls.outcome_of_text(tool, tool_input, text)
         self.at += 1
         return self.observe(events.Call(id, tool, tool_input, outcome, self.at, cwd or self.cwd, self.turn, committed))
 

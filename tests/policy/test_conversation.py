@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils.host import responses
+from hooks.utils.hosts.claude_code import calls
 from hooks.utils.policy import events
 from hooks.utils.policy.context import ContextState
 from hooks.utils.policy.conversation import Conversation, Usage
@@ -26,7 +26,7 @@ class Told:
         self.at = 1_000.0
 
     def result(self, id: str, tokens: int) -> None:
-        outcome = responses.outcome_of_text("mcp__a__b", {"of": id}, id.ljust(round(2.5 * tokens), "x"))
+        outcome = calls.outcome_of_text("mcp__a__b", {"of": id}, id.ljust(round(2.5 * tokens), "x"))
         self.at += 1
         self.conversation.observe(Call(id, "mcp__a__b", {"of": id}, outcome, self.at, "/p", "turn 1"))
         assert self.conversation.state.live[id].tokens == tokens

@@ -14,7 +14,7 @@ from hooks.utils.reclaim import access, clearing, restoring, undoing
 from hooks.utils.state import live, store
 from popkit_retention.cli.sessions import folder_name
 from tests.hooks.processes import ROOT
-from tests.host.lines import Lines
+from tests.hosts.lines import Lines
 from tests.reclaim.errands import Errands
 
 SESSION = "5e551019-0000-4000-8000-000000000001"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from hooks.utils.policy.messages import ASSISTANT, USER, Message, NotUnderstood, Shown, Use, paired
 from hooks.utils.reclaim.carried import Pictures, pictures, readable, without_commands
-from tests.host.lines import Lines
+from tests.hosts.lines import Lines
 
 PIXEL = {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}
 IMAGE, DOCUMENT = {"type": "image", "source": PIXEL}, {"type": "document", "source": {**PIXEL, "media_type": "application/pdf"}}

@@ -6,12 +6,12 @@ import json
 
 import pytest
 
-from hooks.utils.host import transcript
+from hooks.utils.hosts.claude_code import transcript
 from hooks.utils.policy.placeholder import placeholder
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.state import journal
 from hooks.utils.state.rebuild import rebuild
-from tests.host.lines import Lines
+from tests.hosts.lines import Lines
 
 HANDLE = "abcd2345"
 TEXT = "src/auth.ts:3: the same text\n" * 40

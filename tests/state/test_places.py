@@ -6,12 +6,12 @@ import json
 
 import pytest
 
-from hooks.utils.host.stamps import seconds_of
+from hooks.utils.hosts.claude_code.stamps import seconds_of
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.policy.placeholder import gain, placeholder
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.state import rebuild
-from tests.host.lines import START, Lines
+from tests.hosts.lines import START, Lines
 
 AT = seconds_of(START + "00.000Z")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..edges import files
 from ..edges.system import now as time_of_day
-from ..host.payload import call_of, commits, committed, text
+from ..hosts.claude_code.calls import call_of, commits, committed, text
 from ..state import live
 
 TYPE_CHECKING = False

@@ -6,7 +6,7 @@ that it continues, has itself cleared; of anything else nothing is said, and the
 
 from __future__ import annotations
 
-from ..host.payload import run_as_ours, text
+from ..hosts.claude_code.calls import run_as_ours, text
 from ..policy.placeholder import is_handle
 from ..state import live
 

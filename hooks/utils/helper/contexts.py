@@ -4,7 +4,7 @@ what was said before the door was there.
 
 from __future__ import annotations
 
-from ..host import entries, responses, usage
+from ..hosts.claude_code import calls, entries, usage
 from ..policy import door, outside
 from ..policy.door.packed import Lines
 from ..policy.placeholder import handle_in
@@ -157,7 +157,7 @@ def _arrival(result: Result, block: dict[str, Any], tool_input: object, cwd: str
     """A result as it came (its `block`, {} for one that stands no more: its call is named all the same); `tool_input`: of the call that it
     answers."""
     given = tool_input if isinstance(tool_input, dict) else {}
-    text = responses.text_of_blocks(block.get("content"))[0]
+    text = calls.text_of_blocks(block.get("content"))[0]
     return door.Arrival(
         result.id, result.tool, given, result.kind, door.name_of(result.tool, given, cwd), text,
         result.error or not block, path_of(result.tool, result.subjects),

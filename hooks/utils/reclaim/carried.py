@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import json  # noqa: TID253  only the helper comes here
 
-from ..host import entries
-from ..host.spans import NotUnderstood as NoSpans
-from ..host.spans import content_spans
+from ..hosts.claude_code import entries
+from ..hosts.claude_code.spans import NotUnderstood as NoSpans
+from ..hosts.claude_code.spans import content_spans
 from ..policy.messages import USER, Message, NotUnderstood, message_of
 
 TYPE_CHECKING = False

@@ -11,7 +11,7 @@ from contextlib import nullcontext
 
 from .. import archive
 from ..edges import files, home
-from ..host import responses, usage
+from ..hosts.claude_code import calls, usage
 from ..policy import compacting, events, messages, outline, planning, stubs
 from ..policy.context import ContextState
 from ..policy.conversation import Conversation, Place
@@ -223,7 +223,7 @@ def _content(archived: str | None) -> Any:
     except ValueError:
         return None
     if isinstance(value, list) and not all(isinstance(each, dict) and "role" in each for each in value):
-        return responses.text_of_blocks(value)[0]
+        return calls.text_of_blocks(value)[0]
     return value
 
 

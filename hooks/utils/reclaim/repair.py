@@ -7,7 +7,7 @@ the client has loaded, the text is nowhere.
 from __future__ import annotations
 
 from ..edges.system import now as time_of_day
-from ..host import agents
+from ..hosts.claude_code import projects
 from ..policy import parts
 from ..policy.estimate import estimate_tokens
 from ..state import journal, live, store
@@ -32,7 +32,7 @@ def repair(
 ) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
     """(the answer to the host or None, the tool_response that the model sees now, or None where that stays as it is)."""
     path = parts.normal_path(str(call.tool_input.get("file_path") or ""), call.cwd)
-    transcript_path = agents.transcript_of(transcript_path, agent_id) if agent_id else transcript_path
+    transcript_path = projects.agent_transcript(transcript_path, agent_id) if agent_id else transcript_path
     seen = _seen(site, transcript_path, agent_id)
     if seen is None or _is_shown(seen.state, path, _asked(call.tool_input)) or _just_read(site, agent_id, path):
         return None, None

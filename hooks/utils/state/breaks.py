@@ -8,7 +8,7 @@ import os
 import time
 
 from ..edges import codec, files
-from ..host import moments, projects
+from ..hosts.claude_code import moments, projects
 from ..policy import warming
 from ..policy.economics import HOUR_S
 from ..policy.warming import Break

@@ -10,7 +10,7 @@ import time
 from ..edges import files
 from ..edges.system import now as time_of_day
 from ..edges.system import os
-from ..host import payload as payloads
+from ..hosts.claude_code import calls
 from ..policy import engine
 from ..policy.calls import Call, FilesChanged
 from ..policy.context import ContextState
@@ -41,10 +41,10 @@ _TRIES = 3
 
 def site_of(payload: dict[str, Any], environ: Mapping[str, str]) -> Site | None:
     """The site of the session that a payload names; None when it names none, or where PopKit is switched off."""
-    session_id = payloads.text(payload, "session_id")
+    session_id = calls.text(payload, "session_id")
     if not session_id:
         return None
-    site = Site(environ, session_id, payloads.text(payload, "cwd"))
+    site = Site(environ, session_id, calls.text(payload, "cwd"))
     return site if site.enabled else None
 
 

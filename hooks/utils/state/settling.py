@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from ..edges import files
 from ..edges.system import os
-from ..host import agents
+from ..hosts.claude_code import projects
 from . import live, peek, session
 from .site import Site
 
@@ -86,7 +86,7 @@ def _due(popkit_home: str, but: str) -> Iterator[tuple[int, ContextFiles, str]]:
 def _due_of(paths: ContextFiles, transcript: str, but: str) -> Iterator[tuple[int, str]]:
     """(bytes of its transcript, transcript) of a context that is due, of a session with this transcript."""
     if transcript and paths.agent_id:
-        transcript = agents.transcript_of(transcript, paths.agent_id)
+        transcript = projects.agent_transcript(transcript, paths.agent_id)
     try:
         size = os.stat(transcript).st_size if transcript and transcript != but else 0
         state = peek.state(paths) if size and _is_booked(paths) else None

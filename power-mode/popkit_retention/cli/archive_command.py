@@ -13,10 +13,9 @@ import sys
 from hooks.utils import archive
 from hooks.utils.answers import text, times
 from hooks.utils.archive import holds
-from hooks.utils.edges import home
+from hooks.utils.edges import home, repository
 from hooks.utils.edges.system import now as time_of_day
 from hooks.utils.flag_parser import UsageError
-from hooks.utils.host import repository
 from hooks.utils.state import archived, peek
 
 from . import archive_search, screen, standing

@@ -8,10 +8,11 @@ from dataclasses import asdict, dataclass, field
 
 from hooks.utils.answers import text
 from hooks.utils.answers.ids import shown
+from hooks.utils.edges import repository
 from hooks.utils.edges.codec import loads
 from hooks.utils.edges.files import open_regular
-from hooks.utils.host import projects, repository
-from hooks.utils.host.stamps import seconds_of
+from hooks.utils.hosts.claude_code import projects
+from hooks.utils.hosts.claude_code.stamps import seconds_of
 from hooks.utils.state import memory as kept
 from hooks.utils.state.live import Site
 

@@ -10,7 +10,7 @@ import sys
 
 from hooks.utils.answers import text
 from hooks.utils.answers.text import clean
-from hooks.utils.host import projects
+from hooks.utils.hosts.claude_code import projects
 
 from . import native_settings, screen
 from .past_sessions import Bar, Refused, add_model

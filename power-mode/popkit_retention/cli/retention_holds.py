@@ -8,7 +8,8 @@ from contextlib import suppress
 from hooks.utils import flag_parser
 from hooks.utils.answers import text, times
 from hooks.utils.answers.ids import shown
-from hooks.utils.host import projects, repository
+from hooks.utils.edges import repository
+from hooks.utils.hosts.claude_code import projects
 
 from ..governance.domains import ITEM, PROJECT, SESSION
 from ..governance.errors import DomainUnavailable

@@ -8,7 +8,7 @@ from hooks.utils.answers.text import clean
 from hooks.utils.edges import home
 from hooks.utils.edges.codec import loads
 from hooks.utils.edges.files import open_regular
-from hooks.utils.host.projects import SUFFIX, changed, every, folder_of, names, transcripts
+from hooks.utils.hosts.claude_code.projects import SUFFIX, changed, every, folder_of, names, transcripts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ import functools
 from collections import OrderedDict
 from typing import NamedTuple
 
-from hooks.utils.host import responses
-from hooks.utils.host.commits import Commits
+from hooks.utils.hosts.claude_code import calls
 from hooks.utils.policy import worth
+from hooks.utils.policy.commits import Commits
 from hooks.utils.policy.context import ContextState
 from hooks.utils.policy.conversation import Conversation
 from hooks.utils.policy.events import Call, Prompted
@@ -69,7 +69,7 @@ class _Fold:
             self.uses.update((use.id, use) for use in said.uses)
             for answer in said.results:
                 use = self.uses.pop(answer.id)
-                told = responses.outcome_of_error if answer.error else functools.partial(responses.outcome_of_text, use.tool, use.input)
+                told = calls.outcome_of_error if answer.error else functools.partial(calls.outcome_of_text, use.tool, use.input)
                 call = Call(answer.id, use.tool, use.input, told(answer.text))
                 call.committed = self.commits.files_of(call, answer.text)
                 self.conversation.observe(call)

@@ -11,8 +11,7 @@ import json
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from hooks.utils.host.responses import thinking_tokens
-from hooks.utils.policy.estimate import estimate_tokens
+from hooks.utils.policy.estimate import estimate_tokens, thinking_tokens
 
 from . import pictures
 from .kinds import kind_of

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hooks.utils.edges import home
 from hooks.utils.helper import sockets
-from hooks.utils.host import projects
+from hooks.utils.hosts.claude_code import projects
 from hooks.utils.state import store
 
 from .ends import End, end_of

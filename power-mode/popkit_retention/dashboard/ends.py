@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hooks.utils.edges import files
-from hooks.utils.host import entries
-from hooks.utils.host.stamps import seconds_of
+from hooks.utils.hosts.claude_code import entries
+from hooks.utils.hosts.claude_code.stamps import seconds_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,8 +9,8 @@ import os
 
 from hooks.utils.archive.content import hash_content, plain
 from hooks.utils.archive.records import HANDLE_CHARS, digest, handle
-from hooks.utils.host import entries
-from hooks.utils.host.spans import NotUnderstood, content_spans
+from hooks.utils.hosts.claude_code import entries
+from hooks.utils.hosts.claude_code.spans import NotUnderstood, content_spans
 from hooks.utils.state.archived import task_id
 
 TYPE_CHECKING = False

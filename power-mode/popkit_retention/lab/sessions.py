@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import json
 
-from hooks.utils.host import branch, entries, responses, transcript
-from hooks.utils.host.moments import ASKING, is_answer
-from hooks.utils.host.stamps import seconds_of
-from hooks.utils.host.usage import compacted_at, prompt_tokens, usage_of
-from hooks.utils.policy.estimate import estimate_tokens
+from hooks.utils.hosts.claude_code import calls, entries, transcript
+from hooks.utils.hosts.claude_code.moments import ASKING, is_answer
+from hooks.utils.hosts.claude_code.stamps import seconds_of
+from hooks.utils.hosts.claude_code.usage import compacted_at, prompt_tokens, usage_of
+from hooks.utils.policy.estimate import estimate_tokens, thinking_tokens
 from hooks.utils.policy.events import Compacted, Prompted
 from hooks.utils.policy.placeholder import SHORTEST_HANDLE
 
@@ -21,7 +21,7 @@ from .strings import strings_of, texts_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from hooks.utils.host.branch import Index
+    from hooks.utils.hosts.claude_code.transcript import Index
     from hooks.utils.policy.calls import Call
     from hooks.utils.policy.conversation import Usage
 
@@ -103,7 +103,7 @@ class Session:
 
 def read(path: str, with_needs: bool = True, with_texts: bool = False) -> Session:
     """The session of a transcript; OSError when it cannot be read. Lines that are not understood are left out."""
-    index = branch.index(path)
+    index = transcript.index(path)
     reading = _Reading(path, with_needs, index, with_texts)
     side = None  # a subagent's own file holds nothing but a side chain
     for entry in entries.read(path, index.size):
@@ -198,7 +198,7 @@ class _Reading:
             if block.get("type") == "tool_result" and isinstance(block.get("tool_use_id"), str):
                 self._result(entry, block)
             elif isinstance(block.get("text"), str):
-                self._hear(block["text"], responses.said_tokens(block), entry)
+                self._hear(block["text"], entries.said_tokens(block), entry)
 
     def _hear(self, text: str, said: int, entry: dict) -> None:
         made = self._add(tokens_of(len(text)))
@@ -214,7 +214,7 @@ class _Reading:
         if id in self.answered:
             return
         self.answered.add(id)
-        text, images = responses.text_of_blocks(block.get("content"))
+        text, images = calls.text_of_blocks(block.get("content"))
         call = self.reader.call_of(entry, block, self.pending.pop(id)) if id in self.pending else None
         made = self._add(tokens_of(len(text)) + images, id if call else "", text if call else "", call)
         made.said = 0
@@ -247,8 +247,8 @@ class _Reading:
         for block in entries.blocks_of(entry):
             if isinstance(block.get("text"), str):
                 self._write(block, block["text"], [block["text"]])
-            elif responses.thinking_tokens(block):
-                self._add(0).thinking = responses.thinking_tokens(block)
+            elif thinking_tokens(block):
+                self._add(0).thinking = thinking_tokens(block)
             elif block.get("type") == "tool_use":
                 self.current.calls = block.get("name") not in ASKING
                 tool_input = block.get("input") if isinstance(block.get("input"), dict) else {}
@@ -275,7 +275,7 @@ class _Reading:
     def _write(self, block: dict, text: str, texts: list) -> Block:
         tokens = tokens_of(len(text))
         made = self._add(tokens)
-        made.said = responses.said_tokens(block)
+        made.said = entries.said_tokens(block)
         if self.with_texts:
             self.session.texts[made] = "\n".join(texts)
         self.current.output += tokens

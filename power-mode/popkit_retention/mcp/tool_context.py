@@ -112,7 +112,7 @@ def _record(db: Connection, asked: Asked) -> Record:
 
 def _is_ours(db: Connection, record: Record, asked: Asked) -> bool:
     from hooks.utils import archive
-    from hooks.utils.host import repository
+    from hooks.utils.edges import repository
 
     if asked.wide:
         return True

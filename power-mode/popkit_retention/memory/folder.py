@@ -7,8 +7,7 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING
 
-from hooks.utils.edges import home
-from hooks.utils.host import repository
+from hooks.utils.edges import home, repository
 from hooks.utils.state import marked, memory
 
 from . import marks

@@ -10,8 +10,8 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from hooks.utils.edges.codec import loads
-from hooks.utils.host.projects import SUFFIX, names
-from hooks.utils.host.stamps import seconds_of
+from hooks.utils.hosts.claude_code.projects import SUFFIX, names
+from hooks.utils.hosts.claude_code.stamps import seconds_of
 
 from .records import TRANSCRIPT, Tokens, Used, usd_of
 

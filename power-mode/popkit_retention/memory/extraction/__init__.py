@@ -22,7 +22,7 @@ from .reading import Asked, Returned, Wrote, conversation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from hooks.utils.host.repository import Repository
+    from hooks.utils.edges.repository import Repository
 
 
 def lesson(path: str, repository: Repository, session: str = "") -> Lesson:

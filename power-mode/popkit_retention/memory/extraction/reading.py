@@ -9,15 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from hooks.utils.host import branch, entries, responses, transcript
-from hooks.utils.host.moments import is_answer
-from hooks.utils.host.stamps import seconds_of
+from hooks.utils.hosts.claude_code import calls, entries, transcript
+from hooks.utils.hosts.claude_code.moments import is_answer
+from hooks.utils.hosts.claude_code.stamps import seconds_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hooks.utils.host.entries import Entry
+    from hooks.utils.hosts.claude_code.entries import Entry
     from hooks.utils.policy.calls import Call
 
 
@@ -70,7 +70,7 @@ def conversation(path: str) -> Iterator[Asked | Wrote | Returned]:
 
 class _Reading:
     def __init__(self) -> None:
-        self.reader = transcript.Reader(branch.Index((0, 0)))
+        self.reader = transcript.Reader(transcript.Index((0, 0)))
         self.pending: dict[str, tuple[str, dict, str]] = {}
         self.answered: set[str] = set()
         self.messages: set[str] = set()
@@ -97,7 +97,7 @@ class _Reading:
                     yield Asked(at, block["text"], by_user)
             elif id in self.pending and id not in self.answered:
                 self.answered.add(id)
-                text, _ = responses.text_of_blocks(block.get("content"))
+                text, _ = calls.text_of_blocks(block.get("content"))
                 tool, given, cwd = self.pending.pop(id)
                 yield Returned(self.reader.call_of(entry, block, (tool, given)), text, cwd)
 

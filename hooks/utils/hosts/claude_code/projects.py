@@ -1,10 +1,10 @@
-"""Where the host keeps the transcripts of its sessions. Reads only."""
+"""Where the host keeps the transcripts of sessions and of their subagents. Reads only."""
 
 from __future__ import annotations
 
 import os
 
-from ..edges import home
+from ...edges import home
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,3 +48,9 @@ def changed(path: str) -> float:
         return os.stat(path).st_mtime
     except OSError:
         return 0.0
+
+
+def agent_transcript(transcript_path: str, agent_id: str) -> str:
+    """Return the path of a subagent's transcript, beside that of the main thread; "" for an id that is no plain name."""
+    stem = transcript_path[: -len(SUFFIX)] if transcript_path.endswith(SUFFIX) else ""
+    return f"{stem}/subagents/agent-{agent_id}{SUFFIX}" if stem and home.safe_name(agent_id) == agent_id else ""

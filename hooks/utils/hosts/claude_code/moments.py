@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from ..edges import files
+from ...edges import files
 from . import entries
 from .stamps import seconds_of
 from .usage import TAIL_BYTES, usage_of
@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ..policy.conversation import Usage
+    from ...policy.conversation import Usage
     from .entries import Entry
 
 # Tools that wait for the user.

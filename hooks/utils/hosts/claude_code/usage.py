@@ -9,18 +9,18 @@ from __future__ import annotations
 import os
 from sys import intern
 
-from ..edges import files
-from ..edges.codec import loads
-from ..policy.conversation import Usage
-from ..policy.models import LONG_MARK, WINDOW_TOKENS
+from ...edges import files
+from ...edges.codec import loads
+from ...policy.conversation import Usage
+from ...policy.models import LONG_MARK, WINDOW_TOKENS
 from .stamps import seconds_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Literal
 
-    from ..policy.models import Model
-    from ..policy.ruleset import Ruleset
+    from ...policy.models import Model
+    from ...policy.ruleset import Ruleset
 
     WindowSource = Literal["configuration", "client", "transcript", "model", "assumed"]
 

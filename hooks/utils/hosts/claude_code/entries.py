@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import json
 
-from ..edges import files
+from ...edges import files
+from ...policy.estimate import estimate_tokens
+from .calls import dumps_or_nothing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -113,3 +115,10 @@ def is_prompt(entry: Entry) -> bool:
     if isinstance(content, str):
         return not content.startswith(("<local-command", "<command-name>", "<bash-", "<task-notification>", "Caveat:"))
     return any(block.get("type") in ("text", "image") for block in blocks_of(entry))
+
+
+def said_tokens(block: dict[str, Any]) -> int:
+    """Estimated tokens of a block that the user or the assistant wrote, a text or the input of a call; 0 for any other."""
+    if isinstance(block.get("text"), str):
+        return estimate_tokens(block["text"])
+    return estimate_tokens(dumps_or_nothing(block.get("input")), "markup") if block.get("type") == "tool_use" else 0

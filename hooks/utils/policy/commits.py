@@ -6,9 +6,9 @@ changed (a script, a subagent) it may not know: what was read of them stays.
 
 from __future__ import annotations
 
-from ..policy.calls import Call
-from ..policy.masking import mask
-from ..policy.parts import UNKNOWN, normal_path
+from .calls import Call
+from .masking import mask
+from .parts import UNKNOWN, normal_path
 
 _EDIT_TOOLS = ("Edit", "Write", "MultiEdit", "NotebookEdit")
 # Options of `git commit` that take the next word; of a cluster of letters what follows one of these is its value.
@@ -46,8 +46,8 @@ class Commits:
         return self._line(command, cwd, text) if isinstance(command, str) and "git" in command else None
 
     def _line(self, command: str, cwd: str, text: str) -> list[str] | None:
-        from ..policy.classify import COMMAND_CHARS
-        from ..policy.commandline import bash
+        from .classify import COMMAND_CHARS
+        from .commandline import bash
 
         made: list[str] | None = None
         for action in bash.actions(command[:COMMAND_CHARS], cwd):
